@@ -1,0 +1,119 @@
+//! Twenty-byte addresses: hexadecimal, checksum, bech32, derivation from keys and nonces.
+
+use std::sync::LazyLock;
+
+use bech32::{Bech32, Hrp, primitives::decode::CheckedHrpstring};
+
+use crate::{
+    bytes::{HexError, fixed_bytes, strip_prefix},
+    hash::sha256,
+    key::PublicKey,
+    number::{Nonce, ShardId},
+};
+
+fixed_bytes! {
+    /// Address of an account or contract.
+    ///
+    /// `FromStr` takes forty hexadecimal digits in any letter case, with or without `0x`, and checks no checksum.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use silica_protocol::Address;
+    /// let address: Address = "4baf5fada8e5db92c3d3242618c5b47133ae003c".parse()?;
+    /// assert_eq!(address.to_checksum(), "4BAF5faDA8e5Db92C3d3242618c5B47133AE003C");
+    /// assert_eq!(Address::from_bech32(&address.to_bech32()), Ok(address));
+    /// # Ok::<(), silica_protocol::HexError>(())
+    /// ```
+    Address, 20
+}
+
+static HRP: LazyLock<Hrp> = LazyLock::new(|| Hrp::parse("zil").expect("three lower-case letters are a valid prefix"));
+
+/// Reason why text is not an address in the form that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// The text is not forty hexadecimal digits.
+    #[error(transparent)]
+    Hex(#[from] HexError),
+    /// The letter case of the digits is not the one that the checksum asks for.
+    #[error("checksum of address is wrong, expected {expected}")]
+    Checksum {
+        /// The same address in its checksummed form.
+        expected: String,
+    },
+    /// The text is not a bech32 address with the prefix `zil`.
+    #[error("not a bech32 address with prefix zil: {reason}")]
+    Bech32 {
+        /// What the decoder found.
+        reason: String,
+    },
+}
+
+impl Address {
+    /// Returns the address of the account that `key` signs for: the last 20 bytes of SHA-256 of the key.
+    pub fn from_public_key(key: &PublicKey) -> Self {
+        Self::last_twenty(sha256(&[key.as_bytes()]))
+    }
+
+    /// Returns the address of the contract that `creator` deploys when its account nonce is `nonce`, which is one
+    /// less than the nonce of the deploying transaction.
+    pub fn of_contract(creator: &Self, nonce: Nonce) -> Self {
+        Self::last_twenty(sha256(&[creator.as_bytes(), &nonce.get().to_be_bytes()]))
+    }
+
+    fn last_twenty(hash: [u8; 32]) -> Self {
+        let [_, _, _, _, _, _, _, _, _, _, _, _, tail @ ..] = hash;
+        Self(tail)
+    }
+
+    /// Returns the checksummed hexadecimal form, without prefix.
+    ///
+    /// Digit `i` is upper case iff it is a letter and bit `255 - 6 i` of SHA-256 of the twenty bytes is set
+    /// (formats page, section 1.3).
+    pub fn to_checksum(&self) -> String {
+        let hash = sha256(&[&self.0]);
+        let bit = |i: usize| hash.get(6 * i / 8).is_some_and(|byte| byte & (0x80 >> (6 * i % 8)) != 0);
+        let upper = |(i, digit): (usize, char)| if bit(i) { digit.to_ascii_uppercase() } else { digit };
+        self.to_string().chars().enumerate().map(upper).collect()
+    }
+
+    /// Reads the checksummed hexadecimal form, with or without `0x`.
+    ///
+    /// # Errors
+    ///
+    /// [`AddressError::Hex`] when the text is not forty digits, [`AddressError::Checksum`] when a letter has the
+    /// wrong case.
+    pub fn from_checksum(text: &str) -> Result<Self, AddressError> {
+        let address: Self = text.parse()?;
+        let expected = address.to_checksum();
+        if strip_prefix(text) == expected { Ok(address) } else { Err(AddressError::Checksum { expected }) }
+    }
+
+    /// Returns the bech32 form (BIP-173, prefix `zil`).
+    pub fn to_bech32(&self) -> String {
+        bech32::encode::<Bech32>(*HRP, &self.0).expect("twenty bytes are below the length limit of bech32")
+    }
+
+    /// Reads the bech32 form (BIP-173, prefix `zil`, lower case).
+    ///
+    /// # Errors
+    ///
+    /// [`AddressError::Bech32`] with what the decoder found.
+    pub fn from_bech32(text: &str) -> Result<Self, AddressError> {
+        let error = |reason: String| AddressError::Bech32 { reason };
+        if !text.starts_with("zil1") {
+            return Err(error("text does not begin with zil1".to_owned()));
+        }
+        let decoded = CheckedHrpstring::new::<Bech32>(text).map_err(|source| error(source.to_string()))?;
+        let bytes: Vec<u8> = decoded.byte_iter().collect();
+        Self::from_slice(&bytes).ok_or_else(|| error(format!("expected 20 bytes, got {}", bytes.len())))
+    }
+
+    /// Returns the virtual shard of the address among `shards`: its last four bytes, big endian, modulo their
+    /// number; shard 0 when there are none (execution page, section 2.3).
+    pub fn shard(&self, shards: u32) -> ShardId {
+        let [.., a, b, c, d] = self.0;
+        ShardId::new(u32::from_be_bytes([a, b, c, d]).checked_rem(shards).unwrap_or(0))
+    }
+}

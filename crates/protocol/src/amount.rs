@@ -1,0 +1,113 @@
+//! Money in Qa, the smallest unit, with checked arithmetic.
+
+use std::{fmt, str::FromStr};
+
+/// An amount of money in Qa. One Li is 10^6 Qa, one Zil is 10^12 Qa.
+///
+/// # Examples
+///
+/// ```
+/// use silica_protocol::Qa;
+/// let amount: Qa = "1500000000000".parse()?;
+/// assert_eq!(amount, Qa::from_zil(1).unwrap().checked_add(Qa::new(500_000_000_000)).unwrap());
+/// assert_eq!(amount.to_zil_string(), "1.500000000000");
+/// # Ok::<(), silica_protocol::AmountError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Qa(u128);
+
+/// Reason why text is not an amount of Qa.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AmountError {
+    /// The text is not a sequence of decimal digits.
+    #[error("expected decimal digits, got {got:?}")]
+    Digits {
+        /// The text that came.
+        got: String,
+    },
+    /// The number does not fit 128 bits.
+    #[error("amount exceeds 2^128 - 1")]
+    Overflow,
+}
+
+impl Qa {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+    /// The largest amount that the formats can hold.
+    pub const MAX: Self = Self(u128::MAX);
+    /// Qa in one Zil.
+    pub const PER_ZIL: u128 = 1_000_000_000_000;
+
+    /// Wraps a number of Qa.
+    pub const fn new(qa: u128) -> Self {
+        Self(qa)
+    }
+
+    /// Returns the amount of `zil` whole Zil, or `None` when it does not fit 128 bits.
+    pub const fn from_zil(zil: u128) -> Option<Self> {
+        match zil.checked_mul(Self::PER_ZIL) {
+            Some(qa) => Some(Self(qa)),
+            None => None,
+        }
+    }
+
+    /// Returns the number of Qa.
+    pub const fn get(self) -> u128 {
+        self.0
+    }
+
+    /// Whether the amount is zero.
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Returns the sum, or `None` when it does not fit 128 bits.
+    pub const fn checked_add(self, other: Self) -> Option<Self> {
+        match self.0.checked_add(other.0) {
+            Some(qa) => Some(Self(qa)),
+            None => None,
+        }
+    }
+
+    /// Returns the difference, or `None` when `other` is larger.
+    pub const fn checked_sub(self, other: Self) -> Option<Self> {
+        match self.0.checked_sub(other.0) {
+            Some(qa) => Some(Self(qa)),
+            None => None,
+        }
+    }
+
+    /// Returns the sixteen bytes, big endian, in which amounts are written everywhere.
+    pub const fn to_be_bytes(self) -> [u8; 16] {
+        self.0.to_be_bytes()
+    }
+
+    /// Reads sixteen bytes, big endian.
+    pub const fn from_be_bytes(bytes: [u8; 16]) -> Self {
+        Self(u128::from_be_bytes(bytes))
+    }
+
+    /// Returns the amount in Zil with exactly twelve decimals.
+    pub fn to_zil_string(self) -> String {
+        format!("{}.{:012}", self.0 / Self::PER_ZIL, self.0 % Self::PER_ZIL)
+    }
+}
+
+impl fmt::Display for Qa {
+    /// Writes the number of Qa in decimal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for Qa {
+    type Err = AmountError;
+
+    /// Reads a number of Qa in decimal digits, without sign, space or unit.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(AmountError::Digits { got: text.chars().take(64).collect() });
+        }
+        text.parse().map(Self).map_err(|_| AmountError::Overflow)
+    }
+}

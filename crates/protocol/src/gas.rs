@@ -1,0 +1,82 @@
+//! Gas, its price, and their product in Qa.
+
+use std::{fmt, str::FromStr};
+
+use crate::amount::{AmountError, Qa};
+
+/// A quantity of gas, in whole units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Gas(u64);
+
+impl Gas {
+    /// No gas.
+    pub const ZERO: Self = Self(0);
+
+    /// Wraps a number of gas units.
+    pub const fn new(units: u64) -> Self {
+        Self(units)
+    }
+
+    /// Returns the number of gas units.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// Returns the sum, or `None` when it does not fit 64 bits.
+    pub const fn checked_add(self, other: Self) -> Option<Self> {
+        match self.0.checked_add(other.0) {
+            Some(units) => Some(Self(units)),
+            None => None,
+        }
+    }
+
+    /// Returns the difference, or `None` when `other` is larger.
+    pub const fn checked_sub(self, other: Self) -> Option<Self> {
+        match self.0.checked_sub(other.0) {
+            Some(units) => Some(Self(units)),
+            None => None,
+        }
+    }
+
+    /// Returns what this much gas costs at `price`, or `None` when it does not fit 128 bits.
+    pub fn checked_cost(self, price: GasPrice) -> Option<Qa> {
+        u128::from(self.0).checked_mul(price.get().get()).map(Qa::new)
+    }
+}
+
+impl fmt::Display for Gas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The price of one unit of gas, in Qa.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GasPrice(Qa);
+
+impl GasPrice {
+    /// Wraps a price in Qa for one unit of gas.
+    pub const fn new(qa: Qa) -> Self {
+        Self(qa)
+    }
+
+    /// Returns the price in Qa for one unit of gas.
+    pub const fn get(self) -> Qa {
+        self.0
+    }
+}
+
+impl fmt::Display for GasPrice {
+    /// Writes the number of Qa in decimal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for GasPrice {
+    type Err = AmountError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}

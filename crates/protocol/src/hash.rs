@@ -1,0 +1,63 @@
+//! Thirty-two-byte hashes, one type for each thing that is hashed, and the digest behind them.
+
+use sha2::{Digest, Sha256};
+
+use crate::bytes::fixed_bytes;
+
+/// SHA-256 of the concatenation of `parts`.
+pub fn sha256(parts: &[&[u8]]) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part);
+    }
+    hasher.finalize().into()
+}
+
+fixed_bytes! {
+    /// Identity of a transaction: SHA-256 of its core information.
+    TxHash, 32
+}
+fixed_bytes! {
+    /// Hash of a Tx, DS or micro block: SHA-256 of its serialised header.
+    BlockHash, 32
+}
+fixed_bytes! {
+    /// Root of the account trie (Keccak-256).
+    StateRoot, 32
+}
+fixed_bytes! {
+    /// Root of the storage trie of one contract (Keccak-256).
+    StorageRoot, 32
+}
+fixed_bytes! {
+    /// SHA-256 of the code and the stored init data of a contract.
+    CodeHash, 32
+}
+fixed_bytes! {
+    /// SHA-256 of the serialised changes of state of a block or micro block; zero when there are none.
+    StateDeltaHash, 32
+}
+fixed_bytes! {
+    /// SHA-256 of the concatenated transaction hashes of a micro block; zero when there are none.
+    TxRoot, 32
+}
+fixed_bytes! {
+    /// SHA-256 of the concatenated receipt texts of a micro block; zero when there are none.
+    ReceiptsHash, 32
+}
+fixed_bytes! {
+    /// SHA-256 of the concatenated micro block infos of a Tx block; zero when there are none.
+    MbInfoHash, 32
+}
+fixed_bytes! {
+    /// SHA-256 of the serialised list of a committee's keys.
+    CommitteeHash, 32
+}
+fixed_bytes! {
+    /// SHA-256 of the serialised sharding structure.
+    ShardingHash, 32
+}
+fixed_bytes! {
+    /// SHA-256 of the plain storage key of a contract variable: its key in the storage trie.
+    VariableHash, 32
+}

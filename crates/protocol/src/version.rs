@@ -1,0 +1,73 @@
+//! Chain id and message version, packed into one number.
+
+use std::{fmt, num::ParseIntError, str::FromStr};
+
+/// Identity of a network: 1 main network, 333 developer test network, 222 isolated server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChainId(u16);
+
+impl ChainId {
+    /// Wraps a plain number.
+    pub const fn new(id: u16) -> Self {
+        Self(id)
+    }
+
+    /// Returns the plain number.
+    pub const fn get(self) -> u16 {
+        self.0
+    }
+}
+
+impl fmt::Display for ChainId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for ChainId {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+/// The `version` member of a transaction: chain id in the upper sixteen bits, message version in the lower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version(u32);
+
+impl Version {
+    /// The message version of a Scilla-generation transaction.
+    pub const MESSAGE: u16 = 1;
+
+    /// Returns the version of an ordinary transaction on the chain `id`.
+    pub const fn of_chain(id: ChainId) -> Self {
+        Self(((id.0 as u32) << 16) | Self::MESSAGE as u32)
+    }
+
+    /// Wraps a packed number.
+    pub const fn from_packed(packed: u32) -> Self {
+        Self(packed)
+    }
+
+    /// Returns the packed number.
+    pub const fn packed(self) -> u32 {
+        self.0
+    }
+
+    /// Returns the upper half.
+    pub const fn chain_id(self) -> ChainId {
+        ChainId((self.0 >> 16) as u16)
+    }
+
+    /// Returns the lower half.
+    pub const fn message_version(self) -> u16 {
+        self.0 as u16
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
