@@ -1,0 +1,1 @@
+//! JSON shapes of requests and answers, and the envelope that carries them.

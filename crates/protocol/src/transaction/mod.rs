@@ -1,0 +1,46 @@
+//! Transactions: what a sender signs, and what kind of work it asks for.
+
+use crate::{
+    address::Address,
+    amount::Qa,
+    gas::{Gas, GasPrice},
+    key::{PublicKey, Signature},
+    number::Nonce,
+    version::Version,
+};
+
+/// A signed transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transaction {
+    /// Chain id and message version.
+    pub version: Version,
+    /// Place among the sender's transactions: its account nonce plus one.
+    pub nonce: Nonce,
+    /// Recipient; the null address for a deployment.
+    pub to: Address,
+    /// Money that moves to the recipient.
+    pub amount: Qa,
+    /// Price the sender pays for a unit of gas.
+    pub gas_price: GasPrice,
+    /// Gas the transaction may use at most.
+    pub gas_limit: Gas,
+    /// Contract source; empty when absent.
+    pub code: String,
+    /// JSON text: init parameters of a deployment, message of a call; empty when absent.
+    pub data: String,
+    /// Key whose owner signed.
+    pub sender_key: PublicKey,
+    /// Signature of the core information under `sender_key`.
+    pub signature: Signature,
+}
+
+/// What a transaction asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TransactionKind {
+    /// Money moves, nothing runs.
+    Payment,
+    /// A contract or library is created.
+    Deployment,
+    /// A transition of a contract runs.
+    Call,
+}
