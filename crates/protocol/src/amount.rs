@@ -2,6 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
+use crate::number::{NumberError, parse_decimal};
+
 /// An amount of money in Qa. One Li is 10^6 Qa, one Zil is 10^12 Qa.
 ///
 /// # Examples
@@ -11,24 +13,10 @@ use std::{fmt, str::FromStr};
 /// let amount: Qa = "1500000000000".parse()?;
 /// assert_eq!(amount, Qa::from_zil(1).unwrap().checked_add(Qa::new(500_000_000_000)).unwrap());
 /// assert_eq!(amount.to_zil_string(), "1.500000000000");
-/// # Ok::<(), silica_protocol::AmountError>(())
+/// # Ok::<(), silica_protocol::NumberError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Qa(u128);
-
-/// Reason why text is not an amount of Qa.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AmountError {
-    /// The text is not a sequence of decimal digits.
-    #[error("expected decimal digits, got {got:?}")]
-    Digits {
-        /// The text that came.
-        got: String,
-    },
-    /// The number does not fit 128 bits.
-    #[error("amount exceeds 2^128 - 1")]
-    Overflow,
-}
 
 impl Qa {
     /// Nothing.
@@ -101,13 +89,10 @@ impl fmt::Display for Qa {
 }
 
 impl FromStr for Qa {
-    type Err = AmountError;
+    type Err = NumberError;
 
     /// Reads a number of Qa in decimal digits, without sign, space or unit.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(AmountError::Digits { got: text.chars().take(64).collect() });
-        }
-        text.parse().map(Self).map_err(|_| AmountError::Overflow)
+        parse_decimal(text, u128::MAX).map(Self)
     }
 }

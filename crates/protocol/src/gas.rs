@@ -2,7 +2,10 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::amount::{AmountError, Qa};
+use crate::{
+    amount::Qa,
+    number::{NumberError, parse_decimal},
+};
 
 /// A quantity of gas, in whole units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -45,8 +48,18 @@ impl Gas {
 }
 
 impl fmt::Display for Gas {
+    /// Writes the number of units in decimal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+impl FromStr for Gas {
+    type Err = NumberError;
+
+    /// Reads a number of units in decimal digits, without sign or space.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        parse_decimal(text, u64::MAX).map(Self)
     }
 }
 
@@ -74,8 +87,9 @@ impl fmt::Display for GasPrice {
 }
 
 impl FromStr for GasPrice {
-    type Err = AmountError;
+    type Err = NumberError;
 
+    /// Reads a number of Qa in decimal digits, without sign, space or unit.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         text.parse().map(Self)
     }

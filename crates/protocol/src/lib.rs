@@ -19,7 +19,7 @@ mod version;
 pub use crate::{
     account::{Account, ContractAccount},
     address::{Address, AddressError},
-    amount::{AmountError, Qa},
+    amount::Qa,
     block::{
         CoSignatures, DsBlock, DsBlockHeader, MbInfo, MicroBlock, MicroBlockHeader, Peer, Reserved, ShardMember,
         SwInfo, SwVersion, TxBlock, TxBlockHeader, Votes,
@@ -32,7 +32,7 @@ pub use crate::{
         StorageRoot, TxHash, TxRoot, VariableHash, sha256,
     },
     key::{PublicKey, Signature},
-    number::{BlockNumber, DsBlockNumber, Nonce, ShardId, Timestamp},
+    number::{BlockNumber, DsBlockNumber, Nonce, NumberError, ShardId, Timestamp},
     receipt::{ContractMessage, EventLog, Exception, Receipt, ReceiptError, Transition},
     transaction::{Transaction, TransactionKind},
     version::{ChainId, Version},

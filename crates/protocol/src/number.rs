@@ -1,6 +1,36 @@
 //! Counters that do not mix: block numbers, nonces, shards and time.
 
-use std::{fmt, num::ParseIntError, str::FromStr};
+use std::{fmt, str::FromStr};
+
+/// Reason why text is not a number in the range of its type.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NumberError {
+    /// The text is not a sequence of decimal digits.
+    #[error("expected decimal digits, got {got:?}")]
+    Digits {
+        /// The beginning of the text that came.
+        got: String,
+    },
+    /// The number is too large.
+    #[error("expected a number up to {max}, got {got:?}")]
+    Range {
+        /// The largest number that fits.
+        max: u128,
+        /// The beginning of the text that came.
+        got: String,
+    },
+}
+
+/// Reads decimal digits, without sign, space or separator, of a number up to `max`.
+pub(crate) fn parse_decimal<T: TryFrom<u128> + Into<u128>>(text: &str, max: T) -> Result<T, NumberError> {
+    // Longer texts are cut so that an error cannot carry a whole request body.
+    let got = || text.chars().take(64).collect();
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(NumberError::Digits { got: got() });
+    }
+    let number: Option<u128> = text.parse().ok();
+    number.and_then(|number| number.try_into().ok()).ok_or_else(|| NumberError::Range { max: max.into(), got: got() })
+}
 
 macro_rules! counter {
     ($(#[$meta:meta])* $name:ident, $int:ty) => {
@@ -43,10 +73,11 @@ macro_rules! counter {
         }
 
         impl FromStr for $name {
-            type Err = ParseIntError;
+            type Err = NumberError;
 
+            /// Reads decimal digits, without sign or space.
             fn from_str(text: &str) -> Result<Self, Self::Err> {
-                text.parse().map(Self)
+                parse_decimal(text, <$int>::MAX).map(Self)
             }
         }
     };

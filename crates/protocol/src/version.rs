@@ -1,6 +1,8 @@
 //! Chain id and message version, packed into one number.
 
-use std::{fmt, num::ParseIntError, str::FromStr};
+use std::{fmt, str::FromStr};
+
+use crate::number::{NumberError, parse_decimal};
 
 /// Identity of a network: 1 main network, 333 developer test network, 222 isolated server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,10 +27,11 @@ impl fmt::Display for ChainId {
 }
 
 impl FromStr for ChainId {
-    type Err = ParseIntError;
+    type Err = NumberError;
 
+    /// Reads decimal digits, without sign or space.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(Self)
+        parse_decimal(text, u16::MAX).map(Self)
     }
 }
 
