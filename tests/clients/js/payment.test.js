@@ -1,0 +1,189 @@
+// An unmodified zilliqa-js against a node: create an account, pay it, confirm, and read everything back.
+// SILICA_URL names the node, SILICA_KEY the private key of a funded account that nobody else uses meanwhile.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import sdk from '@zilliqa-js/zilliqa';
+
+import { variableHash } from './prove.js';
+
+const { BN, Long, Zilliqa, bytes, getAddressFromPrivateKey, toBech32Address, toChecksumAddress, units } = sdk;
+
+const url = process.env.SILICA_URL;
+const key = process.env.SILICA_KEY;
+assert.ok(url && key, 'set SILICA_URL and SILICA_KEY');
+
+const zilliqa = new Zilliqa(url);
+const { blockchain, network, transactions, wallet } = zilliqa;
+const version = bytes.pack(222, 1);
+assert.equal(version, 14548993);
+
+const payer = wallet.addByPrivateKey(key).replace('0x', '').toLowerCase();
+assert.equal(payer, getAddressFromPrivateKey(key).replace('0x', '').toLowerCase());
+wallet.setDefault(payer);
+
+const zil = (amount) => units.toQa(amount, units.Units.Zil);
+const gasPrice = new BN(await result(blockchain.getMinimumGasPrice()));
+const fee = gasPrice.muln(50);
+
+/** The result of a call; an error answer fails the test with its text. */
+async function result(call) {
+  const { error, result } = await call;
+  assert.equal(error, undefined, JSON.stringify(error));
+  return result;
+}
+
+async function balance(address) {
+  const { balance, nonce } = await result(blockchain.getBalance(address));
+  assert.equal(typeof balance, 'string');
+  assert.equal(typeof nonce, 'number');
+  return { balance: new BN(balance), nonce };
+}
+
+const payment = (to, amount, more = {}) =>
+  transactions.new({ version, toAddr: to, amount, gasPrice, gasLimit: Long.fromNumber(50), ...more }, false);
+
+/** Pays and waits as an application would: submit, then poll GetTransaction until it is there. */
+async function pay(to, amount, more) {
+  const confirmed = await blockchain.createTransaction(payment(to, amount, more), 33, 100);
+  assert.ok(confirmed.isConfirmed(), 'the payment is confirmed');
+  return confirmed;
+}
+
+test('the network is the one the client signs for', async () => {
+  assert.equal(await result(network.GetNetworkId()), '222');
+});
+
+test('an account nobody has paid is reported as not created', async () => {
+  const stranger = wallet.create();
+  const { error } = await blockchain.getBalance(stranger.replace('0x', ''));
+  assert.deepEqual(error, { code: -5, data: null, message: 'Account is not created' });
+});
+
+test('a new account is paid, and pays in turn', async () => {
+  const created = wallet.create();
+  const before = await balance(payer);
+  const sent = await pay(toChecksumAddress(created), zil('25'));
+  assert.deepEqual(
+    { success: sent.getReceipt().success, gas: sent.getReceipt().cumulative_gas },
+    { success: true, gas: 50 },
+  );
+
+  const after = await balance(payer);
+  assert.equal(after.nonce, before.nonce + 1);
+  assert.equal(before.balance.sub(after.balance).toString(), zil('25').add(fee).toString());
+  // zilliqa-js strips the prefix of hexadecimal addresses and turns bech32 into them.
+  assert.equal((await balance(toBech32Address(created))).balance.toString(), zil('25').toString());
+
+  wallet.setDefault(created);
+  const back = await pay(toBech32Address(payer), zil('1'));
+  wallet.setDefault(payer);
+  assert.equal(back.txParams.nonce, 1);
+  const left = await balance(created);
+  assert.equal(left.nonce, 1);
+  assert.equal(left.balance.toString(), zil('24').sub(fee).toString());
+});
+
+test('a payment is found again: by hash, in its block, among the recent ones', async () => {
+  const to = wallet.create();
+  const sent = await pay(toChecksumAddress(to), zil('3'));
+  const { id } = sent;
+  assert.match(id, /^[0-9a-f]{64}$/);
+  assert.equal(id, sent.hash);
+
+  const read = await blockchain.getTransaction(id);
+  assert.equal(read.txParams.amount.toString(), zil('3').toString());
+  assert.equal(read.txParams.toAddr.replace('0x', '').toLowerCase(), to.replace('0x', '').toLowerCase());
+  assert.equal(read.txParams.version, version);
+  assert.equal(read.senderAddress.replace('0x', '').toLowerCase(), payer);
+  const epoch = Number(read.getReceipt().epoch_num);
+
+  const block = await result(blockchain.getTxBlock(epoch));
+  assert.equal(block.header.BlockNum, String(epoch));
+  assert.ok(block.header.NumTxns >= 1);
+  const hashes = (await result(blockchain.getTransactionsForTxBlock(epoch))).flat();
+  assert.ok(hashes.includes(id));
+  const bodies = await result(blockchain.getTxnBodiesForTxBlock(epoch));
+  assert.ok(bodies.some(({ ID }) => ID === id));
+  assert.ok((await result(blockchain.getRecentTransactions())).TxnHashes.includes(id));
+
+  // These two leave out the page, which the node takes for the first.
+  assert.ok((await result(blockchain.getTransactionsForTxBlockEx(epoch))).Transactions.flat().includes(id));
+  assert.ok((await result(blockchain.getTxnBodiesForTxBlockEx(epoch))).Transactions.some(({ ID }) => ID === id));
+
+  const status = await blockchain.getTransactionStatus(id);
+  assert.equal(status.statusMessage, 'Confirmed');
+});
+
+test('payments in one batch are all executed', async () => {
+  const to = [wallet.create(), wallet.create(), wallet.create()];
+  const { nonce } = await balance(payer);
+  const batch = to.map((address, i) => payment(toChecksumAddress(address), zil('2'), { nonce: nonce + 1 + i }));
+  const signed = await wallet.signBatch(batch);
+  const sent = await blockchain.createBatchTransaction(signed, 33, 100);
+  assert.ok(sent.every((tx) => tx.isConfirmed()));
+  for (const address of to) {
+    assert.equal((await balance(address)).balance.toString(), zil('2').toString());
+  }
+});
+
+test('a refused payment says why', async () => {
+  const to = toChecksumAddress(wallet.create());
+  const { nonce } = await balance(payer);
+  await assert.rejects(pay(to, zil('1'), { nonce }), { code: -8, message: `Nonce (${nonce}) lower than current (${nonce})` });
+  const empty = wallet.create();
+  await pay(toChecksumAddress(empty), zil('1'));
+  wallet.setDefault(empty);
+  await assert.rejects(pay(to, zil('1')), { code: -8, message: 'Insufficient funds in source account!' });
+  wallet.setDefault(payer);
+});
+
+test('blocks, listings and statistics agree', async () => {
+  const latest = await result(blockchain.getLatestTxBlock());
+  const number = Number(latest.header.BlockNum);
+  assert.deepEqual(await result(blockchain.getTxBlock(number)), latest);
+  const previous = await result(blockchain.getTxBlock(number - 1));
+  assert.equal(latest.header.PrevBlockHash, previous.body.BlockHash);
+
+  const listing = await result(blockchain.getTxBlockListing(1));
+  assert.equal(listing.data[0].BlockNum, number);
+  assert.equal(listing.data[0].Hash.toLowerCase(), latest.body.BlockHash);
+  assert.equal(listing.maxPages, Math.floor(number / 10) + 1);
+
+  const latestDs = await result(blockchain.getLatestDSBlock());
+  const dsNumber = Number(latestDs.header.BlockNum);
+  assert.deepEqual(await result(blockchain.getDSBlock(dsNumber)), latestDs);
+  assert.equal((await result(blockchain.getDSBlockListing(1))).data[0].BlockNum, dsNumber);
+
+  const info = await result(blockchain.getBlockChainInfo());
+  assert.equal(info.NumTxBlocks, String(number + 1));
+  assert.equal(info.NumTxBlocks, await result(blockchain.getNumTxBlocks()));
+  assert.equal(info.CurrentMiniEpoch, await result(blockchain.getCurrentMiniEpoch()));
+  assert.equal(info.CurrentDSEpoch, await result(blockchain.getCurrentDSEpoch()));
+  assert.equal(info.CurrentDSEpoch, String(dsNumber));
+  assert.equal(info.NumDSBlocks, await result(blockchain.getNumDSBlocks()));
+  assert.equal(info.NumTransactions, await result(blockchain.getNumTransactions()));
+  assert.equal(info.NumTxnsTxEpoch, await result(blockchain.getNumTxnsTxEpoch(number)));
+  assert.equal(info.NumTxnsDSEpoch, await result(blockchain.getNumTxnsDSEpoch(dsNumber)));
+  assert.equal(info.TransactionRate, await result(blockchain.getTransactionRate()));
+  assert.equal(info.TxBlockRate, await result(blockchain.getTxBlockRate()));
+  assert.equal(info.DSBlockRate, await result(blockchain.getDSBlockRate()));
+  // The method itself is not among those this node serves; the structure is part of the statistics.
+  assert.ok(info.ShardingStructure.NumPeers.every((peers) => Number.isInteger(peers)));
+
+  assert.equal(await result(blockchain.getPrevDifficulty()), latestDs.header.Difficulty);
+  assert.equal(await result(blockchain.getPrevDSDifficulty()), latestDs.header.DifficultyDS);
+  assert.equal((await result(blockchain.getMinerInfo(String(dsNumber)))).dscommittee.length, 1);
+  assert.match(await result(blockchain.getTotalCoinSupply()), /^\d+\.\d{12}$/);
+});
+
+test('an account without code has no init parameters and no state to prove', async () => {
+  const init = await blockchain.getSmartContractInit(payer);
+  assert.deepEqual(init.error, { code: -5, data: null, message: 'Address not contract address' });
+  const proof = await blockchain.getStateProof(payer, variableHash(payer, 'counter'), 'latest');
+  assert.deepEqual(proof.error, { code: -5, data: null, message: 'Address not contract address' });
+  const { header } = await result(blockchain.getLatestTxBlock());
+  const ahead = await blockchain.getStateProof(payer, variableHash(payer, 'counter'), String(Number(header.BlockNum) + 9));
+  assert.deepEqual(ahead.error, { code: -1, data: null, message: 'Requested txBlock not mined yet' });
+});

@@ -1,0 +1,76 @@
+//! Checks a `GetStateProof` answer with `eth_trie`: nothing here was written by the project but the reading of one
+//! protobuf message.
+
+use std::sync::Arc;
+
+use eth_trie::{EthTrie, MemoryDB, Trie, TrieError};
+
+/// A contract's account and one entry of its storage, as a proof shows them.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Proved {
+    /// The account as the trie stores it.
+    pub account: Vec<u8>,
+    /// Root of the contract's storage trie, read from the account.
+    pub storage_root: Vec<u8>,
+    /// The entry's bytes, or `None` when the nodes prove that there is no such entry.
+    pub value: Option<Vec<u8>>,
+}
+
+/// Walks from a state root to the account, and from the storage root in it to the entry.
+///
+/// # Errors
+///
+/// Says which step does not hold.
+pub fn prove(
+    state_root: &[u8],
+    address: &str,
+    variable_hash: &str,
+    account_proof: Vec<Vec<u8>>,
+    state_proof: Vec<Vec<u8>>,
+) -> Result<Proved, String> {
+    let account = value_in(state_root, address, account_proof)
+        .map_err(|e| format!("account proof: {e}"))?
+        .ok_or("the account is proved to be absent")?;
+    let storage_root = bytes_field(&account, 5).ok_or("the account has no storage root")?.to_vec();
+    let value = value_in(&storage_root, variable_hash, state_proof).map_err(|e| format!("state proof: {e}"))?;
+    Ok(Proved { account, storage_root, value })
+}
+
+/// Keys of both tries are lower-case hexadecimal digits as ASCII, and are not hashed.
+fn value_in(root: &[u8], key: &str, nodes: Vec<Vec<u8>>) -> Result<Option<Vec<u8>>, TrieError> {
+    let root: [u8; 32] = root.try_into().map_err(|_| TrieError::InvalidProof)?;
+    let trie = EthTrie::new(Arc::new(MemoryDB::new(true)));
+    trie.verify_proof(root.into(), key.to_ascii_lowercase().as_bytes(), nodes)
+}
+
+/// A length-delimited field of a protobuf message.
+fn bytes_field(mut message: &[u8], wanted: u64) -> Option<&[u8]> {
+    fn varint(message: &mut &[u8]) -> Option<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let (byte, rest) = message.split_first()?;
+            *message = rest;
+            value |= u64::from(byte & 0x7f) << shift;
+            if *byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+    while !message.is_empty() {
+        let tag = varint(&mut message)?;
+        match tag & 7 {
+            0 => drop(varint(&mut message)?),
+            2 => {
+                let length = usize::try_from(varint(&mut message)?).ok()?;
+                let (field, rest) = message.split_at_checked(length)?;
+                if tag >> 3 == wanted {
+                    return Some(field);
+                }
+                message = rest;
+            }
+            _ => return None,
+        }
+    }
+    None
+}
