@@ -1,1 +1,2 @@
 //! Node.
+mod http;

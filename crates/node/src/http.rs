@@ -1,0 +1,635 @@
+//! HTTP over hyper: connections in, request bodies to an [`Answer`], its answers out.
+//!
+//! Nothing here knows JSON or a method. A body that was posted to any path is handed over whole; every answer has
+//! status 200, since JSON-RPC carries its own errors. What a client may hold up is bounded: the number of
+//! connections, the size of a body, the time from the first byte of a request to its last, and the time a connection
+//! may lie idle or leave an answer unread.
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    io,
+    net::SocketAddr,
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use http_body_util::{BodyExt, Full};
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::{Body, Bytes, Incoming},
+    header::{self, HeaderValue},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::TokioIo;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    task::JoinSet,
+    time::{Instant, interval, timeout},
+};
+
+/// Bounds on what clients may ask of the server.
+#[derive(Clone, Copy, Debug)]
+pub struct HttpLimits {
+    /// Largest request body in bytes; a larger one is answered with status 413.
+    pub body_bytes: usize,
+    /// Time from the first byte of a request to its last; a slower client is disconnected.
+    pub request_timeout: Duration,
+    /// Time a connection may lie idle between requests, or leave an answer unread.
+    pub idle_timeout: Duration,
+    /// Connections open at once; further ones wait to be accepted.
+    pub connections: usize,
+    /// Time that requests in progress are given to finish once the server stops.
+    pub grace: Duration,
+}
+
+impl Default for HttpLimits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 5 * 1024 * 1024,
+            request_timeout: Duration::from_secs(30),
+            idle_timeout: Duration::from_secs(120),
+            connections: 900,
+            grace: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Bytes of an oversized body that are read and thrown away, as a multiple of the limit, so that a client which sends
+/// all of it before it reads still sees the answer.
+const DISCARDED_BODIES: usize = 8;
+
+/// What stands behind the server: turns the body of a request into the body of its answer.
+pub(crate) trait Answer: Send + Sync + 'static {
+    /// Answers one request body.
+    fn answer(&self, body: Bytes) -> impl Future<Output = Vec<u8>> + Send;
+}
+
+/// A bound listener that has not accepted anything yet.
+#[derive(Debug)]
+pub(crate) struct Server {
+    listener: TcpListener,
+    limits: HttpLimits,
+}
+
+impl Server {
+    /// Binds `address`; connections wait in the system's queue until [`Server::serve`] runs.
+    pub(crate) async fn bind(address: SocketAddr, limits: HttpLimits) -> io::Result<Self> {
+        Ok(Self { listener: TcpListener::bind(address).await?, limits })
+    }
+
+    /// Returns the address in use, with the port that the system chose if port 0 was asked for.
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until `stop` becomes true, then lets requests in progress finish within the grace period.
+    pub(crate) async fn serve<A: Answer>(self, answer: Arc<A>, stop: watch::Receiver<bool>) {
+        let mut stop_seen = stop.clone();
+        let places = Arc::new(Semaphore::new(self.limits.connections));
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                accepted = accept(&self.listener, &places) => match accepted {
+                    Ok((stream, place)) => {
+                        let connection = serve_connection(stream, Arc::clone(&answer), self.limits, stop.clone());
+                        connections.spawn(async move {
+                            connection.await;
+                            drop(place);
+                        });
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot accept connections");
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                    }
+                },
+                Some(_) = connections.join_next() => {}
+                () = stopped(&mut stop_seen) => break,
+            }
+        }
+        drop(self.listener);
+        let finished = async { while connections.join_next().await.is_some() {} };
+        if timeout(self.limits.grace, finished).await.is_err() {
+            tracing::warn!(connections = connections.len(), "closed connections whose requests did not finish");
+        }
+    }
+}
+
+/// Waits until the value is true or its sender is gone.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    drop(stop.wait_for(|stop| *stop).await);
+}
+
+/// Waits for a free place, then for a connection to put there.
+async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, _) = listener.accept().await?;
+    stream.set_nodelay(true)?;
+    Ok((stream, place))
+}
+
+async fn serve_connection<A: Answer>(
+    stream: TcpStream,
+    answer: Arc<A>,
+    limits: HttpLimits,
+    mut stop: watch::Receiver<bool>,
+) {
+    let patience = Arc::new(Patience::new(limits));
+    let io = TokioIo::new(Watched { stream, patience: Arc::clone(&patience) });
+    let service = service_fn(|request| respond(request, &*answer, &patience));
+    let mut connection =
+        pin!(http1::Builder::new().header_read_timeout(None).half_close(true).serve_connection(io, service));
+    let mut check = interval(limits.request_timeout / 2);
+    let mut stopping = false;
+    loop {
+        tokio::select! {
+            biased;
+            result = connection.as_mut() => {
+                if let Err(error) = result {
+                    tracing::debug!(%error, "connection ended");
+                }
+                return;
+            }
+            _ = check.tick() => if patience.exhausted() {
+                tracing::debug!("closed a connection that was too slow or idle");
+                return;
+            },
+            () = stopped(&mut stop), if !stopping => {
+                stopping = true;
+                connection.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
+
+async fn respond<A: Answer>(
+    request: Request<Incoming>,
+    answer: &A,
+    patience: &Patience,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    patience.request_begins();
+    let response = match *request.method() {
+        Method::POST => post(request, answer, patience).await,
+        Method::OPTIONS => options(),
+        Method::GET if request.uri().path() == "/health" => json(StatusCode::OK, r#"{"health":true}"#),
+        // The media type is the reference's, although the text is not JSON (rpc page, section 1.1).
+        _ => with_header(
+            json(StatusCode::METHOD_NOT_ALLOWED, "Not allowed HTTP Method"),
+            header::ALLOW,
+            HeaderValue::from_static("POST, OPTIONS"),
+        ),
+    };
+    patience.answer_begins();
+    Ok(response)
+}
+
+async fn post<A: Answer>(request: Request<Incoming>, answer: &A, patience: &Patience) -> Response<Full<Bytes>> {
+    match read_body(request, patience.limits.body_bytes).await {
+        Ok(body) => {
+            patience.request_complete();
+            json(StatusCode::OK, answer.answer(body).await)
+        }
+        Err(BodyError::TooLarge { limit }) => {
+            let text = format!("request body exceeds {limit} bytes");
+            let response = response(StatusCode::PAYLOAD_TOO_LARGE, "text/plain", text);
+            with_header(response, header::CONNECTION, HeaderValue::from_static("close"))
+        }
+        Err(BodyError::Broken(error)) => {
+            response(StatusCode::BAD_REQUEST, "text/plain", format!("request body cannot be read: {error}"))
+        }
+    }
+}
+
+/// What the reference answers to a preflight (rpc page, section 1.1).
+fn options() -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::new()));
+    let headers = response.headers_mut();
+    headers.insert(header::ALLOW, HeaderValue::from_static("POST, OPTIONS"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("origin, content-type, accept"));
+    headers.insert("DAV", HeaderValue::from_static("1"));
+    response
+}
+
+fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    response(status, "application/json", body)
+}
+
+fn response(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body.into()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    response
+}
+
+fn with_header(
+    mut response: Response<Full<Bytes>>,
+    name: header::HeaderName,
+    value: HeaderValue,
+) -> Response<Full<Bytes>> {
+    response.headers_mut().insert(name, value);
+    response
+}
+
+/// Reason why a request body was not taken.
+#[derive(Debug)]
+enum BodyError {
+    TooLarge { limit: usize },
+    Broken(hyper::Error),
+}
+
+/// Reads a body of at most `limit` bytes. One that arrived in a single piece is not copied.
+async fn read_body(request: Request<Incoming>, limit: usize) -> Result<Bytes, BodyError> {
+    // A client that waits to be told to continue has not sent the body yet and need not send it at all.
+    let client_waits = request.headers().contains_key(header::EXPECT);
+    let mut body = request.into_body();
+    if client_waits && body.size_hint().lower() > u64::try_from(limit).unwrap_or(u64::MAX) {
+        return Err(BodyError::TooLarge { limit });
+    }
+    let first = next_data(&mut body).await?.unwrap_or_default();
+    if body.is_end_stream() && first.len() <= limit {
+        return Ok(first);
+    }
+    let mut whole = Vec::from(first);
+    while let Some(data) = next_data(&mut body).await? {
+        if whole.len().saturating_add(data.len()) > limit {
+            discard(body, limit.saturating_mul(DISCARDED_BODIES)).await?;
+            return Err(BodyError::TooLarge { limit });
+        }
+        whole.extend_from_slice(&data);
+    }
+    if whole.len() > limit { Err(BodyError::TooLarge { limit }) } else { Ok(whole.into()) }
+}
+
+async fn discard(mut body: Incoming, mut limit: usize) -> Result<(), BodyError> {
+    while let Some(data) = next_data(&mut body).await? {
+        match limit.checked_sub(data.len()) {
+            Some(rest) => limit = rest,
+            None => return Ok(()),
+        }
+    }
+    Ok(())
+}
+
+async fn next_data(body: &mut Incoming) -> Result<Option<Bytes>, BodyError> {
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame.map_err(BodyError::Broken)?.into_data() {
+            return Ok(Some(data));
+        }
+    }
+    Ok(None)
+}
+
+/// When a connection has been waited for long enough.
+///
+/// A connection is idle, or has sent part of a request, or awaits its answer; the deadline is set at each change. One
+/// timer for each connection looks at it now and then, so that a request costs no timer.
+#[derive(Debug)]
+struct Patience {
+    limits: HttpLimits,
+    accepted: Instant,
+    /// Milliseconds since `accepted`; `u64::MAX` while the server is the one to act.
+    deadline: AtomicU64,
+    idle: AtomicBool,
+}
+
+impl Patience {
+    fn new(limits: HttpLimits) -> Self {
+        let patience =
+            Self { limits, accepted: Instant::now(), deadline: AtomicU64::new(0), idle: AtomicBool::new(true) };
+        patience.wait(limits.idle_timeout);
+        patience
+    }
+
+    fn wait(&self, time: Duration) {
+        let deadline = (self.accepted.elapsed() + time).as_millis();
+        self.deadline.store(u64::try_from(deadline).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    /// Bytes came in; if none were expected, they open a request.
+    fn bytes_arrived(&self) {
+        if self.idle.load(Relaxed) {
+            self.request_begins();
+        }
+    }
+
+    fn request_begins(&self) {
+        if self.idle.swap(false, Relaxed) {
+            self.wait(self.limits.request_timeout);
+        }
+    }
+
+    fn request_complete(&self) {
+        self.deadline.store(u64::MAX, Relaxed);
+    }
+
+    fn answer_begins(&self) {
+        self.idle.store(true, Relaxed);
+        self.wait(self.limits.idle_timeout);
+    }
+
+    fn exhausted(&self) -> bool {
+        self.accepted.elapsed().as_millis() >= u128::from(self.deadline.load(Relaxed))
+    }
+}
+
+/// A stream that tells its [`Patience`] when bytes come in.
+#[derive(Debug)]
+struct Watched {
+    stream: TcpStream,
+    patience: Arc<Patience>,
+}
+
+impl AsyncRead for Watched {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        if buf.filled().len() > before {
+            self.patience.bytes_arrived();
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Watched {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, buf)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        sync::Notify,
+        task::JoinHandle,
+    };
+
+    use super::*;
+
+    /// Answers with the length of the body; to the body `wait` only once it is told to.
+    #[derive(Default)]
+    struct Length {
+        waiting: Notify,
+        go_on: Notify,
+    }
+
+    impl Answer for Length {
+        async fn answer(&self, body: Bytes) -> Vec<u8> {
+            if body == "wait" {
+                self.waiting.notify_one();
+                self.go_on.notified().await;
+            }
+            body.len().to_string().into_bytes()
+        }
+    }
+
+    struct Running {
+        addr: SocketAddr,
+        answer: Arc<Length>,
+        stop: watch::Sender<bool>,
+        served: JoinHandle<()>,
+    }
+
+    async fn start(limits: HttpLimits) -> Running {
+        let server = Server::bind(([127, 0, 0, 1], 0).into(), limits).await.unwrap();
+        let addr = server.local_addr().unwrap();
+        let (stop, stopped) = watch::channel(false);
+        let answer = Arc::new(Length::default());
+        Running { addr, answer: Arc::clone(&answer), stop, served: tokio::spawn(server.serve(answer, stopped)) }
+    }
+
+    impl Running {
+        /// Posts `wait` and returns once the server is waiting.
+        async fn post_wait(&self) -> JoinHandle<String> {
+            let addr = self.addr;
+            let answer = tokio::spawn(async move { exchange(addr, &post_of("wait", "")).await });
+            self.answer.waiting.notified().await;
+            answer
+        }
+    }
+
+    fn quick() -> HttpLimits {
+        HttpLimits {
+            body_bytes: 1000,
+            request_timeout: Duration::from_millis(200),
+            idle_timeout: Duration::from_millis(600),
+            connections: 10,
+            grace: Duration::from_secs(2),
+        }
+    }
+
+    /// Sends `request` and returns all that comes until the server closes.
+    async fn exchange(addr: SocketAddr, request: &str) -> String {
+        let mut stream = TcpStream::connect(addr).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        timeout(Duration::from_secs(5), stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+        answer
+    }
+
+    fn post_of(body: &str, further: &str) -> String {
+        format!("POST /any/path HTTP/1.1\r\nhost: x\r\n{further}content-length: {}\r\n\r\n{body}", body.len())
+    }
+
+    /// Checks the status line, that each of `headers` is there, and the body of one exchange.
+    async fn check(request: String, status: &str, headers: &[&str], body: &str) {
+        let server = start(quick()).await;
+        let answer = exchange(server.addr, &request).await;
+        let (head, got) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+        for header in headers {
+            assert!(head.to_lowercase().contains(&header.to_lowercase()), "{header} is missing in {answer}");
+        }
+        assert_eq!(got, body);
+    }
+
+    const CLOSE: &str = "connection: close\r\n";
+
+    #[tokio::test]
+    async fn post_to_any_path_is_answered_as_json_for_any_origin() {
+        let headers = ["content-type: application/json", "access-control-allow-origin: *", "content-length: 1"];
+        check(post_of("hello", CLOSE), "200 OK", &headers, "5").await;
+        check(post_of("", CLOSE), "200 OK", &headers, "0").await;
+    }
+
+    #[tokio::test]
+    async fn preflight_is_answered_as_the_reference_does() {
+        let request = format!("OPTIONS / HTTP/1.1\r\nhost: x\r\n{CLOSE}\r\n");
+        let headers = [
+            "allow: POST, OPTIONS",
+            "access-control-allow-origin: *",
+            "access-control-allow-headers: origin, content-type, accept",
+            "dav: 1",
+        ];
+        check(request, "200 OK", &headers, "").await;
+    }
+
+    #[tokio::test]
+    async fn other_verbs_are_405() {
+        for verb in ["GET", "PUT", "DELETE", "PATCH"] {
+            let request = format!("{verb} / HTTP/1.1\r\nhost: x\r\n{CLOSE}\r\n");
+            check(request, "405", &["allow: POST, OPTIONS"], "Not allowed HTTP Method").await;
+        }
+    }
+
+    #[tokio::test]
+    async fn health_is_a_get() {
+        let request = format!("GET /health HTTP/1.1\r\nhost: x\r\n{CLOSE}\r\n");
+        check(request, "200", &["application/json"], r#"{"health":true}"#).await;
+    }
+
+    #[tokio::test]
+    async fn body_up_to_the_limit_is_taken_and_a_larger_one_is_413() {
+        check(post_of(&"x".repeat(1000), CLOSE), "200", &[], "1000").await;
+        let refused = "request body exceeds 1000 bytes";
+        check(post_of(&"x".repeat(1001), ""), "413", &["connection: close"], refused).await;
+        check(post_of(&"x".repeat(7000), ""), "413", &["access-control-allow-origin: *"], refused).await;
+    }
+
+    #[tokio::test]
+    async fn chunked_body_is_counted_as_it_comes() {
+        let head = format!("POST / HTTP/1.1\r\nhost: x\r\n{CLOSE}transfer-encoding: chunked\r\n\r\n");
+        check(format!("{head}5\r\nhello\r\n3\r\nyou\r\n0\r\n\r\n"), "200", &[], "8").await;
+        let chunk = format!("258\r\n{}\r\n", "x".repeat(600));
+        check(format!("{head}{chunk}{chunk}0\r\n\r\n"), "413", &[], "request body exceeds 1000 bytes").await;
+    }
+
+    #[tokio::test]
+    async fn client_that_asks_before_it_sends_too_much_is_refused_at_once() {
+        let head = "POST / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2000\r\n\r\n";
+        check(head.to_owned(), "413", &[], "request body exceeds 1000 bytes").await;
+    }
+
+    #[tokio::test]
+    async fn broken_request_line_is_400_and_the_server_goes_on() {
+        let server = start(quick()).await;
+        let answer = exchange(server.addr, "what is this\r\n\r\n").await;
+        assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+        assert!(exchange(server.addr, &post_of("abc", CLOSE)).await.ends_with("\r\n\r\n3"));
+    }
+
+    #[tokio::test]
+    async fn connection_is_kept_for_further_and_pipelined_requests() {
+        let server = start(quick()).await;
+        let requests = [post_of("a", ""), post_of("bb", ""), post_of("ccc", CLOSE)].concat();
+        let answer = exchange(server.addr, &requests).await;
+        assert_eq!(answer.matches("HTTP/1.1 200 OK").count(), 3, "{answer}");
+        assert!(answer.ends_with("\r\n\r\n3"), "{answer}");
+    }
+
+    /// Sends the beginning of a request and expects to be disconnected without an answer, but not before `expected`.
+    async fn check_disconnected(half: &str, expected: Duration) {
+        let server = start(quick()).await;
+        let begun = Instant::now();
+        assert_eq!(exchange(server.addr, half).await, "");
+        let waited = begun.elapsed();
+        assert!(waited >= expected, "{waited:?}");
+        assert!(exchange(server.addr, &post_of("abc", CLOSE)).await.ends_with("\r\n\r\n3"));
+    }
+
+    #[tokio::test]
+    async fn half_a_head_is_not_waited_for() {
+        check_disconnected("POST / HTTP/1.1\r\nhos", quick().request_timeout).await;
+    }
+
+    #[tokio::test]
+    async fn half_a_body_is_not_waited_for() {
+        check_disconnected("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nabc", quick().request_timeout)
+            .await;
+    }
+
+    #[tokio::test]
+    async fn silent_connection_is_closed_in_the_end() {
+        check_disconnected("", quick().idle_timeout).await;
+    }
+
+    #[tokio::test]
+    async fn request_that_takes_longer_than_the_timeouts_is_still_answered() {
+        let timeouts = Duration::from_millis(200);
+        let server = start(HttpLimits { request_timeout: timeouts, idle_timeout: timeouts, ..quick() }).await;
+        let answer = server.post_wait().await;
+        tokio::time::sleep(2 * timeouts).await;
+        server.answer.go_on.notify_one();
+        assert!(answer.await.unwrap().ends_with("\r\n\r\n4"));
+    }
+
+    #[tokio::test]
+    async fn client_that_closes_its_side_after_the_request_is_answered() {
+        let server = start(quick()).await;
+        let mut stream = TcpStream::connect(server.addr).await.unwrap();
+        stream.write_all(post_of("wait", "").as_bytes()).await.unwrap();
+        stream.shutdown().await.unwrap();
+        server.answer.waiting.notified().await;
+        server.answer.go_on.notify_one();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.ends_with("\r\n\r\n4"), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn connections_over_the_limit_wait_for_a_place() {
+        let server = start(HttpLimits { connections: 1, ..quick() }).await;
+        let first = TcpStream::connect(server.addr).await.unwrap();
+        let second = tokio::spawn({
+            let addr = server.addr;
+            async move { exchange(addr, &post_of("abc", CLOSE)).await }
+        });
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(!second.is_finished());
+        drop(first);
+        assert!(second.await.unwrap().ends_with("\r\n\r\n3"));
+    }
+
+    #[tokio::test]
+    async fn stop_finishes_what_was_begun_and_takes_nothing_new() {
+        let server = start(quick()).await;
+        let idle = TcpStream::connect(server.addr).await.unwrap();
+        let begun = server.post_wait().await;
+        server.stop.send_replace(true);
+        server.answer.go_on.notify_one();
+        assert!(begun.await.unwrap().ends_with("\r\n\r\n4"));
+        timeout(Duration::from_secs(5), server.served).await.unwrap().unwrap();
+        assert!(TcpStream::connect(server.addr).await.is_err());
+        drop(idle);
+    }
+
+    #[tokio::test]
+    async fn stop_waits_no_longer_than_the_grace_period() {
+        let server = start(HttpLimits { grace: Duration::from_millis(20), ..quick() }).await;
+        let begun = server.post_wait().await;
+        server.stop.send_replace(true);
+        timeout(Duration::from_secs(5), server.served).await.unwrap().unwrap();
+        assert_eq!(begun.await.unwrap(), "");
+    }
+}
