@@ -1,2 +1,5 @@
 //! Node.
+mod clock;
+mod config;
 mod http;
+mod telemetry;

@@ -1,0 +1,339 @@
+//! Flags and environment, folded into one struct.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    str::FromStr,
+    time::Duration,
+};
+
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use silica_protocol::ChainId;
+
+use crate::http::HttpLimits;
+
+/// A Zilliqa node in one process: a network of one that speaks JSON-RPC.
+///
+/// Without a subcommand the node runs.
+#[derive(Debug, Parser)]
+#[command(name = "silica", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
+pub struct Cli {
+    /// What to do; the node runs when nothing is said.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// How to run the node.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// What the binary can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the node (the default).
+    Run(RunArgs),
+    /// Check or rebuild a data directory that no node is using.
+    #[command(subcommand)]
+    Db(DbCommand),
+    /// Send pre-signed payments to a node and report throughput and latency.
+    Load(LoadArgs),
+    /// Print the OpenRPC document of the interface.
+    Openrpc,
+}
+
+/// How to run the node.
+#[derive(Clone, Debug, Args)]
+pub struct RunArgs {
+    /// Directory that holds the chain; made if it does not exist.
+    #[arg(long, value_name = "DIR", default_value = "silica-data", env = "SILICA_DATA_DIR")]
+    pub data_dir: PathBuf,
+    /// Keep everything in memory and forget it at the end.
+    #[arg(long, conflicts_with = "data_dir", env = "SILICA_EPHEMERAL")]
+    pub ephemeral: bool,
+    /// Address and port of the JSON-RPC server.
+    #[arg(long, value_name = "ADDR:PORT", default_value_t = DEFAULT_LISTEN, env = "SILICA_LISTEN")]
+    pub listen: SocketAddr,
+    /// Identity of the network [default: that of the data directory, 222 for a new one].
+    #[arg(long, value_name = "ID", env = "SILICA_CHAIN_ID")]
+    pub chain_id: Option<ChainId>,
+    /// When blocks are made: `instant` (with each transaction), `interval=MS`, or `manual` (IncreaseBlocknum).
+    #[arg(long, value_name = "MODE", default_value = "instant", env = "SILICA_BLOCK_MODE")]
+    pub block_mode: BlockMode,
+    /// Accounts of a new chain, in the form of the isolated server [default: its published test accounts].
+    #[arg(long, value_name = "FILE", env = "SILICA_ACCOUNTS_FILE")]
+    pub accounts_file: Option<PathBuf>,
+    /// Virtual shards of a new chain [default: 1].
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=256), env = "SILICA_SHARDS")]
+    pub shards: Option<u32>,
+    /// Tx blocks for each DS block of a new chain [default: 100].
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(2..), env = "SILICA_BLOCKS_PER_DS_EPOCH")]
+    pub blocks_per_ds_epoch: Option<u64>,
+    /// Latest Tx blocks whose state can be proved.
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = value_parser!(u64).range(50..=10_000),
+          env = "SILICA_PROOF_WINDOW")]
+    pub proof_window: u64,
+    /// Memory for recently used state, in megabytes.
+    #[arg(long, value_name = "MB", default_value_t = 256, value_parser = value_parser!(u64).range(8..=1_048_576),
+          env = "SILICA_CACHE_MB")]
+    pub cache_mb: u64,
+    /// Whether a block is flushed to disk before it is acknowledged.
+    #[arg(long, value_name = "MODE", default_value = "flush", env = "SILICA_DURABILITY")]
+    pub durability: Durability,
+    /// Largest request body in bytes.
+    #[arg(long, value_name = "BYTES", default_value_t = 5 * 1024 * 1024, env = "SILICA_MAX_BODY_BYTES")]
+    pub max_body_bytes: usize,
+    /// Connections open at once; further ones wait.
+    #[arg(long, value_name = "N", default_value_t = 900, value_parser = value_parser!(u32).range(1..),
+          env = "SILICA_MAX_CONNECTIONS")]
+    pub max_connections: u32,
+    /// What to log, as a level or as a list of module=level.
+    #[arg(long, value_name = "FILTER", default_value = "info", env = "SILICA_LOG")]
+    pub log: String,
+}
+
+/// What can be done to a data directory.
+#[derive(Debug, Subcommand)]
+pub enum DbCommand {
+    /// Verify every block, transaction and trie record.
+    Check(DbArgs),
+    /// Recreate the state from the blocks.
+    Rebuild(DbArgs),
+}
+
+/// Which data directory.
+#[derive(Debug, Args)]
+pub struct DbArgs {
+    /// Directory that holds the chain.
+    #[arg(long, value_name = "DIR", default_value = "silica-data", env = "SILICA_DATA_DIR")]
+    pub data_dir: PathBuf,
+}
+
+/// What load to send.
+#[derive(Clone, Debug, Args)]
+pub struct LoadArgs {
+    /// Node to send to.
+    #[arg(long, value_name = "ADDR:PORT", default_value_t = DEFAULT_LISTEN)]
+    pub target: SocketAddr,
+    /// Payments to send, all senders together.
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = value_parser!(u32).range(1..=10_000_000))]
+    pub payments: u32,
+    /// Accounts that send; they are funded first.
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u32).range(1..=100_000))]
+    pub senders: u32,
+    /// Keep-alive connections.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = value_parser!(u32).range(1..=10_000))]
+    pub connections: u32,
+    /// Payments in one request.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u32).range(1..=2_000))]
+    pub batch: u32,
+    /// Give up after this many seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = value_parser!(u64).range(1..=86_400))]
+    pub time_limit: u64,
+    /// Allow a target that is not on this machine.
+    #[arg(long)]
+    pub allow_remote: bool,
+}
+
+const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 5555);
+
+/// When blocks are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockMode {
+    /// With each transaction, before it is acknowledged.
+    Instant,
+    /// At regular intervals, empty blocks included.
+    Interval(Duration),
+    /// When `IncreaseBlocknum` is called.
+    Manual,
+}
+
+/// Reason why text is not a block mode.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected instant, interval=MS with 1 to 86400000 milliseconds, or manual, got {got:?}")]
+pub struct BlockModeError {
+    got: String,
+}
+
+impl FromStr for BlockMode {
+    type Err = BlockModeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let milliseconds = |digits: &str| digits.parse().ok().filter(|ms| (1..=86_400_000).contains(ms));
+        match text {
+            "instant" => Some(Self::Instant),
+            "manual" => Some(Self::Manual),
+            _ => text.strip_prefix("interval=").and_then(milliseconds).map(Duration::from_millis).map(Self::Interval),
+        }
+        .ok_or_else(|| BlockModeError { got: text.to_owned() })
+    }
+}
+
+/// Whether a block is flushed to disk before it is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Durability {
+    /// Yes; a crash loses nothing that was acknowledged.
+    Flush,
+    /// No; a crash may lose the newest blocks. For test suites.
+    Relaxed,
+}
+
+/// Everything that starting a node needs to know.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Directory that holds the chain, or `None` to keep it in memory.
+    pub data_dir: Option<PathBuf>,
+    /// Address and port of the JSON-RPC server; port 0 lets the system choose.
+    pub listen: SocketAddr,
+    /// Identity of the network, or `None` for that of the data directory.
+    pub chain_id: Option<ChainId>,
+    /// When blocks are made.
+    pub block_mode: BlockMode,
+    /// Accounts of a new chain, or `None` for the published test accounts.
+    pub accounts_file: Option<PathBuf>,
+    /// Virtual shards, or `None` for as many as the data directory was made with.
+    pub shards: Option<u32>,
+    /// Tx blocks for each DS block, or `None` for as many as the data directory was made with.
+    pub blocks_per_ds_epoch: Option<u64>,
+    /// Latest Tx blocks whose state can be proved.
+    pub proof_window: u64,
+    /// Memory for recently used state, in bytes.
+    pub cache_bytes: u64,
+    /// Whether a block is flushed to disk before it is acknowledged.
+    pub durability: Durability,
+    /// Bounds on what clients may ask of the server.
+    pub http: HttpLimits,
+}
+
+impl Config {
+    /// A chain in memory behind a port that the system chooses: what a test wants.
+    pub fn ephemeral() -> Self {
+        Self { data_dir: None, listen: (Ipv4Addr::LOCALHOST, 0).into(), ..Self::default() }
+    }
+
+    /// A chain in `dir` behind a port that the system chooses.
+    pub fn in_dir(dir: impl Into<PathBuf>) -> Self {
+        Self { data_dir: Some(dir.into()), ..Self::ephemeral() }
+    }
+}
+
+impl Default for Config {
+    /// What `silica` without arguments runs with.
+    fn default() -> Self {
+        Self {
+            data_dir: Some("silica-data".into()),
+            listen: DEFAULT_LISTEN,
+            chain_id: None,
+            block_mode: BlockMode::Instant,
+            accounts_file: None,
+            shards: None,
+            blocks_per_ds_epoch: None,
+            proof_window: 50,
+            cache_bytes: 256 << 20,
+            durability: Durability::Flush,
+            http: HttpLimits::default(),
+        }
+    }
+}
+
+impl From<RunArgs> for Config {
+    fn from(args: RunArgs) -> Self {
+        Self {
+            data_dir: (!args.ephemeral).then_some(args.data_dir),
+            listen: args.listen,
+            chain_id: args.chain_id,
+            block_mode: args.block_mode,
+            accounts_file: args.accounts_file,
+            shards: args.shards,
+            blocks_per_ds_epoch: args.blocks_per_ds_epoch,
+            proof_window: args.proof_window,
+            cache_bytes: args.cache_mb << 20,
+            durability: args.durability,
+            http: HttpLimits {
+                body_bytes: args.max_body_bytes,
+                connections: usize::try_from(args.max_connections).unwrap_or(usize::MAX),
+                ..HttpLimits::default()
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn parse(arguments: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(std::iter::once("silica").chain(arguments.split_whitespace()))
+    }
+
+    #[test]
+    fn definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn no_arguments_run_the_defaults() {
+        let cli = parse("").unwrap();
+        assert!(cli.command.is_none());
+        assert_eq!(format!("{:?}", Config::from(cli.run)), format!("{:?}", Config::default()));
+    }
+
+    #[test]
+    fn every_flag_reaches_the_configuration() {
+        let cli = parse(
+            "--data-dir d --listen 127.0.0.1:80 --chain-id 333 --block-mode interval=250 --accounts-file f --shards 3 \
+             --blocks-per-ds-epoch 5 --proof-window 60 --cache-mb 16 --durability relaxed --max-body-bytes 7 \
+             --max-connections 8",
+        )
+        .unwrap();
+        let config = Config::from(cli.run);
+        assert_eq!(config.data_dir, Some("d".into()));
+        assert_eq!(config.listen, ([127, 0, 0, 1], 80).into());
+        assert_eq!(config.chain_id, Some(ChainId::new(333)));
+        assert_eq!(config.block_mode, BlockMode::Interval(Duration::from_millis(250)));
+        assert_eq!(config.accounts_file, Some("f".into()));
+        assert_eq!((config.shards, config.blocks_per_ds_epoch), (Some(3), Some(5)));
+        assert_eq!((config.proof_window, config.cache_bytes), (60, 16 << 20));
+        assert_eq!(config.durability, Durability::Relaxed);
+        assert_eq!((config.http.body_bytes, config.http.connections), (7, 8));
+        assert_eq!(Config::from(parse("--ephemeral").unwrap().run).data_dir, None);
+    }
+
+    #[test]
+    fn subcommands_are_recognised() {
+        assert!(matches!(
+            parse("run --shards 2").unwrap().command,
+            Some(Command::Run(RunArgs { shards: Some(2), .. }))
+        ));
+        assert!(matches!(parse("db check --data-dir d").unwrap().command, Some(Command::Db(DbCommand::Check(_)))));
+        assert!(matches!(parse("db rebuild").unwrap().command, Some(Command::Db(DbCommand::Rebuild(_)))));
+        assert!(matches!(
+            parse("load --payments 5").unwrap().command,
+            Some(Command::Load(LoadArgs { payments: 5, .. }))
+        ));
+        assert!(matches!(parse("openrpc").unwrap().command, Some(Command::Openrpc)));
+    }
+
+    /// Checks that the arguments are refused with a message that holds each of `words`.
+    fn check_refused(arguments: &str, words: &[&str]) {
+        let message = parse(arguments).unwrap_err().to_string();
+        for word in words {
+            assert!(message.contains(word), "{word} is missing in {message}");
+        }
+    }
+
+    #[test]
+    fn refusals_name_the_flag_and_what_was_expected() {
+        check_refused("--block-mode fast", &["--block-mode", "instant, interval=MS", "fast"]);
+        check_refused("--block-mode interval=0", &["1 to 86400000", "interval=0"]);
+        check_refused("--shards 0", &["--shards", "1..=256"]);
+        check_refused("--blocks-per-ds-epoch 1", &["--blocks-per-ds-epoch", "2.."]);
+        check_refused("--proof-window 49", &["--proof-window", "50..=10000"]);
+        check_refused("--chain-id 70000", &["--chain-id", "70000"]);
+        check_refused("--listen here", &["--listen", "here"]);
+        check_refused("--durability never", &["--durability", "flush", "relaxed"]);
+        check_refused("--ephemeral --data-dir d", &["--ephemeral", "--data-dir"]);
+        check_refused("--listen 127.0.0.1:1 db check", &["db"]);
+        check_refused("db", &["check", "rebuild"]);
+    }
+}
