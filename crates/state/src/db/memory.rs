@@ -1,0 +1,189 @@
+//! The double in memory: for ephemeral stores, and for tests that cut the power.
+
+use std::{
+    collections::BTreeMap,
+    ops::Bound,
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard},
+};
+
+use super::{DbError, Value};
+
+/// A database in memory. Cloning makes another handle to the same one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Memory {
+    contents: Arc<RwLock<BTreeMap<Vec<u8>, sled::IVec>>>,
+    #[cfg(test)]
+    disk: Option<Disk>,
+}
+
+type Writes = Vec<(Vec<u8>, Option<Vec<u8>>)>;
+
+impl Memory {
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<Vec<u8>, sled::IVec>> {
+        self.contents.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn get(&self, key: &[u8]) -> Option<Value> {
+        self.read().get(key).cloned().map(Value)
+    }
+
+    pub(super) fn apply(&self, writes: Writes) -> Result<(), DbError> {
+        #[cfg(test)]
+        if let Some(disk) = &self.disk {
+            disk.write(&writes)?;
+        }
+        let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
+        for (key, value) in writes {
+            match value {
+                Some(value) => contents.insert(key, value.into()),
+                None => contents.remove(&key),
+            };
+        }
+        Ok(())
+    }
+
+    #[cfg_attr(not(test), expect(clippy::unused_self, reason = "the double of the tests keeps account of flushes"))]
+    #[cfg_attr(not(test), expect(clippy::unnecessary_wraps, reason = "the double of the tests fails on demand"))]
+    pub(super) fn flush(&self) -> Result<(), DbError> {
+        #[cfg(test)]
+        if let Some(disk) = &self.disk {
+            return disk.flush();
+        }
+        Ok(())
+    }
+
+    pub(super) fn first(&self, bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> Option<(Value, Value)> {
+        is_ordered(bounds).then(|| self.read().range::<[u8], _>(as_slices(bounds)).next().map(entry))?
+    }
+
+    pub(super) fn last(&self, bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> Option<(Value, Value)> {
+        is_ordered(bounds).then(|| self.read().range::<[u8], _>(as_slices(bounds)).next_back().map(entry))?
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        let sizes = self.read().iter().map(|(key, value)| key.len().saturating_add(value.len())).sum::<usize>();
+        u64::try_from(sizes).unwrap_or(u64::MAX)
+    }
+}
+
+fn entry((key, value): (&Vec<u8>, &sled::IVec)) -> (Value, Value) {
+    (Value(key.as_slice().into()), Value(value.clone()))
+}
+
+fn as_slices(bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> (Bound<&[u8]>, Bound<&[u8]>) {
+    (bounds.0.as_ref().map(Vec::as_slice), bounds.1.as_ref().map(Vec::as_slice))
+}
+
+/// Whether a range has a beginning before its end, as `BTreeMap::range` demands.
+fn is_ordered(bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> bool {
+    match bounds {
+        (Bound::Included(start) | Bound::Excluded(start), Bound::Excluded(end)) => start < end,
+        (Bound::Included(start) | Bound::Excluded(start), Bound::Included(end)) => start <= end,
+        (Bound::Unbounded, _) | (_, Bound::Unbounded) => true,
+    }
+}
+
+#[cfg(test)]
+pub(crate) use self::disk::Disk;
+
+#[cfg(test)]
+mod disk {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// What outlives a database in memory: what was flushed, and whatever part of the rest the crash spared.
+    ///
+    /// Writes reach it in order. A test may let it fail after some number of writes, and decide at the crash how
+    /// many of the writes since the last flush are kept.
+    #[derive(Clone, Debug, Default)]
+    pub(crate) struct Disk(Arc<Mutex<State>>);
+
+    #[derive(Debug, Default)]
+    struct State {
+        contents: BTreeMap<Vec<u8>, sled::IVec>,
+        unflushed: Vec<Writes>,
+        /// Writes and flushes that still succeed.
+        remaining: Option<u64>,
+    }
+
+    impl State {
+        fn spend(&mut self) -> Result<(), DbError> {
+            match &mut self.remaining {
+                None => Ok(()),
+                Some(0) => Err(DbError::Io(std::io::Error::other("the disk of the test is cut off"))),
+                Some(left) => {
+                    *left -= 1;
+                    Ok(())
+                }
+            }
+        }
+
+        fn settle(&mut self, count: usize) {
+            for (key, value) in self.unflushed.drain(..).take(count).flatten() {
+                match value {
+                    Some(value) => self.contents.insert(key, value.into()),
+                    None => self.contents.remove(&key),
+                };
+            }
+        }
+    }
+
+    impl Disk {
+        fn state(&self) -> std::sync::MutexGuard<'_, State> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        }
+
+        pub(super) fn write(&self, writes: &Writes) -> Result<(), DbError> {
+            let mut state = self.state();
+            state.spend()?;
+            state.unflushed.push(writes.clone());
+            Ok(())
+        }
+
+        pub(super) fn flush(&self) -> Result<(), DbError> {
+            let mut state = self.state();
+            state.spend()?;
+            state.settle(usize::MAX);
+            Ok(())
+        }
+
+        /// Lets `count` more writes and flushes succeed, and none after them.
+        pub(crate) fn fail_after(&self, count: u64) {
+            self.state().remaining = Some(count);
+        }
+
+        /// Ends every database on this disk, as a crash does, and keeps the first `kept` writes since the last flush.
+        pub(crate) fn crash(&self, kept: usize) {
+            let mut state = self.state();
+            state.settle(kept);
+            state.remaining = None;
+        }
+
+        /// Number of writes since the last flush.
+        pub(crate) fn unflushed(&self) -> usize {
+            self.state().unflushed.len()
+        }
+
+        /// Changes, truncates or removes what is stored under a key; damage for tests.
+        pub(crate) fn damage(&self, key: &[u8], change: impl FnOnce(Option<Vec<u8>>) -> Option<Vec<u8>>) {
+            let mut state = self.state();
+            let old = state.contents.remove(key).map(|value| value.to_vec());
+            if let Some(new) = change(old) {
+                state.contents.insert(key.to_vec(), new.into());
+            }
+        }
+
+        /// Returns every key that is stored.
+        pub(crate) fn keys(&self) -> Vec<Vec<u8>> {
+            self.state().contents.keys().cloned().collect()
+        }
+    }
+
+    impl Memory {
+        pub(in super::super) fn on_disk(disk: &Disk) -> Self {
+            let contents = disk.state().contents.clone();
+            Self { contents: Arc::new(RwLock::new(contents)), disk: Some(disk.clone()) }
+        }
+    }
+}

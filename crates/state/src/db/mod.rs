@@ -1,0 +1,339 @@
+//! The engine: an ordered map of bytes on disk, and its double in memory. No other file names sled.
+//!
+//! What sled 0.34 does not do by itself is done here:
+//!
+//! - `flush` of sled writes its log and starts the transfer to the device (`sync_file_range`), which does not survive
+//!   a loss of power; [`Db::flush`] calls `fdatasync` on the same file as well.
+//! - A value that makes a page of sled larger than a quarter of a segment goes to a file of its own, which sled never
+//!   syncs. Keys and values above [`MAX_KEY`] and [`MAX_VALUE`] are refused, so that no page gets that large.
+//! - `apply_batch` holds a lock that excludes every reader of every database in the process. [`Db::apply`] uses it
+//!   for what must be atomic and is small; bulk goes through [`Db::insert`] and [`Db::remove`], which exclude nobody.
+//! - Damage shows as a panic about as often as it shows as an error. Both become [`DbError::Damaged`]. After a panic in
+//!   a write nothing more is written, and the handle is leaked rather than dropped, for dropping would write again.
+//! - The background thread that flushes at intervals is switched off: an idle database does nothing.
+
+use std::{
+    fs::File,
+    ops::{Bound, Deref, Range},
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use self::memory::Memory;
+pub(crate) use crate::error::DbError;
+
+mod memory;
+
+#[cfg(test)]
+pub(crate) use self::memory::Disk;
+
+/// Longest key, in bytes.
+pub(crate) const MAX_KEY: usize = 256;
+/// Longest value, in bytes.
+///
+/// A leaf page of sled has up to seventeen entries between two splits, and must stay below a quarter of a segment.
+pub(crate) const MAX_VALUE: usize = 6 << 10;
+/// Bytes of the units in which sled allocates and reuses its file.
+const SEGMENT: usize = 512 << 10;
+
+/// What [`Db::flush`] guarantees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// What was written survives the end of the process and of the machine.
+    #[default]
+    Flush,
+    /// Nothing; for test suites that start a thousand nodes.
+    Relaxed,
+}
+
+/// How a database on disk is opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DbOptions {
+    /// Bound of sled's own page cache, in bytes.
+    pub cache_bytes: u64,
+    pub durability: Durability,
+}
+
+/// A database. Cloning makes another handle to the same one.
+#[derive(Clone, Debug)]
+pub(crate) struct Db(Engine);
+
+#[derive(Clone, Debug)]
+enum Engine {
+    Sled(Arc<Sled>),
+    Memory(Memory),
+}
+
+/// Writes that take effect together, in the order in which they were added.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Batch {
+    writes: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+}
+
+impl Batch {
+    /// Sets the value of a key.
+    pub(crate) fn insert(&mut self, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) {
+        self.writes.push((key.into(), Some(value.into())));
+    }
+
+    /// Removes a key.
+    pub(crate) fn remove(&mut self, key: impl Into<Vec<u8>>) {
+        self.writes.push((key.into(), None));
+    }
+}
+
+/// A key or value that was read; cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Value(sled::IVec);
+
+impl Deref for Value {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl AsRef<[u8]> for Value {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Db {
+    /// Opens the database in a directory, which is created when there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`DbError::Locked`] when another process has it open, [`DbError::Damaged`] or [`DbError::Io`] otherwise.
+    pub(crate) fn open(path: &Path, options: DbOptions) -> Result<Self, DbError> {
+        Sled::open(path, options).map(|sled| Self(Engine::Sled(Arc::new(sled))))
+    }
+
+    /// Makes an empty database in memory.
+    pub(crate) fn in_memory() -> Self {
+        Self(Engine::Memory(Memory::default()))
+    }
+
+    /// Opens a database in memory whose contents outlive it, as those of a disk do.
+    #[cfg(test)]
+    pub(crate) fn on_disk(disk: &Disk) -> Self {
+        Self(Engine::Memory(Memory::on_disk(disk)))
+    }
+
+    /// Returns the value of a key.
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Value>, DbError> {
+        match &self.0 {
+            Engine::Sled(sled) => sled.read(|db| db.get(key)).map(|value| value.map(Value)),
+            Engine::Memory(memory) => Ok(memory.get(key)),
+        }
+    }
+
+    /// Applies a batch, all of it or, after a crash, none of it.
+    pub(crate) fn apply(&self, batch: Batch) -> Result<(), DbError> {
+        batch.writes.iter().try_for_each(|(key, value)| check_size(key, value.as_deref()))?;
+        match &self.0 {
+            Engine::Sled(sled) => {
+                let mut writes = sled::Batch::default();
+                for (key, value) in batch.writes {
+                    match value {
+                        Some(value) => writes.insert(key, value),
+                        None => writes.remove(key),
+                    }
+                }
+                sled.write(|db| db.apply_batch(writes))
+            }
+            Engine::Memory(memory) => memory.apply(batch.writes),
+        }
+    }
+
+    /// Sets the value of one key.
+    pub(crate) fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), DbError> {
+        check_size(key, Some(value))?;
+        match &self.0 {
+            Engine::Sled(sled) => sled.write(|db| db.insert(key, value).map(drop)),
+            Engine::Memory(memory) => memory.apply(vec![(key.to_vec(), Some(value.to_vec()))]),
+        }
+    }
+
+    /// Removes one key.
+    pub(crate) fn remove(&self, key: &[u8]) -> Result<(), DbError> {
+        match &self.0 {
+            Engine::Sled(sled) => sled.write(|db| db.remove(key).map(drop)),
+            Engine::Memory(memory) => memory.apply(vec![(key.to_vec(), None)]),
+        }
+    }
+
+    /// Returns when everything written before is durable; at once under [`Durability::Relaxed`].
+    pub(crate) fn flush(&self) -> Result<(), DbError> {
+        match &self.0 {
+            Engine::Sled(sled) => sled.flush(),
+            Engine::Memory(memory) => memory.flush(),
+        }
+    }
+
+    /// Iterates over a range of keys, in order from either end. Writes that happen meanwhile may or may not be seen.
+    pub(crate) fn scan(&self, range: Range<Vec<u8>>) -> Scan {
+        let bounds = (Bound::Included(range.start), Bound::Excluded(range.end));
+        Scan(match &self.0 {
+            Engine::Sled(sled) => ScanEngine::Sled(sled.db().range(bounds), Arc::clone(sled)),
+            Engine::Memory(memory) => ScanEngine::Memory(memory.clone(), bounds),
+        })
+    }
+
+    /// Returns the bytes that the database takes on disk.
+    pub(crate) fn size_on_disk(&self) -> Result<u64, DbError> {
+        match &self.0 {
+            Engine::Sled(sled) => sled.read(|db| db.size_on_disk()),
+            Engine::Memory(memory) => Ok(memory.size()),
+        }
+    }
+}
+
+fn check_size(key: &[u8], value: Option<&[u8]>) -> Result<(), DbError> {
+    let value = value.map_or(0, <[u8]>::len);
+    if key.len() > MAX_KEY || value > MAX_VALUE {
+        return Err(DbError::TooLarge { key: key.len(), value });
+    }
+    Ok(())
+}
+
+/// The entries of a range of keys.
+pub(crate) struct Scan(ScanEngine);
+
+enum ScanEngine {
+    Sled(sled::Iter, Arc<Sled>),
+    Memory(Memory, (Bound<Vec<u8>>, Bound<Vec<u8>>)),
+}
+
+impl Iterator for Scan {
+    type Item = Result<(Value, Value), DbError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            ScanEngine::Sled(iter, sled) => scan_step(sled, || iter.next()),
+            ScanEngine::Memory(memory, bounds) => {
+                let (key, value) = memory.first(bounds)?;
+                bounds.0 = Bound::Excluded(key.to_vec());
+                Some(Ok((key, value)))
+            }
+        }
+    }
+}
+
+impl DoubleEndedIterator for Scan {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            ScanEngine::Sled(iter, sled) => scan_step(sled, || iter.next_back()),
+            ScanEngine::Memory(memory, bounds) => {
+                let (key, value) = memory.last(bounds)?;
+                bounds.1 = Bound::Excluded(key.to_vec());
+                Some(Ok((key, value)))
+            }
+        }
+    }
+}
+
+fn scan_step(
+    sled: &Sled,
+    step: impl FnOnce() -> Option<sled::Result<(sled::IVec, sled::IVec)>>,
+) -> Option<Result<(Value, Value), DbError>> {
+    sled.read(|_| step().transpose()).map(|entry| entry.map(|(key, value)| (Value(key), Value(value)))).transpose()
+}
+
+/// A database of sled.
+#[derive(Debug)]
+struct Sled {
+    /// `None` only while dropping.
+    db: Option<sled::Db>,
+    /// Another descriptor of sled's file, for `fdatasync`.
+    file: File,
+    durability: Durability,
+    /// A write has panicked: what sled holds in memory is not to be trusted, or written, any more.
+    broken: AtomicBool,
+}
+
+impl Sled {
+    fn open(path: &Path, options: DbOptions) -> Result<Self, DbError> {
+        let config = sled::Config::new()
+            .path(path)
+            .cache_capacity(options.cache_bytes.max(1 << 20))
+            .segment_size(SEGMENT)
+            .flush_every_ms(None);
+        let db = guarded(|| config.open()).map_err(|error| match error {
+            DbError::Io(source) if source.to_string().contains("could not acquire lock") => {
+                DbError::Locked { path: path.to_owned() }
+            }
+            other => other,
+        })?;
+        let file = File::open(path.join("db"))?;
+        Ok(Self { db: Some(db), file, durability: options.durability, broken: AtomicBool::new(false) })
+    }
+
+    fn db(&self) -> &sled::Db {
+        self.db.as_ref().expect("the database is taken out by drop alone")
+    }
+
+    fn read<T>(&self, operation: impl FnOnce(&sled::Db) -> sled::Result<T>) -> Result<T, DbError> {
+        guarded(|| operation(self.db()))
+    }
+
+    fn write<T>(&self, operation: impl FnOnce(&sled::Db) -> sled::Result<T>) -> Result<T, DbError> {
+        if self.broken.load(Ordering::Acquire) {
+            return Err(DbError::Broken);
+        }
+        let result = guarded(|| operation(self.db()));
+        if let Err(DbError::Panicked { .. }) = result {
+            self.broken.store(true, Ordering::Release);
+        }
+        result
+    }
+
+    fn flush(&self) -> Result<(), DbError> {
+        match self.durability {
+            Durability::Relaxed => Ok(()),
+            Durability::Flush => {
+                self.write(|db| db.flush())?;
+                Ok(self.file.sync_data()?)
+            }
+        }
+    }
+}
+
+impl Drop for Sled {
+    fn drop(&mut self) {
+        let db = self.db.take();
+        if self.broken.load(Ordering::Acquire) {
+            std::mem::forget(db);
+        } else {
+            // What is lost by a panic here was not flushed, hence not promised.
+            let _: Result<(), DbError> = guarded(|| {
+                drop(db);
+                Ok(())
+            });
+        }
+    }
+}
+
+/// Runs an operation of sled and turns its errors and panics into ours.
+fn guarded<T>(operation: impl FnOnce() -> sled::Result<T>) -> Result<T, DbError> {
+    match catch_unwind(AssertUnwindSafe(operation)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(match error {
+            sled::Error::Io(source) => DbError::Io(source),
+            sled::Error::Unsupported(reason) => DbError::Unsupported { reason },
+            corruption @ (sled::Error::Corruption { .. }
+            | sled::Error::ReportableBug(_)
+            | sled::Error::CollectionNotFound(_)) => DbError::Damaged { reason: corruption.to_string() },
+        }),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let reason = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+            Err(DbError::Panicked { reason: reason.to_owned() })
+        }
+    }
+}
