@@ -1,0 +1,162 @@
+//! What can go wrong, one type for each operation. No message carries secret bytes.
+
+use silica_protocol::PublicKey;
+
+/// Reason why bytes or text are not a secret key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SecretKeyError {
+    /// The text does not have 64 digits.
+    #[error("secret key: expected 64 hexadecimal digits, got {got}")]
+    Length {
+        /// Characters that came, the optional `0x` left out.
+        got: usize,
+    },
+    /// The text holds a character that is not a hexadecimal digit.
+    #[error("secret key: character {position} is not a hexadecimal digit")]
+    Digit {
+        /// Position of the first wrong character, counted from 0 after the optional `0x`.
+        position: usize,
+    },
+    /// The number is 0, or not below the order of the group.
+    #[error("secret key: expected a number from 1 to the order of secp256k1 less 1")]
+    Range,
+}
+
+/// Reason why a message can not be signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SignError {
+    /// The message has no bytes.
+    #[error("message is empty")]
+    EmptyMessage,
+}
+
+/// Reason why a signature does not verify.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VerifyError {
+    /// The message has no bytes.
+    #[error("message is empty")]
+    EmptyMessage,
+    /// The first half of the signature is 0, or not below the order of the group.
+    #[error("signature: expected r from 1 to the order of secp256k1 less 1")]
+    Challenge,
+    /// The second half of the signature is 0, or not below the order of the group.
+    #[error("signature: expected s from 1 to the order of secp256k1 less 1")]
+    Response,
+    /// The key is not the compressed form of a point.
+    #[error("public key: expected a compressed point of secp256k1, got {key}")]
+    Key {
+        /// The key that came.
+        key: PublicKey,
+    },
+    /// The signature was not made for this message with this key.
+    #[error("signature does not match message and public key")]
+    Mismatch,
+}
+
+/// Reason why points have no sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AggregateError {
+    /// There are no points.
+    #[error("expected at least one point, got none")]
+    Empty,
+    /// An element is not the compressed form of a point.
+    #[error("element {position}: expected a compressed point of secp256k1, got {bytes}")]
+    Point {
+        /// Position of the element, counted from 0.
+        position: usize,
+        /// The element.
+        bytes: PublicKey,
+    },
+    /// The points cancel out.
+    #[error("sum is the point at infinity")]
+    Infinity,
+}
+
+/// Reason why bytes are not a value of a multisignature round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RoundValueError {
+    /// A commit point is not the compressed form of a point.
+    #[error("commit point: expected a compressed point of secp256k1, got {bytes}")]
+    CommitPoint {
+        /// The bytes that came.
+        bytes: PublicKey,
+    },
+    /// A challenge is 0, or not below the order of the group.
+    #[error("challenge: expected a number from 1 to the order of secp256k1 less 1")]
+    Challenge,
+    /// A response, or the sum of all, is 0, or not below the order of the group.
+    #[error("response: expected a number from 1 to the order of secp256k1 less 1")]
+    Response,
+    /// The message to be signed has no bytes.
+    #[error("message is empty")]
+    EmptyMessage,
+}
+
+/// Reason why a response to a challenge is not that of a signer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ResponseError {
+    /// The key is not the compressed form of a point.
+    #[error("public key: expected a compressed point of secp256k1, got {key}")]
+    Key {
+        /// The key that came.
+        key: PublicKey,
+    },
+    /// The response does not fit the challenge, the key and the commit point.
+    #[error("response does not match challenge, public key and commit point")]
+    Mismatch,
+}
+
+/// Reason why a proof of possession does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PossessionError {
+    /// The signed submission does not contain the key.
+    #[error("submission does not contain the public key {key}")]
+    KeyAbsent {
+        /// The key whose possession was to be proven.
+        key: PublicKey,
+    },
+    /// The signature over the submission does not verify.
+    #[error(transparent)]
+    Signature(#[from] VerifyError),
+}
+
+/// Reason why a block was not signed by its committee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CoSignatureError {
+    /// The bitmap does not have one bit for each member.
+    #[error("round {round}: expected a bitmap of {expected} bits, got {got}")]
+    BitmapLength {
+        /// The round, 1 or 2.
+        round: u8,
+        /// Members of the committee.
+        expected: usize,
+        /// Bits in the bitmap.
+        got: usize,
+    },
+    /// The wrong number of members took part.
+    #[error("round {round}: expected exactly {expected} signers, got {got}")]
+    Quorum {
+        /// The round, 1 or 2.
+        round: u8,
+        /// Signers that a committee of this size needs.
+        expected: usize,
+        /// Bits that are set.
+        got: usize,
+    },
+    /// The keys of the signers have no sum; positions count signers, not members.
+    #[error("keys of the signers of round {round}")]
+    Aggregate {
+        /// The round, 1 or 2.
+        round: u8,
+        /// Why there is no sum.
+        source: AggregateError,
+    },
+    /// The collective signature does not verify.
+    #[error("collective signature of round {round}")]
+    Signature {
+        /// The round, 1 or 2.
+        round: u8,
+        /// Why it does not.
+        source: VerifyError,
+    },
+}

@@ -1,0 +1,283 @@
+//! Multisignatures: several signers, one signature under the sum of their keys (formats page, section 2.5).
+//!
+//! A leader collects hashes of commit points, then the points; sums points and keys and sends the challenge; collects
+//! a response from each signer, checks it, and sums the responses:
+//!
+//! ```
+//! use silica_crypto::{KeyPair, SecretKey, multisig::{self, Challenge, CommitPoint, CommitSecret}};
+//! # struct Rng(u8);
+//! # impl rand_core::TryRng for Rng {
+//! #     type Error = rand_core::Infallible;
+//! #     fn try_next_u32(&mut self) -> Result<u32, Self::Error> { unimplemented!() }
+//! #     fn try_next_u64(&mut self) -> Result<u64, Self::Error> { unimplemented!() }
+//! #     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> { self.0 += 1; bytes.fill(self.0); Ok(()) }
+//! # }
+//! # impl rand_core::TryCryptoRng for Rng {}
+//! # let mut rng = Rng(0);
+//! let signers = [KeyPair::generate(&mut rng), KeyPair::generate(&mut rng)];
+//! let keys = signers.each_ref().map(KeyPair::public);
+//! let message = b"a block header";
+//!
+//! // Each signer commits, first to the hash of a point, then to the point.
+//! let secrets = [CommitSecret::generate(&mut rng), CommitSecret::generate(&mut rng)];
+//! let hashes = secrets.each_ref().map(|secret| secret.point().hash());
+//! let points = secrets.each_ref().map(CommitSecret::point);
+//! assert_eq!(points.each_ref().map(CommitPoint::hash), hashes);
+//!
+//! // The leader makes the challenge.
+//! let point = CommitPoint::aggregate(&points)?;
+//! let key = multisig::aggregate_keys(&keys)?;
+//! let challenge = Challenge::new(&point, &key, message)?;
+//!
+//! // Each signer responds, the leader checks and combines.
+//! let mut responses = Vec::new();
+//! for ((secret, signer), point) in secrets.into_iter().zip(&signers).zip(&points) {
+//!     let response = secret.respond(&challenge, signer.secret())?;
+//!     response.check(&challenge, &signer.public(), point)?;
+//!     responses.push(response);
+//! }
+//! let signature = multisig::combine(&challenge, &responses)?;
+//! assert_eq!(multisig::verify(message, &signature, &key), Ok(()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Keys are added without coefficients. Whoever may choose a key after seeing those of others could thus cancel them
+//! out; every key must come with a [proof of possession](verify_possession) before it is admitted to a committee.
+//! For the same reason nobody may see a point of others before having sent the hash of his own.
+
+use std::fmt;
+
+use rand_core::CryptoRng;
+use silica_protocol::{PublicKey, Signature, sha256};
+
+use crate::{
+    error::{AggregateError, PossessionError, ResponseError, RoundValueError, SignError, VerifyError},
+    key::{KeyPair, SecretKey, random_scalar},
+    scalar::{NoSum, Scalar, decode, join, reduce, sum},
+    schnorr::{self, Domain, challenge, respond, verify_in},
+};
+
+/// Prefix of the hash of a commit point.
+const COMMIT_POINT: &[u8] = &[0x01];
+
+/// The nonce of one signer in one round. It answers one challenge, and is overwritten on drop.
+pub struct CommitSecret(Scalar);
+
+impl CommitSecret {
+    /// Draws a nonce.
+    ///
+    /// A nonce derived from the message alone would be the same under a second challenge, made by a leader who asks
+    /// again with other signers, and two responses with one nonce give the key away.
+    pub fn generate(rng: &mut impl CryptoRng) -> Self {
+        Self(random_scalar(rng))
+    }
+
+    /// Returns the point that the signer commits to.
+    pub fn point(&self) -> CommitPoint {
+        CommitPoint(self.0.base_point())
+    }
+
+    /// Answers the challenge, using up the nonce.
+    ///
+    /// # Errors
+    ///
+    /// [`RoundValueError::Response`] when the response would be 0, which takes a new round.
+    pub fn respond(self, challenge: &Challenge, key: &SecretKey) -> Result<Response, RoundValueError> {
+        respond(&self.0, &challenge.0, key.scalar()).map(Response).ok_or(RoundValueError::Response)
+    }
+}
+
+impl fmt::Debug for CommitSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CommitSecret(..)")
+    }
+}
+
+/// The point that a signer commits to, or the sum of those of all signers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommitPoint(PublicKey);
+
+impl CommitPoint {
+    /// Reads the compressed form.
+    ///
+    /// # Errors
+    ///
+    /// [`RoundValueError::CommitPoint`] when the bytes are not a point.
+    pub fn from_bytes(bytes: [u8; PublicKey::LEN]) -> Result<Self, RoundValueError> {
+        let bytes = PublicKey::new(bytes);
+        if decode(&bytes).is_some() { Ok(Self(bytes)) } else { Err(RoundValueError::CommitPoint { bytes }) }
+    }
+
+    /// Borrows the compressed form.
+    pub fn as_bytes(&self) -> &[u8; PublicKey::LEN] {
+        self.0.as_bytes()
+    }
+
+    /// Returns the hash by which a signer commits to the point before showing it.
+    pub fn hash(&self) -> CommitHash {
+        CommitHash(reduce(sha256(&[COMMIT_POINT, self.as_bytes()])))
+    }
+
+    /// Returns the sum of the points of all signers.
+    ///
+    /// # Errors
+    ///
+    /// [`AggregateError::Empty`] and [`AggregateError::Infinity`] when there is no sum.
+    pub fn aggregate(points: &[Self]) -> Result<Self, AggregateError> {
+        total(points.iter().map(|point| &point.0)).map(Self)
+    }
+}
+
+/// Hash of a commit point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommitHash([u8; 32]);
+
+impl CommitHash {
+    /// Wraps the bytes that a signer sent.
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Borrows the bytes.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// What the signers of a round respond to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Challenge(Scalar);
+
+impl Challenge {
+    /// Hashes the sum of the commit points, the sum of the keys, and the message.
+    ///
+    /// # Errors
+    ///
+    /// [`RoundValueError::EmptyMessage`] for a message without bytes, [`RoundValueError::Challenge`] when the hash is
+    /// 0, which takes a new round.
+    pub fn new(point: &CommitPoint, key: &PublicKey, message: &[u8]) -> Result<Self, RoundValueError> {
+        if message.is_empty() {
+            return Err(RoundValueError::EmptyMessage);
+        }
+        Self::from_bytes(challenge(Domain::Collective, &point.0, key, message))
+    }
+
+    /// Reads big-endian bytes. A signer ought to make the challenge himself from the parts of the round, and to
+    /// compare it with the one he was sent, rather than to respond to whatever came.
+    ///
+    /// # Errors
+    ///
+    /// [`RoundValueError::Challenge`] when the number is 0 or not below the order of the group.
+    pub fn from_bytes(bytes: [u8; 32]) -> Result<Self, RoundValueError> {
+        Scalar::from_bytes(bytes).map(Self).ok_or(RoundValueError::Challenge)
+    }
+
+    /// Borrows the big-endian bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        self.0.as_bytes()
+    }
+}
+
+/// The answer of one signer to the challenge of a round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response(Scalar);
+
+impl Response {
+    /// Reads big-endian bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`RoundValueError::Response`] when the number is 0 or not below the order of the group.
+    pub fn from_bytes(bytes: [u8; 32]) -> Result<Self, RoundValueError> {
+        Scalar::from_bytes(bytes).map(Self).ok_or(RoundValueError::Response)
+    }
+
+    /// Borrows the big-endian bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        self.0.as_bytes()
+    }
+
+    /// Checks that the response is that of the signer with this key and commit point.
+    ///
+    /// # Errors
+    ///
+    /// [`ResponseError::Key`] when the key is not a point, [`ResponseError::Mismatch`] when the response does not
+    /// belong to the rest.
+    pub fn check(&self, challenge: &Challenge, key: &PublicKey, point: &CommitPoint) -> Result<(), ResponseError> {
+        match sum(&self.0, &challenge.0, key) {
+            Ok(sum) if sum == point.0 => Ok(()),
+            Err(NoSum::Key) => Err(ResponseError::Key { key: *key }),
+            Ok(_) | Err(NoSum::Infinity) => Err(ResponseError::Mismatch),
+        }
+    }
+}
+
+/// Returns the sum of the keys of all signers, under which their signature verifies.
+///
+/// # Errors
+///
+/// [`AggregateError::Point`] when a key is not a point, [`AggregateError::Empty`] and [`AggregateError::Infinity`]
+/// when there is no sum.
+pub fn aggregate_keys(keys: &[PublicKey]) -> Result<PublicKey, AggregateError> {
+    total(keys)
+}
+
+/// Makes the signature from the responses of all signers.
+///
+/// # Errors
+///
+/// [`RoundValueError::Response`] when there are no responses or their sum is 0, which takes a new round.
+pub fn combine(challenge: &Challenge, responses: &[Response]) -> Result<Signature, RoundValueError> {
+    // `None` stands for 0, where the sum begins and which it may pass.
+    let add = |sum: Option<Scalar>, response: &Response| match sum {
+        Some(sum) => sum.plus(&response.0),
+        None => Some(response.0.clone()),
+    };
+    let total = responses.iter().fold(None, add).ok_or(RoundValueError::Response)?;
+    Ok(Signature::new(join(challenge.as_bytes(), total.as_bytes())))
+}
+
+/// Verifies a signature under the sum of the keys of its signers.
+///
+/// # Errors
+///
+/// As [`schnorr::verify`].
+pub fn verify(message: &[u8], signature: &Signature, aggregate: &PublicKey) -> Result<(), VerifyError> {
+    verify_in(Domain::Collective, message, signature, aggregate)
+}
+
+/// Proves possession of a key: an ordinary signature over the serialised proof-of-work submission that contains it.
+///
+/// # Errors
+///
+/// [`SignError::EmptyMessage`] when the submission has no bytes.
+pub fn prove_possession(submission: &[u8], key: &KeyPair) -> Result<Signature, SignError> {
+    schnorr::sign(submission, key)
+}
+
+/// Checks a proof of possession, and that the submission is about this key.
+///
+/// # Errors
+///
+/// [`PossessionError::KeyAbsent`] when the submission does not contain the key, [`PossessionError::Signature`] when
+/// the signature does not verify.
+pub fn verify_possession(submission: &[u8], proof: &Signature, key: &PublicKey) -> Result<(), PossessionError> {
+    if !submission.windows(PublicKey::LEN).any(|window| window == key.as_bytes()) {
+        return Err(PossessionError::KeyAbsent { key: *key });
+    }
+    Ok(schnorr::verify(submission, proof, key)?)
+}
+
+fn total<'a>(points: impl IntoIterator<Item = &'a PublicKey>) -> Result<PublicKey, AggregateError> {
+    let points: Vec<_> = points
+        .into_iter()
+        .enumerate()
+        .map(|(position, bytes)| decode(bytes).ok_or(AggregateError::Point { position, bytes: *bytes }))
+        .collect::<Result<_, _>>()?;
+    if points.is_empty() {
+        return Err(AggregateError::Empty);
+    }
+    let sum =
+        secp256k1::PublicKey::combine_keys(&points.iter().collect::<Vec<_>>()).map_err(|_| AggregateError::Infinity)?;
+    Ok(PublicKey::new(sum.serialize()))
+}

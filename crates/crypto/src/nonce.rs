@@ -1,0 +1,125 @@
+//! How the secret number behind each signature is derived.
+//!
+//! The nonce never appears on the wire, so each signer is free to choose it; but two signatures under one key must
+//! never share it, as they would give the key away. All three derivations are the generator HMAC-DRBG of NIST
+//! SP 800-90A with HMAC-SHA-256 under different seeds. RFC 6979 is that generator too: its steps b to g instantiate
+//! it, and its step h draws from it.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use rand_core::CryptoRng;
+use sha2::Sha256;
+use silica_protocol::sha256;
+use zeroize::Zeroizing;
+
+use crate::{
+    key::SecretKey,
+    scalar::{Scalar, reduce},
+};
+
+/// What zilliqa-js appends to its personalisation string (`packages/zilliqa-js-crypto/src/schnorr.ts`).
+const ZILLIQA_JS_ALGORITHM: &[u8; 16] = b"Schnorr+SHA256  ";
+
+/// Keeps the nonces of collective signatures by a single signer apart from those of ordinary signatures. Its length
+/// differs from that of the random bytes in [`Nonces::hedged`], so that the seeds differ whatever is drawn there.
+const COLLECTIVE: &[u8] = b"multisignature by a committee of one";
+
+/// A supply of nonces for one signature: the first that yields a valid signature is used, practically the first.
+#[derive(Debug)]
+pub struct Nonces(HmacDrbg);
+
+impl Nonces {
+    /// Derives nonces from the key and SHA-256 of the message by RFC 6979, so that signing twice gives the same
+    /// signature.
+    pub fn deterministic(key: &SecretKey, message: &[u8]) -> Self {
+        Self::rfc6979(key, message, &[])
+    }
+
+    /// Derives nonces as [`deterministic`](Self::deterministic) does, with 32 random bytes as the additional data of
+    /// RFC 6979, section 3.6. Should the random number generator be broken, they are as good as deterministic ones.
+    pub fn hedged(key: &SecretKey, message: &[u8], rng: &mut impl CryptoRng) -> Self {
+        let mut additional = Zeroizing::new([0; 32]);
+        rng.fill_bytes(&mut *additional);
+        Self::rfc6979(key, message, &*additional)
+    }
+
+    /// Derives nonces as zilliqa-js does, from the message and 64 random bytes but not from the key.
+    ///
+    /// The random bytes alone keep the key secret here: they must be unpredictable and never used twice.
+    pub fn zilliqa_js(message: &[u8], entropy: &[u8; 32], personalisation: &[u8; 32]) -> Self {
+        Self(HmacDrbg::new(&[entropy, message, personalisation, ZILLIQA_JS_ALGORITHM]))
+    }
+
+    /// Derives the nonces of a collective signature that has a single signer, who sees his own challenge and nobody
+    /// else's. A signature over the same message with the same nonce but the challenge of an ordinary signature would
+    /// give the key away; therefore the seed differs.
+    pub(crate) fn collective(key: &SecretKey, message: &[u8]) -> Self {
+        Self::rfc6979(key, message, COLLECTIVE)
+    }
+
+    fn rfc6979(key: &SecretKey, message: &[u8], additional: &[u8]) -> Self {
+        Self(HmacDrbg::new(&[key.scalar().as_bytes(), &reduce(sha256(&[message])), additional]))
+    }
+
+    pub(crate) fn next_nonce(&mut self) -> Scalar {
+        loop {
+            if let Some(nonce) = Scalar::from_bytes(*self.0.generate()) {
+                return nonce;
+            }
+        }
+    }
+}
+
+/// The generator, in requests of 32 bytes each. Key and value are overwritten on drop.
+struct HmacDrbg {
+    key: Hmac<Sha256>,
+    value: Zeroizing<[u8; 32]>,
+    /// Whether a request was answered whose closing update is still due.
+    answered: bool,
+}
+
+impl HmacDrbg {
+    fn new(seed: &[&[u8]]) -> Self {
+        let mut drbg = Self { key: keyed(&[0; 32]), value: Zeroizing::new([1; 32]), answered: false };
+        drbg.update(0, seed);
+        drbg.update(1, seed);
+        drbg
+    }
+
+    /// Answers one request. The update that closes a request waits for the next, because mostly none follows.
+    fn generate(&mut self) -> &[u8; 32] {
+        if self.answered {
+            self.update(0, &[]);
+        }
+        self.answered = true;
+        self.value = self.next_value();
+        &self.value
+    }
+
+    fn update(&mut self, round: u8, data: &[&[u8]]) {
+        let mut mac = self.key.clone();
+        mac.update(&*self.value);
+        mac.update(&[round]);
+        data.iter().for_each(|part| mac.update(part));
+        let key: Zeroizing<[u8; 32]> = Zeroizing::new(mac.finalize().into_bytes().into());
+        self.key = keyed(&key);
+        self.value = self.next_value();
+    }
+
+    fn next_value(&self) -> Zeroizing<[u8; 32]> {
+        let mut mac = self.key.clone();
+        mac.update(&*self.value);
+        Zeroizing::new(mac.finalize().into_bytes().into())
+    }
+}
+
+impl fmt::Debug for HmacDrbg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HmacDrbg(..)")
+    }
+}
+
+fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
+    Hmac::new_from_slice(key).expect("HMAC takes keys of any length")
+}

@@ -1,0 +1,134 @@
+//! Numbers modulo the group order, and the two multiplications of points that everything else is made of.
+
+use std::fmt;
+
+use secp256k1::{
+    Message,
+    constants::CURVE_ORDER,
+    ecdsa::{RecoverableSignature, RecoveryId},
+};
+use silica_protocol::PublicKey;
+
+/// A number from 1 to n - 1, where n is the order of the group, that may be secret.
+///
+/// Reading, arithmetic and comparison are libsecp256k1's and take the same time whatever the number is. The bytes are
+/// overwritten on drop.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Scalar(secp256k1::SecretKey);
+
+impl Scalar {
+    /// Reads big-endian bytes, or returns `None` when they are 0 or not below n.
+    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Option<Self> {
+        secp256k1::SecretKey::from_secret_bytes(bytes).ok().map(Self)
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8; 32] {
+        self.0.as_secret_bytes()
+    }
+
+    pub(crate) fn times(&self, factor: &Self) -> Self {
+        let mut factor = secp256k1::Scalar::from(factor.0);
+        let product = self.0.mul_tweak(&factor);
+        factor.non_secure_erase();
+        Self(product.expect("a product is 0 modulo a prime only if a factor is"))
+    }
+
+    /// Returns the sum, or `None` when it is 0 modulo n.
+    pub(crate) fn plus(&self, addend: &Self) -> Option<Self> {
+        let mut addend = secp256k1::Scalar::from(addend.0);
+        let sum = self.0.add_tweak(&addend);
+        addend.non_secure_erase();
+        sum.ok().map(Self)
+    }
+
+    pub(crate) fn negated(&self) -> Self {
+        Self(self.0.negate())
+    }
+
+    /// Returns the multiple of the generator, in constant time.
+    ///
+    /// libsecp256k1 blinds this multiplication, and the secp256k1 crate draws a fresh blinding after each use, at the
+    /// cost of a second multiplication. That doubles the price of a signature and is left as it is: signing is rare.
+    pub(crate) fn base_point(&self) -> PublicKey {
+        PublicKey::new(secp256k1::PublicKey::from_secret_key(&self.0).serialize())
+    }
+}
+
+impl Drop for Scalar {
+    fn drop(&mut self) {
+        self.0.non_secure_erase();
+    }
+}
+
+impl fmt::Debug for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scalar(..)")
+    }
+}
+
+/// Reduces a public digest modulo n. Every digest is below 2n, so that one subtraction is enough.
+pub(crate) fn reduce(mut digest: [u8; 32]) -> [u8; 32] {
+    if digest >= CURVE_ORDER {
+        let mut borrow = false;
+        for (byte, order) in digest.iter_mut().zip(CURVE_ORDER).rev() {
+            (*byte, borrow) = byte.borrowing_sub(order, borrow);
+        }
+    }
+    digest
+}
+
+/// Reason why [`sum`] has no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoSum {
+    /// The key is not the compressed form of a point.
+    Key,
+    /// The sum is the point at infinity.
+    Infinity,
+}
+
+/// Returns s·G + r·P for the point P of `key`. Not constant time: all arguments are public.
+///
+/// ECDSA recovery computes x⁻¹·(t·R − z·G) for the point R with the coordinate x, in one double multiplication inside
+/// libsecp256k1. With R = P, t = r·x and z = −s·x that is the sum we want, and the decoding of P comes with it.
+pub(crate) fn sum(s: &Scalar, r: &Scalar, key: &PublicKey) -> Result<PublicKey, NoSum> {
+    let [prefix, x @ ..] = *key.as_bytes();
+    let parity = match prefix {
+        2 => RecoveryId::Zero,
+        3 => RecoveryId::One,
+        _ => return Err(NoSum::Key),
+    };
+    let Some(x) = Scalar::from_bytes(x) else { return sum_in_two_steps(s, r, key) };
+    match recover(&x, &r.times(&x), &s.times(&x).negated(), parity) {
+        Some(sum) => Ok(sum),
+        None if decode(key).is_some() => Err(NoSum::Infinity),
+        None => Err(NoSum::Key),
+    }
+}
+
+/// Returns the point of a compressed key.
+pub(crate) fn decode(key: &PublicKey) -> Option<secp256k1::PublicKey> {
+    secp256k1::PublicKey::from_byte_array_compressed(key.to_bytes()).ok()
+}
+
+fn recover(x: &Scalar, t: &Scalar, z: &Scalar, parity: RecoveryId) -> Option<PublicKey> {
+    let signature = RecoverableSignature::from_compact(&join(x.as_bytes(), t.as_bytes()), parity).ok()?;
+    let point = signature.recover_ecdsa(Message::from_digest(*z.as_bytes())).ok()?;
+    Some(PublicKey::new(point.serialize()))
+}
+
+/// The sum for the one key in 2¹²⁷ whose x coordinate is not below the group order, where the arguments of recovery
+/// would need a reduction and a flag, and could not express x = n at all.
+fn sum_in_two_steps(s: &Scalar, r: &Scalar, key: &PublicKey) -> Result<PublicKey, NoSum> {
+    let multiple = decode(key).ok_or(NoSum::Key)?.mul_tweak(&r.0.into()).map_err(|_| NoSum::Infinity)?;
+    let sum = multiple.add_exp_tweak(&s.0.into()).map_err(|_| NoSum::Infinity)?;
+    Ok(PublicKey::new(sum.serialize()))
+}
+
+/// Concatenates two halves of a signature.
+pub(crate) fn join(first: &[u8; 32], second: &[u8; 32]) -> [u8; 64] {
+    let mut joined = [0; 64];
+    let (head, tail) = joined.split_at_mut(32);
+    head.copy_from_slice(first);
+    tail.copy_from_slice(second);
+    joined
+}
