@@ -1,4 +1,15 @@
-//! Contracts: init parameters, stored init data, code hash and storage keys.
+//! Contracts: init parameters and their stored form, code hash, and the keys of storage.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use crate::{
+    address::Address,
+    hash::{CodeHash, VariableHash, sha256},
+    number::BlockNumber,
+    styled_json::to_styled_json,
+};
 
 /// A named and typed value: an init parameter, or a parameter of a message or event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,5 +19,205 @@ pub struct ContractParam {
     /// Type, as Scilla prints it (`type`).
     pub type_name: String,
     /// Value in Scilla's JSON form (`value`).
-    pub value: serde_json::Value,
+    pub value: Value,
+}
+
+impl ContractParam {
+    /// Reads an object with `vname`, `type` and `value`; other members are passed over.
+    pub(crate) fn from_json(value: &Value) -> Result<Self, &'static str> {
+        let text = |member| value.get(member).and_then(Value::as_str).map(str::to_owned);
+        Ok(Self {
+            name: text("vname").ok_or("vname")?,
+            type_name: text("type").ok_or("type")?,
+            value: value.get("value").cloned().ok_or("value")?,
+        })
+    }
+}
+
+/// The init data of a contract or library: a JSON array of parameters.
+///
+/// A deployment carries the array that its sender wrote. What is stored, hashed and given to the interpreter has two
+/// more parameters and is written anew.
+///
+/// # Examples
+///
+/// ```
+/// use silica_protocol::{Address, BlockNumber, InitData};
+/// let sent = InitData::parse(r#"[{"vname":"_scilla_version","type":"Uint32","value":"0"}]"#)?;
+/// let stored = sent.deployed(BlockNumber::new(100), &Address::ZERO);
+/// let names: Vec<_> = stored.params().iter().map(|param| &*param.name).collect();
+/// assert_eq!(names, ["_scilla_version", "_creation_block", "_this_address"]);
+/// # Ok::<(), silica_protocol::InitDataError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InitData {
+    /// The array as it was read, each element a parameter. Members beyond the three are kept, since they are hashed.
+    array: Value,
+}
+
+/// Reason why text is not the init data of a contract.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InitDataError {
+    /// The text is not JSON.
+    #[error("init data is not JSON: {reason}")]
+    Json {
+        /// What the parser found.
+        reason: String,
+    },
+    /// The text is JSON, but not an array.
+    #[error("init data: expected an array, got {got}")]
+    NotArray {
+        /// The kind of value that came.
+        got: &'static str,
+    },
+    /// An element lacks a member, or the member has another type.
+    #[error("init data: element {index} has no valid {member}")]
+    Element {
+        /// Position of the element, counted from 0.
+        index: usize,
+        /// The member that was expected.
+        member: &'static str,
+    },
+}
+
+impl InitData {
+    /// Reads the text of an array of parameters.
+    ///
+    /// # Errors
+    ///
+    /// [`InitDataError`] with what was expected and where.
+    pub fn parse(text: &str) -> Result<Self, InitDataError> {
+        let array: Value =
+            serde_json::from_str(text).map_err(|source| InitDataError::Json { reason: source.to_string() })?;
+        let elements = array.as_array().ok_or_else(|| InitDataError::NotArray { got: kind_of(&array) })?;
+        for (index, element) in elements.iter().enumerate() {
+            ContractParam::from_json(element).map_err(|member| InitDataError::Element { index, member })?;
+        }
+        Ok(Self { array })
+    }
+
+    /// Returns the parameters, in the order of the array.
+    pub fn params(&self) -> Vec<ContractParam> {
+        let param = |element| ContractParam::from_json(element).expect("every element was read as a parameter before");
+        self.array.as_array().into_iter().flatten().map(param).collect()
+    }
+
+    /// Returns the init data that is stored when these are deployed: `_creation_block` is the block that is being
+    /// made and `_this_address` the new contract.
+    #[must_use]
+    pub fn deployed(mut self, creation_block: BlockNumber, contract: &Address) -> Self {
+        self.array.as_array_mut().into_iter().for_each(|elements| {
+            elements.extend([
+                json!({ "vname": "_creation_block", "type": "BNum", "value": creation_block.to_string() }),
+                json!({ "vname": "_this_address", "type": "ByStr20", "value": format!("0x{contract}") }),
+            ]);
+        });
+        self
+    }
+
+    /// Returns the stored text (formats page, sections 6.3 and 6.6).
+    pub fn to_styled_json(&self) -> String {
+        to_styled_json(&self.array)
+    }
+}
+
+const fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+impl CodeHash {
+    /// Returns the hash of a contract from its code and the text of its stored init data.
+    pub fn of(code: &str, stored_init_data: &str) -> Self {
+        Self::new(sha256(&[code.as_bytes(), stored_init_data.as_bytes()]))
+    }
+}
+
+/// The plain key of an entry of contract storage: the contract, a variable and its map indices, each with a separator.
+///
+/// Its SHA-256 is the entry's place in the storage trie, and the "variable hash" of a state proof. Plain keys also name
+/// the changed entries of a state delta.
+///
+/// # Examples
+///
+/// ```
+/// use silica_protocol::{Address, StorageKey};
+/// let contract: Address = "6d84363526a2d764835f8cf52dfeefe80a360fac".parse()?;
+/// let key = StorageKey::entry(&contract, "zilToPolyTxHashMap", &["\"0\""]);
+/// assert_eq!(
+///     key.variable_hash().to_string(),
+///     "a0bd91de66d97e6930118179ba4f1836c366c4cb3309a6b354d26f52abb2aac6",
+/// );
+/// # Ok::<(), silica_protocol::HexError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StorageKey(String);
+
+impl StorageKey {
+    /// The character after each part of a key. JSON text escapes it, and names cannot hold it.
+    pub const SEPARATOR: char = '\u{16}';
+    /// The value of an entry that is an empty map.
+    pub const EMPTY_MAP: [u8; 2] = [0x12, 0];
+
+    /// Returns the key of a field or, with `indices`, of an entry of a map. An index is the JSON text of the map's key,
+    /// quotes included.
+    pub fn entry(contract: &Address, field: &str, indices: &[impl AsRef<str>]) -> Self {
+        let mut key = contract.to_string();
+        key.push(Self::SEPARATOR);
+        for part in std::iter::once(field).chain(indices.iter().map(AsRef::as_ref)) {
+            key.push_str(part);
+            key.push(Self::SEPARATOR);
+        }
+        Self(key)
+    }
+
+    /// Returns the key of the contract's own address, whose entry makes its storage root unlike any other.
+    pub fn address(contract: &Address) -> Self {
+        Self::entry(contract, "_addr", NO_INDEX)
+    }
+
+    /// Returns the key of the language version.
+    pub fn version(contract: &Address) -> Self {
+        Self::entry(contract, "_version", NO_INDEX)
+    }
+
+    /// Returns the key of the map depth of a field.
+    pub fn depth(contract: &Address, field: &str) -> Self {
+        Self::entry(contract, "_depth", &[field])
+    }
+
+    /// Returns the key of the type of a field.
+    pub fn type_of(contract: &Address, field: &str) -> Self {
+        Self::entry(contract, "_type", &[field])
+    }
+
+    /// Returns the key as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns the entry's place in the storage trie.
+    pub fn variable_hash(&self) -> VariableHash {
+        VariableHash::new(sha256(&[self.0.as_bytes()]))
+    }
+
+    /// Wraps the text of a key, whatever it holds.
+    pub(crate) const fn from_text(text: String) -> Self {
+        Self(text)
+    }
+}
+
+const NO_INDEX: &[&str] = &[];
+
+impl fmt::Display for StorageKey {
+    /// Writes the key with a visible sign for each separator.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.replace(Self::SEPARATOR, "␖"))
+    }
 }

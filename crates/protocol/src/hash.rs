@@ -13,6 +13,11 @@ pub fn sha256(parts: &[&[u8]]) -> [u8; 32] {
     hasher.finalize().into()
 }
 
+/// SHA-256 of the concatenation of `parts`, or zero for none: how the protocol hashes lists that may be empty.
+pub(crate) fn sha256_or_zero(parts: &[&[u8]]) -> [u8; 32] {
+    if parts.is_empty() { [0; 32] } else { sha256(parts) }
+}
+
 fixed_bytes! {
     /// Identity of a transaction: SHA-256 of its core information.
     TxHash, 32

@@ -7,12 +7,16 @@ mod amount;
 mod block;
 mod bytes;
 mod contract;
+mod error;
 mod gas;
 mod hash;
 mod key;
 mod number;
+mod proto;
 mod receipt;
 pub mod rpc;
+mod state_delta;
+mod styled_json;
 mod transaction;
 mod version;
 
@@ -22,10 +26,11 @@ pub use crate::{
     amount::Qa,
     block::{
         CoSignatures, DsBlock, DsBlockHeader, MbInfo, MicroBlock, MicroBlockHeader, Peer, Reserved, ShardMember,
-        SwInfo, SwVersion, TxBlock, TxBlockHeader, Votes,
+        SwInfo, SwVersion, TxBlock, TxBlockHeader, Votes, pack_bits,
     },
     bytes::HexError,
-    contract::ContractParam,
+    contract::{ContractParam, InitData, InitDataError, StorageKey},
+    error::DecodeError,
     gas::{Gas, GasPrice},
     hash::{
         BlockHash, CodeHash, CommitteeHash, MbInfoHash, ReceiptsHash, ShardingHash, StateDeltaHash, StateRoot,
@@ -33,7 +38,9 @@ pub use crate::{
     },
     key::{PublicKey, Signature},
     number::{BlockNumber, DsBlockNumber, Nonce, NumberError, ShardId, Timestamp},
-    receipt::{ContractMessage, EventLog, Exception, Receipt, ReceiptError, Transition},
+    receipt::{ContractMessage, EventLog, Exception, Receipt, ReceiptError, ReceiptTextError, Transition},
+    state_delta::{AccountDelta, BalanceChange, DeployedContract, StateDelta},
+    styled_json::to_styled_json,
     transaction::{Transaction, TransactionKind},
     version::{ChainId, Version},
 };

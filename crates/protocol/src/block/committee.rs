@@ -2,9 +2,25 @@
 
 use std::{fmt, net::Ipv4Addr};
 
-use crate::key::PublicKey;
+use prost::Message;
+
+use crate::{
+    hash::{CommitteeHash, ShardingHash, sha256},
+    key::PublicKey,
+    proto::{ByteArray, ProtoCommittee, ProtoShard, ProtoShardMember, ProtoShardingStructure},
+};
 
 /// Network address of a committee member: twenty bytes, of which four hold an IPv4 address and four the port.
+///
+/// # Examples
+///
+/// ```
+/// use silica_protocol::Peer;
+/// let peer = Peer::new([54, 200, 30, 189].into(), 33133);
+/// assert_eq!(peer.to_string(), "54.200.30.189:33133");
+/// // The octets of the address are in reverse order.
+/// assert_eq!(peer.as_bytes()[12..], [189, 30, 200, 54, 0, 0, 0x81, 0x6d]);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer([u8; 20]);
 
@@ -16,13 +32,23 @@ impl Peer {
         Self([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, d, c, b, a, 0, 0, high, low])
     }
 
+    /// Wraps the packed form.
+    pub const fn from_bytes(bytes: [u8; 20]) -> Self {
+        Self(bytes)
+    }
+
+    /// Borrows the packed form.
+    pub const fn as_bytes(&self) -> &[u8; 20] {
+        &self.0
+    }
+
     /// Returns the IPv4 address.
     pub const fn ip(self) -> Ipv4Addr {
         let [.., d, c, b, a, _, _, _, _] = self.0;
         Ipv4Addr::new(a, b, c, d)
     }
 
-    /// Returns the port.
+    /// Returns the port, for which the packed form has more room than networks have ports.
     pub const fn port(self) -> u32 {
         let [.., a, b, c, d] = self.0;
         u32::from_be_bytes([a, b, c, d])
@@ -44,4 +70,29 @@ pub struct ShardMember {
     pub peer: Peer,
     /// Standing of the member.
     pub reputation: u32,
+}
+
+/// Version of the layout of the sharding structure.
+const SHARDING_VERSION: u32 = 1;
+
+impl CommitteeHash {
+    /// Returns the hash of a committee from the keys of its members, in its order.
+    pub fn of(keys: &[PublicKey]) -> Self {
+        Self::new(sha256(&[&ProtoCommittee { members: ByteArray::wrap_keys(keys) }.encode_to_vec()]))
+    }
+}
+
+impl ShardingHash {
+    /// Returns the hash of a sharding structure.
+    pub fn of(shards: &[Vec<ShardMember>]) -> Self {
+        let member = |member: &ShardMember| ProtoShardMember {
+            pubkey: Some(ByteArray::wrap(member.key)),
+            peerinfo: Some(ByteArray::wrap(member.peer.as_bytes())),
+            reputation: Some(member.reputation),
+        };
+        let shard = |members: &Vec<ShardMember>| ProtoShard { members: members.iter().map(member).collect() };
+        let structure =
+            ProtoShardingStructure { version: SHARDING_VERSION, shards: shards.iter().map(shard).collect() };
+        Self::new(sha256(&[&structure.encode_to_vec()]))
+    }
 }

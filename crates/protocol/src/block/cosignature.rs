@@ -1,6 +1,10 @@
 //! The two rounds of collective signatures under a block.
 
-use crate::key::Signature;
+use crate::{
+    error::DecodeError,
+    key::Signature,
+    proto::{ByteArray, ProtoCoSignatures, expect_wrapped},
+};
 
 /// The collective signatures of the committee that agreed on a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,4 +17,47 @@ pub struct CoSignatures {
     pub cs2: Signature,
     /// Who took part in the second round, in the order of the committee.
     pub b2: Vec<bool>,
+}
+
+impl CoSignatures {
+    /// Returns what a block carries before its committee, of which `bits` members are counted, has signed.
+    ///
+    /// Micro blocks and genesis blocks count one member; DS and Tx blocks all of the DS committee.
+    pub fn unsigned(bits: usize) -> Self {
+        Self { cs1: Signature::ZERO, b1: vec![false; bits], cs2: Signature::ZERO, b2: vec![false; bits] }
+    }
+
+    /// Returns the message of the second round: the serialised header, `CS1` and the packed `B1`.
+    ///
+    /// Returns `None` when the bits are too many to be counted in two bytes; no committee is that large.
+    pub fn message_for_second_round(&self, header: &[u8]) -> Option<Vec<u8>> {
+        Some([header, self.cs1.as_bytes(), &pack_bits(&self.b1)?].concat())
+    }
+
+    pub(crate) fn to_message(&self) -> ProtoCoSignatures {
+        ProtoCoSignatures {
+            cs1: Some(ByteArray::wrap(self.cs1)),
+            b1: self.b1.clone(),
+            cs2: Some(ByteArray::wrap(self.cs2)),
+            b2: self.b2.clone(),
+        }
+    }
+
+    pub(crate) fn from_message(message: ProtoCoSignatures) -> Result<Self, DecodeError> {
+        Ok(Self {
+            cs1: Signature::new(expect_wrapped("CoSignatures.cs1", message.cs1.as_ref())?),
+            b1: message.b1,
+            cs2: Signature::new(expect_wrapped("CoSignatures.cs2", message.cs2.as_ref())?),
+            b2: message.b2,
+        })
+    }
+}
+
+/// Returns the signed form of a bit vector: the number of bits in two bytes, big endian, then the bits, the first in the
+/// highest place, padded with zeros to a whole byte. `None` when there are more than 65,535 bits.
+pub fn pack_bits(bits: &[bool]) -> Option<Vec<u8>> {
+    let count = u16::try_from(bits.len()).ok()?;
+    let byte =
+        |bits: &[bool]| bits.iter().zip((0..8).rev()).fold(0, |byte, (bit, place)| byte | u8::from(*bit) << place);
+    Some(count.to_be_bytes().into_iter().chain(bits.chunks(8).map(byte)).collect())
 }

@@ -2,13 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use prost::Message;
+
 use crate::{
-    block::{CoSignatures, Peer},
+    amount::Qa,
+    block::{CoSignatures, Peer, block_base, header_base, parse_block_base, parse_header_base},
     bytes::fixed_bytes,
+    error::DecodeError,
     gas::GasPrice,
-    hash::{BlockHash, CommitteeHash, ShardingHash},
+    hash::{BlockHash, CommitteeHash, ShardingHash, sha256},
     key::PublicKey,
     number::{BlockNumber, DsBlockNumber, Timestamp},
+    proto::{
+        ByteArray, DsBlockHashSet, PowDsWinner, Proposal, ProtoDsBlock, ProtoDsBlockHeader, Vote, decode, expect_bytes,
+        expect_canonical, expect_present, expect_wrapped,
+    },
 };
 
 fixed_bytes! {
@@ -93,4 +101,197 @@ pub struct DsBlock {
     pub cosignatures: CoSignatures,
     /// When the block was made.
     pub timestamp: Timestamp,
+}
+
+impl DsBlockHeader {
+    /// Version of the header's layout.
+    pub const VERSION: u32 = 2;
+    /// Version of the header's layout in block 0.
+    pub const GENESIS_VERSION: u32 = 1;
+
+    /// Returns the header of block 0 of the network whose first leader is `leader`.
+    pub fn genesis(leader: PublicKey) -> Self {
+        Self {
+            version: Self::GENESIS_VERSION,
+            committee_hash: CommitteeHash::ZERO,
+            prev_hash: BlockHash::new(GENESIS_PREV_HASH),
+            ds_difficulty: 5,
+            difficulty: 3,
+            leader,
+            number: DsBlockNumber::new(0),
+            epoch: BlockNumber::new(0),
+            gas_price: GasPrice::new(Qa::new(100)),
+            software: SwInfo::default(),
+            pow_winners: BTreeMap::new(),
+            sharding_hash: ShardingHash::ZERO,
+            reserved: Reserved::ZERO,
+            removed: Vec::new(),
+            proposals: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the hash of the block.
+    pub fn hash(&self) -> BlockHash {
+        BlockHash::new(sha256(&[&self.encode()]))
+    }
+
+    /// Returns the bytes that are hashed and signed.
+    pub fn encode(&self) -> Vec<u8> {
+        self.to_message().encode_to_vec()
+    }
+
+    /// Reads the bytes that are hashed and signed.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] with the field that does not fit.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        const NAME: &str = "ProtoDSBlock.DSBlockHeader";
+        let header = Self::from_message(decode(NAME, bytes)?)?;
+        expect_canonical(NAME, &header.encode(), bytes)?;
+        Ok(header)
+    }
+
+    fn to_message(&self) -> ProtoDsBlockHeader {
+        let winner = |(key, peer): (&PublicKey, &Peer)| PowDsWinner {
+            key: Some(ByteArray::wrap(key)),
+            val: Some(ByteArray::wrap(peer.as_bytes())),
+        };
+        let proposal = |(id, votes): (&u32, &Votes)| Proposal {
+            proposalid: *id,
+            dsvotes: vote_messages(&votes.ds),
+            minervotes: vote_messages(&votes.miners),
+        };
+        ProtoDsBlockHeader {
+            blockheaderbase: Some(header_base(self.version, &self.committee_hash, &self.prev_hash)),
+            dsdifficulty: self.ds_difficulty.into(),
+            difficulty: self.difficulty.into(),
+            leaderpubkey: Some(ByteArray::wrap(self.leader)),
+            blocknum: Some(self.number.get()),
+            epochnum: Some(self.epoch.get()),
+            gasprice: Some(ByteArray::wrap(self.gas_price.get().to_be_bytes())),
+            swinfo: Some(ByteArray::wrap(self.software.pack())),
+            dswinners: self.pow_winners.iter().map(winner).collect(),
+            hash: Some(DsBlockHashSet {
+                shardinghash: self.sharding_hash.as_bytes().to_vec(),
+                reservedfield: self.reserved.as_bytes().to_vec(),
+            }),
+            dsremoved: ByteArray::wrap_keys(&self.removed),
+            proposals: self.proposals.iter().map(proposal).collect(),
+        }
+    }
+
+    fn from_message(message: ProtoDsBlockHeader) -> Result<Self, DecodeError> {
+        let (version, committee_hash, prev_hash) = parse_header_base(message.blockheaderbase)?;
+        let gas_price = expect_wrapped("DSBlockHeader.gasprice", message.gasprice.as_ref())?;
+        let hashes = expect_present("DSBlockHeader.hash", message.hash)?;
+        let removed = |key| expect_wrapped("DSBlockHeader.dsremoved", Some(key)).map(PublicKey::new);
+        Ok(Self {
+            version,
+            committee_hash,
+            prev_hash,
+            ds_difficulty: expect_difficulty("DSBlockHeader.dsdifficulty", message.dsdifficulty)?,
+            difficulty: expect_difficulty("DSBlockHeader.difficulty", message.difficulty)?,
+            leader: PublicKey::new(expect_wrapped("DSBlockHeader.leaderpubkey", message.leaderpubkey.as_ref())?),
+            number: DsBlockNumber::new(expect_present("DSBlockHeader.blocknum", message.blocknum)?),
+            epoch: BlockNumber::new(expect_present("DSBlockHeader.epochnum", message.epochnum)?),
+            gas_price: GasPrice::new(Qa::from_be_bytes(gas_price)),
+            software: SwInfo::unpack(expect_wrapped("DSBlockHeader.swinfo", message.swinfo.as_ref())?),
+            pow_winners: message.dswinners.iter().map(parse_winner).collect::<Result<_, _>>()?,
+            sharding_hash: ShardingHash::new(expect_bytes("DSBlockHashSet.shardinghash", &hashes.shardinghash)?),
+            reserved: Reserved::new(expect_bytes("DSBlockHashSet.reservedfield", &hashes.reservedfield)?),
+            removed: message.dsremoved.iter().map(removed).collect::<Result<_, _>>()?,
+            proposals: message.proposals.iter().map(parse_proposal).collect(),
+        })
+    }
+}
+
+/// What stands in for the hash of a block before block 0.
+const GENESIS_PREV_HASH: [u8; 32] = [
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+    32,
+];
+
+fn expect_difficulty(field: &'static str, difficulty: u32) -> Result<u8, DecodeError> {
+    difficulty.try_into().map_err(|_| DecodeError::Value {
+        field,
+        expected: format!("at most {}", u8::MAX),
+        got: difficulty.to_string(),
+    })
+}
+
+fn parse_winner(message: &PowDsWinner) -> Result<(PublicKey, Peer), DecodeError> {
+    let key = PublicKey::new(expect_wrapped("PowDSWinner.key", message.key.as_ref())?);
+    Ok((key, Peer::from_bytes(expect_wrapped("PowDSWinner.val", message.val.as_ref())?)))
+}
+
+fn parse_proposal(message: &Proposal) -> (u32, Votes) {
+    let votes = |votes: &[Vote]| votes.iter().map(|vote| (vote.value, vote.count)).collect();
+    (message.proposalid, Votes { ds: votes(&message.dsvotes), miners: votes(&message.minervotes) })
+}
+
+fn vote_messages(votes: &BTreeMap<u32, u32>) -> Vec<Vote> {
+    votes.iter().map(|(&value, &count)| Vote { value, count }).collect()
+}
+
+impl SwInfo {
+    fn pack(&self) -> Vec<u8> {
+        [self.node.pack(), self.interpreter.pack()].concat()
+    }
+
+    fn unpack(bytes: [u8; 48]) -> Self {
+        let mut rest = bytes.as_slice();
+        Self { node: SwVersion::take(&mut rest), interpreter: SwVersion::take(&mut rest) }
+    }
+}
+
+impl SwVersion {
+    fn pack(&self) -> Vec<u8> {
+        let [major, minor, fix, commit] = [self.major, self.minor, self.fix, self.commit].map(u32::to_be_bytes);
+        [&major[..], &minor, &fix, &self.upgrade_at.get().to_be_bytes(), &commit].concat()
+    }
+
+    fn take(rest: &mut &[u8]) -> Self {
+        Self {
+            major: u32::from_be_bytes(take(rest)),
+            minor: u32::from_be_bytes(take(rest)),
+            fix: u32::from_be_bytes(take(rest)),
+            upgrade_at: DsBlockNumber::new(u64::from_be_bytes(take(rest))),
+            commit: u32::from_be_bytes(take(rest)),
+        }
+    }
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
+    let (head, tail) = rest.split_first_chunk().expect("the packed form is as long as the sum of its parts");
+    *rest = tail;
+    *head
+}
+
+impl DsBlock {
+    /// Returns the stored and relayed form, which `GetRawDSBlock` answers too.
+    pub fn encode(&self) -> Vec<u8> {
+        let header = self.header.to_message();
+        let hash = BlockHash::new(sha256(&[&header.encode_to_vec()]));
+        let base = block_base(hash, &self.cosignatures, self.timestamp);
+        ProtoDsBlock { header: Some(header), blockbase: Some(base) }.encode_to_vec()
+    }
+
+    /// Reads the stored and relayed form.
+    ///
+    /// Who signed is for others to check.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] with the field that does not fit; [`DecodeError::Value`] for `blockhash` when it is not the hash
+    /// of the header.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        const NAME: &str = "ProtoDSBlock";
+        let message: ProtoDsBlock = decode(NAME, bytes)?;
+        let header = DsBlockHeader::from_message(expect_present("ProtoDSBlock.header", message.header)?)?;
+        let (cosignatures, timestamp) = parse_block_base(header.hash(), message.blockbase)?;
+        let block = Self { header, cosignatures, timestamp };
+        expect_canonical(NAME, &block.encode(), bytes)?;
+        Ok(block)
+    }
 }

@@ -1,12 +1,19 @@
 //! Micro blocks: one shard's transactions of a Tx epoch.
 
+use prost::Message;
+
 use crate::{
     amount::Qa,
-    block::CoSignatures,
+    block::{CoSignatures, block_base, header_base, parse_block_base, parse_header_base},
+    error::DecodeError,
     gas::Gas,
-    hash::{BlockHash, CommitteeHash, ReceiptsHash, StateDeltaHash, TxHash, TxRoot},
+    hash::{BlockHash, CommitteeHash, ReceiptsHash, StateDeltaHash, TxHash, TxRoot, sha256, sha256_or_zero},
     key::PublicKey,
     number::{BlockNumber, DsBlockNumber, ShardId, Timestamp},
+    proto::{
+        ByteArray, ProtoMicroBlock, ProtoMicroBlockHeader, decode, expect_bytes, expect_canonical, expect_present,
+        expect_wrapped,
+    },
 };
 
 /// What is hashed and signed of a micro block.
@@ -53,4 +60,114 @@ pub struct MicroBlock {
     pub cosignatures: CoSignatures,
     /// When the block was made.
     pub timestamp: Timestamp,
+}
+
+impl MicroBlockHeader {
+    /// Version of the header's layout.
+    pub const VERSION: u32 = 1;
+
+    /// Returns the hash of the block.
+    pub fn hash(&self) -> BlockHash {
+        BlockHash::new(sha256(&[&self.encode()]))
+    }
+
+    /// Returns the bytes that are hashed and signed.
+    pub fn encode(&self) -> Vec<u8> {
+        self.to_message().encode_to_vec()
+    }
+
+    /// Reads the bytes that are hashed and signed.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] with the field that does not fit.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        const NAME: &str = "ProtoMicroBlock.MicroBlockHeader";
+        let header = Self::from_message(decode(NAME, bytes)?)?;
+        expect_canonical(NAME, &header.encode(), bytes)?;
+        Ok(header)
+    }
+
+    fn to_message(&self) -> ProtoMicroBlockHeader {
+        ProtoMicroBlockHeader {
+            blockheaderbase: Some(header_base(self.version, &self.committee_hash, &self.prev_hash)),
+            shardid: Some(self.shard.get()),
+            gaslimit: self.gas_limit.get(),
+            gasused: Some(self.gas_used.get()),
+            rewards: Some(ByteArray::wrap(self.rewards.to_be_bytes())),
+            epochnum: Some(self.epoch.get()),
+            txroothash: self.tx_root.as_bytes().to_vec(),
+            numtxs: Some(self.tx_count),
+            minerpubkey: Some(ByteArray::wrap(self.miner)),
+            dsblocknum: self.ds_block.get(),
+            statedeltahash: self.state_delta_hash.as_bytes().to_vec(),
+            tranreceipthash: self.receipts_hash.as_bytes().to_vec(),
+        }
+    }
+
+    fn from_message(message: ProtoMicroBlockHeader) -> Result<Self, DecodeError> {
+        let (version, committee_hash, prev_hash) = parse_header_base(message.blockheaderbase)?;
+        let state_delta_hash = expect_bytes("MicroBlockHeader.statedeltahash", &message.statedeltahash)?;
+        let receipts_hash = expect_bytes("MicroBlockHeader.tranreceipthash", &message.tranreceipthash)?;
+        Ok(Self {
+            version,
+            committee_hash,
+            prev_hash,
+            shard: ShardId::new(expect_present("MicroBlockHeader.shardid", message.shardid)?),
+            gas_limit: Gas::new(message.gaslimit),
+            gas_used: Gas::new(expect_present("MicroBlockHeader.gasused", message.gasused)?),
+            rewards: Qa::from_be_bytes(expect_wrapped("MicroBlockHeader.rewards", message.rewards.as_ref())?),
+            epoch: BlockNumber::new(expect_present("MicroBlockHeader.epochnum", message.epochnum)?),
+            tx_root: TxRoot::new(expect_bytes("MicroBlockHeader.txroothash", &message.txroothash)?),
+            tx_count: expect_present("MicroBlockHeader.numtxs", message.numtxs)?,
+            miner: PublicKey::new(expect_wrapped("MicroBlockHeader.minerpubkey", message.minerpubkey.as_ref())?),
+            ds_block: DsBlockNumber::new(message.dsblocknum),
+            state_delta_hash: StateDeltaHash::new(state_delta_hash),
+            receipts_hash: ReceiptsHash::new(receipts_hash),
+        })
+    }
+}
+
+impl TxRoot {
+    /// Returns the hash of the transaction hashes of a micro block, in the order of execution.
+    ///
+    /// They are hashed one after the other: in spite of its name this is no root of a tree.
+    pub fn of(hashes: &[TxHash]) -> Self {
+        let parts: Vec<&[u8]> = hashes.iter().map(AsRef::as_ref).collect();
+        Self::new(sha256_or_zero(&parts))
+    }
+}
+
+impl MicroBlock {
+    /// Returns the stored and relayed form.
+    pub fn encode(&self) -> Vec<u8> {
+        let header = self.header.to_message();
+        let hash = BlockHash::new(sha256(&[&header.encode_to_vec()]));
+        let message = ProtoMicroBlock {
+            header: Some(header),
+            tranhashes: self.tx_hashes.iter().map(|hash| hash.as_bytes().to_vec()).collect(),
+            blockbase: Some(block_base(hash, &self.cosignatures, self.timestamp)),
+        };
+        message.encode_to_vec()
+    }
+
+    /// Reads the stored and relayed form.
+    ///
+    /// Whether the transactions are those that the header counts and hashes, and who signed, is for others to check.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] with the field that does not fit; [`DecodeError::Value`] for `blockhash` when it is not the hash
+    /// of the header.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        const NAME: &str = "ProtoMicroBlock";
+        let message: ProtoMicroBlock = decode(NAME, bytes)?;
+        let header = MicroBlockHeader::from_message(expect_present("ProtoMicroBlock.header", message.header)?)?;
+        let tx_hash = |hash: &Vec<u8>| expect_bytes("ProtoMicroBlock.tranhashes", hash).map(TxHash::new);
+        let tx_hashes = message.tranhashes.iter().map(tx_hash).collect::<Result<_, _>>()?;
+        let (cosignatures, timestamp) = parse_block_base(header.hash(), message.blockbase)?;
+        let block = Self { header, tx_hashes, cosignatures, timestamp };
+        expect_canonical(NAME, &block.encode(), bytes)?;
+        Ok(block)
+    }
 }

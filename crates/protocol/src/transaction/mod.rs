@@ -1,5 +1,7 @@
 //! Transactions: what a sender signs, and what kind of work it asks for.
 
+mod encode;
+
 use crate::{
     address::Address,
     amount::Qa,
@@ -43,4 +45,32 @@ pub enum TransactionKind {
     Deployment,
     /// A transition of a contract runs.
     Call,
+}
+
+impl Transaction {
+    /// Returns what the transaction asks for, or `None` for a combination of fields that means nothing, such as code
+    /// for an existing account (execution page, section 2.1).
+    pub fn kind(&self) -> Option<TransactionKind> {
+        match (self.to.is_zero(), self.code.is_empty(), self.data.is_empty()) {
+            (false, true, true) => Some(TransactionKind::Payment),
+            (false, true, false) => Some(TransactionKind::Call),
+            (true, false, _) => Some(TransactionKind::Deployment),
+            (true, true, _) | (false, false, _) => None,
+        }
+    }
+
+    /// Returns the address of the sender's account.
+    pub fn sender(&self) -> Address {
+        Address::from_public_key(&self.sender_key)
+    }
+
+    /// Returns the address of the contract that a deployment creates, or `None` for any other transaction.
+    ///
+    /// A deployment with nonce 0, which cannot be executed, creates none either.
+    pub fn contract_address(&self) -> Option<Address> {
+        match self.kind()? {
+            TransactionKind::Deployment => Some(Address::of_contract(&self.sender(), self.nonce.previous()?)),
+            TransactionKind::Payment | TransactionKind::Call => None,
+        }
+    }
 }

@@ -1,0 +1,307 @@
+//! Styled JSON text: the form in which receipts and init data are stored and hashed.
+//!
+//! This is the output of jsoncpp 1.7 and 1.8 with default settings, byte for byte (formats page, section 6.6); the
+//! layout of those releases is part of the protocol and not a matter of taste.
+
+use serde_json::{Map, Number, Value};
+
+/// A one-line array has less than this many bytes between its brackets and their spaces: the library's right margin of
+/// 74, less the four that those take. The library's other rule, fewer than 25 elements, follows from it.
+const LINE: usize = 70;
+/// Significant digits of a number with a fraction.
+const DIGITS: i32 = 17;
+
+/// Writes `value` as styled text.
+///
+/// Members are sorted by the bytes of their names. There is no line feed at the end.
+///
+/// # Examples
+///
+/// ```
+/// let value = serde_json::json!({ "success": true, "errors": { "0": [8, 1] }, "exceptions": [] });
+/// let text = silica_protocol::to_styled_json(&value);
+/// assert_eq!(text, "{\n\t\"errors\" : \n\t{\n\t\t\"0\" : [ 8, 1 ]\n\t},\n\t\"exceptions\" : [],\n\t\"success\" : true\n}");
+/// ```
+pub fn to_styled_json(value: &Value) -> String {
+    let mut writer = Writer { out: String::new(), line_start: String::from('\n') };
+    writer.write(value, Place::LineStart);
+    writer.out
+}
+
+/// Where the next value begins, which decides whether an opening bracket needs a line of its own.
+#[derive(Clone, Copy)]
+enum Place {
+    AfterKey,
+    LineStart,
+}
+
+struct Writer {
+    out: String,
+    /// A line feed and the indentation of the current depth.
+    line_start: String,
+}
+
+impl Writer {
+    fn write(&mut self, value: &Value, place: Place) {
+        match value {
+            Value::Array(elements) if elements.is_empty() => self.out.push_str("[]"),
+            Value::Array(elements) => match one_line(elements) {
+                Some(line) => self.out.extend(["[ ", &line, " ]"]),
+                None => self.write_lines('[', ']', place, elements, |writer, element| {
+                    writer.write(element, Place::LineStart);
+                }),
+            },
+            Value::Object(members) if members.is_empty() => self.out.push_str("{}"),
+            Value::Object(members) => self.write_lines('{', '}', place, sorted(members), |writer, (name, member)| {
+                push_string(&mut writer.out, name);
+                writer.out.push_str(" : ");
+                writer.write(member, Place::AfterKey);
+            }),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => push_scalar(&mut self.out, value),
+        }
+    }
+
+    /// Writes a container of which every item has a line of its own.
+    fn write_lines<T>(
+        &mut self,
+        open: char,
+        close: char,
+        place: Place,
+        items: impl IntoIterator<Item = T>,
+        mut write_item: impl FnMut(&mut Self, T),
+    ) {
+        match place {
+            Place::AfterKey => self.out.push_str(&self.line_start),
+            Place::LineStart => {}
+        }
+        self.out.push(open);
+        self.line_start.push('\t');
+        for (position, item) in items.into_iter().enumerate() {
+            if position > 0 {
+                self.out.push(',');
+            }
+            self.out.push_str(&self.line_start);
+            write_item(self, item);
+        }
+        self.line_start.pop();
+        self.out.push_str(&self.line_start);
+        self.out.push(close);
+    }
+}
+
+/// Returns what stands between the brackets of an array that fits on one line.
+fn one_line(elements: &[Value]) -> Option<String> {
+    let mut line = String::new();
+    for (position, element) in elements.iter().enumerate() {
+        if position > 0 {
+            line.push_str(", ");
+        }
+        match element {
+            Value::Array(inner) if inner.is_empty() => line.push_str("[]"),
+            Value::Object(inner) if inner.is_empty() => line.push_str("{}"),
+            Value::Array(_) | Value::Object(_) => return None,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => push_scalar(&mut line, element),
+        }
+        if line.len() >= LINE {
+            return None;
+        }
+    }
+    Some(line)
+}
+
+/// Sorts members by the bytes of their names, which another crate's choice of features could keep the map from doing.
+fn sorted(members: &Map<String, Value>) -> Vec<(&String, &Value)> {
+    let mut members: Vec<_> = members.iter().collect();
+    members.sort_by_key(|(name, _)| *name);
+    members
+}
+
+fn push_scalar(out: &mut String, value: &Value) {
+    match value {
+        Value::Number(number) => out.push_str(&number_text(number)),
+        Value::String(text) => push_string(out, text),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => out.push_str(&value.to_string()),
+    }
+}
+
+/// Writes a string as the library quotes it: the solidus, DEL and everything beyond ASCII stay as they are.
+fn push_string(out: &mut String, text: &str) {
+    out.push('"');
+    for char in text.chars() {
+        match char {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\0'..='\u{1f}' => out.push_str(&format!("\\u{:04X}", u32::from(char))),
+            _ => out.push(char),
+        }
+    }
+    out.push('"');
+}
+
+fn number_text(number: &Number) -> String {
+    match (number.is_f64(), number.as_f64()) {
+        (true, Some(float)) => float_text(float),
+        (true, None) | (false, _) => number.to_string(),
+    }
+}
+
+/// Writes a number with a fraction as C's `%.17g` does, and with `.0` where that would look like an integer.
+fn float_text(float: f64) -> String {
+    let scientific = format!("{float:.16e}");
+    let (mantissa, exponent) = scientific.split_once('e').expect("this format always has an exponent");
+    let exponent: i32 = exponent.parse().expect("this format's exponent is an integer");
+    if (-4..DIGITS).contains(&exponent) {
+        let decimals = usize::try_from(DIGITS.saturating_sub(exponent).saturating_sub(1));
+        let fixed = format!("{float:.0$}", decimals.expect("the exponent is below the number of digits"));
+        let text = trim_zeros(&fixed);
+        return if text.contains('.') { text.to_owned() } else { format!("{text}.0") };
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", trim_zeros(mantissa), exponent.unsigned_abs())
+}
+
+fn trim_zeros(digits: &str) -> &str {
+    if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(value: &Value, expected: &str) {
+        assert_eq!(to_styled_json(value), expected);
+    }
+
+    /// Styled text of an array of one string with so many characters.
+    fn array_of_one(len: usize) -> String {
+        to_styled_json(&json!(["x".repeat(len)]))
+    }
+
+    #[test]
+    fn scalars_stand_alone() {
+        check(&json!(null), "null");
+        check(&json!(true), "true");
+        check(&json!(-7), "-7");
+        check(&json!(u64::MAX), "18446744073709551615");
+        check(&json!("a"), "\"a\"");
+    }
+
+    #[test]
+    fn empty_containers_have_no_space() {
+        check(&json!([]), "[]");
+        check(&json!({}), "{}");
+        check(&json!({"a": [], "b": {}}), "{\n\t\"a\" : [],\n\t\"b\" : {}\n}");
+        check(&json!([[], {}]), "[ [], {} ]");
+    }
+
+    #[test]
+    fn line_of_73_columns_is_the_longest() {
+        // Four columns of brackets and two of quotes.
+        assert_eq!(array_of_one(67), format!("[ \"{}\" ]", "x".repeat(67)));
+        assert_eq!(array_of_one(68), format!("[\n\t\"{}\"\n]", "x".repeat(68)));
+    }
+
+    #[test]
+    fn separators_count_toward_the_width() {
+        let two = |len| to_styled_json(&json!(["x".repeat(len), 1]));
+        assert!(two(64).starts_with("[ "));
+        assert!(two(65).starts_with("[\n"));
+    }
+
+    #[test]
+    fn width_counts_bytes_and_escapes() {
+        assert!(to_styled_json(&json!(["é".repeat(33)])).starts_with("[ "));
+        assert!(to_styled_json(&json!(["é".repeat(34)])).starts_with("[\n"));
+        assert!(to_styled_json(&json!(["\n".repeat(33)])).starts_with("[ "));
+        assert!(to_styled_json(&json!(["\n".repeat(34)])).starts_with("[\n"));
+    }
+
+    #[test]
+    fn twenty_three_elements_are_the_most_on_a_line() {
+        check(&json!(vec![1; 23]), &format!("[ {}1 ]", "1, ".repeat(22)));
+        // 24 digits make 4 + 46 + 24 = 74 columns; the library would refuse 25 elements of no width at all.
+        check(&json!(vec![1; 24]), &format!("[\n\t{}1\n]", "1,\n\t".repeat(23)));
+        check(&json!(vec![1; 25]), &format!("[\n\t{}1\n]", "1,\n\t".repeat(24)));
+    }
+
+    #[test]
+    fn array_with_a_filled_container_has_a_line_for_each_element() {
+        check(&json!([1, [2]]), "[\n\t1,\n\t[ 2 ]\n]");
+        check(&json!([{"a": 1}, 2]), "[\n\t{\n\t\t\"a\" : 1\n\t},\n\t2\n]");
+    }
+
+    #[test]
+    fn container_after_a_key_begins_a_line_and_leaves_a_space() {
+        check(&json!({"a": {"b": [[1]]}}), "{\n\t\"a\" : \n\t{\n\t\t\"b\" : \n\t\t[\n\t\t\t[ 1 ]\n\t\t]\n\t}\n}");
+        check(&json!({"a": [1]}), "{\n\t\"a\" : [ 1 ]\n}");
+    }
+
+    #[test]
+    fn members_are_sorted_by_bytes() {
+        let value: Value = serde_json::from_str(r#"{"b":1,"a":2,"_":3,"A":4,"10":5,"2":6,"é":7,"aa":8}"#).unwrap();
+        let text = to_styled_json(&value);
+        let names: Vec<_> = text.lines().filter_map(|line| line.split('"').nth(1)).collect();
+        assert_eq!(names, ["10", "2", "A", "_", "a", "aa", "b", "é"]);
+    }
+
+    #[test]
+    fn control_characters_are_escaped_in_upper_case() {
+        check(&json!("\"\\\u{8}\u{c}\n\r\t"), r#""\"\\\b\f\n\r\t""#);
+        check(&json!("\0\u{1}\u{b}\u{1f}"), r#""\u0000\u0001\u000B\u001F""#);
+        check(&json!({"\u{1e}": 0}), "{\n\t\"\\u001E\" : 0\n}");
+    }
+
+    #[test]
+    fn other_characters_stay_as_they_are() {
+        check(&json!("/\u{7f}é€😀\u{80}"), "\"/\u{7f}é€😀\u{80}\"");
+    }
+
+    #[test]
+    fn fractions_have_seventeen_digits() {
+        check(&json!(1.5), "1.5");
+        check(&json!(0.1), "0.10000000000000001");
+        check(&json!(-2.0), "-2.0");
+        check(&json!(0.0), "0.0");
+        check(&json!(0.0001), "0.0001");
+        check(&json!(0.00001), "1.0000000000000001e-05");
+        check(&json!(1e16), "10000000000000000.0");
+        check(&json!(1e17), "1e+17");
+        check(&json!(1e20), "1e+20");
+        check(&json!(1.25e-300), "1.25e-300");
+        check(&json!(123_456_789.123_456_79), "123456789.12345679");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn styled_text_is_the_same_value(value in any_json()) {
+            let text = to_styled_json(&value);
+            proptest::prop_assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+        }
+    }
+
+    /// Arbitrary JSON without fractions.
+    fn any_json() -> impl proptest::strategy::Strategy<Value = Value> {
+        use proptest::{collection, prelude::*};
+        let scalar = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        scalar.prop_recursive(4, 64, 30, |inner| {
+            prop_oneof![
+                collection::vec(inner.clone(), 0..30).prop_map(Value::from),
+                collection::btree_map(any::<String>(), inner, 0..6)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+}

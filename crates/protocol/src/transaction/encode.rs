@@ -1,0 +1,148 @@
+//! The exact bytes of a transaction: what is signed and hashed, and what is stored and relayed.
+//!
+//! Transactions are hashed and checked by the thousand, so they are written by hand here, without the copies that a
+//! message structure needs; a test holds this writer to the structure in `proto`.
+
+use prost::{bytes::BufMut, encoding::encode_varint};
+
+use crate::{
+    address::Address,
+    amount::Qa,
+    error::DecodeError,
+    gas::{Gas, GasPrice},
+    hash::{TxHash, sha256},
+    key::{PublicKey, Signature},
+    number::Nonce,
+    proto::{
+        ProtoTransaction, ProtoTransactionCoreInfo, decode, expect_bytes, expect_canonical, expect_present,
+        expect_text, expect_value, expect_wrapped,
+    },
+    transaction::Transaction,
+    version::Version,
+};
+
+/// Longest form of everything before `code`: 6 bytes of version, 11 of nonce, 22 of address, 37 of key, twice 20 of
+/// money and 11 of gas limit.
+const HEAD_MAX: usize = 127;
+/// Longest form of a tag with a length or number.
+const PREFIX_MAX: usize = 11;
+
+impl Transaction {
+    /// Returns the core information: the bytes that the sender signs and whose SHA-256 is the hash.
+    ///
+    /// Who needs the hash as well as these bytes takes [`sha256`] of them.
+    pub fn core_bytes(&self) -> Vec<u8> {
+        self.with_core(|parts| parts.concat())
+    }
+
+    /// Returns the hash, the identity of the transaction; the signature does not enter it.
+    pub fn hash(&self) -> TxHash {
+        self.with_core(|parts| TxHash::new(sha256(parts)))
+    }
+
+    /// Returns the stored and relayed form: hash, core information and signature (`ProtoTransaction`).
+    pub fn encode(&self) -> Vec<u8> {
+        self.with_core(|parts| {
+            let len: usize = parts.iter().map(|part| part.len()).sum();
+            let frame = 34 + PREFIX_MAX + 68;
+            let mut out = Vec::with_capacity(len.saturating_add(frame));
+            out.put_slice(&[0x0a, 32]);
+            out.put_slice(&sha256(parts));
+            put_length(&mut out, 0x12, len);
+            parts.iter().for_each(|part| out.put_slice(part));
+            out.put_slice(&[0x1a, 66, 0x0a, 64]);
+            out.put_slice(self.signature.as_bytes());
+            out
+        })
+    }
+
+    /// Reads the stored and relayed form.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] with the first field that does not fit; [`DecodeError::Value`] for `tranid` when it is not the
+    /// hash of the rest.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        const NAME: &str = "ProtoTransaction";
+        let message: ProtoTransaction = decode(NAME, bytes)?;
+        let info = expect_present("ProtoTransaction.info", message.info)?;
+        let signature = expect_wrapped("ProtoTransaction.signature", message.signature.as_ref())?;
+        let transaction = Self::from_core(info, Signature::new(signature))?;
+        let hash = TxHash::new(expect_bytes("ProtoTransaction.tranid", &message.tranid)?);
+        expect_value("ProtoTransaction.tranid", &transaction.hash(), &hash)?;
+        expect_canonical(NAME, &transaction.encode(), bytes)?;
+        Ok(transaction)
+    }
+
+    fn from_core(info: ProtoTransactionCoreInfo, signature: Signature) -> Result<Self, DecodeError> {
+        Ok(Self {
+            version: Version::from_packed(info.version),
+            nonce: Nonce::new(expect_present("CoreInfo.nonce", info.nonce)?),
+            to: Address::new(expect_bytes("CoreInfo.toaddr", &info.toaddr)?),
+            amount: Qa::from_be_bytes(expect_wrapped("CoreInfo.amount", info.amount.as_ref())?),
+            gas_price: GasPrice::new(Qa::from_be_bytes(expect_wrapped("CoreInfo.gasprice", info.gasprice.as_ref())?)),
+            gas_limit: Gas::new(info.gaslimit),
+            code: expect_text("CoreInfo.code", info.code.unwrap_or_default())?,
+            data: expect_text("CoreInfo.data", info.data.unwrap_or_default())?,
+            sender_key: PublicKey::new(expect_wrapped("CoreInfo.senderpubkey", info.senderpubkey.as_ref())?),
+            signature,
+        })
+    }
+
+    /// Hands the core information to `read` in consecutive parts, of which code and data are not copied.
+    fn with_core<R>(&self, read: impl FnOnce(&[&[u8]]) -> R) -> R {
+        let mut head = [0; HEAD_MAX];
+        let mut code_prefix = [0; PREFIX_MAX];
+        let mut data_prefix = [0; PREFIX_MAX];
+        read(&[
+            written(&mut head, |out| self.put_head(out)),
+            written(&mut code_prefix, |out| put_text_prefix(out, 0x42, &self.code)),
+            self.code.as_bytes(),
+            written(&mut data_prefix, |out| put_text_prefix(out, 0x4a, &self.data)),
+            self.data.as_bytes(),
+        ])
+    }
+
+    fn put_head(&self, out: &mut &mut [u8]) {
+        if self.version.packed() != 0 {
+            put_number(out, 0x08, self.version.packed().into());
+        }
+        put_number(out, 0x10, self.nonce.get());
+        out.put_slice(&[0x1a, 20]);
+        out.put_slice(self.to.as_bytes());
+        out.put_slice(&[0x22, 35, 0x0a, 33]);
+        out.put_slice(self.sender_key.as_bytes());
+        out.put_slice(&[0x2a, 18, 0x0a, 16]);
+        out.put_slice(&self.amount.to_be_bytes());
+        out.put_slice(&[0x32, 18, 0x0a, 16]);
+        out.put_slice(&self.gas_price.get().to_be_bytes());
+        if self.gas_limit != Gas::ZERO {
+            put_number(out, 0x38, self.gas_limit.get());
+        }
+    }
+}
+
+/// Returns the part of `buffer` that `write` fills.
+fn written(buffer: &mut [u8], write: impl FnOnce(&mut &mut [u8])) -> &[u8] {
+    let mut rest = &mut *buffer;
+    write(&mut rest);
+    let free = rest.len();
+    let end = buffer.len().saturating_sub(free);
+    buffer.split_at(end).0
+}
+
+fn put_number(out: &mut impl BufMut, tag: u8, number: u64) {
+    out.put_u8(tag);
+    encode_varint(number, out);
+}
+
+fn put_length(out: &mut impl BufMut, tag: u8, len: usize) {
+    put_number(out, tag, u64::try_from(len).expect("no machine has lengths beyond 64 bits"));
+}
+
+/// Writes tag and length of a text, or nothing for an empty one, which is left out.
+fn put_text_prefix(out: &mut impl BufMut, tag: u8, text: &str) {
+    if !text.is_empty() {
+        put_length(out, tag, text.len());
+    }
+}
