@@ -1,0 +1,244 @@
+//! How the C++ node reads numbers: from JSON numbers, and from text that ought to hold one.
+//!
+//! Clients rely on little of this, but each rule decides between an answer and an error, so the rules are kept
+//! (interface specification, sections 1.2, 2.0 and 3.1).
+
+/// Returns the value of a JSON number without fraction, or `None` when it has one or lies outside the range that the
+/// node's JSON library calls integral, -2^63 to 2^64 - 1.
+///
+/// # Examples
+///
+/// ```
+/// use silica_protocol::rpc::number::integral;
+/// assert_eq!(integral("1.0"), Some(1));
+/// assert_eq!(integral("12e2"), Some(1200));
+/// assert_eq!(integral("1.5"), None);
+/// ```
+pub fn integral(json: &str) -> Option<i128> {
+    let (negative, unsigned) = match json.strip_prefix('-') {
+        Some(unsigned) => (true, unsigned),
+        None => (false, json),
+    };
+    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = || whole.bytes().chain(fraction.bytes());
+    if !digits().all(|digit| digit.is_ascii_digit()) || whole.is_empty() {
+        return None;
+    }
+    if digits().all(|digit| digit == b'0') {
+        return Some(0);
+    }
+    // Where the point stands among the digits; an exponent too long to be read cannot be made up for by digits.
+    let point = i64::try_from(whole.len()).ok()?.checked_add(exponent.parse().ok()?)?;
+    let point = usize::try_from(point).ok()?;
+    if digits().skip(point).any(|digit| digit != b'0') {
+        return None;
+    }
+    let padded = digits().chain(std::iter::repeat(b'0')).take(point);
+    let mut value = 0i128;
+    for digit in padded {
+        value = value.checked_mul(10)?.checked_add(i128::from(digit.checked_sub(b'0')?))?;
+    }
+    let value = if negative { value.checked_neg()? } else { value };
+    (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value).then_some(value)
+}
+
+/// Reads an unsigned number of 64 bits the way C reads one with automatic base: `0x` introduces hexadecimal and `0`
+/// octal digits, white space and a sign may precede them and anything may follow, no digits are 0, a number that is
+/// too large becomes 2^64 - 1, and a minus counts from 2^64 down (rule NUM-T).
+///
+/// # Examples
+///
+/// ```
+/// use silica_protocol::rpc::number::c_unsigned;
+/// assert_eq!(c_unsigned("50"), 50);
+/// assert_eq!(c_unsigned("0x32"), 50);
+/// assert_eq!(c_unsigned("062"), 50);
+/// assert_eq!(c_unsigned("fifty"), 0);
+/// ```
+pub fn c_unsigned(text: &str) -> u64 {
+    let (negative, unsigned) = split_sign(text);
+    let hexadecimal = unsigned.strip_prefix("0x").or(unsigned.strip_prefix("0X"));
+    let (radix, digits) = match hexadecimal {
+        Some(digits) if digits.starts_with(|first: char| first.is_ascii_hexdigit()) => (16, digits),
+        _ if unsigned.starts_with('0') => (8, unsigned),
+        _ => (10, unsigned),
+    };
+    match leading_number(digits, radix) {
+        Number::Fits(value) if negative => value.wrapping_neg(),
+        Number::Fits(value) => value,
+        Number::Missing => 0,
+        Number::TooLarge => u64::MAX,
+    }
+}
+
+/// Reason why text is not a number of 64 bits under rule NUM-S.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecimalError {
+    /// The text does not begin with digits.
+    #[error("expected decimal digits")]
+    Invalid,
+    /// The number does not fit 64 bits.
+    #[error("number exceeds 2^64 - 1")]
+    OutOfRange,
+}
+
+/// Reads an unsigned decimal number of 64 bits: white space and a sign may precede the digits and anything may follow;
+/// a minus counts from 2^64 down (rule NUM-S).
+///
+/// # Errors
+///
+/// [`DecimalError::Invalid`] without digits, [`DecimalError::OutOfRange`] above 2^64 - 1.
+///
+/// # Examples
+///
+/// ```
+/// use silica_protocol::rpc::number::{DecimalError, c_decimal};
+/// assert_eq!(c_decimal("12abc"), Ok(12));
+/// assert_eq!(c_decimal("abc"), Err(DecimalError::Invalid));
+/// assert_eq!(c_decimal("18446744073709551616"), Err(DecimalError::OutOfRange));
+/// ```
+pub fn c_decimal(text: &str) -> Result<u64, DecimalError> {
+    let (negative, digits) = split_sign(text);
+    match leading_number(digits, 10) {
+        Number::Fits(value) if negative => Ok(value.wrapping_neg()),
+        Number::Fits(value) => Ok(value),
+        Number::Missing => Err(DecimalError::Invalid),
+        Number::TooLarge => Err(DecimalError::OutOfRange),
+    }
+}
+
+/// Reads an unsigned number of 128 bits as the node reads amounts and prices: `0x` introduces hexadecimal and `0` octal
+/// digits, no digits are 0, and anything else is `None`, as is a number that is too large.
+///
+/// (The node lets a number that is too large wrap around, and takes a minus; no client can mean either.)
+///
+/// # Examples
+///
+/// ```
+/// use silica_protocol::rpc::number::amount;
+/// assert_eq!(amount("1000000000000"), Some(1_000_000_000_000));
+/// assert_eq!(amount("0x10"), Some(16));
+/// assert_eq!(amount("010"), Some(8));
+/// assert_eq!(amount(""), Some(0));
+/// assert_eq!(amount("1.5"), None);
+/// ```
+pub fn amount(text: &str) -> Option<u128> {
+    let hexadecimal = text.strip_prefix("0x").or(text.strip_prefix("0X"));
+    let (radix, digits) = match (hexadecimal, text.strip_prefix('0')) {
+        (Some(digits), _) => (16, digits),
+        (None, Some(digits)) => (8, digits),
+        (None, None) => (10, text),
+    };
+    digits.chars().try_fold(0u128, |value, digit| {
+        value.checked_mul(u128::from(radix))?.checked_add(u128::from(digit.to_digit(radix)?))
+    })
+}
+
+/// Drops leading white space and a sign, which is told apart.
+fn split_sign(text: &str) -> (bool, &str) {
+    let text = text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
+    match text.strip_prefix('-') {
+        Some(unsigned) => (true, unsigned),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    }
+}
+
+enum Number {
+    Missing,
+    Fits(u64),
+    TooLarge,
+}
+
+/// Reads the digits that `text` begins with.
+fn leading_number(text: &str, radix: u32) -> Number {
+    let mut digits = text.chars().map_while(|digit| digit.to_digit(radix)).peekable();
+    if digits.peek().is_none() {
+        return Number::Missing;
+    }
+    let value =
+        digits.try_fold(0u64, |value, digit| value.checked_mul(u64::from(radix))?.checked_add(u64::from(digit)));
+    value.map_or(Number::TooLarge, Number::Fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integral_numbers_have_no_fraction_and_fit_64_bits() {
+        let check = |json: &str, expected: Option<i128>| assert_eq!(integral(json), expected, "{json}");
+        check("0", Some(0));
+        check("-0.0", Some(0));
+        check("0e99999999999999999999", Some(0));
+        check("7", Some(7));
+        check("-7.000", Some(-7));
+        check("1.20e1", Some(12));
+        check("120E-1", Some(12));
+        check("1e+2", Some(100));
+        check("0.001e3", Some(1));
+        check("18446744073709551615", Some(i128::from(u64::MAX)));
+        check("-9223372036854775808", Some(i128::from(i64::MIN)));
+        check("18446744073709551616", None);
+        check("-9223372036854775809", None);
+        check("1.5", None);
+        check("125e-1", None);
+        check("1e-400", None);
+        check("1e400", None);
+        check("1e2147483647", None);
+        check("1e99999999999999999999", None);
+        check("1e-99999999999999999999", None);
+        check("", None);
+        check("NaN", None);
+    }
+
+    #[test]
+    fn c_numbers_have_an_automatic_base_and_no_errors() {
+        let check = |text: &str, expected: u64| assert_eq!(c_unsigned(text), expected, "{text:?}");
+        check("", 0);
+        check("0", 0);
+        check("0x", 0);
+        check("0xg", 0);
+        check("0XfF", 255);
+        check("017", 15);
+        check("08", 0);
+        check(" \t+9z", 9);
+        check("-1", u64::MAX);
+        check("18446744073709551615", u64::MAX);
+        check("18446744073709551616", u64::MAX);
+        check("-18446744073709551616", u64::MAX);
+        check("50.5", 50);
+        check("٣", 0);
+    }
+
+    #[test]
+    fn decimal_numbers_are_decimal() {
+        let check = |text: &str, expected| assert_eq!(c_decimal(text), expected, "{text:?}");
+        check("0", Ok(0));
+        check("0x10", Ok(0));
+        check("010", Ok(10));
+        check("\n 5", Ok(5));
+        check("-1", Ok(u64::MAX));
+        check("--1", Err(DecimalError::Invalid));
+        check("", Err(DecimalError::Invalid));
+        check("latest", Err(DecimalError::Invalid));
+        check("-18446744073709551616", Err(DecimalError::OutOfRange));
+    }
+
+    #[test]
+    fn amounts_are_digits_throughout() {
+        let check = |text: &str, expected| assert_eq!(amount(text), expected, "{text:?}");
+        check("0", Some(0));
+        check("340282366920938463463374607431768211455", Some(u128::MAX));
+        check("340282366920938463463374607431768211456", None);
+        check("0xffffffffffffffffffffffffffffffff", Some(u128::MAX));
+        check("0x100000000000000000000000000000000", None);
+        check("08", None);
+        check("-1", None);
+        check("+1", None);
+        check(" 1", None);
+        check("1 ", None);
+        check("1e3", None);
+        check("0xg", None);
+    }
+}
