@@ -1,5 +1,9 @@
 //! Node.
 mod clock;
 mod config;
+mod data_dir;
 mod http;
+mod load;
+mod rpc;
+mod statistics;
 mod telemetry;

@@ -1,0 +1,442 @@
+//! The data directory: whose it is, which chain it holds, and the node's key.
+//!
+//! ```text
+//! silica-data/
+//!   lock            held by the process that uses the directory
+//!   node.key        secret key of the node, hexadecimal, readable by its owner only
+//!   accounts.json   accounts of the genesis block, in the form of the isolated server; likewise
+//!   manifest.json   version of this layout, and what may not change; written last, when all else is in place
+//!   store/          the chain, which is the business of silica-state
+//!   pool            transactions that were waiting when the node stopped
+//! ```
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use silica_crypto::{KeyPair, SecretKey, SecretKeyError};
+
+/// Version of the layout that this program writes.
+const FORMAT: u32 = 1;
+
+const LOCK: &str = "lock";
+const KEY: &str = "node.key";
+const ACCOUNTS: &str = "accounts.json";
+const MANIFEST: &str = "manifest.json";
+const STORE: &str = "store";
+const POOL: &str = "pool";
+
+/// Reason why a data directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DataDirError {
+    /// Another process holds the lock.
+    #[error("data directory {} is in use by another process; stop it, or choose another with --data-dir", path.display())]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The directory holds files of something else.
+    #[error(
+        "directory {} holds files but no chain (found {found:?}); choose an empty one with --data-dir",
+        path.display()
+    )]
+    Foreign {
+        /// The directory.
+        path: PathBuf,
+        /// A file that does not belong here.
+        found: String,
+    },
+    /// There is no chain in the directory.
+    #[error("directory {} holds no chain", path.display())]
+    Empty {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A newer program wrote the directory.
+    #[error(
+        "data directory {} has format {found}, this program knows formats up to {FORMAT}; use a newer silica",
+        path.display()
+    )]
+    Newer {
+        /// The directory.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// The directory holds a chain with other parameters than those asked for.
+    #[error(
+        "data directory {} holds a chain with {name} {found}, but {flag} asks for {wanted}; \
+         choose another directory with --data-dir",
+        path.display()
+    )]
+    OtherChain {
+        /// The directory.
+        path: PathBuf,
+        /// The parameter.
+        name: &'static str,
+        /// Its flag.
+        flag: &'static str,
+        /// Its value in the directory.
+        found: String,
+        /// The value asked for.
+        wanted: String,
+    },
+    /// A file does not hold what it should.
+    #[error("{} is damaged: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The node's key is not a key.
+    #[error("{} holds no secret key", path.display())]
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: SecretKeyError,
+    },
+    /// The system refused.
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        /// What was attempted.
+        action: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// What may not change for as long as a directory holds its chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Manifest {
+    /// Version of the layout.
+    format: u32,
+    pub(crate) chain_id: u16,
+    pub(crate) shards: u32,
+    pub(crate) blocks_per_ds_epoch: u64,
+    /// Hash of the genesis block.
+    pub(crate) genesis: String,
+}
+
+impl Manifest {
+    pub(crate) fn new(chain_id: u16, shards: u32, blocks_per_ds_epoch: u64, genesis: String) -> Self {
+        Self { format: FORMAT, chain_id, shards, blocks_per_ds_epoch, genesis }
+    }
+}
+
+/// A data directory that this process alone uses.
+#[derive(Debug)]
+pub(crate) struct DataDir {
+    path: PathBuf,
+    /// The lock goes when the file is closed.
+    _lock: File,
+}
+
+impl DataDir {
+    /// Takes a directory, which is made if it does not exist.
+    pub(crate) fn create(path: &Path) -> Result<Self, DataDirError> {
+        fs::create_dir_all(path).map_err(|source| io_error("create directory", path, source))?;
+        Self::take(path)
+    }
+
+    /// Takes a directory that holds a chain.
+    pub(crate) fn open(path: &Path) -> Result<Self, DataDirError> {
+        match path.join(MANIFEST).exists() {
+            true => Self::take(path),
+            false => Err(DataDirError::Empty { path: path.to_owned() }),
+        }
+    }
+
+    fn take(path: &Path) -> Result<Self, DataDirError> {
+        if !path.join(MANIFEST).exists() {
+            check_nothing_foreign(path)?;
+        }
+        let file = path.join(LOCK);
+        let lock = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&file)
+            .map_err(|source| io_error("open", &file, source))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(DataDirError::InUse { path: path.to_owned() }),
+            Err(TryLockError::Error(source)) => Err(io_error("lock", &file, source)),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the chain is stored.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.path.join(STORE)
+    }
+
+    /// Reads the manifest; `None` in a new directory.
+    pub(crate) fn manifest(&self) -> Result<Option<Manifest>, DataDirError> {
+        #[derive(Deserialize)]
+        struct Format {
+            format: u32,
+        }
+
+        let Some(text) = self.read(MANIFEST)? else { return Ok(None) };
+        let damaged = |reason: String| DataDirError::Damaged { path: self.path.join(MANIFEST), reason };
+        // Whatever a newer program may have added, its number comes first.
+        let Format { format } = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        match format {
+            0 => Err(damaged("expected a format from 1, got 0".to_owned())),
+            FORMAT => serde_json::from_str(&text).map(Some).map_err(|error| damaged(error.to_string())),
+            found => Err(DataDirError::Newer { path: self.path.clone(), found }),
+        }
+    }
+
+    pub(crate) fn write_manifest(&self, manifest: &Manifest) -> Result<(), DataDirError> {
+        let mut text = serde_json::to_string_pretty(manifest)
+            .map_err(|error| DataDirError::Damaged { path: self.path.join(MANIFEST), reason: error.to_string() })?;
+        text.push('\n');
+        self.write(MANIFEST, text.as_bytes())
+    }
+
+    /// Complains that the chain in the directory is not the one asked for.
+    pub(crate) fn other_chain(
+        &self,
+        (name, flag): (&'static str, &'static str),
+        found: impl ToString,
+        wanted: impl ToString,
+    ) -> DataDirError {
+        let (found, wanted) = (found.to_string(), wanted.to_string());
+        DataDirError::OtherChain { path: self.path.clone(), name, flag, found, wanted }
+    }
+
+    /// Reads the key of the node, which is drawn when there is none yet.
+    pub(crate) fn key(&self) -> Result<KeyPair, DataDirError> {
+        let path = self.path.join(KEY);
+        if let Some(text) = self.read(KEY)? {
+            let key = text.trim_end().parse().map_err(|source| DataDirError::Key { path, source })?;
+            return Ok(KeyPair::from_secret(key));
+        }
+        let key = draw_key().map_err(|source| io_error("draw a key for", &path, source))?;
+        self.write(KEY, format!("{}\n", *key.secret().to_hex()).as_bytes())?;
+        Ok(key)
+    }
+
+    /// Reads the accounts of the genesis block; `None` in a new directory.
+    pub(crate) fn accounts(&self) -> Result<Option<String>, DataDirError> {
+        self.read(ACCOUNTS)
+    }
+
+    pub(crate) fn write_accounts(&self, text: &str) -> Result<(), DataDirError> {
+        self.write(ACCOUNTS, text.as_bytes())
+    }
+
+    /// Takes out the transactions that were waiting when the node stopped.
+    pub(crate) fn take_pool(&self) -> Result<Option<Vec<u8>>, DataDirError> {
+        let path = self.path.join(POOL);
+        match fs::read(&path) {
+            Ok(bytes) => {
+                fs::remove_file(&path).map_err(|source| io_error("remove", &path, source))?;
+                Ok(Some(bytes))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(io_error("read", &path, source)),
+        }
+    }
+
+    pub(crate) fn write_pool(&self, bytes: &[u8]) -> Result<(), DataDirError> {
+        self.write(POOL, bytes)
+    }
+
+    fn read(&self, name: &str) -> Result<Option<String>, DataDirError> {
+        let path = self.path.join(name);
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(io_error("read", &path, source)),
+        }
+    }
+
+    /// Writes a file so that a crash leaves either nothing or all of it. Only the owner may read it.
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
+        let path = self.path.join(name);
+        let draft = self.path.join(format!("{name}.new"));
+        let written = private_file(&draft).and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        });
+        written
+            .and_then(|()| fs::rename(&draft, &path))
+            .and_then(|()| File::open(&self.path)?.sync_all())
+            .map_err(|source| io_error("write", &path, source))
+    }
+}
+
+/// Draws a key from the system's randomness.
+pub(crate) fn draw_key() -> io::Result<KeyPair> {
+    loop {
+        let mut bytes = [0; SecretKey::LEN];
+        getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+        // About once in 2^128 the number is out of range.
+        if let Ok(key) = SecretKey::from_bytes(bytes) {
+            return Ok(KeyPair::from_secret(key));
+        }
+    }
+}
+
+/// Refuses a directory without manifest that holds more than an interrupted first start can have left.
+fn check_nothing_foreign(path: &Path) -> Result<(), DataDirError> {
+    let entries = fs::read_dir(path).map_err(|source| io_error("read directory", path, source))?;
+    for entry in entries {
+        let name = entry.map_err(|source| io_error("read directory", path, source))?.file_name();
+        let known = name
+            .to_str()
+            .is_some_and(|name| [LOCK, KEY, ACCOUNTS, MANIFEST].contains(&name.strip_suffix(".new").unwrap_or(name)));
+        if !known {
+            return Err(DataDirError::Foreign { path: path.to_owned(), found: name.to_string_lossy().into_owned() });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn private_file(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+}
+
+#[cfg(not(unix))]
+fn private_file(path: &Path) -> io::Result<File> {
+    File::create(path)
+}
+
+fn io_error(action: &'static str, path: &Path, source: io::Error) -> DataDirError {
+    DataDirError::Io { action, path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest() -> Manifest {
+        Manifest::new(222, 1, 100, "ab".repeat(32))
+    }
+
+    #[test]
+    fn new_directory_becomes_a_chains() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("a/b");
+        let dir = DataDir::create(&path).unwrap();
+        assert_eq!(dir.manifest().unwrap(), None);
+        assert_eq!(dir.accounts().unwrap(), None);
+        let key = dir.key().unwrap();
+        dir.write_accounts("{}").unwrap();
+        dir.write_manifest(&manifest()).unwrap();
+        drop(dir);
+
+        let dir = DataDir::open(&path).unwrap();
+        assert_eq!(dir.manifest().unwrap(), Some(manifest()));
+        assert_eq!(dir.accounts().unwrap().as_deref(), Some("{}"));
+        assert_eq!(dir.key().unwrap(), key);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn secrets_are_readable_by_their_owner_only() {
+        use std::os::unix::fs::PermissionsExt;
+        let parent = tempfile::tempdir().unwrap();
+        let dir = DataDir::create(parent.path()).unwrap();
+        dir.key().unwrap();
+        dir.write_accounts("{}").unwrap();
+        for name in [KEY, ACCOUNTS] {
+            let mode = fs::metadata(parent.path().join(name)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{name}");
+        }
+    }
+
+    #[test]
+    fn directory_is_used_by_one_process() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = DataDir::create(parent.path()).unwrap();
+        let error = DataDir::create(parent.path()).unwrap_err();
+        assert!(error.to_string().contains("is in use by another process"), "{error}");
+        drop(dir);
+        DataDir::create(parent.path()).unwrap();
+    }
+
+    #[test]
+    fn files_of_something_else_are_left_alone() {
+        let parent = tempfile::tempdir().unwrap();
+        fs::write(parent.path().join("thesis.tex"), "x").unwrap();
+        let error = DataDir::create(parent.path()).unwrap_err();
+        assert!(error.to_string().contains("thesis.tex"), "{error}");
+        assert!(!parent.path().join(LOCK).exists());
+    }
+
+    #[test]
+    fn interrupted_first_start_is_taken_up_again() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = DataDir::create(parent.path()).unwrap();
+        let key = dir.key().unwrap();
+        fs::write(parent.path().join("accounts.json.new"), "{").unwrap();
+        drop(dir);
+        assert_eq!(DataDir::create(parent.path()).unwrap().key().unwrap(), key);
+    }
+
+    #[test]
+    fn store_without_manifest_is_not_taken_for_a_new_chain() {
+        let parent = tempfile::tempdir().unwrap();
+        fs::create_dir(parent.path().join(STORE)).unwrap();
+        let error = DataDir::create(parent.path()).unwrap_err();
+        assert!(matches!(error, DataDirError::Foreign { .. }), "{error}");
+    }
+
+    #[test]
+    fn only_a_chain_is_opened() {
+        let parent = tempfile::tempdir().unwrap();
+        assert!(matches!(DataDir::open(parent.path()), Err(DataDirError::Empty { .. })));
+        assert!(matches!(DataDir::open(&parent.path().join("none")), Err(DataDirError::Empty { .. })));
+    }
+
+    /// Checks that a manifest is refused with a message that holds `words`.
+    fn check_manifest(text: &str, words: &str) {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = DataDir::create(parent.path()).unwrap();
+        fs::write(parent.path().join(MANIFEST), text).unwrap();
+        let error = dir.manifest().unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+
+    #[test]
+    fn manifest_of_a_newer_program_is_refused_by_its_number() {
+        check_manifest(r#"{"format":2,"engine":"other"}"#, "has format 2, this program knows formats up to 1");
+        check_manifest(r#"{"format":0}"#, "damaged");
+        check_manifest(r#"{"format":1}"#, "missing field");
+        check_manifest(r#"{"form"#, "damaged");
+        check_manifest("", "damaged");
+    }
+
+    #[test]
+    fn broken_key_is_named() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = DataDir::create(parent.path()).unwrap();
+        fs::write(parent.path().join(KEY), "xyz").unwrap();
+        assert!(dir.key().unwrap_err().to_string().contains("node.key holds no secret key"));
+    }
+
+    #[test]
+    fn pool_is_taken_out_once() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = DataDir::create(parent.path()).unwrap();
+        assert_eq!(dir.take_pool().unwrap(), None);
+        dir.write_pool(b"waiting").unwrap();
+        assert_eq!(dir.take_pool().unwrap().as_deref(), Some(&b"waiting"[..]));
+        assert_eq!(dir.take_pool().unwrap(), None);
+    }
+}

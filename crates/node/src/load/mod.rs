@@ -1,0 +1,3 @@
+//! Load.
+mod client;
+mod latency;

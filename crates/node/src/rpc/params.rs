@@ -1,0 +1,471 @@
+//! How callers may spell an address, a hash, a number, "latest" (interface specification, section 2.0).
+//!
+//! Reading parameters has two steps, as in the reference. Their number and their JSON types are checked first, for
+//! all of them, and are the protocol's business: [`read`] answers -32602. What a text says is the method's business,
+//! which checks it at its own time and with its own code; so a parameter of the right type holds either its value or
+//! what is wrong with it.
+
+use std::{borrow::Cow, convert::Infallible, fmt, marker::PhantomData};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, DeserializeOwned, Visitor},
+};
+use serde_json::value::RawValue;
+use silica_protocol::{
+    Address, BlockNumber, HexError, TxHash, VariableHash,
+    rpc::{
+        error::RpcError,
+        number::{DecimalError, c_decimal, c_unsigned, integral},
+    },
+};
+
+/// Reads the parameters of a method: an array with exactly one element of the declared type for each field of `P`,
+/// trailing fields with a default excepted. A method without fields takes anything.
+pub(crate) fn read<P: DeserializeOwned>(params: Option<&RawValue>, fields: &[&str]) -> Result<P, RpcError> {
+    let json = match params.map(RawValue::get) {
+        _ if fields.is_empty() => "[]",
+        Some(json) if json.starts_with('[') => json,
+        _ => return Err(RpcError::INVALID_PARAMS),
+    };
+    serde_json::from_str(json).map_err(|error| {
+        tracing::debug!(%error, "parameters do not fit");
+        RpcError::INVALID_PARAMS
+    })
+}
+
+/// Returns the names of the fields that `P` asks its deserializer for, in order of position.
+pub(crate) fn fields<P: DeserializeOwned>() -> &'static [&'static str] {
+    struct FieldNames<'a>(&'a mut &'static [&'static str]);
+
+    impl<'de> Deserializer<'de> for FieldNames<'_> {
+        type Error = de::value::Error;
+
+        fn deserialize_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            fields: &'static [&'static str],
+            _: V,
+        ) -> Result<V::Value, Self::Error> {
+            *self.0 = fields;
+            Err(de::Error::custom("only the names were wanted"))
+        }
+
+        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+            Err(de::Error::custom("parameters are the fields of a struct"))
+        }
+
+        serde::forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+            newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+        }
+    }
+
+    let mut names: &'static [&'static str] = &[];
+    // The error is how the deserializer stops.
+    drop(P::deserialize(FieldNames(&mut names)));
+    names
+}
+
+/// A JSON string that was read as a `T`, or what is wrong with it.
+#[derive(Clone, Debug)]
+pub struct Text<T: FromParam>(Result<T, T::Fault>);
+
+/// What a text parameter may stand for.
+pub trait FromParam: Sized {
+    /// What can be wrong with the text.
+    type Fault: Clone + fmt::Debug;
+    /// Name of the schema.
+    const NAME: &'static str;
+    /// What callers may write.
+    const DESCRIPTION: &'static str;
+    /// An example for the schema.
+    const EXAMPLE: &'static str;
+
+    /// Reads the text.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    fn from_param(text: &str) -> Result<Self, Self::Fault>;
+}
+
+impl<T: FromParam> Text<T> {
+    /// Returns the value, or what is wrong with the text.
+    pub(crate) fn get(self) -> Result<T, T::Fault> {
+        self.0
+    }
+}
+
+impl<T: FromParam<Fault = Infallible>> Text<T> {
+    /// Returns the value of a text in which nothing can be wrong.
+    pub(crate) fn value(self) -> T {
+        match self.0 {
+            Ok(value) => value,
+            Err(fault) => match fault {},
+        }
+    }
+}
+
+impl<'de, T: FromParam> Deserialize<'de> for Text<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor<T>(PhantomData<T>);
+
+        impl<T: FromParam> Visitor<'_> for TextVisitor<T> {
+            type Value = Text<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "a string, {}", T::DESCRIPTION)
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Text(T::from_param(text)))
+            }
+        }
+
+        deserializer.deserialize_str(TextVisitor(PhantomData))
+    }
+}
+
+impl<T: FromParam> JsonSchema for Text<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::NAME.into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "description": T::DESCRIPTION, "examples": [T::EXAMPLE] })
+    }
+}
+
+/// What is wrong with the text of an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressFault {
+    /// It begins like bech32 and is not.
+    Bech32,
+    /// It has not forty characters.
+    Size,
+    /// It holds a character that is not hexadecimal.
+    Digit,
+}
+
+impl FromParam for Address {
+    type Fault = AddressFault;
+    const NAME: &'static str = "Address";
+    const DESCRIPTION: &'static str =
+        "An account, as bech32 with prefix zil or as forty hexadecimal digits in any letter case, with or without 0x.";
+    const EXAMPLE: &'static str = "zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7";
+
+    fn from_param(text: &str) -> Result<Self, AddressFault> {
+        if text.starts_with("zil1") {
+            return Self::from_bech32(text).map_err(|_| AddressFault::Bech32);
+        }
+        text.parse().map_err(|error| match error {
+            HexError::Length { .. } => AddressFault::Size,
+            HexError::Digit { .. } => AddressFault::Digit,
+        })
+    }
+}
+
+/// What is wrong with the text of a hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HashFault {
+    /// It holds a character that is not hexadecimal.
+    Digit,
+    /// It has not 64 characters.
+    Size,
+}
+
+fn hash_from_param<T: std::str::FromStr<Err = HexError>>(text: &str) -> Result<T, HashFault> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    text.parse().map_err(|_| match digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        true => HashFault::Size,
+        false => HashFault::Digit,
+    })
+}
+
+impl FromParam for TxHash {
+    type Fault = HashFault;
+    const NAME: &'static str = "TransactionHash";
+    const DESCRIPTION: &'static str =
+        "Hash of a transaction, 64 hexadecimal digits in any letter case, with or without 0x.";
+    const EXAMPLE: &'static str = "cd8727674bc05e0ede405597a218164e1c13c7103b9d0ba43586785f3d8cede5";
+
+    fn from_param(text: &str) -> Result<Self, HashFault> {
+        hash_from_param(text)
+    }
+}
+
+impl FromParam for VariableHash {
+    type Fault = HashFault;
+    const NAME: &'static str = "VariableHash";
+    const DESCRIPTION: &'static str =
+        "SHA-256 of the storage key of a contract variable, 64 hexadecimal digits in any letter case.";
+    const EXAMPLE: &'static str = "A0BD91DE66D97E6930118179BA4F1836C366C4CB3309A6B354D26F52ABB2AAC6";
+
+    fn from_param(text: &str) -> Result<Self, HashFault> {
+        hash_from_param(text)
+    }
+}
+
+/// A number in decimal, in the lenient reading of rule NUM-S.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decimal(pub(crate) u64);
+
+impl FromParam for Decimal {
+    type Fault = DecimalError;
+    const NAME: &'static str = "DecimalNumber";
+    const DESCRIPTION: &'static str = "A block number in decimal digits.";
+    const EXAMPLE: &'static str = "9";
+
+    fn from_param(text: &str) -> Result<Self, DecimalError> {
+        c_decimal(text).map(Self)
+    }
+}
+
+/// A number in decimal, hexadecimal or octal, in the reading of rule NUM-T, which finds no fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnyBase(pub(crate) u64);
+
+impl FromParam for AnyBase {
+    type Fault = Infallible;
+    const NAME: &'static str = "Number";
+    const DESCRIPTION: &'static str = "A number in decimal digits, in hexadecimal after 0x, or in octal after 0.";
+    const EXAMPLE: &'static str = "1442201";
+
+    fn from_param(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(c_unsigned(text)))
+    }
+}
+
+/// The position of a page, as text; absent it is 0, and empty it asks for no paging (section 2.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageText(pub(crate) Option<u64>);
+
+impl FromParam for PageText {
+    type Fault = Infallible;
+    const NAME: &'static str = "PageText";
+    const DESCRIPTION: &'static str = "Number of a page, from 0.";
+    const EXAMPLE: &'static str = "1";
+
+    fn from_param(text: &str) -> Result<Self, Infallible> {
+        Ok(Self((!text.is_empty()).then(|| c_unsigned(text))))
+    }
+}
+
+impl Default for Text<PageText> {
+    fn default() -> Self {
+        Self(Ok(PageText(Some(0))))
+    }
+}
+
+/// A Tx block: by number, or whichever is the latest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockOrLatest {
+    /// The block with this number.
+    Number(BlockNumber),
+    /// The newest block.
+    Latest,
+}
+
+impl FromParam for BlockOrLatest {
+    type Fault = DecimalError;
+    const NAME: &'static str = "BlockNumberOrLatest";
+    const DESCRIPTION: &'static str = "A Tx block number in decimal digits, or the word latest.";
+    const EXAMPLE: &'static str = "latest";
+
+    fn from_param(text: &str) -> Result<Self, DecimalError> {
+        match text {
+            "latest" => Ok(Self::Latest),
+            _ => Decimal::from_param(text).map(|Decimal(number)| Self::Number(BlockNumber::new(number))),
+        }
+    }
+}
+
+/// A price of gas in Qa.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PriceText(pub(crate) u128);
+
+/// The text is not a number that fits 128 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PriceFault;
+
+impl FromParam for PriceText {
+    type Fault = PriceFault;
+    const NAME: &'static str = "Price";
+    const DESCRIPTION: &'static str = "Price of a unit of gas in Qa, in decimal digits.";
+    const EXAMPLE: &'static str = "2000000000";
+
+    fn from_param(text: &str) -> Result<Self, PriceFault> {
+        match text.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => text.parse().map(Self).map_err(|_| PriceFault),
+            false => Err(PriceFault),
+        }
+    }
+}
+
+/// An integral JSON number of 32 bits without sign; `1.0` is integral.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Integral(pub(crate) u32);
+
+impl<'de> Deserialize<'de> for Integral {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = Box::<RawValue>::deserialize(deserializer)?;
+        integral(json.get())
+            .and_then(|number| u32::try_from(number).ok())
+            .map(Self)
+            .ok_or_else(|| de::Error::custom("expected an integral number from 0 to 4294967295"))
+    }
+}
+
+impl JsonSchema for Integral {
+    fn schema_name() -> Cow<'static, str> {
+        "Integral".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": 0, "maximum": u32::MAX })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Nothing {}
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Three {
+        text: String,
+        page: Integral,
+        #[serde(default)]
+        flag: bool,
+    }
+
+    fn try_read<P: DeserializeOwned>(json: &str) -> Result<P, RpcError> {
+        let raw: Box<RawValue> = serde_json::from_str(json).unwrap();
+        read(Some(&raw), fields::<P>())
+    }
+
+    #[test]
+    fn fields_are_named_in_order() {
+        assert_eq!(fields::<Nothing>(), [""; 0]);
+        assert_eq!(fields::<Three>(), ["text", "page", "flag"]);
+    }
+
+    #[test]
+    fn method_without_parameters_takes_anything() {
+        for json in ["[]", r#"[""]"#, "{}", r#"[1,{"a":[]}]"#, r#"{"page":1}"#] {
+            assert_eq!(try_read(json), Ok(Nothing {}), "{json}");
+        }
+        assert_eq!(read(None, fields::<Nothing>()), Ok(Nothing {}));
+    }
+
+    #[test]
+    fn positional_parameters_are_counted_and_typed() {
+        let three = |page, flag| Ok(Three { text: "a".into(), page: Integral(page), flag });
+        assert_eq!(try_read(r#"["a",1,true]"#), three(1, true));
+        assert_eq!(try_read(r#"["a",1.0]"#), three(1, false));
+        assert_eq!(try_read(r#"["a",4294967295,false]"#), three(u32::MAX, false));
+        for json in [
+            "[]",
+            "{}",
+            r#"["a"]"#,
+            r#"{"text":"a","page":1,"flag":true}"#,
+            r#"["a",1,true,0]"#,
+            r#"["a","1",true]"#,
+            r#"[1,1,true]"#,
+            r#"[null,1,true]"#,
+            r#"["a",1.5]"#,
+            r#"["a",-1]"#,
+            r#"["a",-1.0]"#,
+            r#"["a",4294967296]"#,
+            r#"["a",1e300]"#,
+            r#"["a",null]"#,
+            r#"["a",[1]]"#,
+        ] {
+            assert_eq!(try_read::<Three>(json), Err(RpcError::INVALID_PARAMS), "{json}");
+        }
+        assert_eq!(read::<Three>(None, fields::<Three>()), Err(RpcError::INVALID_PARAMS));
+    }
+
+    #[test]
+    fn text_is_judged_after_its_type() {
+        #[derive(Debug, Deserialize)]
+        struct Two(Text<Address>, Text<TxHash>);
+        let Two(address, hash) = serde_json::from_str(r#"["x", "y"]"#).unwrap();
+        assert_eq!((address.get(), hash.get()), (Err(AddressFault::Size), Err(HashFault::Digit)));
+        assert!(serde_json::from_str::<Text<Address>>("1").is_err());
+    }
+
+    #[test]
+    fn addresses_follow_rule_addr() {
+        let address: Address = "4baf5fada8e5db92c3d3242618c5b47133ae003c".parse().unwrap();
+        let check = |text: &str, expected| assert_eq!(Address::from_param(text), expected, "{text}");
+        check("4baf5fada8e5db92c3d3242618c5b47133ae003c", Ok(address));
+        check("0x4BAF5FADA8E5DB92C3D3242618C5B47133AE003C", Ok(address));
+        check("4BAF5faDA8e5Db92C3d3242618c5B47133AE003C", Ok(address));
+        check("zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7", Ok(address));
+        check("zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz8", Err(AddressFault::Bech32));
+        check("zil1", Err(AddressFault::Bech32));
+        check("ZIL1FWH4LTDGUHDE9S7NYSNP33D5WYE6UQPUGUFKZ7", Err(AddressFault::Size));
+        check("0X4baf5fada8e5db92c3d3242618c5b47133ae003c", Err(AddressFault::Size));
+        check("4baf5fada8e5db92c3d3242618c5b47133ae003", Err(AddressFault::Size));
+        check("4baf5fada8e5db92c3d3242618c5b47133ae003cc", Err(AddressFault::Size));
+        check("", Err(AddressFault::Size));
+        check("0x", Err(AddressFault::Size));
+        check("4baf5fada8e5db92c3d3242618c5b47133ae003g", Err(AddressFault::Digit));
+        check("0x0x5fada8e5db92c3d3242618c5b47133ae003cab", Err(AddressFault::Digit));
+    }
+
+    #[test]
+    fn hashes_follow_rule_hash() {
+        let digits = "cd8727674bc05e0ede405597a218164e1c13c7103b9d0ba43586785f3d8cede5";
+        let hash: TxHash = digits.parse().unwrap();
+        let check = |text: &str, expected| assert_eq!(TxHash::from_param(text), expected, "{text}");
+        check(digits, Ok(hash));
+        check(&format!("0x{}", digits.to_uppercase()), Ok(hash));
+        check("", Err(HashFault::Size));
+        check("cd87", Err(HashFault::Size));
+        check(&format!("{digits}00"), Err(HashFault::Size));
+        check(&digits.replace('c', "g"), Err(HashFault::Digit));
+        check("not a hash", Err(HashFault::Digit));
+    }
+
+    #[test]
+    fn numbers_are_read_as_the_reference_reads_them() {
+        assert_eq!(Decimal::from_param(" 12abc"), Ok(Decimal(12)));
+        assert_eq!(Decimal::from_param("abc"), Err(DecimalError::Invalid));
+        assert_eq!(Decimal::from_param("18446744073709551616"), Err(DecimalError::OutOfRange));
+        assert_eq!(AnyBase::from_param("0x10"), Ok(AnyBase(16)));
+        assert_eq!(AnyBase::from_param("abc"), Ok(AnyBase(0)));
+    }
+
+    #[test]
+    fn page_text_tells_absent_from_empty() {
+        assert_eq!(Text::<PageText>::default().value(), PageText(Some(0)));
+        assert_eq!(PageText::from_param(""), Ok(PageText(None)));
+        assert_eq!(PageText::from_param("2"), Ok(PageText(Some(2))));
+    }
+
+    #[test]
+    fn block_is_a_number_or_the_word_latest() {
+        let check = |text: &str, expected| assert_eq!(BlockOrLatest::from_param(text), expected, "{text}");
+        check("latest", Ok(BlockOrLatest::Latest));
+        check("39", Ok(BlockOrLatest::Number(BlockNumber::new(39))));
+        check("Latest", Err(DecimalError::Invalid));
+        check("99999999999999999999", Err(DecimalError::OutOfRange));
+    }
+
+    #[test]
+    fn price_is_decimal_digits_only() {
+        let check = |text: &str, expected| assert_eq!(PriceText::from_param(text), expected, "{text}");
+        check("1000000000", Ok(PriceText(1_000_000_000)));
+        check("0", Ok(PriceText(0)));
+        check("340282366920938463463374607431768211456", Err(PriceFault));
+        for text in ["", "abc", "-1", "+1", " 1", "1.5", "0x10"] {
+            check(text, Err(PriceFault));
+        }
+    }
+}

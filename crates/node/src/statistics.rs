@@ -1,0 +1,48 @@
+//! Rates of blocks and transactions, for the network methods: our only floating point.
+#![expect(
+    clippy::float_arithmetic,
+    clippy::cast_precision_loss,
+    reason = "the interface has rates as JSON numbers, and nothing is decided by them"
+)]
+
+use silica_protocol::Timestamp;
+
+/// Returns how many of `count` things came each second between two moments; 0 when no time passed (execution page,
+/// section 9).
+pub(crate) fn per_second(count: u64, from: Timestamp, to: Timestamp) -> f64 {
+    match to.get().checked_sub(from.get()) {
+        None | Some(0) => 0.0,
+        Some(micros) => count as f64 * 1e6 / micros as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(count: u64, micros: u64, expected: &str) {
+        let from = Timestamp::new(1_600_000_000_000_000);
+        let got = per_second(count, from, Timestamp::new(from.get() + micros));
+        assert_eq!(serde_json::to_string(&got).unwrap(), expected);
+    }
+
+    #[test]
+    fn rates_are_per_second() {
+        check(1, 1_000_000, "1.0");
+        check(3, 2_000_000, "1.5");
+        check(0, 5, "0.0");
+    }
+
+    #[test]
+    fn rates_are_those_that_the_main_network_published() {
+        check(589_778, 41_715_932_001_134, "0.014137955733170903");
+        check(5_899, 41_712_224_238_906, "0.00014142137245459714");
+        check(4, 42_544_808, "0.09401852277720939");
+    }
+
+    #[test]
+    fn no_time_is_no_rate() {
+        check(7, 0, "0.0");
+        assert_eq!(per_second(7, Timestamp::new(2), Timestamp::new(1)).to_bits(), 0);
+    }
+}
