@@ -30,6 +30,9 @@ fixed_bytes! {
 
 static HRP: LazyLock<Hrp> = LazyLock::new(|| Hrp::parse("zil").expect("three lower-case letters are a valid prefix"));
 
+/// Characters of a bech32 address: prefix and separator, 32 words of five bits, and six of checksum.
+const BECH32_LEN: usize = 42;
+
 /// Reason why text is not an address in the form that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
@@ -104,6 +107,11 @@ impl Address {
         let error = |reason: String| AddressError::Bech32 { reason };
         if !text.starts_with("zil1") {
             return Err(error("text does not begin with zil1".to_owned()));
+        }
+        // A word beyond the 32 would not change the bytes: the decoder takes its bits for padding.
+        let got = text.chars().count();
+        if got != BECH32_LEN {
+            return Err(error(format!("expected {BECH32_LEN} characters, got {got}")));
         }
         let decoded = CheckedHrpstring::new::<Bech32>(text).map_err(|source| error(source.to_string()))?;
         let bytes: Vec<u8> = decoded.byte_iter().collect();
