@@ -1,1 +1,30 @@
-//! Tests.
+//! What the end-to-end tests share: a real `silica` process in a directory of its own, HTTP written by hand so that
+//! it can also be written badly, accounts that sign, and the shapes of the documented answers.
+//!
+//! ```no_run
+//! use serde_json::json;
+//! use silica_tests::{Node, Wallet};
+//!
+//! let node = Node::start(&[]);
+//! let payer = Wallet::funded(0);
+//! node.result("CreateTransaction", &json!([payer.payment(1, Wallet::funded(1).address(), 1).json()]));
+//! ```
+//!
+//! - [`node`]: starting, stopping and killing the process, and asking it.
+//! - [`http`]: one connection, byte by byte if need be.
+//! - [`wallet`]: keys, and the transactions they sign.
+//! - [`shape`]: whether an answer looks like a documented one.
+//!
+//! It drives the node from outside only: it depends on the wire formats and on signatures, and on nothing that runs
+//! in the process.
+
+pub mod http;
+pub mod node;
+pub mod shape;
+pub mod wallet;
+
+pub use crate::{
+    http::{Answer, Connection},
+    node::{Directory, Node, Refusal},
+    wallet::{Payment, Wallet},
+};

@@ -1,0 +1,122 @@
+//! When blocks are made: with each payment, at intervals, or on demand (execution page, section 7.12).
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+use silica_tests::{Node, Wallet};
+
+use crate::{balance, check_error, check_result, height, pay_once};
+
+/// Waits until a question is answered with yes.
+#[track_caller]
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}: not within 30 s");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn instant_mode_seals_before_it_answers() {
+    let node = Node::start(&[]);
+    let payer = Wallet::funded(0);
+    for nonce in 1..=5 {
+        let payment = payer.payment(nonce, Wallet::stranger(1).address(), 1);
+        node.result("CreateTransaction", &json!([payment.json()]));
+        let read = node.result("GetTransaction", &json!([payment.hash()]));
+        assert_eq!(read["receipt"]["epoch_num"], nonce.to_string());
+    }
+    // Nothing happens by itself.
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(height(&node), 5);
+}
+
+#[test]
+fn instant_mode_makes_empty_blocks_on_demand() {
+    let node = Node::start(&[]);
+    check_result(&node, "IncreaseBlocknum", &json!([3]), &json!("4"));
+    assert_eq!(height(&node), 3);
+    pay_once(&node, 0);
+    assert_eq!(height(&node), 4);
+}
+
+#[test]
+fn interval_mode_makes_blocks_by_itself() {
+    let node = Node::start(&["--block-mode", "interval=20"]);
+    eventually("empty blocks are made", || height(&node) >= 3);
+    let payer = Wallet::funded(0);
+    // Ahead of the account nonce: they wait for each other.
+    for nonce in [3, 2, 1] {
+        let payment = payer.payment(nonce, Wallet::stranger(1).address(), 1);
+        node.result("CreateTransaction", &json!([payment.json()]));
+    }
+    eventually("the payments are executed", || balance(&node, &payer.hex()).1 == 3);
+    assert_eq!(balance(&node, &Wallet::stranger(1).hex()).0, 3);
+}
+
+#[test]
+fn interval_mode_takes_no_orders() {
+    let node = Node::start(&["--block-mode", "interval=60000"]);
+    let disallowed = (-8, "Manual trigger disallowed");
+    check_error(&node, "IncreaseBlocknum", &json!([1]), disallowed);
+    check_error(&node, "SetMinimumGasPrice", &json!(["1"]), disallowed);
+}
+
+#[test]
+fn manual_mode_waits_for_the_order() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    let payment = Wallet::funded(0).payment(1, Wallet::stranger(1).address(), 5);
+    node.result("CreateTransaction", &json!([payment.json()]));
+    assert_eq!(height(&node), 0);
+    check_result(&node, "IncreaseBlocknum", &json!([2]), &json!("3"));
+    let read = node.result("GetTransaction", &json!([payment.hash()]));
+    assert_eq!(read["receipt"]["epoch_num"], "1");
+}
+
+#[test]
+fn order_for_blocks_is_bounded() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    for count in [json!(0), json!(-1), json!(1_000_000_000)] {
+        let refused = node.call("IncreaseBlocknum", &json!([count]));
+        assert!(refused.is_err() || count == 0, "{count}");
+    }
+    assert_eq!(height(&node), 0);
+}
+
+#[test]
+fn payment_with_a_higher_price_replaces_one_that_waits() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    let payer = Wallet::funded(0);
+    let mut payment = payer.payment(1, Wallet::stranger(1).address(), 1);
+    node.result("CreateTransaction", &json!([payment.json()]));
+    let replaced = payment.hash();
+    payment.gas_price += 1;
+    payment.amount = 2;
+    node.result("CreateTransaction", &json!([payment.json()]));
+    node.result("IncreaseBlocknum", &json!([1]));
+    assert_eq!(balance(&node, &Wallet::stranger(1).hex()).0, 2);
+    let status = node.result("GetTransactionStatus", &json!([replaced]));
+    assert_eq!((&status["modificationState"], &status["status"]), (&json!(2), &json!(24)));
+    check_error(&node, "GetTransaction", &json!([replaced]), (-20, "Txn Hash not Present"));
+}
+
+#[test]
+fn payment_that_lost_its_funds_is_dropped() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    let (payer, poor) = (Wallet::funded(0), Wallet::stranger(1));
+    let fee = silica_tests::wallet::FEE;
+    let funding = payer.payment(1, poor.address(), 2 * fee + 10);
+    node.result("CreateTransaction", &json!([funding.json()]));
+    node.result("IncreaseBlocknum", &json!([1]));
+    let (first, second) = (poor.payment(1, payer.address(), fee), poor.payment(2, payer.address(), fee));
+    node.result("CreateTransaction", &json!([first.json()]));
+    node.result("CreateTransaction", &json!([second.json()]));
+    node.result("IncreaseBlocknum", &json!([1]));
+    assert_eq!(balance(&node, &poor.hex()), (10, 1));
+    let status = node.result("GetTransactionStatus", &json!([second.hash()]));
+    assert_eq!((&status["modificationState"], &status["status"]), (&json!(2), &json!(21)));
+}

@@ -1,0 +1,62 @@
+//! The `silica` binary over HTTP, from outside: one module for each family of methods and for each way to treat a
+//! process badly.
+#![cfg(test)]
+
+mod account;
+mod admission;
+mod bad_input;
+mod block_modes;
+mod contract;
+mod ds_block;
+mod envelope;
+mod money;
+mod network;
+mod process;
+mod transaction;
+mod transport;
+mod tx_block;
+
+use serde_json::{Value, json};
+use silica_tests::{Node, Wallet};
+
+/// Text of the protocol layer for parameters of a wrong number or type.
+const INVALID_PARAMS: (i64, &str) =
+    (-32602, "INVALID_PARAMS: Invalid method parameters (invalid name and/or type) recognised");
+
+/// Checks that a call is refused with this code and text.
+#[track_caller]
+fn check_error(node: &Node, method: &str, params: &Value, (code, message): (i64, &str)) {
+    assert_eq!(node.error(method, params), (code, message.to_owned()), "{method}{params}");
+}
+
+/// Checks that a call succeeds with exactly this result.
+#[track_caller]
+fn check_result(node: &Node, method: &str, params: &Value, expected: &Value) {
+    assert_eq!(&node.result(method, params), expected, "{method}{params}");
+}
+
+/// Checks that the answer to a call looks like a documented one, and returns it.
+#[track_caller]
+fn documented(node: &Node, method: &str, params: &Value) -> Value {
+    let result = node.result(method, params);
+    silica_tests::shape::assert_documented(method, &result);
+    result
+}
+
+/// Sends the first payment of a funded account to a stranger and returns its hash.
+fn pay_once(node: &Node, payer: usize) -> String {
+    let payment = Wallet::funded(payer).payment(1, Wallet::stranger(7).address(), 1_000_000_000_000).json();
+    let result = node.result("CreateTransaction", &json!([payment]));
+    result["TranID"].as_str().unwrap().to_owned()
+}
+
+/// Number of the latest Tx block.
+fn height(node: &Node) -> u64 {
+    node.result("GetLatestTxBlock", &json!([]))["header"]["BlockNum"].as_str().unwrap().parse().unwrap()
+}
+
+/// Balance in Qa and nonce of an account that exists.
+fn balance(node: &Node, address: &str) -> (u128, u64) {
+    let account = node.result("GetBalance", &json!([address]));
+    (account["balance"].as_str().unwrap().parse().unwrap(), account["nonce"].as_u64().unwrap())
+}

@@ -1,0 +1,92 @@
+//! Money is neither made nor lost, whatever is sent (execution page, section 1.5).
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use silica_protocol::Address;
+use silica_tests::{
+    Node, Wallet,
+    wallet::{FEE, FUNDS, GAS_PRICE},
+};
+
+use crate::{balance, height};
+
+/// Numbers that look random and are the same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// Everything that anyone holds, with the fees of the DS epoch that nobody holds yet.
+fn total(node: &Node, accounts: &BTreeSet<Address>, epoch_length: u64) -> u128 {
+    let held: u128 = accounts
+        .iter()
+        .filter_map(|address| node.call("GetBalance", &json!([address.to_string()])).ok())
+        .map(|account| account["balance"].as_str().unwrap().parse::<u128>().unwrap())
+        .sum();
+    let latest = height(node);
+    // The genesis block shows a nominal figure that nobody paid.
+    let epoch_start = (latest / epoch_length * epoch_length).max(1);
+    let uncredited: u128 = (epoch_start..=latest)
+        .filter(|_| !(latest + 1).is_multiple_of(epoch_length))
+        .map(|number| {
+            let block = node.result("GetTxBlock", &json!([number.to_string()]));
+            block["header"]["TxnFees"].as_str().unwrap().parse::<u128>().unwrap()
+        })
+        .sum();
+    held + uncredited
+}
+
+#[test]
+fn money_is_conserved_after_every_block_under_random_load() {
+    const EPOCH: u64 = 7;
+    let node = Node::start(&["--block-mode", "manual", "--blocks-per-ds-epoch", "7", "--shards", "2"]);
+    let mut wallets: Vec<Wallet> = (0..9).map(Wallet::funded).collect();
+    wallets.extend((0..20).map(Wallet::stranger));
+    let mut accounts: BTreeSet<Address> = wallets.iter().map(Wallet::address).collect();
+    accounts.insert(Address::ZERO);
+    node.result("IncreaseBlocknum", &json!([1]));
+    let miner = node.result("GetLatestTxBlock", &json!([]))["header"]["MinerPubKey"].as_str().unwrap().to_owned();
+    accounts.insert(Address::from_public_key(&miner.parse().unwrap()));
+
+    let supply = 9 * FUNDS + 8_400_000_000_000_000_000_000;
+    let mut dice = Dice(1);
+    for _ in 0..40 {
+        let mut next: Vec<u64> = wallets
+            .iter()
+            .map(|wallet| {
+                node.call("GetBalance", &json!([wallet.hex()])).map_or(1, |a| a["nonce"].as_u64().unwrap() + 1)
+            })
+            .collect();
+        let batch: Vec<Value> = (0..dice.below(40))
+            .map(|id| {
+                let payer = usize::try_from(dice.below(29)).unwrap();
+                let payee = &wallets[usize::try_from(dice.below(29)).unwrap()];
+                let amount = match dice.below(4) {
+                    0 => 0,
+                    1 => u128::from(dice.below(1000)),
+                    2 => FEE * u128::from(dice.below(10)),
+                    _ => FUNDS / 2,
+                };
+                let mut payment = wallets[payer].payment(next[payer], payee.address(), amount);
+                payment.gas_price = GAS_PRICE + u128::from(dice.below(3));
+                payment.gas_limit = 50 + dice.below(100);
+                // Some leave a gap, some repeat a nonce.
+                next[payer] += [1, 1, 1, 1, 0, 2][usize::try_from(dice.below(6)).unwrap()];
+                json!({"id": id, "jsonrpc": "2.0", "method": "CreateTransaction", "params": [payment.json()]})
+            })
+            .collect();
+        if !batch.is_empty() {
+            node.post_json(Value::from(batch).to_string());
+        }
+        node.result("IncreaseBlocknum", &json!([1]));
+        assert_eq!(total(&node, &accounts, EPOCH), supply, "after block {}", height(&node));
+    }
+    let moved: u64 = node.result("GetNumTransactions", &json!([])).as_str().unwrap().parse().unwrap();
+    assert!(moved > 100, "only {moved} payments were executed");
+    assert!(balance(&node, &wallets[0].hex()).1 > 0);
+}

@@ -1,0 +1,277 @@
+//! Starting, stopping and restarting the process: what it says, and that it loses nothing.
+
+use std::{
+    fs,
+    net::TcpListener,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use silica_tests::{
+    Directory, Node, Wallet,
+    node::{Finished, run},
+    wallet::FUNDED_KEYS,
+};
+
+use crate::{balance, height, pay_once};
+
+/// Checks that a process ended by itself, in error, with a message that holds each of `words` and no backtrace.
+#[track_caller]
+fn check_refused(end: &Finished, words: &[&str]) {
+    assert!(!end.status.success(), "{}", end.output);
+    for word in words {
+        assert!(end.output.contains(word), "{word:?} is missing in\n{}", end.output);
+    }
+    assert!(!end.output.contains("panicked"), "{}", end.output);
+}
+
+/// Everything about the chain that a client can ask for, as one value.
+fn everything(node: &Node) -> Value {
+    let latest = height(node);
+    let blocks: Vec<Value> = (0..=latest).map(|n| node.result("GetTxBlock", &json!([n.to_string()]))).collect();
+    let ds: u64 = node.result("GetCurrentDSEpoch", &json!([])).as_str().unwrap().parse().unwrap();
+    let ds_blocks: Vec<Value> = (0..=ds).map(|n| node.result("GetDsBlock", &json!([n.to_string()]))).collect();
+    let transactions: Vec<Value> =
+        (0..=latest).filter_map(|n| node.call("GetTxnBodiesForTxBlock", &json!([n.to_string()])).ok()).collect();
+    let accounts: Vec<Value> = (0..9).map(|i| node.result("GetBalance", &json!([Wallet::funded(i).hex()]))).collect();
+    json!({
+        "blocks": blocks,
+        "dsBlocks": ds_blocks,
+        "transactions": transactions,
+        "accounts": accounts,
+        "stranger": node.call("GetBalance", &json!([Wallet::stranger(7).hex()])).ok(),
+        "info": node.result("GetBlockchainInfo", &json!([])),
+    })
+}
+
+#[test]
+fn banner_shows_what_a_newcomer_needs() {
+    let node = Node::start(&[]);
+    // The banner is written before the first request is served.
+    pay_once(&node, 0);
+    let banner = node.output();
+    for key in FUNDED_KEYS {
+        let wallet = Wallet::from_hex(key);
+        for text in [wallet.hex(), wallet.address().to_bech32(), key.to_owned()] {
+            assert!(banner.contains(&text), "{text} is missing in\n{banner}");
+        }
+    }
+    for text in [node.url().as_str(), "curl", "222", "GetBalance"] {
+        assert!(banner.contains(text), "{text} is missing in\n{banner}");
+    }
+}
+
+#[test]
+fn curl_line_of_the_banner_works() {
+    let node = Node::start(&[]);
+    let banner = node.output();
+    let line = banner.lines().find(|line| line.trim_start().starts_with("curl ")).expect("a curl line").trim();
+    let shell = std::process::Command::new("sh").args(["-c", line]).output().unwrap();
+    let answer: Value = serde_json::from_slice(&shell.stdout)
+        .unwrap_or_else(|e| panic!("{e}: {line}\n{}", String::from_utf8_lossy(&shell.stderr)));
+    assert!(answer["result"].is_object() || answer["result"].is_string(), "{answer}");
+}
+
+#[test]
+fn second_start_continues_the_same_chain() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let node = Node::start_in(&data, &["--blocks-per-ds-epoch", "4"]);
+    for payer in 0..6 {
+        pay_once(&node, payer);
+    }
+    let before = everything(&node);
+    let end = node.stop();
+    assert!(end.status.success(), "{end:?}");
+
+    let node = Node::start_in(&data, &[]);
+    assert_eq!(everything(&node), before);
+    pay_once(&node, 6);
+    assert_eq!(node.result("GetTxBlock", &json!(["3"])), before["blocks"][3]);
+    assert!(height(&node) > before["blocks"].as_array().unwrap().len() as u64 - 1);
+}
+
+#[test]
+fn both_signals_stop_it_and_lose_nothing() {
+    for signal in ["INT", "TERM"] {
+        let directory = Directory::new();
+        let data = directory.path().join("data");
+        let node = Node::start_in(&data, &[]);
+        let hash = pay_once(&node, 0);
+        let asked = Instant::now();
+        let end = node.interrupt(signal);
+        assert!(end.status.success(), "{signal}: {end:?}");
+        assert!(asked.elapsed() < Duration::from_secs(10), "{signal}: {:?}", asked.elapsed());
+        let node = Node::start_in(&data, &[]);
+        assert_eq!(node.result("GetTransaction", &json!([hash]))["ID"], json!(hash));
+    }
+}
+
+#[test]
+fn idle_connection_does_not_hold_up_the_stop() {
+    let node = Node::start(&[]);
+    let mut idle = node.connect();
+    idle.post(b"{}").unwrap();
+    let silent = node.connect();
+    let asked = Instant::now();
+    assert!(node.stop().status.success());
+    assert!(asked.elapsed() < Duration::from_secs(8), "{:?}", asked.elapsed());
+    drop((idle, silent));
+}
+
+#[test]
+fn killed_process_keeps_every_acknowledged_payment() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let payer = Wallet::funded(0);
+    let mut nonce = 0;
+    for _ in 0..5 {
+        let node = Node::start_in(&data, &["--blocks-per-ds-epoch", "6"]);
+        assert_eq!(balance(&node, &payer.hex()).1, nonce);
+        for _ in 0..7 {
+            nonce += 1;
+            let payment = payer.payment(nonce, Wallet::stranger(nonce).address(), u128::from(nonce));
+            node.result("CreateTransaction", &json!([payment.json()]));
+        }
+        node.kill();
+    }
+    let node = Node::start_in(&data, &[]);
+    for nonce in 1..=nonce {
+        let stranger = Wallet::stranger(nonce);
+        let payment = payer.payment(nonce, stranger.address(), u128::from(nonce));
+        assert_eq!(node.result("GetTransaction", &json!([payment.hash()]))["nonce"], nonce.to_string());
+        assert_eq!(balance(&node, &stranger.hex()).0, u128::from(nonce));
+    }
+    node.stop();
+    let check = run(&["db", "check", "--data-dir", data.to_str().unwrap()]);
+    assert!(check.status.success(), "{}", check.output);
+}
+
+#[test]
+fn check_and_rebuild_keep_every_answer() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let node = Node::start_in(&data, &["--block-mode", "manual", "--blocks-per-ds-epoch", "9"]);
+    for payer in 0..9 {
+        let payment = Wallet::funded(payer).payment(1, Wallet::stranger(7).address(), 1_000);
+        node.result("CreateTransaction", &json!([payment.json()]));
+        node.result("IncreaseBlocknum", &json!([13]));
+    }
+    let before = everything(&node);
+    node.stop();
+    let path = data.to_str().unwrap();
+    for command in ["check", "rebuild", "check"] {
+        let end = run(&["db", command, "--data-dir", path]);
+        assert!(end.status.success(), "{command}: {}", end.output);
+    }
+    let node = Node::start_in(&data, &["--block-mode", "manual"]);
+    assert_eq!(everything(&node), before);
+}
+
+#[test]
+fn ephemeral_chain_leaves_nothing_behind() {
+    let directory = Directory::new();
+    let mut command = silica_tests::node::command(&["--ephemeral", "--listen", "127.0.0.1:0"]);
+    let mut child = command.current_dir(directory.path()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(child.try_wait().unwrap().is_none(), "it runs");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn port_in_use_is_named() {
+    let directory = Directory::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let data = directory.path().join("data");
+    let end = run(&["--data-dir", data.to_str().unwrap(), "--listen", &address]);
+    check_refused(&end, &[&address, "in use"]);
+}
+
+#[test]
+fn data_directory_in_use_is_named() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let node = Node::start_in(&data, &[]);
+    let end = Node::try_start_in(&data, &[]).unwrap_err();
+    check_refused(&end, &[data.to_str().unwrap(), "in use"]);
+    for command in ["check", "rebuild"] {
+        let end = run(&["db", command, "--data-dir", data.to_str().unwrap()]);
+        check_refused(&end, &[data.to_str().unwrap(), "in use"]);
+    }
+    pay_once(&node, 0);
+}
+
+#[test]
+fn data_of_another_chain_is_refused() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    Node::start_in(&data, &["--chain-id", "333"]).stop();
+    let end = Node::try_start_in(&data, &["--chain-id", "222"]).unwrap_err();
+    check_refused(&end, &["333", "222"]);
+    // Without a word it is the chain that it was.
+    let node = Node::start_in(&data, &[]);
+    assert_eq!(node.result("GetNetworkId", &json!([])), "333");
+}
+
+#[test]
+fn accounts_file_funds_a_new_chain() {
+    let directory = Directory::new();
+    let file = directory.path().join("accounts.json");
+    let wallet = Wallet::stranger(1);
+    // The published file repeats some entries; the last of equal ones counts.
+    let accounts = format!(
+        r#"{{"{0}":{{"privateKey":"{1:064x}","amount":"5","nonce":0}},
+            "{0}":{{"privateKey":"{1:064x}","amount":"1234000000000","nonce":3}}}}"#,
+        wallet.hex(),
+        1u128 + (1 << 100)
+    );
+    fs::write(&file, accounts).unwrap();
+    let file = file.to_str().unwrap();
+    let data = directory.path().join("data");
+    let node = Node::start_in(&data, &["--accounts-file", file]);
+    assert_eq!(balance(&node, &wallet.hex()), (1_234_000_000_000, 3));
+    assert!(node.call("GetBalance", &json!([Wallet::funded(0).hex()])).is_err());
+    let payment = wallet.payment(4, Wallet::stranger(2).address(), 7);
+    node.result("CreateTransaction", &json!([payment.json()]));
+}
+
+#[test]
+fn bad_accounts_file_is_explained() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let file = directory.path().join("accounts.json");
+    let path = file.to_str().unwrap();
+    check_refused(&Node::try_start_in(&data, &["--accounts-file", path]).unwrap_err(), &[path]);
+    let address = "7bb3b0e8a59f3f61d9bff038f4aeb42cae2ecce8";
+    for (text, words) in [
+        ("{".to_owned(), vec![path]),
+        (r#"{"00":{"amount":"1","nonce":0}}"#.to_owned(), vec![path, "00"]),
+        (format!(r#"{{"{address}":{{"amount":"x","nonce":0}}}}"#), vec![path, address, "amount"]),
+        (format!(r#"{{"{address}":{{"amount":"{}","nonce":0}}}}"#, "9".repeat(40)), vec![path, address, "amount"]),
+    ] {
+        fs::write(&file, text).unwrap();
+        check_refused(&Node::try_start_in(&data, &["--accounts-file", path]).unwrap_err(), &words);
+    }
+    // A failed start leaves no half-made chain.
+    Node::start_in(&data, &[]);
+}
+
+#[test]
+fn secret_key_of_the_node_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let node = Node::start_in(&data, &[]);
+    pay_once(&node, 0);
+    let loose: Vec<_> = fs::read_dir(&data)
+        .unwrap()
+        .map(Result::unwrap)
+        .filter(|entry| entry.file_name().to_string_lossy().contains("key"))
+        .filter(|entry| entry.metadata().unwrap().permissions().mode() & 0o077 != 0)
+        .collect();
+    assert!(loose.is_empty(), "{loose:?}");
+}

@@ -1,0 +1,244 @@
+//! HTTP: verbs, headers, limits, and connections that misbehave (rpc page, section 1.1).
+
+use std::{io, thread, time::Duration};
+
+use serde_json::{Value, json};
+use silica_tests::{Answer, Connection, Node};
+
+/// Largest body that is read.
+const BODY_LIMIT: usize = 5 * 1024 * 1024;
+
+const ASK: &[u8] = br#"{"id":"1","jsonrpc":"2.0","method":"GetNetworkId","params":[""]}"#;
+
+#[track_caller]
+fn check_served(answer: &Answer) {
+    assert_eq!(answer.status, 200);
+    let body: Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!(body, json!({"id": "1", "jsonrpc": "2.0", "result": "222"}));
+}
+
+#[test]
+fn any_path_and_any_media_type_is_served() {
+    let node = Node::start(&[]);
+    for path in ["/", "/api/v1", "/?key=1", "/%20"] {
+        check_served(&node.connect().request("POST", path, ASK).unwrap());
+    }
+    for media in ["application/json;charset=UTF-8", "text/plain", "nonsense"] {
+        let mut connection = node.connect();
+        let head =
+            format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: {media}\r\nContent-Length: {}\r\n\r\n", ASK.len());
+        connection.write(head.as_bytes()).unwrap();
+        connection.write(ASK).unwrap();
+        check_served(&connection.read().unwrap());
+    }
+    let mut connection = node.connect();
+    connection
+        .write(format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", ASK.len()).as_bytes())
+        .unwrap();
+    connection.write(ASK).unwrap();
+    check_served(&connection.read().unwrap());
+}
+
+#[test]
+fn answers_are_json_for_any_origin() {
+    let node = Node::start(&[]);
+    let answer = node.post(ASK);
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+}
+
+#[test]
+fn options_are_allowed_for_any_origin() {
+    let node = Node::start(&[]);
+    let answer = node.connect().request("OPTIONS", "/", b"").unwrap();
+    assert_eq!((answer.status, answer.body.len()), (200, 0));
+    assert_eq!(answer.header("allow"), Some("POST, OPTIONS"));
+    assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+    let headers = answer.header("access-control-allow-headers").unwrap();
+    for header in ["origin", "content-type", "accept"] {
+        assert!(headers.split(',').any(|allowed| allowed.trim() == header), "{headers}");
+    }
+}
+
+#[test]
+fn other_verbs_are_not_allowed() {
+    let node = Node::start(&[]);
+    for verb in ["GET", "PUT", "DELETE", "PATCH"] {
+        let answer = node.connect().request(verb, "/", b"").unwrap();
+        assert_eq!(answer.status, 405, "{verb}");
+        assert_eq!(answer.body, b"Not allowed HTTP Method", "{verb}");
+    }
+}
+
+#[test]
+fn one_connection_serves_many_requests() {
+    let node = Node::start(&[]);
+    let mut connection = node.connect();
+    for _ in 0..100 {
+        check_served(&connection.post(ASK).unwrap());
+    }
+    // Errors and batches do not end it either.
+    connection.post(b"nonsense").unwrap();
+    connection.post(b"[]").unwrap();
+    check_served(&connection.post(ASK).unwrap());
+}
+
+#[test]
+fn requests_may_be_sent_ahead() {
+    let node = Node::start(&[]);
+    let mut connection = node.connect();
+    let head = format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", ASK.len());
+    let one = [head.as_bytes(), ASK].concat();
+    connection.write(&one.repeat(20)).unwrap();
+    for _ in 0..20 {
+        check_served(&connection.read().unwrap());
+    }
+}
+
+#[test]
+fn body_in_chunks_is_read() {
+    let node = Node::start(&[]);
+    let mut connection = node.connect();
+    connection.write(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n").unwrap();
+    for chunk in ASK.chunks(7) {
+        connection.write(format!("{:x}\r\n", chunk.len()).as_bytes()).unwrap();
+        connection.write(chunk).unwrap();
+        connection.write(b"\r\n").unwrap();
+    }
+    connection.write(b"0\r\n\r\n").unwrap();
+    check_served(&connection.read().unwrap());
+}
+
+#[test]
+fn request_may_come_byte_by_byte() {
+    let node = Node::start(&[]);
+    let mut connection = node.connect();
+    let head = format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", ASK.len());
+    for byte in [head.as_bytes(), ASK].concat().chunks(1) {
+        connection.write(byte).unwrap();
+        thread::sleep(Duration::from_millis(1));
+    }
+    check_served(&connection.read().unwrap());
+}
+
+/// A request of this many bytes, whatever it asks.
+fn padded(bytes: usize) -> Vec<u8> {
+    let mut body = ASK.to_vec();
+    body.resize(bytes, b' ');
+    body
+}
+
+#[test]
+fn body_up_to_the_limit_is_served_and_a_larger_one_is_413() {
+    let node = Node::start(&[]);
+    check_served(&node.post(padded(BODY_LIMIT)));
+    assert_eq!(node.post(padded(BODY_LIMIT + 1)).status, 413);
+    check_served(&node.post(ASK));
+}
+
+#[test]
+fn announced_size_over_the_limit_is_refused_before_the_body_comes() {
+    let node = Node::start(&[]);
+    for length in ["100000000", "99999999999999999999"] {
+        let mut connection = node.connect();
+        connection.write(format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n").as_bytes()).unwrap();
+        let status = connection.read().unwrap().status;
+        assert!([413, 400].contains(&status), "{length}: {status}");
+    }
+    check_served(&node.post(ASK));
+}
+
+#[test]
+fn endless_chunks_are_cut_off() {
+    let node = Node::start(&[]);
+    let mut connection = node.connect();
+    connection.write(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n").unwrap();
+    let chunk = [format!("{:x}\r\n", 1 << 20).as_bytes(), &vec![b' '; 1 << 20], b"\r\n"].concat();
+    // The node takes as much as it is ready to throw away, answers, and closes.
+    let cut = (0..200).any(|_| connection.write(&chunk).is_err());
+    assert!(cut, "200 MiB were taken");
+    check_served(&node.post(ASK));
+}
+
+#[test]
+fn connections_that_break_off_leave_no_trace() {
+    let node = Node::start(&[]);
+    let head = format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", ASK.len());
+    let request = [head.as_bytes(), ASK].concat();
+    for end in (0..request.len()).step_by(11) {
+        let mut connection = node.connect();
+        connection.write(&request[..end]).unwrap();
+        drop(connection);
+    }
+    // One that is half closed has said all it will say, and is still owed an answer.
+    let mut connection = node.connect();
+    connection.write(&request).unwrap();
+    connection.finish_writing().unwrap();
+    check_served(&connection.read().unwrap());
+    check_served(&node.post(ASK));
+}
+
+#[test]
+fn bytes_that_are_not_http_are_refused() {
+    let node = Node::start(&[]);
+    for garbage in [
+        &b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"[..],
+        b"GET\r\n\r\n",
+        b"\0\0\0\0\r\n\r\n",
+        b"POST / HTTP/9.9\r\n\r\n",
+    ] {
+        let mut connection = node.connect();
+        connection.write(garbage).unwrap();
+        connection.finish_writing().unwrap();
+        let answer = connection.read_to_end().unwrap_or_default();
+        assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 4"), "{}", String::from_utf8_lossy(&answer));
+    }
+    check_served(&node.post(ASK));
+}
+
+#[test]
+fn too_many_or_too_long_headers_are_refused() {
+    let node = Node::start(&[]);
+    let many = "x: y\r\n".repeat(10_000);
+    let long = format!("x: {}\r\n", "y".repeat(1 << 20));
+    for headers in [many, long] {
+        let mut connection = node.connect();
+        let request = format!("POST / HTTP/1.1\r\nHost: x\r\n{headers}Content-Length: 0\r\n\r\n");
+        // The node may close before it has taken everything.
+        let sent = connection.write(request.as_bytes());
+        match connection.read() {
+            Ok(answer) => assert!((400..500).contains(&answer.status), "{}", answer.status),
+            Err(error) => assert!(
+                sent.is_err() || [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset].contains(&error.kind()),
+                "{error}"
+            ),
+        }
+    }
+    check_served(&node.post(ASK));
+}
+
+#[test]
+fn silent_connections_do_not_keep_others_waiting() {
+    let node = Node::start(&[]);
+    let silent: Vec<Connection> = (0..200).map(|_| node.connect()).collect();
+    let mut half = Vec::new();
+    for _ in 0..200 {
+        let mut connection = node.connect();
+        connection.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{").unwrap();
+        half.push(connection);
+    }
+    check_served(&node.post(ASK));
+    drop((silent, half));
+    check_served(&node.post(ASK));
+}
+
+#[test]
+fn expectation_is_met_before_the_body_comes() {
+    let node = Node::start(&[]);
+    let mut connection = node.connect();
+    let head = format!("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: {}\r\n\r\n", ASK.len());
+    connection.write(head.as_bytes()).unwrap();
+    assert_eq!(connection.read().unwrap().status, 100);
+    connection.write(ASK).unwrap();
+    check_served(&connection.read().unwrap());
+}

@@ -1,0 +1,141 @@
+//! HTTP/1.1 over a plain socket: enough to ask, and little enough to ask wrongly.
+
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    net::{Shutdown, SocketAddr, TcpStream},
+    time::Duration,
+};
+
+/// Time after which a silent node counts as hanging.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// One answer, headers in the order in which they came.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Status code.
+    pub status: u16,
+    /// Names in lower case, and values.
+    pub headers: Vec<(String, String)>,
+    /// Body of the announced length.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// Returns the value of a header, asked for in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// A connection that is kept alive.
+#[derive(Debug)]
+pub struct Connection {
+    reader: BufReader<TcpStream>,
+}
+
+impl Connection {
+    /// Connects.
+    ///
+    /// # Errors
+    ///
+    /// As the system reports.
+    pub fn open(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(Self { reader: BufReader::new(stream) })
+    }
+
+    /// Writes bytes as they are.
+    ///
+    /// # Errors
+    ///
+    /// As the system reports.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.reader.get_mut().write_all(bytes)
+    }
+
+    /// Writes a request with the usual headers and reads its answer.
+    ///
+    /// # Errors
+    ///
+    /// As the system reports, and [`io::ErrorKind::InvalidData`] for an answer that is not HTTP.
+    pub fn request(&mut self, verb: &str, path: &str, body: &[u8]) -> io::Result<Answer> {
+        let head = format!(
+            "{verb} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let mut request = head.into_bytes();
+        request.extend_from_slice(body);
+        self.write(&request)?;
+        self.read()
+    }
+
+    /// Posts a body to the root and reads the answer.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::request`].
+    pub fn post(&mut self, body: &[u8]) -> io::Result<Answer> {
+        self.request("POST", "/", body)
+    }
+
+    /// Says that no more bytes will come, and still listens.
+    ///
+    /// # Errors
+    ///
+    /// As the system reports.
+    pub fn finish_writing(&mut self) -> io::Result<()> {
+        self.reader.get_ref().shutdown(Shutdown::Write)
+    }
+
+    /// Reads the next answer.
+    ///
+    /// # Errors
+    ///
+    /// As the system reports, and [`io::ErrorKind::InvalidData`] for an answer that is not HTTP.
+    pub fn read(&mut self) -> io::Result<Answer> {
+        let status_line = self.line()?;
+        let status =
+            status_line.split(' ').nth(1).and_then(|code| code.parse().ok()).ok_or_else(|| bad(&status_line))?;
+        let mut headers = Vec::new();
+        loop {
+            let line = self.line()?;
+            if line.is_empty() {
+                break;
+            }
+            let (name, value) = line.split_once(':').ok_or_else(|| bad(&line))?;
+            headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        }
+        let mut answer = Answer { status, headers, body: Vec::new() };
+        let length = answer.header("content-length").map(str::parse);
+        let length: usize = length.transpose().map_err(|_| bad("content-length"))?.unwrap_or(0);
+        answer.body.resize(length, 0);
+        self.reader.read_exact(&mut answer.body)?;
+        Ok(answer)
+    }
+
+    /// Reads until the other side closes.
+    ///
+    /// # Errors
+    ///
+    /// As the system reports.
+    pub fn read_to_end(&mut self) -> io::Result<Vec<u8>> {
+        let mut rest = Vec::new();
+        self.reader.read_to_end(&mut rest)?;
+        Ok(rest)
+    }
+
+    fn line(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        if self.reader.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(line.trim_end().to_owned())
+    }
+}
+
+fn bad(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("not an HTTP answer: {what}"))
+}

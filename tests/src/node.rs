@@ -1,0 +1,440 @@
+//! A `silica` process of its own: its directory, its port, its output.
+
+use std::{
+    env, fs,
+    io::{BufRead, BufReader, Read},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU32, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::http::{Answer, Connection};
+
+/// Time in which a process has to start, or to stop.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A directory that is removed when the test that owns it has passed, and kept when it has failed.
+#[derive(Debug)]
+pub struct Directory(PathBuf);
+
+impl Directory {
+    /// Makes an empty directory of a new name.
+    ///
+    /// # Panics
+    ///
+    /// When the system's temporary directory is not writable.
+    pub fn new() -> Self {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let name = format!("silica-test-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+        let path = env::temp_dir().join(name);
+        fs::create_dir_all(&path).expect("the temporary directory is writable");
+        Self(path)
+    }
+
+    /// Returns its path.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Default for Directory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            drop(fs::remove_dir_all(&self.0));
+        }
+    }
+}
+
+/// Returns the path of the `silica` binary: the one that `SILICA_BINARY` names, or else one that is built first, in the
+/// profile of the tests.
+///
+/// # Panics
+///
+/// When it does not build.
+pub fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| env::var_os("SILICA_BINARY").map_or_else(build, PathBuf::from))
+}
+
+fn build() -> PathBuf {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--package", "silica-node", "--bin", "silica", "--message-format", "json-render-diagnostics"]);
+    if !cfg!(debug_assertions) {
+        cargo.arg("--release");
+    }
+    let output = cargo
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("cargo is there: it runs this test");
+    assert!(output.status.success(), "the silica binary does not build");
+    let messages = String::from_utf8(output.stdout).expect("cargo writes UTF-8");
+    let executable = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter_map(|message| message.get("executable")?.as_str().map(PathBuf::from))
+        .next_back();
+    executable.expect("cargo names the executable")
+}
+
+/// A command line of the binary, without a terminal and without the caller's settings.
+pub fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(binary());
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    for (name, _) in env::vars_os() {
+        if name.to_string_lossy().starts_with("SILICA_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// What a finished process left behind.
+#[derive(Debug)]
+pub struct Finished {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// Everything it wrote, both streams in the order in which they were read.
+    pub output: String,
+}
+
+/// Runs a command line of the binary to its end.
+///
+/// # Panics
+///
+/// When it does not start, or does not end within a minute.
+pub fn run(args: &[&str]) -> Finished {
+    let mut process = Process::spawn(args);
+    let status = process.wait();
+    Finished { status, output: process.output() }
+}
+
+/// An error that a method answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refusal {
+    /// Numeric code.
+    pub code: i64,
+    /// Text.
+    pub message: String,
+    /// The member `data`: null from a method, absent from the protocol layer.
+    pub data: Option<Value>,
+}
+
+/// A running node.
+#[derive(Debug)]
+pub struct Node {
+    process: Process,
+    address: SocketAddr,
+    // Removed after the process is gone: fields are dropped in this order.
+    directory: Option<Directory>,
+}
+
+impl Node {
+    /// Starts a node with further arguments, in a directory of its own and on a free port.
+    ///
+    /// # Panics
+    ///
+    /// When it does not start.
+    pub fn start(args: &[&str]) -> Self {
+        let directory = Directory::new();
+        let mut node = Self::start_in(&directory.path().join("data"), args);
+        node.directory = Some(directory);
+        node
+    }
+
+    /// Starts a node with further arguments over a given data directory.
+    ///
+    /// # Panics
+    ///
+    /// When it does not start, with what it wrote.
+    pub fn start_in(data: &Path, args: &[&str]) -> Self {
+        Self::try_start_in(data, args)
+            .unwrap_or_else(|end| panic!("the node does not start ({}):\n{}", end.status, end.output))
+    }
+
+    /// Starts a node with further arguments over a given data directory, or returns why it ended.
+    ///
+    /// # Errors
+    ///
+    /// The end of a process that stopped before it served.
+    ///
+    /// # Panics
+    ///
+    /// When it neither serves nor ends within a minute.
+    pub fn try_start_in(data: &Path, args: &[&str]) -> Result<Self, Finished> {
+        let data = data.to_str().expect("temporary paths are UTF-8");
+        let mut line = vec!["--data-dir", data, "--listen", "127.0.0.1:0"];
+        line.extend_from_slice(args);
+        let mut process = Process::spawn(&line);
+        match process.wait_for_endpoint() {
+            Some(address) => Ok(Self { process, address, directory: None }),
+            None => Err(Finished { status: process.wait(), output: process.output() }),
+        }
+    }
+
+    /// Returns where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns its URL.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Returns the number of the process.
+    pub fn id(&self) -> u32 {
+        self.process.child.id()
+    }
+
+    /// Returns everything it has written so far.
+    pub fn output(&self) -> String {
+        self.process.output()
+    }
+
+    /// Opens a connection.
+    ///
+    /// # Panics
+    ///
+    /// When it is refused.
+    pub fn connect(&self) -> Connection {
+        Connection::open(self.address).expect("the node accepts connections")
+    }
+
+    /// Posts a body over a connection of its own.
+    ///
+    /// # Panics
+    ///
+    /// When no answer comes.
+    pub fn post(&self, body: impl AsRef<[u8]>) -> Answer {
+        self.connect().post(body.as_ref()).expect("the node answers")
+    }
+
+    /// Posts a body and reads the JSON of the answer.
+    ///
+    /// # Panics
+    ///
+    /// When it is anything but JSON with status 200.
+    pub fn post_json(&self, body: impl AsRef<[u8]>) -> Value {
+        let answer = self.post(body);
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.header("content-type"), Some("application/json"));
+        serde_json::from_slice(&answer.body)
+            .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&answer.body)))
+    }
+
+    /// Calls a method and takes its answer apart, with no member tolerated that should not be there.
+    ///
+    /// # Errors
+    ///
+    /// The error that was answered.
+    ///
+    /// # Panics
+    ///
+    /// When the answer is not one answer to this request.
+    pub fn call(&self, method: &str, params: &Value) -> Result<Value, Refusal> {
+        let request = json!({"id": "1", "jsonrpc": "2.0", "method": method, "params": params});
+        let answer = self.post_json(request.to_string());
+        open_envelope(&answer, &json!("1"))
+    }
+
+    /// Calls a method that succeeds.
+    ///
+    /// # Panics
+    ///
+    /// When it does not.
+    pub fn result(&self, method: &str, params: &Value) -> Value {
+        self.call(method, params).unwrap_or_else(|refusal| panic!("{method}{params} is refused: {refusal:?}"))
+    }
+
+    /// Calls a method that refuses, and returns code and text.
+    ///
+    /// # Panics
+    ///
+    /// When it succeeds, or when the member `data` is not as the reference writes it: null, or absent where the
+    /// protocol layer refuses.
+    pub fn error(&self, method: &str, params: &Value) -> (i64, String) {
+        let refusal = self.call(method, params).expect_err("the call is refused");
+        let by_protocol = is_protocol_text(&refusal.message);
+        let expected = if by_protocol { None } else { Some(Value::Null) };
+        assert_eq!(refusal.data, expected, "{refusal:?}");
+        (refusal.code, refusal.message)
+    }
+
+    /// Asks it to stop, as an operator would, and returns how it ended.
+    ///
+    /// # Panics
+    ///
+    /// When it does not end within a minute.
+    pub fn stop(self) -> Finished {
+        self.interrupt("TERM")
+    }
+
+    /// Sends the named signal and returns how it ended.
+    ///
+    /// # Panics
+    ///
+    /// When it does not end within a minute.
+    pub fn interrupt(mut self, signal: &str) -> Finished {
+        let id = self.id().to_string();
+        let sent = Command::new("kill").args([format!("-{signal}"), id]).status().expect("kill is a standard tool");
+        assert!(sent.success(), "the process takes signals");
+        Finished { status: self.process.wait(), output: self.process.output() }
+    }
+
+    /// Ends the process at once, as a crash would.
+    ///
+    /// # Panics
+    ///
+    /// When the system refuses.
+    pub fn kill(mut self) {
+        self.process.child.kill().expect("the process is ours");
+        self.process.wait();
+    }
+}
+
+/// Opens an answer to the request with this id.
+///
+/// # Errors
+///
+/// The error that it carries.
+///
+/// # Panics
+///
+/// When it has any other members, or another id.
+pub fn open_envelope(answer: &Value, id: &Value) -> Result<Value, Refusal> {
+    let members: Vec<&str> = answer.as_object().expect("an answer is an object").keys().map(String::as_str).collect();
+    assert_eq!(answer["jsonrpc"], "2.0", "{answer}");
+    assert_eq!(&answer["id"], id, "{answer}");
+    if let Some(error) = answer.get("error") {
+        assert_eq!(members, ["error", "id", "jsonrpc"], "{answer}");
+        let known = ["code", "data", "message"];
+        let error = error.as_object().expect("an error is an object");
+        assert!(error.keys().all(|member| known.contains(&member.as_str())), "{answer}");
+        return Err(Refusal {
+            code: error["code"].as_i64().expect("a code is an integer"),
+            message: error["message"].as_str().expect("a message is text").to_owned(),
+            data: error.get("data").cloned(),
+        });
+    }
+    assert_eq!(members, ["id", "jsonrpc", "result"], "{answer}");
+    Ok(answer["result"].clone())
+}
+
+/// Whether a text is one of the protocol layer's.
+fn is_protocol_text(message: &str) -> bool {
+    const HEADS: [&str; 6] = [
+        "JSON_PARSE_ERROR",
+        "INVALID_JSON_REQUEST",
+        "METHOD_NOT_FOUND",
+        "INVALID_PARAMS",
+        "INTERNAL_ERROR",
+        "PROCEDURE_IS_METHOD",
+    ];
+    HEADS.iter().any(|head| message.starts_with(head))
+}
+
+/// A child whose output is collected while it runs.
+#[derive(Debug)]
+struct Process {
+    child: Child,
+    output: Arc<Mutex<String>>,
+    // Only ever locked by its owner: the lock makes the node shareable among threads.
+    lines: Mutex<Receiver<String>>,
+}
+
+impl Process {
+    fn spawn(args: &[&str]) -> Self {
+        let mut child = command(args).spawn().expect("the silica binary runs");
+        let output = Arc::new(Mutex::new(String::new()));
+        let (sender, lines) = channel();
+        collect(child.stdout.take(), &output, sender.clone());
+        collect(child.stderr.take(), &output, sender);
+        Self { child, output, lines: Mutex::new(lines) }
+    }
+
+    /// Returns the address that the banner shows, or `None` when the process ends without one.
+    fn wait_for_endpoint(&mut self) -> Option<SocketAddr> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "the node neither serves nor ends:\n{}", self.output());
+            // Both ends of the channel are dropped when both streams are closed, that is when the process is gone.
+            match self.next_line(left) {
+                Ok(line) => {
+                    if let Some(address) = endpoint_in(&line) {
+                        return Some(address);
+                    }
+                }
+                Err(_) if self.child.try_wait().expect("the process is ours").is_some() => return None,
+                Err(_) => thread::sleep(Duration::from_millis(5)),
+            }
+        }
+    }
+
+    fn wait(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("the process is ours") {
+                // What was written before the end is still on its way through the pipes.
+                while self.next_line(PATIENCE).is_ok() {}
+                return status;
+            }
+            assert!(Instant::now() < deadline, "the process does not end:\n{}", self.output());
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn next_line(&mut self, patience: Duration) -> Result<String, RecvTimeoutError> {
+        self.lines.get_mut().unwrap_or_else(PoisonError::into_inner).recv_timeout(patience)
+    }
+
+    fn output(&self) -> String {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Reads a stream to its end beside the test, into the common text and line by line to whoever listens.
+fn collect(stream: Option<impl Read + Send + 'static>, output: &Arc<Mutex<String>>, lines: Sender<String>) {
+    let Some(stream) = stream else { return };
+    let output = Arc::clone(output);
+    thread::spawn(move || {
+        for line in BufReader::new(stream).lines().map_while(Result::ok) {
+            let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+            output.push_str(&line);
+            output.push('\n');
+            drop(output);
+            drop(lines.send(line));
+        }
+    });
+}
+
+/// Finds `http://ADDRESS` in a line of the banner.
+fn endpoint_in(line: &str) -> Option<SocketAddr> {
+    let (_, rest) = line.split_once("http://")?;
+    let end = rest.find(|c: char| !c.is_ascii_digit() && !".:[]".contains(c)).unwrap_or(rest.len());
+    rest.get(..end)?.parse().ok()
+}

@@ -1,0 +1,162 @@
+//! Accounts that sign, and the transactions they ask a node for.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use silica_crypto::{KeyPair, SecretKey, sign};
+use silica_protocol::{Address, Gas, GasPrice, Nonce, Qa, Signature, Transaction, Version};
+
+/// Secret keys of the accounts that a fresh chain funds: the isolated server's, published and worth nothing.
+pub const FUNDED_KEYS: [&str; 9] = [
+    "db11cfa086b92497c8ed5a4cc6edb3a5bfe3a640c43ffb9fc6aa0873c56f2ee3",
+    "e53d1c3edaffc7a7bab5418eb836cf75819a82872b4a1a0f1c7fcf5c3e020b89",
+    "d96e9eb5b782a80ea153c937fa83e5948485fbfc8b7e7c069d7b914dbc350aba",
+    "e7f59a4beb997a02a13e0d5e025b39a6f0adc64d37bb1e6a849a4863b4680411",
+    "589417286a3213dceb37f8f89bd164c3505a4cec9200c61f7c6db13a30a71b45",
+    "5430365143ce0154b682301d0ab731897221906a7054bbf5bd83c7663a6cbc40",
+    "1080d2cca18ace8225354ac021f9977404cee46f1d12e9981af8c36322eac1a4",
+    "254d9924fc1dcdca44ce92d80255c6a0bb690f867abde80e626fbfef4d357004",
+    "410b0e0a86625a10c554f8248a77c7198917bd9135c15bb28922684826bb9f14",
+];
+
+/// Version of a transaction for the chain that a node starts by default: chain id 222, message version 1.
+pub const VERSION: u32 = 14_548_993;
+/// Gas that a payment uses.
+pub const PAYMENT_GAS: u64 = 50;
+/// Price of a unit of gas on a fresh chain, in Qa.
+pub const GAS_PRICE: u128 = 2_000_000_000;
+/// Fee of a payment at that price, in Qa.
+pub const FEE: u128 = GAS_PRICE * PAYMENT_GAS as u128;
+/// Balance of each funded account on a fresh chain, in Qa.
+pub const FUNDS: u128 = 900_000_000_000_000_000_000_000;
+
+/// A key pair.
+#[derive(Debug)]
+pub struct Wallet {
+    key: Arc<KeyPair>,
+}
+
+impl Wallet {
+    /// One of the accounts that a fresh chain funds.
+    ///
+    /// # Panics
+    ///
+    /// When there are not that many.
+    pub fn funded(index: usize) -> Self {
+        Self::from_hex(FUNDED_KEYS.get(index).expect("nine accounts are funded"))
+    }
+
+    /// The account of a secret key.
+    ///
+    /// # Panics
+    ///
+    /// When the text is not one.
+    pub fn from_hex(secret: &str) -> Self {
+        let secret: SecretKey = secret.parse().expect("the text is a secret key");
+        Self { key: Arc::new(KeyPair::from_secret(secret)) }
+    }
+
+    /// An account that nobody has paid yet, the same for the same number.
+    pub fn stranger(number: u64) -> Self {
+        Self::from_hex(&format!("{:064x}", u128::from(number) + (1 << 100)))
+    }
+
+    /// Returns its address.
+    pub fn address(&self) -> Address {
+        self.key.address()
+    }
+
+    /// Returns its address as the listings of the node print it: lower-case digits.
+    pub fn hex(&self) -> String {
+        self.address().to_string()
+    }
+
+    /// Returns its public key as a request carries it.
+    pub fn public_key(&self) -> String {
+        self.key.public().to_string()
+    }
+
+    /// A payment at the usual price, signed when it is written out.
+    pub fn payment(&self, nonce: u64, to: Address, amount: u128) -> Payment {
+        Payment {
+            key: Arc::clone(&self.key),
+            version: VERSION,
+            nonce,
+            to,
+            amount,
+            gas_price: GAS_PRICE,
+            gas_limit: PAYMENT_GAS,
+            code: String::new(),
+            data: String::new(),
+        }
+    }
+}
+
+/// A transaction before it is signed; every field may be changed, sensibly or not.
+#[derive(Clone, Debug)]
+pub struct Payment {
+    key: Arc<KeyPair>,
+    /// Chain id and message version in one number.
+    pub version: u32,
+    /// Place among the sender's transactions.
+    pub nonce: u64,
+    /// Recipient.
+    pub to: Address,
+    /// Money, in Qa.
+    pub amount: u128,
+    /// Price of a unit of gas, in Qa.
+    pub gas_price: u128,
+    /// Gas that may be used.
+    pub gas_limit: u64,
+    /// Contract source; none when empty.
+    pub code: String,
+    /// Init parameters or message; none when empty.
+    pub data: String,
+}
+
+impl Payment {
+    /// The signed transaction.
+    ///
+    /// # Panics
+    ///
+    /// Never: every message can be signed.
+    pub fn signed(&self) -> Transaction {
+        let mut transaction = Transaction {
+            version: Version::from_packed(self.version),
+            nonce: Nonce::new(self.nonce),
+            to: self.to,
+            amount: Qa::new(self.amount),
+            gas_price: GasPrice::new(Qa::new(self.gas_price)),
+            gas_limit: Gas::new(self.gas_limit),
+            code: self.code.clone(),
+            data: self.data.clone(),
+            sender_key: self.key.public(),
+            signature: Signature::ZERO,
+        };
+        transaction.signature = sign(&transaction.core_bytes(), &self.key).expect("every message can be signed");
+        transaction
+    }
+
+    /// The parameter of `CreateTransaction`.
+    pub fn json(&self) -> Value {
+        let signed = self.signed();
+        json!({
+            "version": self.version,
+            "nonce": self.nonce,
+            "toAddr": self.to.to_checksum(),
+            "amount": self.amount.to_string(),
+            "pubKey": self.key.public().to_string(),
+            "gasPrice": self.gas_price.to_string(),
+            "gasLimit": self.gas_limit.to_string(),
+            "code": self.code,
+            "data": self.data,
+            "signature": signed.signature.to_string(),
+            "priority": false,
+        })
+    }
+
+    /// The hash under which the node will know it.
+    pub fn hash(&self) -> String {
+        self.signed().hash().to_string()
+    }
+}
