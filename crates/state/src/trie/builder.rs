@@ -1,0 +1,204 @@
+//! The subtree of leaves that come in the order of their keys, in one pass.
+
+use super::{
+    nibbles::{Nibbles, common_prefix},
+    node::{Children, NodeRef, write_branch, write_extension, write_leaf},
+    proof::Proof,
+    subtree::Subtree,
+};
+
+/// A leaf as the builder sees it: a value, and perhaps a memory of its hash.
+pub trait Leaf {
+    /// The value, as stored; never empty.
+    fn value(&self) -> &[u8];
+
+    /// Returns the reference to the leaf node that holds the value at the end of `path`. An implementation may keep
+    /// the answer, under the length of the path, for as long as key and value stay the same.
+    fn reference(&mut self, path: &[u8]) -> NodeRef {
+        NodeRef::of_leaf(path, self.value())
+    }
+}
+
+impl Leaf for &[u8] {
+    fn value(&self) -> &[u8] {
+        self
+    }
+}
+
+impl Leaf for Vec<u8> {
+    fn value(&self) -> &[u8] {
+        self
+    }
+}
+
+/// Keys did not come in ascending order, or a key came twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("keys are not strictly ascending")]
+pub struct NotAscending;
+
+/// Computes the [`Subtree`] of leaves that are pushed in ascending order of their paths.
+///
+/// Memory is bounded by the depth of the trie: a branch node is hashed, and forgotten, when the first key beyond it
+/// comes.
+///
+/// # Examples
+///
+/// ```
+/// use silica_state::trie::{Builder, Nibbles};
+/// let mut builder = Builder::new();
+/// for (key, value) in [(b"05a3", b"one"), (b"1020", b"two")] {
+///     builder.push(Nibbles::of_key(key).as_slice(), value.as_slice())?;
+/// }
+/// let root = builder.finish().root();
+/// # Ok::<(), silica_state::trie::NotAscending>(())
+/// ```
+#[derive(Debug)]
+pub struct Builder<'p, L> {
+    /// The forks on the way to the newest leaf, from the top; each is shallower than the next.
+    forks: Vec<Fork<L>>,
+    /// Path of the newest leaf.
+    path: Vec<u8>,
+    /// The newest leaf, not yet below a fork: where its node begins depends on the next key.
+    leaf: Option<L>,
+    proof: Option<(Nibbles, &'p mut Proof)>,
+    rlp: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Fork<L> {
+    depth: usize,
+    children: Children,
+    /// The leaf whose key ends here.
+    value: Option<L>,
+}
+
+/// What is to be put below a fork on the path of the newest leaf.
+enum Part<L> {
+    Leaf(L),
+    /// The branch node at a depth.
+    Branch(NodeRef, usize),
+}
+
+impl<L: Leaf> Builder<'_, L> {
+    /// Starts with no leaves.
+    pub const fn new() -> Self {
+        Self { forks: Vec::new(), path: Vec::new(), leaf: None, proof: None, rlp: Vec::new() }
+    }
+}
+
+impl<L: Leaf> Default for Builder<'_, L> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<'p, L: Leaf> Builder<'p, L> {
+    /// Starts with no leaves, and will add to `proof` every node on the way to `path` except the topmost, for which
+    /// [`Subtree::prove_top`] or the next [`Subtree::combine_proving`] is to be called.
+    pub fn proving(path: Nibbles, proof: &'p mut Proof) -> Self {
+        Self { forks: Vec::new(), path: Vec::new(), leaf: None, proof: Some((path, proof)), rlp: Vec::new() }
+    }
+
+    /// Takes the next leaf. Its path begins at the position of the subtree that is built.
+    ///
+    /// # Errors
+    ///
+    /// [`NotAscending`] when the path is not above that of the leaf before.
+    pub fn push(&mut self, path: &[u8], leaf: L) -> Result<(), NotAscending> {
+        debug_assert!(path.iter().all(|nibble| *nibble < 16), "nibbles are below 16");
+        if let Some(before) = self.leaf.take() {
+            if self.path.as_slice() >= path {
+                self.leaf = Some(before);
+                return Err(NotAscending);
+            }
+            self.close(before, common_prefix(&self.path, path));
+        }
+        self.path.clear();
+        self.path.extend_from_slice(path);
+        self.leaf = Some(leaf);
+        Ok(())
+    }
+
+    /// Returns the summary of all leaves.
+    #[must_use]
+    pub fn finish(mut self) -> Subtree {
+        let Some(leaf) = self.leaf.take() else { return Subtree::Empty };
+        let mut part = Part::Leaf(leaf);
+        while let Some(mut fork) = self.forks.pop() {
+            self.attach(part, &mut fork);
+            part = self.hash(&fork);
+        }
+        match part {
+            Part::Leaf(leaf) => Subtree::Leaf { path: Nibbles::copied(&self.path), value: leaf.value().into() },
+            Part::Branch(node, depth) => Subtree::Branch { path: Nibbles::copied(between(&self.path, 0, depth)), node },
+        }
+    }
+
+    /// Puts the newest leaf below the fork at which the next key leaves its path, `depth` nibbles down, and hashes the
+    /// forks below that, which are complete.
+    fn close(&mut self, leaf: L, depth: usize) {
+        let mut part = Part::Leaf(leaf);
+        loop {
+            let mut fork = match self.forks.pop_if(|fork| fork.depth >= depth) {
+                Some(fork) => fork,
+                None => Fork { depth, children: [None; 16], value: None },
+            };
+            self.attach(part, &mut fork);
+            if fork.depth == depth {
+                self.forks.push(fork);
+                return;
+            }
+            part = self.hash(&fork);
+        }
+    }
+
+    /// Puts a part below a fork, by which its topmost node is fixed.
+    fn attach(&mut self, part: Part<L>, fork: &mut Fork<L>) {
+        let below = fork.depth.saturating_add(1);
+        let Some(nibble) = self.path.get(fork.depth) else {
+            if let Part::Leaf(leaf) = part {
+                fork.value = Some(leaf);
+            }
+            return;
+        };
+        let reference = match part {
+            Part::Leaf(mut leaf) => {
+                let path = between(&self.path, below, self.path.len());
+                if let Some(proof) = on_path(&mut self.proof, &self.path, below) {
+                    write_leaf(path, leaf.value(), &mut self.rlp);
+                    proof.add(self.rlp.clone());
+                }
+                leaf.reference(path)
+            }
+            Part::Branch(node, depth) if depth == below => node,
+            Part::Branch(node, depth) => {
+                write_extension(between(&self.path, below, depth), &node, &mut self.rlp);
+                if let Some(proof) = on_path(&mut self.proof, &self.path, below) {
+                    proof.add(self.rlp.clone());
+                }
+                NodeRef::of(&self.rlp)
+            }
+        };
+        if let Some(child) = fork.children.get_mut(usize::from(*nibble)) {
+            *child = Some(reference);
+        }
+    }
+
+    fn hash(&mut self, fork: &Fork<L>) -> Part<L> {
+        write_branch(&fork.children, fork.value.as_ref().map(Leaf::value), &mut self.rlp);
+        if let Some(proof) = on_path(&mut self.proof, &self.path, fork.depth) {
+            proof.add(self.rlp.clone());
+        }
+        Part::Branch(NodeRef::of(&self.rlp), fork.depth)
+    }
+}
+
+/// Returns the proof when its path begins with the first `depth` nibbles of `path`.
+fn on_path<'a>(proof: &'a mut Option<(Nibbles, &mut Proof)>, path: &[u8], depth: usize) -> Option<&'a mut Proof> {
+    let (target, proof) = proof.as_mut()?;
+    target.as_slice().starts_with(between(path, 0, depth)).then_some(&mut **proof)
+}
+
+fn between(path: &[u8], start: usize, end: usize) -> &[u8] {
+    path.get(start..end).unwrap_or_default()
+}

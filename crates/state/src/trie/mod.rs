@@ -1,0 +1,30 @@
+//! The Merkle-Patricia trie of formats.md 6.1, as pure functions: no trie is stored here, and no disk is named.
+//!
+//! In reading order: [`Nibbles`] are paths, [`NodeRef`] is how a node is referred to, [`Subtree`] summarises the
+//! leaves below a position and is what every trie of this crate is put together from, [`Builder`] makes one from sorted
+//! leaves, [`MemoryTrie`] is the whole trie in its plainest form, and [`verify_proof`] checks a [`Proof`].
+//!
+//! The trie knows neither accounts nor addresses; keys and values are bytes. The path of a hexadecimal key is made by
+//! [`Nibbles::of_hex_digits`].
+
+mod builder;
+mod keccak;
+mod memory;
+mod nibbles;
+mod node;
+mod proof;
+mod rlp;
+mod subtree;
+#[cfg(test)]
+#[expect(clippy::arithmetic_side_effects, reason = "an overflow fails the test")]
+mod tests;
+
+pub use self::{
+    builder::{Builder, Leaf, NotAscending},
+    keccak::keccak256,
+    memory::MemoryTrie,
+    nibbles::{Nibbles, digit_path},
+    node::{EMPTY_ROOT, InlineNode, NodeError, NodeRef},
+    proof::{Proof, ProofError, verify_proof},
+    subtree::Subtree,
+};

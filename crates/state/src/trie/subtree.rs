@@ -1,0 +1,209 @@
+//! The canonical summary of the leaves below a position, from which the nodes above it are computed.
+//!
+//! A Merkle-Patricia node depends on what is above it: a leaf's path begins where its last fork ended, and an extension
+//! stretches over every position at which the path does not fork. What does not depend on anything above is the first
+//! fork, or the only leaf. A [`Subtree`] is that, together with the nibbles that lead to it from the position:
+//!
+//! ```text
+//! position ──▶ 3 ▶ 1 ▶ 3 ▶ ┬ 2 ▶ ..      Branch { path: [3, 1, 3], node: reference of the branch node }
+//!                          └ 7 ▶ ..
+//! position ──▶ 3 ▶ 1 ▶ 3 ▶ 2 ▶ value     Leaf { path: [3, 1, 3, 2], value }
+//! ```
+//!
+//! Moving up by nibbles that do not fork makes the path longer ([`Subtree::prefixed`]) and hashes nothing. Where
+//! several subtrees meet, they become the children of a branch node ([`Subtree::combine`]), and only then the leaf
+//! and extension nodes on top of them are fixed and hashed. So the parts of a trie may be kept in any units, and the
+//! extensions that cross from one unit to another come out right.
+
+use super::{
+    nibbles::{Nibbles, digit_path},
+    node::{Children, EMPTY_ROOT, NodeRef, write_branch, write_extension, write_leaf},
+    proof::Proof,
+};
+
+/// The leaves below one position, summarised. Equal sets of leaves have equal summaries.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Subtree {
+    /// There are none.
+    #[default]
+    Empty,
+    /// There is one.
+    Leaf {
+        /// The nibbles from the position to the end of the key.
+        path: Nibbles,
+        /// The value, as stored.
+        value: Box<[u8]>,
+    },
+    /// There are several.
+    Branch {
+        /// The nibbles from the position to the first fork.
+        path: Nibbles,
+        /// The reference to the branch node at that fork.
+        node: NodeRef,
+    },
+}
+
+impl Subtree {
+    /// Whether there are no leaves.
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::Empty)
+    }
+
+    /// Returns the summary of the same leaves as seen from higher up, when `nibbles` lead from there to this
+    /// subtree's position and nothing forks off between. Hashes nothing.
+    #[must_use]
+    pub fn prefixed(mut self, nibbles: &[u8]) -> Self {
+        match &mut self {
+            Self::Empty => {}
+            Self::Leaf { path, .. } | Self::Branch { path, .. } => path.prepend(nibbles),
+        }
+        self
+    }
+
+    /// Returns the summary of the leaves below a position from the sixteen subtrees after its next nibble, where no
+    /// key ends at the position itself. Costs nothing to speak of when fewer than two of them have leaves; otherwise
+    /// one branch node is hashed, and each child that is a leaf or has a path.
+    #[must_use]
+    pub fn combine(children: [&Self; 16]) -> Self {
+        fork(children, None, None)
+    }
+
+    /// As [`Subtree::combine`], and adds to `proof` the nodes that this fixes on the way to a key, whose next nibble
+    /// is given. The nodes inside that child must have been added before.
+    #[must_use]
+    pub fn combine_proving(children: [&Self; 16], nibble: u8, proof: &mut Proof) -> Self {
+        fork(children, None, Some((Some(nibble), proof)))
+    }
+
+    /// As [`Subtree::combine`], when a key ends at the position.
+    pub(crate) fn combine_with_value(children: [&Self; 16], value: Option<&[u8]>) -> Self {
+        fork(children, value, None)
+    }
+
+    /// As [`Subtree::combine_proving`], when a key may end at the position, which may be the one to be proved.
+    pub(crate) fn combine_with_value_proving(
+        children: [&Self; 16],
+        value: Option<&[u8]>,
+        nibble: Option<u8>,
+        proof: &mut Proof,
+    ) -> Self {
+        fork(children, value, Some((nibble, proof)))
+    }
+
+    /// Returns the summary of the leaves below a position from the sixteen subtrees after the next hexadecimal digit
+    /// of the key, whose character takes two nibbles: `3` and the digit for 0 to 9, `6` and the digit less 9 for a to
+    /// f. At most three branch nodes are hashed.
+    #[must_use]
+    pub fn combine_digits(children: [&Self; 16]) -> Self {
+        Self::combine_classes(&Self::combine_decimals(children), &Self::combine_letters(children))
+    }
+
+    /// Returns the summary of the digits 0 to 9 below the nibble 3, of the sixteen given.
+    ///
+    /// [`Subtree::combine_classes`] joins it with that of [`Subtree::combine_letters`]; kept apart, a change of one
+    /// digit costs one of the two.
+    #[must_use]
+    pub fn combine_decimals(children: [&Self; 16]) -> Self {
+        Self::combine(decimals(children))
+    }
+
+    /// Returns the summary of the digits a to f below the nibble 6, of the sixteen given.
+    #[must_use]
+    pub fn combine_letters(children: [&Self; 16]) -> Self {
+        Self::combine(letters(children))
+    }
+
+    /// Joins the subtrees below the nibbles 3 and 6.
+    #[must_use]
+    pub fn combine_classes(decimals: &Self, letters: &Self) -> Self {
+        Self::combine(classes(decimals, letters))
+    }
+
+    /// As [`Subtree::combine_digits`], and adds to `proof` the nodes that this fixes on the way to a key, whose next
+    /// digit is given. The nodes inside that child must have been added before.
+    #[must_use]
+    pub fn combine_digits_proving(children: [&Self; 16], digit: u8, proof: &mut Proof) -> Self {
+        let [class, nibble] = digit_path(digit);
+        let (decimals, letters) = if class == 3 {
+            (Self::combine_proving(decimals(children), nibble, proof), Self::combine_letters(children))
+        } else {
+            (Self::combine_decimals(children), Self::combine_proving(letters(children), nibble, proof))
+        };
+        Self::combine_proving(classes(&decimals, &letters), class, proof)
+    }
+
+    /// Returns the reference to the topmost node, as the child of a branch at the nibble before the position has it;
+    /// `None` when there are no leaves.
+    pub fn reference(&self) -> Option<NodeRef> {
+        match self {
+            Self::Empty => None,
+            Self::Leaf { path, value } => Some(NodeRef::of_leaf(path.as_slice(), value)),
+            Self::Branch { path, node } if path.is_empty() => Some(*node),
+            Self::Branch { path, node } => Some(NodeRef::of_extension(path.as_slice(), node)),
+        }
+    }
+
+    /// Returns the root hash of the trie of these leaves, when the position is the beginning of the keys.
+    pub fn root(&self) -> [u8; 32] {
+        self.reference().map_or(EMPTY_ROOT, NodeRef::to_hash)
+    }
+
+    /// Adds the topmost node to a proof, when it is not the branch node at the fork, which was added when it was made.
+    ///
+    /// Called with the subtree at the beginning of the keys, this completes the proof.
+    pub fn prove_top(&self, proof: &mut Proof) {
+        let mut rlp = Vec::new();
+        match self {
+            Self::Leaf { path, value } => write_leaf(path.as_slice(), value, &mut rlp),
+            Self::Branch { path, node } if !path.is_empty() => write_extension(path.as_slice(), node, &mut rlp),
+            Self::Branch { .. } | Self::Empty => return,
+        }
+        proof.add(rlp);
+    }
+}
+
+/// The children after the nibble 3: the digits 0 to 9.
+fn decimals(children: [&Subtree; 16]) -> [&Subtree; 16] {
+    arranged(children.into_iter().take(10), 0)
+}
+
+/// The children after the nibble 6: the digits a to f, whose characters end in the nibbles 1 to 6.
+fn letters(children: [&Subtree; 16]) -> [&Subtree; 16] {
+    arranged(children.into_iter().skip(10), 1)
+}
+
+/// Places children from a nibble on, and nothing elsewhere.
+fn arranged<'a>(children: impl Iterator<Item = &'a Subtree>, from: usize) -> [&'a Subtree; 16] {
+    let mut arranged = [&Subtree::Empty; 16];
+    arranged.iter_mut().skip(from).zip(children).for_each(|(slot, child)| *slot = child);
+    arranged
+}
+
+fn classes<'a>(decimals: &'a Subtree, letters: &'a Subtree) -> [&'a Subtree; 16] {
+    let mut children = [&Subtree::Empty; 16];
+    let [_, _, _, three, _, _, six, ..] = &mut children;
+    (*three, *six) = (decimals, letters);
+    children
+}
+
+/// Makes the branch node over `children` and `value`, or passes on the only one of them that there is.
+fn fork(children: [&Subtree; 16], value: Option<&[u8]>, proof: Option<(Option<u8>, &mut Proof)>) -> Subtree {
+    let mut filled = (0_u8..).zip(children).filter(|(_, child)| !child.is_empty());
+    match (filled.next(), filled.next(), value) {
+        (None, _, None) => return Subtree::Empty,
+        (None, _, Some(value)) => return Subtree::Leaf { path: Nibbles::new(), value: value.into() },
+        (Some((nibble, only)), None, None) => return only.clone().prefixed(&[nibble]),
+        _ => {}
+    }
+    let references: Children = children.map(Subtree::reference);
+    let mut rlp = Vec::new();
+    write_branch(&references, value, &mut rlp);
+    let node = NodeRef::of(&rlp);
+    if let Some((nibble, proof)) = proof {
+        if let Some((_, child)) = nibble.and_then(|nibble| (0..).zip(children).find(|(n, _)| *n == nibble)) {
+            child.prove_top(proof);
+        }
+        proof.add(rlp);
+    }
+    Subtree::Branch { path: Nibbles::new(), node }
+}
