@@ -221,3 +221,64 @@ impl fmt::Display for StorageKey {
         f.write_str(&self.0.replace(Self::SEPARATOR, "␖"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_refused(text: &str, expected: &InitDataError) {
+        assert_eq!(InitData::parse(text).as_ref(), Err(expected));
+    }
+
+    #[test]
+    fn init_data_is_an_array_of_parameters() {
+        assert!(matches!(InitData::parse(""), Err(InitDataError::Json { .. })));
+        assert!(matches!(InitData::parse("[] x"), Err(InitDataError::Json { .. })));
+        check_refused("null", &InitDataError::NotArray { got: "null" });
+        check_refused("{}", &InitDataError::NotArray { got: "an object" });
+        check_refused("[1]", &InitDataError::Element { index: 0, member: "vname" });
+        let good = r#"{"vname":"a","type":"T","value":null}"#;
+        check_refused(&format!(r#"[{good},{{"vname":"b"}}]"#), &InitDataError::Element { index: 1, member: "type" });
+        check_refused(r#"[{"vname":"b","type":"T"}]"#, &InitDataError::Element { index: 0, member: "value" });
+        check_refused(r#"[{"vname":"b","type":1,"value":""}]"#, &InitDataError::Element { index: 0, member: "type" });
+        assert_eq!(InitData::parse(&format!("[{good}]")).unwrap().params().len(), 1);
+    }
+
+    #[test]
+    fn other_members_of_parameters_are_kept() {
+        let data = InitData::parse(r#"[{"vname":"a","type":"T","value":[],"extra":1}]"#).unwrap();
+        assert!(data.to_styled_json().contains("\"extra\" : 1"));
+        let param = ContractParam { name: "a".to_owned(), type_name: "T".to_owned(), value: json!([]) };
+        assert_eq!(data.params(), [param]);
+    }
+
+    #[test]
+    fn no_init_data_is_an_empty_array() {
+        assert_eq!(InitData::parse(" [ ] ").unwrap().to_styled_json(), "[]");
+    }
+
+    #[test]
+    fn deep_nesting_is_refused() {
+        assert!(matches!(InitData::parse(&"[".repeat(100_000)), Err(InitDataError::Json { .. })));
+    }
+
+    #[test]
+    fn keys_show_their_separators() {
+        let key = StorageKey::depth(&Address::ZERO, "n");
+        assert_eq!(key.to_string(), format!("{}␖_depth␖n␖", Address::ZERO));
+    }
+
+    #[test]
+    fn fields_and_entries_have_different_keys() {
+        let keys = [
+            StorageKey::entry(&Address::ZERO, "ab", NO_INDEX),
+            StorageKey::entry(&Address::ZERO, "a", &["b"]),
+            StorageKey::entry(&Address::ZERO, "a", &["b", ""]),
+            StorageKey::address(&Address::ZERO),
+            StorageKey::version(&Address::ZERO),
+        ];
+        let hashes: std::collections::BTreeSet<_> = keys.iter().map(StorageKey::variable_hash).collect();
+        assert_eq!(hashes.len(), keys.len());
+    }
+}

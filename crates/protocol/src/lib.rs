@@ -4,6 +4,8 @@
 mod account;
 mod address;
 mod amount;
+#[cfg(test)]
+mod arbitrary;
 mod block;
 mod bytes;
 mod contract;

@@ -173,3 +173,117 @@ impl AccountDelta {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arbitrary::{any_state_delta, check_refused, codec_properties, wrong_length};
+
+    codec_properties!(codec, StateDelta, any_state_delta());
+
+    fn delta() -> StateDelta {
+        let key = StorageKey::entry(&Address::ZERO, "n", &["\"1\""]);
+        let account = AccountDelta {
+            balance: BalanceChange::between(Qa::new(9), Qa::new(4)),
+            nonce_increase: 1,
+            deployed: Some(DeployedContract {
+                code_hash: CodeHash::new([3; 32]),
+                code: "c".to_owned(),
+                init_data: "[]".to_owned(),
+            }),
+            written: [(key.clone(), b"\"2\"".to_vec())].into(),
+            removed: [key].into(),
+        };
+        StateDelta { accounts: [(Address::ZERO, account)].into() }
+    }
+
+    /// Breaks the message of one account and compares the reason of refusal.
+    #[track_caller]
+    fn check_account(edit: impl FnOnce(&mut ProtoAccount), expected: &DecodeError) {
+        check_store(|entry| edit(entry.account.as_mut().unwrap()), expected);
+    }
+
+    #[track_caller]
+    fn check_store(edit: impl FnOnce(&mut AddressAccount), expected: &DecodeError) {
+        let mut store = ProtoAccountStore::decode(&*delta().encode()).unwrap();
+        edit(&mut store.entries[0]);
+        check_refused(StateDelta::decode(&store.encode_to_vec()), expected);
+    }
+
+    #[test]
+    fn balance_changes_have_magnitude_and_sign() {
+        let check = |old, new, magnitude, increase| {
+            let change = BalanceChange::between(Qa::new(old), Qa::new(new));
+            assert_eq!((change.magnitude(), change.is_increase()), (Qa::new(magnitude), increase));
+        };
+        check(0, 0, 0, false);
+        check(5, 5, 0, false);
+        check(2, 5, 3, true);
+        check(5, 2, 3, false);
+        check(0, u128::MAX, u128::MAX, true);
+        check(u128::MAX, 0, u128::MAX, false);
+    }
+
+    #[test]
+    fn nothing_touched_hashes_to_zero() {
+        assert_eq!(StateDelta::default().encode(), [0; 0]);
+        assert_eq!(StateDelta::default().hash(), StateDeltaHash::ZERO);
+        assert_ne!(delta().hash(), StateDeltaHash::ZERO);
+    }
+
+    #[test]
+    fn errors_name_the_field() {
+        check_store(|entry| entry.address.clear(), &wrong_length("AccountStore.address", 20, 0));
+        check_store(|entry| entry.account = None, &DecodeError::Missing { field: "AccountStore.account" });
+        check_account(|account| account.base = None, &DecodeError::Missing { field: "Account.base" });
+        check_account(|account| account.code = vec![0xff], &DecodeError::Text { field: "Account.code", position: 0 });
+        check_account(
+            |account| account.base.as_mut().unwrap().storageroot = vec![1; 32],
+            &wrong_length("AccountBase.storageroot", 0, 32),
+        );
+        check_account(
+            |account| account.base.as_mut().unwrap().codehash = vec![1; 31],
+            &wrong_length("AccountBase.codehash", 32, 31),
+        );
+        // Code without a hash is no deployment.
+        check_account(|account| account.base.as_mut().unwrap().codehash.clear(), &wrong_length("Account.code", 0, 1));
+        check_account(
+            |account| {
+                account.base.as_mut().unwrap().codehash.clear();
+                account.code.clear();
+            },
+            &wrong_length("Account.initdata", 0, 2),
+        );
+    }
+
+    #[test]
+    fn increase_by_nothing_is_refused() {
+        let value = |expected: &str, got: &str| DecodeError::Value {
+            field: "Account.numbersign",
+            expected: expected.to_owned(),
+            got: got.to_owned(),
+        };
+        check_account(
+            |account| {
+                account.base.as_mut().unwrap().balance = Some(ByteArray::wrap([0; 16]));
+                account.numbersign = true;
+            },
+            &value("false", "true"),
+        );
+    }
+
+    #[test]
+    fn disorder_is_not_canonical() {
+        let mut store = ProtoAccountStore::decode(&*delta().encode()).unwrap();
+        let mut second = store.entries[0].clone();
+        second.address = vec![1; 20];
+        store.entries.insert(0, second);
+        let expected = DecodeError::NotCanonical { message: "ProtoAccountStore", position: 5 };
+        check_refused(StateDelta::decode(&store.encode_to_vec()), &expected);
+        store.entries.swap(0, 1);
+        assert!(StateDelta::decode(&store.encode_to_vec()).is_ok());
+        // The same account twice.
+        store.entries[1].address = vec![0; 20];
+        assert!(matches!(StateDelta::decode(&store.encode_to_vec()), Err(DecodeError::NotCanonical { .. })));
+    }
+}

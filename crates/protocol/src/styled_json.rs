@@ -174,6 +174,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::arbitrary::any_json;
 
     fn check(value: &Value, expected: &str) {
         assert_eq!(to_styled_json(value), expected);
@@ -284,24 +285,5 @@ mod tests {
             let text = to_styled_json(&value);
             proptest::prop_assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
         }
-    }
-
-    /// Arbitrary JSON without fractions.
-    fn any_json() -> impl proptest::strategy::Strategy<Value = Value> {
-        use proptest::{collection, prelude::*};
-        let scalar = prop_oneof![
-            Just(Value::Null),
-            any::<bool>().prop_map(Value::from),
-            any::<i64>().prop_map(Value::from),
-            any::<u64>().prop_map(Value::from),
-            any::<String>().prop_map(Value::from),
-        ];
-        scalar.prop_recursive(4, 64, 30, |inner| {
-            prop_oneof![
-                collection::vec(inner.clone(), 0..30).prop_map(Value::from),
-                collection::btree_map(any::<String>(), inner, 0..6)
-                    .prop_map(|members| Value::Object(members.into_iter().collect())),
-            ]
-        })
     }
 }

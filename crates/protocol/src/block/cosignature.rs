@@ -61,3 +61,40 @@ pub fn pack_bits(bits: &[bool]) -> Option<Vec<u8>> {
         |bits: &[bool]| bits.iter().zip((0..8).rev()).fold(0, |byte, (bit, place)| byte | u8::from(*bit) << place);
     Some(count.to_be_bytes().into_iter().chain(bits.chunks(8).map(byte)).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_packed_from_the_highest() {
+        let check = |bits: &str, expected: &[u8]| {
+            let bits: Vec<_> = bits.bytes().map(|bit| bit == b'1').collect();
+            assert_eq!(pack_bits(&bits).unwrap(), expected);
+        };
+        check("", &[0, 0]);
+        check("1", &[0, 1, 0x80]);
+        check("0", &[0, 1, 0]);
+        check("10000000", &[0, 8, 0x80]);
+        check("100000001", &[0, 9, 0x80, 0x80]);
+        check("1011111100", &[0, 10, 0xbf, 0]);
+    }
+
+    #[test]
+    fn bits_beyond_two_bytes_of_count_cannot_be_packed() {
+        assert_eq!(pack_bits(&[true; 65_535]).unwrap().len(), 2 + 8192);
+        assert_eq!(pack_bits(&vec![true; 65_536]), None);
+        let mut cosignatures = CoSignatures::unsigned(1);
+        cosignatures.b1 = vec![true; 65_536];
+        assert_eq!(cosignatures.message_for_second_round(b"header"), None);
+    }
+
+    #[test]
+    fn second_round_signs_header_first_signature_and_its_bits() {
+        let mut cosignatures = CoSignatures::unsigned(1);
+        cosignatures.cs1 = Signature::new([5; 64]);
+        cosignatures.b1 = vec![true];
+        let message = cosignatures.message_for_second_round(b"header").unwrap();
+        assert_eq!(message, [&b"header"[..], &[5; 64], &[0, 1, 0x80]].concat());
+    }
+}

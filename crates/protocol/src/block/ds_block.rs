@@ -295,3 +295,95 @@ impl DsBlock {
         Ok(block)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arbitrary::{any_ds_block, any_ds_header, check_refused, codec_properties, wrong_length};
+
+    codec_properties!(header, DsBlockHeader, any_ds_header());
+    codec_properties!(block, DsBlock, any_ds_block());
+
+    fn block() -> DsBlock {
+        let winner = |byte| (PublicKey::new([byte; 33]), Peer::new([10, 0, 0, byte].into(), 1));
+        let votes = |value| Votes { ds: [(value, 1), (value + 1, 2)].into(), miners: [(value, 3)].into() };
+        let header = DsBlockHeader {
+            pow_winners: [winner(2), winner(3)].into(),
+            removed: vec![PublicKey::new([4; 33])],
+            proposals: [(1, votes(10)), (2, votes(20))].into(),
+            ..DsBlockHeader::genesis(PublicKey::new([2; 33]))
+        };
+        DsBlock { header, cosignatures: CoSignatures::unsigned(1), timestamp: Timestamp::new(1) }
+    }
+
+    /// Breaks the message of a header and compares the reason of refusal.
+    #[track_caller]
+    fn check(edit: impl FnOnce(&mut ProtoDsBlockHeader), expected: &DecodeError) {
+        let mut message = ProtoDsBlockHeader::decode(&*block().header.encode()).unwrap();
+        edit(&mut message);
+        check_refused(DsBlockHeader::decode(&message.encode_to_vec()), expected);
+    }
+
+    #[track_caller]
+    fn check_not_canonical(edit: impl FnOnce(&mut ProtoDsBlockHeader)) {
+        let mut message = ProtoDsBlockHeader::decode(&*block().header.encode()).unwrap();
+        edit(&mut message);
+        let refused = DsBlockHeader::decode(&message.encode_to_vec());
+        assert!(matches!(refused, Err(DecodeError::NotCanonical { .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn missing_fields_are_named() {
+        let missing = |field| DecodeError::Missing { field };
+        check(|header| header.leaderpubkey = None, &missing("DSBlockHeader.leaderpubkey"));
+        check(|header| header.blocknum = None, &missing("DSBlockHeader.blocknum"));
+        check(|header| header.epochnum = None, &missing("DSBlockHeader.epochnum"));
+        check(|header| header.gasprice = None, &missing("DSBlockHeader.gasprice"));
+        check(|header| header.swinfo = None, &missing("DSBlockHeader.swinfo"));
+        check(|header| header.hash = None, &missing("DSBlockHeader.hash"));
+        check(|header| header.dswinners[0].key = None, &missing("PowDSWinner.key"));
+        check(|header| header.dswinners[0].val = None, &missing("PowDSWinner.val"));
+    }
+
+    #[test]
+    fn wrong_lengths_name_the_field() {
+        let wrapped = |len| Some(ByteArray::wrap(vec![1; len]));
+        check(|header| header.swinfo = wrapped(47), &wrong_length("DSBlockHeader.swinfo", 48, 47));
+        check(|header| header.dswinners[1].val = wrapped(18), &wrong_length("PowDSWinner.val", 20, 18));
+        check(|header| header.dsremoved[0].data.clear(), &wrong_length("DSBlockHeader.dsremoved", 33, 0));
+        check(
+            |header| header.hash.as_mut().unwrap().reservedfield.clear(),
+            &wrong_length("DSBlockHashSet.reservedfield", 128, 0),
+        );
+        check(
+            |header| header.hash.as_mut().unwrap().shardinghash.clear(),
+            &wrong_length("DSBlockHashSet.shardinghash", 32, 0),
+        );
+    }
+
+    #[test]
+    fn difficulties_fit_a_byte() {
+        let too_large = |field| DecodeError::Value { field, expected: "at most 255".to_owned(), got: "256".to_owned() };
+        check(|header| header.difficulty = 256, &too_large("DSBlockHeader.difficulty"));
+        check(|header| header.dsdifficulty = 256, &too_large("DSBlockHeader.dsdifficulty"));
+    }
+
+    #[test]
+    fn winners_proposals_and_votes_are_sorted() {
+        check_not_canonical(|header| header.dswinners.reverse());
+        check_not_canonical(|header| header.proposals.reverse());
+        check_not_canonical(|header| header.proposals[0].dsvotes.reverse());
+        check_not_canonical(|header| header.dswinners.push(header.dswinners[1].clone()));
+        check_not_canonical(|header| header.proposals[1].minervotes.push(Vote { value: 20, count: 9 }));
+    }
+
+    #[test]
+    fn software_is_packed_in_48_bytes() {
+        let version = |major| SwVersion { major, minor: 2, fix: 3, upgrade_at: DsBlockNumber::new(4), commit: 5 };
+        let software = SwInfo { node: version(1), interpreter: version(0x0102_0304) };
+        let packed = software.pack();
+        assert_eq!(packed[..24], [0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 5]);
+        assert_eq!(packed[24..28], [1, 2, 3, 4]);
+        assert_eq!(SwInfo::unpack(packed.try_into().unwrap()), software);
+    }
+}

@@ -171,3 +171,73 @@ impl MicroBlock {
         Ok(block)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arbitrary::{any_micro_block, any_micro_header, check_refused, codec_properties, wrong_length};
+
+    codec_properties!(header, MicroBlockHeader, any_micro_header());
+    codec_properties!(block, MicroBlock, any_micro_block());
+
+    fn block() -> MicroBlock {
+        let header = MicroBlockHeader {
+            version: MicroBlockHeader::VERSION,
+            committee_hash: CommitteeHash::ZERO,
+            prev_hash: BlockHash::ZERO,
+            shard: ShardId::new(0),
+            gas_limit: Gas::new(1),
+            gas_used: Gas::ZERO,
+            rewards: Qa::ZERO,
+            epoch: BlockNumber::new(1),
+            tx_root: TxRoot::ZERO,
+            tx_count: 1,
+            miner: PublicKey::new([2; 33]),
+            ds_block: DsBlockNumber::new(1),
+            state_delta_hash: StateDeltaHash::ZERO,
+            receipts_hash: ReceiptsHash::ZERO,
+        };
+        let tx_hashes = vec![TxHash::new([1; 32])];
+        MicroBlock { header, tx_hashes, cosignatures: CoSignatures::unsigned(1), timestamp: Timestamp::new(1) }
+    }
+
+    /// Breaks the message of a block and compares the reason of refusal.
+    #[track_caller]
+    fn check(edit: impl FnOnce(&mut ProtoMicroBlock), expected: &DecodeError) {
+        let mut message = ProtoMicroBlock::decode(&*block().encode()).unwrap();
+        edit(&mut message);
+        check_refused(MicroBlock::decode(&message.encode_to_vec()), expected);
+    }
+
+    #[track_caller]
+    fn check_header(edit: impl FnOnce(&mut ProtoMicroBlockHeader), expected: &DecodeError) {
+        check(|block| edit(block.header.as_mut().unwrap()), expected);
+    }
+
+    #[test]
+    fn missing_fields_are_named() {
+        let missing = |field| DecodeError::Missing { field };
+        check(|block| block.header = None, &missing("ProtoMicroBlock.header"));
+        check_header(|header| header.shardid = None, &missing("MicroBlockHeader.shardid"));
+        check_header(|header| header.gasused = None, &missing("MicroBlockHeader.gasused"));
+        check_header(|header| header.rewards = None, &missing("MicroBlockHeader.rewards"));
+        check_header(|header| header.epochnum = None, &missing("MicroBlockHeader.epochnum"));
+        check_header(|header| header.numtxs = None, &missing("MicroBlockHeader.numtxs"));
+        check_header(|header| header.minerpubkey = None, &missing("MicroBlockHeader.minerpubkey"));
+    }
+
+    #[test]
+    fn wrong_lengths_name_the_field() {
+        check(|block| block.tranhashes.push(vec![1; 31]), &wrong_length("ProtoMicroBlock.tranhashes", 32, 31));
+        check_header(|header| header.txroothash.clear(), &wrong_length("MicroBlockHeader.txroothash", 32, 0));
+        check_header(|header| header.statedeltahash.push(1), &wrong_length("MicroBlockHeader.statedeltahash", 32, 33));
+        check_header(|header| header.tranreceipthash.clear(), &wrong_length("MicroBlockHeader.tranreceipthash", 32, 0));
+    }
+
+    #[test]
+    fn ds_block_zero_is_left_out_unlike_that_of_a_tx_block() {
+        let mut zero = block().header;
+        zero.ds_block = DsBlockNumber::new(0);
+        assert_eq!(block().header.encode().len() - zero.encode().len(), 2);
+    }
+}

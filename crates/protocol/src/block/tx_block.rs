@@ -217,3 +217,110 @@ impl TxBlock {
         Ok(block)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arbitrary::{any_tx_block, any_tx_header, check_refused, codec_properties, wrong_length};
+
+    codec_properties!(header, TxBlockHeader, any_tx_header());
+    codec_properties!(block, TxBlock, any_tx_block());
+
+    fn message() -> ProtoTxBlock {
+        let info = MbInfo { hash: BlockHash::new([1; 32]), tx_root: TxRoot::ZERO, shard: ShardId::new(0) };
+        let block = TxBlock {
+            header: TxBlockHeader::genesis(PublicKey::new([2; 33])),
+            micro_blocks: vec![info],
+            cosignatures: CoSignatures::unsigned(1),
+            timestamp: Timestamp::new(1),
+        };
+        ProtoTxBlock::decode(&*block.encode()).unwrap()
+    }
+
+    /// Breaks the message of a block and compares the reason of refusal.
+    #[track_caller]
+    fn check(edit: impl FnOnce(&mut ProtoTxBlock), expected: &DecodeError) {
+        let mut message = message();
+        edit(&mut message);
+        check_refused(TxBlock::decode(&message.encode_to_vec()), expected);
+    }
+
+    #[track_caller]
+    fn check_header(edit: impl FnOnce(&mut ProtoTxBlockHeader), expected: &DecodeError) {
+        check(|block| edit(block.header.as_mut().unwrap()), expected);
+    }
+
+    #[test]
+    fn missing_fields_are_named() {
+        let missing = |field| DecodeError::Missing { field };
+        check(|block| block.header = None, &missing("ProtoTxBlock.header"));
+        check(|block| block.blockbase = None, &missing("BlockBase"));
+        check(|block| block.blockbase.as_mut().unwrap().cosigs = None, &missing("BlockBase.cosigs"));
+        check(|block| block.mbinfos[0].shardid = None, &missing("MbInfo.shardid"));
+        check_header(|header| header.blockheaderbase = None, &missing("BlockHeaderBase"));
+        check_header(|header| header.gasused = None, &missing("TxBlockHeader.gasused"));
+        check_header(|header| header.rewards = None, &missing("TxBlockHeader.rewards"));
+        check_header(|header| header.blocknum = None, &missing("TxBlockHeader.blocknum"));
+        check_header(|header| header.hash = None, &missing("TxBlockHeader.hash"));
+        check_header(|header| header.numtxs = None, &missing("TxBlockHeader.numtxs"));
+        check_header(|header| header.minerpubkey = None, &missing("TxBlockHeader.minerpubkey"));
+        check_header(|header| header.dsblocknum = None, &missing("TxBlockHeader.dsblocknum"));
+    }
+
+    #[test]
+    fn wrong_lengths_name_the_field() {
+        fn hashes(header: &mut ProtoTxBlockHeader) -> &mut TxBlockHashSet {
+            header.hash.as_mut().unwrap()
+        }
+        let wrapped = |len| Some(ByteArray::wrap(vec![1; len]));
+        check(|block| block.mbinfos[0].mbhash.clear(), &wrong_length("MbInfo.mbhash", 32, 0));
+        check(|block| block.mbinfos[0].txroot.push(0), &wrong_length("MbInfo.txroot", 32, 33));
+        check(|block| block.blockbase.as_mut().unwrap().blockhash.clear(), &wrong_length("BlockBase.blockhash", 32, 0));
+        check_header(|header| header.rewards = wrapped(15), &wrong_length("TxBlockHeader.rewards", 16, 15));
+        check_header(|header| header.minerpubkey = wrapped(34), &wrong_length("TxBlockHeader.minerpubkey", 33, 34));
+        check_header(|it| hashes(it).stateroothash.clear(), &wrong_length("TxBlockHashSet.stateroothash", 32, 0));
+        check_header(|it| hashes(it).statedeltahash.clear(), &wrong_length("TxBlockHashSet.statedeltahash", 32, 0));
+        check_header(|it| hashes(it).mbinfohash.clear(), &wrong_length("TxBlockHashSet.mbinfohash", 32, 0));
+        check_header(
+            |header| header.blockheaderbase.as_mut().unwrap().committeehash.clear(),
+            &wrong_length("BlockHeaderBase.committeehash", 32, 0),
+        );
+        check_header(
+            |header| header.blockheaderbase.as_mut().unwrap().prevhash.push(0),
+            &wrong_length("BlockHeaderBase.prevhash", 32, 33),
+        );
+        fn cosigs(block: &mut ProtoTxBlock) -> &mut crate::proto::ProtoCoSignatures {
+            block.blockbase.as_mut().unwrap().cosigs.as_mut().unwrap()
+        }
+        check(|block| cosigs(block).cs1 = wrapped(63), &wrong_length("CoSignatures.cs1", 64, 63));
+        check(|block| cosigs(block).cs2 = wrapped(0), &wrong_length("CoSignatures.cs2", 64, 0));
+    }
+
+    #[test]
+    fn hash_must_be_that_of_the_header() {
+        let expected = DecodeError::Value {
+            field: "BlockBase.blockhash",
+            expected: TxBlockHeader::genesis(PublicKey::new([2; 33])).hash().to_string(),
+            got: BlockHash::ZERO.to_string(),
+        };
+        check(|block| block.blockbase.as_mut().unwrap().blockhash = vec![0; 32], &expected);
+    }
+
+    #[test]
+    fn zeros_are_written_where_presence_is_explicit() {
+        let zero = TxBlockHeader {
+            gas_limit: Gas::ZERO,
+            gas_used: Gas::ZERO,
+            rewards: Qa::ZERO,
+            ..TxBlockHeader::genesis(PublicKey::new([2; 33]))
+        };
+        let bytes = zero.encode();
+        let (base, rest) = bytes.split_at(72);
+        assert_eq!(base[..2], [0x0a, 70]);
+        // Used gas and rewards follow at once: the gas limit is left out.
+        assert_eq!(rest[..6], [0x18, 0, 0x22, 18, 0x0a, 16]);
+        assert_eq!(rest[22..26], [0x30, 0, 0x3a, 102]);
+        assert_eq!(rest[128..130], [0x40, 0]);
+        assert_eq!(rest[167..], [0x50, 0]);
+    }
+}

@@ -141,3 +141,50 @@ pub struct ContractMessage {
     /// Parameters, as the interpreter printed them.
     pub params: Vec<ContractParam>,
 }
+
+#[cfg(test)]
+mod tests {
+    use prost::Message;
+
+    use super::*;
+    use crate::arbitrary::{any_receipt, check_refused, codec_properties};
+
+    codec_properties!(codec, Receipt, any_receipt());
+
+    fn encode(text: &str, gas: Option<u64>) -> Vec<u8> {
+        ProtoTransactionReceipt { receipt: text.as_bytes().to_vec(), cumgas: gas }.encode_to_vec()
+    }
+
+    #[test]
+    fn gas_beside_the_text_must_be_that_of_the_text() {
+        let text = Receipt::payment(Gas::new(50), BlockNumber::new(1)).to_styled_json();
+        let field = "ProtoTransactionReceipt.cumgas";
+        let expected = DecodeError::Value { field, expected: "50".to_owned(), got: "51".to_owned() };
+        check_refused(Receipt::decode(&encode(&text, Some(51))), &expected);
+        check_refused(Receipt::decode(&encode(&text, None)), &DecodeError::Missing { field });
+    }
+
+    #[test]
+    fn text_in_another_layout_is_not_canonical() {
+        let text = r#"{"cumulative_gas":"50","epoch_num":"1","success":true}"#;
+        let expected = DecodeError::NotCanonical { message: "ProtoTransactionReceipt", position: 1 };
+        check_refused(Receipt::decode(&encode(text, Some(50))), &expected);
+    }
+
+    #[test]
+    fn errors_of_the_text_are_told_whole() {
+        let text = r#"{"cumulative_gas":"-1","epoch_num":"1","success":true}"#;
+        let expected = DecodeError::Malformed {
+            message: "ProtoTransactionReceipt.receipt",
+            reason: "receipt member cumulative_gas: expected decimal digits, got \"-1\"".to_owned(),
+        };
+        check_refused(Receipt::decode(&encode(text, Some(1))), &expected);
+    }
+
+    #[test]
+    fn no_receipts_hash_to_zero_and_an_empty_one_does_not() {
+        assert_eq!(ReceiptsHash::of(&[] as &[&str]), ReceiptsHash::ZERO);
+        assert_ne!(ReceiptsHash::of(&[""]), ReceiptsHash::ZERO);
+        assert_eq!(ReceiptsHash::of(&["ab", "c"]), ReceiptsHash::of(&["abc"]));
+    }
+}

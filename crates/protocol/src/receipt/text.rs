@@ -304,3 +304,104 @@ fn in_number(member: &'static str) -> impl FnOnce(NumberError) -> ReceiptTextErr
 fn in_address(member: &'static str) -> impl FnOnce(HexError) -> ReceiptTextError {
     move |source| ReceiptTextError::Address { member, source }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::{arbitrary::any_receipt, gas::Gas, number::BlockNumber};
+
+    /// The text of a receipt by the long way.
+    fn generic_text(receipt: &Receipt) -> String {
+        to_styled_json(&serde_json::to_value(ReceiptText::from(receipt)).unwrap())
+    }
+
+    #[track_caller]
+    fn check(receipt: &Receipt, expected: &Value) {
+        assert_eq!(serde_json::from_str::<Value>(&receipt.to_styled_json()).unwrap(), *expected);
+    }
+
+    #[track_caller]
+    fn check_refused(text: &Value, expected: &str) {
+        let error = Receipt::from_json(&text.to_string()).unwrap_err();
+        let source = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
+        let message = format!("{error}{source}");
+        assert!(message.starts_with(expected), "{message}");
+    }
+
+    fn failed() -> Receipt {
+        Receipt { success: false, ..Receipt::payment(Gas::new(7), BlockNumber::new(8)) }
+    }
+
+    proptest! {
+        #[test]
+        fn text_is_read_back(receipt in any_receipt()) {
+            prop_assert_eq!(Receipt::from_json(&receipt.to_styled_json()), Ok(receipt));
+        }
+
+        #[test]
+        fn short_way_writes_what_the_long_way_does(gas: u64, epoch: u64, accepted: Option<bool>, success: bool) {
+            let receipt = Receipt { success, accepted, ..Receipt::payment(Gas::new(gas), BlockNumber::new(epoch)) };
+            prop_assert_eq!(receipt.to_styled_json(), generic_text(&receipt));
+        }
+
+        #[test]
+        fn arbitrary_text_does_not_panic(text: String) {
+            drop(Receipt::from_json(&text));
+        }
+    }
+
+    #[test]
+    fn failure_always_has_errors_and_exceptions() {
+        check(
+            &failed(),
+            &json!({ "cumulative_gas": "7", "epoch_num": "8", "success": false, "errors": {}, "exceptions": [] }),
+        );
+    }
+
+    #[test]
+    fn payment_has_three_members() {
+        let receipt = Receipt::payment(Gas::new(50), BlockNumber::new(0));
+        check(&receipt, &json!({ "cumulative_gas": "50", "epoch_num": "0", "success": true }));
+    }
+
+    #[test]
+    fn edges_are_sorted_as_text() {
+        let errors = [(2, vec![ReceiptError::CallContractFailed]), (10, vec![ReceiptError::NoOutput])];
+        let text = Receipt { errors: errors.into(), ..failed() }.to_styled_json();
+        assert!(text.find("\"10\"").unwrap() < text.find("\"2\"").unwrap(), "{text}");
+    }
+
+    #[test]
+    fn errors_name_the_member() {
+        let good = json!({ "cumulative_gas": "7", "epoch_num": "8", "success": false });
+        let with = |member: &str, value: Value| {
+            let mut text = good.clone();
+            text[member] = value;
+            text
+        };
+        let message = json!({ "_amount": "1", "_recipient": format!("0x{}", Address::ZERO), "_tag": "", "params": [] });
+        let transition = |addr: &str, member: &str, value: &str| {
+            let mut message = message.clone();
+            message[member] = value.into();
+            with("transitions", json!([{ "addr": addr, "depth": 0, "msg": message }]))
+        };
+        let zero = Address::ZERO.to_string();
+        check_refused(&json!([]), "malformed receipt: ");
+        check_refused(&json!({ "cumulative_gas": "7" }), "malformed receipt: missing field `epoch_num`");
+        check_refused(&with("gas_used", json!(1)), "malformed receipt: unknown field `gas_used`");
+        check_refused(&with("epoch_num", json!("x")), "receipt member epoch_num: expected decimal digits");
+        check_refused(
+            &with("errors", json!({ "0": [26] })),
+            "receipt member errors: expected codes from 0 to 25, got 26",
+        );
+        check_refused(&with("errors", json!({ "-1": [7] })), "receipt member errors: expected decimal digits");
+        check_refused(&transition("0x12", "_tag", ""), "receipt member transitions addr: expected 40");
+        check_refused(&transition(&zero, "_recipient", "?"), "receipt member transitions msg _recipient: expected 40");
+        check_refused(&transition(&zero, "_amount", ""), "receipt member transitions msg _amount: expected decimal");
+        let event = json!([{ "_eventname": "E", "address": "", "params": [] }]);
+        check_refused(&with("event_logs", event), "receipt member event_logs address: expected 40");
+    }
+}

@@ -146,3 +146,158 @@ fn put_text_prefix(out: &mut impl BufMut, tag: u8, text: &str) {
         put_length(out, tag, text.len());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use prost::Message;
+
+    use super::*;
+    use crate::{
+        arbitrary::{any_transaction, check_refused, codec_properties, wrong_length},
+        proto::ByteArray,
+    };
+
+    const SIGNATURE: Signature = Signature::new([7; 64]);
+
+    codec_properties!(codec, Transaction, any_transaction());
+
+    proptest::proptest! {
+        #[test]
+        fn parts_are_the_message(transaction in any_transaction()) {
+            let core_message = to_message(&transaction);
+            let core = core_message.encode_to_vec();
+            proptest::prop_assert_eq!(&transaction.core_bytes(), &core);
+            proptest::prop_assert_eq!(transaction.hash().to_bytes(), sha256(&[&core]));
+            proptest::prop_assert_eq!(transaction.encode(), seal(core_message, transaction.signature).encode_to_vec());
+        }
+    }
+
+    /// The core information by way of the message structure.
+    fn to_message(transaction: &Transaction) -> ProtoTransactionCoreInfo {
+        let text = |text: &str| Some(text.as_bytes().to_vec()).filter(|bytes| !bytes.is_empty());
+        ProtoTransactionCoreInfo {
+            version: transaction.version.packed(),
+            nonce: Some(transaction.nonce.get()),
+            toaddr: transaction.to.as_bytes().to_vec(),
+            senderpubkey: Some(ByteArray::wrap(transaction.sender_key)),
+            amount: Some(ByteArray::wrap(transaction.amount.to_be_bytes())),
+            gasprice: Some(ByteArray::wrap(transaction.gas_price.get().to_be_bytes())),
+            gaslimit: transaction.gas_limit.get(),
+            code: text(&transaction.code),
+            data: text(&transaction.data),
+        }
+    }
+
+    /// Puts the right hash on whatever core information.
+    fn seal(info: ProtoTransactionCoreInfo, signature: Signature) -> ProtoTransaction {
+        ProtoTransaction {
+            tranid: sha256(&[&info.encode_to_vec()]).to_vec(),
+            info: Some(info),
+            signature: Some(ByteArray::wrap(signature)),
+        }
+    }
+
+    fn transaction() -> Transaction {
+        Transaction {
+            version: Version::from_packed(65_537),
+            nonce: Nonce::new(1),
+            to: Address::new([1; 20]),
+            amount: Qa::new(5),
+            gas_price: GasPrice::new(Qa::new(2_000_000_000)),
+            gas_limit: Gas::new(50),
+            code: String::new(),
+            data: String::from("{}"),
+            sender_key: PublicKey::new([2; 33]),
+            signature: SIGNATURE,
+        }
+    }
+
+    /// Breaks the core information and compares the reason of refusal.
+    #[track_caller]
+    fn check_core(edit: impl FnOnce(&mut ProtoTransactionCoreInfo), expected: &DecodeError) {
+        let mut info = to_message(&transaction());
+        edit(&mut info);
+        check_refused(Transaction::decode(&seal(info, SIGNATURE).encode_to_vec()), expected);
+    }
+
+    #[test]
+    fn longest_head_fits() {
+        let longest = Transaction {
+            version: Version::from_packed(u32::MAX),
+            nonce: Nonce::new(u64::MAX),
+            amount: Qa::MAX,
+            gas_price: GasPrice::new(Qa::MAX),
+            gas_limit: Gas::new(u64::MAX),
+            data: String::new(),
+            ..transaction()
+        };
+        assert_eq!(longest.core_bytes().len(), HEAD_MAX);
+        assert_eq!(Transaction::decode(&longest.encode()), Ok(longest));
+    }
+
+    #[test]
+    fn wrong_lengths_name_the_field() {
+        check_core(|info| info.toaddr.truncate(19), &wrong_length("CoreInfo.toaddr", 20, 19));
+        check_core(|info| info.toaddr.clear(), &wrong_length("CoreInfo.toaddr", 20, 0));
+        let wrapped = |len| Some(ByteArray::wrap(vec![1; len]));
+        check_core(|info| info.senderpubkey = wrapped(65), &wrong_length("CoreInfo.senderpubkey", 33, 65));
+        check_core(|info| info.amount = wrapped(17), &wrong_length("CoreInfo.amount", 16, 17));
+        check_core(|info| info.gasprice = wrapped(0), &wrong_length("CoreInfo.gasprice", 16, 0));
+        let mut message = seal(to_message(&transaction()), SIGNATURE);
+        message.signature = wrapped(65);
+        check_refused(
+            Transaction::decode(&message.encode_to_vec()),
+            &wrong_length("ProtoTransaction.signature", 64, 65),
+        );
+        message = seal(to_message(&transaction()), SIGNATURE);
+        message.tranid.push(0);
+        check_refused(Transaction::decode(&message.encode_to_vec()), &wrong_length("ProtoTransaction.tranid", 32, 33));
+    }
+
+    #[test]
+    fn missing_fields_are_named() {
+        check_core(|info| info.nonce = None, &DecodeError::Missing { field: "CoreInfo.nonce" });
+        check_core(|info| info.senderpubkey = None, &DecodeError::Missing { field: "CoreInfo.senderpubkey" });
+        check_core(|info| info.amount = None, &DecodeError::Missing { field: "CoreInfo.amount" });
+        check_core(|info| info.gasprice = None, &DecodeError::Missing { field: "CoreInfo.gasprice" });
+        check_refused(Transaction::decode(&[]), &DecodeError::Missing { field: "ProtoTransaction.info" });
+    }
+
+    #[test]
+    fn text_must_be_utf8() {
+        let invalid = || Some(vec![b'a', 0xff]);
+        check_core(|info| info.code = invalid(), &DecodeError::Text { field: "CoreInfo.code", position: 1 });
+        check_core(|info| info.data = invalid(), &DecodeError::Text { field: "CoreInfo.data", position: 1 });
+    }
+
+    #[test]
+    fn hash_must_be_that_of_the_core() {
+        let mut message = seal(to_message(&transaction()), SIGNATURE);
+        message.tranid = vec![0; 32];
+        let expected = DecodeError::Value {
+            field: "ProtoTransaction.tranid",
+            expected: transaction().hash().to_string(),
+            got: TxHash::ZERO.to_string(),
+        };
+        check_refused(Transaction::decode(&message.encode_to_vec()), &expected);
+    }
+
+    #[test]
+    fn written_empty_text_is_not_canonical() {
+        // It hashes differently from the absent text that it means, so the hash does not fit either.
+        let mut info = to_message(&transaction());
+        info.code = Some(Vec::new());
+        let refused = Transaction::decode(&seal(info, SIGNATURE).encode_to_vec());
+        assert!(matches!(refused, Err(DecodeError::Value { field: "ProtoTransaction.tranid", .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn fields_of_later_nodes_are_refused() {
+        // Node 9 appends an access list as field 10 for another type of transaction.
+        let core = [to_message(&transaction()).encode_to_vec(), vec![0x52, 0]].concat();
+        let len = u8::try_from(core.len()).unwrap();
+        let hash = sha256(&[&core]);
+        let bytes = [&[0x0a, 32], &hash[..], &[0x12, len, 1], &core, &[0x1a, 66, 0x0a, 64], &[7; 64]].concat();
+        assert!(Transaction::decode(&bytes).is_err());
+    }
+}

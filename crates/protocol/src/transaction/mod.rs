@@ -74,3 +74,52 @@ impl Transaction {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::version::ChainId;
+
+    fn transaction(to: Address, code: &str, data: &str) -> Transaction {
+        Transaction {
+            version: Version::of_chain(ChainId::new(1)),
+            nonce: Nonce::new(9),
+            to,
+            amount: Qa::ZERO,
+            gas_price: GasPrice::default(),
+            gas_limit: Gas::ZERO,
+            code: code.to_owned(),
+            data: data.to_owned(),
+            sender_key: PublicKey::new([2; 33]),
+            signature: Signature::ZERO,
+        }
+    }
+
+    #[track_caller]
+    fn check_kind(to: Address, code: &str, data: &str, expected: Option<TransactionKind>) {
+        assert_eq!(transaction(to, code, data).kind(), expected);
+    }
+
+    #[test]
+    fn kind_is_decided_by_what_is_empty() {
+        let to = Address::new([1; 20]);
+        check_kind(to, "", "", Some(TransactionKind::Payment));
+        check_kind(to, "", "{}", Some(TransactionKind::Call));
+        check_kind(Address::ZERO, "c", "[]", Some(TransactionKind::Deployment));
+        check_kind(Address::ZERO, "c", "", Some(TransactionKind::Deployment));
+        check_kind(Address::ZERO, "", "", None);
+        check_kind(Address::ZERO, "", "{}", None);
+        check_kind(to, "c", "", None);
+        check_kind(to, "c", "{}", None);
+    }
+
+    #[test]
+    fn contract_is_named_by_the_nonce_before() {
+        let mut deployment = transaction(Address::ZERO, "c", "[]");
+        let before = Address::of_contract(&deployment.sender(), Nonce::new(8));
+        assert_eq!(deployment.contract_address(), Some(before));
+        deployment.nonce = Nonce::new(0);
+        assert_eq!(deployment.contract_address(), None);
+        assert_eq!(transaction(Address::new([1; 20]), "", "{}").contract_address(), None);
+    }
+}
