@@ -10,10 +10,10 @@
 mod builder;
 mod keccak;
 mod memory;
-mod nibbles;
-mod node;
+pub(crate) mod nibbles;
+pub(crate) mod node;
 mod proof;
-mod rlp;
+pub(crate) mod rlp;
 mod subtree;
 #[cfg(test)]
 #[expect(clippy::arithmetic_side_effects, reason = "an overflow fails the test")]
