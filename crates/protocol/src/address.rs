@@ -76,9 +76,10 @@ impl Address {
     /// (formats page, section 1.3).
     pub fn to_checksum(&self) -> String {
         let hash = sha256(&[&self.0]);
-        let bit = |i: usize| hash.get(6 * i / 8).is_some_and(|byte| byte & (0x80 >> (6 * i % 8)) != 0);
-        let upper = |(i, digit): (usize, char)| if bit(i) { digit.to_ascii_uppercase() } else { digit };
-        self.to_string().chars().enumerate().map(upper).collect()
+        let bits = hash.iter().flat_map(|byte| (0..8).rev().map(move |place| byte >> place & 1 != 0));
+        let digits = self.to_string();
+        let upper = |(digit, bit): (char, bool)| if bit { digit.to_ascii_uppercase() } else { digit };
+        digits.chars().zip(bits.step_by(6)).map(upper).collect()
     }
 
     /// Reads the checksummed hexadecimal form, with or without `0x`.
@@ -94,6 +95,7 @@ impl Address {
     }
 
     /// Returns the bech32 form (BIP-173, prefix `zil`).
+    #[expect(clippy::missing_panics_doc, reason = "it does not panic")]
     pub fn to_bech32(&self) -> String {
         bech32::encode::<Bech32>(*HRP, &self.0).expect("twenty bytes are below the length limit of bech32")
     }
@@ -123,5 +125,80 @@ impl Address {
     pub fn shard(&self, shards: u32) -> ShardId {
         let [.., a, b, c, d] = self.0;
         ShardId::new(u32::from_be_bytes([a, b, c, d]).checked_rem(shards).unwrap_or(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{prelude::*, sample::Index};
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_form_is_read_back(bytes: [u8; 20]) {
+            let address = Address::new(bytes);
+            let checksum = address.to_checksum();
+            prop_assert_eq!(Address::from_checksum(&checksum), Ok(address));
+            prop_assert_eq!(Address::from_checksum(&format!("0x{checksum}")), Ok(address));
+            prop_assert_eq!(Address::from_bech32(&address.to_bech32()), Ok(address));
+            prop_assert_eq!(address.to_string().parse(), Ok(address));
+            prop_assert_eq!(address.to_bech32().len(), BECH32_LEN);
+        }
+
+        #[test]
+        fn one_letter_of_the_other_case_breaks_the_checksum(bytes: [u8; 20], at: Index) {
+            let mut text = Address::new(bytes).to_checksum().into_bytes();
+            let letters: Vec<_> = (0..40).filter(|&i| text[i].is_ascii_alphabetic()).collect();
+            prop_assume!(!letters.is_empty());
+            text[*at.get(&letters)] ^= 0x20;
+            let changed = Address::from_checksum(std::str::from_utf8(&text).unwrap());
+            prop_assert_eq!(changed, Err(AddressError::Checksum { expected: Address::new(bytes).to_checksum() }));
+        }
+
+        #[test]
+        fn one_other_character_breaks_bech32(bytes: [u8; 20], at: Index, other in "[a-z0-9]") {
+            let mut changed = Address::new(bytes).to_bech32();
+            let at = at.index(changed.len());
+            prop_assume!(changed[at..=at] != other);
+            changed.replace_range(at..=at, &other);
+            prop_assert!(Address::from_bech32(&changed).is_err());
+        }
+
+        #[test]
+        fn arbitrary_text_does_not_panic(text: String) {
+            prop_assert!(Address::from_bech32(&text).is_err());
+            let prefixed = format!("zil1{text}");
+            prop_assert!(Address::from_bech32(&prefixed).is_err());
+            prop_assert!(Address::from_checksum(&text).is_err());
+        }
+
+        #[test]
+        fn shard_is_the_last_word_modulo_their_number(bytes: [u8; 20], shards in 1_u32..100) {
+            let word = bytes[16..].iter().fold(0_u64, |word, byte| word << 8 | u64::from(*byte));
+            let shard = Address::new(bytes).shard(shards);
+            prop_assert_eq!(Some(u64::from(shard.get())), word.checked_rem(shards.into()));
+        }
+    }
+
+    #[test]
+    fn without_shards_there_is_shard_zero() {
+        assert_eq!(Address::new([0xff; 20]).shard(0), ShardId::new(0));
+        assert_eq!(Address::new([0xff; 20]).shard(1), ShardId::new(0));
+    }
+
+    #[test]
+    fn null_address_is_its_own_checksum() {
+        assert_eq!(Address::from_checksum(&"0".repeat(40)), Ok(Address::ZERO));
+    }
+
+    #[test]
+    fn bech32_errors_say_what_came() {
+        let check = |text: &str, expected: &str| {
+            let message = Address::from_bech32(text).unwrap_err().to_string();
+            assert_eq!(message, format!("not a bech32 address with prefix zil: {expected}"));
+        };
+        check("bc1qqqqqqqq", "text does not begin with zil1");
+        check("zil1é", "expected 42 characters, got 5");
     }
 }

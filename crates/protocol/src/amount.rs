@@ -96,3 +96,59 @@ impl FromStr for Qa {
         parse_decimal(text, u128::MAX).map(Self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn text_is_decimal_digits() {
+        assert_eq!("0".parse(), Ok(Qa::ZERO));
+        assert_eq!("340282366920938463463374607431768211455".parse(), Ok(Qa::MAX));
+        for text in ["", "+1", "-1", " 1", "1 ", "0x1", "1_000", "1.0", "1e3", "١"] {
+            assert_eq!(text.parse::<Qa>(), Err(NumberError::Digits { got: text.to_owned() }));
+        }
+        let got = "340282366920938463463374607431768211456".to_owned();
+        assert_eq!(got.parse::<Qa>(), Err(NumberError::Range { max: u128::MAX, got }));
+    }
+
+    #[test]
+    fn errors_carry_the_beginning_of_long_text() {
+        let Err(NumberError::Range { got, .. }) = "9".repeat(1_000_000).parse::<Qa>() else { panic!() };
+        assert_eq!(got.len(), 64);
+        let Err(NumberError::Digits { got }) = "é".repeat(1_000_000).parse::<Qa>() else { panic!() };
+        assert_eq!(got.chars().count(), 64);
+    }
+
+    #[test]
+    fn arithmetic_is_checked() {
+        assert_eq!(Qa::MAX.checked_add(Qa::new(1)), None);
+        assert_eq!(Qa::MAX.checked_add(Qa::ZERO), Some(Qa::MAX));
+        assert_eq!(Qa::ZERO.checked_sub(Qa::new(1)), None);
+        assert_eq!(Qa::new(5).checked_sub(Qa::new(5)), Some(Qa::ZERO));
+        assert_eq!(Qa::from_zil(u128::MAX), None);
+        assert!(Qa::ZERO.is_zero());
+        assert!(!Qa::new(1).is_zero());
+    }
+
+    #[test]
+    fn zil_have_twelve_decimals() {
+        let check = |qa, expected: &str| assert_eq!(Qa::new(qa).to_zil_string(), expected);
+        check(0, "0.000000000000");
+        check(1, "0.000000000001");
+        check(13_452_081_092_277_490_607_172, "13452081092.277490607172");
+        check(u128::MAX, "340282366920938463463374607.431768211455");
+    }
+
+    proptest! {
+        #[test]
+        fn text_and_bytes_are_read_back(number: u128) {
+            let qa = Qa::new(number);
+            prop_assert_eq!(qa.to_string().parse(), Ok(qa));
+            prop_assert_eq!(Qa::from_be_bytes(qa.to_be_bytes()), qa);
+            prop_assert_eq!(qa.to_zil_string().replace('.', "").parse(), Ok(qa));
+        }
+    }
+}

@@ -29,24 +29,37 @@ pub(crate) fn strip_prefix(text: &str) -> &str {
 /// Reads exactly `N` bytes of hexadecimal text in any letter case, with or without `0x`.
 pub(crate) fn from_hex<const N: usize>(text: &str) -> Result<[u8; N], HexError> {
     let digits = strip_prefix(text);
-    if digits.len() != 2 * N {
-        return Err(HexError::Length { expected: 2 * N, got: digits.chars().count() });
-    }
     let mut bytes = [0; N];
-    match hex::decode_to_slice(digits, &mut bytes) {
-        Ok(()) => Ok(bytes),
-        Err(_) => {
-            Err(HexError::Digit { position: digits.bytes().position(|byte| !byte.is_ascii_hexdigit()).unwrap_or(0) })
-        }
+    if hex::decode_to_slice(digits, &mut bytes).is_ok() {
+        return Ok(bytes);
+    }
+    let (expected, got) = (N.saturating_mul(2), digits.chars().count());
+    match digits.chars().position(|digit| !digit.is_ascii_hexdigit()) {
+        Some(position) if got == expected => Err(HexError::Digit { position }),
+        Some(_) | None => Err(HexError::Length { expected, got }),
     }
 }
 
+/// Writes lower-case hexadecimal without prefix.
 pub(crate) fn fmt_lower(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    fmt_hex(bytes, f, |_| {})
 }
 
+/// Writes upper-case hexadecimal without prefix.
 pub(crate) fn fmt_upper(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02X}"))
+    fmt_hex(bytes, f, <[u8]>::make_ascii_uppercase)
+}
+
+/// Writes digits by the dozen, since answers are full of them and a formatter is slow to call.
+fn fmt_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>, change_case: fn(&mut [u8])) -> fmt::Result {
+    let mut buffer = [0; 128];
+    for chunk in bytes.chunks(64) {
+        let (digits, _) = buffer.split_at_mut(chunk.len().saturating_mul(2));
+        hex::encode_to_slice(chunk, digits).expect("there are two digits for each byte");
+        change_case(digits);
+        f.write_str(std::str::from_utf8(digits).expect("digits are ASCII"))?;
+    }
+    Ok(())
 }
 
 /// Declares a newtype over `[u8; N]`.
@@ -131,3 +144,87 @@ macro_rules! fixed_bytes {
     };
 }
 pub(crate) use fixed_bytes;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::address::Address;
+
+    /// Forty characters that end like this.
+    fn forty(tail: &str) -> String {
+        format!("{tail:0>40}")
+    }
+
+    #[track_caller]
+    fn check_refused(text: &str, expected: &HexError) {
+        assert_eq!(text.parse::<Address>().as_ref(), Err(expected));
+    }
+
+    #[test]
+    fn text_is_read_in_any_case_with_or_without_prefix() {
+        let mut bytes = [0; 20];
+        bytes[17..].copy_from_slice(&[0xbc, 0xde, 0xf0]);
+        for digits in ["bcdef0", "BCDEF0", "bCdEf0"] {
+            assert_eq!(forty(digits).parse(), Ok(Address::new(bytes)));
+            assert_eq!(format!("0x{}", forty(digits)).parse(), Ok(Address::new(bytes)));
+        }
+    }
+
+    #[test]
+    fn errors_tell_length_or_position() {
+        let length = |got| HexError::Length { expected: 40, got };
+        check_refused("", &length(0));
+        check_refused("0x", &length(0));
+        check_refused(&forty("")[1..], &length(39));
+        check_refused(&format!("0{}", forty("")), &length(41));
+        // The prefix is taken off once, and only in lower case.
+        check_refused(&format!("0x0x{}", forty("")), &length(42));
+        check_refused(&format!("0X{}", forty("")), &length(42));
+        check_refused(&forty("g"), &HexError::Digit { position: 39 });
+        check_refused(&forty(" 0"), &HexError::Digit { position: 38 });
+        // Forty bytes, but fewer characters; and forty characters, but more bytes.
+        check_refused(&format!("{}é€", "0".repeat(35)), &length(37));
+        check_refused(&forty("é"), &HexError::Digit { position: 39 });
+    }
+
+    #[test]
+    fn bytes_are_printed_as_digits() {
+        let address: Address = forty("abcd1f").parse().unwrap();
+        let (lower, upper) = (forty("abcd1f"), forty("ABCD1F"));
+        assert_eq!(address.to_string(), lower);
+        assert_eq!(format!("{address:x} {address:X}"), format!("{lower} {upper}"));
+        assert_eq!(format!("{address:?}"), format!("Address({lower})"));
+    }
+
+    #[test]
+    fn slices_must_have_the_length() {
+        assert_eq!(Address::from_slice(&[1; 20]), Some(Address::new([1; 20])));
+        assert_eq!(Address::from_slice(&[1; 19]), None);
+        assert_eq!(Address::from_slice(&[1; 21]), None);
+        assert!(Address::ZERO.is_zero());
+        assert!(!Address::from_slice(&[&[0; 19][..], &[1]].concat()).unwrap().is_zero());
+    }
+
+    proptest! {
+        #[test]
+        fn digits_are_those_of_the_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            struct Digits<'a>(&'a [u8]);
+            impl fmt::Display for Digits<'_> {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    if f.alternate() { fmt_upper(self.0, f) } else { fmt_lower(self.0, f) }
+                }
+            }
+            prop_assert_eq!(format!("{}", Digits(&bytes)), hex::encode(&bytes));
+            prop_assert_eq!(format!("{:#}", Digits(&bytes)), hex::encode_upper(&bytes));
+        }
+
+        #[test]
+        fn arbitrary_text_does_not_panic(text in "(0x)?[0-9a-fA-Fé]{0,12}") {
+            if let Ok(bytes) = from_hex::<4>(&text) {
+                prop_assert_eq!(hex::encode(bytes), strip_prefix(&text).to_lowercase());
+            }
+        }
+    }
+}

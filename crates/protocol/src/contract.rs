@@ -97,6 +97,7 @@ impl InitData {
     }
 
     /// Returns the parameters, in the order of the array.
+    #[expect(clippy::missing_panics_doc, reason = "it does not panic")]
     pub fn params(&self) -> Vec<ContractParam> {
         let param = |element| ContractParam::from_json(element).expect("every element was read as a parameter before");
         self.array.as_array().into_iter().flatten().map(param).collect()

@@ -94,3 +94,35 @@ impl FromStr for GasPrice {
         text.parse().map(Self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cost_is_gas_times_price() {
+        let price = GasPrice::new(Qa::new(2_000_000_000));
+        assert_eq!(Gas::new(50).checked_cost(price), Some(Qa::new(100_000_000_000)));
+        assert_eq!(Gas::ZERO.checked_cost(GasPrice::new(Qa::MAX)), Some(Qa::ZERO));
+        assert_eq!(Gas::new(1).checked_cost(GasPrice::new(Qa::MAX)), Some(Qa::MAX));
+        assert_eq!(Gas::new(2).checked_cost(GasPrice::new(Qa::MAX)), None);
+    }
+
+    #[test]
+    fn arithmetic_is_checked() {
+        assert_eq!(Gas::new(u64::MAX).checked_add(Gas::new(1)), None);
+        assert_eq!(Gas::new(1).checked_sub(Gas::new(2)), None);
+        assert_eq!(Gas::new(3).checked_add(Gas::new(4)), Some(Gas::new(7)));
+        assert_eq!(Gas::new(3).checked_sub(Gas::new(3)), Some(Gas::ZERO));
+    }
+
+    #[test]
+    fn text_is_decimal_digits() {
+        assert_eq!("18446744073709551615".parse(), Ok(Gas::new(u64::MAX)));
+        let got = "18446744073709551616".to_owned();
+        assert_eq!(got.parse::<Gas>(), Err(NumberError::Range { max: u64::MAX.into(), got }));
+        assert_eq!("-1".parse::<Gas>(), Err(NumberError::Digits { got: "-1".to_owned() }));
+        assert_eq!("7".parse(), Ok(GasPrice::new(Qa::new(7))));
+        assert_eq!(GasPrice::new(Qa::new(7)).to_string(), "7");
+    }
+}

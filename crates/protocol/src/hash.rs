@@ -66,3 +66,22 @@ fixed_bytes! {
     /// SHA-256 of the plain storage key of a contract variable: its key in the storage trie.
     VariableHash, 32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_hashed_as_one_text() {
+        // FIPS 180-2, appendix B.1.
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad".parse();
+        assert_eq!(abc, Ok(TxHash::new(sha256(&[b"abc"]))));
+        assert_eq!(sha256(&[b"a", b"", b"bc"]), sha256(&[b"abc"]));
+    }
+
+    #[test]
+    fn no_parts_are_zero_and_an_empty_part_is_not() {
+        assert_eq!(sha256_or_zero(&[]), [0; 32]);
+        assert_eq!(sha256_or_zero(&[b""]), sha256(&[]));
+    }
+}

@@ -113,3 +113,32 @@ impl DsBlockNumber {
     /// The number by which clients recognise a block that does not exist (`INIT_BLOCK_NUMBER` of the C++ node).
     pub const MISSING: Self = Self(u64::MAX);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_decimal_digits() {
+        assert_eq!("007".parse(), Ok(Nonce::new(7)));
+        assert_eq!(BlockNumber::MISSING.to_string().parse(), Ok(BlockNumber::MISSING));
+        assert_eq!("+7".parse::<Nonce>(), Err(NumberError::Digits { got: "+7".to_owned() }));
+        let got = "4294967296".to_owned();
+        assert_eq!(got.parse::<ShardId>(), Err(NumberError::Range { max: u32::MAX.into(), got }));
+    }
+
+    #[test]
+    fn neighbours_end_at_the_range() {
+        assert_eq!(BlockNumber::new(4).next(), Some(BlockNumber::new(5)));
+        assert_eq!(BlockNumber::new(4).previous(), Some(BlockNumber::new(3)));
+        assert_eq!(BlockNumber::MISSING.next(), None);
+        assert_eq!(Nonce::new(0).previous(), None);
+    }
+
+    #[test]
+    fn errors_say_what_was_expected_and_what_came() {
+        let message = |text: &str| text.parse::<ShardId>().unwrap_err().to_string();
+        assert_eq!(message("x"), "expected decimal digits, got \"x\"");
+        assert_eq!(message("4294967296"), "expected a number up to 4294967295, got \"4294967296\"");
+    }
+}

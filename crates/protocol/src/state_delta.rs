@@ -207,7 +207,7 @@ mod tests {
     fn check_store(edit: impl FnOnce(&mut AddressAccount), expected: &DecodeError) {
         let mut store = ProtoAccountStore::decode(&*delta().encode()).unwrap();
         edit(&mut store.entries[0]);
-        check_refused(StateDelta::decode(&store.encode_to_vec()), expected);
+        check_refused(&StateDelta::decode(&store.encode_to_vec()), expected);
     }
 
     #[test]
@@ -279,7 +279,7 @@ mod tests {
         second.address = vec![1; 20];
         store.entries.insert(0, second);
         let expected = DecodeError::NotCanonical { message: "ProtoAccountStore", position: 5 };
-        check_refused(StateDelta::decode(&store.encode_to_vec()), &expected);
+        check_refused(&StateDelta::decode(&store.encode_to_vec()), &expected);
         store.entries.swap(0, 1);
         assert!(StateDelta::decode(&store.encode_to_vec()).is_ok());
         // The same account twice.

@@ -136,7 +136,7 @@ fn push_string(out: &mut String, text: &str) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            '\0'..='\u{1f}' => out.push_str(&format!("\\u{:04X}", u32::from(char))),
+            '\0'..='\u{1f}' => out.extend(["\\u", &format!("{:04X}", u32::from(char))]),
             _ => out.push(char),
         }
     }

@@ -60,17 +60,44 @@ impl Version {
 
     /// Returns the upper half.
     pub const fn chain_id(self) -> ChainId {
-        ChainId((self.0 >> 16) as u16)
+        let [high, low, _, _] = self.0.to_be_bytes();
+        ChainId(u16::from_be_bytes([high, low]))
     }
 
     /// Returns the lower half.
     pub const fn message_version(self) -> u16 {
-        self.0 as u16
+        let [_, _, high, low] = self.0.to_be_bytes();
+        u16::from_be_bytes([high, low])
     }
 }
 
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn chain_id_is_a_number_of_sixteen_bits() {
+        assert_eq!("65535".parse(), Ok(ChainId::new(u16::MAX)));
+        let got = "65536".to_owned();
+        assert_eq!(got.parse::<ChainId>(), Err(NumberError::Range { max: u16::MAX.into(), got }));
+    }
+
+    proptest! {
+        #[test]
+        fn halves_are_chain_and_message(chain: u16, packed: u32) {
+            let version = Version::of_chain(ChainId::new(chain));
+            prop_assert_eq!((version.chain_id().get(), version.message_version()), (chain, Version::MESSAGE));
+            let version = Version::from_packed(packed);
+            let halves = u32::from(version.chain_id().get()) << 16 | u32::from(version.message_version());
+            prop_assert_eq!(halves, packed);
+        }
     }
 }

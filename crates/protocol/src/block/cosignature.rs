@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn bits_beyond_two_bytes_of_count_cannot_be_packed() {
-        assert_eq!(pack_bits(&[true; 65_535]).unwrap().len(), 2 + 8192);
+        assert_eq!(pack_bits(&vec![true; 65_535]).unwrap().len(), 2 + 8192);
         assert_eq!(pack_bits(&vec![true; 65_536]), None);
         let mut cosignatures = CoSignatures::unsigned(1);
         cosignatures.b1 = vec![true; 65_536];

@@ -306,7 +306,7 @@ mod tests {
 
     fn block() -> DsBlock {
         let winner = |byte| (PublicKey::new([byte; 33]), Peer::new([10, 0, 0, byte].into(), 1));
-        let votes = |value| Votes { ds: [(value, 1), (value + 1, 2)].into(), miners: [(value, 3)].into() };
+        let votes = |value| Votes { ds: [(value, 1), (value | 1, 2)].into(), miners: [(value, 3)].into() };
         let header = DsBlockHeader {
             pow_winners: [winner(2), winner(3)].into(),
             removed: vec![PublicKey::new([4; 33])],
@@ -321,7 +321,7 @@ mod tests {
     fn check(edit: impl FnOnce(&mut ProtoDsBlockHeader), expected: &DecodeError) {
         let mut message = ProtoDsBlockHeader::decode(&*block().header.encode()).unwrap();
         edit(&mut message);
-        check_refused(DsBlockHeader::decode(&message.encode_to_vec()), expected);
+        check_refused(&DsBlockHeader::decode(&message.encode_to_vec()), expected);
     }
 
     #[track_caller]

@@ -206,7 +206,7 @@ mod tests {
     fn check(edit: impl FnOnce(&mut ProtoMicroBlock), expected: &DecodeError) {
         let mut message = ProtoMicroBlock::decode(&*block().encode()).unwrap();
         edit(&mut message);
-        check_refused(MicroBlock::decode(&message.encode_to_vec()), expected);
+        check_refused(&MicroBlock::decode(&message.encode_to_vec()), expected);
     }
 
     #[track_caller]

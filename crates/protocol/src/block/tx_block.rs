@@ -221,7 +221,10 @@ impl TxBlock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arbitrary::{any_tx_block, any_tx_header, check_refused, codec_properties, wrong_length};
+    use crate::{
+        arbitrary::{any_tx_block, any_tx_header, check_refused, codec_properties, wrong_length},
+        proto::ProtoCoSignatures,
+    };
 
     codec_properties!(header, TxBlockHeader, any_tx_header());
     codec_properties!(block, TxBlock, any_tx_block());
@@ -242,12 +245,20 @@ mod tests {
     fn check(edit: impl FnOnce(&mut ProtoTxBlock), expected: &DecodeError) {
         let mut message = message();
         edit(&mut message);
-        check_refused(TxBlock::decode(&message.encode_to_vec()), expected);
+        check_refused(&TxBlock::decode(&message.encode_to_vec()), expected);
     }
 
     #[track_caller]
     fn check_header(edit: impl FnOnce(&mut ProtoTxBlockHeader), expected: &DecodeError) {
         check(|block| edit(block.header.as_mut().unwrap()), expected);
+    }
+
+    fn hashes(header: &mut ProtoTxBlockHeader) -> &mut TxBlockHashSet {
+        header.hash.as_mut().unwrap()
+    }
+
+    fn cosigs(block: &mut ProtoTxBlock) -> &mut ProtoCoSignatures {
+        block.blockbase.as_mut().unwrap().cosigs.as_mut().unwrap()
     }
 
     #[test]
@@ -269,9 +280,6 @@ mod tests {
 
     #[test]
     fn wrong_lengths_name_the_field() {
-        fn hashes(header: &mut ProtoTxBlockHeader) -> &mut TxBlockHashSet {
-            header.hash.as_mut().unwrap()
-        }
         let wrapped = |len| Some(ByteArray::wrap(vec![1; len]));
         check(|block| block.mbinfos[0].mbhash.clear(), &wrong_length("MbInfo.mbhash", 32, 0));
         check(|block| block.mbinfos[0].txroot.push(0), &wrong_length("MbInfo.txroot", 32, 33));
@@ -289,9 +297,6 @@ mod tests {
             |header| header.blockheaderbase.as_mut().unwrap().prevhash.push(0),
             &wrong_length("BlockHeaderBase.prevhash", 32, 33),
         );
-        fn cosigs(block: &mut ProtoTxBlock) -> &mut crate::proto::ProtoCoSignatures {
-            block.blockbase.as_mut().unwrap().cosigs.as_mut().unwrap()
-        }
         check(|block| cosigs(block).cs1 = wrapped(63), &wrong_length("CoSignatures.cs1", 64, 63));
         check(|block| cosigs(block).cs2 = wrapped(0), &wrong_length("CoSignatures.cs2", 64, 0));
     }

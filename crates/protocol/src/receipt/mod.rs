@@ -160,15 +160,15 @@ mod tests {
         let text = Receipt::payment(Gas::new(50), BlockNumber::new(1)).to_styled_json();
         let field = "ProtoTransactionReceipt.cumgas";
         let expected = DecodeError::Value { field, expected: "50".to_owned(), got: "51".to_owned() };
-        check_refused(Receipt::decode(&encode(&text, Some(51))), &expected);
-        check_refused(Receipt::decode(&encode(&text, None)), &DecodeError::Missing { field });
+        check_refused(&Receipt::decode(&encode(&text, Some(51))), &expected);
+        check_refused(&Receipt::decode(&encode(&text, None)), &DecodeError::Missing { field });
     }
 
     #[test]
     fn text_in_another_layout_is_not_canonical() {
         let text = r#"{"cumulative_gas":"50","epoch_num":"1","success":true}"#;
         let expected = DecodeError::NotCanonical { message: "ProtoTransactionReceipt", position: 1 };
-        check_refused(Receipt::decode(&encode(text, Some(50))), &expected);
+        check_refused(&Receipt::decode(&encode(text, Some(50))), &expected);
     }
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
             message: "ProtoTransactionReceipt.receipt",
             reason: "receipt member cumulative_gas: expected decimal digits, got \"-1\"".to_owned(),
         };
-        check_refused(Receipt::decode(&encode(text, Some(1))), &expected);
+        check_refused(&Receipt::decode(&encode(text, Some(1))), &expected);
     }
 
     #[test]

@@ -53,6 +53,7 @@ impl Receipt {
     ///
     /// A receipt of failure has `errors` and `exceptions` even when they are empty (decision 14 of the reference); every
     /// other member is left out when there is nothing in it.
+    #[expect(clippy::missing_panics_doc, reason = "it does not panic")]
     pub fn to_styled_json(&self) -> String {
         if self.has_only_totals() {
             let (gas, epoch) = (self.cumulative_gas, self.epoch);

@@ -49,7 +49,9 @@ impl Transaction {
             out.put_slice(&[0x0a, 32]);
             out.put_slice(&sha256(parts));
             put_length(&mut out, 0x12, len);
-            parts.iter().for_each(|part| out.put_slice(part));
+            for part in parts {
+                out.put_slice(part);
+            }
             out.put_slice(&[0x1a, 66, 0x0a, 64]);
             out.put_slice(self.signature.as_bytes());
             out
@@ -103,7 +105,7 @@ impl Transaction {
         ])
     }
 
-    fn put_head(&self, out: &mut &mut [u8]) {
+    fn put_head(&self, out: &mut Room<'_>) {
         if self.version.packed() != 0 {
             put_number(out, 0x08, self.version.packed().into());
         }
@@ -122,8 +124,11 @@ impl Transaction {
     }
 }
 
+/// What is left of a buffer of fixed size.
+type Room<'a> = &'a mut [u8];
+
 /// Returns the part of `buffer` that `write` fills.
-fn written(buffer: &mut [u8], write: impl FnOnce(&mut &mut [u8])) -> &[u8] {
+fn written(buffer: &mut [u8], write: impl FnOnce(&mut Room<'_>)) -> &[u8] {
     let mut rest = &mut *buffer;
     write(&mut rest);
     let free = rest.len();
@@ -217,7 +222,7 @@ mod tests {
     fn check_core(edit: impl FnOnce(&mut ProtoTransactionCoreInfo), expected: &DecodeError) {
         let mut info = to_message(&transaction());
         edit(&mut info);
-        check_refused(Transaction::decode(&seal(info, SIGNATURE).encode_to_vec()), expected);
+        check_refused(&Transaction::decode(&seal(info, SIGNATURE).encode_to_vec()), expected);
     }
 
     #[test]
@@ -246,12 +251,12 @@ mod tests {
         let mut message = seal(to_message(&transaction()), SIGNATURE);
         message.signature = wrapped(65);
         check_refused(
-            Transaction::decode(&message.encode_to_vec()),
+            &Transaction::decode(&message.encode_to_vec()),
             &wrong_length("ProtoTransaction.signature", 64, 65),
         );
         message = seal(to_message(&transaction()), SIGNATURE);
         message.tranid.push(0);
-        check_refused(Transaction::decode(&message.encode_to_vec()), &wrong_length("ProtoTransaction.tranid", 32, 33));
+        check_refused(&Transaction::decode(&message.encode_to_vec()), &wrong_length("ProtoTransaction.tranid", 32, 33));
     }
 
     #[test]
@@ -260,7 +265,7 @@ mod tests {
         check_core(|info| info.senderpubkey = None, &DecodeError::Missing { field: "CoreInfo.senderpubkey" });
         check_core(|info| info.amount = None, &DecodeError::Missing { field: "CoreInfo.amount" });
         check_core(|info| info.gasprice = None, &DecodeError::Missing { field: "CoreInfo.gasprice" });
-        check_refused(Transaction::decode(&[]), &DecodeError::Missing { field: "ProtoTransaction.info" });
+        check_refused(&Transaction::decode(&[]), &DecodeError::Missing { field: "ProtoTransaction.info" });
     }
 
     #[test]
@@ -279,7 +284,7 @@ mod tests {
             expected: transaction().hash().to_string(),
             got: TxHash::ZERO.to_string(),
         };
-        check_refused(Transaction::decode(&message.encode_to_vec()), &expected);
+        check_refused(&Transaction::decode(&message.encode_to_vec()), &expected);
     }
 
     #[test]
