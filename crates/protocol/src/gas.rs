@@ -8,6 +8,16 @@ use crate::{
 };
 
 /// A quantity of gas, in whole units.
+///
+/// # Examples
+///
+/// ```
+/// use silica_protocol::{Gas, GasPrice, Qa};
+/// let gas: Gas = "50".parse()?;
+/// let price = GasPrice::new(Qa::new(2_000_000_000));
+/// assert_eq!(gas.checked_cost(price).unwrap().to_zil_string(), "0.100000000000");
+/// # Ok::<(), silica_protocol::NumberError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Gas(u64);
 

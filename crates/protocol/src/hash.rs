@@ -20,6 +20,17 @@ pub(crate) fn sha256_or_zero(parts: &[&[u8]]) -> [u8; 32] {
 
 fixed_bytes! {
     /// Identity of a transaction: SHA-256 of its core information.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use silica_protocol::{HexError, TxHash};
+    /// let text = "0a9b4733bff6be2d48020f42e561a89d735eeb809eda257b6a56712223e842eb";
+    /// let hash: TxHash = text.parse()?;
+    /// assert_eq!(hash.to_string(), text);
+    /// assert_eq!("0a9b".parse::<TxHash>(), Err(HexError::Length { expected: 64, got: 4 }));
+    /// # Ok::<(), HexError>(())
+    /// ```
     TxHash, 32
 }
 fixed_bytes! {

@@ -1,4 +1,60 @@
 //! Wire types, units and envelopes of the Zilliqa protocol, generation 8.1.
+//!
+//! This crate gives every thing that crosses a wire or enters a hash a type, and writes and reads the exact bytes by
+//! which the network knows it. Everything else in the workspace speaks in these types.
+//!
+//! # Examples
+//!
+//! A payment of the main network, as its sender signed it:
+//!
+//! ```
+//! use silica_protocol::{Address, ChainId, Gas, GasPrice, Nonce, Qa, Transaction, TransactionKind, Version};
+//!
+//! let payment = Transaction {
+//!     version: Version::of_chain(ChainId::new(1)),
+//!     nonce: Nonce::new(96538),
+//!     to: Address::from_checksum("0x43b358e23092E2d367cedCD08c513FDca2162C01")?,
+//!     amount: Qa::ZERO,
+//!     gas_price: GasPrice::new("2000000000".parse()?),
+//!     gas_limit: Gas::new(1),
+//!     code: String::new(),
+//!     data: String::new(),
+//!     sender_key: "0235372f21184432428abcdf99385fff3a4ec346942b51facbe9589ddf482c5d45".parse()?,
+//!     signature: "1a7cd80504d1bd75c50f751c08fc36acc0f1a94852048179bcc927a3d5bc297a\
+//!                 f01fb0a9cadbec9ab870d330c8e2931e7025ae1293ce66b7429abc44e785f16b"
+//!         .parse()?,
+//! };
+//! assert_eq!(payment.kind(), Some(TransactionKind::Payment));
+//! // Version, then nonce, then recipient: protobuf, ascending by field.
+//! assert_eq!(payment.core_bytes()[..12], [0x08, 0x81, 0x80, 0x04, 0x10, 0x9a, 0xf2, 0x05, 0x1a, 20, 0x43, 0xb3]);
+//! let hash = "0a9b4733bff6be2d48020f42e561a89d735eeb809eda257b6a56712223e842eb".parse()?;
+//! assert_eq!(payment.hash(), hash);
+//! assert_eq!(Transaction::decode(&payment.encode())?, payment);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Reading order
+//!
+//! 1. Units and names: `amount` ([`Qa`]), `gas` ([`Gas`], [`GasPrice`]), `number` ([`BlockNumber`], [`Nonce`] and other
+//!    counters), `version` ([`Version`], [`ChainId`]), all built on numbers; `hash` (a type for each thing that is
+//!    hashed), `key` ([`PublicKey`], [`Signature`]) and `address` ([`Address`]), all declared by the macro in `bytes`.
+//! 2. `proto`: the protobuf messages, private, and what every decoder does; `error` ([`DecodeError`]).
+//! 3. `transaction` ([`Transaction`]), whose `encode` writes what is signed; `styled_json` ([`to_styled_json`]) and what
+//!    is written with it: `receipt` ([`Receipt`]) and `contract` ([`InitData`], and the keys of storage).
+//! 4. `account` ([`Account`], the value in the trie) and `state_delta` ([`StateDelta`]).
+//! 5. `block`: `cosignature`, `committee`, then [`TxBlock`], [`DsBlock`] and [`MicroBlock`] with headers and hashes.
+//! 6. [`rpc`]: the JSON of requests and answers. Only there do types have a JSON form.
+//!
+//! # Invariants
+//!
+//! - What decodes encodes to the same bytes, and what encodes decodes to the same value. A decoder never panics, and
+//!   refuses everything that is not in canonical form with the field that does not fit.
+//! - Hashes are computed, never carried beside what they are hashes of. Where a message repeats one, it is compared.
+//! - Money and gas are added and multiplied with checked operations or not at all.
+//! - There is no clock, no randomness, no floating point in anything hashed, and no order taken from a hash map.
+//! - Nothing here knows a curve, a trie or a chain: a [`PublicKey`] may be no point, a [`Signature`] may be false, a root
+//!   may be of no trie, a block may follow no other. Those are questions for `silica-crypto`, `silica-state` and
+//!   `silica-chain`.
 #![warn(clippy::arithmetic_side_effects)]
 
 mod account;

@@ -32,6 +32,7 @@ pub(crate) fn parse_decimal<T: TryFrom<u128> + Into<u128>>(text: &str, max: T) -
     number.and_then(|number| number.try_into().ok()).ok_or_else(|| NumberError::Range { max: max.into(), got: got() })
 }
 
+/// Declares a newtype over an integer that counts: no arithmetic but the step to a neighbour.
 macro_rules! counter {
     ($(#[$meta:meta])* $name:ident, $int:ty) => {
         $(#[$meta])*
@@ -85,6 +86,16 @@ macro_rules! counter {
 
 counter! {
     /// Number of a Tx block, counted from 0 (genesis). Also the number of a Tx epoch.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use silica_protocol::BlockNumber;
+    /// let number: BlockNumber = "3167".parse()?;
+    /// assert_eq!(number.next(), Some(BlockNumber::new(3168)));
+    /// assert_eq!(number.to_string(), "3167");
+    /// # Ok::<(), silica_protocol::NumberError>(())
+    /// ```
     BlockNumber, u64
 }
 counter! {

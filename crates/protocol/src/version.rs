@@ -4,7 +4,8 @@ use std::{fmt, str::FromStr};
 
 use crate::number::{NumberError, parse_decimal};
 
-/// Identity of a network: 1 main network, 333 developer test network, 222 isolated server.
+/// Identity of a network: 1 main network, 333 developer test network, 222 isolated server; 2 to 9 are reserved for the
+/// core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChainId(u16);
 
@@ -36,6 +37,15 @@ impl FromStr for ChainId {
 }
 
 /// The `version` member of a transaction: chain id in the upper sixteen bits, message version in the lower.
+///
+/// # Examples
+///
+/// ```
+/// use silica_protocol::{ChainId, Version};
+/// let version = Version::of_chain(ChainId::new(333));
+/// assert_eq!(version.to_string(), "21823489");
+/// assert_eq!((version.chain_id(), version.message_version()), (ChainId::new(333), 1));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(u32);
 

@@ -12,4 +12,6 @@ mod blocks;
 #[cfg(test)]
 mod case;
 #[cfg(test)]
+mod multisig;
+#[cfg(test)]
 mod transactions;
