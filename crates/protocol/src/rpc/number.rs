@@ -72,42 +72,6 @@ pub fn c_unsigned(text: &str) -> u64 {
     }
 }
 
-/// Reason why text is not a number of 64 bits under rule NUM-S.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DecimalError {
-    /// The text does not begin with digits.
-    #[error("expected decimal digits")]
-    Invalid,
-    /// The number does not fit 64 bits.
-    #[error("number exceeds 2^64 - 1")]
-    OutOfRange,
-}
-
-/// Reads an unsigned decimal number of 64 bits: white space and a sign may precede the digits and anything may follow;
-/// a minus counts from 2^64 down (rule NUM-S).
-///
-/// # Errors
-///
-/// [`DecimalError::Invalid`] without digits, [`DecimalError::OutOfRange`] above 2^64 - 1.
-///
-/// # Examples
-///
-/// ```
-/// use silica_protocol::rpc::number::{DecimalError, c_decimal};
-/// assert_eq!(c_decimal("12abc"), Ok(12));
-/// assert_eq!(c_decimal("abc"), Err(DecimalError::Invalid));
-/// assert_eq!(c_decimal("18446744073709551616"), Err(DecimalError::OutOfRange));
-/// ```
-pub fn c_decimal(text: &str) -> Result<u64, DecimalError> {
-    let (negative, digits) = split_sign(text);
-    match leading_number(digits, 10) {
-        Number::Fits(value) if negative => Ok(value.wrapping_neg()),
-        Number::Fits(value) => Ok(value),
-        Number::Missing => Err(DecimalError::Invalid),
-        Number::TooLarge => Err(DecimalError::OutOfRange),
-    }
-}
-
 /// Reads an unsigned number of 128 bits as the node reads amounts and prices: `0x` introduces hexadecimal and `0` octal
 /// digits, no digits are 0, and anything else is `None`, as is a number that is too large.
 ///
@@ -209,20 +173,6 @@ mod tests {
         check("-18446744073709551616", u64::MAX);
         check("50.5", 50);
         check("٣", 0);
-    }
-
-    #[test]
-    fn decimal_numbers_are_decimal() {
-        let check = |text: &str, expected| assert_eq!(c_decimal(text), expected, "{text:?}");
-        check("0", Ok(0));
-        check("0x10", Ok(0));
-        check("010", Ok(10));
-        check("\n 5", Ok(5));
-        check("-1", Ok(u64::MAX));
-        check("--1", Err(DecimalError::Invalid));
-        check("", Err(DecimalError::Invalid));
-        check("latest", Err(DecimalError::Invalid));
-        check("-18446744073709551616", Err(DecimalError::OutOfRange));
     }
 
     #[test]

@@ -1,0 +1,545 @@
+//! Tx blocks and DS blocks, lists of them, and lists of their transactions.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::text::{Dec, Hex, PrefixedUpperHex, UpperHex};
+use crate::{
+    amount::Qa,
+    block::{
+        CoSignatures, DsBlock, DsBlockHeader, MbInfo, Peer, Reserved, SwInfo, SwVersion, TxBlock, TxBlockHeader, Votes,
+    },
+    gas::{Gas, GasPrice},
+    hash::{BlockHash, CommitteeHash, MbInfoHash, ShardingHash, StateDeltaHash, StateRoot, TxHash, TxRoot},
+    key::{PublicKey, Signature},
+    number::{BlockNumber, DsBlockNumber, ShardId, Timestamp},
+};
+
+/// Transactions that one page of a method ending in `Ex` holds.
+pub const TRANSACTIONS_PER_PAGE: u32 = 2500;
+
+/// Blocks that one page of a listing holds.
+pub const BLOCKS_PER_PAGE: u64 = 10;
+
+/// What the one figure `rewards` of a Tx block's header stands for, which JSON shows as two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RewardKind {
+    /// The coinbase reward: the block is the last of its DS epoch.
+    Coinbase,
+    /// The fees of its transactions: any other block.
+    Fees,
+}
+
+/// A Tx block (`GetTxBlock`, `GetLatestTxBlock`, `GetTxBlockVerbose`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "TxBlock")]
+pub struct TxBlockJson {
+    /// What the header does not cover.
+    pub body: TxBlockBodyJson,
+    /// What is hashed and signed, and the time.
+    pub header: TxBlockHeaderJson,
+}
+
+/// The body of a Tx block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "TxBlockBody")]
+pub struct TxBlockBodyJson {
+    /// Who took part in the first round of signing, in the order of the DS committee; in the verbose form only.
+    #[serde(rename = "B1", default, skip_serializing_if = "Option::is_none")]
+    pub b1: Option<Vec<bool>>,
+    /// Who took part in the second round of signing; in the verbose form only.
+    #[serde(rename = "B2", default, skip_serializing_if = "Option::is_none")]
+    pub b2: Option<Vec<bool>>,
+    /// Hash of the block.
+    #[serde(rename = "BlockHash")]
+    pub hash: Hex<BlockHash>,
+    /// Collective signature of the first round; in the verbose form only.
+    #[serde(rename = "CS1", default, skip_serializing_if = "Option::is_none")]
+    pub cs1: Option<UpperHex<Signature>>,
+    /// Collective signature of the second round.
+    #[serde(rename = "HeaderSign")]
+    pub cs2: UpperHex<Signature>,
+    /// The micro blocks.
+    #[serde(rename = "MicroBlockInfos")]
+    pub micro_blocks: Vec<MbInfoJson>,
+}
+
+/// The header of a Tx block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "TxBlockHeader")]
+pub struct TxBlockHeaderJson {
+    /// Number of the block; 18446744073709551615 when there is no such block.
+    #[serde(rename = "BlockNum")]
+    pub number: Dec<BlockNumber>,
+    /// Hash of the DS committee's keys; in the verbose form only.
+    #[serde(rename = "CommitteeHash", default, skip_serializing_if = "Option::is_none")]
+    pub committee_hash: Option<Hex<CommitteeHash>>,
+    /// Number of the DS block in force.
+    #[serde(rename = "DSBlockNum")]
+    pub ds_block: Dec<DsBlockNumber>,
+    /// Gas that the block may use, in units.
+    #[serde(rename = "GasLimit")]
+    pub gas_limit: Dec<Gas>,
+    /// Gas that its transactions used, in units.
+    #[serde(rename = "GasUsed")]
+    pub gas_used: Dec<Gas>,
+    /// Hash of the list of micro blocks.
+    #[serde(rename = "MbInfoHash")]
+    pub mb_info_hash: Hex<MbInfoHash>,
+    /// Key of the leader who proposed the block.
+    #[serde(rename = "MinerPubKey")]
+    pub miner: PrefixedUpperHex<PublicKey>,
+    /// Number of micro blocks.
+    #[serde(rename = "NumMicroBlocks")]
+    pub micro_block_count: u64,
+    /// Number of pages of 2500 transactions.
+    #[serde(rename = "NumPages")]
+    pub page_count: u32,
+    /// Number of transactions.
+    #[serde(rename = "NumTxns")]
+    pub tx_count: u32,
+    /// Hash of the previous Tx block.
+    #[serde(rename = "PrevBlockHash")]
+    pub prev_hash: Hex<BlockHash>,
+    /// Coinbase reward in Qa; 0 unless the block is the last of its DS epoch.
+    #[serde(rename = "Rewards")]
+    pub rewards: Dec<Qa>,
+    /// Hash of the block's changes of state.
+    #[serde(rename = "StateDeltaHash")]
+    pub state_delta_hash: Hex<StateDeltaHash>,
+    /// Root of the account trie after the block.
+    #[serde(rename = "StateRootHash")]
+    pub state_root: Hex<StateRoot>,
+    /// When the block was made, in microseconds since 1970-01-01 UTC.
+    #[serde(rename = "Timestamp")]
+    pub timestamp: Dec<Timestamp>,
+    /// Fees of the transactions in Qa; 0 if the block is the last of its DS epoch.
+    #[serde(rename = "TxnFees")]
+    pub fees: Dec<Qa>,
+    /// Version of the header's layout.
+    #[serde(rename = "Version")]
+    pub version: u32,
+}
+
+/// A micro block as its Tx block lists it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "MicroBlockInfo")]
+pub struct MbInfoJson {
+    /// Hash of the micro block.
+    #[serde(rename = "MicroBlockHash")]
+    pub hash: Hex<BlockHash>,
+    /// Shard that made it; the DS committee counts as the shard after the last.
+    #[serde(rename = "MicroBlockShardId")]
+    pub shard: u32,
+    /// Hash of its transaction hashes; zero when it has none.
+    #[serde(rename = "MicroBlockTxnRootHash")]
+    pub tx_root: Hex<TxRoot>,
+}
+
+impl TxBlockJson {
+    /// Returns the plain form of a block.
+    pub fn new(block: &TxBlock, rewards: RewardKind) -> Self {
+        Self::with_hash(block, block.header.hash(), rewards)
+    }
+
+    /// Returns the verbose form of a block.
+    pub fn verbose(block: &TxBlock, rewards: RewardKind) -> Self {
+        Self::new(block, rewards).with_details(block)
+    }
+
+    /// Returns the plain form of the block by which the C++ node answers for a block that does not exist.
+    pub fn missing() -> Self {
+        Self::with_hash(&missing_tx_block(), BlockHash::ZERO, RewardKind::Fees)
+    }
+
+    /// Returns the verbose form of the block by which the C++ node answers for a block that does not exist.
+    pub fn missing_verbose() -> Self {
+        Self::missing().with_details(&missing_tx_block())
+    }
+
+    fn with_hash(block: &TxBlock, hash: BlockHash, rewards: RewardKind) -> Self {
+        let TxBlock { header, micro_blocks, cosignatures, timestamp } = block;
+        let (coinbase, fees) = match rewards {
+            RewardKind::Coinbase => (header.rewards, Qa::ZERO),
+            RewardKind::Fees => (Qa::ZERO, header.rewards),
+        };
+        let micro_blocks: Vec<_> = micro_blocks.iter().map(MbInfoJson::from).collect();
+        Self {
+            header: TxBlockHeaderJson {
+                number: header.number.into(),
+                committee_hash: None,
+                ds_block: header.ds_block.into(),
+                gas_limit: header.gas_limit.into(),
+                gas_used: header.gas_used.into(),
+                mb_info_hash: header.mb_info_hash.into(),
+                miner: header.miner.into(),
+                micro_block_count: micro_blocks.len() as u64,
+                page_count: header.tx_count.div_ceil(TRANSACTIONS_PER_PAGE),
+                tx_count: header.tx_count,
+                prev_hash: header.prev_hash.into(),
+                rewards: coinbase.into(),
+                state_delta_hash: header.state_delta_hash.into(),
+                state_root: header.state_root.into(),
+                timestamp: (*timestamp).into(),
+                fees: fees.into(),
+                version: header.version,
+            },
+            body: TxBlockBodyJson {
+                b1: None,
+                b2: None,
+                hash: hash.into(),
+                cs1: None,
+                cs2: cosignatures.cs2.into(),
+                micro_blocks,
+            },
+        }
+    }
+
+    fn with_details(mut self, block: &TxBlock) -> Self {
+        self.header.committee_hash = Some(block.header.committee_hash.into());
+        self.body.b1 = Some(block.cosignatures.b1.clone());
+        self.body.b2 = Some(block.cosignatures.b2.clone());
+        self.body.cs1 = Some(block.cosignatures.cs1.into());
+        self
+    }
+}
+
+impl From<&MbInfo> for MbInfoJson {
+    fn from(info: &MbInfo) -> Self {
+        Self { hash: info.hash.into(), shard: info.shard.get(), tx_root: info.tx_root.into() }
+    }
+}
+
+const NO_SIGNATURES: CoSignatures =
+    CoSignatures { cs1: Signature::ZERO, b1: Vec::new(), cs2: Signature::ZERO, b2: Vec::new() };
+
+/// The default-constructed block of the C++ node.
+fn missing_tx_block() -> TxBlock {
+    TxBlock {
+        header: TxBlockHeader {
+            version: 0,
+            committee_hash: CommitteeHash::ZERO,
+            prev_hash: BlockHash::ZERO,
+            gas_limit: Gas::ZERO,
+            gas_used: Gas::ZERO,
+            rewards: Qa::ZERO,
+            number: BlockNumber::MISSING,
+            state_root: StateRoot::ZERO,
+            state_delta_hash: StateDeltaHash::ZERO,
+            mb_info_hash: MbInfoHash::ZERO,
+            tx_count: 0,
+            miner: PublicKey::ZERO,
+            ds_block: DsBlockNumber::MISSING,
+        },
+        micro_blocks: Vec::new(),
+        cosignatures: NO_SIGNATURES,
+        timestamp: Timestamp::new(0),
+    }
+}
+
+/// A DS block (`GetDsBlock`, `GetLatestDsBlock`, `GetDsBlockVerbose`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "DsBlock")]
+pub struct DsBlockJson {
+    /// Who took part in the first round of signing, in the order of the DS committee; in the verbose form only.
+    #[serde(rename = "B1", default, skip_serializing_if = "Option::is_none")]
+    pub b1: Option<Vec<bool>>,
+    /// Who took part in the second round of signing; in the verbose form only.
+    #[serde(rename = "B2", default, skip_serializing_if = "Option::is_none")]
+    pub b2: Option<Vec<bool>>,
+    /// Collective signature of the first round; in the verbose form only.
+    #[serde(rename = "CS1", default, skip_serializing_if = "Option::is_none")]
+    pub cs1: Option<UpperHex<Signature>>,
+    /// Hash of the previous DS block, zero for the first two blocks; in the verbose form only.
+    #[serde(rename = "PrevDSHash", default, skip_serializing_if = "Option::is_none")]
+    pub prev_ds_hash: Option<Hex<BlockHash>>,
+    /// What is hashed and signed, and the time.
+    pub header: DsBlockHeaderJson,
+    /// Collective signature of the second round.
+    #[serde(rename = "signature")]
+    pub cs2: UpperHex<Signature>,
+}
+
+/// The header of a DS block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "DsBlockHeader")]
+pub struct DsBlockHeaderJson {
+    /// Number of the block; 18446744073709551615 when there is no such block.
+    #[serde(rename = "BlockNum")]
+    pub number: Dec<DsBlockNumber>,
+    /// Hash of the DS committee's keys; in the verbose form only.
+    #[serde(rename = "CommitteeHash", default, skip_serializing_if = "Option::is_none")]
+    pub committee_hash: Option<Hex<CommitteeHash>>,
+    /// Proof-of-work difficulty for joining a shard, in leading zero bits.
+    #[serde(rename = "Difficulty")]
+    pub difficulty: u8,
+    /// Proof-of-work difficulty for joining the DS committee, in leading zero bits.
+    #[serde(rename = "DifficultyDS")]
+    pub ds_difficulty: u8,
+    /// Tx epoch in which the block was made; in the verbose form only.
+    #[serde(rename = "EpochNum", default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<Dec<BlockNumber>>,
+    /// Lowest price of a unit of gas during the DS epoch, in Qa.
+    #[serde(rename = "GasPrice")]
+    pub gas_price: Dec<GasPrice>,
+    /// Votes on proposals; absent when there are none.
+    #[serde(rename = "Governance", default, skip_serializing_if = "Vec::is_empty")]
+    pub proposals: Vec<ProposalJson>,
+    /// Key of the leader who proposed the block.
+    #[serde(rename = "LeaderPubKey")]
+    pub leader: PrefixedUpperHex<PublicKey>,
+    /// Keys of members removed from the DS committee, in the order of removal; in the verbose form only.
+    #[serde(rename = "MembersEjected", default, skip_serializing_if = "Option::is_none")]
+    pub removed: Option<Vec<PrefixedUpperHex<PublicKey>>>,
+    /// Keys of the new members of the DS committee, ascending.
+    #[serde(rename = "PoWWinners")]
+    pub pow_winners: Vec<PrefixedUpperHex<PublicKey>>,
+    /// Where the new members listen, in the same order; in the verbose form only.
+    #[serde(rename = "PoWWinnersIP", default, skip_serializing_if = "Option::is_none")]
+    pub pow_winner_peers: Option<Vec<PeerJson>>,
+    /// Hash of the previous block of the DS committee.
+    #[serde(rename = "PrevHash")]
+    pub prev_hash: Hex<BlockHash>,
+    /// Bytes kept for later use; in the verbose form only.
+    #[serde(rename = "ReservedField", default, skip_serializing_if = "Option::is_none")]
+    pub reserved: Option<Hex<Reserved>>,
+    /// Software that the network runs; in the verbose form only.
+    #[serde(rename = "SWInfo", default, skip_serializing_if = "Option::is_none")]
+    pub software: Option<SwInfoJson>,
+    /// Hash of the sharding structure; in the verbose form only.
+    #[serde(rename = "ShardingHash", default, skip_serializing_if = "Option::is_none")]
+    pub sharding_hash: Option<Hex<ShardingHash>>,
+    /// When the block was made, in microseconds since 1970-01-01 UTC.
+    #[serde(rename = "Timestamp")]
+    pub timestamp: Dec<Timestamp>,
+    /// Version of the header's layout; in the verbose form only.
+    #[serde(rename = "Version", default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u32>,
+}
+
+/// Where a node listens.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Peer")]
+pub struct PeerJson {
+    /// IPv4 address, dotted.
+    #[serde(rename = "IP")]
+    pub ip: std::net::Ipv4Addr,
+    /// Port.
+    pub port: u32,
+}
+
+/// Versions of the interpreter and of the node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SwInfo")]
+pub struct SwInfoJson {
+    /// Version of the interpreter.
+    #[serde(rename = "Scilla")]
+    pub interpreter: SwVersionJson,
+    /// Version of the node.
+    #[serde(rename = "Zilliqa")]
+    pub node: SwVersionJson,
+}
+
+/// Version of one program: major, minor, fix, the DS block from which it is in force, and four bytes of the commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SwVersion")]
+pub struct SwVersionJson(pub u32, pub u32, pub u32, pub Dec<DsBlockNumber>, pub u32);
+
+/// Votes on a proposal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Proposal")]
+pub struct ProposalJson {
+    /// Votes of the DS committee; absent when there are none.
+    #[serde(rename = "DSVotes", default, skip_serializing_if = "Vec::is_empty")]
+    pub ds_votes: Vec<VoteJson>,
+    /// Number of the proposal.
+    #[serde(rename = "ProposalId")]
+    pub id: u32,
+    /// Votes of the shards; absent when there are none.
+    #[serde(rename = "ShardVotes", default, skip_serializing_if = "Vec::is_empty")]
+    pub shard_votes: Vec<VoteJson>,
+}
+
+/// How many voted for one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Vote")]
+pub struct VoteJson {
+    /// Number of votes.
+    #[serde(rename = "VoteCount")]
+    pub count: u32,
+    /// The value.
+    #[serde(rename = "VoteValue")]
+    pub value: u32,
+}
+
+impl DsBlockJson {
+    /// Returns the verbose form of a block; `previous` is the hash of the DS block before it.
+    pub fn verbose(block: &DsBlock, previous: BlockHash) -> Self {
+        let DsBlock { header, cosignatures, timestamp: _ } = block;
+        let plain = Self::from(block);
+        Self {
+            b1: Some(cosignatures.b1.clone()),
+            b2: Some(cosignatures.b2.clone()),
+            cs1: Some(cosignatures.cs1.into()),
+            prev_ds_hash: Some(Hex(if header.number.get() <= 1 { BlockHash::ZERO } else { previous })),
+            header: DsBlockHeaderJson {
+                committee_hash: Some(header.committee_hash.into()),
+                epoch: Some(header.epoch.into()),
+                removed: Some(header.removed.iter().copied().map(PrefixedUpperHex).collect()),
+                pow_winner_peers: Some(header.pow_winners.values().map(PeerJson::from).collect()),
+                reserved: Some(header.reserved.into()),
+                software: Some(SwInfoJson::from(&header.software)),
+                sharding_hash: Some(header.sharding_hash.into()),
+                version: Some(header.version),
+                ..plain.header
+            },
+            cs2: plain.cs2,
+        }
+    }
+
+    /// Returns the plain form of the block by which the C++ node answers for a block that does not exist.
+    pub fn missing() -> Self {
+        Self::from(&missing_ds_block())
+    }
+
+    /// Returns the verbose form of the block by which the C++ node answers for a block that does not exist.
+    pub fn missing_verbose() -> Self {
+        Self::verbose(&missing_ds_block(), BlockHash::ZERO)
+    }
+}
+
+impl From<&DsBlock> for DsBlockJson {
+    /// Returns the plain form.
+    fn from(block: &DsBlock) -> Self {
+        let DsBlock { header, cosignatures, timestamp } = block;
+        Self {
+            b1: None,
+            b2: None,
+            cs1: None,
+            prev_ds_hash: None,
+            header: DsBlockHeaderJson {
+                number: header.number.into(),
+                committee_hash: None,
+                difficulty: header.difficulty,
+                ds_difficulty: header.ds_difficulty,
+                epoch: None,
+                gas_price: header.gas_price.into(),
+                proposals: header.proposals.iter().map(ProposalJson::from).collect(),
+                leader: header.leader.into(),
+                removed: None,
+                pow_winners: header.pow_winners.keys().copied().map(PrefixedUpperHex).collect(),
+                pow_winner_peers: None,
+                prev_hash: header.prev_hash.into(),
+                reserved: None,
+                software: None,
+                sharding_hash: None,
+                timestamp: (*timestamp).into(),
+                version: None,
+            },
+            cs2: cosignatures.cs2.into(),
+        }
+    }
+}
+
+impl From<&Peer> for PeerJson {
+    fn from(peer: &Peer) -> Self {
+        Self { ip: peer.ip(), port: peer.port() }
+    }
+}
+
+impl From<&SwInfo> for SwInfoJson {
+    fn from(software: &SwInfo) -> Self {
+        Self { interpreter: SwVersionJson::from(&software.interpreter), node: SwVersionJson::from(&software.node) }
+    }
+}
+
+impl From<&SwVersion> for SwVersionJson {
+    fn from(version: &SwVersion) -> Self {
+        let SwVersion { major, minor, fix, upgrade_at, commit } = *version;
+        Self(major, minor, fix, upgrade_at.into(), commit)
+    }
+}
+
+impl From<(&u32, &Votes)> for ProposalJson {
+    fn from((id, votes): (&u32, &Votes)) -> Self {
+        let list = |votes: &std::collections::BTreeMap<u32, u32>| {
+            votes.iter().map(|(&value, &count)| VoteJson { count, value }).collect()
+        };
+        Self { ds_votes: list(&votes.ds), id: *id, shard_votes: list(&votes.miners) }
+    }
+}
+
+/// The default-constructed block of the C++ node.
+fn missing_ds_block() -> DsBlock {
+    DsBlock {
+        header: DsBlockHeader {
+            version: 0,
+            prev_hash: BlockHash::ZERO,
+            ds_difficulty: 0,
+            difficulty: 0,
+            gas_price: GasPrice::new(Qa::ZERO),
+            number: DsBlockNumber::MISSING,
+            ..DsBlockHeader::genesis(PublicKey::ZERO)
+        },
+        cosignatures: NO_SIGNATURES,
+        timestamp: Timestamp::new(0),
+    }
+}
+
+/// One page of a list of blocks, newest first (`TxBlockListing`, `DSBlockListing`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BlockListing {
+    /// At most ten blocks.
+    #[serde(rename = "data")]
+    pub blocks: Vec<BlockListingEntry>,
+    /// Number of the last page, counted from 1.
+    #[serde(rename = "maxPages")]
+    pub last_page: u64,
+}
+
+/// A block in a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BlockListingEntry {
+    /// Number of the block.
+    #[serde(rename = "BlockNum")]
+    pub number: u64,
+    /// Hash of the block.
+    #[serde(rename = "Hash")]
+    pub hash: Hex<BlockHash>,
+}
+
+/// Hashes of a block's transactions: at the position of each shard those of its micro block, or null where a shard
+/// has none and a later one has (`GetTransactionsForTxBlock`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct TransactionsByShard(pub Vec<Option<Vec<Hex<TxHash>>>>);
+
+impl FromIterator<(ShardId, Vec<TxHash>)> for TransactionsByShard {
+    fn from_iter<I: IntoIterator<Item = (ShardId, Vec<TxHash>)>>(micro_blocks: I) -> Self {
+        let mut shards = Vec::new();
+        for (shard, hashes) in micro_blocks {
+            let position = shard.get() as usize;
+            if shards.len() <= position {
+                shards.resize(position.saturating_add(1), None);
+            }
+            if let Some(slot) = shards.get_mut(position) {
+                *slot = Some(hashes.into_iter().map(Hex).collect());
+            }
+        }
+        Self(shards)
+    }
+}
+
+/// One page of a block's transactions (`GetTransactionsForTxBlockEx`, `GetTxnBodiesForTxBlockEx`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TransactionsPage<T> {
+    /// Number of this page, counted from 0.
+    #[serde(rename = "CurrPage")]
+    pub page: u64,
+    /// Number of pages.
+    #[serde(rename = "NumPages")]
+    pub page_count: u32,
+    /// The transactions of this page.
+    #[serde(rename = "Transactions")]
+    pub transactions: T,
+}

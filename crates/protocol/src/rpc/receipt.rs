@@ -1,0 +1,258 @@
+//! Receipts: what became of an executed transaction.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    contract::ContractParamJson,
+    text::{Dec, PrefixedHex},
+};
+use crate::{
+    address::Address,
+    amount::Qa,
+    gas::Gas,
+    number::BlockNumber,
+    receipt::{ContractMessage, EventLog, Exception, Receipt, ReceiptError, Transition},
+};
+
+/// What became of an executed transaction.
+///
+/// A payment or a successful deployment has the first three members only. A failed transaction always has `errors` and
+/// `exceptions`, even when they are empty (the customer's document wants both; the C++ node leaves out empty ones).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Receipt")]
+pub struct ReceiptJson {
+    /// Whether the called contract accepted the money; absent unless a contract was called and ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<bool>,
+    /// Gas charged for this transaction, in units.
+    pub cumulative_gas: Dec<Gas>,
+    /// Number of the Tx block that holds the transaction.
+    #[serde(rename = "epoch_num")]
+    pub epoch: Dec<BlockNumber>,
+    /// Codes of errors, by the number of contract-to-contract calls attempted before; absent on success.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<BTreeMap<String, Vec<u8>>>,
+    /// Events, absent when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub event_logs: Vec<EventLogJson>,
+    /// What the interpreter reported, from the throw outward; absent on success.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exceptions: Option<Vec<ExceptionJson>>,
+    /// Whether the transaction took effect.
+    pub success: bool,
+    /// Messages that contracts sent, absent when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transitions: Vec<TransitionJson>,
+}
+
+/// An event that a contract emitted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "EventLog")]
+pub struct EventLogJson {
+    /// Name of the event.
+    #[serde(rename = "_eventname")]
+    pub name: String,
+    /// The emitting contract.
+    pub address: PrefixedHex<Address>,
+    /// Parameters.
+    pub params: Vec<ContractParamJson>,
+}
+
+/// An error that the interpreter reported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Exception")]
+pub struct ExceptionJson {
+    /// Line of the contract's source, from 1; 0 when unknown.
+    pub line: u32,
+    /// Text of the report.
+    pub message: String,
+}
+
+/// A message that a contract sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Transition")]
+pub struct TransitionJson {
+    /// Whether the called contract accepted the money; absent when the message ran no contract.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<bool>,
+    /// The sending contract.
+    #[serde(rename = "addr")]
+    pub address: PrefixedHex<Address>,
+    /// 0 for messages of the contract that the transaction calls, 1 for those of a contract called by it, and so on.
+    pub depth: u32,
+    /// The message.
+    #[serde(rename = "msg")]
+    pub message: ContractMessageJson,
+}
+
+/// The body of a message from a contract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ContractMessage")]
+pub struct ContractMessageJson {
+    /// Money sent along, in Qa.
+    #[serde(rename = "_amount")]
+    pub amount: Dec<Qa>,
+    /// Account or contract that the message is for.
+    #[serde(rename = "_recipient")]
+    pub recipient: PrefixedHex<Address>,
+    /// Transition to run; may be empty.
+    #[serde(rename = "_tag")]
+    pub tag: String,
+    /// Parameters.
+    pub params: Vec<ContractParamJson>,
+}
+
+impl From<Receipt> for ReceiptJson {
+    fn from(receipt: Receipt) -> Self {
+        let Receipt { cumulative_gas, epoch, success, accepted, errors, exceptions, event_logs, transitions } = receipt;
+        let errors: BTreeMap<_, _> = errors
+            .into_iter()
+            .map(|(calls, errors)| (calls.to_string(), errors.into_iter().map(ReceiptError::code).collect()))
+            .collect();
+        let exceptions: Vec<_> = exceptions.into_iter().map(ExceptionJson::from).collect();
+        Self {
+            accepted,
+            cumulative_gas: cumulative_gas.into(),
+            epoch: epoch.into(),
+            errors: (!success || !errors.is_empty()).then_some(errors),
+            event_logs: event_logs.into_iter().map(EventLogJson::from).collect(),
+            exceptions: (!success || !exceptions.is_empty()).then_some(exceptions),
+            success,
+            transitions: transitions.into_iter().map(TransitionJson::from).collect(),
+        }
+    }
+}
+
+impl From<EventLog> for EventLogJson {
+    fn from(EventLog { address, name, params }: EventLog) -> Self {
+        Self { name, address: address.into(), params: params.into_iter().map(ContractParamJson::from).collect() }
+    }
+}
+
+impl From<Exception> for ExceptionJson {
+    fn from(Exception { line, message }: Exception) -> Self {
+        Self { line, message }
+    }
+}
+
+impl From<Transition> for TransitionJson {
+    fn from(Transition { address, depth, message, accepted }: Transition) -> Self {
+        Self { accepted, address: address.into(), depth, message: message.into() }
+    }
+}
+
+impl From<ContractMessage> for ContractMessageJson {
+    fn from(ContractMessage { amount, recipient, tag, params }: ContractMessage) -> Self {
+        Self {
+            amount: amount.into(),
+            recipient: recipient.into(),
+            tag,
+            params: params.into_iter().map(ContractParamJson::from).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::contract::ContractParam;
+
+    fn check(receipt: Receipt, expected: &Value) {
+        // The text that is stored and hashed says the same.
+        assert_eq!(&serde_json::from_str::<Value>(&receipt.to_styled_json()).unwrap(), expected);
+        let shape = ReceiptJson::from(receipt);
+        assert_eq!(&serde_json::to_value(&shape).unwrap(), expected);
+        assert_eq!(serde_json::from_value::<ReceiptJson>(expected.clone()).unwrap(), shape);
+    }
+
+    fn payment() -> Receipt {
+        Receipt::payment(Gas::new(50), BlockNumber::new(12345))
+    }
+
+    #[test]
+    fn payment_has_three_members() {
+        check(payment(), &json!({"cumulative_gas": "50", "epoch_num": "12345", "success": true}));
+    }
+
+    #[test]
+    fn failure_has_errors_and_exceptions_even_when_empty() {
+        check(
+            Receipt { success: false, ..payment() },
+            &json!({"cumulative_gas": "50", "epoch_num": "12345", "errors": {}, "exceptions": [], "success": false}),
+        );
+        check(
+            Receipt {
+                success: false,
+                accepted: Some(true),
+                errors: BTreeMap::from([
+                    (0, vec![ReceiptError::CheckerFailed, ReceiptError::CheckerFailed]),
+                    (10, vec![ReceiptError::LibraryExtractionFailed]),
+                ]),
+                exceptions: vec![Exception { line: 87, message: "Raised from \"IsAdmin\"".to_owned() }],
+                ..payment()
+            },
+            &json!({
+                "accepted": true, "cumulative_gas": "50", "epoch_num": "12345", "errors": {"0": [0, 0], "10": [25]},
+                "exceptions": [{"line": 87, "message": "Raised from \"IsAdmin\""}], "success": false,
+            }),
+        );
+    }
+
+    #[test]
+    fn call_has_events_and_transitions() {
+        let param = |value: Value| ContractParam { name: "n".to_owned(), type_name: "T".to_owned(), value };
+        let address = Address::new([0xab; 20]);
+        let message = ContractMessage {
+            amount: Qa::new(5),
+            recipient: Address::new([0xcd; 20]),
+            tag: String::new(),
+            params: vec![param(json!({"constructor": "True", "argtypes": [], "arguments": []}))],
+        };
+        check(
+            Receipt {
+                accepted: Some(false),
+                event_logs: vec![EventLog { address, name: "Sent".to_owned(), params: vec![param(json!("5"))] }],
+                transitions: vec![
+                    Transition { address, depth: 0, message: message.clone(), accepted: Some(true) },
+                    Transition { address, depth: 1, message, accepted: None },
+                ],
+                ..payment()
+            },
+            &json!({
+                "accepted": false, "cumulative_gas": "50", "epoch_num": "12345",
+                "event_logs": [{
+                    "_eventname": "Sent", "address": "0xabababababababababababababababababababab",
+                    "params": [{"type": "T", "value": "5", "vname": "n"}],
+                }],
+                "success": true,
+                "transitions": [
+                    {
+                        "accepted": true, "addr": "0xabababababababababababababababababababab", "depth": 0,
+                        "msg": {
+                            "_amount": "5", "_recipient": "0xcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd", "_tag": "",
+                            "params": [{
+                                "type": "T", "vname": "n",
+                                "value": {"argtypes": [], "arguments": [], "constructor": "True"},
+                            }],
+                        },
+                    },
+                    {
+                        "addr": "0xabababababababababababababababababababab", "depth": 1,
+                        "msg": {
+                            "_amount": "5", "_recipient": "0xcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd", "_tag": "",
+                            "params": [{
+                                "type": "T", "vname": "n",
+                                "value": {"argtypes": [], "arguments": [], "constructor": "True"},
+                            }],
+                        },
+                    },
+                ],
+            }),
+        );
+    }
+}

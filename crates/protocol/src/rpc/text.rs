@@ -1,0 +1,217 @@
+//! The spellings of numbers and bytes in JSON text, one wrapper for each.
+//!
+//! Which spelling a member has is part of the interface: decimal numbers stand in strings, hashes and addresses are
+//! lower case, keys and signatures upper case, and some of them have a prefix `0x` (interface specification, section
+//! 0.2). A shape says so in the type of its field: `Dec<BlockNumber>` is a block number that JSON spells as decimal
+//! text. Reading takes any letter case, with or without prefix, since servers differ.
+
+use std::{borrow::Cow, fmt, str::FromStr};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::{
+    address::Address,
+    block::Reserved,
+    bytes::HexError,
+    hash::{
+        BlockHash, CommitteeHash, MbInfoHash, ShardingHash, StateDeltaHash, StateRoot, TxHash, TxRoot, VariableHash,
+    },
+    key::{PublicKey, Signature},
+};
+
+/// A number as decimal text: `"65537"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Dec<T>(pub T);
+
+impl<T> From<T> for Dec<T> {
+    fn from(number: T) -> Self {
+        Self(number)
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Dec<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: fmt::Display> Serialize for Dec<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de, T: FromStr<Err: fmt::Display>> Deserialize<'de> for Dec<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<str>::deserialize(deserializer)?.parse().map(Self).map_err(de::Error::custom)
+    }
+}
+
+impl<T> JsonSchema for Dec<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "DecimalText".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[0-9]+$" })
+    }
+}
+
+/// A fixed number of bytes that JSON spells as hexadecimal text.
+pub trait FixedBytes: AsRef<[u8]> + FromStr<Err = HexError> {
+    /// How many bytes.
+    const LEN: usize;
+}
+
+macro_rules! fixed_bytes {
+    ($($name:ident)*) => {
+        $(impl FixedBytes for $name {
+            const LEN: usize = Self::LEN;
+        })*
+    };
+}
+
+fixed_bytes! {
+    Address BlockHash CommitteeHash MbInfoHash PublicKey Reserved ShardingHash Signature StateDeltaHash StateRoot TxHash
+    TxRoot VariableHash
+}
+
+macro_rules! hexadecimal {
+    ($(#[$meta:meta])* $name:ident, $schema:literal, $prefix:literal, $class:literal, $case:expr) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name<T>(pub T);
+
+        impl<T> From<T> for $name<T> {
+            fn from(bytes: T) -> Self {
+                Self(bytes)
+            }
+        }
+
+        impl<T: AsRef<[u8]>> fmt::Display for $name<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str($prefix)?;
+                write_digits(f, self.0.as_ref(), $case)
+            }
+        }
+
+        impl<T: AsRef<[u8]>> Serialize for $name<T> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de, T: FixedBytes> Deserialize<'de> for $name<T> {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Cow::<str>::deserialize(deserializer)?.parse().map(Self).map_err(de::Error::custom)
+            }
+        }
+
+        impl<T: FixedBytes> JsonSchema for $name<T> {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                $schema.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                let digits = T::LEN.saturating_mul(2);
+                json_schema!({ "type": "string", "pattern": format!("^{}[{}]{{{digits}}}$", $prefix, $class) })
+            }
+        }
+    };
+}
+
+hexadecimal! {
+    /// Bytes as lower-case hexadecimal digits: `"4baf…"`.
+    Hex, "HexText", "", "0-9a-f", Case::Lower
+}
+hexadecimal! {
+    /// Bytes as lower-case hexadecimal digits after `0x`: `"0x4baf…"`.
+    PrefixedHex, "PrefixedHexText", "0x", "0-9a-f", Case::Lower
+}
+hexadecimal! {
+    /// Bytes as upper-case hexadecimal digits: `"4BAF…"`.
+    UpperHex, "UpperHexText", "", "0-9A-F", Case::Upper
+}
+hexadecimal! {
+    /// Bytes as upper-case hexadecimal digits after `0x`: `"0x4BAF…"`.
+    PrefixedUpperHex, "PrefixedUpperHexText", "0x", "0-9A-F", Case::Upper
+}
+
+/// Letter case of hexadecimal digits.
+#[derive(Clone, Copy)]
+pub(super) enum Case {
+    Lower,
+    Upper,
+}
+
+/// Writes two digits for each byte, many at a time: answers consist mostly of them.
+pub(super) fn write_digits(f: &mut fmt::Formatter<'_>, bytes: &[u8], case: Case) -> fmt::Result {
+    const CHUNK: usize = 64;
+    for chunk in bytes.chunks(CHUNK) {
+        let mut digits = [0; 2 * CHUNK];
+        let digits = digits.get_mut(..chunk.len().saturating_mul(2)).ok_or(fmt::Error)?;
+        hex::encode_to_slice(chunk, digits).map_err(|_| fmt::Error)?;
+        if matches!(case, Case::Upper) {
+            digits.make_ascii_uppercase();
+        }
+        f.write_str(str::from_utf8(digits).map_err(|_| fmt::Error)?)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+    use crate::{amount::Qa, number::BlockNumber};
+
+    fn check<T: Serialize + DeserializeOwned + PartialEq + fmt::Debug + JsonSchema>(
+        value: &T,
+        expected: &str,
+        pattern: &str,
+    ) {
+        let text = serde_json::to_string(value).unwrap();
+        assert_eq!(text, format!("\"{expected}\""));
+        assert_eq!(&serde_json::from_str::<T>(&text).unwrap(), value);
+        let schema = SchemaGenerator::default().into_root_schema_for::<T>();
+        assert_eq!(schema.get("pattern").unwrap(), pattern);
+    }
+
+    #[test]
+    fn each_wrapper_has_its_spelling() {
+        let address = Address::new([0xab; 20]);
+        check(&Hex(address), &"ab".repeat(20), "^[0-9a-f]{40}$");
+        check(&PrefixedHex(address), &format!("0x{}", "ab".repeat(20)), "^0x[0-9a-f]{40}$");
+        check(&UpperHex(address), &"AB".repeat(20), "^[0-9A-F]{40}$");
+        check(&PrefixedUpperHex(address), &format!("0x{}", "AB".repeat(20)), "^0x[0-9A-F]{40}$");
+        check(&UpperHex(Reserved::ZERO), &"00".repeat(128), "^[0-9A-F]{256}$");
+        check(&Dec(BlockNumber::MISSING), "18446744073709551615", "^[0-9]+$");
+        check(&Dec(Qa::MAX), "340282366920938463463374607431768211455", "^[0-9]+$");
+    }
+
+    #[test]
+    fn reading_takes_any_spelling() {
+        let expected = TxHash::new([0xcd; 32]);
+        for text in ["cd".repeat(32), "CD".repeat(32), format!("0x{}", "Cd".repeat(32))] {
+            let json = format!("\"{text}\"");
+            assert_eq!(serde_json::from_str::<Hex<TxHash>>(&json).unwrap().0, expected);
+            assert_eq!(serde_json::from_str::<PrefixedUpperHex<TxHash>>(&json).unwrap().0, expected);
+        }
+        for json in ["\"cd\"", "\"\"", "1", "null", &format!("\"{}\"", "zz".repeat(32))] {
+            serde_json::from_str::<Hex<TxHash>>(json).unwrap_err();
+        }
+        for json in ["\"\"", "1", "\"-1\"", "\"18446744073709551616\""] {
+            serde_json::from_str::<Dec<BlockNumber>>(json).unwrap_err();
+        }
+    }
+}
