@@ -1,0 +1,50 @@
+//! Protobuf transactions: only the canonical bytes are read, and they are written back the same.
+
+use sha2::{Digest, Sha256};
+use silica_protocol::Transaction;
+
+/// Reads bytes as a transaction, and as the core of one whose hash is made to fit.
+pub fn check(data: &[u8]) {
+    read(data);
+    // No fuzzer finds a hash: give the inner message one that is right.
+    let (signature, core) = data.split_at_checked(64).unwrap_or((&[0; 64], data));
+    read(&wrap(core, signature));
+}
+
+fn read(bytes: &[u8]) {
+    let Ok(transaction) = Transaction::decode(bytes) else { return };
+    assert_eq!(transaction.encode(), bytes, "one transaction has one encoding");
+    assert_eq!(transaction.hash().as_bytes()[..], Sha256::digest(transaction.core_bytes())[..]);
+    // These take any transaction that can be decoded.
+    transaction.kind();
+    transaction.sender();
+    transaction.contract_address();
+}
+
+/// `ProtoTransaction { tranid, info, signature }`.
+fn wrap(core: &[u8], signature: &[u8]) -> Vec<u8> {
+    let mut message = vec![0x0a, 32];
+    message.extend_from_slice(&Sha256::digest(core));
+    message.push(0x12);
+    let mut length = core.len();
+    while length >= 0x80 {
+        message.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    message.push(length as u8);
+    message.extend_from_slice(core);
+    message.extend_from_slice(&[0x1a, 66, 0x0a, 64]);
+    message.extend_from_slice(signature);
+    message
+}
+
+/// The stored messages of the transaction vectors, and their cores behind a signature.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for case in crate::cases(include_str!("../../tests/data/vectors/transactions.json")) {
+        let bytes = |member: &str| case[member].as_str().and_then(|text| hex::decode(text).ok());
+        seeds.extend(bytes("transaction_message"));
+        seeds.extend(bytes("core_info").map(|core| [vec![0x11; 64], core].concat()));
+    }
+    seeds
+}
