@@ -156,3 +156,116 @@ pub(crate) fn random_scalar(rng: &mut impl CryptoRng) -> Scalar {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand_core::{Infallible, TryCryptoRng, TryRng};
+
+    use super::*;
+    use crate::testing::{Digests, array, key_pair, order_plus, public_key, vectors};
+
+    #[test]
+    fn public_keys_of_secret_keys() {
+        for case in vectors("schnorr", "keypair") {
+            assert_eq!(key_pair(&case["private_key"]).public(), public_key(&case["public_key"]), "{}", case["name"]);
+        }
+        for case in vectors("schnorr", "keypair_invalid") {
+            let read = SecretKey::from_bytes(array(&case["private_key"]));
+            assert_eq!(read, Err(SecretKeyError::Range), "{}", case["name"]);
+        }
+    }
+
+    #[test]
+    fn addresses_of_key_pairs() {
+        for case in vectors("addresses", "pubkey_to_address") {
+            if case["private_key"].is_string() {
+                let pair = key_pair(&case["private_key"]);
+                assert_eq!(pair.public(), public_key(&case["public_key"]));
+                assert_eq!(pair.address().to_string(), case["address"].as_str().unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn text_in_any_case_with_or_without_prefix() {
+        let digits = "0f494b8312e8d257e51730c78f8fe3b47b6840c59aaaec7c2ebe404a2de8b25a";
+        let key: SecretKey = digits.parse().unwrap();
+        assert_eq!(*key.to_hex(), digits);
+        assert_eq!(digits.to_uppercase().parse(), Ok(key.clone()));
+        assert_eq!(format!("0x{digits}").parse(), Ok(key.clone()));
+        assert_eq!(SecretKey::from_bytes(*key.to_bytes()), Ok(key));
+    }
+
+    #[test]
+    fn errors_tell_what_is_wrong_but_not_the_text() {
+        let check = |text: &str, expected: SecretKeyError| {
+            let error = text.parse::<SecretKey>().unwrap_err();
+            assert_eq!(error, expected);
+            for message in [error.to_string(), format!("{error:?}")] {
+                assert!(!message.contains("abcde"), "{message}");
+            }
+        };
+        let digits = "abcde".repeat(13);
+        check("", SecretKeyError::Length { got: 0 });
+        check("0x", SecretKeyError::Length { got: 0 });
+        check(&digits, SecretKeyError::Length { got: 65 });
+        check(&digits[..63], SecretKeyError::Length { got: 63 });
+        check(&format!("{}é", &digits[..62]), SecretKeyError::Digit { position: 62 });
+        check(&format!("x{}", &digits[..63]), SecretKeyError::Digit { position: 0 });
+        check(&"0".repeat(64), SecretKeyError::Range);
+        check(&hex::encode(order_plus(0)), SecretKeyError::Range);
+    }
+
+    #[test]
+    fn nothing_secret_is_shown() {
+        let pair = KeyPair::generate(&mut Digests(0));
+        let secret = pair.secret().to_hex();
+        let array = format!("{:?}", *pair.secret().to_bytes());
+        for text in [format!("{pair:?}"), format!("{pair:#?}"), format!("{:?}", pair.secret())] {
+            assert!(!text.contains(&secret[..8]) && !text.contains(&array[1..12]), "{text}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_overwritten_on_drop() {
+        assert!(std::mem::needs_drop::<SecretKey>());
+        assert!(std::mem::needs_drop::<KeyPair>());
+    }
+
+    #[test]
+    fn equality_is_that_of_the_secret() {
+        let pair = KeyPair::generate(&mut Digests(0));
+        assert_eq!(pair, pair.clone());
+        assert_eq!(pair.secret(), &SecretKey::from_bytes(*pair.secret().to_bytes()).unwrap());
+        assert_ne!(pair.secret(), KeyPair::generate(&mut Digests(1)).secret());
+    }
+
+    #[test]
+    fn generation_skips_what_is_no_key() {
+        let mut draws = Draws(vec![[3; 32], order_plus(0), [0xff; 32], [0; 32]]);
+        assert_eq!(*SecretKey::generate(&mut draws).to_bytes(), [3; 32]);
+        assert!(draws.0.is_empty());
+    }
+
+    /// Gives out its elements, the last first.
+    struct Draws(Vec<[u8; 32]>);
+
+    impl TryRng for Draws {
+        type Error = Infallible;
+
+        fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+            unimplemented!("keys are drawn as bytes")
+        }
+
+        fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+            unimplemented!("keys are drawn as bytes")
+        }
+
+        fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+            bytes.copy_from_slice(&self.0.pop().unwrap());
+            Ok(())
+        }
+    }
+
+    impl TryCryptoRng for Draws {}
+}

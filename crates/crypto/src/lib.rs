@@ -44,6 +44,8 @@ pub mod multisig;
 mod nonce;
 mod scalar;
 mod schnorr;
+#[cfg(test)]
+mod testing;
 
 pub use crate::{
     error::{

@@ -281,3 +281,226 @@ fn total<'a>(points: impl IntoIterator<Item = &'a PublicKey>) -> Result<PublicKe
         secp256k1::PublicKey::combine_keys(&points.iter().collect::<Vec<_>>()).map_err(|_| AggregateError::Infinity)?;
     Ok(PublicKey::new(sum.serialize()))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{
+        Digests, array, bytes, compressed, key_pair, order_plus, public_key, scalar, signature, slow_verify, vectors,
+    };
+
+    const MESSAGE: &[u8] = b"a message";
+
+    fn signers(count: u64) -> Vec<KeyPair> {
+        (0..count).map(|seed| KeyPair::generate(&mut Digests(seed << 32))).collect()
+    }
+
+    /// Runs all steps for the given signers.
+    fn sign_together(message: &[u8], signers: &[KeyPair], rng: &mut Digests) -> (Signature, PublicKey) {
+        let secrets: Vec<_> = signers.iter().map(|_| CommitSecret::generate(rng)).collect();
+        let points: Vec<_> = secrets.iter().map(CommitSecret::point).collect();
+        let keys: Vec<_> = signers.iter().map(KeyPair::public).collect();
+        let key = aggregate_keys(&keys).unwrap();
+        let challenge = Challenge::new(&CommitPoint::aggregate(&points).unwrap(), &key, message).unwrap();
+        let respond = |(secret, signer): (CommitSecret, &KeyPair)| secret.respond(&challenge, signer.secret()).unwrap();
+        let responses: Vec<_> = secrets.into_iter().zip(signers).map(respond).collect();
+        for ((response, key), point) in responses.iter().zip(&keys).zip(&points) {
+            assert_eq!(response.check(&challenge, key, point), Ok(()));
+        }
+        (combine(&challenge, &responses).unwrap(), key)
+    }
+
+    /// Verifies here and with the slow path, which must agree.
+    fn check(message: &[u8], signature: &Signature, key: &PublicKey) -> Result<(), VerifyError> {
+        let verdict = verify(message, signature, key);
+        assert_eq!(verdict.is_ok(), slow_verify(&[0x11], message, signature, key), "{verdict:?}");
+        verdict
+    }
+
+    #[test]
+    fn aggregates_keys() {
+        for case in vectors("multisig", "aggregate_keys") {
+            let keys: Vec<_> = case["public_keys"].as_array().unwrap().iter().map(public_key).collect();
+            let expected = case["aggregate"].is_string().then(|| public_key(&case["aggregate"]));
+            assert_eq!(aggregate_keys(&keys).ok(), expected, "{}", case["name"]);
+        }
+    }
+
+    #[test]
+    fn aggregation_says_what_is_wrong() {
+        let key = signers(1)[0].public();
+        let [prefix, x @ ..] = key.to_bytes();
+        let bad = compressed(prefix, [0xff; 32]);
+        assert_eq!(aggregate_keys(&[]), Err(AggregateError::Empty));
+        assert_eq!(aggregate_keys(&[key, compressed(prefix ^ 1, x)]), Err(AggregateError::Infinity));
+        assert_eq!(aggregate_keys(&[key, bad]), Err(AggregateError::Point { position: 1, bytes: bad }));
+        assert_eq!(CommitPoint::aggregate(&[]), Err(AggregateError::Empty));
+    }
+
+    #[test]
+    fn verifies_vectors() {
+        for case in vectors("multisig", "verify") {
+            let (message, signed) = (bytes(&case["message"]), signature(&case["signature"]));
+            let key = public_key(&case["aggregate"]);
+            assert_eq!(check(&message, &signed, &key).is_ok(), case["valid"].as_bool().unwrap(), "{}", case["name"]);
+            if let Some(valid) = case["valid_as_plain_schnorr"].as_bool() {
+                assert_eq!(schnorr::verify(&message, &signed, &key).is_ok(), valid, "{}", case["name"]);
+            }
+        }
+    }
+
+    #[test]
+    fn rounds_step_by_step() {
+        for case in vectors("multisig", "round") {
+            let name = &case["name"];
+            let message = bytes(&case["message"]);
+            let parts = case["signers"].as_array().unwrap();
+            let points: Vec<_> =
+                parts.iter().map(|part| CommitPoint::from_bytes(array(&part["commit_point"])).unwrap()).collect();
+            let keys: Vec<_> = parts.iter().map(|part| public_key(&part["public_key"])).collect();
+
+            let point = CommitPoint::aggregate(&points).unwrap();
+            let key = aggregate_keys(&keys).unwrap();
+            assert_eq!(point.as_bytes(), &array(&case["aggregate_commit_point"]), "{name}");
+            assert_eq!(key, public_key(&case["aggregate_public_key"]), "{name}");
+            let challenge = Challenge::new(&point, &key, &message).unwrap();
+            assert_eq!(challenge.as_bytes(), &array(&case["challenge"]), "{name}");
+
+            let mut responses = Vec::new();
+            for (part, point) in parts.iter().zip(&points) {
+                let signer = key_pair(&part["private_key"]);
+                let secret = CommitSecret(scalar(&part["commit_secret"]));
+                assert_eq!(secret.point(), *point, "{name}");
+                assert_eq!(point.hash(), CommitHash::new(array(&part["commit_point_hash"])), "{name}");
+                let response = secret.respond(&challenge, signer.secret()).unwrap();
+                assert_eq!(response.as_bytes(), &array(&part["response"]), "{name}");
+                assert_eq!(response.check(&challenge, &signer.public(), point), Ok(()), "{name}");
+                responses.push(response);
+            }
+            let combined = combine(&challenge, &responses).unwrap();
+            assert_eq!(combined.as_bytes()[32..], bytes(&case["aggregate_response"]), "{name}");
+            assert_eq!(combined, signature(&case["signature"]), "{name}");
+            assert_eq!(check(&message, &combined, &key), Ok(()), "{name}");
+        }
+    }
+
+    #[test]
+    fn checks_responses() {
+        for case in vectors("multisig", "verify_response") {
+            let challenge = Challenge::from_bytes(array(&case["challenge"])).unwrap();
+            let point = CommitPoint::from_bytes(array(&case["commit_point"])).unwrap();
+            let key = public_key(&case["public_key"]);
+            let valid = Response::from_bytes(array(&case["response"]))
+                .is_ok_and(|response| response.check(&challenge, &key, &point).is_ok());
+            assert_eq!(valid, case["valid"].as_bool().unwrap(), "{}", case["name"]);
+        }
+    }
+
+    #[test]
+    fn response_errors_name_the_argument() {
+        let signer = &signers(1)[0];
+        let secret = CommitSecret::generate(&mut Digests(9));
+        let point = secret.point();
+        let challenge = Challenge::new(&point, &signer.public(), MESSAGE).unwrap();
+        let response = secret.respond(&challenge, signer.secret()).unwrap();
+        assert_eq!(response.check(&challenge, &signer.public(), &point), Ok(()));
+        let key = PublicKey::ZERO;
+        assert_eq!(response.check(&challenge, &key, &point), Err(ResponseError::Key { key }));
+        let other = Challenge::new(&point, &signer.public(), b"another message").unwrap();
+        assert_eq!(response.check(&other, &signer.public(), &point), Err(ResponseError::Mismatch));
+        let cancelling = Response(challenge.0.times(signer.secret().scalar()).negated());
+        assert_eq!(cancelling.check(&challenge, &signer.public(), &point), Err(ResponseError::Mismatch));
+    }
+
+    #[test]
+    fn round_values_are_checked_when_read() {
+        for out_of_range in [[0; 32], order_plus(0), [0xff; 32]] {
+            assert_eq!(Challenge::from_bytes(out_of_range), Err(RoundValueError::Challenge));
+            assert_eq!(Response::from_bytes(out_of_range), Err(RoundValueError::Response));
+        }
+        let bytes = compressed(2, [0xff; 32]);
+        assert_eq!(CommitPoint::from_bytes(bytes.to_bytes()), Err(RoundValueError::CommitPoint { bytes }));
+        let point = CommitSecret::generate(&mut Digests(0)).point();
+        assert_eq!(CommitPoint::from_bytes(*point.as_bytes()), Ok(point));
+        assert_eq!(Challenge::new(&point, &signers(1)[0].public(), &[]), Err(RoundValueError::EmptyMessage));
+    }
+
+    #[test]
+    fn a_response_of_zero_is_not_given() {
+        let signer = &signers(1)[0];
+        let challenge = Challenge::from_bytes([5; 32]).unwrap();
+        let secret = CommitSecret(challenge.0.times(signer.secret().scalar()));
+        assert_eq!(secret.respond(&challenge, signer.secret()), Err(RoundValueError::Response));
+    }
+
+    #[test]
+    fn a_sum_of_responses_may_pass_zero_but_not_end_there() {
+        let challenge = Challenge::from_bytes([5; 32]).unwrap();
+        let [a, b] = [[1; 32], [2; 32]].map(|bytes| Response::from_bytes(bytes).unwrap());
+        let opposite = Response(a.0.negated());
+        let combined = combine(&challenge, &[a.clone(), opposite.clone(), b.clone()]).unwrap();
+        assert_eq!(combined, combine(&challenge, &[b]).unwrap());
+        assert_eq!(combine(&challenge, &[a, opposite]), Err(RoundValueError::Response));
+        assert_eq!(combine(&challenge, &[]), Err(RoundValueError::Response));
+    }
+
+    #[test]
+    fn a_missing_signer_is_noticed() {
+        let signers = signers(3);
+        let (signed, key) = sign_together(MESSAGE, &signers, &mut Digests(7));
+        assert_eq!(check(MESSAGE, &signed, &key), Ok(()));
+        let two = aggregate_keys(&[signers[0].public(), signers[1].public()]).unwrap();
+        assert_eq!(check(MESSAGE, &signed, &two), Err(VerifyError::Mismatch));
+    }
+
+    #[test]
+    fn ordinary_and_collective_signatures_do_not_pass_for_each_other() {
+        let signers = signers(1);
+        let key = signers[0].public();
+        let (collective, _) = sign_together(MESSAGE, &signers, &mut Digests(7));
+        let ordinary = schnorr::sign(MESSAGE, &signers[0]).unwrap();
+        assert_eq!(schnorr::verify(MESSAGE, &collective, &key), Err(VerifyError::Mismatch));
+        assert_eq!(verify(MESSAGE, &ordinary, &key), Err(VerifyError::Mismatch));
+    }
+
+    #[test]
+    fn possession_is_proven_for_the_key_in_the_submission() {
+        let [owner, rogue] = <[KeyPair; 2]>::try_from(signers(2)).unwrap();
+        let submission = [b"block 7", &owner.public().as_bytes()[..], b"nonce 9"].concat();
+        let proof = prove_possession(&submission, &owner).unwrap();
+        assert_eq!(verify_possession(&submission, &proof, &owner.public()), Ok(()));
+
+        let forged = prove_possession(&submission, &rogue).unwrap();
+        let mismatch = Err(PossessionError::Signature(VerifyError::Mismatch));
+        assert_eq!(verify_possession(&submission, &forged, &owner.public()), mismatch);
+        let absent = Err(PossessionError::KeyAbsent { key: rogue.public() });
+        assert_eq!(verify_possession(&submission, &forged, &rogue.public()), absent);
+        assert_eq!(prove_possession(&[], &owner), Err(SignError::EmptyMessage));
+    }
+
+    #[test]
+    fn commit_secrets_do_not_print() {
+        assert_eq!(format!("{:?}", CommitSecret::generate(&mut Digests(0))), "CommitSecret(..)");
+        assert!(std::mem::needs_drop::<CommitSecret>());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+
+        #[test]
+        fn any_committee_signs(
+            count in 1_u64..7,
+            seed: u32,
+            message in prop::collection::vec(any::<u8>(), 1..100),
+            bit in 0_usize..512,
+        ) {
+            let (signed, key) = sign_together(&message, &signers(count), &mut Digests(u64::from(seed)));
+            prop_assert_eq!(check(&message, &signed, &key), Ok(()));
+            let mut mutated = signed.to_bytes();
+            mutated[bit / 8] ^= 1 << (bit % 8);
+            prop_assert!(check(&message, &Signature::new(mutated), &key).is_err());
+        }
+    }
+}

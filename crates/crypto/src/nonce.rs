@@ -101,7 +101,9 @@ impl HmacDrbg {
         let mut mac = self.key.clone();
         mac.update(&*self.value);
         mac.update(&[round]);
-        data.iter().for_each(|part| mac.update(part));
+        for part in data {
+            mac.update(part);
+        }
         let key: Zeroizing<[u8; 32]> = Zeroizing::new(mac.finalize().into_bytes().into());
         self.key = keyed(&key);
         self.value = self.next_value();
@@ -122,4 +124,76 @@ impl fmt::Debug for HmacDrbg {
 
 fn keyed(key: &[u8; 32]) -> Hmac<Sha256> {
     Hmac::new_from_slice(key).expect("HMAC takes keys of any length")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Digests, array, bytes, key_pair, scalar, vectors};
+
+    fn first(mut nonces: Nonces) -> Scalar {
+        nonces.next_nonce()
+    }
+
+    #[test]
+    fn deterministic_nonces_are_those_of_rfc_6979() {
+        for case in vectors("schnorr", "sign_rfc6979") {
+            let nonces = Nonces::deterministic(key_pair(&case["private_key"]).secret(), &bytes(&case["message"]));
+            assert_eq!(first(nonces), scalar(&case["k"]), "{}", case["name"]);
+        }
+    }
+
+    #[test]
+    fn zilliqa_js_nonces_are_those_of_zilliqa_js() {
+        for case in vectors("schnorr", "sign_hmac_drbg") {
+            let personalisation = bytes(&case["personalisation"]);
+            let (random, algorithm) = personalisation.split_at(32);
+            assert_eq!(algorithm, ZILLIQA_JS_ALGORITHM);
+            assert_eq!(case["nonce"], case["message"]);
+            let (entropy, random) = (array(&case["entropy"]), random.try_into().unwrap());
+            let nonces = Nonces::zilliqa_js(&bytes(&case["message"]), &entropy, random);
+            assert_eq!(first(nonces), scalar(&case["k"]), "{}", case["name"]);
+        }
+    }
+
+    /// Expected values from a few lines over Python's `hmac` module.
+    #[test]
+    fn generator_continues_after_a_refused_value() {
+        let seed: Vec<u8> = (0..64).collect();
+        let mut drbg = HmacDrbg::new(&[&seed[..20], &seed[20..]]);
+        let drawn = [(); 3].map(|()| hex::encode(drbg.generate()));
+        assert_eq!(
+            drawn,
+            [
+                "acb4c0527346343f45266a99a5ea86e9493b69635f509ed6871d4c871f93613b",
+                "605527fd6e0367631059fbc871d16d1c1944a4faa9a40c68ed4e301ac351b750",
+                "10b0a2997b2b372497590365ab08aa21c552daaf158882877619ca427286d564",
+            ]
+        );
+    }
+
+    #[test]
+    fn nonces_depend_on_key_message_and_purpose() {
+        let (key, other) = (SecretKey::generate(&mut Digests(0)), SecretKey::generate(&mut Digests(1)));
+        let nonces = [
+            first(Nonces::deterministic(&key, b"a")),
+            first(Nonces::deterministic(&key, b"b")),
+            first(Nonces::deterministic(&other, b"a")),
+            first(Nonces::hedged(&key, b"a", &mut Digests(0))),
+            first(Nonces::hedged(&key, b"a", &mut Digests(1))),
+            first(Nonces::hedged(&other, b"a", &mut Digests(0))),
+            first(Nonces::collective(&key, b"a")),
+            first(Nonces::collective(&key, b"b")),
+        ];
+        for (position, nonce) in nonces.iter().enumerate() {
+            assert!(!nonces[..position].contains(nonce), "nonce {position} repeats");
+        }
+        assert_eq!(nonces[0], first(Nonces::deterministic(&key, b"a")));
+    }
+
+    #[test]
+    fn nonces_do_not_print() {
+        let nonces = Nonces::deterministic(&SecretKey::generate(&mut Digests(0)), b"a");
+        assert_eq!(format!("{nonces:?}"), "Nonces(HmacDrbg(..))");
+    }
 }

@@ -132,3 +132,131 @@ pub(crate) fn join(first: &[u8; 32], second: &[u8; 32]) -> [u8; 64] {
     tail.copy_from_slice(second);
     joined
 }
+
+#[cfg(test)]
+mod tests {
+    use k256::elliptic_curve::PrimeField;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{
+        any_key_pair, any_scalar, compressed, order_plus, points_above_order, slow_reduce, slow_scalar, slow_sum,
+    };
+
+    fn scalar(bytes: [u8; 32]) -> Scalar {
+        Scalar::from_bytes(bytes).unwrap()
+    }
+
+    fn one() -> [u8; 32] {
+        let mut bytes = [0; 32];
+        bytes[31] = 1;
+        bytes
+    }
+
+    #[test]
+    fn scalars_end_below_the_order() {
+        assert_eq!(Scalar::from_bytes([0; 32]), None);
+        assert_eq!(Scalar::from_bytes(one()).unwrap().as_bytes(), &one());
+        assert_eq!(Scalar::from_bytes(order_plus(-1)).unwrap().as_bytes(), &order_plus(-1));
+        assert_eq!(Scalar::from_bytes(order_plus(0)), None);
+        assert_eq!(Scalar::from_bytes(order_plus(1)), None);
+        assert_eq!(Scalar::from_bytes([0xff; 32]), None);
+    }
+
+    #[test]
+    fn opposites_have_no_sum() {
+        assert_eq!(scalar(one()).plus(&scalar(order_plus(-1))), None);
+        assert_eq!(scalar(one()).negated(), scalar(order_plus(-1)));
+    }
+
+    #[test]
+    fn scalars_are_overwritten_on_drop_and_do_not_print() {
+        assert!(std::mem::needs_drop::<Scalar>());
+        assert_eq!(format!("{:?}", scalar([0xab; 32])), "Scalar(..)");
+    }
+
+    #[test]
+    fn digests_are_reduced_around_the_order() {
+        for digest in (-4..4).map(order_plus).chain([[0; 32], [0xff; 32], one()]) {
+            assert_eq!(reduce(digest), slow_reduce(digest));
+        }
+        assert_eq!(reduce(order_plus(0)), [0; 32]);
+        assert_eq!(reduce(order_plus(1)), one());
+    }
+
+    #[test]
+    fn sum_agrees_for_keys_at_and_above_the_order() {
+        let scalars = [one(), order_plus(-1), order_plus(-2), [0x5a; 32]];
+        for key in points_above_order() {
+            for (s, r) in scalars.iter().flat_map(|s| scalars.iter().map(move |r| (*s, *r))) {
+                let expected = slow_sum(s, r, &key).unwrap();
+                assert_eq!(sum(&scalar(s), &scalar(r), &key), Ok(expected), "{key} {s:?} {r:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn sum_refuses_what_is_no_point() {
+        let prime_less_one = [&[0xff; 27][..], &[0xfe, 0xff, 0xff, 0xfc, 0x2e]].concat().try_into().unwrap();
+        let prime = [&[0xff; 27][..], &[0xfe, 0xff, 0xff, 0xfc, 0x2f]].concat().try_into().unwrap();
+        let five = {
+            let mut bytes = [0; 32];
+            bytes[31] = 5;
+            bytes
+        };
+        // 0, 5, n + 1 and p - 1 are no x coordinates; p and what follows are no coordinates.
+        for x in [[0; 32], five, order_plus(1), prime_less_one, prime, [0xff; 32]] {
+            for key in [compressed(2, x), compressed(3, x)] {
+                assert_eq!(slow_sum(one(), one(), &key), None, "{key}");
+                assert_eq!(sum(&scalar(one()), &scalar(one()), &key), Err(NoSum::Key), "{key}");
+            }
+        }
+        let [_, x @ ..] = scalar([9; 32]).base_point().to_bytes();
+        for prefix in [0, 1, 4, 5, 6, 7, 0x82, 0xff] {
+            let key = compressed(prefix, x);
+            assert_eq!(sum(&scalar(one()), &scalar(one()), &key), Err(NoSum::Key), "{key}");
+        }
+        assert_eq!(sum(&scalar(one()), &scalar(one()), &PublicKey::ZERO), Err(NoSum::Key));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn digests_are_reduced(digest: [u8; 32], ones in 0_usize..=32) {
+            prop_assert_eq!(reduce(digest), slow_reduce(digest));
+            let mut large = digest;
+            large[..ones].fill(0xff);
+            prop_assert_eq!(reduce(large), slow_reduce(large));
+        }
+
+        #[test]
+        fn arithmetic_agrees(a in any_scalar(), b in any_scalar()) {
+            let (slow_a, slow_b) = (slow_scalar(a).unwrap(), slow_scalar(b).unwrap());
+            let bytes = |number: k256::Scalar| <[u8; 32]>::from(number.to_repr());
+            let (a, b) = (scalar(a), scalar(b));
+            prop_assert_eq!(*a.times(&b).as_bytes(), bytes(slow_a * slow_b));
+            prop_assert_eq!(*a.negated().as_bytes(), bytes(-slow_a));
+            prop_assert_eq!(a.plus(&b).map(|sum| *sum.as_bytes()), slow_scalar(bytes(slow_a + slow_b)).map(bytes));
+            prop_assert_eq!(a == b, slow_a == slow_b);
+        }
+
+        #[test]
+        fn sum_agrees(s in any_scalar(), r in any_scalar(), key in any_key_pair()) {
+            let key = key.public();
+            let expected = slow_sum(s, r, &key).ok_or(NoSum::Infinity);
+            let (s, r) = (scalar(s), scalar(r));
+            prop_assert_eq!(sum(&s, &r, &key), expected);
+            prop_assert_eq!(sum_in_two_steps(&s, &r, &key), expected);
+        }
+
+        #[test]
+        fn sum_may_be_infinity(r in any_scalar(), key in any_key_pair()) {
+            let r = scalar(r);
+            let s = r.times(key.secret().scalar()).negated();
+            prop_assert_eq!(slow_sum(*s.as_bytes(), *r.as_bytes(), &key.public()), None);
+            prop_assert_eq!(sum(&s, &r, &key.public()), Err(NoSum::Infinity));
+            prop_assert_eq!(sum_in_two_steps(&s, &r, &key.public()), Err(NoSum::Infinity));
+        }
+    }
+}

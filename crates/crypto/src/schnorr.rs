@@ -90,14 +90,20 @@ pub(crate) fn verify_in(
     if message.is_empty() {
         return Err(VerifyError::EmptyMessage);
     }
+    let commitment = commitment(signature, key)?;
+    let (r, _) = halves(signature);
+    if challenge(domain, &commitment, key, message) == r { Ok(()) } else { Err(VerifyError::Mismatch) }
+}
+
+/// Returns the point that the signer committed to if the signature is valid: s·G + r·P.
+pub(crate) fn commitment(signature: &Signature, key: &PublicKey) -> Result<PublicKey, VerifyError> {
     let (r, s) = halves(signature);
     let r = Scalar::from_bytes(r).ok_or(VerifyError::Challenge)?;
     let s = Scalar::from_bytes(s).ok_or(VerifyError::Response)?;
-    let commitment = sum(&s, &r, key).map_err(|reason| match reason {
+    sum(&s, &r, key).map_err(|reason| match reason {
         NoSum::Key => VerifyError::Key { key: *key },
         NoSum::Infinity => VerifyError::Mismatch,
-    })?;
-    if challenge(domain, &commitment, key, message) == *r.as_bytes() { Ok(()) } else { Err(VerifyError::Mismatch) }
+    })
 }
 
 /// Returns the hash of commitment, key and message, reduced modulo n.
@@ -118,4 +124,189 @@ fn halves(signature: &Signature) -> ([u8; 32], [u8; 32]) {
     let bytes = signature.as_bytes();
     let half = |bytes: Option<&[u8; 32]>| *bytes.expect("a signature is twice 32 bytes long");
     (half(bytes.first_chunk()), half(bytes.last_chunk()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::{
+        key::SecretKey,
+        testing::{
+            Digests, all_vectors, any_key_pair, any_scalar, array, bytes, compressed, key_pair, order_plus, public_key,
+            scalar, signature, slow_verify, vectors,
+        },
+    };
+
+    const MESSAGE: &[u8] = b"a message";
+
+    fn signer(seed: u64) -> KeyPair {
+        KeyPair::generate(&mut Digests(seed))
+    }
+
+    /// Verifies here and with the slow path, which must agree.
+    fn check(message: &[u8], signature: &Signature, key: &PublicKey) -> Result<(), VerifyError> {
+        let verdict = verify(message, signature, key);
+        assert_eq!(verdict.is_ok(), slow_verify(&[], message, signature, key), "{verdict:?}");
+        verdict
+    }
+
+    #[test]
+    fn signs_with_given_nonces() {
+        for case in vectors("schnorr", "sign_fixed_k") {
+            let (key, message) = (key_pair(&case["private_key"]), bytes(&case["message"]));
+            let signed = sign_with_nonce(Domain::Signature, &message, &key, &scalar(&case["k"]));
+            assert_eq!(signed, Some(signature(&case["signature"])), "{}", case["name"]);
+            assert_eq!(key.public(), public_key(&case["public_key"]));
+            assert_eq!(check(&message, &signed.unwrap(), &key.public()), Ok(()));
+        }
+    }
+
+    #[test]
+    fn signs_deterministically() {
+        for case in vectors("schnorr", "sign_rfc6979") {
+            let (key, message) = (key_pair(&case["private_key"]), bytes(&case["message"]));
+            let k = scalar(&case["k"]);
+            assert_eq!(k.base_point(), public_key(&case["commitment"]));
+            if case["challenge_preimage"].is_string() {
+                let preimage = [k.base_point().as_bytes(), key.public().as_bytes(), &message[..]].concat();
+                assert_eq!(preimage, bytes(&case["challenge_preimage"]));
+            }
+            assert_eq!(sign(&message, &key), Ok(signature(&case["signature"])), "{}", case["name"]);
+        }
+    }
+
+    #[test]
+    fn signs_as_zilliqa_js() {
+        for case in vectors("schnorr", "sign_hmac_drbg") {
+            let (key, message) = (key_pair(&case["private_key"]), bytes(&case["message"]));
+            let personalisation = bytes(&case["personalisation"])[..32].try_into().unwrap();
+            let nonces = Nonces::zilliqa_js(&message, &array(&case["entropy"]), &personalisation);
+            assert_eq!(sign_with(&message, &key, nonces), Ok(signature(&case["signature"])), "{}", case["name"]);
+        }
+    }
+
+    #[test]
+    fn signs_with_random_numbers() {
+        let key = signer(0);
+        let signed = [0, 1, 1].map(|seed| sign_with_rng(MESSAGE, &key, &mut Digests(seed)).unwrap());
+        assert_ne!(signed[0], signed[1]);
+        assert_eq!(signed[1], signed[2]);
+        assert_ne!(Ok(signed[0]), sign(MESSAGE, &key));
+        assert_eq!(check(MESSAGE, &signed[0], &key.public()), Ok(()));
+    }
+
+    #[test]
+    fn empty_messages_are_not_signed() {
+        let key = signer(0);
+        assert_eq!(sign(&[], &key), Err(SignError::EmptyMessage));
+        assert_eq!(sign_with_rng(&[], &key, &mut Digests(0)), Err(SignError::EmptyMessage));
+        assert_eq!(sign_with(&[], &key, Nonces::deterministic(key.secret(), &[])), Err(SignError::EmptyMessage));
+    }
+
+    #[test]
+    fn a_response_of_zero_is_not_given() {
+        let [r, d] = [[7; 32], [9; 32]].map(|bytes| Scalar::from_bytes(bytes).unwrap());
+        assert_eq!(respond(&r.times(&d), &r, &d), None);
+    }
+
+    #[test]
+    fn verifies_vectors() {
+        for case in vectors("schnorr", "verify") {
+            assert_eq!(verifies(&case), case["valid"].as_bool().unwrap(), "{}", case["name"]);
+        }
+    }
+
+    /// Wrong lengths fail already where bytes become keys and signatures.
+    fn verifies(case: &Value) -> bool {
+        let signature = Signature::from_slice(&bytes(&case["signature"]));
+        let key = PublicKey::from_slice(&bytes(&case["public_key"]));
+        let (Some(signature), Some(key)) = (signature, key) else { return false };
+        check(&bytes(&case["message"]), &signature, &key).is_ok()
+    }
+
+    #[test]
+    fn verifies_published_transactions() {
+        let cases = all_vectors("transactions");
+        assert!(cases.len() > 30);
+        for case in cases {
+            let request = &case["request"];
+            let signed = signature(&request["signature"]);
+            let verdict = check(&bytes(&case["core_info"]), &signed, &public_key(&request["pubKey"]));
+            assert_eq!(verdict.is_ok(), case["signature_valid"].as_bool().unwrap(), "{}", case["name"]);
+        }
+    }
+
+    #[test]
+    fn errors_name_the_argument() {
+        let key = signer(0);
+        let signed = sign(MESSAGE, &key).unwrap();
+        let (r, s) = halves(&signed);
+        let check_halves = |r, s| check(MESSAGE, &Signature::new(join(&r, &s)), &key.public());
+        assert_eq!(check_halves(r, s), Ok(()));
+        assert_eq!(check(&[], &signed, &key.public()), Err(VerifyError::EmptyMessage));
+        for out_of_range in [[0; 32], order_plus(0), order_plus(1), [0xff; 32]] {
+            assert_eq!(check_halves(out_of_range, s), Err(VerifyError::Challenge));
+            assert_eq!(check_halves(r, out_of_range), Err(VerifyError::Response));
+        }
+        for in_range in [[1; 32], order_plus(-1)] {
+            assert_eq!(check_halves(in_range, s), Err(VerifyError::Mismatch));
+            assert_eq!(check_halves(r, in_range), Err(VerifyError::Mismatch));
+        }
+        let [prefix, x @ ..] = key.public().to_bytes();
+        for key in [PublicKey::ZERO, compressed(4, x), compressed(prefix, [0; 32]), compressed(prefix, [0xff; 32])] {
+            assert_eq!(check(MESSAGE, &signed, &key), Err(VerifyError::Key { key }));
+        }
+        assert_eq!(check(MESSAGE, &signed, &compressed(prefix ^ 1, x)), Err(VerifyError::Mismatch));
+        assert_eq!(check(MESSAGE, &signed, &signer(1).public()), Err(VerifyError::Mismatch));
+        assert_eq!(check(b"another message", &signed, &key.public()), Err(VerifyError::Mismatch));
+    }
+
+    #[test]
+    fn a_sum_at_infinity_is_a_mismatch() {
+        let key = signer(0);
+        let r = Scalar::from_bytes([5; 32]).unwrap();
+        let s = r.times(key.secret().scalar()).negated();
+        let forged = Signature::new(join(r.as_bytes(), s.as_bytes()));
+        assert_eq!(check(MESSAGE, &forged, &key.public()), Err(VerifyError::Mismatch));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn signatures_verify(d in any_scalar(), message in prop::collection::vec(any::<u8>(), 1..300)) {
+            let key = KeyPair::from_secret(SecretKey::from_bytes(d).unwrap());
+            let signed = sign(&message, &key).unwrap();
+            prop_assert_eq!(check(&message, &signed, &key.public()), Ok(()));
+            prop_assert_eq!(sign(&message, &key), Ok(signed));
+        }
+
+        #[test]
+        fn arbitrary_bytes_do_not_verify(
+            r: [u8; 32],
+            s: [u8; 32],
+            x: [u8; 32],
+            prefix in 0_u8..6,
+            message in prop::collection::vec(any::<u8>(), 0..40),
+        ) {
+            let signed = Signature::new(join(&r, &s));
+            prop_assert!(check(&message, &signed, &compressed(prefix, x)).is_err());
+        }
+
+        #[test]
+        fn no_flipped_bit_goes_unnoticed(key in any_key_pair(), place in 0_usize..97 + 9, bit in 0_u8..8) {
+            let mut message = MESSAGE.to_vec();
+            let mut signed = sign(&message, &key).unwrap().to_bytes();
+            let mut public = key.public().to_bytes();
+            match place {
+                0..64 => signed[place] ^= 1 << bit,
+                64..97 => public[place - 64] ^= 1 << bit,
+                _ => message[place - 97] ^= 1 << bit,
+            }
+            prop_assert!(check(&message, &Signature::new(signed), &PublicKey::new(public)).is_err());
+        }
+    }
 }

@@ -1,0 +1,169 @@
+//! What the tests share: vectors, numbers drawn from a seed, and arithmetic that has nothing of libsecp256k1.
+
+use std::fs;
+
+use k256::{
+    AffinePoint, ProjectivePoint,
+    elliptic_curve::{Group, PrimeField, group::GroupEncoding, ops::Reduce, point::DecompressPoint, subtle::Choice},
+};
+use proptest::prelude::*;
+use rand_core::{Infallible, TryCryptoRng, TryRng};
+use serde_json::Value;
+use silica_protocol::{PublicKey, Signature, sha256};
+
+use crate::{
+    key::{KeyPair, SecretKey},
+    scalar::Scalar,
+};
+
+/// Order of the group, big endian.
+pub(crate) const ORDER: [u8; 32] = secp256k1::constants::CURVE_ORDER;
+
+/// Returns the vectors of one kind from a file, of which there must be some.
+pub(crate) fn vectors(file: &str, kind: &str) -> Vec<Value> {
+    let mut cases = all_vectors(file);
+    cases.retain(|case| case["kind"] == kind);
+    assert!(!cases.is_empty(), "{file} has no {kind}");
+    cases
+}
+
+pub(crate) fn all_vectors(file: &str) -> Vec<Value> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/vectors/");
+    let text = fs::read_to_string(format!("{folder}{file}.json")).unwrap();
+    let mut document: Value = serde_json::from_str(&text).unwrap();
+    serde_json::from_value(document["cases"].take()).unwrap()
+}
+
+/// Decodes hexadecimal text in any letter case, with or without `0x`.
+pub(crate) fn bytes(value: &Value) -> Vec<u8> {
+    let text = value.as_str().unwrap();
+    hex::decode(text.strip_prefix("0x").unwrap_or(text)).unwrap()
+}
+
+pub(crate) fn array<const N: usize>(value: &Value) -> [u8; N] {
+    bytes(value).try_into().unwrap()
+}
+
+pub(crate) fn public_key(value: &Value) -> PublicKey {
+    PublicKey::new(array(value))
+}
+
+pub(crate) fn signature(value: &Value) -> Signature {
+    Signature::new(array(value))
+}
+
+pub(crate) fn key_pair(value: &Value) -> KeyPair {
+    KeyPair::from_secret(SecretKey::from_bytes(array(value)).unwrap())
+}
+
+pub(crate) fn scalar(value: &Value) -> Scalar {
+    Scalar::from_bytes(array(value)).unwrap()
+}
+
+/// A distance from the order of the group, as bytes.
+pub(crate) fn order_plus(distance: i8) -> [u8; 32] {
+    let mut bytes = ORDER;
+    bytes[31] = bytes[31].checked_add_signed(distance).unwrap();
+    bytes
+}
+
+/// Digests of a counter, each used for one request.
+pub(crate) struct Digests(pub(crate) u64);
+
+impl TryRng for Digests {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        rand_core::utils::next_word_via_fill(self)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        rand_core::utils::next_word_via_fill(self)
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.0 += 1;
+        let digest = sha256(&[&self.0.to_be_bytes()]);
+        bytes.iter_mut().zip(digest.into_iter().cycle()).for_each(|(byte, random)| *byte = random);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Digests {}
+
+/// Any key pair.
+pub(crate) fn any_key_pair() -> impl Strategy<Value = KeyPair> {
+    any::<u64>().prop_map(|seed| KeyPair::generate(&mut Digests(seed)))
+}
+
+/// Scalars from the whole range, with those at its ends more often than by chance.
+pub(crate) fn any_scalar() -> impl Strategy<Value = [u8; 32]> {
+    let small = (1_u8..5).prop_map(|number| {
+        let mut bytes = [0; 32];
+        bytes[31] = number;
+        bytes
+    });
+    let large = (-5_i8..0).prop_map(order_plus);
+    let middle = any::<[u8; 32]>().prop_filter("in range", |bytes| Scalar::from_bytes(*bytes).is_some());
+    prop_oneof![1 => small, 1 => large, 6 => middle]
+}
+
+/// Points whose x coordinate is not below the order of the group. One of them is n itself.
+pub(crate) fn points_above_order() -> Vec<PublicKey> {
+    let near_order = (0..32).map(order_plus);
+    let below_prime = (1_u8..32).map(|distance| {
+        // The prime is 2²⁵⁶ − 2³² − 977.
+        let mut bytes = [0xff; 32];
+        bytes[27] = 0xfe;
+        bytes[30] = 0xfc;
+        bytes[31] = 0x2f - distance;
+        bytes
+    });
+    let keys = |x: [u8; 32]| [2, 3].map(|prefix| compressed(prefix, x));
+    let points: Vec<_> = near_order.chain(below_prime).flat_map(keys).filter(|key| point(key).is_some()).collect();
+    assert!(points.contains(&compressed(2, ORDER)));
+    points
+}
+
+pub(crate) fn compressed(prefix: u8, x: [u8; 32]) -> PublicKey {
+    let mut bytes = [prefix; 33];
+    bytes[1..].copy_from_slice(&x);
+    PublicKey::new(bytes)
+}
+
+/// Decodes a compressed point with k256.
+pub(crate) fn point(key: &PublicKey) -> Option<ProjectivePoint> {
+    let [prefix @ (2 | 3), x @ ..] = *key.as_bytes() else { return None };
+    let point: Option<AffinePoint> = AffinePoint::decompress(&x.into(), Choice::from(prefix & 1)).into();
+    point.map(ProjectivePoint::from)
+}
+
+/// Encodes a point, unless it is at infinity, with k256.
+pub(crate) fn encode(point: ProjectivePoint) -> Option<PublicKey> {
+    let infinite: bool = point.is_identity().into();
+    (!infinite).then(|| PublicKey::from_slice(&point.to_affine().to_bytes()).unwrap())
+}
+
+/// Reads a number from 1 to n - 1 with k256.
+pub(crate) fn slow_scalar(bytes: [u8; 32]) -> Option<k256::Scalar> {
+    let number: Option<k256::Scalar> = k256::Scalar::from_repr(bytes.into()).into();
+    number.filter(|number| *number != k256::Scalar::ZERO)
+}
+
+/// Reduces a digest modulo n with k256.
+pub(crate) fn slow_reduce(digest: [u8; 32]) -> [u8; 32] {
+    <k256::Scalar as Reduce<k256::FieldBytes>>::reduce(&digest.into()).to_repr().into()
+}
+
+/// Returns s·G + r·P, computed with k256 as it is written.
+pub(crate) fn slow_sum(s: [u8; 32], r: [u8; 32], key: &PublicKey) -> Option<PublicKey> {
+    encode(ProjectivePoint::GENERATOR * slow_scalar(s)? + point(key)? * slow_scalar(r)?)
+}
+
+/// Verifies with k256, step by step as section 2.3 of the formats page has it.
+pub(crate) fn slow_verify(prefix: &[u8], message: &[u8], signature: &Signature, key: &PublicKey) -> bool {
+    let (r, s) = signature.as_bytes().split_at(32);
+    let Some(commitment) = slow_sum(s.try_into().unwrap(), r.try_into().unwrap(), key) else { return false };
+    let digest = sha256(&[prefix, commitment.as_bytes(), key.as_bytes(), message]);
+    !message.is_empty() && slow_reduce(digest) == *r
+}
