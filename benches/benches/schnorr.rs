@@ -1,0 +1,184 @@
+//! Signatures beside libsecp256k1's own: sign, verify, and the co-signature of blocks.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use rand_core::{Infallible, TryCryptoRng, TryRng};
+use secp256k1::{Keypair, Message, XOnlyPublicKey, ecdsa, schnorr as bip340};
+use silica_crypto::{
+    KeyPair, Nonces, SecretKey, cosign,
+    multisig::{Challenge, CommitPoint, CommitSecret, aggregate_keys, combine},
+    sign, sign_with, verify,
+};
+use silica_protocol::{CoSignatures, PublicKey, Signature, sha256};
+
+/// Bytes of the core information of a payment with a small nonce.
+const PAYMENT: usize = 109;
+/// Signers who take turns, so that no branch predictor learns one of them.
+const SIGNERS: u16 = 128;
+/// Members of the directory service committee of the main network.
+const COMMITTEE: usize = 600;
+
+/// A signer, a message, and its signature in each scheme.
+struct Case {
+    message: Vec<u8>,
+    key: KeyPair,
+    signature: Signature,
+    pair: Keypair,
+    parsed_key: secp256k1::PublicKey,
+    ecdsa: [u8; 64],
+    parsed_ecdsa: ecdsa::Signature,
+    x_only_key: [u8; 32],
+    bip340: [u8; 64],
+}
+
+impl Case {
+    fn new(number: u16) -> Self {
+        let seed = sha256(&[b"signer", &number.to_be_bytes()]);
+        let message: Vec<u8> = seed.into_iter().cycle().take(PAYMENT).collect();
+        let key = key_pair(seed);
+        let pair = Keypair::from_secret_bytes(seed).expect("a digest is a secret key");
+        let parsed_ecdsa = ecdsa::sign(digest(&message), &pair.secret_key());
+        Self {
+            signature: sign(&message, &key).expect("the message is not empty"),
+            parsed_key: pair.public_key(),
+            ecdsa: parsed_ecdsa.serialize_compact(),
+            parsed_ecdsa,
+            x_only_key: pair.x_only_public_key().0.to_byte_array(),
+            bip340: bip340::sign_no_aux_rand(&message, &pair).to_byte_array(),
+            message,
+            key,
+            pair,
+        }
+    }
+}
+
+fn key_pair(seed: [u8; 32]) -> KeyPair {
+    KeyPair::from_secret(SecretKey::from_bytes(seed).expect("a digest is a secret key"))
+}
+
+/// What ECDSA signs of a message; Schnorr signatures hash theirs within.
+fn digest(message: &[u8]) -> Message {
+    Message::from_digest(sha256(&[message]))
+}
+
+/// Runs an operation on one case after the other.
+fn bench<T>(criterion: &mut Criterion, name: &str, cases: &[Case], operation: impl Fn(&Case) -> T) {
+    let mut turns = cases.iter().cycle();
+    criterion.bench_function(name, |bencher| {
+        bencher.iter(|| operation(black_box(turns.next().expect("there are cases"))));
+    });
+}
+
+fn verification(criterion: &mut Criterion) {
+    let cases: Vec<_> = (0..SIGNERS).map(Case::new).collect();
+    bench(criterion, "schnorr/verify", &cases, |case| {
+        verify(&case.message, &case.signature, &case.key.public()).expect("the signature is right");
+    });
+    bench(criterion, "ecdsa/verify_with_parse", &cases, |case| {
+        let key = secp256k1::PublicKey::from_byte_array_compressed(case.key.public().to_bytes()).expect("it is a key");
+        let signature = ecdsa::Signature::from_compact(&case.ecdsa).expect("it is a signature");
+        ecdsa::verify(&signature, digest(&case.message), &key).expect("the signature is right");
+    });
+    bench(criterion, "ecdsa/verify_parsed", &cases, |case| {
+        ecdsa::verify(&case.parsed_ecdsa, digest(&case.message), &case.parsed_key).expect("the signature is right");
+    });
+    bench(criterion, "bip340/verify", &cases, |case| {
+        let key = XOnlyPublicKey::from_byte_array(case.x_only_key).expect("it is a key");
+        let signature = bip340::Signature::from_byte_array(case.bip340);
+        bip340::verify(&signature, &case.message, &key).expect("the signature is right");
+    });
+}
+
+fn signing(criterion: &mut Criterion) {
+    let cases: Vec<_> = (0..SIGNERS).map(Case::new).collect();
+    bench(criterion, "schnorr/sign", &cases, |case| sign(&case.message, &case.key));
+    bench(criterion, "schnorr/sign_zilliqa_js", &cases, |case| {
+        sign_with(&case.message, &case.key, Nonces::zilliqa_js(&case.message, &[1; 32], &[2; 32]))
+    });
+    bench(criterion, "schnorr/public_key", &cases, |case| case.key.secret().public());
+    bench(criterion, "ecdsa/sign", &cases, |case| ecdsa::sign(digest(&case.message), &case.pair.secret_key()));
+    bench(criterion, "bip340/sign", &cases, |case| bip340::sign_no_aux_rand(&case.message, &case.pair));
+}
+
+fn co_signatures(criterion: &mut Criterion) {
+    let header = [7; 300];
+    let key = key_pair([1; 32]);
+    let alone = cosign::cosign_alone(&header, &key).expect("the header is not empty");
+    criterion.bench_function("cosign/alone", |bencher| bencher.iter(|| cosign::cosign_alone(black_box(&header), &key)));
+    criterion.bench_function("cosign/verify_1", |bencher| {
+        bencher.iter(|| cosign::verify(black_box(&alone), &header, &[key.public()]).expect("the signature is right"));
+    });
+
+    let members: Vec<_> = (0..COMMITTEE).map(|number| key_pair(sha256(&[&number.to_be_bytes()]))).collect();
+    let keys: Vec<_> = members.iter().map(KeyPair::public).collect();
+    let committee = cosign_together(&header, &members);
+    criterion.bench_function("cosign/verify_600", |bencher| {
+        bencher.iter(|| cosign::verify(black_box(&committee), &header, &keys).expect("the signature is right"));
+    });
+    criterion
+        .bench_function("multisig/aggregate_keys_600", |bencher| bencher.iter(|| aggregate_keys(black_box(&keys))));
+
+    let secret = CommitSecret::generate(&mut Digests(0));
+    let point = secret.point();
+    let challenge = Challenge::new(&point, &key.public(), &header).expect("the header is not empty");
+    let response = secret.respond(&challenge, key.secret()).expect("the response is not 0");
+    criterion.bench_function("multisig/check_response", |bencher| {
+        bencher.iter(|| response.check(black_box(&challenge), &key.public(), &point).expect("the response is right"));
+    });
+}
+
+/// Co-signs a header in both rounds with as many of the first members as it takes.
+fn cosign_together(header: &[u8], members: &[KeyPair]) -> CoSignatures {
+    let quorum = cosign::quorum(members.len());
+    let (signers, _) = members.split_at(quorum);
+    let bitmap: Vec<_> = (0..members.len()).map(|member| member < quorum).collect();
+    let cs1 = sign_together(header, signers);
+    let mut cosignatures = CoSignatures { cs1, b1: bitmap.clone(), cs2: Signature::ZERO, b2: bitmap };
+    let message = cosignatures.message_for_second_round(header).expect("the bits are countable");
+    cosignatures.cs2 = sign_together(&message, signers);
+    cosignatures
+}
+
+fn sign_together(message: &[u8], signers: &[KeyPair]) -> Signature {
+    let mut digests = Digests(message.len() as u64);
+    let secrets: Vec<_> = signers.iter().map(|_| CommitSecret::generate(&mut digests)).collect();
+    let points: Vec<_> = secrets.iter().map(CommitSecret::point).collect();
+    let keys: Vec<PublicKey> = signers.iter().map(KeyPair::public).collect();
+    let point = CommitPoint::aggregate(&points).expect("the points have a sum");
+    let key = aggregate_keys(&keys).expect("the keys have a sum");
+    let challenge = Challenge::new(&point, &key, message).expect("the message is not empty");
+    let responses: Vec<_> = secrets
+        .into_iter()
+        .zip(signers)
+        .map(|(secret, signer)| secret.respond(&challenge, signer.secret()).expect("the response is not 0"))
+        .collect();
+    combine(&challenge, &responses).expect("the sum is not 0")
+}
+
+/// Numbers that are the same in every run: digests of a counter, each used for one request.
+struct Digests(u64);
+
+impl TryRng for Digests {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        rand_core::utils::next_word_via_fill(self)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        rand_core::utils::next_word_via_fill(self)
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.0 += 1;
+        let digest = sha256(&[&self.0.to_be_bytes()]);
+        bytes.iter_mut().zip(digest.into_iter().cycle()).for_each(|(byte, random)| *byte = random);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Digests {}
+
+criterion_group!(benches, verification, signing, co_signatures);
+criterion_main!(benches);
