@@ -5,21 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use silica_protocol::Address;
 use silica_tests::{
-    Node, Wallet,
+    Dice, Node, Wallet,
     wallet::{FEE, FUNDS, GAS_PRICE},
 };
 
 use crate::{balance, height};
-
-/// Numbers that look random and are the same every time.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-}
 
 /// Everything that anyone holds, with the fees of the DS epoch that nobody holds yet.
 fn total(node: &Node, accounts: &BTreeSet<Address>, epoch_length: u64) -> u128 {
@@ -54,7 +44,7 @@ fn money_is_conserved_after_every_block_under_random_load() {
     accounts.insert(Address::from_public_key(&miner.parse().unwrap()));
 
     let supply = 9 * FUNDS + 8_400_000_000_000_000_000_000;
-    let mut dice = Dice(1);
+    let mut dice = Dice::new(1);
     for _ in 0..40 {
         let mut next: Vec<u64> = wallets
             .iter()
@@ -64,8 +54,8 @@ fn money_is_conserved_after_every_block_under_random_load() {
             .collect();
         let batch: Vec<Value> = (0..dice.below(40))
             .map(|id| {
-                let payer = usize::try_from(dice.below(29)).unwrap();
-                let payee = &wallets[usize::try_from(dice.below(29)).unwrap()];
+                let payer = dice.index(29);
+                let payee = &wallets[dice.index(29)];
                 let amount = match dice.below(4) {
                     0 => 0,
                     1 => u128::from(dice.below(1000)),
@@ -76,7 +66,7 @@ fn money_is_conserved_after_every_block_under_random_load() {
                 payment.gas_price = GAS_PRICE + u128::from(dice.below(3));
                 payment.gas_limit = 50 + dice.below(100);
                 // Some leave a gap, some repeat a nonce.
-                next[payer] += [1, 1, 1, 1, 0, 2][usize::try_from(dice.below(6)).unwrap()];
+                next[payer] += [1, 1, 1, 1, 0, 2][dice.index(6)];
                 json!({"id": id, "jsonrpc": "2.0", "method": "CreateTransaction", "params": [payment.json()]})
             })
             .collect();

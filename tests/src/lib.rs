@@ -13,17 +13,22 @@
 //! - [`node`]: starting, stopping and killing the process, and asking it.
 //! - [`http`]: one connection, byte by byte if need be.
 //! - [`wallet`]: keys, and the transactions they sign.
+//! - [`chain`]: everything a client can learn of a chain, to be compared.
+//! - [`dice`]: chance that can be repeated.
 //! - [`shape`]: whether an answer looks like a documented one.
 //!
 //! It drives the node from outside only: it depends on the wire formats and on signatures, and on nothing that runs
 //! in the process.
 
+pub mod chain;
+pub mod dice;
 pub mod http;
 pub mod node;
 pub mod shape;
 pub mod wallet;
 
 pub use crate::{
+    dice::Dice,
     http::{Answer, Connection},
     node::{Directory, Node, Refusal},
     wallet::{Payment, Wallet},

@@ -1,0 +1,233 @@
+//! Damaged files: cut off, changed, emptied, deleted, extended, swapped.
+//!
+//! Whatever was done to one file of the data directory, the node has to start with every answer as before, after
+//! rebuilding what it can, or refuse to start with a message that says what is damaged. What `silica db check` calls
+//! clean has to start with every answer as before.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use silica_protocol::Address;
+use silica_tests::{Dice, Directory, Node, Wallet, chain::everything, node::run as run_silica};
+
+use crate::kill::copy_directory;
+
+/// How long a damaged node may take to start or to refuse.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One way to damage a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Damage {
+    CutAt(u64),
+    Delete,
+    Empty,
+    Extend,
+    FlipBit(u64),
+    Overwrite(u64),
+    ZeroPage(u64),
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    /// Every answer as before, and nothing to say about it.
+    Unharmed,
+    /// Every answer as before, after a message.
+    Rebuilt,
+    /// A message instead of a start.
+    Refused,
+    /// It started, and answers what it cannot read with an internal error, everything else as before.
+    RefusedInPart,
+}
+
+/// Damages copies of one chain in `cases` ways.
+///
+/// # Panics
+///
+/// At the first wrong answer, endless start, crash or silent refusal.
+pub(crate) fn run(cases: u64, seed: u64) {
+    let mut dice = Dice::new(seed);
+    let directory = Directory::new();
+    let sources = [directory.path().join("stopped"), directory.path().join("killed")];
+    let accounts: Vec<Address> = (0..9)
+        .map(Wallet::funded)
+        .chain((0..40).map(Wallet::stranger))
+        .map(|wallet| wallet.address())
+        .chain([Address::ZERO])
+        .collect();
+    let references: Vec<Value> = sources.iter().map(|source| prepare(source, &accounts)).collect();
+    println!("{cases} cases, seed {seed}, chains of {} blocks in {}", blocks(&references), directory.path().display());
+
+    let mut outcomes: BTreeMap<Outcome, u64> = BTreeMap::new();
+    for case in 1..=cases {
+        let which = dice.index(sources.len());
+        let (Some(source), Some(reference)) = (sources.get(which), references.get(which)) else { continue };
+        let copy = directory.path().join("case");
+        copy_directory(source, &copy);
+        let file = choose_file(&copy, case);
+        let damage = choose_damage(&file, &mut dice);
+        damage.inflict(&file, &mut dice);
+
+        let name = file.strip_prefix(&copy).unwrap_or(&file).display().to_string();
+        let clean = run_silica(&["db", "check", "--data-dir", text(&copy)]);
+        assert!(!clean.output.contains("panicked"), "case {case}, {damage:?} of {name}:\n{}", clean.output);
+        let (outcome, said) = observe(&copy, &accounts, reference, &format!("case {case}, {damage:?} of {name}"));
+        assert!(
+            !clean.status.success() || matches!(outcome, Outcome::Unharmed | Outcome::Rebuilt),
+            "case {case}, {damage:?} of {name}: db check calls it clean, yet {outcome:?}\n{said}"
+        );
+        println!("case {case}: {damage:?} of {name}: {outcome:?}. {}", said.lines().next().unwrap_or_default());
+        *outcomes.entry(outcome).or_default() += 1;
+        fs::remove_dir_all(&copy).expect("the copy is ours");
+    }
+    println!("{cases} cases, no wrong answer: {outcomes:?}");
+}
+
+/// Makes a chain with payments, empty blocks and several DS epochs, and returns its answers.
+fn prepare(data: &Path, accounts: &[Address]) -> Value {
+    let killed = data.ends_with("killed");
+    let node = Node::start_in(data, &["--blocks-per-ds-epoch", "20"]);
+    for turn in 0..40u64 {
+        for sender in 0..6usize {
+            let payment = Wallet::funded(sender).payment(turn + 1, Wallet::stranger(turn).address(), 1_000);
+            node.result("CreateTransaction", &json!([payment.json()]));
+        }
+        node.result("IncreaseBlocknum", &json!([1]));
+    }
+    let answers = everything(&node, accounts).unwrap_or_else(|refusal| panic!("{refusal:?}"));
+    if killed {
+        node.kill();
+    } else {
+        assert!(node.stop().status.success(), "the node stops as it should");
+    }
+    answers
+}
+
+fn blocks(references: &[Value]) -> usize {
+    references.first().and_then(|answers| answers.get("blocks")).and_then(Value::as_array).map_or(0, Vec::len)
+}
+
+/// Takes the files in turn, so that each is damaged about as often.
+fn choose_file(directory: &Path, case: u64) -> PathBuf {
+    let mut files = Vec::new();
+    list_files(directory, &mut files);
+    files.sort();
+    let place = case.checked_rem(files.len() as u64).and_then(|place| usize::try_from(place).ok()).unwrap_or(0);
+    files.get(place).cloned().expect("a data directory has files")
+}
+
+fn list_files(directory: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).expect("the copy is ours") {
+        let path = entry.expect("the copy is ours").path();
+        if path.is_dir() { list_files(&path, files) } else { files.push(path) }
+    }
+}
+
+fn choose_damage(file: &Path, dice: &mut Dice) -> Damage {
+    let length = fs::metadata(file).expect("the copy is ours").len();
+    let place = dice.below(length);
+    match dice.below(10) {
+        0 => Damage::Delete,
+        1 => Damage::Empty,
+        2 => Damage::Extend,
+        3 | 4 => Damage::CutAt(place),
+        5 | 6 => Damage::ZeroPage(place),
+        7 => Damage::Overwrite(place),
+        _ => Damage::FlipBit(place),
+    }
+}
+
+impl Damage {
+    fn inflict(self, file: &Path, dice: &mut Dice) {
+        let mut bytes = fs::read(file).expect("the copy is ours");
+        match self {
+            Self::Delete => return fs::remove_file(file).expect("the copy is ours"),
+            Self::Empty => bytes.clear(),
+            Self::Extend => bytes.extend((0..dice.below(5_000)).map(|_| noise(dice))),
+            Self::CutAt(place) => bytes.truncate(index(place)),
+            Self::ZeroPage(place) => bytes.iter_mut().skip(index(place)).take(4096).for_each(|byte| *byte = 0),
+            Self::Overwrite(place) => {
+                let length = index(dice.below(600));
+                bytes.iter_mut().skip(index(place)).take(length).for_each(|byte| *byte = noise(dice));
+            }
+            Self::FlipBit(place) => {
+                let bit = 1 << dice.below(8);
+                bytes.iter_mut().skip(index(place)).take(1).for_each(|byte| *byte ^= bit);
+            }
+        }
+        fs::write(file, bytes).expect("the copy is ours");
+    }
+}
+
+fn noise(dice: &mut Dice) -> u8 {
+    u8::try_from(dice.below(256)).unwrap_or_default()
+}
+
+fn index(place: u64) -> usize {
+    usize::try_from(place).unwrap_or(usize::MAX)
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("temporary paths are UTF-8")
+}
+
+/// Starts the node over a damaged directory and says what it does.
+fn observe(data: &Path, accounts: &[Address], reference: &Value, case: &str) -> (Outcome, String) {
+    let begun = Instant::now();
+    // Manual mode, so that nothing moves while it is looked at.
+    let started = Node::try_start_in(data, &["--block-mode", "manual"]);
+    assert!(begun.elapsed() < PATIENCE, "{case}: {:?} to start", begun.elapsed());
+    let node = match started {
+        Ok(node) => node,
+        Err(end) => {
+            assert!(!end.output.contains("panicked"), "{case}:\n{}", end.output);
+            assert!(is_clear(&end.output), "{case}: refused without saying what is damaged:\n{}", end.output);
+            return (Outcome::Refused, relevant(&end.output));
+        }
+    };
+    let outcome = match everything(&node, accounts) {
+        Ok(answers) => {
+            assert_same(&answers, reference, case);
+            if is_clear(&node.output()) { Outcome::Rebuilt } else { Outcome::Unharmed }
+        }
+        Err(refusal) => {
+            assert_eq!(refusal.code, -32603, "{case}: {refusal:?}\n{}", node.output());
+            assert!(is_clear(&node.output()), "{case}: {refusal:?} without a word in the log:\n{}", node.output());
+            Outcome::RefusedInPart
+        }
+    };
+    let said = relevant(&node.output());
+    assert!(!node.output().contains("panicked"), "{case}:\n{}", node.output());
+    // It has to keep working, too: a payment on top, a clean stop.
+    if outcome != Outcome::RefusedInPart {
+        let payment = Wallet::funded(7).payment(1, Wallet::stranger(1).address(), 1);
+        node.result("CreateTransaction", &json!([payment.json()]));
+        node.result("IncreaseBlocknum", &json!([2]));
+        node.result("GetTransaction", &json!([payment.hash()]));
+    }
+    let end = node.stop();
+    assert!(end.status.success(), "{case}: {}", end.output);
+    (outcome, said)
+}
+
+fn assert_same(answers: &Value, reference: &Value, case: &str) {
+    for part in ["statistics", "balances", "dsBlocks", "transactions", "blocks"] {
+        assert!(answers.get(part) == reference.get(part), "{case}: the {part} are not what they were");
+    }
+}
+
+/// Whether a text speaks of damage, in words for the operator.
+fn is_clear(output: &str) -> bool {
+    let output = output.to_lowercase();
+    ["damage", "corrupt", "rebuil", "lost", "missing", "not a silica"].iter().any(|word| output.contains(word))
+}
+
+/// The lines that speak of damage.
+fn relevant(output: &str) -> String {
+    output.lines().filter(|line| is_clear(line)).collect::<Vec<_>>().join("\n")
+}
