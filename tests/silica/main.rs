@@ -12,6 +12,7 @@ mod envelope;
 mod money;
 mod network;
 mod process;
+mod readme;
 mod transaction;
 mod transport;
 mod tx_block;
