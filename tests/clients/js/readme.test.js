@@ -11,7 +11,7 @@ test('the snippet of the README pays', () => {
   assert.ok(snippet.includes('http://127.0.0.1:5555'));
   const source = snippet.replace('http://127.0.0.1:5555', process.env.SILICA_URL);
   const output = execFileSync(process.execPath, ['--input-type=module', '--eval', source], {
-    cwd: import.meta.dirname,
+    cwd: new URL('.', import.meta.url),
     encoding: 'utf8',
   });
   assert.match(output, /^[0-9a-f]{64} \{/);
