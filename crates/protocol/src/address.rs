@@ -76,10 +76,12 @@ impl Address {
     /// (formats page, section 1.3).
     pub fn to_checksum(&self) -> String {
         let hash = sha256(&[&self.0]);
-        let bits = hash.iter().flat_map(|byte| (0..8).rev().map(move |place| byte >> place & 1 != 0));
+        // Every sixth bit: four of each three bytes.
+        let (triples, _) = hash.as_chunks();
+        let bits = triples.iter().flat_map(|[a, b, c]| [a & 0x80, a & 0x02, b & 0x08, c & 0x20]);
         let digits = self.to_string();
-        let upper = |(digit, bit): (char, bool)| if bit { digit.to_ascii_uppercase() } else { digit };
-        digits.chars().zip(bits.step_by(6)).map(upper).collect()
+        let upper = |(digit, bit): (char, u8)| if bit == 0 { digit } else { digit.to_ascii_uppercase() };
+        digits.chars().zip(bits).map(upper).collect()
     }
 
     /// Reads the checksummed hexadecimal form, with or without `0x`.

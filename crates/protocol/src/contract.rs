@@ -45,7 +45,7 @@ impl ContractParam {
 /// use silica_protocol::{Address, BlockNumber, InitData};
 /// let sent = InitData::parse(r#"[{"vname":"_scilla_version","type":"Uint32","value":"0"}]"#)?;
 /// let stored = sent.deployed(BlockNumber::new(100), &Address::ZERO);
-/// let names: Vec<_> = stored.params().iter().map(|param| &*param.name).collect();
+/// let names: Vec<_> = stored.params().into_iter().map(|param| param.name).collect();
 /// assert_eq!(names, ["_scilla_version", "_creation_block", "_this_address"]);
 /// # Ok::<(), silica_protocol::InitDataError>(())
 /// ```

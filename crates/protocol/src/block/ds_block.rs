@@ -25,6 +25,18 @@ fixed_bytes! {
 }
 
 /// What is hashed and signed of a DS block.
+///
+/// # Examples
+///
+/// Block 0 of the developer test network:
+///
+/// ```
+/// use silica_protocol::DsBlockHeader;
+/// let leader = "02aae728127eb5a30b07d798d5236251808ad2c8ba3f18b230449d0c938969b552".parse()?;
+/// let hash = "0f00e9d3175300fc287812d201edcfbfcb8165809606545595bf53700c524648".parse()?;
+/// assert_eq!(DsBlockHeader::genesis(leader).hash(), hash);
+/// # Ok::<(), silica_protocol::HexError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DsBlockHeader {
     /// Version of the header's layout.

@@ -17,6 +17,18 @@ use crate::{
 };
 
 /// What is hashed and signed of a Tx block.
+///
+/// # Examples
+///
+/// Block 0 of the developer test network:
+///
+/// ```
+/// use silica_protocol::TxBlockHeader;
+/// let leader = "02aae728127eb5a30b07d798d5236251808ad2c8ba3f18b230449d0c938969b552".parse()?;
+/// let hash = "1947718b431d25dd65c226f79f3e0a9cc96a948899dab3422993def1494a9c95".parse()?;
+/// assert_eq!(TxBlockHeader::genesis(leader).hash(), hash);
+/// # Ok::<(), silica_protocol::HexError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TxBlockHeader {
     /// Version of the header's layout.

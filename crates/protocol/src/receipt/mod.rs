@@ -19,6 +19,19 @@ mod text;
 pub use self::{error_code::ReceiptError, text::ReceiptTextError};
 
 /// What became of an executed transaction.
+///
+/// # Examples
+///
+/// ```
+/// use silica_protocol::{BlockNumber, Gas, Receipt, ReceiptError};
+/// let mut receipt = Receipt::payment(Gas::new(1220), BlockNumber::new(588_004));
+/// receipt.success = false;
+/// receipt.errors.insert(0, vec![ReceiptError::CallContractFailed]);
+/// let text = receipt.to_styled_json();
+/// assert!(text.ends_with("\"exceptions\" : [],\n\t\"success\" : false\n}"));
+/// assert_eq!(Receipt::from_json(&text)?, receipt);
+/// # Ok::<(), silica_protocol::ReceiptTextError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
     /// Gas charged for this transaction (not summed over the block, in spite of the name).
