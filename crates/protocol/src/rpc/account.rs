@@ -5,8 +5,8 @@ use std::{borrow::Cow, fmt};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::text::{Case, Dec, write_digits};
-use crate::{account::Account, amount::Qa};
+use super::text::Dec;
+use crate::{account::Account, amount::Qa, bytes::fmt_upper};
 
 /// Balance and nonce of an account (`GetBalance`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -54,7 +54,7 @@ pub struct ProofNode(pub Vec<u8>);
 
 impl fmt::Display for ProofNode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_digits(f, &self.0, Case::Upper)
+        fmt_upper(&self.0, f)
     }
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::{
     address::Address,
     block::Reserved,
-    bytes::HexError,
+    bytes::{HexError, fmt_lower, fmt_upper},
     hash::{
         BlockHash, CommitteeHash, MbInfoHash, ShardingHash, StateDeltaHash, StateRoot, TxHash, TxRoot, VariableHash,
     },
@@ -82,7 +82,7 @@ fixed_bytes! {
 }
 
 macro_rules! hexadecimal {
-    ($(#[$meta:meta])* $name:ident, $schema:literal, $prefix:literal, $class:literal, $case:expr) => {
+    ($(#[$meta:meta])* $name:ident, $schema:literal, $prefix:literal, $class:literal, $write:path) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name<T>(pub T);
@@ -96,7 +96,7 @@ macro_rules! hexadecimal {
         impl<T: AsRef<[u8]>> fmt::Display for $name<T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str($prefix)?;
-                write_digits(f, self.0.as_ref(), $case)
+                $write(self.0.as_ref(), f)
             }
         }
 
@@ -131,41 +131,19 @@ macro_rules! hexadecimal {
 
 hexadecimal! {
     /// Bytes as lower-case hexadecimal digits: `"4baf…"`.
-    Hex, "HexText", "", "0-9a-f", Case::Lower
+    Hex, "HexText", "", "0-9a-f", fmt_lower
 }
 hexadecimal! {
     /// Bytes as lower-case hexadecimal digits after `0x`: `"0x4baf…"`.
-    PrefixedHex, "PrefixedHexText", "0x", "0-9a-f", Case::Lower
+    PrefixedHex, "PrefixedHexText", "0x", "0-9a-f", fmt_lower
 }
 hexadecimal! {
     /// Bytes as upper-case hexadecimal digits: `"4BAF…"`.
-    UpperHex, "UpperHexText", "", "0-9A-F", Case::Upper
+    UpperHex, "UpperHexText", "", "0-9A-F", fmt_upper
 }
 hexadecimal! {
     /// Bytes as upper-case hexadecimal digits after `0x`: `"0x4BAF…"`.
-    PrefixedUpperHex, "PrefixedUpperHexText", "0x", "0-9A-F", Case::Upper
-}
-
-/// Letter case of hexadecimal digits.
-#[derive(Clone, Copy)]
-pub(super) enum Case {
-    Lower,
-    Upper,
-}
-
-/// Writes two digits for each byte, many at a time: answers consist mostly of them.
-pub(super) fn write_digits(f: &mut fmt::Formatter<'_>, bytes: &[u8], case: Case) -> fmt::Result {
-    const CHUNK: usize = 64;
-    for chunk in bytes.chunks(CHUNK) {
-        let mut digits = [0; 2 * CHUNK];
-        let digits = digits.get_mut(..chunk.len().saturating_mul(2)).ok_or(fmt::Error)?;
-        hex::encode_to_slice(chunk, digits).map_err(|_| fmt::Error)?;
-        if matches!(case, Case::Upper) {
-            digits.make_ascii_uppercase();
-        }
-        f.write_str(str::from_utf8(digits).map_err(|_| fmt::Error)?)?;
-    }
-    Ok(())
+    PrefixedUpperHex, "PrefixedUpperHexText", "0x", "0-9A-F", fmt_upper
 }
 
 #[cfg(test)]
