@@ -1,0 +1,138 @@
+//! A cache of records with a bound in bytes.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+const SHARDS: usize = 16;
+
+/// Values by the database key of their record; the least used make way.
+///
+/// A value that was asked for since it last came up for eviction gets another round (the clock algorithm). Readers of
+/// different shards do not meet.
+#[derive(Debug)]
+pub(crate) struct Cache<V> {
+    shards: [Mutex<Shard<V>>; SHARDS],
+    limit: usize,
+}
+
+#[derive(Debug)]
+struct Shard<V> {
+    entries: HashMap<Arc<[u8]>, Entry<V>, BuildHasherDefault<DefaultHasher>>,
+    /// Every key of `entries` once, and keys that were removed.
+    queue: VecDeque<Arc<[u8]>>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Entry<V> {
+    value: V,
+    bytes: usize,
+    used: bool,
+}
+
+/// Bytes of an entry besides its value, about.
+const OVERHEAD: usize = 120;
+
+impl<V: Clone> Cache<V> {
+    /// Makes an empty cache for at most `limit` bytes.
+    pub(crate) fn new(limit: u64) -> Self {
+        let shard = || Shard { entries: HashMap::default(), queue: VecDeque::new(), bytes: 0 };
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX) / SHARDS;
+        Self { shards: std::array::from_fn(|_| Mutex::new(shard())), limit }
+    }
+
+    /// Returns the value of a key.
+    pub(crate) fn get(&self, key: &[u8]) -> Option<V> {
+        let mut shard = self.shard(key)?;
+        let entry = shard.entries.get_mut(key)?;
+        entry.used = true;
+        Some(entry.value.clone())
+    }
+
+    /// Puts a value of about `bytes` bytes in, and others out where it does not fit.
+    pub(crate) fn insert(&self, key: &[u8], value: V, bytes: usize) {
+        let bytes = bytes.saturating_add(OVERHEAD).saturating_add(key.len());
+        // Dropped values may be large trees: after the lock.
+        let mut dropped = Vec::new();
+        let Some(mut shard) = self.shard(key) else { return };
+        let shard = &mut *shard;
+        if let Some(entry) = shard.entries.get_mut(key) {
+            shard.bytes = shard.bytes.saturating_sub(entry.bytes).saturating_add(bytes);
+            entry.bytes = bytes;
+            dropped.push(std::mem::replace(&mut entry.value, value));
+        } else {
+            let key: Arc<[u8]> = key.into();
+            shard.queue.push_back(Arc::clone(&key));
+            shard.entries.insert(key, Entry { value, bytes, used: false });
+            shard.bytes = shard.bytes.saturating_add(bytes);
+        }
+        while shard.bytes > self.limit {
+            let Some(key) = shard.queue.pop_front() else { break };
+            match shard.entries.get_mut(&key) {
+                Some(entry) if entry.used => {
+                    entry.used = false;
+                    shard.queue.push_back(key);
+                }
+                _ => {
+                    if let Some(entry) = shard.entries.remove(&key) {
+                        shard.bytes = shard.bytes.saturating_sub(entry.bytes);
+                        dropped.push(entry.value);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the bytes that are taken, about.
+    pub(crate) fn bytes(&self) -> usize {
+        self.shards.iter().map(|shard| lock(shard).bytes).fold(0, usize::saturating_add)
+    }
+
+    fn shard(&self, key: &[u8]) -> Option<MutexGuard<'_, Shard<V>>> {
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        let at = usize::try_from(hasher.finish() >> 32).ok()? % SHARDS;
+        self.shards.get(at).map(lock)
+    }
+}
+
+fn lock<V>(shard: &Mutex<Shard<V>>) -> MutexGuard<'_, Shard<V>> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bound_holds_and_what_is_used_stays() {
+        let cache = Cache::new(SHARDS as u64 * 4000);
+        cache.insert(b"hot", 0_u32, 100);
+        for number in 0..10_000_u32 {
+            cache.insert(&number.to_be_bytes(), number, 100);
+            assert_eq!(cache.get(b"hot"), Some(0));
+            assert!(cache.bytes() <= SHARDS * 4000);
+        }
+        assert_eq!(cache.get(&9_999_u32.to_be_bytes()), Some(9_999));
+        assert_eq!(cache.get(&1_u32.to_be_bytes()), None);
+    }
+
+    #[test]
+    fn value_is_replaced() {
+        let cache = Cache::new(1 << 20);
+        cache.insert(b"key", 1, 100);
+        let before = cache.bytes();
+        cache.insert(b"key", 2, 200);
+        assert_eq!((cache.get(b"key"), cache.bytes()), (Some(2), before + 100));
+    }
+
+    #[test]
+    fn value_above_the_bound_is_not_kept() {
+        let cache = Cache::new(1000);
+        cache.insert(b"key", 1, 10_000);
+        assert_eq!((cache.get(b"key"), cache.bytes()), (None, 0));
+    }
+}

@@ -1,0 +1,270 @@
+//! Writing a version of the forest to disk.
+//!
+//! A record has two slots. A checkpoint writes each record that changed since the checkpoint before into the slot that
+//! the checkpoint before does not use, the parts of a prefix before the prefix itself, and the manifest, which says in
+//! which slot the root is, last. So a crash at any point leaves the checkpoint before it whole, and so does the
+//! checkpoint itself: views of versions in between the two keep the records that they refer to until the next
+//! checkpoint begins.
+//!
+//! What the old checkpoint has in a place is learnt from its own node records on the way down, never from memory.
+
+use std::sync::Arc;
+
+use silica_protocol::{Address, BlockNumber};
+
+use super::{
+    key::{Owner, Prefix, Slot, space},
+    record::{BUCKET, Entry, Summary, is_bucket, write_bucket, write_node},
+    records::{Checkpoint, Manifest, Origin, Records},
+    tree::{Body, Leaf, Link, Tail, Top, Tree, Version},
+};
+use crate::{codec::Writer, error::StateError, trie::EMPTY_ROOT};
+
+/// What a checkpoint did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Written {
+    pub records: u64,
+    pub bytes: u64,
+}
+
+/// Writes the state after a block, durably. Only one checkpoint may be written at a time.
+pub(crate) fn write(records: &Records, block: BlockNumber, top: &Top) -> Result<Written, StateError> {
+    let version = block.get().saturating_add(1);
+    let before = records.manifest();
+    let number = before.current.as_ref().map_or(0, |current| current.origin.checkpoint);
+    begin(records, &before, number)?;
+    let mut walk = Walk {
+        records,
+        number: number.saturating_add(1),
+        version,
+        since: before.current.as_ref().map_or(0, Checkpoint::version),
+        contracts: Vec::new(),
+        written: Written::default(),
+    };
+    let old = before.current.as_ref().map(|current| current.origin.clone());
+    let origin = walk.write_trie(&Owner::Accounts, top, old.as_ref())?;
+    walk.write_contracts()?;
+    let written = walk.written;
+    records.write_manifest(Manifest { current: Some(Checkpoint { block, origin }), previous: before.current })?;
+    Ok(written)
+}
+
+/// Gives up the checkpoint before the current one, whose slots are about to be written, and what only it used.
+fn begin(records: &Records, before: &Manifest, number: u64) -> Result<(), StateError> {
+    let Some(current) = &before.current else { return Ok(()) };
+    records.raise_floor(current.version());
+    if before.previous.is_some() {
+        records.write_manifest(Manifest { current: before.current.clone(), previous: None })?;
+    }
+    let orphans = records.db().scan(vec![space::ORPHANS]..vec![space::ORPHANS.saturating_add(1)]);
+    for orphan in orphans {
+        let (marker, value) = orphan?;
+        // A checkpoint that was never finished may have left a marker of a record that is in use.
+        let finished = value.first_chunk().is_some_and(|bytes| u64::from_be_bytes(*bytes) <= number);
+        if let Some((_, key)) = marker.split_first().filter(|_| finished) {
+            records.remove(key)?;
+        }
+        records.db().remove(&marker)?;
+    }
+    Ok(())
+}
+
+struct Walk<'a> {
+    records: &'a Records,
+    /// Number of this checkpoint.
+    number: u64,
+    version: Version,
+    /// The version of the checkpoint before.
+    since: Version,
+    /// Contracts whose storage tries are to be written.
+    contracts: Vec<(Address, Top)>,
+    written: Written,
+}
+
+/// What the checkpoint before has at a prefix.
+#[derive(Clone, Copy)]
+enum Old {
+    Nothing,
+    Record { slot: Slot, node: bool },
+}
+
+impl Old {
+    fn of(entry: &Entry) -> Self {
+        let leaf = matches!(entry.summary, Summary::Leaf(_));
+        Self::Record { slot: entry.slot, node: !leaf && entry.weight > BUCKET }
+    }
+
+    fn slot(self) -> Option<Slot> {
+        match self {
+            Self::Nothing => None,
+            Self::Record { slot, .. } => Some(slot),
+        }
+    }
+}
+
+impl Walk<'_> {
+    /// Writes a trie and returns where it begins.
+    fn write_trie(&mut self, owner: &Owner, top: &Top, old: Option<&Origin>) -> Result<Origin, StateError> {
+        let old_record = old.filter(|old| old.root != EMPTY_ROOT);
+        let old_root = old_record.map_or(Old::Nothing, |old| Old::Record {
+            slot: old.slot,
+            node: !old.leaf && old.weight > BUCKET,
+        });
+        let mut prefix = Prefix::default();
+        let tree = match (top, old_record) {
+            // Not loaded since the checkpoint before: it is what that has.
+            (Top::Root(root), Some(old)) if old.root == *root => {
+                return Ok(Origin { checkpoint: self.number, ..old.clone() });
+            }
+            _ => self.records.top(owner, top, self.version)?,
+        };
+        let Some(tree) = tree else {
+            self.orphan(owner, &mut prefix, old_root)?;
+            return Ok(Origin { checkpoint: self.number, root: EMPTY_ROOT, slot: Slot::A, weight: 0, leaf: false });
+        };
+        let slot = self.write_tree(owner, &mut prefix, &tree, old_root)?;
+        Ok(Origin {
+            checkpoint: self.number,
+            root: tree.root(),
+            slot,
+            weight: tree.weight(),
+            leaf: tree.is_leaf(),
+        })
+    }
+
+    /// Writes the tries of the contracts that were met.
+    fn write_contracts(&mut self) -> Result<(), StateError> {
+        let mut contracts = std::mem::take(&mut self.contracts);
+        contracts.sort_unstable_by_key(|(address, _)| *address);
+        for (address, top) in contracts {
+            // Of a checkpoint that was not finished nothing is in use.
+            let live = self.records.read_pointer(&address)?;
+            let live = live.iter().filter(|origin| origin.checkpoint < self.number);
+            let live = live.max_by_key(|origin| origin.checkpoint).cloned();
+            let origin = self.write_trie(&Owner::Contract(address), &top, live.as_ref())?;
+            self.records.write_pointer(&address, [origin].into_iter().chain(live).collect())?;
+        }
+        Ok(())
+    }
+
+    /// Writes the record of a prefix and those below it, as far as they changed, and returns its slot.
+    fn write_tree(
+        &mut self,
+        owner: &Owner,
+        prefix: &mut Prefix,
+        tree: &Link,
+        old: Old,
+    ) -> Result<Slot, StateError> {
+        match (tree.body(), old) {
+            (Body::Stored(stored), _) => return Ok(stored.slot),
+            (_, Old::Record { slot, .. }) if tree.born() <= self.since => {
+                tree.set_stamp(Some(slot));
+                return Ok(slot);
+            }
+            _ => {}
+        }
+        let slot = old.slot().map_or(Slot::A, Slot::other);
+        let key = owner.record_key(prefix.as_slice(), slot);
+        let loadable = if is_bucket(tree) {
+            self.orphan_parts(owner, prefix, old)?;
+            self.write_bucket(prefix, tree, &key)?
+        } else {
+            Some(self.write_node(owner, prefix, tree, old, &key)?)
+        };
+        tree.set_stamp(Some(slot));
+        if let Some(loadable) = loadable {
+            loadable.set_stamp(Some(slot));
+            self.records.remember(&key, loadable);
+        }
+        Ok(slot)
+    }
+
+    /// Writes a bucket, and returns its tree if that is as it would be loaded.
+    fn write_bucket(&mut self, prefix: &Prefix, tree: &Link, key: &[u8]) -> Result<Option<Link>, StateError> {
+        let mut leaves = Vec::new();
+        gather(tree, &mut leaves);
+        let mut loadable = true;
+        for leaf in &leaves {
+            if let Some(Tail::Storage(top @ Top::Tree(storage))) = leaf.tail.as_deref() {
+                loadable = false;
+                let address = leaf.key.to_address().filter(|_| storage.born() > self.since);
+                self.contracts.extend(address.map(|address| (address, top.clone())));
+            }
+        }
+        let mut body = Writer::new();
+        write_bucket(leaves.into_iter(), prefix.depth(), &mut body);
+        self.put(key, body)?;
+        Ok(loadable.then(|| Arc::clone(tree)))
+    }
+
+    /// Writes a node record and those below it, and returns the tree as it would be loaded.
+    fn write_node(
+        &mut self,
+        owner: &Owner,
+        prefix: &mut Prefix,
+        tree: &Link,
+        old: Old,
+        key: &[u8],
+    ) -> Result<Link, StateError> {
+        let Body::Branch(branch) = tree.body() else { return Ok(Arc::clone(tree)) };
+        let old_entries = self.entries(owner, prefix, old)?;
+        let old_at = |digit| old_entries.iter().find(|entry| entry.digit == digit).map_or(Old::Nothing, Old::of);
+        let mut entries = Vec::with_capacity(16);
+        for digit in 0..16 {
+            prefix.push(digit);
+            match branch.child(digit) {
+                Some(child) => {
+                    let slot = self.write_tree(owner, prefix, child, old_at(digit))?;
+                    entries.push(Entry::of(digit, child, slot));
+                }
+                None => self.orphan(owner, prefix, old_at(digit))?,
+            }
+            prefix.pop();
+        }
+        let mut body = Writer::new();
+        write_node(&entries, &mut body);
+        self.put(key, body)?;
+        Ok(tree.with_stubs(entries.iter().map(|entry| entry.slot)))
+    }
+
+    fn put(&mut self, key: &[u8], body: Writer) -> Result<(), StateError> {
+        let body = body.finish();
+        self.written.records = self.written.records.saturating_add(1);
+        self.written.bytes = self.written.bytes.saturating_add(body.len() as u64);
+        self.records.write(key, &body)
+    }
+
+    fn entries(&self, owner: &Owner, prefix: &Prefix, old: Old) -> Result<Vec<Entry>, StateError> {
+        match old {
+            Old::Record { slot, node: true } => self.records.read_entries(owner, prefix, slot),
+            Old::Record { node: false, .. } | Old::Nothing => Ok(Vec::new()),
+        }
+    }
+
+    /// Marks the record of a prefix, and those below it, for removal when the next checkpoint begins.
+    fn orphan(&mut self, owner: &Owner, prefix: &mut Prefix, old: Old) -> Result<(), StateError> {
+        let Some(slot) = old.slot() else { return Ok(()) };
+        self.orphan_parts(owner, prefix, old)?;
+        let marker = [&[space::ORPHANS], &*owner.record_key(prefix.as_slice(), slot)].concat();
+        Ok(self.records.db().insert(&marker, &self.number.to_be_bytes())?)
+    }
+
+    fn orphan_parts(&mut self, owner: &Owner, prefix: &mut Prefix, old: Old) -> Result<(), StateError> {
+        for entry in self.entries(owner, prefix, old)? {
+            prefix.push(entry.digit);
+            self.orphan(owner, prefix, Old::of(&entry))?;
+            prefix.pop();
+        }
+        Ok(())
+    }
+}
+
+/// Collects the leaves of a bucket in order. What is inside a bucket has no record of its own, whatever it had before.
+fn gather<'a>(tree: &'a Tree, leaves: &mut Vec<&'a Leaf>) {
+    tree.set_stamp(None);
+    match tree.body() {
+        Body::Leaf(leaf) => leaves.push(leaf),
+        Body::Branch(branch) => branch.children().for_each(|(_, child)| gather(child, leaves)),
+        Body::Stored(_) => debug_assert!(false, "a bucket is in memory as a whole"),
+    }
+}

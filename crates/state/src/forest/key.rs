@@ -1,0 +1,255 @@
+//! Keys of leaves, and the keys of the records that hold them.
+
+use std::fmt;
+
+use silica_protocol::{Address, VariableHash};
+
+use crate::trie::digit_path;
+
+/// Digits of the longest key.
+pub(crate) const MAX_DIGITS: usize = 64;
+
+/// The key of a leaf: the bytes whose lower-case hexadecimal digits, as ASCII, are its key in the trie.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    bytes: [u8; 32],
+    len: u8,
+}
+
+impl Key {
+    /// The key of an account.
+    pub(crate) fn account(address: &Address) -> Self {
+        let mut bytes = [0; 32];
+        let (head, _) = bytes.split_at_mut(Address::LEN);
+        head.copy_from_slice(address.as_bytes());
+        Self { bytes, len: 20 }
+    }
+
+    /// The key of an entry of contract storage.
+    pub(crate) const fn variable(hash: &VariableHash) -> Self {
+        Self { bytes: hash.to_bytes(), len: 32 }
+    }
+
+    /// Joins the digits of a prefix and the digits of the rest, which come in bytes: the rest begins with the low half
+    /// of its first byte when the prefix is odd. Returns `None` when they do not make a key of `len` bytes.
+    pub(crate) fn join(prefix: &[u8], rest: &[u8], len: usize) -> Option<Self> {
+        let mut bytes = [0; 32];
+        let whole = prefix.len() / 2;
+        if whole.checked_add(rest.len())? != len || len > 32 {
+            return None;
+        }
+        let (pairs, odd) = prefix.as_chunks();
+        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+            *byte = high << 4 | low;
+        }
+        bytes.get_mut(whole..len)?.copy_from_slice(rest);
+        if let [digit] = odd {
+            let byte = bytes.get_mut(whole)?;
+            *byte = *byte & 0xf | digit << 4;
+        }
+        Some(Self { bytes, len: u8::try_from(len).ok()? })
+    }
+
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.len)).unwrap_or(&self.bytes)
+    }
+
+    /// Number of digits.
+    pub(crate) fn digits(&self) -> usize {
+        usize::from(self.len) << 1
+    }
+
+    /// Returns the digit at `depth`, or 0 beyond the end.
+    pub(crate) fn digit(&self, depth: usize) -> u8 {
+        let byte = self.bytes.get(depth >> 1).copied().unwrap_or(0);
+        if depth & 1 == 0 { byte >> 4 } else { byte & 0xf }
+    }
+
+    /// Returns the nibble of the trie key at a position: each digit is a character, hence two nibbles.
+    pub(crate) fn nibble(&self, at: usize) -> u8 {
+        let [class, second] = digit_path(self.digit(at >> 1));
+        if at & 1 == 0 { class } else { second }
+    }
+
+    /// Returns the key with another digit at `depth`.
+    pub(crate) fn with_digit(&self, depth: usize, digit: u8) -> Self {
+        let mut key = *self;
+        if let Some(byte) = key.bytes.get_mut(depth >> 1) {
+            *byte = if depth & 1 == 0 { *byte & 0xf | digit << 4 } else { *byte & 0xf0 | digit };
+        }
+        key
+    }
+
+    /// Whether the first `depth` digits are those of `other`.
+    pub(crate) fn shares(&self, other: &Self, depth: usize) -> bool {
+        let whole = depth >> 1;
+        self.bytes.get(..whole) == other.bytes.get(..whole)
+            && (depth & 1 == 0 || self.digit(depth.wrapping_sub(1)) == other.digit(depth.wrapping_sub(1)))
+    }
+
+    /// The address that the key is the key of.
+    pub(crate) fn to_address(self) -> Option<Address> {
+        Address::from_slice(self.as_slice())
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_slice().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// Which trie of the forest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Owner {
+    /// The account trie.
+    Accounts,
+    /// The storage trie of a contract.
+    Contract(Address),
+}
+
+/// First byte of the keys of the derived database, one for each table.
+pub(crate) mod space {
+    /// What the database is, and which checkpoints it holds.
+    pub(crate) const MANIFEST: u8 = 0x00;
+    /// Records of the account trie.
+    pub(crate) const ACCOUNTS: u8 = 0x01;
+    /// Records of the storage tries.
+    pub(crate) const STORAGE: u8 = 0x02;
+    /// Where the storage trie of a contract begins.
+    pub(crate) const POINTERS: u8 = 0x03;
+    /// Records that the newest checkpoint no longer uses.
+    pub(crate) const ORPHANS: u8 = 0x04;
+}
+
+impl Owner {
+    /// Length of the keys of the trie, in bytes.
+    pub(crate) const fn key_len(&self) -> usize {
+        match self {
+            Self::Accounts => 20,
+            Self::Contract(_) => 32,
+        }
+    }
+
+    /// Returns the database key of the record of a prefix: table, contract, a byte for each digit, and the slot. The
+    /// slot sorts above the digits, so that a record comes after those of the parts of its prefix.
+    pub(crate) fn record_key(&self, prefix: &[u8], slot: Slot) -> Vec<u8> {
+        let mut key = Vec::with_capacity(prefix.len().saturating_add(32));
+        match self {
+            Self::Accounts => key.push(space::ACCOUNTS),
+            Self::Contract(address) => {
+                key.push(space::STORAGE);
+                key.extend_from_slice(address.as_bytes());
+            }
+        }
+        key.extend_from_slice(prefix);
+        key.push(slot.to_byte());
+        key
+    }
+
+    /// Returns the database key of what says where the trie begins.
+    pub(crate) fn pointer_key(&self) -> Vec<u8> {
+        match self {
+            Self::Accounts => vec![space::MANIFEST],
+            Self::Contract(address) => [&[space::POINTERS], &address.as_bytes()[..]].concat(),
+        }
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Accounts => f.write_str("the account trie"),
+            Self::Contract(address) => write!(f, "the storage trie of {address}"),
+        }
+    }
+}
+
+/// One of the two places of a record. A checkpoint writes into the one that the checkpoint before it does not use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    A,
+    B,
+}
+
+impl Slot {
+    pub(crate) const fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+
+    pub(crate) const fn to_byte(self) -> u8 {
+        match self {
+            Self::A => 0x10,
+            Self::B => 0x11,
+        }
+    }
+
+    pub(crate) const fn from_byte(byte: u8) -> Option<Self> {
+        match byte {
+            0x10 => Some(Self::A),
+            0x11 => Some(Self::B),
+            _ => None,
+        }
+    }
+}
+
+/// The digits of a prefix, one to a byte; no longer than a key.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Prefix(Vec<u8>);
+
+impl Prefix {
+    /// The first `depth` digits of a key.
+    pub(crate) fn of(key: &Key, depth: usize) -> Self {
+        Self((0..depth).map(|at| key.digit(at)).collect())
+    }
+
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(crate) fn depth(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn push(&mut self, digit: u8) {
+        self.0.push(digit);
+    }
+
+    pub(crate) fn pop(&mut self) {
+        self.0.pop();
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|digit| write!(f, "{digit:x}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn key_is_joined_from_any_prefix(bytes: [u8; 20], depth in 0usize..40) {
+            let key = Key::account(&Address::new(bytes));
+            let prefix = Prefix::of(&key, depth);
+            prop_assert_eq!(Key::join(prefix.as_slice(), &bytes[depth / 2..], 20), Some(key));
+            prop_assert_eq!(Key::join(prefix.as_slice(), &bytes[depth / 2..], 32), None);
+        }
+    }
+
+    #[test]
+    fn record_follows_those_below_it() {
+        let owner = Owner::Contract(Address::new([7; 20]));
+        let parent = owner.record_key(&[1], Slot::A);
+        assert!(owner.record_key(&[1, 15], Slot::B) < parent);
+        assert!(owner.record_key(&[2], Slot::A) > parent);
+    }
+}

@@ -1,0 +1,32 @@
+//! The forest: the account trie and a storage trie for each contract, in memory as far as they are in use, and in
+//! records on disk.
+//!
+//! In reading order: [`key`] names leaves and records, [`tree`] is a trie in memory, of which every version shares what
+//! it has in common with the version before, [`build`] makes one from leaves in order, [`update`] makes the next version,
+//! [`record`] has the bytes of records, [`records`] reads them through a [`cache`] and verifies them, [`read`] answers
+//! questions, and [`checkpoint`] writes a version to disk.
+//!
+//! ```text
+//!   version 41      version 42        each version is a root; what did not change is shared
+//!       ●───────┐ ┌────●
+//!       │       ▼ ▼    │
+//!       ▼        ○     ▼              ○ stub: the record that the newest checkpoint wrote, loaded when it is needed and
+//!       ●      ┌─○     ●                verified against the reference that its parent has of it
+//!      ╱ ╲     ▼      ╱ ╲
+//!     ●   ○  cache   ●   ○
+//! ```
+//!
+//! The forest knows neither blocks nor the record of them: a version is a number, and the caller keeps the roots.
+
+pub(crate) mod build;
+pub(crate) mod cache;
+pub(crate) mod checkpoint;
+pub(crate) mod key;
+pub(crate) mod parallel;
+pub(crate) mod read;
+pub(crate) mod record;
+pub(crate) mod records;
+pub(crate) mod tree;
+pub(crate) mod update;
+#[cfg(test)]
+mod tests;

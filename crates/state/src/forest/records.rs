@@ -1,0 +1,488 @@
+//! Records on disk, read through a cache and believed only when their hash is what their parent says.
+
+use std::{
+    fmt,
+    fs::File,
+    path::PathBuf,
+    sync::{
+        Arc, Once, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use silica_protocol::{Address, BlockNumber};
+
+use super::{
+    cache::Cache,
+    key::{Key, Owner, Prefix, Slot},
+    record::{self, Entry, Record},
+    tree::{Body, Leaf, Link, Load, Tail, Top, Tree, Version},
+};
+use crate::{
+    codec::{Malformed, Reader, Writer, seal, unseal},
+    db::{Db, MAX_VALUE, Value},
+    error::StateError,
+    trie::EMPTY_ROOT,
+};
+
+/// The derived database, as far as it holds tries.
+pub(crate) struct Records {
+    db: Db,
+    trees: Cache<Link>,
+    pointers: Cache<Arc<[Origin]>>,
+    manifest: RwLock<Manifest>,
+    /// Views of versions before this one may miss records, because a checkpoint reuses their slots.
+    floor: AtomicU64,
+    /// The version of the newest finished checkpoint.
+    durable: AtomicU64,
+    marker: Option<PathBuf>,
+    marked: Once,
+}
+
+/// Where a trie begins, as of a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// Number of the checkpoint.
+    pub checkpoint: u64,
+    pub root: [u8; 32],
+    pub slot: Slot,
+    /// Weight of the leaves, and whether there is but one: which together tell what kind the record is of.
+    pub weight: u32,
+    pub leaf: bool,
+}
+
+/// A finished checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Checkpoint {
+    pub block: BlockNumber,
+    /// Of the account trie.
+    pub origin: Origin,
+}
+
+/// The checkpoints that can be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Manifest {
+    pub current: Option<Checkpoint>,
+    /// The one before, until the next begins to write.
+    pub previous: Option<Checkpoint>,
+}
+
+const PART: usize = 4096;
+const PARTS_KIND: u8 = 3;
+/// Number of the layout of the derived database. Another number, or none, and it is made anew.
+const LAYOUT: u8 = 1;
+
+impl Records {
+    /// Opens the tries of a database. Damage to the manifest is reported, and leaves nothing to be done but to make
+    /// the database anew. `marker` is the file that tells the next opening of damage that is found later.
+    pub(crate) fn open(db: Db, cache_bytes: u64, marker: Option<PathBuf>) -> Result<Self, StateError> {
+        let manifest = Manifest::read(&db)?;
+        let version = |checkpoint: &Option<Checkpoint>| checkpoint.as_ref().map_or(0, Checkpoint::version);
+        let durable = version(&manifest.current);
+        let floor = manifest.previous.as_ref().map_or(durable, Checkpoint::version);
+        Ok(Self {
+            db,
+            trees: Cache::new(cache_bytes),
+            pointers: Cache::new(cache_bytes / 16),
+            manifest: RwLock::new(manifest),
+            floor: AtomicU64::new(floor),
+            durable: AtomicU64::new(durable),
+            marker,
+            marked: Once::new(),
+        })
+    }
+
+    pub(crate) fn db(&self) -> &Db {
+        &self.db
+    }
+
+    /// The version of the newest finished checkpoint.
+    pub(crate) fn durable(&self) -> Version {
+        self.durable.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn manifest(&self) -> Manifest {
+        self.manifest.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Bytes that the cache takes, about.
+    pub(crate) fn cached_bytes(&self) -> usize {
+        self.trees.bytes().saturating_add(self.pointers.bytes())
+    }
+
+    /// Returns the tree of a whole trie, or `None` when it is empty.
+    pub(crate) fn top(&self, owner: &Owner, top: &Top, version: Version) -> Result<Option<Link>, StateError> {
+        match top {
+            Top::Empty => Ok(None),
+            Top::Tree(tree) => Ok(Some(Arc::clone(tree))),
+            Top::Root(root) if *root == EMPTY_ROOT => Ok(None),
+            Top::Root(root) => self.load_root(owner, root, version).map(Some),
+        }
+    }
+
+    fn load_root(&self, owner: &Owner, root: &[u8; 32], version: Version) -> Result<Link, StateError> {
+        let whole = Prefix::default();
+        let Some(slot) = self.slot_of_root(owner, root)? else {
+            return Err(self.fail(owner, &whole, version, "no checkpoint has this root"));
+        };
+        let key = owner.record_key(&[], slot);
+        let fits = |tree: &Link| tree.at() == 0 && tree.root() == *root;
+        if let Some(tree) = self.trees.get(&key).filter(fits) {
+            return Ok(tree);
+        }
+        self.read(owner, &whole, &key, version, |tree| {
+            Tree::hang_as_root(tree);
+            fits(tree)
+        })
+    }
+
+    fn slot_of_root(&self, owner: &Owner, root: &[u8; 32]) -> Result<Option<Slot>, StateError> {
+        let find = |origins: &[Origin]| origins.iter().find(|origin| origin.root == *root).map(|origin| origin.slot);
+        match owner {
+            Owner::Accounts => {
+                let Manifest { current, previous } = self.manifest();
+                let origins: Vec<Origin> =
+                    current.into_iter().chain(previous).map(|checkpoint| checkpoint.origin).collect();
+                Ok(find(&origins))
+            }
+            Owner::Contract(address) => {
+                if let Some(slot) = self.pointers.get(&owner.pointer_key()).and_then(|origins| find(&origins)) {
+                    return Ok(Some(slot));
+                }
+                Ok(find(&self.read_pointer(address)?))
+            }
+        }
+    }
+
+    /// Reads where the storage trie of a contract begins, as of each checkpoint that may still be read.
+    pub(crate) fn read_pointer(&self, contract: &Address) -> Result<Arc<[Origin]>, StateError> {
+        let owner = Owner::Contract(*contract);
+        let key = owner.pointer_key();
+        let Some(value) = self.stored(self.db.get(&key))? else { return Ok([].into()) };
+        let damaged = |reason| self.damaged(format!("pointer to {owner}"), reason);
+        let body = unseal(&key, &value).ok_or_else(|| damaged("wrong checksum"))?;
+        let origins: Arc<[Origin]> = Origin::read_all(body).map_err(|malformed| damaged(malformed.0))?.into();
+        self.remember_pointer(&key, Arc::clone(&origins));
+        Ok(origins)
+    }
+
+    fn remember_pointer(&self, key: &[u8], origins: Arc<[Origin]>) {
+        let bytes = size_of::<Origin>().saturating_mul(origins.len());
+        self.pointers.insert(key, origins, bytes);
+    }
+
+    /// Writes where the storage trie of a contract begins.
+    pub(crate) fn write_pointer(&self, contract: &Address, origins: Arc<[Origin]>) -> Result<(), StateError> {
+        let key = Owner::Contract(*contract).pointer_key();
+        let mut value = Writer::new();
+        origins.iter().for_each(|origin| origin.write(&mut value));
+        self.db.insert(&key, &seal(&key, value.as_slice()))?;
+        self.remember_pointer(&key, origins);
+        Ok(())
+    }
+
+    /// Loads the record of a stub.
+    pub(crate) fn load(
+        &self,
+        owner: &Owner,
+        prefix: &Prefix,
+        stub: &Tree,
+        version: Version,
+    ) -> Result<Link, StateError> {
+        let Body::Stored(stored) = stub.body() else {
+            return Err(self.damaged(format!("{owner} at {prefix}"), "a tree in memory has no record"));
+        };
+        let key = owner.record_key(prefix.as_slice(), stored.slot);
+        let digit = prefix.as_slice().last().copied().unwrap_or(0);
+        let fits = |tree: &mut Link| {
+            Tree::hang_as(tree, stub, digit);
+            tree.reference() == stub.reference() && tree.is_leaf() == stub.is_leaf()
+        };
+        if let Some(mut tree) = self.trees.get(&key)
+            && fits(&mut tree)
+        {
+            return Ok(tree);
+        }
+        self.read(owner, prefix, &key, version, fits)
+    }
+
+    /// Reads a record and keeps it, if it is what is looked for.
+    fn read(
+        &self,
+        owner: &Owner,
+        prefix: &Prefix,
+        key: &[u8],
+        version: Version,
+        fits: impl FnOnce(&mut Link) -> bool,
+    ) -> Result<Link, StateError> {
+        let fail = |reason| self.fail(owner, prefix, version, reason);
+        let bytes = self.read_bytes(key)?.ok_or_else(|| fail("record is missing"))?;
+        let body = unseal(key, &bytes).ok_or_else(|| fail("wrong checksum"))?;
+        let record = record::read(body, owner, prefix.as_slice()).map_err(|malformed| fail(malformed.0))?;
+        let mut tree = record.into_tree(prefix.as_slice()).ok_or_else(|| fail("record makes no tree"))?;
+        if !fits(&mut tree) {
+            return Err(fail("hash is not that of the parent"));
+        }
+        tree.set_stamp(key.last().copied().and_then(Slot::from_byte));
+        self.trees.insert(key, Arc::clone(&tree), memory_size(&tree));
+        Ok(tree)
+    }
+
+    /// Reads the entries of a node record of the newest checkpoint, and none when it is a bucket.
+    pub(crate) fn read_entries(&self, owner: &Owner, prefix: &Prefix, slot: Slot) -> Result<Vec<Entry>, StateError> {
+        let key = owner.record_key(prefix.as_slice(), slot);
+        let damaged = |reason| self.damaged(format!("{owner} at {prefix}"), reason);
+        let bytes = self.read_bytes(&key)?.ok_or_else(|| damaged("record is missing"))?;
+        let body = unseal(&key, &bytes).ok_or_else(|| damaged("wrong checksum"))?;
+        match record::read(body, owner, prefix.as_slice()).map_err(|malformed| damaged(malformed.0))? {
+            Record::Node(entries) => Ok(entries),
+            Record::Bucket(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Reads a record with its checksum, put together when it is stored in parts.
+    fn read_bytes(&self, key: &[u8]) -> Result<Option<Bytes>, StateError> {
+        let Some(value) = self.stored(self.db.get(key))? else { return Ok(None) };
+        let [PARTS_KIND, high, low] = *value else { return Ok(Some(Bytes::Whole(value))) };
+        let mut bytes = Vec::new();
+        for part in 0..u16::from_be_bytes([high, low]) {
+            match self.stored(self.db.get(&part_key(key, part)))? {
+                Some(part) => bytes.extend_from_slice(&part),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(Bytes::Parts(bytes)))
+    }
+
+    /// Writes a record, in parts when it is too long for one value.
+    pub(crate) fn write(&self, key: &[u8], body: &[u8]) -> Result<(), StateError> {
+        let value = seal(key, body);
+        if value.len() <= MAX_VALUE {
+            return Ok(self.db.insert(key, &value)?);
+        }
+        let parts = u16::try_from(value.len().div_ceil(PART)).map_err(|_| StateError::TooLarge { bytes: body.len() })?;
+        for (part, bytes) in (0..parts).zip(value.chunks(PART)) {
+            self.db.insert(&part_key(key, part), bytes)?;
+        }
+        let [high, low] = parts.to_be_bytes();
+        Ok(self.db.insert(key, &[PARTS_KIND, high, low])?)
+    }
+
+    /// Removes a record.
+    pub(crate) fn remove(&self, key: &[u8]) -> Result<(), StateError> {
+        if let Some(value) = self.stored(self.db.get(key))?
+            && let [PARTS_KIND, high, low] = *value
+        {
+            for part in 0..u16::from_be_bytes([high, low]) {
+                self.db.remove(&part_key(key, part))?;
+            }
+        }
+        Ok(self.db.remove(key)?)
+    }
+
+    /// Keeps a tree whose record was just written, as it would be loaded.
+    pub(crate) fn remember(&self, key: &[u8], tree: Link) {
+        let bytes = memory_size(&tree);
+        self.trees.insert(key, tree, bytes);
+    }
+
+    /// Replaces the manifest, durably: first on disk, then for readers.
+    pub(crate) fn write_manifest(&self, manifest: Manifest) -> Result<(), StateError> {
+        let key = Owner::Accounts.pointer_key();
+        let mut value = Writer::new();
+        value.byte(LAYOUT);
+        for checkpoint in manifest.current.iter().chain(&manifest.previous) {
+            value.number(checkpoint.block.get());
+            checkpoint.origin.write(&mut value);
+        }
+        self.db.flush()?;
+        self.db.insert(&key, &seal(&key, value.as_slice()))?;
+        self.db.flush()?;
+        let durable = manifest.current.as_ref().map_or(0, Checkpoint::version);
+        *self.manifest.write().unwrap_or_else(PoisonError::into_inner) = manifest;
+        self.durable.store(durable, Ordering::Release);
+        Ok(())
+    }
+
+    /// Declares the views of versions before `version` unreadable, because their records are about to be replaced.
+    pub(crate) fn raise_floor(&self, version: Version) {
+        self.floor.fetch_max(version, Ordering::SeqCst);
+    }
+
+    /// The oldest version whose views can be read whole.
+    pub(crate) fn floor(&self) -> Version {
+        self.floor.load(Ordering::SeqCst)
+    }
+
+    /// What a record is that is not what it should be: out of date for an old view, damaged for any other.
+    fn fail(&self, owner: &Owner, prefix: &Prefix, version: Version, reason: &'static str) -> StateError {
+        if version < self.floor() {
+            return StateError::Expired;
+        }
+        self.damaged(format!("{owner} at {prefix}"), reason)
+    }
+
+    /// Notes that the derived database is damaged, so that the next opening makes it anew.
+    pub(crate) fn damaged(&self, what: String, reason: &'static str) -> StateError {
+        self.mark(&format!("{what}: {reason}"));
+        StateError::Damaged { what, reason }
+    }
+
+    fn mark(&self, text: &str) {
+        self.marked.call_once(|| {
+            if let Some(path) = &self.marker {
+                // Without the marker the damage is found again when it is next read.
+                let _: std::io::Result<()> =
+                    File::create(path).and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
+            }
+        });
+    }
+
+    fn stored<T>(&self, result: Result<T, crate::db::DbError>) -> Result<T, StateError> {
+        result.map_err(|error| {
+            if error.is_damage() {
+                self.mark(&error.to_string());
+            }
+            StateError::Db(error)
+        })
+    }
+}
+
+impl fmt::Debug for Records {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Records").field("manifest", &self.manifest).finish_non_exhaustive()
+    }
+}
+
+enum Bytes {
+    Whole(Value),
+    Parts(Vec<u8>),
+}
+
+impl std::ops::Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Whole(value) => value,
+            Self::Parts(bytes) => bytes,
+        }
+    }
+}
+
+fn part_key(key: &[u8], part: u16) -> Vec<u8> {
+    [key, &part.to_be_bytes()].concat()
+}
+
+impl Origin {
+    fn write(&self, out: &mut Writer) {
+        out.number(self.checkpoint);
+        out.raw(&self.root);
+        out.byte(self.slot.to_byte());
+        out.byte(u8::from(self.leaf));
+        out.number(self.weight);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        Ok(Self {
+            checkpoint: reader.number("checkpoint")?,
+            root: reader.array("root")?,
+            slot: Slot::from_byte(reader.byte("slot")?).ok_or(Malformed("slot"))?,
+            leaf: reader.byte("kind of root")? != 0,
+            weight: reader.number("weight")?,
+        })
+    }
+
+    fn read_all(body: &[u8]) -> Result<Vec<Self>, Malformed> {
+        let mut reader = Reader::new(body);
+        let mut origins = Vec::new();
+        while !reader.is_empty() {
+            origins.push(Self::read(&mut reader)?);
+        }
+        Ok(origins)
+    }
+}
+
+impl Checkpoint {
+    pub(crate) fn version(&self) -> Version {
+        self.block.get().saturating_add(1)
+    }
+}
+
+impl Manifest {
+    fn read(db: &Db) -> Result<Self, StateError> {
+        let key = Owner::Accounts.pointer_key();
+        let Some(value) = db.get(&key)? else { return Ok(Self::default()) };
+        let body = unseal(&key, &value).ok_or(Malformed("wrong checksum"));
+        body.and_then(Self::decode).map_err(|Malformed(reason)| StateError::Damaged {
+            what: "manifest of the state".to_owned(),
+            reason,
+        })
+    }
+
+    fn decode(body: &[u8]) -> Result<Self, Malformed> {
+        let mut reader = Reader::new(body);
+        if reader.byte("layout")? != LAYOUT {
+            return Err(Malformed("layout of another version"));
+        }
+        let mut next = || -> Result<Option<Checkpoint>, Malformed> {
+            if reader.is_empty() {
+                return Ok(None);
+            }
+            let block = BlockNumber::new(reader.number("block")?);
+            Ok(Some(Checkpoint { block, origin: Origin::read(&mut reader)? }))
+        };
+        let manifest = Self { current: next()?, previous: next()? };
+        reader.finish("more than two checkpoints")?;
+        Ok(manifest)
+    }
+}
+
+/// Returns the bytes that a tree takes in memory, as far as it is its own, about.
+fn memory_size(tree: &Link) -> usize {
+    let own = size_of::<Tree>().saturating_add(16);
+    let below = match tree.body() {
+        Body::Leaf(leaf) => leaf_size(leaf),
+        Body::Branch(branch) => {
+            let children = branch.children().map(|(_, child)| memory_size(child).saturating_add(8));
+            children.fold(96, usize::saturating_add)
+        }
+        Body::Stored(stored) => stored.lead.len(),
+    };
+    own.saturating_add(below)
+}
+
+fn leaf_size(leaf: &Leaf) -> usize {
+    let tail = match leaf.tail.as_deref() {
+        Some(Tail::Plain(text)) => text.len().saturating_add(size_of::<Tail>()),
+        Some(Tail::Storage(_)) => size_of::<Tail>(),
+        None => 0,
+    };
+    leaf.value.allocated().saturating_add(tail)
+}
+
+/// The records of one trie, as a view of one version sees them.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub records: &'a Records,
+    pub owner: Owner,
+    pub version: Version,
+}
+
+impl Source<'_> {
+    /// Returns the tree itself, or that of its record.
+    pub(crate) fn resolve(&self, tree: &Link, prefix: &Prefix) -> Result<Link, StateError> {
+        match tree.body() {
+            Body::Stored(_) => self.records.load(&self.owner, prefix, tree, self.version),
+            Body::Leaf(_) | Body::Branch(_) => Ok(Arc::clone(tree)),
+        }
+    }
+}
+
+impl Load for Source<'_> {
+    type Error = StateError;
+
+    fn load(&self, stub: &Link, key: &Key, depth: usize) -> Result<Link, StateError> {
+        self.records.load(&self.owner, &Prefix::of(key, depth), stub, self.version)
+    }
+}
