@@ -1,0 +1,40 @@
+//! A few decoded values, by number.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// Keeps the newest value of each slot, where the slot is the number modulo their count: enough for the head and its
+/// neighbours, and bounded without bookkeeping.
+pub(super) struct Cache<T>(Box<[Mutex<Slot<T>>]>);
+
+type Slot<T> = Option<(u64, Arc<T>)>;
+
+impl<T> Cache<T> {
+    pub(super) fn new(slots: usize) -> Self {
+        Self((0..slots).map(|_| Mutex::new(None)).collect())
+    }
+
+    pub(super) fn get(&self, number: u64) -> Option<Arc<T>> {
+        let slot = self.slot(number)?.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.as_ref().filter(|(cached, _)| *cached == number).map(|(_, value)| Arc::clone(value))
+    }
+
+    pub(super) fn put(&self, number: u64, value: &Arc<T>) {
+        if let Some(slot) = self.slot(number) {
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some((number, Arc::clone(value)));
+        }
+    }
+
+    fn slot(&self, number: u64) -> Option<&Mutex<Slot<T>>> {
+        let slots = u64::try_from(self.0.len()).ok()?;
+        self.0.get(usize::try_from(number.checked_rem(slots)?).ok()?)
+    }
+}
+
+impl<T> fmt::Debug for Cache<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cache").field("slots", &self.0.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,179 @@
+//! What the record says about one Tx block: the block itself, the totals up to it, and where its bodies are.
+
+use std::{ops::Range, sync::Arc};
+
+use silica_protocol::{BlockHash, BlockNumber, DsBlockNumber, Qa, StateRoot, Timestamp, TxBlock};
+
+use super::{
+    error::ArchiveError,
+    section::{Kind, Place, Section},
+    transactions::Group,
+};
+use crate::codec::{Malformed, Reader, Writer};
+
+/// Sums over a block and those before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Transactions of all blocks.
+    pub transactions: u64,
+    /// Transactions of the blocks under the same DS block.
+    pub ds_epoch_transactions: u64,
+    /// Fees of those transactions: gas charged times gas price, as the receipts have it.
+    pub ds_epoch_fees: Qa,
+}
+
+/// The newest block, as far as most questions ask about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Number of the Tx block.
+    pub number: BlockNumber,
+    /// Hash of the Tx block.
+    pub hash: BlockHash,
+    /// Number of the newest DS block.
+    pub ds_number: DsBlockNumber,
+    /// Root of the account trie.
+    pub state_root: StateRoot,
+    /// When the Tx block was made.
+    pub timestamp: Timestamp,
+    /// Sums up to the Tx block.
+    pub totals: Totals,
+}
+
+/// What the record says about one Tx block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) tx_block: Arc<TxBlock>,
+    pub(crate) head: Head,
+    /// Whether DS block `head.ds_number` was made with this block.
+    pub(super) made_ds_block: bool,
+    /// The newest block up to this one that has transactions.
+    pub(super) newest_with_transactions: Option<BlockNumber>,
+    pub(super) diff_len: usize,
+    pub(super) micro_blocks_len: usize,
+    pub(super) groups: Vec<Group>,
+}
+
+/// A group of transactions, located.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Located {
+    /// Position of its first transaction in the block.
+    pub(super) first: u32,
+    pub(super) count: u32,
+    /// Its bytes in the section of transactions.
+    pub(super) bytes: Range<usize>,
+}
+
+const LAYOUT: u8 = 1;
+
+impl Entry {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let Self { tx_block, head, made_ds_block, newest_with_transactions, diff_len, micro_blocks_len, groups } = self;
+        let mut out = Writer::new();
+        out.byte(LAYOUT);
+        out.bytes(&tx_block.encode());
+        out.number(head.ds_number.get());
+        out.byte(u8::from(*made_ds_block));
+        out.number(head.totals.transactions);
+        out.number(head.totals.ds_epoch_transactions);
+        out.number(head.totals.ds_epoch_fees.get());
+        // How many blocks back, plus one; 0 for none.
+        let back = newest_with_transactions.and_then(|newest| head.number.get().checked_sub(newest.get()));
+        out.number(back.map_or(0, |back| back.saturating_add(1)));
+        out.len(*diff_len);
+        out.len(*micro_blocks_len);
+        out.len(groups.len());
+        for group in groups {
+            out.number(group.count);
+            out.number(group.len);
+        }
+        out.finish()
+    }
+
+    pub(super) fn decode(bytes: &[u8], number: BlockNumber) -> Result<Self, ArchiveError> {
+        let place = place(number);
+        let malformed = ArchiveError::malformed(place);
+        let mut reader = Reader::new(bytes);
+        if reader.byte("layout").map_err(&malformed)? != LAYOUT {
+            return Err(malformed(Malformed("layout")));
+        }
+        let block = reader.bytes("Tx block").map_err(&malformed)?;
+        let tx_block = TxBlock::decode(block).map_err(|error| ArchiveError::damaged(place, error.to_string()))?;
+        if tx_block.header.number != number {
+            return Err(malformed(Malformed("number of Tx block")));
+        }
+        Self::decode_rest(&mut reader, tx_block)
+            .and_then(|entry| reader.finish("entry").map(|()| entry))
+            .map_err(malformed)
+    }
+
+    fn decode_rest(reader: &mut Reader<'_>, tx_block: TxBlock) -> Result<Self, Malformed> {
+        let ds_number = DsBlockNumber::new(reader.number("DS block")?);
+        let made_ds_block = match reader.byte("DS block")? {
+            0 => false,
+            1 => true,
+            _ => return Err(Malformed("DS block")),
+        };
+        let totals = Totals {
+            transactions: reader.number("total of transactions")?,
+            ds_epoch_transactions: reader.number("transactions of DS epoch")?,
+            ds_epoch_fees: Qa::new(reader.number("fees of DS epoch")?),
+        };
+        let newest_with_transactions = match reader.number::<u64>("newest transactions")?.checked_sub(1) {
+            None => None,
+            Some(back) => {
+                let newest = tx_block.header.number.get().checked_sub(back).ok_or(Malformed("newest transactions"))?;
+                Some(BlockNumber::new(newest))
+            }
+        };
+        let diff_len = reader.number("length of diff")?;
+        let micro_blocks_len = reader.number("length of micro blocks")?;
+        // Each group takes two bytes or more, so a count beyond the record fails before much is kept.
+        let count: usize = reader.number("groups")?;
+        let mut groups = Vec::new();
+        for _ in 0..count {
+            groups.push(Group { count: reader.number("groups")?, len: reader.number("groups")? });
+        }
+        let head = Head {
+            number: tx_block.header.number,
+            hash: tx_block.header.hash(),
+            ds_number,
+            state_root: tx_block.header.state_root,
+            timestamp: tx_block.timestamp,
+            totals,
+        };
+        let tx_block = Arc::new(tx_block);
+        Ok(Self { tx_block, head, made_ds_block, newest_with_transactions, diff_len, micro_blocks_len, groups })
+    }
+
+    pub(super) const fn number(&self) -> BlockNumber {
+        self.head.number
+    }
+
+    pub(super) const fn place(&self) -> Place {
+        place(self.head.number)
+    }
+
+    /// The groups of transactions, with their places.
+    pub(super) fn located(&self) -> impl Iterator<Item = Located> + '_ {
+        self.groups.iter().scan((0_u32, 0_usize), |(first, start), Group { count, len }| {
+            let end = start.checked_add(usize::try_from(*len).ok()?)?;
+            let located = Located { first: *first, count: *count, bytes: *start..end };
+            (*first, *start) = (first.checked_add(*count)?, end);
+            Some(located)
+        })
+    }
+
+    /// Number of transactions.
+    pub(super) fn transaction_count(&self) -> u32 {
+        self.groups.iter().fold(0, |sum, group| sum.saturating_add(group.count))
+    }
+
+    /// Length of the section of transactions.
+    pub(super) fn transactions_len(&self) -> usize {
+        self.located().last().map_or(0, |group| group.bytes.end)
+    }
+}
+
+const fn place(number: BlockNumber) -> Place {
+    Section::new(Kind::Entry, number.get()).place()
+}

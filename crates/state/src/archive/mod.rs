@@ -1,0 +1,413 @@
+//! The record: every block with everything that belongs to it, once, under dense numbers.
+//!
+//! A block is appended by one batch, which is flushed before [`Archive::append`] returns; afterwards a witness file
+//! outside the database names it. Nothing is ever changed, and only the changes of state are removed, when nobody needs
+//! them to catch up any more. So whatever is missing between block 0 and the head, or does not match its checksum, is
+//! damage, and is reported as that: an answer "there is none" is given only by number.
+//!
+//! In reading order: `section` cuts byte strings into values; `entry` is what is read first of a block; `transactions`
+//! and `receipts` are packed forms; `view` answers questions as of one block; `index` finds things by hash; `witness`
+//! is the file.
+//!
+//! ```text
+//! head       00                                            format, number and hash of the newest block
+//! mark       01                                            number of the oldest change of state that is kept
+//! entry      10  Tx block (8)  00  part (4)                Tx block, totals, sizes of what follows
+//! micro      10  Tx block (8)  01  part (4)                micro blocks, without the hashes of their transactions
+//! bodies     10  Tx block (8)  02  part (4)                transactions with receipts, in groups
+//! DS block   11  DS block (8)  00  part (4)
+//! change     12  Tx block (8)  00  part (4)                what the forest makes of it
+//! ```
+//!
+//! The archive knows neither accounts nor what a change of state says.
+
+mod cache;
+mod entry;
+mod error;
+mod index;
+mod receipts;
+mod record;
+mod section;
+mod transactions;
+mod view;
+mod witness;
+
+#[cfg(test)]
+#[expect(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, reason = "an overflow fails the test")]
+mod tests;
+
+use std::{
+    path::Path,
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use silica_protocol::{BlockHash, BlockNumber, DsBlock};
+
+use self::{
+    cache::Cache,
+    entry::Entry,
+    index::{Extent, Index, Position},
+    record::{Prepared, check_hashes, index_entries, prepare},
+    section::{Kind, Section, framed_parts, parts},
+    witness::Witness,
+};
+use crate::{
+    codec::{Reader, Writer, seal, unseal},
+    db::{Batch, Db},
+};
+
+pub(crate) use self::view::ArchiveView;
+pub use self::{
+    entry::{Head, Totals},
+    error::{AppendError, ArchiveError, OpenArchiveError},
+    record::BlockRecord,
+    section::Place,
+    view::StoredTransaction,
+};
+
+const HEAD: [u8; 1] = [0x00];
+const MARK: [u8; 1] = [0x01];
+/// Layout of the record.
+const FORMAT: u64 = 1;
+/// Entries that are kept decoded.
+const ENTRIES: usize = 128;
+/// DS blocks that are kept decoded.
+const DS_BLOCKS: usize = 8;
+/// Index entries in memory beyond which opening writes them out.
+const UNSTORED: usize = 1 << 20;
+
+/// The record. One thread appends; any number of others read, each through an [`ArchiveView`].
+#[derive(Debug)]
+pub(crate) struct Archive {
+    db: Db,
+    witness: Option<Witness>,
+    newest: RwLock<Option<Arc<Entry>>>,
+    /// Number of the oldest block whose change of state is kept.
+    kept_from: AtomicU64,
+    /// An append has failed half way.
+    broken: AtomicBool,
+    entries: Cache<Entry>,
+    ds_blocks: Cache<DsBlock>,
+    index: Index,
+}
+
+/// What a check of the whole record counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArchiveReport {
+    /// Tx blocks.
+    pub tx_blocks: u64,
+    /// DS blocks.
+    pub ds_blocks: u64,
+    /// Transactions.
+    pub transactions: u64,
+    /// Changes of state.
+    pub diffs: u64,
+}
+
+impl Archive {
+    /// Opens the record in `db`, which may be empty, and the index in `index_db`, which is brought up to the record,
+    /// or made again when it is missing, damaged or another record's.
+    ///
+    /// `witness` is where the witness file is, and is `None` for a record that does not outlive the process.
+    /// `progress` is told, now and then, up to which block the index has been made, and how many there are.
+    ///
+    /// What is left of a block that was being appended when the process ended is removed.
+    pub(crate) fn open(
+        db: Db,
+        index_db: Db,
+        witness: Option<&Path>,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Self, OpenArchiveError> {
+        let head = read_head(&db)?;
+        let opened = witness.map(|path| {
+            Witness::open(path).map_err(|source| OpenArchiveError::Witness { path: path.to_owned(), source })
+        });
+        let (witness, witnessed) = opened.transpose()?.unzip();
+        if let Some((number, expected)) = witnessed.flatten() {
+            match head {
+                Some((at, got)) if at == number && got != expected => {
+                    return Err(OpenArchiveError::OtherBlock { number, expected, got });
+                }
+                Some((at, _)) if at >= number => {}
+                _ => return Err(OpenArchiveError::LostBlocks { witnessed: number, head: head.map(|(at, _)| at) }),
+            }
+        }
+        let archive = Self {
+            witness,
+            newest: RwLock::new(None),
+            kept_from: AtomicU64::new(read_mark(&db, head.is_some())?),
+            broken: AtomicBool::new(false),
+            entries: Cache::new(ENTRIES),
+            ds_blocks: Cache::new(DS_BLOCKS),
+            index: Index::open(index_db).map_err(ArchiveError::from)?,
+            db,
+        };
+        archive.discard_after(head.map(|(number, _)| number))?;
+        if let Some((number, hash)) = head {
+            let entry = archive.entry(number)?;
+            if entry.head.hash != hash {
+                return Err(ArchiveError::damaged(Place::HEAD, "hash is not that of the newest block").into());
+            }
+            archive.publish(&entry);
+        }
+        archive.catch_up(progress)?;
+        Ok(archive)
+    }
+
+    /// Returns the newest block, or `None` before genesis.
+    pub(crate) fn head(&self) -> Option<Head> {
+        self.newest().map(|entry| entry.head.clone())
+    }
+
+    /// Returns the record as of now.
+    pub(crate) fn view(self: &Arc<Self>) -> ArchiveView {
+        ArchiveView::new(Arc::clone(self), self.newest())
+    }
+
+    /// Appends a block with the change of state that it makes, and returns when both are durable. A view taken before
+    /// does not see it.
+    ///
+    /// Only what is cheap to check is checked: that the block follows the newest one, and that its parts are those
+    /// that its hashes name. After an error from the engine nothing more can be appended, for what became of the block
+    /// is known only when the record is opened again.
+    pub(crate) fn append(&self, record: &BlockRecord, diff: &[u8]) -> Result<(), AppendError> {
+        if self.broken.load(Ordering::Acquire) {
+            return Err(AppendError::Broken);
+        }
+        let newest = self.newest();
+        let Prepared { entry, batch, index } = prepare(record, diff, newest.as_deref())?;
+        self.broken.store(true, Ordering::Release);
+        self.db.apply(batch).map_err(ArchiveError::from)?;
+        self.db.flush().map_err(ArchiveError::from)?;
+        if let Some(witness) = &self.witness {
+            witness.write(entry.number(), &entry.head.hash).map_err(AppendError::Witness)?;
+        }
+        self.index.add(entry.head.hash, &index);
+        self.publish(&Arc::new(entry));
+        self.broken.store(false, Ordering::Release);
+        Ok(())
+    }
+
+    /// Returns the change of state of a block, or `None` when it is no longer kept or there is no such block yet.
+    pub(crate) fn diff(&self, number: BlockNumber) -> Result<Option<Vec<u8>>, ArchiveError> {
+        let newest = self.newest().map(|entry| entry.number());
+        if number.get() < self.kept_from.load(Ordering::Acquire) || newest < Some(number) {
+            return Ok(None);
+        }
+        let entry = self.entry(number)?;
+        Section::new(Kind::Diff, number.get()).read(&self.db, entry.diff_len, 0..entry.diff_len).map(Some)
+    }
+
+    /// Removes the changes of state of the blocks up to `number`. Does not wait for the disk.
+    pub(crate) fn prune_diffs(&self, number: BlockNumber) -> Result<(), ArchiveError> {
+        let Some(newest) = self.newest() else { return Ok(()) };
+        let end = number.get().min(newest.number().get()).saturating_add(1);
+        for block in self.kept_from.load(Ordering::Acquire)..end {
+            let entry = self.entry(BlockNumber::new(block))?;
+            let mut batch = Batch::default();
+            Section::new(Kind::Diff, block).remove(entry.diff_len, &mut batch);
+            write_mark(block.saturating_add(1), &mut batch);
+            self.kept_from.store(block.saturating_add(1), Ordering::Release);
+            self.db.apply(batch)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what the index has in memory to its database. Belongs to a checkpoint, and to a clean stop.
+    pub(crate) fn store_index(&self) -> Result<(), ArchiveError> {
+        self.index.store()
+    }
+
+    /// Spends about `budget` reads and writes on keeping the index small, or makes it again when it was found to be
+    /// damaged. Returns whether there is more to do.
+    pub(crate) fn tidy_index(&self, budget: u32) -> Result<bool, ArchiveError> {
+        if self.index.is_damaged() {
+            self.index.rebuild(self.index.covered(), |block| self.index_entries(block))?;
+        }
+        self.index.tidy(budget)
+    }
+
+    /// Reads everything and holds it against every hash, number and sum that it must agree with. `progress` is told
+    /// each block that is done, and how many there are.
+    pub(crate) fn check(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<ArchiveReport, ArchiveError> {
+        let Some(newest) = self.newest() else { return Ok(ArchiveReport::default()) };
+        let mut report = ArchiveReport::default();
+        let mut before = None;
+        let blocks = newest.number().get().saturating_add(1);
+        // The two values that are not a block's.
+        let mut values = 2_u64;
+        for number in 0..blocks {
+            let entry = self.read_entry(BlockNumber::new(number))?;
+            let kept = self.check_block(&entry, before.as_ref(), &mut values)?;
+            report.tx_blocks = report.tx_blocks.saturating_add(1);
+            report.ds_blocks = report.ds_blocks.saturating_add(u64::from(entry.made_ds_block));
+            report.transactions = entry.head.totals.transactions;
+            report.diffs = report.diffs.saturating_add(u64::from(kept));
+            before = Some(entry);
+            progress(number.saturating_add(1), blocks);
+        }
+        let mut stored = 0_u64;
+        for value in self.db.scan(Vec::new()..vec![0xff; 2]) {
+            value?;
+            stored = stored.saturating_add(1);
+        }
+        if stored != values {
+            let reason = format!("{stored} values are stored, {values} belong to blocks");
+            return Err(ArchiveError::damaged(Place::KEYS, reason));
+        }
+        self.index.check()?;
+        Ok(report)
+    }
+
+    /// Checks a block and adds the number of its values to `values`. Returns whether its change of state is kept.
+    fn check_block(&self, entry: &Entry, before: Option<&Entry>, values: &mut u64) -> Result<bool, ArchiveError> {
+        let damaged = |reason: String| ArchiveError::damaged(entry.place(), reason);
+        let record = self.record(entry)?;
+        check_hashes(&record).map_err(|reason| damaged(reason.to_owned()))?;
+        let diff = self.diff(entry.number())?;
+        let diff_len = diff.as_ref().map_or(entry.diff_len, Vec::len);
+        let again = prepare(&record, &vec![0; diff_len], before).map_err(|error| damaged(error.to_string()))?;
+        if again.entry != *entry {
+            return Err(damaged("totals or sizes are wrong".to_owned()));
+        }
+        let number = entry.number().get();
+        for (position, (transaction, _)) in (0..).zip(&record.transactions) {
+            self.check_indexed(index::Kind::Transaction, transaction.hash().as_bytes(), number, position)?;
+        }
+        for (position, info) in (0..).zip(&record.tx_block.micro_blocks) {
+            self.check_indexed(index::Kind::MicroBlock, info.hash.as_bytes(), number, position)?;
+        }
+        let of_block = [
+            framed_parts(entry.encode().len()),
+            parts(entry.micro_blocks_len),
+            parts(entry.transactions_len()),
+            record.ds_block.map_or(0, |block| framed_parts(block.encode().len())),
+            diff.as_ref().map_or(0, |diff| parts(diff.len())),
+        ];
+        *values = of_block.into_iter().map(u64::from).fold(*values, u64::saturating_add);
+        Ok(diff.is_some())
+    }
+
+    fn newest(&self) -> Option<Arc<Entry>> {
+        self.newest.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn publish(&self, entry: &Arc<Entry>) {
+        self.entries.put(entry.number().get(), entry);
+        *self.newest.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(entry));
+    }
+
+    /// Reads an entry past the cache.
+    fn read_entry(&self, number: BlockNumber) -> Result<Entry, ArchiveError> {
+        Entry::decode(&Section::new(Kind::Entry, number.get()).read_framed(&self.db)?, number)
+    }
+
+    /// Removes what there is of the block after the head, which was never acknowledged; more than that is damage.
+    fn discard_after(&self, head: Option<BlockNumber>) -> Result<(), ArchiveError> {
+        let newest_ds = head.map(|number| self.entry(number)).transpose()?.map(|entry| entry.head.ds_number.get());
+        let newest = head.map(BlockNumber::get);
+        let mut batch = Batch::default();
+        for (kind, newest) in [(Kind::Entry, newest), (Kind::Diff, newest), (Kind::DsBlock, newest_ds)] {
+            let next = newest.map_or(0, |newest| newest.saturating_add(1));
+            for value in self.db.scan(Section::keys_from(kind, next)) {
+                let (key, _) = value?;
+                if head.is_none() || Section::number_of(&key) != Some(next) {
+                    return Err(ArchiveError::damaged(Place::HEAD, "there are blocks after the newest"));
+                }
+                batch.remove(&*key);
+            }
+        }
+        Ok(self.db.apply(batch)?)
+    }
+
+    /// Brings the index up to the newest block.
+    fn catch_up(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<(), ArchiveError> {
+        let Extent { blocks: covered, newest: indexed } = self.index.covered();
+        let newest = self.newest();
+        let blocks = newest.as_ref().map_or(0, |entry| entry.number().get().saturating_add(1));
+        let last = covered.checked_sub(1).filter(|_| covered <= blocks).map(BlockNumber::new);
+        let expected = last.map(|last| self.entry(last)).transpose()?.map(|entry| entry.head.hash);
+        let covered = if covered > 0 && (expected.is_none() || expected != indexed) {
+            self.index.reset();
+            0
+        } else {
+            covered
+        };
+        for number in covered..blocks {
+            let hash = self.entry(BlockNumber::new(number))?.head.hash;
+            self.index.add(hash, &self.index_entries(number)?);
+            if self.index.recent_len() >= UNSTORED {
+                self.index.store()?;
+                while self.index.tidy(u32::MAX)? {}
+            }
+            progress(number.saturating_add(1), blocks);
+        }
+        Ok(())
+    }
+
+    /// Returns the index entries of a block, as the record has it.
+    fn index_entries(&self, number: u64) -> Result<Vec<index::Entry>, ArchiveError> {
+        let entry = self.entry(BlockNumber::new(number))?;
+        let transactions = self.transactions(&entry, 0..u32::MAX)?;
+        let hashes = transactions.iter().map(|(transaction, _)| transaction.hash());
+        index_entries(&entry.tx_block, hashes)
+            .ok_or_else(|| ArchiveError::damaged(entry.place(), "more than the index can hold"))
+    }
+
+    fn check_indexed(&self, kind: index::Kind, hash: &[u8; 32], block: u64, position: u32) -> Result<(), ArchiveError> {
+        if self.index.find(kind, hash, BlockNumber::new(block))?.contains(&Position { block, position }) {
+            Ok(())
+        } else {
+            Err(ArchiveError::damaged(Place::INDEX, format!("block {block} is not indexed whole")))
+        }
+    }
+}
+
+fn read_head(db: &Db) -> Result<Option<(BlockNumber, BlockHash)>, OpenArchiveError> {
+    let Some(value) = db.get(&HEAD).map_err(ArchiveError::from)? else { return Ok(None) };
+    let payload = unseal(&HEAD, &value).ok_or_else(|| ArchiveError::damaged(Place::HEAD, "checksum is wrong"))?;
+    let mut reader = Reader::new(payload);
+    let format = reader.number("format").map_err(ArchiveError::malformed(Place::HEAD))?;
+    if format > FORMAT {
+        return Err(OpenArchiveError::Newer { got: format, supported: FORMAT });
+    }
+    let mut rest = || {
+        let number = reader.number("number of block")?;
+        let hash = reader.array("hash of block")?;
+        reader.finish("head").map(|()| (BlockNumber::new(number), BlockHash::new(hash)))
+    };
+    Ok(Some(rest().map_err(ArchiveError::malformed(Place::HEAD))?))
+}
+
+fn write_head(head: &Head, batch: &mut Batch) {
+    let mut out = Writer::new();
+    out.number(FORMAT);
+    out.number(head.number.get());
+    out.raw(head.hash.as_bytes());
+    batch.insert(HEAD, seal(&HEAD, out.as_slice()));
+}
+
+/// Returns the number of the oldest block whose change of state is kept; 0 in an empty record.
+fn read_mark(db: &Db, expected: bool) -> Result<u64, ArchiveError> {
+    let damaged = |reason: &str| ArchiveError::damaged(Place::MARK, reason);
+    match db.get(&MARK)? {
+        None if expected => Err(damaged("missing")),
+        None => Ok(0),
+        Some(value) => {
+            let payload = unseal(&MARK, &value).ok_or_else(|| damaged("checksum is wrong"))?;
+            let mut reader = Reader::new(payload);
+            let number = reader.number("number of block").map_err(ArchiveError::malformed(Place::MARK))?;
+            reader.finish("number of block").map_err(ArchiveError::malformed(Place::MARK))?;
+            Ok(number)
+        }
+    }
+}
+
+fn write_mark(number: u64, batch: &mut Batch) {
+    let mut out = Writer::new();
+    out.number(number);
+    batch.insert(MARK, seal(&MARK, out.as_slice()));
+}

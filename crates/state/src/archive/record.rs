@@ -1,0 +1,185 @@
+//! What is appended as one block, and what it is turned into.
+
+use silica_protocol::{
+    BlockNumber, DsBlock, DsBlockNumber, MbInfoHash, MicroBlock, Qa, Receipt, ReceiptsHash, Transaction, TxBlock,
+    TxHash, TxRoot,
+};
+
+use super::{
+    entry::{Entry, Head, Totals},
+    error::AppendError,
+    index::{self, Position},
+    section::{Kind, Section},
+    transactions, write_head, write_mark,
+};
+use crate::{codec::Writer, db::Batch};
+
+/// A Tx block and everything that is committed with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockRecord {
+    /// The Tx block.
+    pub tx_block: TxBlock,
+    /// Its micro blocks, in the order in which it lists them.
+    pub micro_blocks: Vec<MicroBlock>,
+    /// The DS block that was made for it, if one was. Block 0 comes with DS block 0.
+    pub ds_block: Option<DsBlock>,
+    /// The transactions with their receipts, in the order of the micro blocks.
+    pub transactions: Vec<(Transaction, Receipt)>,
+}
+
+/// A block, ready to be written.
+pub(super) struct Prepared {
+    pub(super) entry: Entry,
+    pub(super) batch: Batch,
+    pub(super) index: Vec<index::Entry>,
+}
+
+/// Lays a block out, to be appended to `newest`.
+pub(super) fn prepare(record: &BlockRecord, diff: &[u8], newest: Option<&Entry>) -> Result<Prepared, AppendError> {
+    let BlockRecord { tx_block, micro_blocks, ds_block, transactions } = record;
+    let head = next_head(record, newest)?;
+    let hashes = check_parts(record)?;
+    let index = index_entries(tx_block, hashes).ok_or(AppendError::TooLarge { what: "transactions" })?;
+    let (bodies, groups) =
+        transactions::pack(transactions, head.number).ok_or(AppendError::TooLarge { what: "bytes" })?;
+    let micro_blocks = pack_micro_blocks(micro_blocks);
+    let before = newest.and_then(|newest| newest.newest_with_transactions);
+    let entry = Entry {
+        tx_block: std::sync::Arc::new(tx_block.clone()),
+        made_ds_block: ds_block.is_some(),
+        newest_with_transactions: if transactions.is_empty() { before } else { Some(head.number) },
+        diff_len: diff.len(),
+        micro_blocks_len: micro_blocks.len(),
+        groups,
+        head,
+    };
+    let number = entry.number().get();
+    let mut batch = Batch::default();
+    let written = Section::new(Kind::Entry, number).write_framed(&entry.encode(), &mut batch)
+        && Section::new(Kind::MicroBlocks, number).write(&micro_blocks, &mut batch)
+        && Section::new(Kind::Transactions, number).write(&bodies, &mut batch)
+        && Section::new(Kind::Diff, number).write(diff, &mut batch)
+        && ds_block.as_ref().is_none_or(|block| {
+            Section::new(Kind::DsBlock, block.header.number.get()).write_framed(&block.encode(), &mut batch)
+        });
+    if !written {
+        return Err(AppendError::TooLarge { what: "bytes" });
+    }
+    if newest.is_none() {
+        write_mark(0, &mut batch);
+    }
+    write_head(&entry.head, &mut batch);
+    Ok(Prepared { entry, batch, index })
+}
+
+/// Checks that the block follows the newest one, and sums up.
+fn next_head(record: &BlockRecord, newest: Option<&Entry>) -> Result<Head, AppendError> {
+    let header = &record.tx_block.header;
+    let expected = newest.map_or(BlockNumber::new(0), |newest| newest.number().next().unwrap_or(BlockNumber::MISSING));
+    if header.number != expected {
+        return Err(AppendError::Number { expected, got: header.number });
+    }
+    if let Some(newest) = newest
+        && header.prev_hash != newest.head.hash
+    {
+        return Err(AppendError::PrevHash { expected: newest.head.hash, got: header.prev_hash });
+    }
+    Ok(Head {
+        number: header.number,
+        hash: header.hash(),
+        ds_number: next_ds_number(record, newest)?,
+        state_root: header.state_root,
+        timestamp: record.tx_block.timestamp,
+        totals: next_totals(record, newest)?,
+    })
+}
+
+fn next_ds_number(record: &BlockRecord, newest: Option<&Entry>) -> Result<DsBlockNumber, AppendError> {
+    let newest = newest.map(|newest| newest.head.ds_number);
+    let Some(block) = &record.ds_block else { return newest.ok_or(AppendError::NoDsBlock) };
+    let expected = newest.map_or(DsBlockNumber::new(0), |newest| newest.next().unwrap_or(DsBlockNumber::MISSING));
+    if block.header.number == expected {
+        Ok(expected)
+    } else {
+        Err(AppendError::DsNumber { expected, got: block.header.number })
+    }
+}
+
+fn next_totals(record: &BlockRecord, newest: Option<&Entry>) -> Result<Totals, AppendError> {
+    let cost =
+        |(transaction, receipt): &(Transaction, Receipt)| receipt.cumulative_gas.checked_cost(transaction.gas_price);
+    let fees = record.transactions.iter().map(cost).try_fold(Qa::ZERO, |sum, cost| sum.checked_add(cost?));
+    let ds_block = record.tx_block.header.ds_block;
+    let epoch = newest.filter(|newest| newest.tx_block.header.ds_block == ds_block);
+    let epoch = epoch.map_or(Totals::default(), |newest| newest.head.totals);
+    let count = u64::try_from(record.transactions.len()).unwrap_or(u64::MAX);
+    let before = newest.map_or(0, |newest| newest.head.totals.transactions);
+    let totals = || {
+        Some(Totals {
+            transactions: before.checked_add(count)?,
+            ds_epoch_transactions: epoch.ds_epoch_transactions.checked_add(count)?,
+            ds_epoch_fees: epoch.ds_epoch_fees.checked_add(fees?)?,
+        })
+    };
+    totals().ok_or(AppendError::TooLarge { what: "fees" })
+}
+
+/// Checks that the micro blocks are those that the Tx block lists, and the transactions those that they list. Returns
+/// the hashes of the transactions.
+fn check_parts(record: &BlockRecord) -> Result<Vec<TxHash>, AppendError> {
+    let BlockRecord { tx_block, micro_blocks, transactions, .. } = record;
+    let inconsistent = |what| AppendError::Inconsistent { what };
+    let listed = tx_block.micro_blocks.iter().map(|info| info.hash);
+    if tx_block.header.mb_info_hash != MbInfoHash::of(&tx_block.micro_blocks)
+        || !micro_blocks.iter().map(|block| block.header.hash()).eq(listed)
+    {
+        return Err(inconsistent("the list of micro blocks"));
+    }
+    let counted = |block: &MicroBlock| u32::try_from(block.tx_hashes.len()) == Ok(block.header.tx_count);
+    let hashes: Vec<_> = transactions.iter().map(|(transaction, _)| transaction.hash()).collect();
+    if u32::try_from(hashes.len()) != Ok(tx_block.header.tx_count)
+        || !micro_blocks.iter().all(counted)
+        || !micro_blocks.iter().flat_map(|block| &block.tx_hashes).eq(&hashes)
+    {
+        return Err(inconsistent("the transactions"));
+    }
+    Ok(hashes)
+}
+
+/// Checks what [`prepare`] takes on trust: the hashes that a block holds of its transactions and receipts.
+pub(super) fn check_hashes(record: &BlockRecord) -> Result<(), &'static str> {
+    let mut receipts = record.transactions.iter().map(|(_, receipt)| receipt.to_styled_json());
+    for (block, info) in record.micro_blocks.iter().zip(&record.tx_block.micro_blocks) {
+        let root = TxRoot::of(&block.tx_hashes);
+        let texts: Vec<_> = receipts.by_ref().take(block.tx_hashes.len()).collect();
+        if root != block.header.tx_root || root != info.tx_root {
+            return Err("transactions do not have the hash of their micro block");
+        }
+        if ReceiptsHash::of(&texts) != block.header.receipts_hash {
+            return Err("receipts do not have the hash of their micro block");
+        }
+    }
+    Ok(())
+}
+
+fn pack_micro_blocks(micro_blocks: &[MicroBlock]) -> Vec<u8> {
+    let mut out = Writer::new();
+    for block in micro_blocks {
+        let MicroBlock { header, tx_hashes: _, cosignatures, timestamp } = block;
+        let (header, cosignatures, timestamp) = (header.clone(), cosignatures.clone(), *timestamp);
+        out.bytes(&MicroBlock { header, tx_hashes: Vec::new(), cosignatures, timestamp }.encode());
+    }
+    out.finish()
+}
+
+/// Returns the index entries of a block, or `None` when the index can not hold them.
+pub(super) fn index_entries(tx_block: &TxBlock, hashes: impl IntoIterator<Item = TxHash>) -> Option<Vec<index::Entry>> {
+    let block = tx_block.header.number.get();
+    let entry = |kind, hash: &[u8; 32], position| index::Entry::new(kind, hash, Position { block, position });
+    let transactions =
+        (0..).zip(hashes).map(|(position, hash)| entry(index::Kind::Transaction, hash.as_bytes(), position));
+    let micro_blocks = (0..)
+        .zip(&tx_block.micro_blocks)
+        .map(|(position, info)| entry(index::Kind::MicroBlock, info.hash.as_bytes(), position));
+    transactions.chain(micro_blocks).collect()
+}

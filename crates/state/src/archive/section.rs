@@ -1,0 +1,225 @@
+//! The values of the record: byte strings under dense numbers, cut to the size that the engine likes.
+//!
+//! ```text
+//! key    table (1)  number (8)  section (1)  part (4)        big endian, so that keys only grow
+//! value  up to 6,140 bytes, CRC-32C of key and bytes (4)
+//! ```
+//!
+//! How many bytes a section has is known from elsewhere (for most, from the block's entry), hence how many parts; one
+//! that is missing is damage.
+
+use std::{fmt, ops::Range};
+
+use super::error::ArchiveError;
+use crate::{
+    codec::{SEAL_LEN, seal, unseal},
+    db::{Batch, Db, MAX_VALUE},
+};
+
+/// Bytes of a part.
+pub(super) const PART: usize = MAX_VALUE - SEAL_LEN;
+/// Bytes before an entry or DS block that give its length.
+const FRAME: usize = 4;
+
+/// One byte string of the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Section {
+    kind: Kind,
+    number: u64,
+}
+
+/// What a section holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A Tx block and where the rest of it is.
+    Entry,
+    /// The micro blocks of a Tx block, without the hashes of their transactions.
+    MicroBlocks,
+    /// The transactions of a Tx block with their receipts.
+    Transactions,
+    /// A DS block.
+    DsBlock,
+    /// The change of state of a Tx block.
+    Diff,
+}
+
+impl Kind {
+    /// Table and section of the key.
+    const fn code(self) -> (u8, u8) {
+        match self {
+            Self::Entry => (0x10, 0),
+            Self::MicroBlocks => (0x10, 1),
+            Self::Transactions => (0x10, 2),
+            Self::DsBlock => (0x11, 0),
+            Self::Diff => (0x12, 0),
+        }
+    }
+}
+
+/// Where in the record something is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Place(PlaceKind);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PlaceKind {
+    Head,
+    Mark,
+    Keys,
+    Index,
+    Section(Section, Option<u32>),
+}
+
+impl Place {
+    /// The value that names the newest block.
+    pub(super) const HEAD: Self = Self(PlaceKind::Head);
+    /// The value that names the oldest change of state that is kept.
+    pub(super) const MARK: Self = Self(PlaceKind::Mark);
+    /// The keys of the record, taken together.
+    pub(super) const KEYS: Self = Self(PlaceKind::Keys);
+    /// The index.
+    pub(super) const INDEX: Self = Self(PlaceKind::Index);
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            PlaceKind::Head => f.write_str("head"),
+            PlaceKind::Mark => f.write_str("oldest change of state"),
+            PlaceKind::Keys => f.write_str("keys"),
+            PlaceKind::Index => f.write_str("index of hashes"),
+            PlaceKind::Section(Section { kind, number }, part) => {
+                let what = match kind {
+                    Kind::Entry => "entry of block",
+                    Kind::MicroBlocks => "micro blocks of block",
+                    Kind::Transactions => "transactions of block",
+                    Kind::DsBlock => "DS block",
+                    Kind::Diff => "change of state of block",
+                };
+                write!(f, "{what} {number}")?;
+                part.map_or(Ok(()), |part| write!(f, ", part {part}"))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Place({self})")
+    }
+}
+
+impl Section {
+    pub(super) const fn new(kind: Kind, number: u64) -> Self {
+        Self { kind, number }
+    }
+
+    pub(super) const fn place(self) -> Place {
+        Place(PlaceKind::Section(self, None))
+    }
+
+    const fn part_place(self, part: u32) -> Place {
+        Place(PlaceKind::Section(self, Some(part)))
+    }
+
+    pub(super) fn key(self, part: u32) -> [u8; 14] {
+        let (table, section) = self.kind.code();
+        let mut key = [0; 14];
+        let [first, number @ .., kind, a, b, c, d] = &mut key;
+        (*first, *kind) = (table, section);
+        *number = self.number.to_be_bytes();
+        [*a, *b, *c, *d] = part.to_be_bytes();
+        key
+    }
+
+    /// Adds the writing of the section to a batch, and returns false when it is too long.
+    pub(super) fn write(self, bytes: &[u8], batch: &mut Batch) -> bool {
+        for (part, payload) in bytes.chunks(PART).enumerate() {
+            let Ok(part) = u32::try_from(part) else { return false };
+            let key = self.key(part);
+            batch.insert(key, seal(&key, payload));
+        }
+        true
+    }
+
+    /// As [`Section::write`], with the length in front, for [`Section::read_framed`].
+    pub(super) fn write_framed(self, bytes: &[u8], batch: &mut Batch) -> bool {
+        let Ok(len) = u32::try_from(bytes.len()) else { return false };
+        self.write(&[&len.to_be_bytes(), bytes].concat(), batch)
+    }
+
+    /// Adds the removal of a section of `len` bytes to a batch.
+    pub(super) fn remove(self, len: usize, batch: &mut Batch) {
+        for part in 0..parts(len) {
+            batch.remove(self.key(part));
+        }
+    }
+
+    /// Reads `range` of a section of `len` bytes.
+    pub(super) fn read(self, db: &Db, len: usize, range: Range<usize>) -> Result<Vec<u8>, ArchiveError> {
+        let mut bytes = Vec::with_capacity(range.len());
+        let (first, last) = (range.start.checked_div(PART).unwrap_or(0), range.end.div_ceil(PART));
+        for part in first..last {
+            let start = part.saturating_mul(PART);
+            let expected = len.saturating_sub(start).min(PART);
+            let part = u32::try_from(part).unwrap_or(u32::MAX);
+            let value = self.read_part(db, part, Some(expected))?;
+            let within = range.start.saturating_sub(start)..range.end.saturating_sub(start).min(expected);
+            bytes.extend_from_slice(value.get(within).unwrap_or_default());
+        }
+        Ok(bytes)
+    }
+
+    /// Reads a section that was written with its length.
+    pub(super) fn read_framed(self, db: &Db) -> Result<Vec<u8>, ArchiveError> {
+        let mut bytes = self.read_part(db, 0, None)?;
+        let malformed = || ArchiveError::damaged(self.place(), "length is wrong");
+        let len = u32::from_be_bytes(*bytes.first_chunk::<FRAME>().ok_or_else(malformed)?);
+        let len = usize::try_from(len).ok().and_then(|len| len.checked_add(FRAME)).ok_or_else(malformed)?;
+        if bytes.len() != len.min(PART) {
+            return Err(malformed());
+        }
+        if len > PART {
+            bytes.extend(self.read(db, len, PART..len)?);
+        }
+        bytes.drain(..FRAME);
+        Ok(bytes)
+    }
+
+    /// Whether the first part is there.
+    pub(super) fn exists(self, db: &Db) -> Result<bool, ArchiveError> {
+        Ok(db.get(&self.key(0))?.is_some())
+    }
+
+    fn read_part(self, db: &Db, part: u32, len: Option<usize>) -> Result<Vec<u8>, ArchiveError> {
+        let key = self.key(part);
+        let damaged = |reason: &str| ArchiveError::damaged(self.part_place(part), reason);
+        let value = db.get(&key)?.ok_or_else(|| damaged("missing"))?;
+        let payload = unseal(&key, &value).ok_or_else(|| damaged("checksum is wrong"))?;
+        if len.is_some_and(|len| len != payload.len()) {
+            return Err(damaged("length is wrong"));
+        }
+        Ok(payload.to_vec())
+    }
+
+    /// Returns the number in a key of the record.
+    pub(super) fn number_of(key: &[u8]) -> Option<u64> {
+        key.get(1..)?.first_chunk().map(|number| u64::from_be_bytes(*number))
+    }
+
+    /// The keys of a table from a number on.
+    pub(super) fn keys_from(kind: Kind, number: u64) -> Range<Vec<u8>> {
+        let (table, _) = kind.code();
+        let start = [&[table], &number.to_be_bytes()[..]].concat();
+        start..vec![table.wrapping_add(1)]
+    }
+}
+
+/// Number of parts of a section of `len` bytes.
+pub(super) fn parts(len: usize) -> u32 {
+    u32::try_from(len.div_ceil(PART)).unwrap_or(u32::MAX)
+}
+
+/// Number of parts of a section that is written with its length.
+pub(super) fn framed_parts(len: usize) -> u32 {
+    parts(len.saturating_add(FRAME))
+}

@@ -1,0 +1,718 @@
+//! A model of the chain, and the record held against it: whole, reopened, cut off and damaged.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use proptest::{collection::vec, prelude::*};
+use silica_protocol::{
+    Address, CoSignatures, CommitteeHash, DsBlockHeader, DsBlockNumber, Exception, Gas, GasPrice, MbInfo, MbInfoHash,
+    MicroBlock, MicroBlockHeader, Nonce, PublicKey, Qa, Receipt, ReceiptError, ReceiptsHash, ShardId, Signature,
+    StateDeltaHash, StateRoot, Timestamp, Transaction, TxBlock, TxBlockHeader, TxHash, TxRoot, Version, sha256,
+};
+
+use super::*;
+use crate::db::Disk;
+
+/// Bytes that look random and depend on `seed` alone.
+fn noise<const N: usize>(seed: &[u64]) -> [u8; N] {
+    let mut bytes = [0; N];
+    for (position, chunk) in bytes.chunks_mut(32).enumerate() {
+        let parts: Vec<_> = seed.iter().chain([&(position as u64)]).map(|number| number.to_be_bytes()).collect();
+        let parts: Vec<_> = parts.iter().map(<[u8; 8]>::as_slice).collect();
+        chunk.copy_from_slice(&sha256(&parts)[..chunk.len()]);
+    }
+    bytes
+}
+
+fn number(seed: &[u64]) -> u64 {
+    u64::from_be_bytes(noise(seed))
+}
+
+fn key(seed: &[u64]) -> PublicKey {
+    let mut key = noise::<33>(seed);
+    key[0] = 2;
+    PublicKey::new(key)
+}
+
+fn payment(seed: &[u64]) -> Transaction {
+    Transaction {
+        version: Version::from_packed(222 << 16 | 1),
+        nonce: Nonce::new(1 + number(seed) % 5000),
+        to: Address::new(noise(seed)),
+        amount: Qa::new(u128::from(number(seed) % 1_000_000) * 1_000_000_000),
+        gas_price: GasPrice::new(Qa::new(2_000_000_000)),
+        gas_limit: Gas::new(50),
+        code: String::new(),
+        data: String::new(),
+        sender_key: key(seed),
+        signature: Signature::new(noise(seed)),
+    }
+}
+
+fn failure(epoch: BlockNumber) -> Receipt {
+    Receipt {
+        success: false,
+        errors: BTreeMap::from([(0, vec![ReceiptError::CallContractFailed])]),
+        exceptions: vec![Exception { line: 7, message: "no \"such\" \\ transition ".to_owned() }],
+        ..Receipt::payment(Gas::new(1220), epoch)
+    }
+}
+
+/// A chain without rules, whose blocks hang together as far as the archive asks.
+#[derive(Default)]
+struct Model {
+    blocks: Vec<BlockRecord>,
+    diffs: Vec<Vec<u8>>,
+}
+
+impl Model {
+    fn with(counts: &[usize]) -> Self {
+        let mut model = Self::default();
+        for count in counts {
+            model.grow(*count);
+        }
+        model
+    }
+
+    /// Adds a block of payments, of which every seventh is a call that failed.
+    fn grow(&mut self, count: usize) {
+        let block = self.blocks.len() as u64;
+        let transactions = (0..count as u64).map(|position| {
+            let (mut transaction, number) = (payment(&[block, position]), BlockNumber::new(block));
+            if position % 7 != 6 {
+                return (transaction, Receipt::payment(Gas::new(50), number));
+            }
+            transaction.data = r#"{"_tag":"Go","params":[]}"#.to_owned();
+            transaction.sender_key = key(&[position % 3]);
+            (transaction, failure(number))
+        });
+        self.push(transactions.collect(), vec![block as u8; 100 * block as usize % 7000]);
+    }
+
+    fn push(&mut self, transactions: Vec<(Transaction, Receipt)>, diff: Vec<u8>) {
+        let number = self.blocks.len() as u64;
+        let ds_number = DsBlockNumber::new(number.div_ceil(5));
+        let ds_block = (number == 0 || number % 5 == 1).then(|| DsBlock {
+            header: DsBlockHeader { number: ds_number, ..DsBlockHeader::genesis(key(&[9])) },
+            cosignatures: CoSignatures::unsigned(1),
+            timestamp: Timestamp::new(number),
+        });
+        let split = transactions.len() / 3;
+        let micro_block = |shard: u32, range: Range<usize>| {
+            let hashes: Vec<_> =
+                transactions[range.clone()].iter().map(|(transaction, _)| transaction.hash()).collect();
+            let texts: Vec<_> = transactions[range].iter().map(|(_, receipt)| receipt.to_styled_json()).collect();
+            let header = MicroBlockHeader {
+                version: 1,
+                committee_hash: CommitteeHash::ZERO,
+                prev_hash: BlockHash::ZERO,
+                shard: ShardId::new(shard),
+                gas_limit: Gas::new(1000),
+                gas_used: Gas::new(hashes.len() as u64),
+                rewards: Qa::ZERO,
+                epoch: BlockNumber::new(number),
+                tx_root: TxRoot::of(&hashes),
+                tx_count: hashes.len() as u32,
+                miner: key(&[9]),
+                ds_block: ds_number,
+                state_delta_hash: StateDeltaHash::ZERO,
+                receipts_hash: ReceiptsHash::of(&texts),
+            };
+            let cosignatures = CoSignatures::unsigned(1);
+            MicroBlock { header, tx_hashes: hashes, cosignatures, timestamp: Timestamp::new(number) }
+        };
+        let micro_blocks = vec![micro_block(0, 0..split), micro_block(1, split..transactions.len())];
+        let info = |block: &MicroBlock| MbInfo {
+            hash: block.header.hash(),
+            tx_root: block.header.tx_root,
+            shard: block.header.shard,
+        };
+        let infos: Vec<_> = micro_blocks.iter().map(info).collect();
+        let header = TxBlockHeader {
+            number: BlockNumber::new(number),
+            prev_hash: self.blocks.last().map_or(BlockHash::ZERO, |before| before.tx_block.header.hash()),
+            state_root: StateRoot::new(noise(&[number])),
+            mb_info_hash: MbInfoHash::of(&infos),
+            tx_count: transactions.len() as u32,
+            ds_block: ds_number,
+            ..TxBlockHeader::genesis(key(&[9]))
+        };
+        let cosignatures = CoSignatures::unsigned(1);
+        let tx_block = TxBlock { header, micro_blocks: infos, cosignatures, timestamp: Timestamp::new(number) };
+        self.blocks.push(BlockRecord { tx_block, micro_blocks, ds_block, transactions });
+        self.diffs.push(diff);
+    }
+
+    fn hashes(&self, block: usize) -> Vec<TxHash> {
+        self.blocks[block].transactions.iter().map(|(transaction, _)| transaction.hash()).collect()
+    }
+
+    /// Totals and DS block number up to a block, summed from the beginning.
+    fn totals(&self, block: usize) -> (Totals, DsBlockNumber) {
+        let epoch = self.blocks[block].tx_block.header.ds_block;
+        let upto = &self.blocks[..=block];
+        let of_epoch = upto.iter().filter(|record| record.tx_block.header.ds_block == epoch);
+        let of_epoch: Vec<_> = of_epoch.flat_map(|record| &record.transactions).collect();
+        let fee = |(transaction, receipt): &&(Transaction, Receipt)| {
+            u128::from(receipt.cumulative_gas.get()) * transaction.gas_price.get().get()
+        };
+        let totals = Totals {
+            transactions: upto.iter().map(|record| record.transactions.len() as u64).sum(),
+            ds_epoch_transactions: of_epoch.len() as u64,
+            ds_epoch_fees: Qa::new(of_epoch.iter().map(fee).sum()),
+        };
+        let ds_blocks = upto.iter().filter(|record| record.ds_block.is_some()).count();
+        (totals, DsBlockNumber::new(ds_blocks as u64 - 1))
+    }
+}
+
+#[derive(Clone, Default)]
+struct Disks {
+    chain: Disk,
+    index: Disk,
+}
+
+impl Disks {
+    fn open(&self) -> Result<Arc<Archive>, OpenArchiveError> {
+        open(Db::on_disk(&self.chain), Db::on_disk(&self.index), None)
+    }
+}
+
+fn open(chain: Db, index: Db, witness: Option<&Path>) -> Result<Arc<Archive>, OpenArchiveError> {
+    Archive::open(chain, index, witness, &mut |_, _| {}).map(Arc::new)
+}
+
+fn append_from(archive: &Archive, model: &Model, first: usize) {
+    for (record, diff) in model.blocks.iter().zip(&model.diffs).skip(first) {
+        archive.append(record, diff).unwrap();
+    }
+}
+
+fn block(number: usize) -> BlockNumber {
+    BlockNumber::new(number as u64)
+}
+
+/// Asks everything about the first `blocks` blocks of the model, which are all that the view should show. With
+/// `whole`, every answer must be right; without, an answer may also be that something is damaged.
+fn check_view(view: &ArchiveView, model: &Model, blocks: usize, whole: bool) {
+    #[expect(clippy::needless_pass_by_value, reason = "the answers that are expected are made for this")]
+    fn same<T: PartialEq + std::fmt::Debug>(got: Result<T, ArchiveError>, expected: T, whole: bool) {
+        match got {
+            Ok(got) => assert_eq!(got, expected),
+            Err(error) => assert!(error.is_damage() && !whole, "{error}"),
+        }
+    }
+    assert_eq!(view.head().map(|head| head.number), blocks.checked_sub(1).map(block));
+    for (at, record) in model.blocks.iter().enumerate() {
+        let visible = at < blocks;
+        let number = block(at);
+        same(view.record(number), visible.then(|| record.clone()), whole);
+        same(view.tx_block(number), visible.then(|| Arc::new(record.tx_block.clone())), whole);
+        same(view.totals(number), visible.then(|| model.totals(at).0), whole);
+        same(view.micro_blocks_of(number), visible.then(|| record.micro_blocks.clone()), whole);
+        let hashes = model.hashes(at);
+        same(view.transaction_hashes(number, 0..u32::MAX), visible.then(|| hashes.clone()), whole);
+        if let Some(ds_block) = &record.ds_block {
+            let expected = visible.then(|| Arc::new(ds_block.clone()));
+            same(view.ds_block(ds_block.header.number), expected, whole);
+        }
+        for micro_block in &record.micro_blocks {
+            same(view.micro_block(&micro_block.header.hash()), visible.then(|| micro_block.clone()), whole);
+        }
+        for (position, (hash, (transaction, receipt))) in hashes.iter().zip(&record.transactions).enumerate() {
+            let (transaction, receipt) = (transaction.clone(), receipt.clone());
+            let stored = StoredTransaction { transaction, receipt, block: number, position: position as u32 };
+            same(view.transaction(hash), visible.then_some(stored), whole);
+        }
+    }
+    same(view.transaction(&TxHash::new(noise(&[1, 2, 3]))), None, whole);
+    same(view.micro_block(&BlockHash::new(noise(&[1, 2, 3]))), None, whole);
+    let newest_first: Vec<_> = (0..blocks).flat_map(|at| model.hashes(at)).rev().collect();
+    for limit in [0, 1, 5, 1000] {
+        same(view.recent_transactions(limit), newest_first[..limit.min(newest_first.len())].to_vec(), whole);
+    }
+    if whole {
+        let records: Vec<_> = view.records_from(block(1)).map(Result::unwrap).collect();
+        assert_eq!(records, model.blocks[1.min(blocks)..blocks]);
+    }
+}
+
+/// Blocks of no, few, and more than a group's transactions, with runs of empty ones.
+const COUNTS: [usize; 13] = [0, 3, 0, 0, 70, 1, 2, 0, 8, 0, 0, 0, 5];
+
+#[test]
+fn blocks_are_read_back_and_after_reopening_too() {
+    let (disks, model) = (Disks::default(), Model::with(&COUNTS));
+    let mut views = Vec::new();
+    let archive = disks.open().unwrap();
+    views.push(archive.view());
+    for (record, diff) in model.blocks.iter().zip(&model.diffs) {
+        archive.append(record, diff).unwrap();
+        views.push(archive.view());
+    }
+    for (blocks, view) in views.iter().enumerate() {
+        check_view(view, &model, blocks, true);
+    }
+    for at in 0..COUNTS.len() {
+        let (totals, ds_number) = model.totals(at);
+        let header = &model.blocks[at].tx_block.header;
+        let (hash, state_root) = (header.hash(), header.state_root);
+        let timestamp = Timestamp::new(at as u64);
+        let head = Head { number: block(at), hash, ds_number, state_root, timestamp, totals };
+        assert_eq!(views[at + 1].head(), Some(&head));
+        assert_eq!(archive.diff(block(at)).unwrap().as_ref(), Some(&model.diffs[at]));
+    }
+    let report = archive.check(&mut |_, _| {}).unwrap();
+    assert_eq!(report, ArchiveReport { tx_blocks: 13, ds_blocks: 4, transactions: 89, diffs: 13 });
+    drop(archive);
+    for stored in [false, true, true] {
+        let archive = disks.open().unwrap();
+        check_view(&archive.view(), &model, COUNTS.len(), true);
+        assert_eq!(archive.check(&mut |_, _| {}).unwrap(), report);
+        if stored {
+            archive.store_index().unwrap();
+        }
+    }
+}
+
+#[test]
+fn empty_record_answers_and_checks() {
+    let archive = Disks::default().open().unwrap();
+    assert_eq!(archive.head(), None);
+    check_view(&archive.view(), &Model::with(&[2]), 0, true);
+    assert_eq!(archive.check(&mut |_, _| {}).unwrap(), ArchiveReport::default());
+    archive.prune_diffs(block(5)).unwrap();
+    archive.store_index().unwrap();
+}
+
+#[test]
+fn ranges_of_transactions_are_cut_from_the_whole() {
+    let (disks, model) = (Disks::default(), Model::with(&[0, 200]));
+    let archive = disks.open().unwrap();
+    append_from(&archive, &model, 0);
+    let (view, all) = (archive.view(), &model.blocks[1].transactions);
+    for (start, end) in [(0, 0), (0, 1), (31, 33), (32, 64), (5, 199), (199, 200), (150, 300), (200, 300), (7, 5)] {
+        let expected = all.get(start..end.min(all.len())).unwrap_or_default();
+        let got = view.transactions(block(1), start as u32..end as u32).unwrap().unwrap();
+        assert_eq!(got, expected, "{start}..{end}");
+    }
+    assert_eq!(view.transactions(block(2), 0..1).unwrap(), None);
+}
+
+#[test]
+fn large_bodies_span_values() {
+    let mut model = Model::with(&[0]);
+    let mut deployment = payment(&[1]);
+    deployment.code = "contract ".repeat(8500);
+    deployment.to = Address::ZERO;
+    let receipt = Receipt::payment(Gas::new(99), block(1));
+    let transactions = vec![(payment(&[2]), receipt.clone()), (deployment, receipt.clone()), (payment(&[3]), receipt)];
+    model.push(transactions, noise::<50_000>(&[4]).to_vec());
+    let ds_header = &mut model.blocks[1].ds_block.as_mut().unwrap().header;
+    for winner in 0..300 {
+        ds_header.pow_winners.insert(key(&[winner]), silica_protocol::Peer::default());
+    }
+    model.grow(2);
+    let disks = Disks::default();
+    append_from(&disks.open().unwrap(), &model, 0);
+    let archive = disks.open().unwrap();
+    check_view(&archive.view(), &model, 3, true);
+    assert_eq!(archive.diff(block(1)).unwrap().as_ref(), Some(&model.diffs[1]));
+    archive.check(&mut |_, _| {}).unwrap();
+}
+
+#[test]
+fn payments_are_stored_compactly() {
+    let mut model = Model::with(&[0]);
+    let payments = (0..8000).map(|at| (payment(&[1, at]), Receipt::payment(Gas::new(50), block(1)))).collect();
+    model.push(payments, Vec::new());
+    let disks = Disks::default();
+    let archive = disks.open().unwrap();
+    archive.append(&model.blocks[0], &[]).unwrap();
+    let before = archive.db.size_on_disk().unwrap();
+    archive.append(&model.blocks[1], &[]).unwrap();
+    let bytes = archive.db.size_on_disk().unwrap() - before;
+    println!("{bytes} bytes for 8,000 payments");
+    assert!(bytes < 8000 * 134, "{bytes} bytes");
+}
+
+#[test]
+fn changes_of_state_are_pruned_from_the_oldest() {
+    let (disks, model) = (Disks::default(), Model::with(&[0, 1, 1, 1, 1]));
+    let archive = disks.open().unwrap();
+    append_from(&archive, &model, 0);
+    archive.prune_diffs(block(2)).unwrap();
+    archive.prune_diffs(block(1)).unwrap();
+    let kept = |archive: &Archive| (0..6).map(|at| archive.diff(block(at)).unwrap()).collect::<Vec<_>>();
+    let expected = [None, None, None, Some(model.diffs[3].clone()), Some(model.diffs[4].clone()), None];
+    assert_eq!(kept(&archive), expected);
+    assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 2);
+    // Pruning is not flushed, so a crash may undo it, and it is done again.
+    disks.chain.crash(1);
+    let archive = disks.open().unwrap();
+    assert_eq!(archive.diff(block(0)).unwrap(), None);
+    assert_eq!(archive.diff(block(1)).unwrap(), Some(model.diffs[1].clone()));
+    assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 4);
+    archive.prune_diffs(block(9)).unwrap();
+    assert_eq!(kept(&archive), vec![None; 6]);
+    check_view(&archive.view(), &model, 5, true);
+}
+
+#[test]
+fn only_the_next_block_is_appended() {
+    let (disks, model) = (Disks::default(), Model::with(&[2, 2, 2]));
+    let archive = disks.open().unwrap();
+    let refused = |record: &BlockRecord| archive.append(record, &[]).unwrap_err().to_string();
+    assert_eq!(refused(&model.blocks[1]), "expected block 0, got 1");
+    let without_ds = BlockRecord { ds_block: None, ..model.blocks[0].clone() };
+    assert_eq!(refused(&without_ds), "block 0 comes with DS block 0");
+    archive.append(&model.blocks[0], &[]).unwrap();
+    assert_eq!(refused(&model.blocks[0]), "expected block 1, got 0");
+    let mut other = model.blocks[1].clone();
+    other.tx_block.header.prev_hash = BlockHash::ZERO;
+    let expected =
+        format!("expected a block after {}, got one after {}", archive.head().unwrap().hash, BlockHash::ZERO);
+    assert_eq!(refused(&other), expected);
+    let with_ds = BlockRecord { ds_block: model.blocks[0].ds_block.clone(), ..model.blocks[1].clone() };
+    assert_eq!(refused(&with_ds), "expected DS block 1, got 0");
+    let mut parts = model.blocks[1].clone();
+    parts.transactions.swap(0, 1);
+    assert_eq!(refused(&parts), "micro blocks, transactions and Tx block disagree on the transactions");
+    let mut parts = model.blocks[1].clone();
+    parts.micro_blocks.swap(0, 1);
+    assert_eq!(refused(&parts), "micro blocks, transactions and Tx block disagree on the list of micro blocks");
+    let mut parts = model.blocks[1].clone();
+    parts.transactions.pop();
+    assert_eq!(refused(&parts), "micro blocks, transactions and Tx block disagree on the transactions");
+    let mut parts = model.blocks[1].clone();
+    parts.transactions[0].1.cumulative_gas = Gas::new(u64::MAX);
+    parts.transactions[0].0.gas_price = GasPrice::new(Qa::new(u128::MAX));
+    let hashes: Vec<_> = parts.transactions.iter().map(|(transaction, _)| transaction.hash()).collect();
+    parts.micro_blocks[1].tx_hashes = hashes;
+    assert_eq!(refused(&parts), "block has too many fees");
+    archive.append(&model.blocks[1], &[]).unwrap();
+    check_view(&archive.view(), &model, 2, true);
+}
+
+/// Cuts the power before each write and flush of an append, with and without what was written since the last flush.
+#[test]
+fn a_cut_append_leaves_the_block_before_or_the_whole_block() {
+    let model = Model::with(&[1, 9, 40, 3]);
+    for operations in 0..3 {
+        for kept in 0..2 {
+            let disks = Disks::default();
+            let archive = disks.open().unwrap();
+            append_from(&archive, &Model::with(&[1, 9, 40]), 0);
+            disks.chain.fail_after(operations);
+            let result = archive.append(&model.blocks[3], &model.diffs[3]);
+            assert_eq!(result.is_ok(), operations == 2);
+            if result.is_err() {
+                let error = archive.append(&model.blocks[3], &model.diffs[3]).unwrap_err();
+                assert!(matches!(error, AppendError::Broken), "{error}");
+                check_view(&archive.view(), &model, 3, true);
+            }
+            disks.chain.crash(kept);
+            let archive = disks.open().unwrap();
+            let blocks = if operations == 2 || (operations == 1 && kept == 1) { 4 } else { 3 };
+            check_view(&archive.view(), &model, blocks, true);
+            archive.check(&mut |_, _| {}).unwrap();
+            append_from(&archive, &model, blocks);
+            check_view(&archive.view(), &model, 4, true);
+            archive.check(&mut |_, _| {}).unwrap();
+        }
+    }
+}
+
+/// An engine that breaks its promise and keeps part of a batch.
+#[test]
+fn part_of_a_block_is_discarded() {
+    let model = Model::with(&[1, 9, 40, 3, 2, 150]);
+    let disks = Disks::default();
+    append_from(&disks.open().unwrap(), &Model::with(&[1, 9, 40, 3, 2]), 0);
+    let before = disks.chain.keys();
+    append_from(&disks.open().unwrap(), &model, 5);
+    let added: Vec<_> = disks.chain.keys().into_iter().filter(|key| !before.contains(key)).collect();
+    assert!(added.len() > 4);
+    for kept in 0..=added.len() {
+        let disks = Disks::default();
+        append_from(&disks.open().unwrap(), &Model::with(&[1, 9, 40, 3, 2]), 0);
+        let batch =
+            prepare(&model.blocks[5], &model.diffs[5], disks.open().unwrap().newest().as_deref()).unwrap().batch;
+        let whole = Db::on_disk(&disks.chain);
+        whole.apply(batch).unwrap();
+        let values: Vec<_> = added.iter().map(|key| (key.clone(), whole.get(key).unwrap().unwrap())).collect();
+        disks.chain.crash(0);
+        for (key, value) in &values[..kept] {
+            disks.chain.damage(key, |_| Some(value.to_vec()));
+        }
+        let archive = disks.open().unwrap();
+        check_view(&archive.view(), &model, 5, true);
+        append_from(&archive, &model, 5);
+        archive.check(&mut |_, _| {}).unwrap();
+        check_view(&archive.view(), &model, 6, true);
+    }
+}
+
+#[test]
+fn blocks_beyond_the_next_are_damage() {
+    let (disks, model) = (Disks::default(), Model::with(&[1, 2, 3, 4]));
+    let archive = disks.open().unwrap();
+    append_from(&archive, &Model::with(&[1, 2]), 0);
+    let head = archive.db.get(&HEAD).unwrap().unwrap().to_vec();
+    append_from(&archive, &model, 2);
+    disks.chain.damage(&HEAD, |_| Some(head));
+    let error = disks.open().unwrap_err();
+    assert_eq!(error.to_string(), "damaged record: head: there are blocks after the newest");
+    disks.chain.damage(&HEAD, |_| None);
+    let error = disks.open().unwrap_err();
+    assert_eq!(error.to_string(), "damaged record: head: there are blocks after the newest");
+}
+
+/// Changes, shortens and removes every value of the record, one at a time: nothing wrong is ever answered, and the check
+/// finds each.
+#[test]
+fn every_damage_is_found() {
+    let model = Model::with(&[1, 2, 0, 45, 1]);
+    let disks = Disks::default();
+    append_from(&disks.open().unwrap(), &model, 0);
+    for (at, key) in disks.chain.keys().into_iter().enumerate() {
+        for kind in 0..4_usize {
+            let mut original = None;
+            disks.chain.damage(&key, |value| {
+                original = value.clone();
+                let mut value = value?;
+                let at = (at * 31 + kind * 7) % value.len();
+                match kind {
+                    0 => return None,
+                    1 => value[at] ^= 1 << (at % 8),
+                    2 => value.truncate(at),
+                    _ => value.push(0),
+                }
+                Some(value)
+            });
+            match disks.open() {
+                Ok(archive) => {
+                    check_view(&archive.view(), &model, 5, false);
+                    let error = archive.check(&mut |_, _| {}).unwrap_err();
+                    assert!(error.is_damage(), "{error}");
+                }
+                Err(OpenArchiveError::Archive(error)) => assert!(error.is_damage(), "{error}"),
+                Err(other) => panic!("{other}"),
+            }
+            disks.chain.damage(&key, |_| original);
+        }
+    }
+    disks.open().unwrap().check(&mut |_, _| {}).unwrap();
+    let stray = Section::keys_from(Kind::Entry, 2).start;
+    disks.chain.damage(&stray, |_| Some(vec![1]));
+    let error = disks.open().unwrap().check(&mut |_, _| {}).unwrap_err();
+    assert!(error.to_string().starts_with("damaged record: keys: "), "{error}");
+}
+
+/// The value of one block in the place of another's has a good checksum, but not for this key.
+#[test]
+fn exchanged_values_are_found() {
+    let model = Model::with(&[3, 3, 3, 3]);
+    for (kind, [one, other]) in [(Kind::Entry, [1, 2]), (Kind::Transactions, [0, 3]), (Kind::MicroBlocks, [1, 3])] {
+        let disks = Disks::default();
+        append_from(&disks.open().unwrap(), &model, 0);
+        let keys = [one, other].map(|number| Section::new(kind, number).key(0));
+        let values = keys.map(|key| Db::on_disk(&disks.chain).get(&key).unwrap().unwrap().to_vec());
+        for (key, value) in keys.iter().zip(values.into_iter().rev()) {
+            disks.chain.damage(key, |_| Some(value));
+        }
+        if let Ok(archive) = disks.open() {
+            check_view(&archive.view(), &model, 4, false);
+            assert!(archive.check(&mut |_, _| {}).unwrap_err().is_damage());
+        }
+    }
+}
+
+#[test]
+fn witness_shows_lost_and_exchanged_blocks() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("witness");
+    let (disks, model) = (Disks::default(), Model::with(&[1, 2, 3]));
+    let with_witness = |disks: &Disks| open(Db::on_disk(&disks.chain), Db::on_disk(&disks.index), Some(&path));
+    append_from(&with_witness(&disks).unwrap(), &model, 0);
+    let archive = with_witness(&disks).unwrap();
+    check_view(&archive.view(), &model, 3, true);
+
+    let shorter = Disks::default();
+    append_from(&shorter.open().unwrap(), &Model::with(&[1, 2]), 0);
+    let error = with_witness(&shorter).unwrap_err().to_string();
+    assert_eq!(error, "acknowledged blocks are missing: the record ends at block 1, but block 2 was acknowledged");
+    let error = with_witness(&Disks::default()).unwrap_err().to_string();
+    assert_eq!(error, "acknowledged blocks are missing: the record ends before block 0, but block 2 was acknowledged");
+
+    let other = Disks::default();
+    append_from(&other.open().unwrap(), &Model::with(&[1, 2, 4]), 0);
+    assert!(matches!(with_witness(&other).unwrap_err(), OpenArchiveError::OtherBlock { .. }));
+    append_from(&other.open().unwrap(), &Model::with(&[1, 2, 4, 1]), 3);
+    with_witness(&other).unwrap();
+
+    std::fs::write(&path, b"nothing of this is a slot").unwrap();
+    append_from(&with_witness(&shorter).unwrap(), &model, 2);
+    assert!(matches!(with_witness(&Disks::default()).unwrap_err(), OpenArchiveError::LostBlocks { .. }));
+}
+
+#[test]
+fn later_formats_are_refused() {
+    let disks = Disks::default();
+    append_from(&disks.open().unwrap(), &Model::with(&[1]), 0);
+    disks.chain.damage(&HEAD, |_| {
+        let mut out = Writer::new();
+        out.number(FORMAT + 1);
+        out.raw(b"whatever it has");
+        Some(seal(&HEAD, out.as_slice()))
+    });
+    let error = disks.open().unwrap_err().to_string();
+    assert_eq!(error, "record has format 2, this program reads up to 1");
+}
+
+#[test]
+fn index_is_made_again_when_it_is_lost_stale_or_foreign() {
+    let model = Model::with(&[1, 300, 5, 300, 2]);
+    let disks = Disks::default();
+    let archive = disks.open().unwrap();
+    append_from(&archive, &model, 0);
+    archive.store_index().unwrap();
+    drop(archive);
+    let whole = |disks: &Disks| {
+        let archive = disks.open().unwrap();
+        check_view(&archive.view(), &model, 5, true);
+        archive.check(&mut |_, _| {}).unwrap();
+    };
+    whole(&disks);
+    // Lost.
+    whole(&Disks { index: Disk::default(), ..disks.clone() });
+    // Its manifest damaged.
+    disks.index.damage(&[0xf0], |value| value.map(|value| value[1..].to_vec()));
+    whole(&disks);
+    disks.open().unwrap().store_index().unwrap();
+    whole(&disks);
+    // Of a longer record, and of another one.
+    for foreign in [vec![1, 300, 5, 300, 2, 6], vec![2, 300, 5, 300, 2], vec![3]] {
+        let other = Disks::default();
+        let archive = other.open().unwrap();
+        append_from(&archive, &Model::with(&foreign), 0);
+        archive.store_index().unwrap();
+        whole(&Disks { index: other.index, ..disks.clone() });
+    }
+    // Behind.
+    let behind = Disks::default();
+    let archive = behind.open().unwrap();
+    append_from(&archive, &Model::with(&[1, 300]), 0);
+    archive.store_index().unwrap();
+    append_from(&archive, &model, 2);
+    whole(&behind);
+}
+
+#[test]
+fn damaged_index_is_reported_then_mended() {
+    let model = Model::with(&[1, 300, 5, 300, 2]);
+    let disks = Disks::default();
+    let archive = disks.open().unwrap();
+    append_from(&archive, &model, 0);
+    archive.store_index().unwrap();
+    drop(archive);
+    let buckets: Vec<_> = disks.index.keys().into_iter().filter(|key| key[0] == 0xf1).collect();
+    assert!(buckets.len() > 2);
+    for key in buckets {
+        let damaged = Disks { chain: disks.chain.clone(), index: Disk::default() };
+        for key in disks.index.keys() {
+            let value = Db::on_disk(&disks.index).get(&key).unwrap().unwrap().to_vec();
+            damaged.index.damage(&key, |_| Some(value));
+        }
+        damaged.index.damage(&key, |value| value.map(|value| value[..value.len() / 2].to_vec()));
+        let archive = damaged.open().unwrap();
+        assert!(archive.check(&mut |_, _| {}).unwrap_err().is_damage());
+        check_view(&archive.view(), &model, 5, false);
+        while archive.tidy_index(16).unwrap() {}
+        check_view(&archive.view(), &model, 5, true);
+        archive.check(&mut |_, _| {}).unwrap();
+        drop(archive);
+        let archive = damaged.open().unwrap();
+        check_view(&archive.view(), &model, 5, true);
+    }
+}
+
+#[test]
+fn record_lives_in_sled_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = || crate::db::DbOptions { cache_bytes: 8 << 20, durability: crate::Durability::Flush };
+    let db = |name: &str| Db::open(&dir.path().join(name), options()).unwrap();
+    let witness = dir.path().join("witness");
+    let model = Model::with(&COUNTS);
+    for blocks in [0, 4, 5, 13] {
+        let archive = open(db("chain"), db("state"), Some(&witness)).unwrap();
+        check_view(&archive.view(), &model, blocks, true);
+        archive.check(&mut |_, _| {}).unwrap();
+        let next = [4, 5, 13, 13].into_iter().find(|next| *next > blocks).unwrap_or(13);
+        append_from(&archive, &Model::with(&COUNTS[..next]), blocks);
+        archive.store_index().unwrap();
+        archive.prune_diffs(block(next / 2)).unwrap();
+        while archive.tidy_index(8).unwrap() {}
+    }
+}
+
+fn transaction() -> impl Strategy<Value = (Transaction, Receipt)> {
+    let text = || prop_oneof![3 => Just(String::new()), 1 => ".{1,40}", 1 => "[a-z]{200,5000}"];
+    let pool = |seed: u64| key(&[seed % 4]);
+    let numbers = (any::<u32>(), any::<u64>(), any::<u128>(), any::<u128>(), any::<u64>(), any::<u64>());
+    (numbers, any::<[u8; 20]>(), any::<[u8; 64]>(), text(), text(), any::<(u64, bool, bool, u8)>()).prop_map(
+        move |((version, nonce, amount, price, limit, gas), to, signature, code, data, (seed, fails, same, epoch))| {
+            let transaction = Transaction {
+                version: Version::from_packed(if same { 65537 } else { version }),
+                nonce: Nonce::new(nonce),
+                to: Address::new(if same { [seed as u8 % 3; 20] } else { to }),
+                amount: Qa::new(amount >> (seed % 128)),
+                gas_price: GasPrice::new(Qa::new(if same { 2 } else { price })),
+                gas_limit: Gas::new(if same { 50 } else { limit }),
+                code,
+                data,
+                sender_key: pool(seed),
+                signature: Signature::new(signature),
+            };
+            let gas = Gas::new(if same { 50 } else { gas });
+            let epoch = BlockNumber::new(epoch.into());
+            let receipt = if fails { failure(epoch) } else { Receipt::payment(gas, epoch) };
+            (transaction, receipt)
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn groups_round_trip(content in vec(transaction(), 0..70), number in 0u64..256) {
+        let number = BlockNumber::new(number);
+        let (bytes, groups) = transactions::pack(&content, number).unwrap();
+        let (mut rest, mut read) = (&bytes[..], Vec::new());
+        for group in groups {
+            let (group_bytes, after) = rest.split_at(group.len as usize);
+            read.extend(transactions::unpack(group_bytes, group.count, number, Place::HEAD).unwrap());
+            rest = after;
+        }
+        prop_assert!(rest.is_empty());
+        prop_assert_eq!(read, content);
+    }
+
+    #[test]
+    fn unpacking_survives_anything(bytes in vec(any::<u8>(), 0..300), count in 0u32..5) {
+        let _ = transactions::unpack(&bytes, count, BlockNumber::new(1), Place::HEAD);
+        let _ = Entry::decode(&bytes, BlockNumber::new(1));
+    }
+
+    #[test]
+    fn entries_survive_any_change(at: prop::sample::Index, byte: u8) {
+        let model = Model::with(&[40]);
+        let entry = prepare(&model.blocks[0], &[1; 10], None).unwrap().entry;
+        let mut bytes = entry.encode();
+        prop_assert_eq!(&Entry::decode(&bytes, block(0)).unwrap(), &entry);
+        prop_assert!(Entry::decode(&bytes, block(1)).is_err());
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        let _ = Entry::decode(&bytes, block(0)).map(|entry| entry.transactions_len());
+    }
+}

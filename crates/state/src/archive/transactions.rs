@@ -1,0 +1,201 @@
+//! Transactions with their receipts, packed in groups.
+//!
+//! A group is read as a whole and refers only to itself: what a transaction has in common with the one before it is a
+//! bit, and a key or recipient that the group has seen is a number. Hashes and senders are not stored, for they follow
+//! from the rest. A payment between accounts that were not seen takes some 130 bytes.
+//!
+//! ```text
+//! flags (1)  [version]  nonce  recipient  amount  [gas price]  [gas limit]  key  signature (64)  [code]  [data]  receipt
+//! ```
+
+use silica_protocol::{
+    Address, BlockNumber, Gas, GasPrice, Nonce, PublicKey, Qa, Receipt, Signature, Transaction, Version,
+};
+
+use super::{error::ArchiveError, receipts, section::Place};
+use crate::codec::{Malformed, Reader, Writer};
+
+/// Most transactions of a group.
+const GROUP: usize = 32;
+/// Bytes at which a group is closed early.
+const GROUP_BYTES: usize = 4096;
+
+/// How many transactions a group has, and in how many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Group {
+    pub(super) count: u32,
+    pub(super) len: u32,
+}
+
+mod flag {
+    pub(super) const SAME_VERSION: u8 = 1;
+    pub(super) const SAME_PRICE: u8 = 2;
+    pub(super) const SAME_LIMIT: u8 = 4;
+    pub(super) const CODE: u8 = 8;
+    pub(super) const DATA: u8 = 16;
+    pub(super) const FULL_RECEIPT: u8 = 32;
+    pub(super) const SAME_GAS: u8 = 64;
+}
+
+/// What the transactions of a group may refer to.
+#[derive(Default)]
+struct Seen {
+    version: u32,
+    price: u128,
+    limit: u64,
+    gas: u64,
+    keys: Vec<PublicKey>,
+    recipients: Vec<Address>,
+}
+
+/// Packs the transactions of block `number`. Returns the bytes of all groups, one after the other, and their sizes, or
+/// `None` when a group is too long to be described.
+pub(super) fn pack(transactions: &[(Transaction, Receipt)], number: BlockNumber) -> Option<(Vec<u8>, Vec<Group>)> {
+    let (mut bytes, mut groups) = (Vec::new(), Vec::new());
+    let mut rest = transactions;
+    while !rest.is_empty() {
+        let (mut writer, mut seen, mut count) = (Writer::new(), Seen::default(), 0_u32);
+        while let [(transaction, receipt), after @ ..] = rest {
+            seen.write(transaction, receipt, number, &mut writer);
+            count = count.checked_add(1)?;
+            rest = after;
+            if count as usize == GROUP || writer.as_slice().len() >= GROUP_BYTES {
+                break;
+            }
+        }
+        groups.push(Group { count, len: u32::try_from(writer.as_slice().len()).ok()? });
+        bytes.append(&mut writer.finish());
+    }
+    Some((bytes, groups))
+}
+
+/// Unpacks a group of block `number`.
+pub(super) fn unpack(
+    bytes: &[u8],
+    count: u32,
+    number: BlockNumber,
+    place: Place,
+) -> Result<Vec<(Transaction, Receipt)>, ArchiveError> {
+    let (mut reader, mut seen) = (Reader::new(bytes), Seen::default());
+    let mut transactions = Vec::new();
+    for _ in 0..count {
+        transactions.push(seen.read(&mut reader, number).map_err(ArchiveError::malformed(place))?);
+    }
+    reader.finish("transactions").map_err(ArchiveError::malformed(place))?;
+    Ok(transactions)
+}
+
+impl Seen {
+    fn write(&mut self, transaction: &Transaction, receipt: &Receipt, number: BlockNumber, out: &mut Writer) {
+        let Transaction { version, nonce, to, amount, gas_price, gas_limit, code, data, sender_key, signature } =
+            transaction;
+        let (version, price, limit) = (version.packed(), gas_price.get().get(), gas_limit.get());
+        let gas = receipt.cumulative_gas.get();
+        let plain = *receipt == Receipt::payment(receipt.cumulative_gas, number);
+        let flags = [
+            (version == self.version, flag::SAME_VERSION),
+            (price == self.price, flag::SAME_PRICE),
+            (limit == self.limit, flag::SAME_LIMIT),
+            (!code.is_empty(), flag::CODE),
+            (!data.is_empty(), flag::DATA),
+            (!plain, flag::FULL_RECEIPT),
+            (gas == self.gas, flag::SAME_GAS),
+        ];
+        out.byte(flags.iter().fold(0, |byte, (set, flag)| if *set { byte | flag } else { byte }));
+        if version != self.version {
+            out.number(version);
+        }
+        out.number(nonce.get());
+        write_known(&mut self.recipients, to, out);
+        out.number(amount.get());
+        if price != self.price {
+            out.number(price);
+        }
+        if limit != self.limit {
+            out.number(limit);
+        }
+        write_known(&mut self.keys, sender_key, out);
+        out.raw(signature.as_bytes());
+        for text in [code, data] {
+            if !text.is_empty() {
+                out.bytes(text.as_bytes());
+            }
+        }
+        if gas != self.gas {
+            out.number(gas);
+        }
+        if !plain {
+            receipts::write(receipt, out);
+        }
+        (self.version, self.price, self.limit, self.gas) = (version, price, limit, gas);
+    }
+
+    fn read(&mut self, reader: &mut Reader<'_>, number: BlockNumber) -> Result<(Transaction, Receipt), Malformed> {
+        let flags = reader.byte("flags")?;
+        let has = |flag: u8| flags & flag != 0;
+        if !has(flag::SAME_VERSION) {
+            self.version = reader.number("version")?;
+        }
+        let nonce = Nonce::new(reader.number("nonce")?);
+        let to = read_known(&mut self.recipients, reader, "recipient", Address::new)?;
+        let amount = Qa::new(reader.number("amount")?);
+        if !has(flag::SAME_PRICE) {
+            self.price = reader.number("gas price")?;
+        }
+        if !has(flag::SAME_LIMIT) {
+            self.limit = reader.number("gas limit")?;
+        }
+        let sender_key = read_known(&mut self.keys, reader, "key", PublicKey::new)?;
+        let signature = Signature::new(reader.array("signature")?);
+        let code = if has(flag::CODE) { read_text(reader, "code")? } else { String::new() };
+        let data = if has(flag::DATA) { read_text(reader, "data")? } else { String::new() };
+        if !has(flag::SAME_GAS) {
+            self.gas = reader.number("gas")?;
+        }
+        let gas = Gas::new(self.gas);
+        let receipt = if has(flag::FULL_RECEIPT) { receipts::read(reader)? } else { Receipt::payment(gas, number) };
+        let transaction = Transaction {
+            version: Version::from_packed(self.version),
+            nonce,
+            to,
+            amount,
+            gas_price: GasPrice::new(Qa::new(self.price)),
+            gas_limit: Gas::new(self.limit),
+            code,
+            data,
+            sender_key,
+            signature,
+        };
+        Ok((transaction, receipt))
+    }
+}
+
+/// Writes a value that the group may have seen: its place among those seen, counted from 1, or 0 and the value.
+fn write_known<T: AsRef<[u8]> + Copy + PartialEq>(seen: &mut Vec<T>, value: &T, out: &mut Writer) {
+    if let Some(place) = seen.iter().position(|known| known == value) {
+        out.len(place.saturating_add(1));
+    } else {
+        out.byte(0);
+        out.raw(value.as_ref());
+        seen.push(*value);
+    }
+}
+
+fn read_known<T: Copy, const N: usize>(
+    seen: &mut Vec<T>,
+    reader: &mut Reader<'_>,
+    what: &'static str,
+    new: impl Fn([u8; N]) -> T,
+) -> Result<T, Malformed> {
+    if let Some(place) = reader.number::<usize>(what)?.checked_sub(1) {
+        return seen.get(place).copied().ok_or(Malformed(what));
+    }
+    let value = new(reader.array(what)?);
+    seen.push(value);
+    Ok(value)
+}
+
+fn read_text(reader: &mut Reader<'_>, what: &'static str) -> Result<String, Malformed> {
+    let bytes = reader.bytes(what)?;
+    std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| Malformed(what))
+}

@@ -1,0 +1,255 @@
+//! Questions about blocks and transactions, answered as of one block.
+
+use std::{ops::Range, sync::Arc};
+
+use silica_protocol::{
+    BlockHash, BlockNumber, DsBlock, DsBlockNumber, MicroBlock, Receipt, Transaction, TxBlock, TxHash,
+};
+
+use super::{
+    Archive, ArchiveError, BlockRecord, Head, Totals,
+    entry::{Entry, Located},
+    index::{self, Position},
+    section::{Kind, Section},
+    transactions::unpack,
+};
+use crate::codec::Reader;
+
+/// A transaction as the record has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredTransaction {
+    /// The transaction.
+    pub transaction: Transaction,
+    /// What became of it.
+    pub receipt: Receipt,
+    /// The Tx block that holds it.
+    pub block: BlockNumber,
+    /// Its position among the transactions of that block.
+    pub position: u32,
+}
+
+/// The record up to one block. What was appended later is not seen.
+#[derive(Clone, Debug)]
+pub(crate) struct ArchiveView {
+    archive: Arc<Archive>,
+    newest: Option<Arc<Entry>>,
+}
+
+impl ArchiveView {
+    pub(super) const fn new(archive: Arc<Archive>, newest: Option<Arc<Entry>>) -> Self {
+        Self { archive, newest }
+    }
+
+    /// Returns the newest block, or `None` before genesis.
+    pub(crate) fn head(&self) -> Option<&Head> {
+        self.newest.as_ref().map(|entry| &entry.head)
+    }
+
+    /// Returns a Tx block, or `None` when there is none of this number yet.
+    pub(crate) fn tx_block(&self, number: BlockNumber) -> Result<Option<Arc<TxBlock>>, ArchiveError> {
+        Ok(self.entry(number)?.map(|entry| Arc::clone(&entry.tx_block)))
+    }
+
+    /// Returns the sums over a Tx block and those before it.
+    pub(crate) fn totals(&self, number: BlockNumber) -> Result<Option<Totals>, ArchiveError> {
+        Ok(self.entry(number)?.map(|entry| entry.head.totals))
+    }
+
+    /// Returns a DS block.
+    pub(crate) fn ds_block(&self, number: DsBlockNumber) -> Result<Option<Arc<DsBlock>>, ArchiveError> {
+        match self.head() {
+            Some(head) if number <= head.ds_number => self.archive.ds_block(number).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns the micro blocks of a Tx block, in its order.
+    pub(crate) fn micro_blocks_of(&self, number: BlockNumber) -> Result<Option<Vec<MicroBlock>>, ArchiveError> {
+        self.entry(number)?.map(|entry| self.archive.micro_blocks(&entry)).transpose()
+    }
+
+    /// Returns the micro block with a hash.
+    pub(crate) fn micro_block(&self, hash: &BlockHash) -> Result<Option<MicroBlock>, ArchiveError> {
+        for Position { block, position } in self.find(index::Kind::MicroBlock, hash.as_bytes())? {
+            let Some(entry) = self.entry(BlockNumber::new(block))? else { continue };
+            let listed = usize::try_from(position).ok().and_then(|position| entry.tx_block.micro_blocks.get(position));
+            if listed.is_some_and(|info| info.hash == *hash) {
+                let found = self.archive.micro_blocks(&entry)?.into_iter().find(|block| block.header.hash() == *hash);
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the transaction with a hash.
+    pub(crate) fn transaction(&self, hash: &TxHash) -> Result<Option<StoredTransaction>, ArchiveError> {
+        for Position { block, position } in self.find(index::Kind::Transaction, hash.as_bytes())? {
+            let block = BlockNumber::new(block);
+            let found = self.transactions(block, position..position.saturating_add(1))?.unwrap_or_default();
+            if let Some((transaction, receipt)) = found.into_iter().next()
+                && transaction.hash() == *hash
+            {
+                return Ok(Some(StoredTransaction { transaction, receipt, block, position }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the transactions of a Tx block at a range of positions, or as many of them as there are.
+    pub(crate) fn transactions(
+        &self,
+        number: BlockNumber,
+        range: Range<u32>,
+    ) -> Result<Option<Vec<(Transaction, Receipt)>>, ArchiveError> {
+        self.entry(number)?.map(|entry| self.archive.transactions(&entry, range)).transpose()
+    }
+
+    /// Returns the hashes of the transactions of a Tx block at a range of positions, or as many of them as there are.
+    pub(crate) fn transaction_hashes(
+        &self,
+        number: BlockNumber,
+        range: Range<u32>,
+    ) -> Result<Option<Vec<TxHash>>, ArchiveError> {
+        let transactions = self.transactions(number, range)?;
+        Ok(transactions.map(|transactions| transactions.iter().map(|(transaction, _)| transaction.hash()).collect()))
+    }
+
+    /// Returns the hashes of the newest transactions, the newest first, at most `limit`.
+    pub(crate) fn recent_transactions(&self, limit: usize) -> Result<Vec<TxHash>, ArchiveError> {
+        let mut hashes = Vec::new();
+        let mut next = self.newest.clone();
+        while let Some(entry) = next.take()
+            && hashes.len() < limit
+            && let Some(number) = entry.newest_with_transactions
+            && let Some(entry) = self.entry(number)?
+        {
+            let missing = u32::try_from(limit.saturating_sub(hashes.len())).unwrap_or(u32::MAX);
+            let count = entry.transaction_count();
+            let of_block = self.archive.transactions(&entry, count.saturating_sub(missing)..count)?;
+            hashes.extend(of_block.iter().rev().map(|(transaction, _)| transaction.hash()));
+            next = number.previous().map(|before| self.entry(before)).transpose()?.flatten();
+        }
+        Ok(hashes)
+    }
+
+    /// Returns everything that was appended as one block.
+    pub(crate) fn record(&self, number: BlockNumber) -> Result<Option<BlockRecord>, ArchiveError> {
+        self.entry(number)?.map(|entry| self.archive.record(&entry)).transpose()
+    }
+
+    /// Returns what was appended, block by block from `first` on. Ends after the first error.
+    pub(crate) fn records_from(
+        &self,
+        first: BlockNumber,
+    ) -> impl Iterator<Item = Result<BlockRecord, ArchiveError>> + '_ {
+        let mut next = Some(first);
+        std::iter::from_fn(move || {
+            let number = next.take()?;
+            let record = self.record(number).transpose()?;
+            next = if record.is_ok() { number.next() } else { None };
+            Some(record)
+        })
+    }
+
+    fn entry(&self, number: BlockNumber) -> Result<Option<Arc<Entry>>, ArchiveError> {
+        match &self.newest {
+            Some(newest) if number == newest.number() => Ok(Some(Arc::clone(newest))),
+            Some(newest) if number < newest.number() => self.archive.entry(number).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn find(&self, kind: index::Kind, hash: &[u8; 32]) -> Result<Vec<Position>, ArchiveError> {
+        self.newest.as_ref().map_or(Ok(Vec::new()), |newest| self.archive.index.find(kind, hash, newest.number()))
+    }
+}
+
+/// Reading by entry; whether a block may be seen is decided above.
+impl Archive {
+    pub(super) fn entry(&self, number: BlockNumber) -> Result<Arc<Entry>, ArchiveError> {
+        if let Some(entry) = self.entries.get(number.get()) {
+            return Ok(entry);
+        }
+        let bytes = Section::new(Kind::Entry, number.get()).read_framed(&self.db)?;
+        let entry = Arc::new(Entry::decode(&bytes, number)?);
+        self.entries.put(number.get(), &entry);
+        Ok(entry)
+    }
+
+    fn ds_block(&self, number: DsBlockNumber) -> Result<Arc<DsBlock>, ArchiveError> {
+        if let Some(block) = self.ds_blocks.get(number.get()) {
+            return Ok(block);
+        }
+        let section = Section::new(Kind::DsBlock, number.get());
+        let block = DsBlock::decode(&section.read_framed(&self.db)?);
+        let block = block.map_err(|error| ArchiveError::damaged(section.place(), error.to_string()))?;
+        if block.header.number != number {
+            return Err(ArchiveError::damaged(section.place(), "number is wrong"));
+        }
+        let block = Arc::new(block);
+        self.ds_blocks.put(number.get(), &block);
+        Ok(block)
+    }
+
+    pub(super) fn micro_blocks(&self, entry: &Entry) -> Result<Vec<MicroBlock>, ArchiveError> {
+        let transactions = self.transactions(entry, 0..u32::MAX)?;
+        let hashes: Vec<_> = transactions.iter().map(|(transaction, _)| transaction.hash()).collect();
+        self.micro_blocks_with(entry, &hashes)
+    }
+
+    /// Returns the micro blocks of an entry whose transactions have the given hashes.
+    fn micro_blocks_with(&self, entry: &Entry, hashes: &[TxHash]) -> Result<Vec<MicroBlock>, ArchiveError> {
+        let section = Section::new(Kind::MicroBlocks, entry.number().get());
+        let malformed = ArchiveError::malformed(section.place());
+        let bytes = section.read(&self.db, entry.micro_blocks_len, 0..entry.micro_blocks_len)?;
+        let mut reader = Reader::new(&bytes);
+        let mut rest = hashes;
+        let mut blocks = Vec::new();
+        while !reader.is_empty() {
+            let block = MicroBlock::decode(reader.bytes("micro block").map_err(&malformed)?);
+            let mut block = block.map_err(|error| ArchiveError::damaged(section.place(), error.to_string()))?;
+            let count = usize::try_from(block.header.tx_count).unwrap_or(usize::MAX);
+            let (own, after) = rest
+                .split_at_checked(count)
+                .ok_or_else(|| ArchiveError::damaged(section.place(), "more transactions than the block has"))?;
+            block.tx_hashes = own.to_vec();
+            rest = after;
+            blocks.push(block);
+        }
+        Ok(blocks)
+    }
+
+    pub(super) fn transactions(
+        &self,
+        entry: &Entry,
+        range: Range<u32>,
+    ) -> Result<Vec<(Transaction, Receipt)>, ArchiveError> {
+        let section = Section::new(Kind::Transactions, entry.number().get());
+        let wanted = |group: &Located| group.first < range.end && group.first.saturating_add(group.count) > range.start;
+        let groups: Vec<_> = entry.located().filter(wanted).collect();
+        let (Some(first), Some(last)) = (groups.first(), groups.last()) else { return Ok(Vec::new()) };
+        let (start, end) = (first.bytes.start, last.bytes.end);
+        let bytes = section.read(&self.db, entry.transactions_len(), start..end)?;
+        let mut transactions = Vec::new();
+        for group in &groups {
+            let within = group.bytes.start.saturating_sub(start)..group.bytes.end.saturating_sub(start);
+            let content = bytes.get(within).unwrap_or_default();
+            transactions.extend(unpack(content, group.count, entry.number(), section.place())?);
+        }
+        let skip = usize::try_from(range.start.saturating_sub(first.first)).unwrap_or(usize::MAX);
+        let take = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+        Ok(transactions.into_iter().skip(skip).take(take).collect())
+    }
+
+    pub(super) fn record(&self, entry: &Entry) -> Result<BlockRecord, ArchiveError> {
+        let transactions = self.transactions(entry, 0..u32::MAX)?;
+        let hashes: Vec<_> = transactions.iter().map(|(transaction, _)| transaction.hash()).collect();
+        let ds_block = entry.made_ds_block.then(|| self.ds_block(entry.head.ds_number)).transpose()?;
+        Ok(BlockRecord {
+            tx_block: TxBlock::clone(&entry.tx_block),
+            micro_blocks: self.micro_blocks_with(entry, &hashes)?,
+            ds_block: ds_block.as_deref().cloned(),
+            transactions,
+        })
+    }
+}
