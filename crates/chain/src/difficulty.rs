@@ -1,0 +1,92 @@
+//! How the difficulties of proof of work follow the number of solutions (execution.md 7.9).
+
+/// Difficulty of joining a shard in the genesis block, and the least there is (`POW_DIFFICULTY`).
+pub const INITIAL_DIFFICULTY: u8 = 3;
+/// Difficulty of joining the DS committee in the genesis block, and the least there is (`DS_POW_DIFFICULTY`).
+pub const INITIAL_DS_DIFFICULTY: u8 = 5;
+
+/// Where the steps become larger (`POW_BOUNDARY_N_DIVIDED_START`), and the floor from there on.
+const STEEP_FROM: u8 = 32;
+const STEEP_FLOOR: u8 = 30;
+/// Largest change of one adjustment below and above that point.
+const STEP: i64 = 2;
+const STEEP_STEP: i64 = 8;
+
+/// How one of the two difficulties is adjusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Adjustment {
+    /// Value in the genesis block, and the least there is.
+    pub initial: u8,
+    /// Solutions that the network expects in a DS epoch.
+    pub expected: u32,
+    /// Solutions beyond the expected number for one step upward.
+    pub solutions_per_step: u32,
+}
+
+impl Adjustment {
+    /// Difficulty of joining a shard, with the main network's constants.
+    pub const SHARD: Self = Self { initial: INITIAL_DIFFICULTY, expected: 1_800, solutions_per_step: 99 };
+    /// Difficulty of joining the DS committee, with the main network's constants.
+    pub const DS: Self = Self { initial: INITIAL_DS_DIFFICULTY, expected: 5, solutions_per_step: 5 };
+
+    /// The difficulty after a DS epoch with difficulty `current` in which `solutions` were accepted.
+    pub fn next(self, current: u8, solutions: u32) -> u8 {
+        let steep = current >= STEEP_FROM;
+        let (step, floor) = if steep { (STEEP_STEP, STEEP_FLOOR) } else { (STEP, self.initial) };
+        let surplus = i64::from(solutions).saturating_sub(i64::from(self.expected));
+        let change = match self.expected {
+            0 => 0,
+            _ => surplus.checked_div(i64::from(self.solutions_per_step)).unwrap_or(0).max(step.saturating_neg()).min(step),
+        };
+        let moved = i64::from(current).saturating_add(change).clamp(0, i64::from(u8::MAX));
+        u8::try_from(moved).map_or(u8::MAX, |moved| moved.max(floor))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(adjustment: Adjustment, current: u8, solutions: u32, expected: u8) {
+        assert_eq!(adjustment.next(current, solutions), expected, "from {current} with {solutions} solutions");
+    }
+
+    #[test]
+    fn without_solutions_the_floor_stays() {
+        check(Adjustment::SHARD, INITIAL_DIFFICULTY, 0, 3);
+        check(Adjustment::DS, INITIAL_DS_DIFFICULTY, 0, 5);
+    }
+
+    #[test]
+    fn the_expected_number_changes_nothing() {
+        check(Adjustment::SHARD, 10, 1_800, 10);
+        check(Adjustment { expected: 0, ..Adjustment::SHARD }, 10, 5_000, 10);
+    }
+
+    #[test]
+    fn quotients_round_toward_zero() {
+        check(Adjustment::SHARD, 10, 1_800 + 98, 10);
+        check(Adjustment::SHARD, 10, 1_800 + 99, 11);
+        check(Adjustment::SHARD, 10, 1_800 - 98, 10);
+        check(Adjustment::SHARD, 10, 1_800 - 99, 9);
+    }
+
+    #[test]
+    fn one_adjustment_moves_by_two_at_most() {
+        check(Adjustment::SHARD, 10, 100_000, 12);
+        check(Adjustment::DS, 10, 100_000, 12);
+        check(Adjustment::SHARD, 10, 0, 8);
+    }
+
+    #[test]
+    fn from_32_on_steps_reach_eight_and_the_floor_is_30() {
+        check(Adjustment::SHARD, 32, 100_000, 40);
+        check(Adjustment::SHARD, 32, 0, 30);
+        check(Adjustment::SHARD, 31, 0, 29);
+    }
+
+    #[test]
+    fn the_value_stays_within_eight_bits() {
+        check(Adjustment::SHARD, 250, 100_000, 255);
+    }
+}

@@ -1,0 +1,121 @@
+//! The arithmetic between Tx blocks and DS blocks (execution.md 7.1).
+
+use std::num::NonZeroU64;
+
+use silica_protocol::{BlockNumber, DsBlockNumber};
+
+/// How Tx blocks are grouped into DS epochs.
+///
+/// # Examples
+///
+/// ```
+/// use silica_chain::Epochs;
+/// use silica_protocol::{BlockNumber, DsBlockNumber};
+///
+/// let epochs = Epochs::new(100).unwrap();
+/// assert_eq!(epochs.ds_block_of(BlockNumber::new(1_002_353)), DsBlockNumber::new(10_024));
+/// assert!(epochs.is_vacuous(BlockNumber::new(99)));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Epochs {
+    length: NonZeroU64,
+}
+
+impl Epochs {
+    /// DS epochs of `length` Tx blocks, or `None` when that is fewer than two: one of them is vacuous.
+    pub fn new(length: u64) -> Option<Self> {
+        NonZeroU64::new(length).filter(|length| length.get() >= 2).map(|length| Self { length })
+    }
+
+    /// Tx blocks in a DS epoch.
+    pub fn length(self) -> u64 {
+        self.length.get()
+    }
+
+    /// Whether `block` is the last of its DS epoch, which has no transactions and pays the reward.
+    pub fn is_vacuous(self, block: BlockNumber) -> bool {
+        block.next().is_some_and(|next| next.get() % self.length == 0)
+    }
+
+    /// Whether a DS block is made just before `block`.
+    pub fn starts_with(self, block: BlockNumber) -> bool {
+        block.get() == 1 || (block.get() != 0 && block.get() % self.length == 0)
+    }
+
+    /// The DS block in force at `block`; that of genesis for the genesis block.
+    pub fn ds_block_of(self, block: BlockNumber) -> DsBlockNumber {
+        if block.get() == 0 {
+            return DsBlockNumber::new(0);
+        }
+        DsBlockNumber::new((block.get() / self.length).saturating_add(1))
+    }
+
+    /// The first Tx block made under the DS block `ds_block`, also the epoch number in its header.
+    pub fn first_block_of(self, ds_block: DsBlockNumber) -> BlockNumber {
+        match ds_block.get() {
+            0 => BlockNumber::new(0),
+            1 => BlockNumber::new(1),
+            later => BlockNumber::new(later.saturating_sub(1).saturating_mul(self.length())),
+        }
+    }
+
+    /// The block that lies `ds_epochs` DS epochs after `block`.
+    pub(crate) fn after(self, block: BlockNumber, ds_epochs: u64) -> BlockNumber {
+        BlockNumber::new(block.get().saturating_add(ds_epochs.saturating_mul(self.length())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn epochs(length: u64) -> Epochs {
+        Epochs::new(length).unwrap()
+    }
+
+    #[test]
+    fn an_epoch_has_at_least_two_blocks() {
+        assert_eq!(Epochs::new(0), None);
+        assert_eq!(Epochs::new(1), None);
+        assert!(Epochs::new(2).is_some());
+    }
+
+    #[test]
+    fn vacuous_blocks_end_an_epoch() {
+        let vacuous: Vec<u64> = (0..30).filter(|&n| epochs(10).is_vacuous(BlockNumber::new(n))).collect();
+        assert_eq!(vacuous, [9, 19, 29]);
+        let vacuous: Vec<u64> = (0..8).filter(|&n| epochs(2).is_vacuous(BlockNumber::new(n))).collect();
+        assert_eq!(vacuous, [1, 3, 5, 7]);
+    }
+
+    #[test]
+    fn ds_blocks_come_before_block_1_and_every_multiple() {
+        let starts: Vec<u64> = (0..35).filter(|&n| epochs(10).starts_with(BlockNumber::new(n))).collect();
+        assert_eq!(starts, [1, 10, 20, 30]);
+    }
+
+    #[test]
+    fn ds_block_numbers_of_published_blocks() {
+        assert_eq!(epochs(100).ds_block_of(BlockNumber::new(1_002_353)).get(), 10_024);
+        assert_eq!(epochs(100).ds_block_of(BlockNumber::new(589_777)).get(), 5_898);
+        assert_eq!(epochs(100).ds_block_of(BlockNumber::new(3_167)).get(), 32);
+    }
+
+    #[test]
+    fn first_blocks_and_ds_numbers_agree() {
+        for length in [2, 3, 10, 100] {
+            let epochs = epochs(length);
+            let mut ds = DsBlockNumber::new(0);
+            for number in 1..1_000 {
+                let block = BlockNumber::new(number);
+                if epochs.starts_with(block) {
+                    ds = ds.next().unwrap();
+                    assert_eq!(epochs.first_block_of(ds), block, "length {length}");
+                }
+                assert_eq!(epochs.ds_block_of(block), ds, "length {length}, block {number}");
+            }
+        }
+        assert_eq!(epochs(10).ds_block_of(BlockNumber::new(0)).get(), 0);
+        assert_eq!(epochs(10).first_block_of(DsBlockNumber::new(0)).get(), 0);
+    }
+}

@@ -1,0 +1,76 @@
+//! What a vacuous block pays (execution.md 7.8), where one key plays every part of the network.
+//!
+//! The reference divides the coinbase reward into a base pot for all members, one for lookups and one for
+//! co-signatures, pays equal shares of each, and gives what the divisions leave over to one winner of a lucky draw.
+//! When one key holds all the parts, the shares and the rest come together again as the whole reward; the test
+//! `shares_of_one_key_are_the_whole_reward` divides and adds up to show it. So nothing is divided here.
+
+use silica_protocol::Qa;
+
+/// Balances after the fees of a DS epoch went back to the null account and the reward was paid out of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settlement {
+    /// What the null account holds afterwards.
+    pub reserve: Qa,
+    /// What the node receives: the reward, or what is left of the reserve.
+    pub paid: Qa,
+}
+
+impl Settlement {
+    /// Adds the `fees` of a DS epoch to the `reserve` and takes the `reward` from it, as far as it reaches.
+    ///
+    /// `None` when reserve and fees together exceed 128 bits, which the supply of a checked genesis excludes.
+    pub fn new(reserve: Qa, fees: Qa, reward: Qa) -> Option<Self> {
+        let filled = reserve.checked_add(fees)?;
+        let paid = reward.min(filled);
+        Some(Self { reserve: filled.checked_sub(paid)?, paid })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn fees_return_to_the_reserve_before_the_reward_leaves_it() {
+        let settled = Settlement::new(Qa::new(10), Qa::new(5), Qa::new(12)).unwrap();
+        assert_eq!(settled, Settlement { reserve: Qa::new(3), paid: Qa::new(12) });
+    }
+
+    #[test]
+    fn an_exhausted_reserve_pays_what_it_has() {
+        let settled = Settlement::new(Qa::new(10), Qa::new(1), Qa::new(12)).unwrap();
+        assert_eq!(settled, Settlement { reserve: Qa::ZERO, paid: Qa::new(11) });
+    }
+
+    #[test]
+    fn a_reserve_beyond_128_bits_is_refused() {
+        assert_eq!(Settlement::new(Qa::MAX, Qa::new(1), Qa::ZERO), None);
+    }
+
+    proptest! {
+        #[test]
+        fn money_is_conserved(reserve in 0..u128::MAX / 2, fees in 0..u128::MAX / 2, reward: u128) {
+            let settled = Settlement::new(Qa::new(reserve), Qa::new(fees), Qa::new(reward)).unwrap();
+            prop_assert_eq!(settled.reserve.get() + settled.paid.get(), reserve + fees);
+        }
+
+        /// The division of execution.md 7.8 for general counts, every share going to the same key.
+        #[test]
+        fn shares_of_one_key_are_the_whole_reward(
+            reward in 0..1_000_000_000_000_000_000_000_000_u128,
+            members in 1..3_000_u128, lookups in 1..10_000_u128, signatures in 1..1_000_000_u128,
+        ) {
+            let base = reward * 20 / 100;
+            let lookup = reward * 40 / 100;
+            let cosignature = reward - lookup - base;
+            let mut received = (base / members) * members;
+            received += (lookup / lookups) * lookups;
+            received += (cosignature / signatures) * signatures;
+            let lucky_draw = reward - received;
+            prop_assert_eq!(received + lucky_draw, reward);
+        }
+    }
+}
