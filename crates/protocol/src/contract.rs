@@ -209,7 +209,7 @@ impl StorageKey {
     }
 
     /// Wraps the text of a key, whatever it holds.
-    pub(crate) const fn from_text(text: String) -> Self {
+    pub const fn from_text(text: String) -> Self {
         Self(text)
     }
 }
