@@ -41,7 +41,10 @@ pub fn sign_with(message: &[u8], key: &KeyPair, nonces: Nonces) -> Result<Signat
     sign_in(Domain::Signature, message, key, nonces)
 }
 
-/// Verifies a signature, for about the cost of one ECDSA verification and without allocating.
+/// Verifies a signature, without allocating.
+///
+/// It takes about 4 % more than libsecp256k1 needs to verify an ECDSA signature of as many bytes, reading key and
+/// signature included in both (bench `schnorr`): the sum has to be brought to affine coordinates before it is hashed.
 ///
 /// # Errors
 ///
