@@ -1,6 +1,10 @@
 //! The errors of the store, one type for each operation that fails in its own way.
 
-use std::{io, path::PathBuf};
+use std::{io, path::PathBuf, sync::Arc};
+
+use silica_protocol::{Address, BlockNumber, StateRoot};
+
+use crate::archive::{AppendError, ArchiveError, OpenArchiveError};
 
 /// Reason why the engine did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -54,4 +58,181 @@ impl DbError {
             Self::Locked { .. } | Self::Io(_) | Self::Broken | Self::TooLarge { .. } => false,
         }
     }
+}
+
+/// Reason why a question about the state has no answer, or a change of it was not computed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StateError {
+    /// The engine failed.
+    #[error(transparent)]
+    Db(#[from] DbError),
+    /// Something in the derived database is missing, or is not what its parent says. The next opening makes the
+    /// database anew.
+    #[error("damaged state: {what}: {reason}")]
+    Damaged {
+        /// What is damaged.
+        what: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The view is of a block that is no longer kept.
+    #[error("the state of this block is no longer kept")]
+    Expired,
+    /// A change of storage is of an account that is not a contract.
+    #[error("storage of {address} is changed, which is not a contract")]
+    NotContract {
+        /// The account.
+        address: Address,
+    },
+    /// A change of storage has the key of another contract.
+    #[error("storage of {address} is changed under the key of another contract: {key}")]
+    ForeignKey {
+        /// The contract.
+        address: Address,
+        /// The key.
+        key: String,
+    },
+    /// A single value is too large to be stored.
+    #[error("value of {bytes} bytes is too large to be stored")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+    },
+    /// The record of blocks can not be read.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// The record's change of state of a block can not be read.
+    #[error("malformed change of state of block {number}")]
+    MalformedDiff {
+        /// The block.
+        number: BlockNumber,
+    },
+    /// Writing a checkpoint panicked.
+    #[error("writing a checkpoint panicked")]
+    CheckpointPanicked,
+}
+
+impl StateError {
+    /// Whether the error shows that the derived database is damaged, as opposed to unreachable or out of date.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Db(error) => error.is_damage(),
+            Self::Damaged { .. } => true,
+            Self::Expired
+            | Self::NotContract { .. }
+            | Self::ForeignKey { .. }
+            | Self::TooLarge { .. }
+            | Self::Archive(_)
+            | Self::MalformedDiff { .. }
+            | Self::CheckpointPanicked => false,
+        }
+    }
+}
+
+/// Reason why there is no view of the state after a block.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HistoryError {
+    /// The block is not there yet.
+    #[error("there is no such block yet{}", newest(*.head))]
+    Future {
+        /// The newest block.
+        head: Option<BlockNumber>,
+    },
+    /// The block has left the window.
+    #[error("the state of this block is no longer kept, the earliest is {earliest}")]
+    Expired {
+        /// The oldest block whose state is kept.
+        earliest: BlockNumber,
+    },
+    /// The state was to be computed again after a restart, and could not be.
+    #[error(transparent)]
+    State(#[from] StateError),
+}
+
+fn newest(head: Option<BlockNumber>) -> String {
+    head.map_or_else(String::new, |head| format!(", the newest is {head}"))
+}
+
+/// Reason why a block was not committed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommitError {
+    /// The block could not be appended to the record.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    /// The state was prepared on top of another block than the newest.
+    #[error("state was prepared for block {prepared}, the next one is {expected}")]
+    Stale {
+        /// The block that it was prepared for.
+        prepared: BlockNumber,
+        /// The block that is to be committed next.
+        expected: BlockNumber,
+    },
+    /// The header has another state root.
+    #[error("state root is {expected} in the header, and {got} of the state")]
+    Root {
+        /// Root in the header.
+        expected: StateRoot,
+        /// Root of the state that was prepared.
+        got: StateRoot,
+    },
+    /// The state is being computed again from the blocks of the record, and has not reached the newest.
+    #[error("the state is being rebuilt and is at block {at:?} of {head}")]
+    Replaying {
+        /// The newest block that was replayed.
+        at: Option<BlockNumber>,
+        /// The newest block of the record.
+        head: BlockNumber,
+    },
+    /// There is nothing to replay.
+    #[error("the state is that of the newest block, nothing is to be replayed")]
+    NotReplaying,
+    /// The record could not be read.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// The newest checkpoint could not be written, and no block is accepted since, for the changes are held in memory.
+    #[error("state could not be written")]
+    Checkpoint(#[source] Arc<StateError>),
+}
+
+/// Reason why a store was not closed in good order. The blocks are whole nevertheless.
+#[derive(Debug, thiserror::Error)]
+#[error("state could not be written before closing")]
+pub struct CloseError(#[source] pub(crate) Arc<StateError>);
+
+/// Reason why a store was not opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The directory could not be made or cleared.
+    #[error("cannot use {}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The record of blocks is in use, of another version, damaged, or does not reach the newest acknowledged block.
+    #[error("cannot open the record of blocks")]
+    Record(#[from] OpenArchiveError),
+    /// The record's database could not be opened.
+    #[error("cannot open the record of blocks")]
+    RecordDb(#[source] DbError),
+    /// The derived database could not be opened, for another reason than damage.
+    #[error("cannot open the derived state")]
+    StateDb(#[source] DbError),
+    /// The derived state is damaged, and was not to be rebuilt.
+    #[error("the derived state is damaged: {reason}")]
+    Damaged {
+        /// What was found.
+        reason: String,
+    },
+    /// The state could not be computed from the record.
+    #[error("cannot compute the state from the record of blocks")]
+    State(#[source] StateError),
+    /// The system gives no thread.
+    #[error("cannot start a thread")]
+    Thread(#[source] io::Error),
 }

@@ -2,15 +2,27 @@
 #![warn(clippy::arithmetic_side_effects)]
 
 mod archive;
+mod checkpointer;
 mod codec;
 mod db;
+mod diff;
 mod error;
+mod forest;
+mod snapshot;
+mod store;
+mod transition;
 pub mod trie;
+mod view;
+mod window;
 
 pub use crate::{
     archive::{
         AppendError, ArchiveError, ArchiveReport, BlockRecord, Head, OpenArchiveError, Place, StoredTransaction, Totals,
     },
     db::Durability,
-    error::DbError,
+    diff::{StateDiff, StorageDiff},
+    error::{CloseError, CommitError, DbError, HistoryError, OpenError, StateError},
+    snapshot::Snapshot,
+    store::{CheckReport, OpenOutcome, PreparedState, Store, StoreOptions, StoreReader},
+    view::StateView,
 };

@@ -167,6 +167,16 @@ impl Archive {
         ArchiveView::new(Arc::clone(self), self.newest())
     }
 
+    /// Returns the record as it was when a block was the newest; with `None`, before genesis.
+    pub(crate) fn view_at(self: &Arc<Self>, newest: Option<BlockNumber>) -> Result<ArchiveView, ArchiveError> {
+        Ok(ArchiveView::new(Arc::clone(self), newest.map(|number| self.entry(number)).transpose()?))
+    }
+
+    /// Returns the bytes that the record takes on disk, without its index.
+    pub(crate) fn size_on_disk(&self) -> Result<u64, ArchiveError> {
+        Ok(self.db.size_on_disk()?)
+    }
+
     /// Appends a block with the change of state that it makes, and returns when both are durable. A view taken before
     /// does not see it.
     ///

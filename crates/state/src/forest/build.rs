@@ -26,12 +26,7 @@ pub(crate) fn build(leaves: impl IntoIterator<Item = Leaf>, depth: usize, born: 
 }
 
 /// Takes the leaves that share the first `depth` digits of `first`, which was taken before.
-fn build_from(
-    first: Leaf,
-    leaves: &mut Peekable<impl Iterator<Item = Leaf>>,
-    depth: usize,
-    born: Version,
-) -> Link {
+fn build_from(first: Leaf, leaves: &mut Peekable<impl Iterator<Item = Leaf>>, depth: usize, born: Version) -> Link {
     let key = first.key;
     if !leaves.peek().is_some_and(|next| next.key.shares(&key, depth)) {
         return Tree::leaf(first, born);

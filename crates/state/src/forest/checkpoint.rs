@@ -106,10 +106,8 @@ impl Walk<'_> {
     /// Writes a trie and returns where it begins.
     fn write_trie(&mut self, owner: &Owner, top: &Top, old: Option<&Origin>) -> Result<Origin, StateError> {
         let old_record = old.filter(|old| old.root != EMPTY_ROOT);
-        let old_root = old_record.map_or(Old::Nothing, |old| Old::Record {
-            slot: old.slot,
-            node: !old.leaf && old.weight > BUCKET,
-        });
+        let old_root = old_record
+            .map_or(Old::Nothing, |old| Old::Record { slot: old.slot, node: !old.leaf && old.weight > BUCKET });
         let mut prefix = Prefix::default();
         let tree = match (top, old_record) {
             // Not loaded since the checkpoint before: it is what that has.
@@ -123,13 +121,7 @@ impl Walk<'_> {
             return Ok(Origin { checkpoint: self.number, root: EMPTY_ROOT, slot: Slot::A, weight: 0, leaf: false });
         };
         let slot = self.write_tree(owner, &mut prefix, &tree, old_root)?;
-        Ok(Origin {
-            checkpoint: self.number,
-            root: tree.root(),
-            slot,
-            weight: tree.weight(),
-            leaf: tree.is_leaf(),
-        })
+        Ok(Origin { checkpoint: self.number, root: tree.root(), slot, weight: tree.weight(), leaf: tree.is_leaf() })
     }
 
     /// Writes the tries of the contracts that were met.
@@ -148,13 +140,7 @@ impl Walk<'_> {
     }
 
     /// Writes the record of a prefix and those below it, as far as they changed, and returns its slot.
-    fn write_tree(
-        &mut self,
-        owner: &Owner,
-        prefix: &mut Prefix,
-        tree: &Link,
-        old: Old,
-    ) -> Result<Slot, StateError> {
+    fn write_tree(&mut self, owner: &Owner, prefix: &mut Prefix, tree: &Link, old: Old) -> Result<Slot, StateError> {
         match (tree.body(), old) {
             (Body::Stored(stored), _) => return Ok(stored.slot),
             (_, Old::Record { slot, .. }) if tree.born() <= self.since => {

@@ -26,7 +26,7 @@ pub(crate) mod parallel;
 pub(crate) mod read;
 pub(crate) mod record;
 pub(crate) mod records;
-pub(crate) mod tree;
-pub(crate) mod update;
 #[cfg(test)]
 mod tests;
+pub(crate) mod tree;
+pub(crate) mod update;

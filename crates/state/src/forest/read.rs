@@ -109,7 +109,6 @@ impl Source<'_> {
         prefix.push(digit);
         self.resolve(child, prefix).map(Some)
     }
-
 }
 
 impl<'a> Source<'a> {

@@ -128,7 +128,7 @@ fn read_leaves(reader: &mut Reader<'_>, owner: &Owner, prefix: &[u8]) -> Result<
         Owner::Contract(address) => Some(address.to_string()),
     };
     let count: usize = reader.number("number of leaves")?;
-    let mut leaves: Vec<Leaf> = Vec::with_capacity(count.min(reader.remaining()));
+    let mut leaves: Vec<Leaf> = Vec::with_capacity(count.min(64));
     for _ in 0..count {
         let leaf = match &contract {
             None => read_account(reader, prefix)?,
@@ -180,8 +180,7 @@ fn read_entries(reader: &mut Reader<'_>) -> Result<Vec<Entry>, Malformed> {
         }
         let slot = if flags & SLOT_B == 0 { Slot::A } else { Slot::B };
         let weight = reader.number("weight")?;
-        let summary =
-            if flags & LEAF == 0 { Summary::Fork { lead: lead.to_vec(), node } } else { Summary::Leaf(node) };
+        let summary = if flags & LEAF == 0 { Summary::Fork { lead: lead.to_vec(), node } } else { Summary::Leaf(node) };
         Ok(Entry { digit, slot, weight, summary })
     });
     let entries = entries.collect::<Result<Vec<_>, _>>()?;

@@ -260,7 +260,8 @@ impl Records {
         if value.len() <= MAX_VALUE {
             return Ok(self.db.insert(key, &value)?);
         }
-        let parts = u16::try_from(value.len().div_ceil(PART)).map_err(|_| StateError::TooLarge { bytes: body.len() })?;
+        let parts =
+            u16::try_from(value.len().div_ceil(PART)).map_err(|_| StateError::TooLarge { bytes: body.len() })?;
         for (part, bytes) in (0..parts).zip(value.chunks(PART)) {
             self.db.insert(&part_key(key, part), bytes)?;
         }
@@ -414,10 +415,8 @@ impl Manifest {
         let key = Owner::Accounts.pointer_key();
         let Some(value) = db.get(&key)? else { return Ok(Self::default()) };
         let body = unseal(&key, &value).ok_or(Malformed("wrong checksum"));
-        body.and_then(Self::decode).map_err(|Malformed(reason)| StateError::Damaged {
-            what: "manifest of the state".to_owned(),
-            reason,
-        })
+        body.and_then(Self::decode)
+            .map_err(|Malformed(reason)| StateError::Damaged { what: "manifest of the state".to_owned(), reason })
     }
 
     fn decode(body: &[u8]) -> Result<Self, Malformed> {

@@ -139,7 +139,8 @@ impl Fixture {
     fn check_all(&self, version: Version) {
         let (top, model) = &self.versions[version as usize];
         let leaves = self.source(version).leaves(top).map(|leaf| leaf.unwrap());
-        let found: BTreeMap<_, _> = leaves.map(|leaf| (hex::encode(leaf.key.as_slice()), leaf.value.to_vec())).collect();
+        let found: BTreeMap<_, _> =
+            leaves.map(|leaf| (hex::encode(leaf.key.as_slice()), leaf.value.to_vec())).collect();
         assert_eq!(found, model.leaves);
     }
 
@@ -167,7 +168,8 @@ fn open(disk: &Disk) -> Records {
 }
 
 fn account(random: &mut Random) -> Leaf {
-    let account = Account { balance: Qa::new(random.next().into()), nonce: Nonce::new(random.below(300)), contract: None };
+    let account =
+        Account { balance: Qa::new(random.next().into()), nonce: Nonce::new(random.below(300)), contract: None };
     Leaf { key: Key::account(&random.address()), value: Bytes::new(&account.encode()), tail: None }
 }
 
@@ -308,7 +310,10 @@ fn damage_is_found_or_harmless() {
         for leaf in source.leaves(&Top::Root(model.trie.root())) {
             match leaf {
                 Ok(leaf) => {
-                    assert_eq!(model.leaves.get(&hex::encode(leaf.key.as_slice())).map(|value| &**value), Some(&*leaf.value));
+                    assert_eq!(
+                        model.leaves.get(&hex::encode(leaf.key.as_slice())).map(|value| &**value),
+                        Some(&*leaf.value)
+                    );
                 }
                 Err(StateError::Damaged { .. }) => damaged = true,
                 Err(other) => panic!("{other}"),

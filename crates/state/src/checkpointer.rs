@@ -1,0 +1,167 @@
+//! The thread that writes checkpoints, and keeps the index of transactions small in between.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        mpsc::{Receiver, SyncSender, TryRecvError, sync_channel},
+    },
+    thread::{self, JoinHandle},
+};
+
+use silica_protocol::BlockNumber;
+
+use crate::{
+    archive::Archive,
+    error::StateError,
+    forest::{checkpoint, records::Records, tree::Top},
+    transition::State,
+};
+
+/// Reads and writes that the index may take at once, before the thread looks whether a checkpoint is due.
+const TIDY_BUDGET: u32 = 256;
+
+/// The thread, and what became of its work.
+#[derive(Debug)]
+pub(crate) struct Checkpointer {
+    jobs: Option<SyncSender<Job>>,
+    thread: Option<JoinHandle<()>>,
+    status: Arc<(Mutex<Status>, Condvar)>,
+    records: Arc<Records>,
+    archive: Arc<Archive>,
+}
+
+#[derive(Debug)]
+struct Job {
+    block: BlockNumber,
+    top: Top,
+}
+
+#[derive(Debug, Default)]
+struct Status {
+    running: bool,
+    failed: Option<Arc<StateError>>,
+}
+
+impl Checkpointer {
+    pub(crate) fn start(records: &Arc<Records>, archive: &Arc<Archive>) -> std::io::Result<Self> {
+        let (jobs, received) = sync_channel(1);
+        let status = Arc::new((Mutex::default(), Condvar::new()));
+        let worker = Worker { records: Arc::clone(records), archive: Arc::clone(archive), status: Arc::clone(&status) };
+        let thread =
+            thread::Builder::new().name("silica-checkpoint".to_owned()).spawn(move || worker.run(&received))?;
+        Ok(Self {
+            jobs: Some(jobs),
+            thread: Some(thread),
+            status,
+            records: Arc::clone(records),
+            archive: Arc::clone(archive),
+        })
+    }
+
+    /// Begins a checkpoint of a state, unless one is being written.
+    pub(crate) fn request(&self, state: &State) {
+        let Some(block) = state.block() else { return };
+        let mut status = lock(&self.status.0);
+        if status.running {
+            return;
+        }
+        if let Some(jobs) = &self.jobs
+            && jobs.send(Job { block, top: state.top.clone() }).is_ok()
+        {
+            status.running = true;
+        }
+    }
+
+    /// Whether a checkpoint is being written.
+    pub(crate) fn is_running(&self) -> bool {
+        lock(&self.status.0).running
+    }
+
+    /// Returns the error that ended a checkpoint. None is written after it.
+    pub(crate) fn failure(&self) -> Option<Arc<StateError>> {
+        lock(&self.status.0).failed.clone()
+    }
+
+    /// Waits for the checkpoint that is being written.
+    pub(crate) fn wait(&self) {
+        let (status, changed) = &*self.status;
+        let waited = changed.wait_while(lock(status), |status| status.running);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Writes a checkpoint on this thread, after the one that is being written.
+    pub(crate) fn write_now(&self, state: &State) -> Result<(), StateError> {
+        self.wait();
+        match state.block() {
+            Some(block) => write(&self.records, &self.archive, &Job { block, top: state.top.clone() }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Checkpointer {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread was reported as the failure of its checkpoint.
+            let _: thread::Result<()> = thread.join();
+        }
+    }
+}
+
+fn lock(status: &Mutex<Status>) -> MutexGuard<'_, Status> {
+    status.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Worker {
+    records: Arc<Records>,
+    archive: Arc<Archive>,
+    status: Arc<(Mutex<Status>, Condvar)>,
+}
+
+impl Worker {
+    fn run(&self, jobs: &Receiver<Job>) {
+        while let Some(job) = self.next(jobs) {
+            let result = catch_unwind(AssertUnwindSafe(|| write(&self.records, &self.archive, &job)));
+            let result = result.unwrap_or(Err(StateError::CheckpointPanicked));
+            drop(job);
+            let (status, changed) = &*self.status;
+            let mut status = lock(status);
+            status.running = false;
+            let failed = result.is_err();
+            status.failed = result.err().map(Arc::new);
+            drop(status);
+            changed.notify_all();
+            if failed {
+                return;
+            }
+        }
+    }
+
+    /// Waits for work, and tidies the index meanwhile.
+    fn next(&self, jobs: &Receiver<Job>) -> Option<Job> {
+        loop {
+            match jobs.try_recv() {
+                Ok(job) => return Some(job),
+                Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) => {}
+            }
+            // The index reports its damage to whoever asks it, and is made again from here.
+            let tidy = catch_unwind(AssertUnwindSafe(|| self.archive.tidy_index(TIDY_BUDGET)));
+            if !matches!(tidy, Ok(Ok(true))) {
+                return jobs.recv().ok();
+            }
+        }
+    }
+}
+
+fn write(records: &Records, archive: &Archive, job: &Job) -> Result<(), StateError> {
+    checkpoint::write(records, job.block, &job.top)?;
+    archive.store_index()?;
+    // The changes since the checkpoint before are what the older states of the window are made of after a restart.
+    match records.manifest().previous {
+        Some(previous) => Ok(archive.prune_diffs(previous.block)?),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,149 @@
+//! What a block changes in the state: new values, not differences, so that it may be applied twice.
+
+use std::collections::BTreeMap;
+
+use silica_protocol::{Account, Address, StorageKey};
+
+use crate::codec::{Malformed, Reader, Writer};
+
+/// The accounts and the entries of contract storage that a block touches, with their values after it.
+///
+/// # Examples
+///
+/// ```
+/// use silica_protocol::{Account, Address, Nonce, Qa};
+/// use silica_state::StateDiff;
+/// let mut diff = StateDiff::default();
+/// let account = Account { balance: Qa::new(5), nonce: Nonce::new(1), contract: None };
+/// diff.accounts.insert(Address::new([1; 20]), account);
+/// assert!(!diff.is_empty());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StateDiff {
+    /// Accounts, whole. The storage root of a contract is computed from its entries; what it is set to here has no
+    /// effect.
+    pub accounts: BTreeMap<Address, Account>,
+    /// Entries of contract storage, by contract.
+    pub storage: BTreeMap<Address, StorageDiff>,
+}
+
+/// New values of entries of one contract's storage; `None` removes the entry.
+pub type StorageDiff = BTreeMap<StorageKey, Option<Vec<u8>>>;
+
+impl StateDiff {
+    /// Whether nothing is touched.
+    pub fn is_empty(&self) -> bool {
+        self.accounts.is_empty() && self.storage.is_empty()
+    }
+
+    /// Number of leaves that are touched.
+    pub(crate) fn len(&self) -> usize {
+        self.storage.values().map(BTreeMap::len).fold(self.accounts.len(), usize::saturating_add)
+    }
+
+    /// Adds a later change. What both touch has the later value.
+    pub(crate) fn extend(&mut self, later: Self) {
+        self.accounts.extend(later.accounts);
+        for (address, entries) in later.storage {
+            self.storage.entry(address).or_default().extend(entries);
+        }
+    }
+
+    /// Lays the diff out for the record.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Writer::new();
+        let mut value = Vec::new();
+        out.len(self.accounts.len());
+        for (address, account) in &self.accounts {
+            value.clear();
+            account.encode_into(&mut value);
+            out.raw(address.as_bytes());
+            out.bytes(&value);
+        }
+        out.len(self.storage.len());
+        for (address, entries) in &self.storage {
+            out.raw(address.as_bytes());
+            out.len(entries.len());
+            for (key, value) in entries {
+                out.bytes(key.as_str().as_bytes());
+                out.byte(u8::from(value.is_some()));
+                out.bytes(value.as_deref().unwrap_or_default());
+            }
+        }
+        out.finish()
+    }
+
+    /// Reads what [`StateDiff::encode`] wrote.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut reader = Reader::new(bytes);
+        let mut diff = Self::default();
+        for _ in 0..reader.number::<u64>("number of accounts")? {
+            let address = Address::new(reader.array("address")?);
+            let account = Account::decode(reader.bytes("account")?).map_err(|_| Malformed("account"))?;
+            diff.accounts.insert(address, account);
+        }
+        for _ in 0..reader.number::<u64>("number of contracts")? {
+            let address = Address::new(reader.array("contract")?);
+            let mut entries = StorageDiff::new();
+            for _ in 0..reader.number::<u64>("number of entries")? {
+                let key = String::from_utf8(reader.bytes("storage key")?.to_vec());
+                let key = StorageKey::from_text(key.map_err(|_| Malformed("storage key"))?);
+                let present = reader.byte("storage value")? != 0;
+                let value = reader.bytes("storage value")?;
+                entries.insert(key, present.then(|| value.to_vec()));
+            }
+            diff.storage.insert(address, entries);
+        }
+        reader.finish("bytes after the end of the diff")?;
+        Ok(diff)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use silica_protocol::{CodeHash, ContractAccount, Nonce, Qa, StorageRoot};
+
+    use super::*;
+
+    fn any_diff() -> impl Strategy<Value = StateDiff> {
+        let account = (any::<u128>(), any::<u64>(), any::<Option<[u8; 32]>>()).prop_map(|(balance, nonce, hash)| {
+            let contract = hash.map(|hash| ContractAccount {
+                code_hash: CodeHash::new(hash),
+                storage_root: (hash[0] > 100).then(|| StorageRoot::new(hash)),
+            });
+            Account { balance: Qa::new(balance), nonce: Nonce::new(nonce), contract }
+        });
+        let address = any::<[u8; 20]>().prop_map(Address::new);
+        let key = any::<(u8, u16)>().prop_map(|(contract, index)| {
+            StorageKey::entry(&Address::new([contract; 20]), "field", &[index.to_string()])
+        });
+        let entries = prop::collection::btree_map(key, any::<Option<Vec<u8>>>(), 0..8);
+        let accounts = prop::collection::btree_map(address.clone(), account, 0..20);
+        let storage = prop::collection::btree_map(address, entries, 0..4);
+        (accounts, storage).prop_map(|(accounts, storage)| StateDiff { accounts, storage })
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(diff in any_diff()) {
+            let bytes = diff.encode();
+            prop_assert_eq!(StateDiff::decode(&bytes), Ok(diff));
+            for len in 0..bytes.len() {
+                prop_assert!(StateDiff::decode(&bytes[..len]).is_err());
+            }
+        }
+
+        #[test]
+        fn later_values_win(first in any_diff(), second in any_diff()) {
+            let mut both = first.clone();
+            both.extend(second.clone());
+            for (address, account) in &both.accounts {
+                prop_assert_eq!(Some(account), second.accounts.get(address).or(first.accounts.get(address)));
+            }
+            let again = both.clone();
+            both.extend(second);
+            prop_assert_eq!(both, again);
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Everything that may be asked about the chain, as of one block.
+
+use std::{ops::Range, sync::Arc};
+
+use silica_protocol::{
+    Account, Address, BlockHash, BlockNumber, DsBlock, DsBlockNumber, MicroBlock, Receipt, Transaction, TxBlock,
+    TxHash, VariableHash,
+};
+
+use crate::{
+    archive::{Archive, ArchiveError, ArchiveView, BlockRecord, Head, StoredTransaction, Totals},
+    error::{HistoryError, StateError},
+    forest::records::Records,
+    view::StateView,
+    window::{Older, Window},
+};
+
+/// The chain as of one block: its state, the states before it, and the record of blocks up to it.
+///
+/// Cheap to clone. Whatever is committed later is not seen, so that all answers of one snapshot fit together, and none
+/// waits for the block that is being made.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    core: Arc<Core>,
+    archive: ArchiveView,
+    state: StateView,
+    window: Window,
+}
+
+/// What all snapshots of a store share.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub records: Arc<Records>,
+    pub archive: Arc<Archive>,
+    pub older: Older,
+}
+
+impl Snapshot {
+    pub(crate) fn new(core: &Arc<Core>, archive: ArchiveView, window: Window) -> Self {
+        let state = StateView::new(Arc::clone(&core.records), window.newest().clone());
+        Self { core: Arc::clone(core), archive, state, window }
+    }
+
+    pub(crate) const fn window(&self) -> &Window {
+        &self.window
+    }
+
+    /// Returns the newest block, or `None` before genesis.
+    pub fn head(&self) -> Option<&Head> {
+        self.archive.head()
+    }
+
+    /// Returns the state after the newest block.
+    pub const fn state(&self) -> &StateView {
+        &self.state
+    }
+
+    /// Returns the state after a block of the window: the newest block and those before it, as many as the store was
+    /// told to keep.
+    ///
+    /// # Errors
+    ///
+    /// [`HistoryError::Future`] for a block that the snapshot does not have, [`HistoryError::Expired`] for one before the
+    /// window, [`HistoryError::State`] when the state can not be computed again after a restart.
+    pub fn at(&self, number: BlockNumber) -> Result<StateView, HistoryError> {
+        let newest = self.window.newest().version;
+        let version = number.get().saturating_add(1);
+        if version > newest {
+            return Err(HistoryError::Future { head: self.state.block() });
+        }
+        let oldest = self.window.oldest();
+        // A snapshot may itself be far behind the store.
+        let readable = self.core.records.floor();
+        if version < oldest || version < readable {
+            let earliest = BlockNumber::new(oldest.max(readable).saturating_sub(1));
+            return Err(HistoryError::Expired { earliest });
+        }
+        let state = match self.window.get(version) {
+            Some(state) => state.clone(),
+            None => self.core.older.get(version, oldest, &self.core.records, &self.core.archive)?,
+        };
+        Ok(StateView::new(Arc::clone(&self.core.records), state))
+    }
+
+    /// Returns an account after the newest block.
+    ///
+    /// # Errors
+    ///
+    /// As [`StateView::account`].
+    pub fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
+        self.state.account(address)
+    }
+
+    /// Returns the value of an entry of contract storage after the newest block.
+    ///
+    /// # Errors
+    ///
+    /// As [`StateView::account`].
+    pub fn storage_value(&self, contract: &Address, entry: &VariableHash) -> Result<Option<Vec<u8>>, StateError> {
+        self.state.storage_value(contract, entry)
+    }
+
+    /// Returns a Tx block, or `None` when there is none of this number yet.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] when the record is damaged or can not be read; so do all questions below.
+    pub fn tx_block(&self, number: BlockNumber) -> Result<Option<Arc<TxBlock>>, ArchiveError> {
+        self.archive.tx_block(number)
+    }
+
+    /// Returns the sums over a Tx block and those before it, or `None` when there is none of this number yet.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn totals(&self, number: BlockNumber) -> Result<Option<Totals>, ArchiveError> {
+        self.archive.totals(number)
+    }
+
+    /// Returns a DS block, or `None` when there is none of this number yet.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn ds_block(&self, number: DsBlockNumber) -> Result<Option<Arc<DsBlock>>, ArchiveError> {
+        self.archive.ds_block(number)
+    }
+
+    /// Returns the micro blocks of a Tx block, in its order, or `None` when there is none of this number yet.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn micro_blocks_of(&self, number: BlockNumber) -> Result<Option<Vec<MicroBlock>>, ArchiveError> {
+        self.archive.micro_blocks_of(number)
+    }
+
+    /// Returns the micro block with a hash, or `None` when there is none.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn micro_block(&self, hash: &BlockHash) -> Result<Option<MicroBlock>, ArchiveError> {
+        self.archive.micro_block(hash)
+    }
+
+    /// Returns the transaction with a hash, or `None` when there is none.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn transaction(&self, hash: &TxHash) -> Result<Option<StoredTransaction>, ArchiveError> {
+        self.archive.transaction(hash)
+    }
+
+    /// Returns the transactions of a Tx block at a range of positions, or as many of them as there are; `None` when
+    /// there is no block of this number yet.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn transactions(
+        &self,
+        number: BlockNumber,
+        range: Range<u32>,
+    ) -> Result<Option<Vec<(Transaction, Receipt)>>, ArchiveError> {
+        self.archive.transactions(number, range)
+    }
+
+    /// Returns the hashes of the transactions of a Tx block at a range of positions, or as many of them as there are;
+    /// `None` when there is no block of this number yet.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn transaction_hashes(
+        &self,
+        number: BlockNumber,
+        range: Range<u32>,
+    ) -> Result<Option<Vec<TxHash>>, ArchiveError> {
+        self.archive.transaction_hashes(number, range)
+    }
+
+    /// Returns the hashes of the newest transactions, the newest first, at most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn recent_transactions(&self, limit: usize) -> Result<Vec<TxHash>, ArchiveError> {
+        self.archive.recent_transactions(limit)
+    }
+
+    /// Returns everything that was committed as one block, or `None` when there is none of this number yet.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn record(&self, number: BlockNumber) -> Result<Option<BlockRecord>, ArchiveError> {
+        self.archive.record(number)
+    }
+}

@@ -1,0 +1,590 @@
+//! The store: one writer, any number of readers.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+};
+
+use silica_protocol::{BlockNumber, StateRoot};
+
+use crate::{
+    archive::{Archive, ArchiveError, ArchiveReport, BlockRecord, Head},
+    checkpointer::Checkpointer,
+    db::{Db, DbOptions, Durability},
+    diff::StateDiff,
+    error::{CloseError, CommitError, OpenError, StateError},
+    forest::{
+        key::Owner,
+        records::{Checkpoint, Records},
+        tree::Top,
+    },
+    snapshot::{Core, Snapshot},
+    transition::State,
+    view::StateView,
+    window::{Backlog, Older, Window, catch_up},
+};
+
+/// How a store is opened.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreOptions {
+    /// Bound of the memory for records of the state that were read, in bytes. What changed since the newest checkpoint
+    /// is held besides.
+    pub cache_bytes: u64,
+    /// Number of the newest blocks whose states stay readable; at least 1.
+    pub history: u64,
+    /// Whether a commit waits for the disk.
+    pub durability: Durability,
+    /// Bytes of changes after which a checkpoint is written.
+    pub checkpoint_bytes: u64,
+    /// Blocks after which a checkpoint is written, however little they change.
+    pub checkpoint_blocks: u64,
+    /// Whether a derived database that is found damaged is made anew. Otherwise the store is not opened.
+    pub repair: bool,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self {
+            cache_bytes: 64 << 20,
+            history: 50,
+            durability: Durability::Flush,
+            checkpoint_bytes: 6 << 20,
+            checkpoint_blocks: 4096,
+            repair: true,
+        }
+    }
+}
+
+/// What opening found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OpenOutcome {
+    /// There is no block yet: block 0 is to be committed.
+    Empty,
+    /// The state is that of the newest block.
+    Ready {
+        /// The newest block.
+        head: BlockNumber,
+        /// Why the derived database was made anew, if it was.
+        rebuilt: Option<String>,
+    },
+    /// The state is lost, and the changes of the oldest blocks are no longer kept: the blocks are to be executed again,
+    /// with [`Store::replay`] for each.
+    NeedsReplay {
+        /// The first block to execute.
+        from: BlockNumber,
+        /// The newest block.
+        head: BlockNumber,
+        /// Why the state is lost.
+        reason: String,
+    },
+}
+
+/// The state and the record of blocks of one chain.
+///
+/// There is one writer, which prepares and commits blocks; readers take [`Snapshot`]s.
+///
+/// # Examples
+///
+/// See the [crate documentation](crate).
+#[derive(Debug)]
+pub struct Store {
+    /// Dropped first: it ends the thread.
+    checkpointer: Checkpointer,
+    core: Arc<Core>,
+    published: Arc<RwLock<Snapshot>>,
+    writer: Mutex<Writer>,
+    options: StoreOptions,
+    outcome: OpenOutcome,
+}
+
+/// What only the writer needs.
+#[derive(Debug)]
+struct Writer {
+    backlog: Backlog,
+    /// The newest block of the record, while the state is behind it.
+    replay_to: Option<BlockNumber>,
+}
+
+/// A source of snapshots for readers; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct StoreReader {
+    published: Arc<RwLock<Snapshot>>,
+}
+
+impl StoreReader {
+    /// Returns the chain as of the newest block.
+    pub fn snapshot(&self) -> Snapshot {
+        self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The state after a block that is not committed yet. Nobody sees it, and dropping it leaves no trace.
+#[derive(Debug)]
+pub struct PreparedState {
+    state: State,
+    diff: StateDiff,
+    encoded: Vec<u8>,
+}
+
+impl PreparedState {
+    /// Returns the root of the account trie.
+    pub fn root(&self) -> StateRoot {
+        self.state.root()
+    }
+
+    /// Returns what is changed.
+    pub const fn diff(&self) -> &StateDiff {
+        &self.diff
+    }
+
+    fn block(&self) -> BlockNumber {
+        self.state.block().unwrap_or_default()
+    }
+}
+
+/// What a check of a store counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CheckReport {
+    /// The record of blocks.
+    pub record: ArchiveReport,
+    /// Accounts in the newest checkpoint.
+    pub accounts: u64,
+    /// Entries of contract storage in the newest checkpoint.
+    pub entries: u64,
+}
+
+impl Store {
+    /// Opens the store in a directory, which is made when there is none.
+    ///
+    /// The state of the newest block is computed from the newest checkpoint and the changes since. A derived database
+    /// that is damaged is made anew from the record; [`Store::outcome`] tells.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`]: the directory is in use, cannot be read or written, or the record of blocks is damaged.
+    pub fn open(dir: &Path, options: StoreOptions) -> Result<Self, OpenError> {
+        let layout = Layout::of(dir);
+        fs::create_dir_all(dir).map_err(|source| OpenError::Directory { path: dir.to_owned(), source })?;
+        // Before anything is removed: this refuses a directory that is in use.
+        let record = Db::open(&layout.record, DbOptions { cache_bytes: RECORD_CACHE, durability: options.durability });
+        let record = record.map_err(OpenError::RecordDb)?;
+        let mut reset = layout.read_marker();
+        loop {
+            if let Some(reason) = &reset {
+                if !options.repair {
+                    return Err(OpenError::Damaged { reason: reason.clone() });
+                }
+                layout.remove_state()?;
+            }
+            match Self::open_state(&layout, &record, options, reset.clone()) {
+                Err(Opening::Failed(error)) => return Err(error),
+                Err(Opening::Damaged(reason)) if reset.is_none() => reset = Some(reason),
+                Err(Opening::Damaged(reason)) => return Err(OpenError::Damaged { reason }),
+                Ok(store) => {
+                    layout.remove_marker()?;
+                    return Ok(store);
+                }
+            }
+        }
+    }
+
+    /// Makes an empty store in memory.
+    pub fn ephemeral(options: StoreOptions) -> Self {
+        match Self::open_databases(Db::in_memory(), Db::in_memory(), &Layout::default(), options, None) {
+            Ok(store) => store,
+            Err(error) => unreachable!("an empty store in memory has nothing that could be wrong: {error:?}"),
+        }
+    }
+
+    /// Makes the next opening compute the state anew. The store in the directory must not be open.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError::Directory`] when the directory cannot be written.
+    pub fn discard_state(dir: &Path) -> Result<(), OpenError> {
+        let path = Layout::of(dir).marker.unwrap_or_default();
+        fs::write(&path, "it was discarded on request").map_err(|source| OpenError::Directory { path, source })
+    }
+
+    fn open_state(layout: &Layout, record: &Db, options: StoreOptions, reset: Option<String>) -> Result<Self, Opening> {
+        let state = Db::open(&layout.state, DbOptions { cache_bytes: STATE_CACHE, durability: options.durability });
+        let state = state.map_err(|error| match error {
+            error if error.is_damage() => Opening::Damaged(error.to_string()),
+            error => Opening::Failed(OpenError::StateDb(error)),
+        })?;
+        Self::open_databases(record.clone(), state, layout, options, reset)
+    }
+
+    fn open_databases(
+        record: Db,
+        state: Db,
+        layout: &Layout,
+        options: StoreOptions,
+        reset: Option<String>,
+    ) -> Result<Self, Opening> {
+        let records = Records::open(state.clone(), options.cache_bytes, layout.marker.clone())?;
+        let archive = open_archive(record, state, layout.witness.as_deref())?;
+        let (records, archive) = (Arc::new(records), Arc::new(archive));
+        let head = archive.head();
+        let recovered = recover(&records, &archive, head.as_ref(), options.history)?;
+        let at = recovered.state.version;
+        let outcome = match &head {
+            None => OpenOutcome::Empty,
+            Some(head) if recovered.complete => OpenOutcome::Ready { head: head.number, rebuilt: reset },
+            Some(head) => OpenOutcome::NeedsReplay {
+                from: BlockNumber::new(at),
+                head: head.number,
+                reason: reset.unwrap_or_else(|| "it is missing".to_owned()),
+            },
+        };
+        let older = Older::new(recovered.base, at);
+        let core = Arc::new(Core { records, archive, older });
+        let view = if recovered.complete {
+            core.archive.view()
+        } else {
+            core.archive.view_at(recovered.state.block()).map_err(|error| Opening::Failed(open_error(error)))?
+        };
+        let window = Window::new(recovered.state, options.history);
+        let snapshot = Snapshot::new(&core, view, window);
+        let writer = Writer {
+            backlog: recovered.backlog,
+            replay_to: head.filter(|_| !recovered.complete).map(|head| head.number),
+        };
+        let checkpointer = Checkpointer::start(&core.records, &core.archive);
+        Ok(Self {
+            checkpointer: checkpointer.map_err(|source| Opening::Failed(OpenError::Thread(source)))?,
+            core,
+            published: Arc::new(RwLock::new(snapshot)),
+            writer: Mutex::new(writer),
+            options,
+            outcome,
+        })
+    }
+
+    /// Returns what opening found.
+    pub const fn outcome(&self) -> &OpenOutcome {
+        &self.outcome
+    }
+
+    /// Returns the chain as of the newest block; while blocks are replayed, of the newest that was.
+    pub fn snapshot(&self) -> Snapshot {
+        self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns a source of snapshots for readers.
+    pub fn reader(&self) -> StoreReader {
+        StoreReader { published: Arc::clone(&self.published) }
+    }
+
+    /// Returns everything that was committed as one block, also while the state is behind it.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] when the record is damaged or cannot be read.
+    pub fn record(&self, number: BlockNumber) -> Result<Option<BlockRecord>, ArchiveError> {
+        self.core.archive.view().record(number)
+    }
+
+    /// Returns the blocks that are to be executed again, the first and the last, while there are such.
+    pub fn replaying(&self) -> Option<(BlockNumber, BlockNumber)> {
+        let writer = self.writer();
+        let at = self.snapshot().window().newest().version;
+        writer.replay_to.map(|head| (BlockNumber::new(at), head))
+    }
+
+    /// Computes the state after the next block. Nothing changes for anybody until it is committed.
+    ///
+    /// # Errors
+    ///
+    /// [`StateError::NotContract`] and [`StateError::ForeignKey`] when the diff makes no sense, otherwise when the state
+    /// cannot be read.
+    pub fn prepare(&self, diff: StateDiff) -> Result<PreparedState, StateError> {
+        let snapshot = self.snapshot();
+        let newest = snapshot.window().newest();
+        let state = newest.advance(&self.core.records, &diff, newest.version.saturating_add(1))?;
+        let encoded = diff.encode();
+        Ok(PreparedState { state, diff, encoded })
+    }
+
+    /// Appends a block and makes its state that of the newest block: durably first, then for readers. Returns the
+    /// chain as of this block.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError`]: nothing was changed, unless it is one of the engine.
+    pub fn commit(&self, block: BlockRecord, state: PreparedState) -> Result<Snapshot, CommitError> {
+        let mut writer = self.writer();
+        let before = self.snapshot();
+        if let Some(head) = writer.replay_to {
+            return Err(CommitError::Replaying { at: before.window().newest().block(), head });
+        }
+        check_follows(&before, &state)?;
+        check_root(block.tx_block.header.state_root, &state)?;
+        if let Some(failure) = self.checkpointer.failure() {
+            return Err(CommitError::Checkpoint(failure));
+        }
+        self.core.archive.append(&block, &state.encoded)?;
+        let snapshot = Snapshot::new(&self.core, self.core.archive.view(), before.window().push(state.state));
+        let bytes = state.encoded.len().saturating_add(block.transactions.len().saturating_mul(BYTES_PER_TRANSACTION));
+        self.publish(&mut writer, &snapshot, bytes);
+        Ok(snapshot)
+    }
+
+    /// Makes the state of the next block of the record that of the newest block for readers, after
+    /// [`OpenOutcome::NeedsReplay`].
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError::Root`] when the block has another state root, [`CommitError::NotReplaying`] when there is no next
+    /// block, and as [`Store::commit`].
+    pub fn replay(&self, state: PreparedState) -> Result<Snapshot, CommitError> {
+        let mut writer = self.writer();
+        let before = self.snapshot();
+        let head = writer.replay_to.ok_or(CommitError::NotReplaying)?;
+        check_follows(&before, &state)?;
+        let number = state.block();
+        let block = self.core.archive.view().tx_block(number)?.ok_or(CommitError::NotReplaying)?;
+        check_root(block.header.state_root, &state)?;
+        if let Some(failure) = self.checkpointer.failure() {
+            return Err(CommitError::Checkpoint(failure));
+        }
+        let view = self.core.archive.view_at(Some(number))?;
+        let snapshot = Snapshot::new(&self.core, view, before.window().push(state.state));
+        // From this block on the record still has the changes, which the window needs after a restart.
+        let first_kept = number.get().saturating_add(self.options.history).saturating_sub(1) == head.get();
+        self.publish(&mut writer, &snapshot, state.encoded.len());
+        if first_kept {
+            self.checkpointer
+                .write_now(snapshot.window().newest())
+                .map_err(|error| CommitError::Checkpoint(Arc::new(error)))?;
+        }
+        if number == head {
+            writer.replay_to = None;
+        }
+        Ok(snapshot)
+    }
+
+    fn publish(&self, writer: &mut Writer, snapshot: &Snapshot, bytes: usize) {
+        let window = snapshot.window();
+        *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot.clone();
+        self.core.older.release(window.oldest());
+        writer.backlog.push(window.newest().version, u64::try_from(bytes).unwrap_or(u64::MAX));
+        writer.backlog.release(self.core.records.durable());
+        if !self.is_due(writer, window) {
+            return;
+        }
+        self.checkpointer.request(window.newest());
+        // The changes since the newest checkpoint are held in memory: the writer must not run away.
+        if writer.backlog.pending().bytes > self.options.checkpoint_bytes.saturating_mul(RUN_AHEAD) {
+            self.checkpointer.wait();
+            writer.backlog.release(self.core.records.durable());
+        }
+    }
+
+    /// Whether a checkpoint is due, and may be written: it takes from the window what is older than the newest one.
+    fn is_due(&self, writer: &Writer, window: &Window) -> bool {
+        let pending = writer.backlog.pending();
+        let due = pending.bytes >= self.options.checkpoint_bytes || pending.blocks >= self.options.checkpoint_blocks;
+        let durable = self.core.records.durable();
+        due && (durable == 0 || durable <= window.oldest())
+    }
+
+    /// Writes what is not on disk yet, as far as the window allows, so that the next opening is quick, and closes.
+    ///
+    /// # Errors
+    ///
+    /// [`CloseError`] when the state could not be written; the blocks are whole nevertheless.
+    pub fn close(self) -> Result<(), CloseError> {
+        let snapshot = self.snapshot();
+        self.checkpointer.wait();
+        if let Some(failure) = self.checkpointer.failure() {
+            return Err(CloseError(failure));
+        }
+        let (window, durable) = (snapshot.window(), self.core.records.durable());
+        let behind = durable < window.newest().version;
+        let written = if behind && (durable == 0 || durable <= window.oldest()) {
+            self.checkpointer.write_now(window.newest())
+        } else {
+            self.core.archive.store_index().map_err(StateError::from)
+        };
+        written.map_err(|error| CloseError(Arc::new(error)))
+    }
+
+    /// Reads everything that is stored and holds it against every hash, number and sum. `progress` is told what is
+    /// done and of how much, in blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`StateError`] for the first damage that is found.
+    pub fn check(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<CheckReport, StateError> {
+        let mut report = CheckReport { record: self.core.archive.check(progress)?, ..CheckReport::default() };
+        let Some(checkpoint) = self.core.records.manifest().current else { return Ok(report) };
+        let state = State { top: Top::Root(checkpoint.origin.root), version: checkpoint.version() };
+        let view = StateView::new(Arc::clone(&self.core.records), state);
+        for account in view.accounts() {
+            let (address, account) = account?;
+            report.accounts = report.accounts.saturating_add(1);
+            if account.contract.is_some() {
+                for entry in view.storage(&address)? {
+                    entry?;
+                    report.entries = report.entries.saturating_add(1);
+                }
+            }
+        }
+        Ok(report)
+    }
+
+    /// Returns the bytes that the store takes on disk.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] when the files cannot be looked at.
+    pub fn size_on_disk(&self) -> Result<u64, ArchiveError> {
+        let record = self.core.archive.size_on_disk()?;
+        Ok(record.saturating_add(self.core.records.db().size_on_disk()?))
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Bound of the engine's own cache for the record, which is written at its end and read through caches of ours.
+const RECORD_CACHE: u64 = 8 << 20;
+/// Bound of the engine's own cache for the derived database.
+const STATE_CACHE: u64 = 16 << 20;
+/// Memory that the index takes for a transaction, about.
+const BYTES_PER_TRANSACTION: usize = 32;
+/// Checkpoints that the writer may be ahead by, in bytes of changes.
+const RUN_AHEAD: u64 = 4;
+
+fn check_follows(before: &Snapshot, state: &PreparedState) -> Result<(), CommitError> {
+    let expected = BlockNumber::new(before.window().newest().version);
+    if state.block() == expected { Ok(()) } else { Err(CommitError::Stale { prepared: state.block(), expected }) }
+}
+
+fn check_root(expected: StateRoot, state: &PreparedState) -> Result<(), CommitError> {
+    let got = state.root();
+    if got == expected { Ok(()) } else { Err(CommitError::Root { expected, got }) }
+}
+
+/// Where a store's files are.
+#[derive(Clone, Debug, Default)]
+struct Layout {
+    record: PathBuf,
+    state: PathBuf,
+    /// Exists when the derived database is to be made anew.
+    marker: Option<PathBuf>,
+    witness: Option<PathBuf>,
+}
+
+impl Layout {
+    fn of(dir: &Path) -> Self {
+        Self {
+            record: dir.join("chain"),
+            state: dir.join("state"),
+            marker: Some(dir.join("state.damaged")),
+            witness: Some(dir.join("witness")),
+        }
+    }
+
+    fn read_marker(&self) -> Option<String> {
+        let text = fs::read(self.marker.as_deref()?).ok()?;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    fn remove_marker(&self) -> Result<(), OpenError> {
+        let Some(path) = &self.marker else { return Ok(()) };
+        match fs::remove_file(path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(OpenError::Directory { path: path.clone(), source })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn remove_state(&self) -> Result<(), OpenError> {
+        match fs::remove_dir_all(&self.state) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(OpenError::Directory { path: self.state.clone(), source })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Reason why opening did not come to an end.
+#[derive(Debug)]
+enum Opening {
+    /// The derived database is to be made anew.
+    Damaged(String),
+    Failed(OpenError),
+}
+
+impl From<StateError> for Opening {
+    fn from(error: StateError) -> Self {
+        if error.is_damage() { Self::Damaged(error.to_string()) } else { Self::Failed(OpenError::State(error)) }
+    }
+}
+
+fn open_error(error: ArchiveError) -> OpenError {
+    OpenError::Record(error.into())
+}
+
+/// Opens the record with its index. Damage may be in either of two databases: when the record opens beside an empty
+/// index, it was in the index.
+fn open_archive(record: Db, index: Db, witness: Option<&Path>) -> Result<Archive, Opening> {
+    let open = |index| Archive::open(record.clone(), index, witness, &mut |_, _| {});
+    open(index).map_err(|error| match open(Db::in_memory()) {
+        Ok(_) => Opening::Damaged(error.to_string()),
+        Err(error) => Opening::Failed(OpenError::Record(error)),
+    })
+}
+
+/// The state that a store begins with.
+struct Recovered {
+    state: State,
+    /// Whether that is the state of the newest block.
+    complete: bool,
+    /// The oldest state from which others can be computed by the changes that are kept.
+    base: State,
+    backlog: Backlog,
+}
+
+/// Computes the state of the newest block from the newest checkpoint and the changes since.
+fn recover(
+    records: &Arc<Records>,
+    archive: &Arc<Archive>,
+    head: Option<&Head>,
+    history: u64,
+) -> Result<Recovered, Opening> {
+    let manifest = records.manifest();
+    let state_of =
+        |checkpoint: &Checkpoint| State { top: Top::Root(checkpoint.origin.root), version: checkpoint.version() };
+    let current = manifest.current.as_ref().map_or(State::EMPTY, state_of);
+    let newest = head.map_or(0, |head| head.number.get().saturating_add(1));
+    if let Some(block) = current.block() {
+        let recorded = archive.view().tx_block(block).map_err(|error| Opening::Failed(open_error(error)))?;
+        if recorded.map(|block| block.header.state_root) != Some(current.root()) {
+            return Err(Opening::Damaged(format!("the state after block {block} is not that of the record")));
+        }
+        records.top(&Owner::Accounts, &current.top, current.version)?;
+    }
+    let caught_up = catch_up(&current, newest, records, archive)?;
+    let oldest = newest.saturating_sub(history.max(1).saturating_sub(1));
+    let base = match &manifest.previous {
+        Some(previous) if current.version > oldest => state_of(previous),
+        _ => current.clone(),
+    };
+    let mut backlog = Backlog::default();
+    let Some(state) = caught_up else {
+        return Ok(Recovered { state: current, complete: false, base, backlog });
+    };
+    for version in current.version.saturating_add(1)..=newest {
+        let diff = archive.diff(BlockNumber::new(version.saturating_sub(1))).map_err(StateError::from)?;
+        backlog.push(version, diff.map_or(0, |diff| u64::try_from(diff.len()).unwrap_or(u64::MAX)));
+    }
+    Ok(Recovered { state, complete: true, base, backlog })
+}

@@ -1,0 +1,148 @@
+//! From one state to the next: the forest as accounts and contract storage.
+
+use silica_protocol::{Account, Address, BlockNumber, ContractAccount, StateRoot, StorageKey, StorageRoot};
+
+use crate::{
+    diff::{StateDiff, StorageDiff},
+    error::StateError,
+    forest::{
+        key::{Key, Owner},
+        parallel,
+        records::{Records, Source},
+        tree::{Bytes, Leaf, Tail, Top, Version},
+        update::{Change, Update},
+    },
+};
+
+/// The state after a block, or before genesis.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    pub top: Top,
+    pub version: Version,
+}
+
+impl State {
+    /// The state before genesis.
+    pub(crate) const EMPTY: Self = Self { top: Top::Empty, version: 0 };
+
+    pub(crate) fn root(&self) -> StateRoot {
+        StateRoot::new(self.top.root())
+    }
+
+    /// The block after which this is the state.
+    pub(crate) fn block(&self) -> Option<BlockNumber> {
+        self.version.checked_sub(1).map(BlockNumber::new)
+    }
+
+    /// Returns the state after the block `version - 1`, which makes the changes given.
+    pub(crate) fn advance(&self, records: &Records, diff: &StateDiff, version: Version) -> Result<Self, StateError> {
+        let step = Step { records, base: self, version, durable: records.durable() };
+        let contracts = step.contracts(diff)?;
+        let plain = diff
+            .accounts
+            .iter()
+            .filter(|(address, account)| account.contract.is_none() && !diff.storage.contains_key(address));
+        let plain = plain.map(|(address, account)| change(address, account, None));
+        let mut changes: Vec<Change> = plain.chain(contracts).collect();
+        changes.sort_unstable_by(|left, right| left.key.cmp(&right.key));
+        let top = step.update(Owner::Accounts, &self.top, &changes)?;
+        Ok(Self { top, version })
+    }
+}
+
+/// The making of one state from another.
+struct Step<'a> {
+    records: &'a Records,
+    base: &'a State,
+    version: Version,
+    durable: Version,
+}
+
+impl Step<'_> {
+    fn source(&self, owner: Owner) -> Source<'_> {
+        Source { records: self.records, owner, version: self.base.version }
+    }
+
+    fn update(&self, owner: Owner, top: &Top, changes: &[Change]) -> Result<Top, StateError> {
+        let load = self.source(owner);
+        let tree = self.records.top(&owner, top, self.base.version)?;
+        Update { load: &load, born: self.version, durable: self.durable }.apply(tree.as_ref(), changes)
+    }
+
+    /// Returns the changes of all contract accounts: those that the diff has, and those whose storage it changes.
+    fn contracts(&self, diff: &StateDiff) -> Result<Vec<Change>, StateError> {
+        let given = diff.accounts.iter().filter(|(_, account)| account.contract.is_some());
+        let mut addresses: Vec<&Address> = given.map(|(address, _)| address).chain(diff.storage.keys()).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        parallel::map(&addresses, |address| {
+            self.contract(address, diff.accounts.get(address), diff.storage.get(address))
+        })
+        .into_iter()
+        .collect()
+    }
+
+    fn contract(
+        &self,
+        address: &Address,
+        account: Option<&Account>,
+        entries: Option<&StorageDiff>,
+    ) -> Result<Change, StateError> {
+        let old = self.source(Owner::Accounts).leaf(&self.base.top, &Key::account(address))?;
+        let storage = match old.as_ref().and_then(|leaf| leaf.tail.as_deref()) {
+            Some(Tail::Storage(top)) => top.released(self.durable).unwrap_or_else(|| top.clone()),
+            Some(Tail::Plain(_)) | None => Top::Empty,
+        };
+        let account = match (account, &old) {
+            (Some(account), _) => Some(*account),
+            (None, Some(leaf)) => Account::decode(&leaf.value).ok(),
+            (None, None) => None,
+        };
+        let Some((account, contract)) = account.and_then(|account| Some((account, account.contract?))) else {
+            return Err(StateError::NotContract { address: *address });
+        };
+        let storage = match entries.filter(|entries| !entries.is_empty()) {
+            Some(entries) => self.update(Owner::Contract(*address), &storage, &entry_changes(address, entries)?)?,
+            None => storage,
+        };
+        // A contract has no root before it has storage; one that lost all of it keeps the root of the empty trie.
+        let before = old.is_some_and(|leaf| leaf.tail.is_some());
+        let root = match &storage {
+            Top::Empty if !before && entries.is_none_or(|entries| entries.values().all(Option::is_none)) => None,
+            top => Some(StorageRoot::new(top.root())),
+        };
+        let contract = ContractAccount { storage_root: root, ..contract };
+        let tail = root.map(|_| Tail::Storage(storage));
+        Ok(change(address, &Account { contract: Some(contract), ..account }, tail))
+    }
+}
+
+fn change(address: &Address, account: &Account, tail: Option<Tail>) -> Change {
+    let key = Key::account(address);
+    Change { key, leaf: Some(Leaf { key, value: Bytes::new(&account.encode()), tail: tail.map(Box::new) }) }
+}
+
+fn entry_changes(address: &Address, entries: &StorageDiff) -> Result<Vec<Change>, StateError> {
+    let contract = address.to_string();
+    let mut changes = entries
+        .iter()
+        .map(|(key, value)| {
+            let plain = key.as_str().strip_prefix(&contract);
+            let plain = plain.ok_or_else(|| StateError::ForeignKey { address: *address, key: key.to_string() })?;
+            let key = Key::variable(&key.variable_hash());
+            let leaf = value.as_deref().filter(|value| !value.is_empty()).map(|value| Leaf {
+                key,
+                value: Bytes::new(value),
+                tail: Some(Box::new(Tail::Plain(plain.into()))),
+            });
+            Ok(Change { key, leaf })
+        })
+        .collect::<Result<Vec<_>, StateError>>()?;
+    changes.sort_unstable_by(|left, right| left.key.cmp(&right.key));
+    Ok(changes)
+}
+
+/// Returns the key of storage that a plain key, without the contract's address, stands for.
+pub(crate) fn storage_key(contract: &Address, plain: &str) -> StorageKey {
+    StorageKey::from_text(format!("{contract}{plain}"))
+}

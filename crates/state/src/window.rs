@@ -1,0 +1,176 @@
+//! Which states stay readable: those after the newest blocks, as many as the window is long.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use silica_protocol::BlockNumber;
+
+use crate::{
+    archive::Archive,
+    diff::StateDiff,
+    error::{HistoryError, StateError},
+    forest::{records::Records, tree::Version},
+    transition::State,
+};
+
+/// The states that this process made, the oldest first, up to the newest block.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    states: Arc<[State]>,
+    /// Number of blocks whose states stay readable.
+    length: u64,
+}
+
+impl Window {
+    pub(crate) fn new(newest: State, length: u64) -> Self {
+        Self { states: [newest].into(), length: length.max(1) }
+    }
+
+    /// Returns the window after another block.
+    pub(crate) fn push(&self, newest: State) -> Self {
+        let length = usize::try_from(self.length).unwrap_or(usize::MAX);
+        let leaving = self.states.len().saturating_add(1).saturating_sub(length);
+        let states = self.states.iter().skip(leaving).cloned().chain([newest]).collect();
+        Self { states, length: self.length }
+    }
+
+    /// The state after the newest block.
+    pub(crate) fn newest(&self) -> &State {
+        self.states.last().unwrap_or(&State::EMPTY)
+    }
+
+    /// The oldest version that stays readable.
+    pub(crate) fn oldest(&self) -> Version {
+        self.newest().version.saturating_sub(self.length.saturating_sub(1)).max(1)
+    }
+
+    /// Returns the state after a block, if this process made it.
+    pub(crate) fn get(&self, version: Version) -> Option<&State> {
+        let behind = usize::try_from(self.newest().version.checked_sub(version)?).ok()?;
+        let at = self.states.len().checked_sub(1)?.checked_sub(behind)?;
+        self.states.get(at)
+    }
+}
+
+/// The states of the window that an earlier process made: computed again when they are first asked for, from a
+/// checkpoint and the changes since.
+#[derive(Debug)]
+pub(crate) struct Older {
+    /// A state on disk, and the version that this process began with.
+    base: State,
+    end: Version,
+    made: Mutex<Made>,
+}
+
+#[derive(Debug, Default)]
+struct Made {
+    newest: Option<State>,
+    states: BTreeMap<Version, State>,
+}
+
+impl Older {
+    /// States from that of `base` on can be made again, up to the version before `end`.
+    pub(crate) fn new(base: State, end: Version) -> Self {
+        Self { base, end, made: Mutex::default() }
+    }
+
+    /// Returns the state of a version.
+    pub(crate) fn get(
+        &self,
+        version: Version,
+        oldest: Version,
+        records: &Records,
+        archive: &Arc<Archive>,
+    ) -> Result<State, HistoryError> {
+        let expired = || HistoryError::Expired { earliest: BlockNumber::new(oldest.saturating_sub(1)) };
+        if version < self.base.version || version >= self.end {
+            return Err(expired());
+        }
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.states = made.states.split_off(&oldest);
+        if let Some(state) = made.states.get(&version) {
+            return Ok(state.clone());
+        }
+        let mut state = made.newest.clone().filter(|made| made.version <= version).unwrap_or_else(|| self.base.clone());
+        while state.version < version {
+            // What no one can ask for is made in one step.
+            let end = if state.version < oldest { oldest.min(version) } else { state.version.saturating_add(1) };
+            state = catch_up(&state, end, records, archive)?.ok_or_else(expired)?;
+            made.states.insert(state.version, state.clone());
+            made.newest = Some(state.clone());
+        }
+        Ok(state)
+    }
+
+    /// Forgets the states when all of them have left the window.
+    pub(crate) fn release(&self, oldest: Version) {
+        if self.end <= oldest {
+            *self.made.lock().unwrap_or_else(PoisonError::into_inner) = Made::default();
+        }
+    }
+}
+
+/// Changes of leaves that are applied in one step.
+const STEP: usize = 200_000;
+
+/// Returns the state of a later version by the changes that the record has kept, and compares its root with that in
+/// the block; `None` when the changes are not kept.
+pub(crate) fn catch_up(
+    from: &State,
+    version: Version,
+    records: &Records,
+    archive: &Arc<Archive>,
+) -> Result<Option<State>, StateError> {
+    let mut state = from.clone();
+    let mut diff = StateDiff::default();
+    for next in from.version.saturating_add(1)..=version {
+        let number = BlockNumber::new(next.saturating_sub(1));
+        let Some(bytes) = archive.diff(number)? else { return Ok(None) };
+        let malformed = |_| StateError::MalformedDiff { number };
+        diff.extend(StateDiff::decode(&bytes).map_err(malformed)?);
+        if next < version && diff.len() < STEP {
+            continue;
+        }
+        state = state.advance(records, &diff, next)?;
+        diff = StateDiff::default();
+        let expected = archive.view().tx_block(number)?.map(|block| block.header.state_root);
+        if expected != Some(state.root()) {
+            return Err(records.damaged(format!("the state after block {number}"), "root is not that in the block"));
+        }
+    }
+    Ok(Some(state))
+}
+
+/// How far the newest checkpoint is behind.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pending {
+    pub blocks: u64,
+    pub bytes: u64,
+}
+
+/// Blocks that are not in a checkpoint yet, by their sizes.
+#[derive(Debug, Default)]
+pub(crate) struct Backlog {
+    blocks: VecDeque<(Version, u64)>,
+    bytes: u64,
+}
+
+impl Backlog {
+    pub(crate) fn push(&mut self, version: Version, bytes: u64) {
+        self.blocks.push_back((version, bytes));
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// Takes out what a finished checkpoint has.
+    pub(crate) fn release(&mut self, durable: Version) {
+        while let Some((_, bytes)) = self.blocks.pop_front_if(|(version, _)| *version <= durable) {
+            self.bytes = self.bytes.saturating_sub(bytes);
+        }
+    }
+
+    pub(crate) fn pending(&self) -> Pending {
+        Pending { blocks: u64::try_from(self.blocks.len()).unwrap_or(u64::MAX), bytes: self.bytes }
+    }
+}
