@@ -1,6 +1,9 @@
 //! Signatures beside libsecp256k1's own: sign, verify, and the co-signature of blocks.
 
-use std::hint::black_box;
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use rand_core::{Infallible, TryCryptoRng, TryRng};
@@ -70,16 +73,20 @@ fn bench<T>(criterion: &mut Criterion, name: &str, cases: &[Case], operation: im
     });
 }
 
+fn verify_schnorr(case: &Case) {
+    verify(&case.message, &case.signature, &case.key.public()).expect("the signature is right");
+}
+
+fn verify_ecdsa(case: &Case) {
+    let key = secp256k1::PublicKey::from_byte_array_compressed(case.key.public().to_bytes()).expect("it is a key");
+    let signature = ecdsa::Signature::from_compact(&case.ecdsa).expect("it is a signature");
+    ecdsa::verify(&signature, digest(&case.message), &key).expect("the signature is right");
+}
+
 fn verification(criterion: &mut Criterion) {
     let cases: Vec<_> = (0..SIGNERS).map(Case::new).collect();
-    bench(criterion, "schnorr/verify", &cases, |case| {
-        verify(&case.message, &case.signature, &case.key.public()).expect("the signature is right");
-    });
-    bench(criterion, "ecdsa/verify_with_parse", &cases, |case| {
-        let key = secp256k1::PublicKey::from_byte_array_compressed(case.key.public().to_bytes()).expect("it is a key");
-        let signature = ecdsa::Signature::from_compact(&case.ecdsa).expect("it is a signature");
-        ecdsa::verify(&signature, digest(&case.message), &key).expect("the signature is right");
-    });
+    bench(criterion, "schnorr/verify", &cases, verify_schnorr);
+    bench(criterion, "ecdsa/verify_with_parse", &cases, verify_ecdsa);
     bench(criterion, "ecdsa/verify_parsed", &cases, |case| {
         ecdsa::verify(&case.parsed_ecdsa, digest(&case.message), &case.parsed_key).expect("the signature is right");
     });
@@ -156,6 +163,29 @@ fn sign_together(message: &[u8], signers: &[KeyPair]) -> Signature {
     combine(&challenge, &responses).expect("the sum is not 0")
 }
 
+/// Compares both verifications turn by turn, so that whatever else the machine does slows both alike.
+#[expect(clippy::print_stdout, reason = "criterion prints its results there too")]
+fn turn_by_turn(_: &mut Criterion) {
+    let cases: Vec<_> = (0..SIGNERS).map(Case::new).collect();
+    let turns = || cases.iter().cycle().take(128 * cases.len());
+    let (schnorr, ecdsa): (Vec<_>, Vec<_>) =
+        turns().map(|case| (time(verify_schnorr, case), time(verify_ecdsa, case))).unzip();
+    let (schnorr, ecdsa) = (median(schnorr), median(ecdsa));
+    let permille = schnorr.as_nanos() * 1000 / ecdsa.as_nanos();
+    println!("turn by turn, medians: schnorr/verify {schnorr:?}, ecdsa/verify_with_parse {ecdsa:?}, {permille} : 1000");
+}
+
+fn time(operation: fn(&Case), case: &Case) -> Duration {
+    let start = Instant::now();
+    operation(black_box(case));
+    start.elapsed()
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    let middle = times.len() / 2;
+    *times.select_nth_unstable(middle).1
+}
+
 /// Numbers that are the same in every run: digests of a counter, each used for one request.
 struct Digests(u64);
 
@@ -180,5 +210,5 @@ impl TryRng for Digests {
 
 impl TryCryptoRng for Digests {}
 
-criterion_group!(benches, verification, signing, co_signatures);
+criterion_group!(benches, verification, signing, co_signatures, turn_by_turn);
 criterion_main!(benches);
