@@ -285,9 +285,11 @@ impl Index {
             found.extend(set.read().unwrap_or_else(PoisonError::into_inner).range(range.clone()));
         }
         for run in &state.runs {
-            found.extend(
-                self.read_bucket(*run, run.bucket_of(prefix))?.into_iter().filter(|entry| range.contains(entry)),
-            );
+            self.visit_bucket(*run, run.bucket_of(prefix), |part| {
+                let below = part.partition_point(|bytes| Entry::from_bytes(bytes) < *range.start());
+                let from = part.iter().skip(below).map(Entry::from_bytes);
+                found.extend(from.take_while(|entry| entry <= range.end()));
+            })?;
         }
         Ok(found)
     }
@@ -468,6 +470,12 @@ impl Index {
 
     fn read_bucket(&self, run: Run, bucket: u32) -> Result<Vec<Entry>, ArchiveError> {
         let mut entries = Vec::new();
+        self.visit_bucket(run, bucket, |part| entries.extend(part.iter().map(Entry::from_bytes)))?;
+        Ok(entries)
+    }
+
+    /// Hands the parts of a bucket to `visit`, each ascending and above the one before.
+    fn visit_bucket(&self, run: Run, bucket: u32, mut visit: impl FnMut(&[[u8; ENTRY]])) -> Result<(), ArchiveError> {
         for part in 0..=u16::MAX {
             let key = key(run.id, bucket, part);
             let value = self.db.get(&key)?.ok_or_else(|| damaged("a part is missing"))?;
@@ -477,12 +485,12 @@ impl Index {
             if !rest.is_empty() {
                 return Err(damaged("length is wrong"));
             }
-            entries.extend(content.iter().map(Entry::from_bytes));
+            visit(content);
             if *more == 0 {
                 break;
             }
         }
-        Ok(entries)
+        Ok(())
     }
 
     /// Merges buckets until `budget` is spent; returns what was spent.

@@ -75,7 +75,7 @@ const FORMAT: u64 = 1;
 /// Entries that are kept decoded.
 const ENTRIES: usize = 128;
 /// DS blocks that are kept decoded.
-const DS_BLOCKS: usize = 8;
+const DS_BLOCKS: usize = 32;
 /// Index entries in memory beyond which opening writes them out.
 const UNSTORED: usize = 1 << 20;
 
@@ -208,7 +208,12 @@ impl Archive {
             return Ok(None);
         }
         let entry = self.entry(number)?;
-        Section::new(Kind::Diff, number.get()).read(&self.db, entry.diff_len, 0..entry.diff_len).map(Some)
+        let diff = Section::new(Kind::Diff, number.get()).read(&self.db, entry.diff_len, 0..entry.diff_len);
+        // It may have been pruned meanwhile.
+        if diff.is_err() && number.get() < self.kept_from.load(Ordering::Acquire) {
+            return Ok(None);
+        }
+        diff.map(Some)
     }
 
     /// Removes the changes of state of the blocks up to `number`. Does not wait for the disk.

@@ -691,7 +691,7 @@ proptest! {
         let (mut rest, mut read) = (&bytes[..], Vec::new());
         for group in groups {
             let (group_bytes, after) = rest.split_at(group.len as usize);
-            read.extend(transactions::unpack(group_bytes, group.count, number, Place::HEAD).unwrap());
+            read.extend(transactions::unpack(group_bytes, group.count, u32::MAX, number, Place::HEAD).unwrap());
             rest = after;
         }
         prop_assert!(rest.is_empty());
@@ -700,7 +700,7 @@ proptest! {
 
     #[test]
     fn unpacking_survives_anything(bytes in vec(any::<u8>(), 0..300), count in 0u32..5) {
-        let _ = transactions::unpack(&bytes, count, BlockNumber::new(1), Place::HEAD);
+        let _ = transactions::unpack(&bytes, count, 3, BlockNumber::new(1), Place::HEAD);
         let _ = Entry::decode(&bytes, BlockNumber::new(1));
     }
 

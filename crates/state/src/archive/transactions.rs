@@ -69,19 +69,22 @@ pub(super) fn pack(transactions: &[(Transaction, Receipt)], number: BlockNumber)
     Some((bytes, groups))
 }
 
-/// Unpacks a group of block `number`.
+/// Unpacks the first `wanted` transactions of a group of block `number`, which has `count`.
 pub(super) fn unpack(
     bytes: &[u8],
     count: u32,
+    wanted: u32,
     number: BlockNumber,
     place: Place,
 ) -> Result<Vec<(Transaction, Receipt)>, ArchiveError> {
     let (mut reader, mut seen) = (Reader::new(bytes), Seen::default());
     let mut transactions = Vec::new();
-    for _ in 0..count {
+    for _ in 0..count.min(wanted) {
         transactions.push(seen.read(&mut reader, number).map_err(ArchiveError::malformed(place))?);
     }
-    reader.finish("transactions").map_err(ArchiveError::malformed(place))?;
+    if wanted >= count {
+        reader.finish("transactions").map_err(ArchiveError::malformed(place))?;
+    }
     Ok(transactions)
 }
 

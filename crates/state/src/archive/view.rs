@@ -234,7 +234,8 @@ impl Archive {
         for group in &groups {
             let within = group.bytes.start.saturating_sub(start)..group.bytes.end.saturating_sub(start);
             let content = bytes.get(within).unwrap_or_default();
-            transactions.extend(unpack(content, group.count, entry.number(), section.place())?);
+            let wanted = range.end.saturating_sub(group.first);
+            transactions.extend(unpack(content, group.count, wanted, entry.number(), section.place())?);
         }
         let skip = usize::try_from(range.start.saturating_sub(first.first)).unwrap_or(usize::MAX);
         let take = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
