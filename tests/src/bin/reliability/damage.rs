@@ -209,6 +209,10 @@ fn observe(data: &Path, accounts: &[Address], reference: &Value, case: &str) -> 
         node.result("CreateTransaction", &json!([payment.json()]));
         node.result("IncreaseBlocknum", &json!([2]));
         node.result("GetTransaction", &json!([payment.hash()]));
+        let miner = |block: &Value| block.pointer("/header/MinerPubKey").cloned();
+        let latest = miner(&node.result("GetLatestTxBlock", &json!([])));
+        let before = reference.get("blocks").and_then(Value::as_array).and_then(|blocks| blocks.last()).and_then(miner);
+        assert_eq!(latest, before, "{case}: the node goes on under another key");
     }
     let end = node.stop();
     assert!(end.status.success(), "{case}: {}", end.output);
