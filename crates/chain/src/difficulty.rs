@@ -36,7 +36,11 @@ impl Adjustment {
         let surplus = i64::from(solutions).saturating_sub(i64::from(self.expected));
         let change = match self.expected {
             0 => 0,
-            _ => surplus.checked_div(i64::from(self.solutions_per_step)).unwrap_or(0).max(step.saturating_neg()).min(step),
+            _ => surplus
+                .checked_div(i64::from(self.solutions_per_step))
+                .unwrap_or(0)
+                .max(step.saturating_neg())
+                .min(step),
         };
         let moved = i64::from(current).saturating_add(change).clamp(0, i64::from(u8::MAX));
         u8::try_from(moved).map_or(u8::MAX, |moved| moved.max(floor))

@@ -105,8 +105,7 @@ mod tests {
         let recent: Vec<_> = recent.iter().copied().map(price).collect();
         let proposals: Vec<_> = proposals.iter().copied().map(price).collect();
         let last = recent.last().copied().unwrap_or(GENESIS_GAS_PRICE);
-        let inputs =
-            GasPriceInputs { blocks, full_blocks, recent: &recent, last, proposals: &proposals, floor: FLOOR };
+        let inputs = GasPriceInputs { blocks, full_blocks, recent: &recent, last, proposals: &proposals, floor: FLOOR };
         assert_eq!(inputs.price(), price(expected));
     }
 

@@ -1,0 +1,255 @@
+//! What a chain is made with: network parameters, rules of execution, and the policy of one node.
+
+use std::num::NonZeroU64;
+
+use silica_protocol::{ChainId, Gas, GasPrice, Qa};
+
+use crate::{epoch::Epochs, error::ConfigError};
+
+/// Largest number of virtual shards: every Tx block holds a micro block for each.
+pub const MAX_SHARDS: u32 = 1_000;
+
+/// Parameters of a chain.
+///
+/// All members but [`policy`](Self::policy) decide what a valid block is, and are fixed when a chain is created. Blocks do
+/// not name all of them: a node keeps them beside the chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainConfig {
+    /// Identity of the network, part of every signed transaction.
+    pub chain_id: ChainId,
+    /// Number of virtual shards. The DS committee acts as one more.
+    pub shards: u32,
+    /// Tx blocks in a DS epoch; the last of them is vacuous. At least 2.
+    pub blocks_per_ds_epoch: u64,
+    /// Gas that the transactions of one shard may use in a Tx block.
+    pub shard_gas_limit: Gas,
+    /// Gas that the transactions of the DS committee may use in a Tx block.
+    pub ds_gas_limit: Gas,
+    /// Lowest price of gas that a DS block can name, and the node's own proposal for it.
+    pub minimum_gas_price: GasPrice,
+    /// Whether the leader may set another price of gas by hand, as isolated networks allow. Then a block is judged
+    /// without regard to the price.
+    pub operator_price: bool,
+    /// Paid out of the null account in each vacuous block.
+    pub coinbase_reward: Qa,
+    /// How transactions are executed.
+    pub rules: Rules,
+    /// What this node does within the rules.
+    pub policy: Policy,
+}
+
+/// Rules of execution: the profile of execution.md 0.4, and the constants of generation 8.1.
+///
+/// The members are the points where generations differ, gathered so that another one can be reproduced later.
+/// [`ChainConfig::check`] refuses values that this implementation does not carry out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own, named as in execution.md 0.4")]
+pub struct Rules {
+    /// Whether deployments and calls are executed. Contracts are not part of this generation of Silica yet, so that
+    /// such transactions are refused with `Smart contract is disabled`.
+    pub contracts: bool,
+    /// Gas of a payment, and the lowest gas limit it may have (`NORMAL_TRAN_GAS`).
+    pub payment_gas: Gas,
+    /// Lowest charge of a deployment (`CONTRACT_CREATE_GAS`).
+    pub deployment_gas: Gas,
+    /// Lowest charge of a call (`CONTRACT_INVOKE_GAS`).
+    pub call_gas: Gas,
+    /// Longest code of a deployment in bytes (`MAX_CODE_SIZE_IN_BYTES`).
+    pub max_code_bytes: u64,
+    /// What a failed call pays.
+    pub failed_call_gas: FailedCallGas,
+    /// Gas for each message that a contract emits.
+    pub per_message_gas: Gas,
+    /// Order of transitions in a receipt.
+    pub transition_order: TransitionOrder,
+    /// Whether a message to a contract with an empty tag leaves a transition in the receipt.
+    pub record_empty_tag_transition: bool,
+    /// Chained calls that one transaction may make (`MAX_CONTRACT_EDGES`).
+    pub edge_limit: u32,
+    /// What the limit of chained calls counts.
+    pub edge_limit_counts: EdgeCount,
+    /// Key under which a receipt files an error.
+    pub error_key: ErrorKey,
+    /// Whether the amount of a deployment moves to the contract.
+    pub deploy_moves_amount: bool,
+    /// Whether accounts created by a failed call stay.
+    pub leak_side_effects: bool,
+    /// Whether a shard refuses calls to contracts of another.
+    pub strict_shards: bool,
+    /// Whether a failed call keeps its events.
+    pub event_logs_on_failure: bool,
+}
+
+/// What a failed call pays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailedCallGas {
+    /// The gas it used, at least the size penalty.
+    Actual,
+    /// Only what was charged before the run.
+    PreRunCharge,
+}
+
+/// Order of transitions in a receipt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransitionOrder {
+    /// All messages of a run, then the runs they cause.
+    BreadthFirst,
+    /// Each message just before the run it causes.
+    DepthFirst,
+}
+
+/// What the limit of chained calls counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EdgeCount {
+    /// The calls between a run and the first.
+    Path,
+    /// All chained calls of the transaction.
+    Total,
+}
+
+/// Key under which a receipt files an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKey {
+    /// Number of chained calls attempted so far; 0 for the first run.
+    CallsAttempted,
+    /// Depth of the run.
+    Depth,
+}
+
+/// What one node does within the rules of its chain; may differ from start to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Which nonces are accepted.
+    pub nonces: NoncePolicy,
+    /// How much the pool holds, and for how long.
+    pub pool: PoolLimits,
+    /// Newest Tx blocks for which state proofs are served.
+    pub proof_window: NonZeroU64,
+    /// Price of gas that the operator set before the node was stopped, if any. Without effect where
+    /// [`ChainConfig::operator_price`] is false.
+    pub operator_price: Option<GasPrice>,
+}
+
+/// Which nonces are accepted into the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoncePolicy {
+    /// Only the one that can be executed next; for the mode in which every transaction gets its block at once.
+    Exact,
+    /// Any that is not used up; those ahead of their turn wait in the pool.
+    Queue,
+}
+
+/// How much the pool holds, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PoolLimits {
+    /// Transactions altogether (`TXN_STORAGE_LIMIT`).
+    pub transactions: usize,
+    /// Transactions of one sender.
+    pub per_sender: usize,
+    /// DS epochs after which a waiting transaction is dropped.
+    pub lifetime_ds_epochs: u64,
+    /// DS epochs for which the fate of a dropped transaction is remembered.
+    pub memory_ds_epochs: u64,
+}
+
+impl ChainConfig {
+    /// A local network for development, id 222: one virtual shard, every transaction in a block of its own.
+    pub fn isolated() -> Self {
+        Self {
+            chain_id: ChainId::new(222),
+            shards: 1,
+            blocks_per_ds_epoch: 100,
+            shard_gas_limit: Gas::new(400_000),
+            ds_gas_limit: Gas::new(500_000),
+            minimum_gas_price: GasPrice::new(Qa::new(2_000_000_000)),
+            operator_price: true,
+            coinbase_reward: Qa::new(176_000 * Qa::PER_ZIL),
+            rules: Rules::V8_1,
+            policy: Policy {
+                nonces: NoncePolicy::Exact,
+                pool: PoolLimits {
+                    transactions: 100_000,
+                    per_sender: 1_000,
+                    lifetime_ds_epochs: 3,
+                    memory_ds_epochs: 3,
+                },
+                proof_window: const { NonZeroU64::new(50).expect("50 is not zero") },
+                operator_price: None,
+            },
+        }
+    }
+
+    /// Checks that a chain can run with these parameters.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] names the first parameter that does not fit.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if self.shards == 0 || self.shards > MAX_SHARDS {
+            return Err(ConfigError::Shards { got: self.shards, most: MAX_SHARDS });
+        }
+        self.epochs()?;
+        for (name, limit) in [("shard", self.shard_gas_limit), ("DS", self.ds_gas_limit)] {
+            if limit < self.rules.payment_gas {
+                return Err(ConfigError::GasLimit { name, got: limit, least: self.rules.payment_gas });
+            }
+        }
+        if u64::from(self.shards)
+            .checked_mul(self.shard_gas_limit.get())
+            .and_then(|gas| gas.checked_add(self.ds_gas_limit.get()))
+            .is_none()
+        {
+            return Err(ConfigError::GasLimitSum);
+        }
+        self.rules.check()
+    }
+
+    /// The arithmetic of this chain's DS epochs.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::BlocksPerDsEpoch`] when an epoch has fewer than two blocks.
+    pub fn epochs(&self) -> Result<Epochs, ConfigError> {
+        Epochs::new(self.blocks_per_ds_epoch).ok_or(ConfigError::BlocksPerDsEpoch { got: self.blocks_per_ds_epoch })
+    }
+}
+
+impl Default for ChainConfig {
+    fn default() -> Self {
+        Self::isolated()
+    }
+}
+
+impl Rules {
+    /// Generation 8.1, with contracts left out.
+    pub const V8_1: Self = Self {
+        contracts: false,
+        payment_gas: Gas::new(50),
+        deployment_gas: Gas::new(50),
+        call_gas: Gas::new(10),
+        max_code_bytes: 76_800,
+        failed_call_gas: FailedCallGas::Actual,
+        per_message_gas: Gas::ZERO,
+        transition_order: TransitionOrder::DepthFirst,
+        record_empty_tag_transition: true,
+        edge_limit: 20,
+        edge_limit_counts: EdgeCount::Total,
+        error_key: ErrorKey::CallsAttempted,
+        deploy_moves_amount: true,
+        leak_side_effects: false,
+        strict_shards: false,
+        event_logs_on_failure: false,
+    };
+
+    /// Refuses what is not carried out: the switches may only stand as in [`V8_1`](Self::V8_1), the numbers are free.
+    fn check(&self) -> Result<(), ConfigError> {
+        let supported = Self {
+            payment_gas: self.payment_gas,
+            deployment_gas: self.deployment_gas,
+            call_gas: self.call_gas,
+            max_code_bytes: self.max_code_bytes,
+            ..Self::V8_1
+        };
+        if *self == supported { Ok(()) } else { Err(ConfigError::Rules) }
+    }
+}

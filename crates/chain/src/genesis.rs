@@ -1,0 +1,267 @@
+//! The first state of a chain, from the isolated server's file of accounts (execution.md 1.4).
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use silica_crypto::{KeyPair, SecretKey, SecretKeyError};
+use silica_protocol::{Account, Address, Nonce, Qa};
+
+use crate::error::GenesisError;
+
+/// Money that genesis accounts of the main network share (`TOTAL_GENESIS_TOKEN`).
+pub const GENESIS_TOKENS: Qa = Qa::new(12_600_000_000 * Qa::PER_ZIL);
+/// Money of the null account, from which rewards are paid (`TOTAL_COINBASE_REWARD`).
+pub const MINING_RESERVE: Qa = Qa::new(8_400_000_000 * Qa::PER_ZIL);
+/// What each published account has by default.
+pub const PUBLISHED_BALANCE: Qa = Qa::new(900_000_000_000 * Qa::PER_ZIL);
+
+/// An account of the isolated server whose secret key is published: never to be used where value matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PublishedAccount {
+    address: &'static str,
+    secret_key: &'static str,
+}
+
+/// The accounts of the isolated server, on which public test suites rely.
+///
+/// The keys are those of execution.md, appendix C. The file of generation 9.3, from which the appendix is, has the third,
+/// fourth, fifth and ninth under their Ethereum addresses, where generation 8.1 could not spend from them; here each key
+/// has the address that belongs to it.
+pub const PUBLISHED_ACCOUNTS: [PublishedAccount; 9] = [
+    PublishedAccount {
+        address: "7bb3b0e8a59f3f61d9bff038f4aeb42cae2ecce8",
+        secret_key: "db11cfa086b92497c8ed5a4cc6edb3a5bfe3a640c43ffb9fc6aa0873c56f2ee3",
+    },
+    PublishedAccount {
+        address: "d90f2e538ce0df89c8273cad3b63ec44a3c4ed82",
+        secret_key: "e53d1c3edaffc7a7bab5418eb836cf75819a82872b4a1a0f1c7fcf5c3e020b89",
+    },
+    PublishedAccount {
+        address: "381f4008505e940ad7681ec3468a719060caf796",
+        secret_key: "d96e9eb5b782a80ea153c937fa83e5948485fbfc8b7e7c069d7b914dbc350aba",
+    },
+    PublishedAccount {
+        address: "b028055ea3bc78d759d10663da40d171dec992aa",
+        secret_key: "e7f59a4beb997a02a13e0d5e025b39a6f0adc64d37bb1e6a849a4863b4680411",
+    },
+    PublishedAccount {
+        address: "f6dad9e193fa2959a849b81caf9cb6ecde466771",
+        secret_key: "589417286a3213dceb37f8f89bd164c3505a4cec9200c61f7c6db13a30a71b45",
+    },
+    PublishedAccount {
+        address: "10200e3da08ee88729469d6eabc055cb225821e7",
+        secret_key: "5430365143ce0154b682301d0ab731897221906a7054bbf5bd83c7663a6cbc40",
+    },
+    PublishedAccount {
+        address: "ac941274c3b6a50203cc5e7939b7dad9f32a0c12",
+        secret_key: "1080d2cca18ace8225354ac021f9977404cee46f1d12e9981af8c36322eac1a4",
+    },
+    PublishedAccount {
+        address: "ec902fe17d90203d0bddd943d97b29576ece3177",
+        secret_key: "254d9924fc1dcdca44ce92d80255c6a0bb690f867abde80e626fbfef4d357004",
+    },
+    PublishedAccount {
+        address: "ff6d421bf5aab7bde5d6f15f180abc4d21dcc28d",
+        secret_key: "410b0e0a86625a10c554f8248a77c7198917bd9135c15bb28922684826bb9f14",
+    },
+];
+
+/// The first state of a chain.
+///
+/// # Examples
+///
+/// ```
+/// use silica_chain::Genesis;
+///
+/// let genesis = Genesis::from_accounts_json(
+///     r#"{"7bb3b0e8a59f3f61d9bff038f4aeb42cae2ecce8": {"amount": "1000000000000000000", "nonce": 0}}"#,
+/// )?;
+/// // The null account, which pays rewards, is added.
+/// assert_eq!(genesis.accounts().len(), 2);
+/// # Ok::<(), silica_chain::GenesisError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Genesis {
+    accounts: BTreeMap<Address, Account>,
+    warnings: Vec<GenesisWarning>,
+}
+
+/// Something odd in a file of accounts, which is used nevertheless: the keys in it only inform.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GenesisWarning {
+    /// The secret key belongs to another address.
+    #[error("account {address}: the private key beside it belongs to {owner}")]
+    KeyMismatch {
+        /// The account.
+        address: Address,
+        /// The address of the key.
+        owner: Address,
+    },
+    /// The secret key cannot be read.
+    #[error("account {address}: the private key beside it is none: {reason}")]
+    KeyUnreadable {
+        /// The account.
+        address: Address,
+        /// What is wrong with it.
+        reason: SecretKeyError,
+    },
+}
+
+/// An account as the file has it. `amount` and `privateKey` are texts.
+#[derive(Deserialize)]
+struct AccountEntry {
+    amount: String,
+    #[serde(default)]
+    nonce: u64,
+    #[serde(rename = "privateKey")]
+    private_key: Option<String>,
+}
+
+impl PublishedAccount {
+    /// The address.
+    #[expect(clippy::missing_panics_doc, reason = "a test reads every published address")]
+    pub fn address(&self) -> Address {
+        self.address.parse().expect("a test reads every published address")
+    }
+
+    /// The secret key in hexadecimal digits.
+    pub fn secret_key(&self) -> &'static str {
+        self.secret_key
+    }
+}
+
+impl Genesis {
+    /// Takes `accounts` as the first state. The null account is added with the mining reserve unless it is there.
+    ///
+    /// # Errors
+    ///
+    /// [`GenesisError::Supply`] when all the money together exceeds 128 bits.
+    pub fn new(mut accounts: BTreeMap<Address, Account>) -> Result<Self, GenesisError> {
+        accounts.entry(Address::ZERO).or_insert(Account { balance: MINING_RESERVE, ..Account::default() });
+        let supply = accounts.values().try_fold(Qa::ZERO, |sum, account| sum.checked_add(account.balance));
+        supply.ok_or(GenesisError::Supply)?;
+        Ok(Self { accounts, warnings: Vec::new() })
+    }
+
+    /// Reads the isolated server's file of accounts: an object keyed by addresses of 40 hexadecimal digits. Where an
+    /// address comes more than once, the last entry counts, as in the file that is shipped with the reference.
+    ///
+    /// # Errors
+    ///
+    /// [`GenesisError`] names the entry and what is wrong with it.
+    pub fn from_accounts_json(text: &str) -> Result<Self, GenesisError> {
+        let entries: BTreeMap<String, AccountEntry> = serde_json::from_str(text).map_err(GenesisError::Json)?;
+        let mut accounts = BTreeMap::new();
+        let mut warnings = Vec::new();
+        for (key, entry) in entries {
+            let address: Address = key.parse().map_err(|_| GenesisError::Address { got: key })?;
+            let balance = entry.amount.parse().map_err(|source| GenesisError::Amount { address, source })?;
+            warnings.extend(entry.private_key.and_then(|secret| check_key(address, &secret)));
+            accounts.insert(address, Account { balance, nonce: Nonce::new(entry.nonce), contract: None });
+        }
+        Ok(Self { warnings, ..Self::new(accounts)? })
+    }
+
+    /// The accounts, among them the null account.
+    pub fn accounts(&self) -> &BTreeMap<Address, Account> {
+        &self.accounts
+    }
+
+    /// What is odd about the file the accounts came from.
+    pub fn warnings(&self) -> &[GenesisWarning] {
+        &self.warnings
+    }
+}
+
+impl Default for Genesis {
+    /// The [published accounts](PUBLISHED_ACCOUNTS) with [their balance](PUBLISHED_BALANCE), and the null account.
+    fn default() -> Self {
+        let account = Account { balance: PUBLISHED_BALANCE, ..Account::default() };
+        Self::new(PUBLISHED_ACCOUNTS.iter().map(|published| (published.address(), account)).collect())
+            .expect("nine published balances fit 128 bits")
+    }
+}
+
+fn check_key(address: Address, secret: &str) -> Option<GenesisWarning> {
+    match secret.parse::<SecretKey>() {
+        Ok(secret) => {
+            let owner = KeyPair::from_secret(secret).address();
+            (owner != address).then_some(GenesisWarning::KeyMismatch { address, owner })
+        }
+        Err(reason) => Some(GenesisWarning::KeyUnreadable { address, reason }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: &str = "7bb3b0e8a59f3f61d9bff038f4aeb42cae2ecce8";
+    const FIRST_KEY: &str = "db11cfa086b92497c8ed5a4cc6edb3a5bfe3a640c43ffb9fc6aa0873c56f2ee3";
+
+    fn first(text: &str) -> Account {
+        Genesis::from_accounts_json(text).unwrap().accounts()[&FIRST.parse().unwrap()]
+    }
+
+    #[test]
+    fn published_accounts_belong_to_their_keys() {
+        for published in PUBLISHED_ACCOUNTS {
+            let key = KeyPair::from_secret(published.secret_key().parse().unwrap());
+            assert_eq!(key.address(), published.address());
+        }
+        assert_eq!(PUBLISHED_ACCOUNTS[0].address().to_string(), FIRST);
+        assert_eq!(PUBLISHED_ACCOUNTS[8].address().to_string(), "ff6d421bf5aab7bde5d6f15f180abc4d21dcc28d");
+    }
+
+    #[test]
+    fn the_default_has_the_published_accounts_and_the_reserve() {
+        let genesis = Genesis::default();
+        assert_eq!(genesis.accounts().len(), 10);
+        assert_eq!(genesis.accounts()[&Address::ZERO].balance.get(), 8_400_000_000_000_000_000_000);
+        assert_eq!(genesis.accounts()[&FIRST.parse().unwrap()].balance.get(), 9 * 10_u128.pow(23));
+        assert_eq!(GENESIS_TOKENS.get(), 12_600_000_000_000_000_000_000);
+    }
+
+    #[test]
+    fn the_last_of_repeated_addresses_counts() {
+        let text = format!(r#"{{"{FIRST}": {{"amount": "1", "nonce": 1}}, "{FIRST}": {{"amount": "2", "nonce": 3}}}}"#);
+        assert_eq!(first(&text), Account { balance: Qa::new(2), nonce: Nonce::new(3), contract: None });
+    }
+
+    #[test]
+    fn a_null_account_in_the_file_stays_as_it_is() {
+        let zero = "0".repeat(40);
+        let genesis = Genesis::from_accounts_json(&format!(r#"{{"{zero}": {{"amount": "5", "nonce": 0}}}}"#)).unwrap();
+        assert_eq!(genesis.accounts()[&Address::ZERO].balance, Qa::new(5));
+    }
+
+    #[test]
+    fn foreign_and_unreadable_keys_only_warn() {
+        let entry = |key: &str| format!(r#"{{"{FIRST}": {{"privateKey": "{key}", "amount": "1", "nonce": 0}}}}"#);
+        let warnings = |key: &str| Genesis::from_accounts_json(&entry(key)).unwrap().warnings().to_vec();
+        assert_eq!(warnings(FIRST_KEY), []);
+        assert!(matches!(
+            warnings(PUBLISHED_ACCOUNTS[1].secret_key())[..],
+            [GenesisWarning::KeyMismatch { owner, .. }] if owner == PUBLISHED_ACCOUNTS[1].address()
+        ));
+        assert!(matches!(warnings("12")[..], [GenesisWarning::KeyUnreadable { .. }]));
+    }
+
+    #[test]
+    fn faults_are_named() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(Genesis::from_accounts_json(text).unwrap_err().to_string(), expected, "{text}");
+        };
+        check("[]", "accounts: expected an object of accounts by address");
+        check(
+            r#"{"12": {"amount": "1"}}"#,
+            "accounts: expected an address of 40 hexadecimal digits as key, got \"12\"",
+        );
+        check(&format!(r#"{{"{FIRST}": {{"amount": "-1"}}}}"#), &format!("account {FIRST}: amount"));
+        check(&format!(r#"{{"{FIRST}": {{"amount": 1}}}}"#), "accounts: expected an object of accounts by address");
+        check(
+            &format!(r#"{{"{FIRST}": {{"amount": "{}"}}}}"#, u128::MAX),
+            "accounts: the sum of all amounts exceeds 2^128 - 1 Qa",
+        );
+    }
+}
