@@ -1,0 +1,634 @@
+//! The entrance of the chain: a `Transaction` comes in, a `VerifiedTransaction` goes on, or an error says why not.
+//!
+//! The checks are those of a lookup node (rpc.md 3.3 from row 16, execution.md 3.2) in its order, so that a transaction
+//! with several faults gets the answer that clients know. Row 15 belongs to generation 9.3, where Ethereum transactions
+//! have message versions of their own; to generation 8.1 these are wrong versions like any other.
+//!
+//! The signature is checked before any state is read and before any lock is taken.
+
+use std::sync::Arc;
+
+use silica_protocol::{
+    Account, Address, Gas, GasPrice, Nonce, ShardId, Transaction, TransactionKind, TxHash, Version, sha256,
+};
+
+use crate::{
+    accounts::Accounts,
+    config::{ChainConfig, NoncePolicy},
+    error::{AdmissionError, InvalidTransaction},
+};
+
+/// A transaction that passed every check of the entrance, with what the checks computed.
+///
+/// A clone is cheap: it shares the transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedTransaction {
+    transaction: Arc<Transaction>,
+    hash: TxHash,
+    sender: Address,
+    kind: TransactionKind,
+    routing: Routing,
+    committee: ShardId,
+}
+
+/// Where a transaction goes, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Routing {
+    /// A payment goes to the sender's shard.
+    Payment,
+    /// A deployment goes to the sender's shard.
+    Deployment,
+    /// A call whose sender and contract share a shard goes there.
+    CallInShard,
+    /// Any other call goes to the DS committee.
+    CallToDs,
+}
+
+impl VerifiedTransaction {
+    /// The transaction.
+    pub fn transaction(&self) -> &Arc<Transaction> {
+        &self.transaction
+    }
+
+    /// Its hash.
+    pub fn hash(&self) -> TxHash {
+        self.hash
+    }
+
+    /// The address of the key that signed it.
+    pub fn sender(&self) -> Address {
+        self.sender
+    }
+
+    /// What it asks for.
+    pub fn kind(&self) -> TransactionKind {
+        self.kind
+    }
+
+    /// Where it goes, and why.
+    pub fn routing(&self) -> Routing {
+        self.routing
+    }
+
+    /// The shard that executes it; the DS committee has the number after the last.
+    pub fn committee(&self) -> ShardId {
+        self.committee
+    }
+}
+
+#[cfg(test)]
+impl VerifiedTransaction {
+    /// A transaction as if it had been admitted for `committee`.
+    pub(crate) fn unchecked(transaction: Transaction, committee: ShardId) -> Self {
+        let (hash, sender) = (transaction.hash(), transaction.sender());
+        let kind = transaction.kind().unwrap();
+        let routing = if committee.get() == 0 { Routing::Payment } else { Routing::CallToDs };
+        Self { transaction: Arc::new(transaction), hash, sender, kind, routing, committee }
+    }
+}
+
+impl VerifiedTransaction {
+    /// Checks a transaction that another node put into the micro block of `committee`, apart from what depends on the
+    /// state: execution judges that.
+    pub(crate) fn in_block(
+        transaction: Transaction,
+        committee: ShardId,
+        config: &ChainConfig,
+    ) -> Result<Self, InvalidTransaction> {
+        check_form(&transaction, config).map_err(|source| InvalidTransaction::Form { source: Box::new(source) })?;
+        let hash =
+            check_signature(&transaction).map_err(|source| InvalidTransaction::Form { source: Box::new(source) })?;
+        let kind = transaction.kind().ok_or(InvalidTransaction::NoKind)?;
+        let sender = transaction.sender();
+        let priority = committee.get() == config.shards;
+        let (routing, expected) = Routing::new(kind, &sender, &transaction.to, priority, config.shards);
+        if committee != expected {
+            return Err(InvalidTransaction::Committee { expected, got: committee });
+        }
+        Ok(Self { transaction: Arc::new(transaction), hash, sender, kind, routing, committee })
+    }
+}
+
+impl Routing {
+    /// The text by which a client learns where its transaction went.
+    ///
+    /// The misspelling is part of the interface: nodes had it up to 7.1, the customer's document keeps it.
+    pub const fn info(self) -> &'static str {
+        match self {
+            Self::Payment => "Non-contract txn, sent to shard",
+            Self::Deployment => "Contract Creation txn, sent to shard",
+            Self::CallInShard => "Contract Txn, Shards Match of the sender and reciever",
+            Self::CallToDs => "Contract Txn, Sent To Ds",
+        }
+    }
+
+    /// Routes a transaction on a chain of `shards` virtual shards (execution.md 2.4).
+    fn new(kind: TransactionKind, sender: &Address, to: &Address, priority: bool, shards: u32) -> (Self, ShardId) {
+        let home = sender.shard(shards);
+        match kind {
+            TransactionKind::Payment => (Self::Payment, home),
+            TransactionKind::Deployment => (Self::Deployment, home),
+            TransactionKind::Call if !priority && to.shard(shards) == home => (Self::CallInShard, home),
+            TransactionKind::Call => (Self::CallToDs, ShardId::new(shards)),
+        }
+    }
+}
+
+/// The entrance at one moment: the chain's parameters, the price asked, and the state to compare with.
+pub(crate) struct Entrance<'a, A> {
+    pub(crate) config: &'a ChainConfig,
+    pub(crate) minimum_price: GasPrice,
+    pub(crate) accounts: &'a A,
+}
+
+impl<A: Accounts> Entrance<'_, A> {
+    /// Checks a transaction; `priority` asks for the DS committee.
+    pub(crate) fn admit(
+        &self,
+        transaction: Transaction,
+        priority: bool,
+    ) -> Result<VerifiedTransaction, AdmissionError> {
+        check_form(&transaction, self.config)?;
+        if transaction.gas_price < self.minimum_price {
+            let (got, minimum) = (transaction.gas_price, self.minimum_price);
+            return Err(AdmissionError::GasPriceTooLow { got, minimum });
+        }
+        let hash = check_signature(&transaction)?;
+        let sender = transaction.sender();
+        let account = self.sender(&sender)?;
+        let kind = transaction.kind();
+        self.check_gas_minimum(&transaction, kind)?;
+        self.check_nonce(transaction.nonce, account.nonce)?;
+        check_funds(&transaction, &account)?;
+        let kind = self.check_kind(&transaction, kind)?;
+        let (routing, committee) = Routing::new(kind, &sender, &transaction.to, priority, self.config.shards);
+        self.check_call(&transaction, kind, routing)?;
+        Ok(VerifiedTransaction { transaction: Arc::new(transaction), hash, sender, kind, routing, committee })
+    }
+
+    fn sender(&self, sender: &Address) -> Result<Account, AdmissionError> {
+        if sender.is_zero() {
+            return Err(AdmissionError::NullSender);
+        }
+        self.accounts.account(sender)?.ok_or(AdmissionError::UnknownSender { sender: *sender })
+    }
+
+    fn check_gas_minimum(&self, tx: &Transaction, kind: Option<TransactionKind>) -> Result<(), AdmissionError> {
+        let rules = &self.config.rules;
+        let got = tx.gas_limit;
+        match kind {
+            Some(TransactionKind::Call) if got < rules.call_gas.max(length_as_gas(&[&tx.data])) => {
+                Err(AdmissionError::CallGasTooLow { got, minimum: rules.call_gas })
+            }
+            Some(TransactionKind::Deployment) => {
+                let minimum = rules.deployment_gas.max(length_as_gas(&[&tx.code, &tx.data]));
+                if got < minimum { Err(AdmissionError::DeploymentGasTooLow { got, minimum }) } else { Ok(()) }
+            }
+            Some(TransactionKind::Payment) if got < rules.payment_gas => {
+                Err(AdmissionError::PaymentGasTooLow { got, minimum: rules.payment_gas })
+            }
+            Some(TransactionKind::Call | TransactionKind::Payment) | None => Ok(()),
+        }
+    }
+
+    fn check_nonce(&self, got: Nonce, current: Nonce) -> Result<(), AdmissionError> {
+        if got <= current {
+            return Err(AdmissionError::NonceTooLow { got, current });
+        }
+        match (self.config.policy.nonces, current.next()) {
+            (NoncePolicy::Exact, Some(expected)) if got != expected => Err(AdmissionError::NonceGap { got, expected }),
+            (NoncePolicy::Exact | NoncePolicy::Queue, _) => Ok(()),
+        }
+    }
+
+    /// The checks that depend on what the transaction asks for, up to whether contracts are executed at all.
+    fn check_kind(&self, tx: &Transaction, kind: Option<TransactionKind>) -> Result<TransactionKind, AdmissionError> {
+        let kind = kind.ok_or(AdmissionError::NoKind)?;
+        let most = self.config.shard_gas_limit;
+        if kind != TransactionKind::Call && tx.gas_limit > most {
+            return Err(AdmissionError::GasLimitTooHigh { got: tx.gas_limit, most });
+        }
+        match kind {
+            TransactionKind::Payment if self.is_contract(&tx.to)?.unwrap_or(false) => {
+                Err(AdmissionError::RecipientIsContract { recipient: tx.to })
+            }
+            TransactionKind::Deployment | TransactionKind::Call if !self.config.rules.contracts => {
+                Err(AdmissionError::ContractsDisabled)
+            }
+            TransactionKind::Payment | TransactionKind::Deployment | TransactionKind::Call => Ok(kind),
+        }
+    }
+
+    fn check_call(&self, tx: &Transaction, kind: TransactionKind, routing: Routing) -> Result<(), AdmissionError> {
+        if kind != TransactionKind::Call {
+            return Ok(());
+        }
+        match self.is_contract(&tx.to)? {
+            None => return Err(AdmissionError::UnknownContract { recipient: tx.to }),
+            Some(false) => return Err(AdmissionError::NotAContract { recipient: tx.to }),
+            Some(true) => {}
+        }
+        let (got, shard, ds) = (tx.gas_limit, self.config.shard_gas_limit, self.config.ds_gas_limit);
+        match routing {
+            Routing::CallInShard if got > shard => Err(AdmissionError::ShardGasLimit { got, most: shard }),
+            Routing::CallToDs if got > ds => Err(AdmissionError::DsGasLimit { got, most: ds }),
+            Routing::Payment | Routing::Deployment | Routing::CallInShard | Routing::CallToDs => Ok(()),
+        }
+    }
+
+    /// Whether the account has code, or `None` when there is no such account.
+    fn is_contract(&self, address: &Address) -> Result<Option<bool>, AdmissionError> {
+        Ok(self.accounts.account(address)?.map(|account| account.contract.is_some()))
+    }
+}
+
+/// Checks what depends on no state: chain id, message version, size of the code.
+fn check_form(tx: &Transaction, config: &ChainConfig) -> Result<(), AdmissionError> {
+    if tx.version.chain_id() != config.chain_id {
+        return Err(AdmissionError::ChainId { got: tx.version.chain_id(), expected: config.chain_id });
+    }
+    if tx.version.message_version() != Version::MESSAGE {
+        return Err(AdmissionError::MessageVersion { got: tx.version.message_version(), expected: Version::MESSAGE });
+    }
+    let most = config.rules.max_code_bytes;
+    match u64::try_from(tx.code.len()) {
+        Ok(got) if got <= most => Ok(()),
+        Ok(_) | Err(_) => Err(AdmissionError::CodeTooLarge { got: tx.code.len(), most }),
+    }
+}
+
+/// Checks the signature and returns the hash: both are made of the same bytes.
+fn check_signature(tx: &Transaction) -> Result<TxHash, AdmissionError> {
+    let signed = tx.core_bytes();
+    silica_crypto::verify(&signed, &tx.signature, &tx.sender_key).map_err(AdmissionError::Signature)?;
+    Ok(TxHash::new(sha256(&[&signed])))
+}
+
+fn check_funds(tx: &Transaction, account: &Account) -> Result<(), AdmissionError> {
+    let deposit = tx.gas_limit.checked_cost(tx.gas_price).ok_or(AdmissionError::DepositOverflow)?;
+    let needed = deposit.checked_add(tx.amount).ok_or(AdmissionError::TotalOverflow)?;
+    if account.balance < needed {
+        return Err(AdmissionError::InsufficientFunds { needed, balance: account.balance });
+    }
+    Ok(())
+}
+
+/// The length of texts in bytes, as the gas that is charged for it.
+fn length_as_gas(texts: &[&str]) -> Gas {
+    let bytes = texts.iter().fold(0_usize, |sum, text| sum.saturating_add(text.len()));
+    Gas::new(u64::try_from(bytes).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use silica_protocol::{ChainId, PublicKey, Qa, Signature};
+
+    use super::*;
+    use crate::testing::{PRICE, account, address, contract, key, payment, signed};
+
+    const SENDER: u8 = 1;
+    const CONTRACT: Address = Address::new([0xc0; 20]);
+    const NOBODY: Address = Address::new([0x0b; 20]);
+
+    fn config() -> ChainConfig {
+        let mut config = ChainConfig::isolated();
+        config.policy.nonces = NoncePolicy::Queue;
+        config
+    }
+
+    fn with_contracts() -> ChainConfig {
+        let mut config = config();
+        config.rules.contracts = true;
+        config
+    }
+
+    fn state() -> BTreeMap<Address, Account> {
+        BTreeMap::from([
+            (address(SENDER), account(10_u128.pow(18), 4)),
+            (address(2), account(5, 0)),
+            (CONTRACT, contract()),
+        ])
+    }
+
+    fn admit_on(config: &ChainConfig, transaction: Transaction, priority: bool) -> Result<VerifiedTransaction, String> {
+        let minimum_price = GasPrice::new(Qa::new(PRICE));
+        let entrance = Entrance { config, minimum_price, accounts: &state() };
+        entrance.admit(transaction, priority).map_err(|error| error.to_string())
+    }
+
+    fn check_on(config: &ChainConfig, transaction: Transaction, expected: &str) {
+        assert_eq!(admit_on(config, signed(SENDER, transaction), false).unwrap_err(), expected);
+    }
+
+    /// A payment that is admitted.
+    fn good() -> Transaction {
+        Transaction { nonce: Nonce::new(5), ..payment(SENDER, address(2)) }
+    }
+
+    /// A call that is admitted where contracts are executed.
+    fn call() -> Transaction {
+        Transaction { to: CONTRACT, data: "{}".to_owned(), gas_limit: Gas::new(1_000), ..good() }
+    }
+
+    fn deployment() -> Transaction {
+        let code = "scilla_version 0".to_owned();
+        Transaction { to: Address::ZERO, code, data: "[]".to_owned(), gas_limit: Gas::new(1_000), ..good() }
+    }
+
+    fn check(transaction: Transaction, expected: &str) {
+        check_on(&config(), transaction, expected);
+    }
+
+    #[test]
+    fn a_good_payment_is_admitted_with_what_was_computed() {
+        let transaction = signed(SENDER, good());
+        let verified = admit_on(&config(), transaction.clone(), false).unwrap();
+        assert_eq!(verified.hash(), transaction.hash());
+        assert_eq!(verified.sender(), address(SENDER));
+        assert_eq!(verified.kind(), TransactionKind::Payment);
+        assert_eq!(verified.committee(), ShardId::new(0));
+        assert_eq!(**verified.transaction(), transaction);
+    }
+
+    #[test]
+    fn row_16_chain_id() {
+        check(Transaction { version: Version::of_chain(ChainId::new(1)), ..good() }, "CHAIN_ID incorrect");
+    }
+
+    #[test]
+    fn row_17_message_version_and_with_it_row_15_of_another_generation() {
+        for (low, text) in [(0, "0"), (2, "2"), (3, "3"), (9, "9")] {
+            let version = Version::from_packed(222 << 16 | low);
+            check(
+                Transaction { version, ..good() },
+                &format!("Transaction version incorrect, Expected:1 Actual:{text}"),
+            );
+        }
+    }
+
+    #[test]
+    fn row_18_code_size() {
+        let with_code = |length| Transaction { code: "x".repeat(length), gas_limit: Gas::new(100_000), ..deployment() };
+        check(with_code(76_801), "Code size is too large");
+        check_on(&config(), with_code(76_800), "Smart contract is disabled");
+    }
+
+    #[test]
+    fn row_19_gas_price() {
+        let gas_price = GasPrice::new(Qa::new(PRICE - 1));
+        check(Transaction { gas_price, ..good() }, "GasPrice 1999999999 lower than minimum allowable 2000000000");
+    }
+
+    #[test]
+    fn row_20_signature_and_key() {
+        let text = "Unable to verify transaction";
+        let mut changed = signed(SENDER, good());
+        changed.amount = Qa::new(2);
+        assert_eq!(admit_on(&config(), changed, false).unwrap_err(), text);
+        let unsigned = Transaction { signature: Signature::ZERO, ..good() };
+        assert_eq!(admit_on(&config(), unsigned, false).unwrap_err(), text);
+        let mut no_point = signed(SENDER, good());
+        no_point.sender_key = PublicKey::new([5; 33]);
+        assert_eq!(admit_on(&config(), no_point, false).unwrap_err(), text);
+    }
+
+    #[test]
+    fn row_21_the_null_account_cannot_send() {
+        // No key has this address, so that the check is asked directly.
+        let config = config();
+        let entrance = Entrance { config: &config, minimum_price: GasPrice::default(), accounts: &state() };
+        let error = entrance.sender(&Address::ZERO).unwrap_err();
+        assert_eq!(error.to_string(), "Invalid address for issuing transactions");
+    }
+
+    #[test]
+    fn row_22_unknown_sender() {
+        let error = admit_on(&config(), signed(9, good()), false).unwrap_err();
+        assert_eq!(error, "The sender of the txn has no balance");
+    }
+
+    #[test]
+    fn row_23_gas_of_a_call() {
+        let text = "Gas limit (9) lower than minimum for invoking contract (10)";
+        check(Transaction { gas_limit: Gas::new(9), ..call() }, text);
+        let long = Transaction { data: "x".repeat(20), gas_limit: Gas::new(19), ..call() };
+        check(long, "Gas limit (19) lower than minimum for invoking contract (10)");
+        check_on(&config(), Transaction { gas_limit: Gas::new(10), ..call() }, "Smart contract is disabled");
+    }
+
+    #[test]
+    fn row_24_gas_of_a_deployment() {
+        let text = "Gas limit (49) lower than minimum for creating contract (50)";
+        check(Transaction { gas_limit: Gas::new(49), ..deployment() }, text);
+        let long = |gas| Transaction { code: "x".repeat(60), data: "y".repeat(40), gas_limit: gas, ..deployment() };
+        check(long(Gas::new(99)), "Gas limit (99) lower than minimum for creating contract (100)");
+        check(long(Gas::new(100)), "Smart contract is disabled");
+    }
+
+    #[test]
+    fn row_25_gas_of_a_payment() {
+        let text = "Gas limit (49) lower than minimum for payment transaction (50)";
+        check(Transaction { gas_limit: Gas::new(49), ..good() }, text);
+    }
+
+    #[test]
+    fn row_26_used_nonces() {
+        check(Transaction { nonce: Nonce::new(4), ..good() }, "Nonce (4) lower than current (4)");
+        check(Transaction { nonce: Nonce::new(0), ..good() }, "Nonce (0) lower than current (4)");
+    }
+
+    #[test]
+    fn after_row_26_gaps_wait_or_are_refused() {
+        let gap = || signed(SENDER, Transaction { nonce: Nonce::new(6), ..good() });
+        assert!(admit_on(&config(), gap(), false).is_ok());
+        let exact = ChainConfig::isolated();
+        assert_eq!(admit_on(&exact, gap(), false).unwrap_err(), "Expected Nonce: 5");
+        assert!(admit_on(&exact, signed(SENDER, good()), false).is_ok());
+    }
+
+    #[test]
+    fn row_27_deposit_overflow() {
+        let gas_price = GasPrice::new(Qa::new(u128::MAX / 50 + 1));
+        check(Transaction { gas_price, ..good() }, "tx.GetGasLimit() * tx.GetGasPrice() overflow!");
+    }
+
+    #[test]
+    fn row_28_total_overflow() {
+        let gas_price = GasPrice::new(Qa::new(u128::MAX / 50));
+        let text = "tx.GetGasLimit() * tx.GetGasPrice() + tx.GetAmount() overflow!";
+        check(Transaction { gas_price, amount: Qa::new(100), ..good() }, text);
+    }
+
+    #[test]
+    fn row_29_funds_for_all_the_gas_and_the_amount() {
+        let deposit = 50 * PRICE;
+        let all = 10_u128.pow(18) - deposit;
+        check(Transaction { amount: Qa::new(all + 1), ..good() }, "Insufficient funds in source account!");
+        assert!(admit_on(&config(), signed(SENDER, Transaction { amount: Qa::new(all), ..good() }), false).is_ok());
+    }
+
+    #[test]
+    fn row_30_gas_limit_of_payments_and_deployments() {
+        let text = "Txn gas limit 400001 greater than microblock gas limit400000";
+        check(Transaction { gas_limit: Gas::new(400_001), ..good() }, text);
+        check(Transaction { gas_limit: Gas::new(400_001), ..deployment() }, text);
+        let most = Transaction { gas_limit: Gas::new(400_000), ..good() };
+        assert!(admit_on(&config(), signed(SENDER, most), false).is_ok());
+    }
+
+    #[test]
+    fn row_31_payment_to_a_contract() {
+        check(Transaction { to: CONTRACT, ..good() }, "Contract account won't accept normal txn");
+    }
+
+    #[test]
+    fn row_32_contracts_are_disabled() {
+        check(deployment(), "Smart contract is disabled");
+        check(call(), "Smart contract is disabled");
+        assert!(admit_on(&with_contracts(), signed(SENDER, deployment()), false).is_ok());
+        assert!(admit_on(&with_contracts(), signed(SENDER, call()), false).is_ok());
+    }
+
+    #[test]
+    fn row_33_call_to_nothing() {
+        check_on(&with_contracts(), Transaction { to: NOBODY, ..call() }, "To addr is null");
+    }
+
+    #[test]
+    fn row_34_call_to_a_user() {
+        check_on(&with_contracts(), Transaction { to: address(2), ..call() }, "Non - contract address called");
+    }
+
+    #[test]
+    fn row_35_gas_limit_of_calls_by_committee() {
+        let config = with_contracts();
+        let large = |gas| signed(SENDER, Transaction { gas_limit: Gas::new(gas), ..call() });
+        let shard = "txn gas limit exceeding shard maximum limit";
+        let ds = "txn gas limit exceeding ds maximum limit";
+        assert_eq!(admit_on(&config, large(400_001), false).unwrap_err(), shard);
+        assert_eq!(admit_on(&config, large(500_001), true).unwrap_err(), ds);
+        assert!(admit_on(&config, large(500_000), true).is_ok());
+    }
+
+    #[test]
+    fn row_36_neither_payment_nor_deployment_nor_call() {
+        let text = "Code is empty and To addr is null";
+        check(Transaction { to: Address::ZERO, ..good() }, text);
+        check(Transaction { to: Address::ZERO, data: "{}".to_owned(), ..good() }, text);
+        check(Transaction { to: address(2), ..deployment() }, text);
+    }
+
+    /// Repairs one fault after the other of a payment that has all that a payment can have at once.
+    #[test]
+    fn of_several_faults_the_first_in_the_order_of_rows_is_reported() {
+        let mut tx = Transaction {
+            version: Version::from_packed(1 << 16 | 7),
+            code: "x".repeat(76_801),
+            gas_price: GasPrice::default(),
+            gas_limit: Gas::new(49),
+            nonce: Nonce::new(0),
+            amount: Qa::MAX,
+            to: CONTRACT,
+            ..good()
+        };
+        // From another key, and not signed.
+        tx.sender_key = key(9).public();
+        let mut steps = Vec::new();
+        let mut note = |tx: &Transaction| {
+            steps.push(admit_on(&ChainConfig::isolated(), tx.clone(), false).unwrap_err());
+        };
+        note(&tx);
+        tx.version = Version::from_packed(222 << 16 | 7);
+        note(&tx);
+        tx.version = Version::of_chain(ChainId::new(222));
+        note(&tx);
+        tx.code.clear();
+        note(&tx);
+        tx.gas_price = GasPrice::new(Qa::new(PRICE));
+        note(&tx);
+        tx = signed(9, tx);
+        note(&tx);
+        tx = signed(SENDER, tx);
+        note(&tx);
+        tx.gas_limit = Gas::new(400_001);
+        tx = signed(SENDER, tx);
+        note(&tx);
+        tx.nonce = Nonce::new(7);
+        tx = signed(SENDER, tx);
+        note(&tx);
+        tx.nonce = Nonce::new(5);
+        tx.gas_price = GasPrice::new(Qa::MAX);
+        tx = signed(SENDER, tx);
+        note(&tx);
+        tx.gas_price = GasPrice::new(Qa::new(PRICE));
+        tx = signed(SENDER, tx);
+        note(&tx);
+        tx.amount = Qa::new(10_u128.pow(18));
+        tx = signed(SENDER, tx);
+        note(&tx);
+        tx.amount = Qa::new(1);
+        tx = signed(SENDER, tx);
+        note(&tx);
+        tx.gas_limit = Gas::new(50);
+        tx = signed(SENDER, tx);
+        note(&tx);
+        assert_eq!(
+            steps,
+            [
+                "CHAIN_ID incorrect",
+                "Transaction version incorrect, Expected:1 Actual:7",
+                "Code size is too large",
+                "GasPrice 0 lower than minimum allowable 2000000000",
+                "Unable to verify transaction",
+                "The sender of the txn has no balance",
+                "Gas limit (49) lower than minimum for payment transaction (50)",
+                "Nonce (0) lower than current (4)",
+                "Expected Nonce: 5",
+                "tx.GetGasLimit() * tx.GetGasPrice() overflow!",
+                "tx.GetGasLimit() * tx.GetGasPrice() + tx.GetAmount() overflow!",
+                "Insufficient funds in source account!",
+                "Txn gas limit 400001 greater than microblock gas limit400000",
+                "Contract account won't accept normal txn",
+            ]
+        );
+    }
+
+    #[test]
+    fn of_several_faults_of_a_call_the_first_is_reported() {
+        let config = with_contracts();
+        let mut tx = Transaction { gas_limit: Gas::new(500_001), to: NOBODY, ..call() };
+        let text = |tx: &Transaction| admit_on(&config, signed(SENDER, tx.clone()), true).unwrap_err();
+        assert_eq!(text(&tx), "To addr is null");
+        tx.to = address(2);
+        assert_eq!(text(&tx), "Non - contract address called");
+        tx.to = CONTRACT;
+        assert_eq!(text(&tx), "txn gas limit exceeding ds maximum limit");
+    }
+
+    #[test]
+    fn routing_follows_shards_and_priority() {
+        let sender = Address::new([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4]);
+        let same = Address::new([9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 0, 0, 0, 7]);
+        let other = Address::new([9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 0, 0, 0, 5]);
+        let check = |kind, to, priority, expected: Routing, committee| {
+            let routed = Routing::new(kind, &sender, &to, priority, 3);
+            assert_eq!(routed, (expected, ShardId::new(committee)), "{kind:?} to {to}");
+        };
+        check(TransactionKind::Payment, other, false, Routing::Payment, 1);
+        check(TransactionKind::Payment, other, true, Routing::Payment, 1);
+        check(TransactionKind::Deployment, Address::ZERO, false, Routing::Deployment, 1);
+        check(TransactionKind::Call, same, false, Routing::CallInShard, 1);
+        check(TransactionKind::Call, same, true, Routing::CallToDs, 3);
+        check(TransactionKind::Call, other, false, Routing::CallToDs, 3);
+    }
+
+    #[test]
+    fn info_texts_are_those_of_the_interface() {
+        assert_eq!(Routing::Payment.info(), "Non-contract txn, sent to shard");
+        assert_eq!(Routing::Deployment.info(), "Contract Creation txn, sent to shard");
+        assert_eq!(Routing::CallInShard.info(), "Contract Txn, Shards Match of the sender and reciever");
+        assert_eq!(Routing::CallToDs.info(), "Contract Txn, Sent To Ds");
+    }
+}
