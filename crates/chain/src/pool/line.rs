@@ -1,0 +1,70 @@
+//! The line of transactions before a micro block, the best first.
+
+use std::{collections::BTreeMap, sync::Mutex};
+
+use silica_protocol::ShardId;
+
+use super::{Pool, Rank, lock};
+use crate::admission::VerifiedTransaction;
+
+/// Transactions that are taken from the pool under one lock.
+const BATCH: usize = 256;
+
+/// A source of transactions for one micro block.
+pub(crate) trait Line {
+    /// The best transaction that was not given out yet, of those that are the first of their sender's.
+    fn next(&mut self) -> Option<VerifiedTransaction>;
+
+    /// Lets the next transaction of the sender of `transaction` compete.
+    fn advance(&mut self, transaction: &VerifiedTransaction);
+}
+
+/// The pool as such a source. It is locked for a few look-ups at a time, so that transactions can come in while a block
+/// is being built.
+#[derive(Debug)]
+pub(crate) struct PoolLine<'a> {
+    pool: &'a Mutex<Pool>,
+    committee: ShardId,
+    /// First transactions of their senders', the best last.
+    batch: Vec<VerifiedTransaction>,
+    /// Rank of the last transaction that was taken from the pool's line.
+    taken: Option<Rank>,
+    exhausted: bool,
+    /// Transactions that follow others in this block.
+    followers: BTreeMap<Rank, VerifiedTransaction>,
+}
+
+impl<'a> PoolLine<'a> {
+    pub(crate) fn new(pool: &'a Mutex<Pool>, committee: ShardId) -> Self {
+        Self { pool, committee, batch: Vec::new(), taken: None, exhausted: false, followers: BTreeMap::new() }
+    }
+
+    fn refill(&mut self) {
+        if !self.batch.is_empty() || self.exhausted {
+            return;
+        }
+        self.batch = lock(self.pool).heads(self.committee, self.taken, BATCH);
+        self.exhausted = self.batch.len() < BATCH;
+        self.taken = self.batch.last().map(Rank::of).or(self.taken);
+        self.batch.reverse();
+    }
+}
+
+impl Line for PoolLine<'_> {
+    fn next(&mut self) -> Option<VerifiedTransaction> {
+        self.refill();
+        let follower = self.followers.first_key_value().map(|(rank, _)| *rank);
+        match (self.batch.last().map(Rank::of), follower) {
+            (Some(head), Some(follower)) if follower < head => self.followers.remove(&follower),
+            (Some(_), _) => self.batch.pop(),
+            (None, Some(follower)) => self.followers.remove(&follower),
+            (None, None) => None,
+        }
+    }
+
+    fn advance(&mut self, transaction: &VerifiedTransaction) {
+        if let Some(next) = lock(self.pool).following(transaction) {
+            self.followers.insert(Rank::of(&next), next);
+        }
+    }
+}
