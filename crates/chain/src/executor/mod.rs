@@ -1,0 +1,96 @@
+//! Execution of one transaction against the running state of a block.
+//!
+//! The outcome is a receipt, or a reason to drop the transaction, which then left no trace. It depends on nothing but
+//! the arguments: no clock, no randomness, no order of a hash map.
+
+mod overlay;
+mod payment;
+
+use silica_protocol::{BlockNumber, Gas, GasPrice, Qa, Receipt, TransactionKind};
+use silica_state::StateError;
+
+pub(crate) use self::overlay::{Change, Overlay};
+use crate::{accounts::Accounts, admission::VerifiedTransaction, config::Rules, pool::DropReason};
+
+/// The micro block in which a transaction is executed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context<'a> {
+    /// The Tx block that is being built.
+    pub(crate) block: BlockNumber,
+    /// Gas that the micro block may use.
+    pub(crate) gas_limit: Gas,
+    /// Lowest price of gas, or `None` where a block is judged whose proposer may have had another one in force.
+    pub(crate) minimum_price: Option<GasPrice>,
+    /// Rules of execution.
+    pub(crate) rules: &'a Rules,
+}
+
+/// What became of a transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It is in the block. The sender paid for it and its nonce is used up.
+    Recorded(Recorded),
+    /// It left no trace.
+    Dropped(DropReason),
+}
+
+/// A transaction that is in the block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Recorded {
+    /// What clients are told.
+    pub(crate) receipt: Receipt,
+    /// What the sender paid for gas.
+    pub(crate) fee: Qa,
+}
+
+/// What ends an execution early.
+enum Stop {
+    Drop(DropReason),
+    Fatal(StateError),
+}
+
+impl From<StateError> for Stop {
+    fn from(error: StateError) -> Self {
+        Self::Fatal(error)
+    }
+}
+
+impl From<DropReason> for Stop {
+    fn from(reason: DropReason) -> Self {
+        Self::Drop(reason)
+    }
+}
+
+/// Executes a transaction whose nonce is due.
+///
+/// # Errors
+///
+/// The state could not be read; the block cannot be built.
+pub(crate) fn execute<A: Accounts>(
+    transaction: &VerifiedTransaction,
+    context: Context<'_>,
+    overlay: &mut Overlay<A>,
+) -> Result<Outcome, StateError> {
+    let result = check_still_valid(transaction, context).map_err(Stop::Drop).and_then(|()| match transaction.kind() {
+        TransactionKind::Payment => payment::execute(transaction, context, overlay),
+        // A chain without contracts knows neither of these kinds.
+        TransactionKind::Deployment | TransactionKind::Call => Err(Stop::Drop(DropReason::IncorrectType)),
+    });
+    match result {
+        Ok(recorded) => Ok(Outcome::Recorded(recorded)),
+        Err(Stop::Drop(reason)) => Ok(Outcome::Dropped(reason)),
+        Err(Stop::Fatal(error)) => Err(error),
+    }
+}
+
+/// Repeats the checks of the entrance whose answers may have changed since (execution.md 3.3).
+fn check_still_valid(transaction: &VerifiedTransaction, context: Context<'_>) -> Result<(), DropReason> {
+    let tx = transaction.transaction();
+    if tx.gas_limit > context.gas_limit {
+        return Err(DropReason::HighGasLimit);
+    }
+    if context.minimum_price.is_some_and(|minimum| tx.gas_price < minimum) {
+        return Err(DropReason::InsufficientGas);
+    }
+    Ok(())
+}
