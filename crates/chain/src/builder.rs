@@ -1,0 +1,435 @@
+//! Building a block: the loop step of execution.md 7.12, the same code for our own blocks and for judging others'.
+//!
+//! ```text
+//! head ─▶ Builder ─┬─ DS block, when one is due
+//!                  ├─ for each shard, then the DS committee: execute ─▶ micro block
+//!                  │  (a vacuous block executes nothing and pays the reward instead)
+//!                  └─ state root, header ─▶ ExecutedBlock
+//! ```
+//!
+//! Shards execute one after the other on the same running state. Sources of transactions are the pool, which is asked
+//! for the best whose nonce is due, or a given order, in which nothing may be dropped or left out.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use silica_protocol::{
+    Account, AccountDelta, Address, BalanceChange, BlockHash, BlockNumber, CoSignatures, CommitteeHash, DsBlock,
+    DsBlockHeader, DsBlockNumber, Gas, GasPrice, MbInfo, MbInfoHash, MicroBlock, MicroBlockHeader, Nonce, Peer,
+    PublicKey, Qa, Receipt, ReceiptsHash, Reserved, ShardId, ShardMember, ShardingHash, StateDelta, StateDeltaHash,
+    SwInfo, Timestamp, TxBlock, TxBlockHeader, TxHash, TxRoot,
+};
+use silica_state::{ArchiveError, Snapshot, StateDiff, StateError, Store};
+
+use crate::{
+    admission::VerifiedTransaction,
+    config::ChainConfig,
+    difficulty::Adjustment,
+    epoch::Epochs,
+    error::{BuildError, ConfigError, InvalidBlock, InvalidTransaction},
+    executor::{self, Change, Context, Outcome, Overlay, Recorded},
+    pool::{DropReason, Line, Postponed},
+    reward::Settlement,
+    stage::{Blocks, ExecutedBlock},
+};
+
+/// The blocks on which the next one stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Head {
+    pub(crate) hash: BlockHash,
+    pub(crate) tx_block: Arc<TxBlock>,
+    pub(crate) ds_hash: BlockHash,
+    pub(crate) ds_block: Arc<DsBlock>,
+}
+
+impl Head {
+    pub(crate) fn new(tx_block: Arc<TxBlock>, ds_block: Arc<DsBlock>) -> Self {
+        Self { hash: tx_block.header.hash(), tx_block, ds_hash: ds_block.header.hash(), ds_block }
+    }
+
+    /// Reads a block and the DS block in force at it; `None` when one of them is not there.
+    pub(crate) fn read(state: &Snapshot, number: BlockNumber) -> Result<Option<Self>, ArchiveError> {
+        let Some(tx_block) = state.tx_block(number)? else { return Ok(None) };
+        let ds_block = state.ds_block(tx_block.header.ds_block)?;
+        Ok(ds_block.map(|ds_block| Self::new(tx_block, ds_block)))
+    }
+
+    pub(crate) fn number(&self) -> BlockNumber {
+        self.tx_block.header.number
+    }
+}
+
+impl Network {
+    /// Checks that a chain can run with these parameters.
+    pub(crate) fn new(config: ChainConfig, member: PublicKey) -> Result<Self, ConfigError> {
+        config.check()?;
+        let epochs = config.epochs()?;
+        Ok(Self { config, epochs, member })
+    }
+}
+
+/// What stays the same from block to block.
+#[derive(Clone, Debug)]
+pub(crate) struct Network {
+    pub(crate) config: ChainConfig,
+    pub(crate) epochs: Epochs,
+    /// The only member of the DS committee and of each virtual shard.
+    pub(crate) member: PublicKey,
+}
+
+/// A block that is being built.
+pub(crate) struct Builder<'a> {
+    config: &'a ChainConfig,
+    epochs: Epochs,
+    head: &'a Head,
+    /// The only member of all committees.
+    member: PublicKey,
+    committee_hash: CommitteeHash,
+    minimum_price: Option<GasPrice>,
+    number: BlockNumber,
+    timestamp: Timestamp,
+    ds_block: Option<DsBlock>,
+    ds_number: DsBlockNumber,
+    overlay: Overlay<Snapshot>,
+    micro_blocks: Vec<MicroBlock>,
+    transactions: Vec<(VerifiedTransaction, Receipt)>,
+    dropped: Vec<(VerifiedTransaction, DropReason)>,
+    postponed: Vec<(VerifiedTransaction, Postponed)>,
+    /// The text of a receipt and the receipt: in a block of payments there is only one.
+    last_receipt: Option<(Receipt, Arc<str>)>,
+}
+
+/// A micro block that is being filled.
+struct Draft {
+    shard: ShardId,
+    gas_limit: Gas,
+    gas_used: Gas,
+    rewards: Qa,
+    tx_hashes: Vec<TxHash>,
+    receipts: Vec<Arc<str>>,
+}
+
+impl<'a> Builder<'a> {
+    /// Begins the block after `head` over its state. `minimum_price` is the lowest price at which transactions are
+    /// executed, if any is asked.
+    pub(crate) fn new(
+        network: &'a Network,
+        head: &'a Head,
+        state: Snapshot,
+        timestamp: Timestamp,
+        minimum_price: Option<GasPrice>,
+    ) -> Result<Self, BuildError> {
+        let Network { config, epochs, member } = network;
+        let number = head.tx_block.header.number.next().ok_or(BuildError::End)?;
+        Ok(Self {
+            config,
+            epochs: *epochs,
+            head,
+            member: *member,
+            committee_hash: CommitteeHash::of(&[*member]),
+            minimum_price,
+            number,
+            timestamp,
+            ds_block: None,
+            ds_number: epochs.ds_block_of(number),
+            overlay: Overlay::new(state),
+            micro_blocks: Vec::new(),
+            transactions: Vec::new(),
+            dropped: Vec::new(),
+            postponed: Vec::new(),
+            last_receipt: None,
+        })
+    }
+
+    pub(crate) fn number(&self) -> BlockNumber {
+        self.number
+    }
+
+    /// Whether a DS block comes before this block.
+    pub(crate) fn is_ds_block_due(&self) -> bool {
+        self.epochs.starts_with(self.number)
+    }
+
+    /// Whether this block has no transactions and pays the reward.
+    pub(crate) fn is_vacuous(&self) -> bool {
+        self.epochs.is_vacuous(self.number)
+    }
+
+    /// The committees in the order of execution: the shards, then the DS committee.
+    pub(crate) fn committees(&self) -> impl Iterator<Item = ShardId> + use<> {
+        (0..=self.config.shards).map(ShardId::new)
+    }
+
+    /// Makes the DS block that comes before this block, with the price of gas that is in force from now on.
+    pub(crate) fn make_ds_block(&mut self, gas_price: GasPrice) {
+        let last = &self.head.ds_block.header;
+        let first = last.number.get() == 0;
+        let adjust = |adjustment: Adjustment, current| if first { current } else { adjustment.next(current, 0) };
+        let header = DsBlockHeader {
+            version: DsBlockHeader::VERSION,
+            committee_hash: self.committee_hash,
+            prev_hash: self.head.ds_hash,
+            // There are no miners, so that no solutions came in.
+            ds_difficulty: adjust(Adjustment::DS, last.ds_difficulty),
+            difficulty: adjust(Adjustment::SHARD, last.difficulty),
+            leader: self.member,
+            number: self.ds_number,
+            epoch: self.number,
+            gas_price,
+            software: SwInfo::default(),
+            pow_winners: BTreeMap::new(),
+            sharding_hash: sharding_hash(self.config.shards, self.member),
+            reserved: Reserved::ZERO,
+            removed: Vec::new(),
+            proposals: BTreeMap::new(),
+        };
+        self.minimum_price = self.minimum_price.map(|_| gas_price);
+        self.ds_block = Some(DsBlock { header, cosignatures: CoSignatures::unsigned(1), timestamp: self.timestamp });
+    }
+
+    /// Executes what `line` gives, until the gas of the committee's micro block is used up.
+    pub(crate) fn fill(&mut self, committee: ShardId, line: &mut impl Line) -> Result<(), BuildError> {
+        let mut draft = self.draft(committee);
+        while draft.gas_used < draft.gas_limit {
+            let Some(transaction) = line.next() else { break };
+            match self.try_execute(&transaction, &mut draft)? {
+                Tried::Recorded(recorded) => {
+                    line.advance(&transaction);
+                    self.record(&mut draft, transaction, recorded)?;
+                }
+                Tried::Dropped(reason) => {
+                    line.advance(&transaction);
+                    self.dropped.push((transaction, reason));
+                }
+                Tried::Postponed(why) => self.postponed.push((transaction, why)),
+            }
+        }
+        self.close(draft);
+        Ok(())
+    }
+
+    /// Executes exactly `transactions`, in their order.
+    pub(crate) fn replay(
+        &mut self,
+        committee: ShardId,
+        transactions: &[VerifiedTransaction],
+    ) -> Result<(), InvalidBlock> {
+        let mut draft = self.draft(committee);
+        for transaction in transactions {
+            let reason = match self.try_execute(transaction, &mut draft).map_err(BuildError::State)? {
+                Tried::Recorded(recorded) => {
+                    self.record(&mut draft, transaction.clone(), recorded)?;
+                    continue;
+                }
+                Tried::Dropped(reason) => InvalidTransaction::Dropped { status: reason.code() },
+                Tried::Postponed(Postponed::NonceHigh) => InvalidTransaction::NonceGap,
+                Tried::Postponed(Postponed::GasExceeded) => InvalidTransaction::GasExceeded,
+            };
+            return Err(InvalidBlock::Transaction { hash: transaction.hash(), reason });
+        }
+        self.close(draft);
+        Ok(())
+    }
+
+    /// Closes the micro blocks of a vacuous block: the fees of the DS epoch return to the null account, which pays the
+    /// reward to the only member.
+    pub(crate) fn pay_reward(&mut self, fees: Qa) -> Result<(), BuildError> {
+        for committee in self.committees() {
+            let mut draft = self.draft(committee);
+            if committee.get() == self.config.shards {
+                self.settle(fees)?;
+                draft.rewards = self.config.coinbase_reward;
+            }
+            self.close(draft);
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, fees: Qa) -> Result<(), BuildError> {
+        let null = self.overlay.account(&Address::ZERO)?.unwrap_or_default();
+        let settled = Settlement::new(null.balance, fees, self.config.coinbase_reward).ok_or(BuildError::Supply)?;
+        self.overlay.set(&Address::ZERO, Account { balance: settled.reserve, ..null })?;
+        let beneficiary = Address::from_public_key(&self.member);
+        if settled.paid.is_zero() {
+            return Ok(());
+        }
+        let account = self.overlay.account(&beneficiary)?.unwrap_or_default();
+        let balance = account.balance.checked_add(settled.paid).ok_or(BuildError::Supply)?;
+        self.overlay.set(&beneficiary, Account { balance, ..account })?;
+        Ok(())
+    }
+
+    fn draft(&self, shard: ShardId) -> Draft {
+        let ds = shard.get() == self.config.shards;
+        let gas_limit = if ds { self.config.ds_gas_limit } else { self.config.shard_gas_limit };
+        Draft { shard, gas_limit, gas_used: Gas::ZERO, rewards: Qa::ZERO, tx_hashes: Vec::new(), receipts: Vec::new() }
+    }
+
+    fn try_execute(&mut self, transaction: &VerifiedTransaction, draft: &mut Draft) -> Result<Tried, StateError> {
+        let tx = transaction.transaction();
+        let Some(sender) = self.overlay.account(&transaction.sender())? else {
+            return Ok(Tried::Dropped(DropReason::InvalidSender));
+        };
+        match sender.nonce.next() {
+            Some(due) if tx.nonce > due => return Ok(Tried::Postponed(Postponed::NonceHigh)),
+            Some(due) if tx.nonce == due => {}
+            Some(_) | None => return Ok(Tried::Dropped(DropReason::NonceTooLow)),
+        }
+        let fits = draft.gas_used.checked_add(tx.gas_limit).is_some_and(|gas| gas <= draft.gas_limit);
+        if !fits && tx.gas_limit <= draft.gas_limit {
+            return Ok(Tried::Postponed(Postponed::GasExceeded));
+        }
+        let context = Context {
+            block: self.number,
+            gas_limit: draft.gas_limit,
+            minimum_price: self.minimum_price,
+            rules: &self.config.rules,
+        };
+        Ok(match executor::execute(transaction, context, &mut self.overlay)? {
+            Outcome::Recorded(recorded) => Tried::Recorded(recorded),
+            Outcome::Dropped(reason) => Tried::Dropped(reason),
+        })
+    }
+
+    fn record(
+        &mut self,
+        draft: &mut Draft,
+        transaction: VerifiedTransaction,
+        recorded: Recorded,
+    ) -> Result<(), BuildError> {
+        let Recorded { receipt, fee } = recorded;
+        draft.gas_used = draft.gas_used.checked_add(receipt.cumulative_gas).ok_or(BuildError::Gas)?;
+        draft.rewards = draft.rewards.checked_add(fee).ok_or(BuildError::Supply)?;
+        draft.tx_hashes.push(transaction.hash());
+        let text = match self.last_receipt.take() {
+            Some((last, text)) if last == receipt => text,
+            Some(_) | None => receipt.to_styled_json().into(),
+        };
+        draft.receipts.push(Arc::clone(&text));
+        self.last_receipt = Some((receipt.clone(), text));
+        self.transactions.push((transaction, receipt));
+        Ok(())
+    }
+
+    fn close(&mut self, draft: Draft) {
+        let Draft { shard, gas_limit, gas_used, rewards, tx_hashes, receipts } = draft;
+        let header = MicroBlockHeader {
+            version: MicroBlockHeader::VERSION,
+            committee_hash: self.committee_hash,
+            prev_hash: self.head.hash,
+            shard,
+            gas_limit,
+            gas_used,
+            rewards,
+            epoch: self.number,
+            tx_root: TxRoot::of(&tx_hashes),
+            tx_count: u32::try_from(tx_hashes.len()).expect("gas limits keep micro blocks far below 2^32 transactions"),
+            miner: self.member,
+            ds_block: self.ds_number,
+            state_delta_hash: delta_hash(&self.overlay.phase_changes()),
+            receipts_hash: ReceiptsHash::of(&receipts),
+        };
+        self.overlay.next_phase();
+        self.micro_blocks.push(MicroBlock {
+            header,
+            tx_hashes,
+            cosignatures: CoSignatures::unsigned(1),
+            timestamp: self.timestamp,
+        });
+    }
+
+    /// Computes the state root and the header.
+    pub(crate) fn finish(self, store: &Store) -> Result<ExecutedBlock, BuildError> {
+        let vacuous = self.is_vacuous();
+        let changes = self.overlay.changes();
+        let state_delta_hash = self.merged_delta_hash(&changes);
+        let state = store.prepare(state_diff(&changes))?;
+        let infos: Vec<MbInfo> = self.micro_blocks.iter().map(micro_block_info).collect();
+        let header = TxBlockHeader {
+            version: TxBlockHeader::VERSION,
+            committee_hash: self.committee_hash,
+            prev_hash: self.head.hash,
+            gas_limit: self.sum_gas(|header| header.gas_limit)?,
+            gas_used: self.sum_gas(|header| header.gas_used)?,
+            rewards: self.sum_rewards()?,
+            number: self.number,
+            state_root: state.root(),
+            state_delta_hash,
+            mb_info_hash: MbInfoHash::of(&infos),
+            tx_count: u32::try_from(self.transactions.len()).map_err(|_| BuildError::Gas)?,
+            miner: self.member,
+            ds_block: self.ds_number,
+        };
+        let tx_block =
+            TxBlock { header, micro_blocks: infos, cosignatures: CoSignatures::unsigned(1), timestamp: self.timestamp };
+        Ok(ExecutedBlock {
+            blocks: Blocks { tx: tx_block, micro: self.micro_blocks, ds: self.ds_block },
+            transactions: self.transactions,
+            state,
+            vacuous,
+            dropped: self.dropped,
+            postponed: self.postponed,
+        })
+    }
+
+    /// The hash of all changes, which is that of the only micro block that changed something, if there is only one.
+    fn merged_delta_hash(&self, changes: &[Change]) -> StateDeltaHash {
+        let hashes = self.micro_blocks.iter().map(|block| block.header.state_delta_hash);
+        let mut changed = hashes.filter(|hash| !hash.is_zero());
+        match (changed.next(), changed.next()) {
+            (Some(only), None) => only,
+            (Some(_), Some(_)) => delta_hash(changes),
+            (None, _) => StateDeltaHash::ZERO,
+        }
+    }
+
+    fn sum_gas(&self, read: impl Fn(&MicroBlockHeader) -> Gas) -> Result<Gas, BuildError> {
+        let gas = self.micro_blocks.iter().map(|block| read(&block.header));
+        gas.into_iter().try_fold(Gas::ZERO, Gas::checked_add).ok_or(BuildError::Gas)
+    }
+
+    fn sum_rewards(&self) -> Result<Qa, BuildError> {
+        let rewards = self.micro_blocks.iter().map(|block| block.header.rewards);
+        rewards.into_iter().try_fold(Qa::ZERO, Qa::checked_add).ok_or(BuildError::Supply)
+    }
+}
+
+/// What became of a transaction that was tried.
+enum Tried {
+    Recorded(Recorded),
+    Dropped(DropReason),
+    Postponed(Postponed),
+}
+
+/// Each virtual shard has the same single member.
+pub(crate) fn sharding_hash(shards: u32, member: PublicKey) -> ShardingHash {
+    let shard = vec![ShardMember { key: member, peer: Peer::default(), reputation: 0 }];
+    ShardingHash::of(&(0..shards).map(|_| shard.clone()).collect::<Vec<_>>())
+}
+
+fn micro_block_info(block: &MicroBlock) -> MbInfo {
+    MbInfo { hash: block.header.hash(), tx_root: block.header.tx_root, shard: block.header.shard }
+}
+
+/// The hash of changes. An account that was only looked at is no part of them (execution.md 6.9).
+fn delta_hash(changes: &[Change]) -> StateDeltaHash {
+    if changes.is_empty() {
+        return StateDeltaHash::ZERO;
+    }
+    let delta = |change: &Change| {
+        let before = change.before.unwrap_or_default();
+        let nonce_increase = nonce_increase(before.nonce, change.after.nonce);
+        let balance = BalanceChange::between(before.balance, change.after.balance);
+        (change.address, AccountDelta { balance, nonce_increase, ..AccountDelta::default() })
+    };
+    StateDelta { accounts: changes.iter().map(delta).collect() }.hash()
+}
+
+/// The changes as the store takes them.
+fn state_diff(changes: &[Change]) -> StateDiff {
+    let accounts = changes.iter().map(|change| (change.address, change.after));
+    StateDiff { accounts: accounts.collect(), ..StateDiff::default() }
+}
+
+fn nonce_increase(before: Nonce, after: Nonce) -> u64 {
+    after.get().saturating_sub(before.get())
+}

@@ -1,0 +1,98 @@
+//! The seam between the chain and the way its nodes agree on blocks.
+//!
+//! Consensus drives and the chain answers: an [`Engine`] is a state machine without input or output of its own. It is
+//! told of what happens, asks the [`Application`] to propose, verify and commit, and returns what the node has to do.
+
+mod seal;
+mod solo;
+
+use std::sync::Arc;
+
+use silica_protocol::Timestamp;
+
+pub use self::{
+    seal::{seal_alone, seal_with},
+    solo::Solo,
+};
+use crate::{
+    admission::VerifiedTransaction,
+    error::{CommitError, EngineError, InvalidBlock, ProposeError},
+    pool::DropReason,
+    stage::{CommittedBlock, ExecutedBlock, Proposal, SealedBlock},
+};
+
+/// What an engine asks of the chain.
+pub trait Application {
+    /// Builds the next block on top of the head, with the transactions that wait, at the time `at`.
+    ///
+    /// The timestamp is `at`, or one microsecond after the head's if that is later. Transactions that are found to be
+    /// no longer executable leave the pool at once if the block holds none, so that an empty block need not be
+    /// committed for it; otherwise when the block is committed.
+    ///
+    /// # Errors
+    ///
+    /// [`ProposeError`]: the store could not be read, or the chain is at the end of its numbers.
+    fn propose(&mut self, at: Timestamp) -> Result<ExecutedBlock, ProposeError>;
+
+    /// Executes another node's block on top of the head and compares everything in its headers.
+    ///
+    /// Whether its time is acceptable beyond being later than the head's is for the engine to judge, which is told
+    /// the time.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidBlock`] names the first thing that is not as it must be.
+    fn verify(&mut self, proposal: &Proposal) -> Result<ExecutedBlock, InvalidBlock>;
+
+    /// Makes a block durable, and then visible.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError`]: the block does not follow the head, or the store could not be written.
+    fn commit(&mut self, block: SealedBlock) -> Result<Arc<CommittedBlock>, CommitError>;
+
+    /// Whether a block made now might hold a transaction.
+    fn has_candidates(&self) -> bool;
+}
+
+/// A way to agree on blocks.
+pub trait Engine {
+    /// Takes note of `input`, and does what follows from it.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError`]: the chain could not do what was asked. What was committed before stays; its effects are lost.
+    fn step(&mut self, input: Input, application: &mut dyn Application) -> Result<Vec<Effect>, EngineError>;
+}
+
+/// Something an engine is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Transactions arrived at this time, and shall not wait: blocks are made until none is left that can be executed.
+    ///
+    /// No empty block is made, except a vacuous one that is due before a transaction can be executed.
+    Arrival(Timestamp),
+    /// So many blocks are demanded, whether there are transactions or not.
+    Demand {
+        /// The time.
+        at: Timestamp,
+        /// Number of blocks, at most [`MAX_DEMAND`].
+        blocks: u64,
+    },
+    /// Bytes came from another member of the committee.
+    Message(Vec<u8>),
+    /// It is time for a block, whether there are transactions or not.
+    Tick(Timestamp),
+}
+
+/// Most blocks that can be demanded at once.
+pub const MAX_DEMAND: u64 = 100_000;
+
+/// Something that happened, and of which the node tells others.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// A block was committed.
+    Committed(Arc<CommittedBlock>),
+    /// Transactions left the pool although no block was made.
+    Dropped(Vec<(VerifiedTransaction, DropReason)>),
+}

@@ -1,0 +1,191 @@
+//! Judging a block: nothing in its headers is believed, everything is computed again and compared.
+
+use std::{num::NonZeroUsize, thread};
+
+use silica_protocol::{
+    DsBlock, DsBlockHeader, GasPrice, MicroBlock, MicroBlockHeader, ShardId, Transaction, TxBlock, TxBlockHeader,
+    TxHash,
+};
+use silica_state::{Snapshot, Store};
+
+use crate::{
+    admission::VerifiedTransaction,
+    builder::{Builder, Head, Network},
+    config::ChainConfig,
+    error::{BuildError, InvalidBlock, InvalidTransaction},
+    stage::{Blocks, ExecutedBlock, Proposal},
+    terms::{FullBlocks, fees_before, price_by_rules},
+};
+
+/// What a block is judged against.
+pub(crate) struct Judge<'a> {
+    pub(crate) network: &'a Network,
+    /// The block that it has to follow.
+    pub(crate) head: &'a Head,
+    /// The state after that.
+    pub(crate) state: &'a Snapshot,
+    /// The price of gas in force.
+    pub(crate) price: GasPrice,
+}
+
+impl Judge<'_> {
+    /// Executes a proposal on top of the head, over the state that `store` has at it, and compares everything.
+    pub(crate) fn judge(
+        &self,
+        proposal: &Proposal,
+        store: &Store,
+        full_blocks: &mut FullBlocks,
+    ) -> Result<ExecutedBlock, InvalidBlock> {
+        let Self { network, head, state, price } = *self;
+        check_order(proposal, head)?;
+        let free_price = network.config.operator_price;
+        let timestamp = proposal.tx_block.timestamp;
+        let mut builder = Builder::new(network, head, state.clone(), timestamp, (!free_price).then_some(price))?;
+        match (&proposal.ds_block, builder.is_ds_block_due()) {
+            (Some(ds_block), true) if free_price => builder.make_ds_block(ds_block.header.gas_price),
+            (Some(_), true) => {
+                let price = price_by_rules(network, head, state, full_blocks).map_err(BuildError::from)?;
+                builder.make_ds_block(price);
+            }
+            (None, false) => {}
+            (_, expected) => return Err(InvalidBlock::DsBlock { number: builder.number(), expected }),
+        }
+        let transactions = transactions_by_micro_block(proposal, &network.config)?;
+        if builder.is_vacuous() {
+            builder.pay_reward(fees_before(builder.number(), network.epochs, state))?;
+        } else {
+            for (committee, transactions) in builder.committees().zip(&transactions) {
+                builder.replay(committee, transactions)?;
+            }
+        }
+        let block = builder.finish(store)?;
+        compare(&block.blocks, proposal)?;
+        Ok(block)
+    }
+}
+
+/// Transactions below which checking their signatures on several threads costs more than it saves.
+const WORTH_A_THREAD: usize = 64;
+
+/// Checks that a block follows the head in number and time.
+fn check_order(proposal: &Proposal, head: &Head) -> Result<(), InvalidBlock> {
+    let (block, last) = (&proposal.tx_block, &head.tx_block);
+    let order = |field, expected: String, got: String| Err(InvalidBlock::Order { field, expected, got });
+    if Some(block.header.number) != last.header.number.next() {
+        return order("number", format!("the one after {}", last.header.number), block.header.number.to_string());
+    }
+    if block.header.prev_hash != head.hash {
+        return order("previous hash", head.hash.to_string(), block.header.prev_hash.to_string());
+    }
+    if block.timestamp <= last.timestamp {
+        return order("timestamp", format!("later than {}", last.timestamp), block.timestamp.to_string());
+    }
+    Ok(())
+}
+
+/// Assigns the transactions to the micro blocks that name them, and checks what does not depend on the state.
+fn transactions_by_micro_block(
+    proposal: &Proposal,
+    config: &ChainConfig,
+) -> Result<Vec<Vec<VerifiedTransaction>>, InvalidBlock> {
+    let committees = usize::try_from(config.shards).unwrap_or(usize::MAX).saturating_add(1);
+    if proposal.micro_blocks.len() != committees {
+        return Err(InvalidBlock::MicroBlocks { expected: committees, got: proposal.micro_blocks.len() });
+    }
+    let named =
+        proposal.micro_blocks.iter().flat_map(|block| block.tx_hashes.iter().map(|hash| (*hash, block.header.shard)));
+    let named: Vec<(TxHash, ShardId)> = named.collect();
+    let (expected, got) = (named.len(), proposal.transactions.len());
+    if expected != got {
+        return Err(InvalidBlock::Transactions { expected, got });
+    }
+    let placed: Vec<_> = named.into_iter().zip(&proposal.transactions).collect();
+    let mut verified = verify_all(&placed, config)?.into_iter();
+    let take = |block: &MicroBlock| verified.by_ref().take(block.tx_hashes.len()).collect();
+    Ok(proposal.micro_blocks.iter().map(take).collect())
+}
+
+type Placed<'a> = ((TxHash, ShardId), &'a Transaction);
+
+/// Checks transactions on all processors, since their signatures are the largest part of the work. The first fault in
+/// the order of the block is the one reported.
+fn verify_all(placed: &[Placed<'_>], config: &ChainConfig) -> Result<Vec<VerifiedTransaction>, InvalidBlock> {
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let share = placed.len().div_ceil(threads).max(WORTH_A_THREAD);
+    if placed.len() <= share {
+        return placed.iter().map(|placed| verify(placed, config)).collect();
+    }
+    let checked: Vec<Result<Vec<_>, _>> = thread::scope(|scope| {
+        let check = |share: &'_ [Placed<'_>]| share.iter().map(|placed| verify(placed, config)).collect();
+        let workers: Vec<_> = placed.chunks(share).map(|share| scope.spawn(move || check(share))).collect();
+        workers.into_iter().map(|worker| worker.join().expect("checking a transaction does not panic")).collect()
+    });
+    Ok(checked.into_iter().collect::<Result<Vec<Vec<_>>, _>>()?.into_iter().flatten().collect())
+}
+
+fn verify(placed: &Placed<'_>, config: &ChainConfig) -> Result<VerifiedTransaction, InvalidBlock> {
+    let ((hash, shard), transaction) = placed;
+    let fault = |reason| InvalidBlock::Transaction { hash: *hash, reason };
+    let verified = VerifiedTransaction::in_block(Transaction::clone(transaction), *shard, config).map_err(fault)?;
+    if verified.hash() != *hash {
+        return Err(fault(InvalidTransaction::Hash { expected: *hash, got: verified.hash() }));
+    }
+    Ok(verified)
+}
+
+/// Names the first of the listed members in which two values differ. All members must be listed.
+macro_rules! compare_members {
+    ($block:literal, $expected:expr, $got:expr, $type:ident { $($field:ident),* $(,)? } ignoring { $($ignored:ident),* }) => {{
+        let $type { $($field,)* $($ignored: _,)* } = $expected;
+        $(
+            if *$field != $got.$field {
+                return Err(InvalidBlock::Field {
+                    block: $block,
+                    field: stringify!($field),
+                    expected: format!("{:?}", $field),
+                    got: format!("{:?}", $got.$field),
+                });
+            }
+        )*
+    }};
+}
+
+/// Compares a block with what executing it yielded, apart from the signatures.
+fn compare(expected: &Blocks, got: &Proposal) -> Result<(), InvalidBlock> {
+    if let (Some(expected), Some(got)) = (&expected.ds, &got.ds_block) {
+        compare_ds_block(expected, got)?;
+    }
+    for (expected, got) in expected.micro.iter().zip(&got.micro_blocks) {
+        compare_micro_block(expected, got)?;
+    }
+    compare_tx_block(&expected.tx, &got.tx_block)
+}
+
+fn compare_tx_block(expected: &TxBlock, got: &TxBlock) -> Result<(), InvalidBlock> {
+    compare_members!("Tx block", &expected.header, got.header, TxBlockHeader {
+        version, committee_hash, prev_hash, gas_limit, gas_used, rewards, number, state_root, state_delta_hash,
+        mb_info_hash, tx_count, miner, ds_block,
+    } ignoring {});
+    compare_members!("Tx block", expected, got, TxBlock { micro_blocks, timestamp } ignoring { header, cosignatures });
+    Ok(())
+}
+
+fn compare_micro_block(expected: &MicroBlock, got: &MicroBlock) -> Result<(), InvalidBlock> {
+    compare_members!("micro block", &expected.header, got.header, MicroBlockHeader {
+        version, committee_hash, prev_hash, shard, gas_limit, gas_used, rewards, epoch, tx_root, tx_count, miner,
+        ds_block, state_delta_hash, receipts_hash,
+    } ignoring {});
+    compare_members!("micro block", expected, got, MicroBlock { tx_hashes, timestamp } ignoring {
+        header, cosignatures
+    });
+    Ok(())
+}
+
+fn compare_ds_block(expected: &DsBlock, got: &DsBlock) -> Result<(), InvalidBlock> {
+    compare_members!("DS block", &expected.header, got.header, DsBlockHeader {
+        version, committee_hash, prev_hash, ds_difficulty, difficulty, leader, number, epoch, gas_price, software,
+        pow_winners, sharding_hash, reserved, removed, proposals,
+    } ignoring {});
+    compare_members!("DS block", expected, got, DsBlock { timestamp } ignoring { header, cosignatures });
+    Ok(())
+}

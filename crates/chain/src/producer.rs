@@ -1,0 +1,151 @@
+//! The one writer: it proposes, verifies and commits.
+
+use std::sync::Arc;
+
+use silica_protocol::{GasPrice, Timestamp, Transaction};
+use silica_state::{BlockRecord, Store};
+
+use crate::{
+    admission::VerifiedTransaction,
+    builder::Builder,
+    consensus::Application,
+    error::{BuildError, CommitError, GasPriceError, InvalidBlock, ProposeError},
+    handle::{Published, Shared},
+    judge::Judge,
+    pool::{PoolLine, Settlement},
+    stage::{Blocks, CommittedBlock, ExecutedBlock, Proposal, SealedBlock},
+    terms::{FullBlocks, fees_before, price_by_rules},
+};
+
+/// The writing end of a chain. There is one, because opening a chain makes one.
+#[derive(Debug)]
+pub struct Producer {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) store: Store,
+    pub(crate) full_blocks: FullBlocks,
+}
+
+impl Producer {
+    /// The store that this producer writes to.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Ends production and returns the store, to be closed.
+    pub fn into_store(self) -> Store {
+        self.store
+    }
+
+    /// Sets the price of gas by hand: at once for what is admitted and executed, and in the DS blocks from the next on.
+    ///
+    /// The store does not keep it. Who wants it to outlive a restart passes it as
+    /// [`Policy::operator_price`](crate::config::Policy::operator_price) when the chain is opened again.
+    ///
+    /// # Errors
+    ///
+    /// [`GasPriceError`]: the price is 0, or this network does not let the operator set it.
+    pub fn set_minimum_gas_price(&mut self, price: GasPrice) -> Result<(), GasPriceError> {
+        if !self.shared.network.config.operator_price {
+            return Err(GasPriceError::NotAllowed);
+        }
+        if price.get().is_zero() {
+            return Err(GasPriceError::Zero);
+        }
+        let published = self.shared.published();
+        self.shared.publish(Published { operator_price: Some(price), ..Published::clone(&published) });
+        Ok(())
+    }
+
+    /// Builds the next block with transactions from the pool.
+    fn build(&mut self, at: Timestamp) -> Result<ExecutedBlock, BuildError> {
+        let shared = Arc::clone(&self.shared);
+        let published = shared.published();
+        let timestamp = at.max(published.head.tx_block.timestamp.next().ok_or(BuildError::End)?);
+        let price = published.minimum_gas_price();
+        let mut builder =
+            Builder::new(&shared.network, &published.head, published.state.clone(), timestamp, Some(price))?;
+        if builder.is_ds_block_due() {
+            let price = match published.operator_price {
+                Some(price) => price,
+                None => price_by_rules(&shared.network, &published.head, &published.state, &mut self.full_blocks)?,
+            };
+            builder.make_ds_block(price);
+        }
+        if builder.is_vacuous() {
+            builder.pay_reward(fees_before(builder.number(), shared.network.epochs, &published.state))?;
+        } else {
+            for committee in builder.committees() {
+                builder.fill(committee, &mut PoolLine::new(&shared.pool, committee))?;
+            }
+        }
+        builder.finish(&self.store)
+    }
+}
+
+impl Application for Producer {
+    fn propose(&mut self, at: Timestamp) -> Result<ExecutedBlock, ProposeError> {
+        let block = self.build(at)?;
+        if block.transactions.is_empty() {
+            // What was found out holds against the head itself, whether the block is committed or not.
+            self.shared.lock_pool().settle(&Settlement {
+                block: block.tx_block().header.number,
+                at: block.tx_block().timestamp,
+                included: &[],
+                dropped: &block.dropped,
+                postponed: &block.postponed,
+            });
+        }
+        Ok(block)
+    }
+
+    fn verify(&mut self, proposal: &Proposal) -> Result<ExecutedBlock, InvalidBlock> {
+        let published = self.shared.published();
+        let judge = Judge {
+            network: &self.shared.network,
+            head: &published.head,
+            state: &published.state,
+            price: published.minimum_gas_price(),
+        };
+        judge.judge(proposal, &self.store, &mut self.full_blocks)
+    }
+
+    fn commit(&mut self, sealed: SealedBlock) -> Result<Arc<CommittedBlock>, CommitError> {
+        let ExecutedBlock { blocks, transactions, state, vacuous: _, dropped, postponed } = sealed.block;
+        let Blocks { tx: tx_block, micro: micro_blocks, ds: ds_block } = blocks;
+        let published = self.shared.published();
+        let number = tx_block.header.number;
+        if tx_block.header.prev_hash != published.head.hash {
+            return Err(CommitError::NotNext { number, head: published.head.number() });
+        }
+        let record = BlockRecord {
+            tx_block: tx_block.clone(),
+            micro_blocks: micro_blocks.clone(),
+            ds_block: ds_block.clone(),
+            transactions: transactions
+                .iter()
+                .map(|(transaction, receipt)| (Transaction::clone(transaction.transaction()), receipt.clone()))
+                .collect(),
+        };
+        let state = self.store.commit(record, state).map_err(|source| CommitError::Store { number, source })?;
+
+        let tx_block = Arc::new(tx_block);
+        let ds_block = ds_block.map(Arc::new);
+        self.full_blocks.add(&tx_block.header);
+        let included: Vec<VerifiedTransaction> = transactions.iter().map(|(tx, _)| tx.clone()).collect();
+        self.shared.publish(published.after(&tx_block, ds_block.as_ref(), &included, state));
+        let settlement = Settlement {
+            block: number,
+            at: tx_block.timestamp,
+            included: &included,
+            dropped: &dropped,
+            postponed: &postponed,
+        };
+        self.shared.lock_pool().settle(&settlement);
+        let hash = self.shared.published().head.hash;
+        Ok(Arc::new(CommittedBlock { hash, tx_block, ds_block, micro_blocks, transactions, dropped }))
+    }
+
+    fn has_candidates(&self) -> bool {
+        self.shared.lock_pool().has_candidates()
+    }
+}

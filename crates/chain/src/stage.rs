@@ -1,0 +1,163 @@
+//! The stages of a block. Each type has one maker, so that none can skip what comes before it.
+//!
+//! ```text
+//! transactions ─▶ ExecutedBlock ─▶ SealedBlock ─▶ CommittedBlock
+//!                 builder           consensus      producer
+//!                 root is known     signed         on disk
+//! ```
+
+use std::sync::Arc;
+
+use silica_protocol::{BlockHash, DsBlock, MicroBlock, Receipt, Transaction, TxBlock};
+use silica_state::{BlockRecord, PreparedState};
+
+use crate::{
+    admission::VerifiedTransaction,
+    pool::{DropReason, Postponed},
+};
+
+/// A block as its proposer sends it: everything but what executing it yields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// The Tx block.
+    pub tx_block: TxBlock,
+    /// Its micro blocks, ascending by shard.
+    pub micro_blocks: Vec<MicroBlock>,
+    /// The DS block that was made just before it, if one was due.
+    pub ds_block: Option<DsBlock>,
+    /// The transactions of the micro blocks, in their order.
+    pub transactions: Vec<Transaction>,
+}
+
+impl From<BlockRecord> for Proposal {
+    fn from(record: BlockRecord) -> Self {
+        let BlockRecord { tx_block, micro_blocks, ds_block, transactions } = record;
+        let transactions = transactions.into_iter().map(|(transaction, _)| transaction).collect();
+        Self { tx_block, micro_blocks, ds_block, transactions }
+    }
+}
+
+/// A block whose transactions were executed on top of the head. Its headers are complete and not signed.
+#[derive(Debug)]
+pub struct ExecutedBlock {
+    pub(crate) blocks: Blocks,
+    pub(crate) transactions: Vec<(VerifiedTransaction, Receipt)>,
+    pub(crate) state: PreparedState,
+    pub(crate) vacuous: bool,
+    pub(crate) dropped: Vec<(VerifiedTransaction, DropReason)>,
+    pub(crate) postponed: Vec<(VerifiedTransaction, Postponed)>,
+}
+
+/// The blocks that are made in one Tx epoch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Blocks {
+    pub(crate) tx: TxBlock,
+    pub(crate) micro: Vec<MicroBlock>,
+    pub(crate) ds: Option<DsBlock>,
+}
+
+impl ExecutedBlock {
+    /// The Tx block, without signatures.
+    pub fn tx_block(&self) -> &TxBlock {
+        &self.blocks.tx
+    }
+
+    /// The micro blocks, ascending by shard, without signatures.
+    pub fn micro_blocks(&self) -> &[MicroBlock] {
+        &self.blocks.micro
+    }
+
+    /// The DS block that precedes the Tx block, if one was due, without signatures.
+    pub fn ds_block(&self) -> Option<&DsBlock> {
+        self.blocks.ds.as_ref()
+    }
+
+    /// The transactions with their receipts, in the order of their execution.
+    pub fn transactions(&self) -> &[(VerifiedTransaction, Receipt)] {
+        &self.transactions
+    }
+
+    /// Whether the block ends its DS epoch, so that it has no transactions and pays the reward.
+    pub fn is_vacuous(&self) -> bool {
+        self.vacuous
+    }
+
+    /// Transactions that were found never to be executable.
+    pub fn dropped(&self) -> &[(VerifiedTransaction, DropReason)] {
+        &self.dropped
+    }
+
+    /// What the proposer sends to the rest of its committee.
+    pub fn to_proposal(&self) -> Proposal {
+        let Blocks { tx: tx_block, micro: micro_blocks, ds: ds_block } = self.blocks.clone();
+        let transactions = self.transactions.iter().map(|(tx, _)| Transaction::clone(tx.transaction())).collect();
+        Proposal { tx_block, micro_blocks, ds_block, transactions }
+    }
+}
+
+/// A block that its committees signed.
+#[derive(Debug)]
+pub struct SealedBlock {
+    /// Executed, and signed since.
+    pub(crate) block: ExecutedBlock,
+}
+
+impl SealedBlock {
+    /// The Tx block.
+    pub fn tx_block(&self) -> &TxBlock {
+        self.block.tx_block()
+    }
+
+    /// The micro blocks, ascending by shard.
+    pub fn micro_blocks(&self) -> &[MicroBlock] {
+        self.block.micro_blocks()
+    }
+
+    /// The DS block that precedes the Tx block, if one was due.
+    pub fn ds_block(&self) -> Option<&DsBlock> {
+        self.block.ds_block()
+    }
+}
+
+/// A block that is on disk and visible to readers.
+#[derive(Clone, Debug)]
+pub struct CommittedBlock {
+    pub(crate) hash: BlockHash,
+    pub(crate) tx_block: Arc<TxBlock>,
+    pub(crate) ds_block: Option<Arc<DsBlock>>,
+    pub(crate) micro_blocks: Vec<MicroBlock>,
+    pub(crate) transactions: Vec<(VerifiedTransaction, Receipt)>,
+    pub(crate) dropped: Vec<(VerifiedTransaction, DropReason)>,
+}
+
+impl CommittedBlock {
+    /// The hash of the Tx block.
+    pub fn hash(&self) -> BlockHash {
+        self.hash
+    }
+
+    /// The Tx block.
+    pub fn tx_block(&self) -> &Arc<TxBlock> {
+        &self.tx_block
+    }
+
+    /// The DS block that precedes the Tx block, if one was made.
+    pub fn ds_block(&self) -> Option<&Arc<DsBlock>> {
+        self.ds_block.as_ref()
+    }
+
+    /// The micro blocks, ascending by shard.
+    pub fn micro_blocks(&self) -> &[MicroBlock] {
+        &self.micro_blocks
+    }
+
+    /// The transactions with their receipts, in the order of their execution.
+    pub fn transactions(&self) -> &[(VerifiedTransaction, Receipt)] {
+        &self.transactions
+    }
+
+    /// Transactions that left the pool without being executed.
+    pub fn dropped(&self) -> &[(VerifiedTransaction, DropReason)] {
+        &self.dropped
+    }
+}

@@ -1,0 +1,81 @@
+//! What the next block depends on beyond the state: the price of gas, and the fees that a vacuous block returns.
+
+use silica_protocol::{BlockNumber, DsBlockNumber, GasPrice, Qa, TxBlockHeader};
+use silica_state::{ArchiveError, Snapshot};
+
+use crate::{
+    builder::{Head, Network},
+    epoch::Epochs,
+    gas_price::{GasPriceInputs, is_full, mean_window},
+};
+
+/// How many Tx blocks of the head's DS epoch were full.
+///
+/// Blocks before `counted_from` are not counted yet: they were made before this process started, and are read when the
+/// count is needed, so that starting does not take longer the longer an epoch is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FullBlocks {
+    ds_block: DsBlockNumber,
+    counted_from: BlockNumber,
+    count: u64,
+}
+
+impl FullBlocks {
+    /// The DS epoch of `head`, of which nothing is counted yet.
+    pub(crate) fn uncounted(head: &Head) -> Self {
+        let header = &head.tx_block.header;
+        Self { ds_block: header.ds_block, counted_from: header.number.next().unwrap_or(header.number), count: 0 }
+    }
+
+    /// Counts the block that follows the head.
+    pub(crate) fn add(&mut self, header: &TxBlockHeader) {
+        if header.ds_block != self.ds_block {
+            *self = Self { ds_block: header.ds_block, counted_from: header.number, count: 0 };
+        }
+        self.count(header);
+    }
+
+    /// Counts what was made before this process started, and returns the whole count.
+    fn complete(&mut self, epochs: Epochs, state: &Snapshot) -> Result<u64, ArchiveError> {
+        let first = epochs.first_block_of(self.ds_block);
+        for number in (first.get()..self.counted_from.get()).map(BlockNumber::new) {
+            if let Some(block) = state.tx_block(number)? {
+                self.count(&block.header);
+            }
+        }
+        self.counted_from = self.counted_from.min(first);
+        Ok(self.count)
+    }
+
+    fn count(&mut self, header: &TxBlockHeader) {
+        self.count = self.count.saturating_add(u64::from(is_full(header)));
+    }
+}
+
+/// The price that the DS block after `head` names by the rules. The only miner is this node, and proposes the lowest.
+pub(crate) fn price_by_rules(
+    network: &Network,
+    head: &Head,
+    state: &Snapshot,
+    full_blocks: &mut FullBlocks,
+) -> Result<GasPrice, ArchiveError> {
+    let full_blocks = full_blocks.complete(network.epochs, state)?;
+    let last = &head.ds_block.header;
+    let recent = mean_window(last.number)
+        .filter_map(|number| state.ds_block(number).transpose())
+        .map(|block| block.map(|block| block.header.gas_price))
+        .collect::<Result<Vec<_>, _>>()?;
+    let floor = network.config.minimum_gas_price;
+    let blocks = head.number().get().saturating_sub(last.epoch.get()).saturating_add(1);
+    let inputs =
+        GasPriceInputs { blocks, full_blocks, recent: &recent, last: last.gas_price, proposals: &[floor], floor };
+    Ok(inputs.price())
+}
+
+/// Fees that were taken during the DS epoch of `block`, which comes next, and are not back in the null account.
+pub(crate) fn fees_before(block: BlockNumber, epochs: Epochs, state: &Snapshot) -> Qa {
+    if epochs.starts_with(block) {
+        return Qa::ZERO;
+    }
+    state.head().map_or(Qa::ZERO, |head| head.totals.ds_epoch_fees)
+}
