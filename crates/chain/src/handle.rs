@@ -1,0 +1,192 @@
+//! The handle that is cloned freely: it admits transactions and hands out snapshots.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use silica_protocol::{Address, BlockNumber, DsBlock, GasPrice, Timestamp, Transaction, TxBlock, TxHash};
+
+use crate::{
+    admission::{Entrance, Routing, VerifiedTransaction},
+    builder::{Head, Network},
+    config::ChainConfig,
+    error::{AdmissionError, PoolError, PoolImportError},
+    pool::{self, Exported, Pool},
+    snapshot::{Snapshot, Times},
+};
+
+/// Hashes of recent transactions that are kept for readers.
+pub(crate) const RECENT: usize = 100;
+
+/// The reading and submitting end of a chain.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    shared: Arc<Shared>,
+}
+
+/// What all handles and the producer share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) network: Network,
+    pub(crate) pool: Mutex<Pool>,
+    published: RwLock<Arc<Published>>,
+}
+
+/// What readers see: one head, and all that goes with it. Replaced as a whole with each block.
+#[derive(Clone, Debug)]
+pub(crate) struct Published {
+    pub(crate) head: Head,
+    pub(crate) state: silica_state::Snapshot,
+    pub(crate) times: Times,
+    /// Hashes of the newest transactions, the newest first.
+    pub(crate) recent: Arc<[TxHash]>,
+    /// Price of gas that the operator set.
+    pub(crate) operator_price: Option<GasPrice>,
+}
+
+/// A transaction that waits in the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Submitted {
+    /// Its hash.
+    pub hash: TxHash,
+    /// Where it goes, and why.
+    pub routing: Routing,
+    /// The contract that it creates, if it is a deployment.
+    pub contract: Option<Address>,
+}
+
+/// What became of transactions that waited when a node stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolImport {
+    /// Transactions that wait again.
+    pub admitted: usize,
+    /// Transactions that are not admissible any more.
+    pub refused: usize,
+}
+
+impl Chain {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    /// The parameters of the chain.
+    pub fn config(&self) -> &ChainConfig {
+        &self.shared.network.config
+    }
+
+    /// Checks a transaction against the latest state. `priority` asks for the DS committee.
+    ///
+    /// Nothing is reserved: whether the sender can pay is checked again when a block is built. No lock is held while
+    /// the signature is verified.
+    ///
+    /// # Errors
+    ///
+    /// [`AdmissionError`]: the first check that the transaction does not pass.
+    pub fn admit(&self, transaction: Transaction, priority: bool) -> Result<VerifiedTransaction, AdmissionError> {
+        let published = self.shared.published();
+        let entrance = Entrance {
+            config: self.config(),
+            minimum_price: published.minimum_gas_price(),
+            accounts: &published.state,
+        };
+        entrance.admit(transaction, priority)
+    }
+
+    /// Lets a transaction wait for a block from the time `at`.
+    ///
+    /// # Errors
+    ///
+    /// [`PoolError`]: it waits already, the pool is full, or another one with its nonce pays more.
+    pub fn submit(&self, transaction: VerifiedTransaction, at: Timestamp) -> Result<Submitted, PoolError> {
+        let submitted = Submitted {
+            hash: transaction.hash(),
+            routing: transaction.routing(),
+            contract: transaction.transaction().contract_address(),
+        };
+        let epoch = self.shared.published().epoch();
+        self.shared.lock_pool().insert(transaction, epoch, at)?;
+        Ok(submitted)
+    }
+
+    /// The latest head and everything that can be asked about it.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::new(self.shared.published(), Arc::clone(&self.shared))
+    }
+
+    /// Number of waiting transactions.
+    pub fn waiting(&self) -> usize {
+        self.shared.lock_pool().len()
+    }
+
+    /// The waiting transactions as bytes, to be kept while the node is stopped.
+    pub fn export_pool(&self) -> Vec<u8> {
+        pool::export(&self.shared.lock_pool())
+    }
+
+    /// Admits the transactions that waited when a node stopped, as if they came in now, but with their age.
+    ///
+    /// # Errors
+    ///
+    /// [`PoolImportError`]: the bytes are not what [`export_pool`](Self::export_pool) wrote. Then none is admitted.
+    pub fn import_pool(&self, bytes: &[u8], at: Timestamp) -> Result<PoolImport, PoolImportError> {
+        let mut report = PoolImport::default();
+        for Exported { transaction, inserted, priority } in pool::import(bytes)? {
+            let admitted = self.admit(transaction, priority).is_ok_and(|transaction| {
+                let epoch = inserted.min(self.shared.published().epoch());
+                self.shared.lock_pool().insert(transaction, epoch, at).is_ok()
+            });
+            let count = if admitted { &mut report.admitted } else { &mut report.refused };
+            *count = count.saturating_add(1);
+        }
+        Ok(report)
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(network: Network, published: Published) -> Self {
+        let pool = Pool::new(network.config.policy.pool, network.epochs);
+        Self { network, pool: Mutex::new(pool), published: RwLock::new(Arc::new(published)) }
+    }
+
+    pub(crate) fn lock_pool(&self) -> MutexGuard<'_, Pool> {
+        pool::lock(&self.pool)
+    }
+
+    /// What readers see at this moment.
+    pub(crate) fn published(&self) -> Arc<Published> {
+        Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn publish(&self, published: Published) {
+        *self.published.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(published);
+    }
+}
+
+impl Published {
+    /// The Tx epoch in progress: the number of the block that comes next.
+    pub(crate) fn epoch(&self) -> BlockNumber {
+        self.head.number().next().unwrap_or(BlockNumber::MISSING)
+    }
+
+    /// The price of gas in force.
+    pub(crate) fn minimum_gas_price(&self) -> GasPrice {
+        self.operator_price.unwrap_or(self.head.ds_block.header.gas_price)
+    }
+
+    /// What readers see once a block is committed, with the state `state`.
+    pub(crate) fn after(
+        &self,
+        tx_block: &Arc<TxBlock>,
+        ds_block: Option<&Arc<DsBlock>>,
+        included: &[VerifiedTransaction],
+        state: silica_state::Snapshot,
+    ) -> Self {
+        let ds_block = ds_block.unwrap_or(&self.head.ds_block);
+        let newest = included.iter().rev().map(VerifiedTransaction::hash);
+        Self {
+            head: Head::new(Arc::clone(tx_block), Arc::clone(ds_block)),
+            state,
+            times: self.times.after(&self.head.tx_block, tx_block, ds_block),
+            recent: newest.chain(self.recent.iter().copied()).take(RECENT).collect(),
+            operator_price: self.operator_price,
+        }
+    }
+}
