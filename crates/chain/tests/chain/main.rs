@@ -1,0 +1,12 @@
+//! The chain from outside: a network of one over a store in memory, with the time given by the test.
+#![cfg(test)]
+
+mod blocks;
+mod epochs;
+mod harness;
+mod ledger;
+mod load;
+mod modes;
+mod replay;
+mod restart;
+mod snapshot;

@@ -1,0 +1,236 @@
+//! The ways in which blocks are made: at arrival, at a tick, on demand.
+
+use silica_chain::{
+    ChainConfig,
+    consensus::{Effect, Engine, Input, MAX_DEMAND},
+};
+use silica_protocol::{Timestamp, Transaction};
+
+use crate::{
+    blocks,
+    harness::{FUNDS, Net, PRICE, committed, config, payment, user},
+};
+
+fn instant(blocks_per_ds_epoch: u64) -> Net {
+    Net::new(ChainConfig { blocks_per_ds_epoch, ..ChainConfig::isolated() })
+}
+
+#[test]
+fn an_arrival_makes_one_block_with_the_transaction() {
+    let mut net = instant(100);
+    let hash = net.pay(1, user(9), 5, 0);
+    let effects = committed(&net.arrival());
+    assert_eq!(effects.len(), 1);
+    assert_eq!(effects[0].transactions()[0].0.hash(), hash);
+    assert_eq!(net.height(), 1);
+    assert_eq!(net.status(&hash), Some(3));
+    assert_eq!(net.balance(&user(9)), Some(5));
+}
+
+#[test]
+fn no_empty_block_is_made_without_cause() {
+    let mut net = instant(3);
+    assert!(net.arrival().is_empty());
+    assert_eq!(net.height(), 0);
+}
+
+#[test]
+fn a_due_vacuous_block_comes_before_the_block_of_the_transaction() {
+    let mut net = instant(3);
+    let mut landed = Vec::new();
+    for _ in 0..6 {
+        let hash = net.pay(1, user(9), 1, 0);
+        for block in committed(&net.arrival()) {
+            blocks::check(&net, &block);
+        }
+        landed.push(net.snapshot().transaction(&hash).unwrap().unwrap().block.get());
+    }
+    assert_eq!(landed, [1, 3, 4, 6, 7, 9], "blocks 2, 5 and 8 are vacuous");
+}
+
+#[test]
+fn several_arrivals_share_a_block() {
+    let mut net = instant(100);
+    for from in 1..=5 {
+        net.pay(from, user(9), 1, 0);
+    }
+    let blocks = committed(&net.arrival());
+    assert_eq!(blocks.len(), 1);
+    assert_eq!(blocks[0].transactions().len(), 5);
+}
+
+#[test]
+fn what_does_not_fit_one_block_goes_to_the_next_at_once() {
+    let mut config = ChainConfig::isolated();
+    config.shard_gas_limit = silica_protocol::Gas::new(100);
+    let mut net = Net::new(config);
+    for from in 1..=5 {
+        net.pay(from, user(9), 1, 0);
+    }
+    let counts: Vec<_> = committed(&net.arrival()).iter().map(|block| block.transactions().len()).collect();
+    assert_eq!(counts, [2, 2, 1]);
+    assert_eq!(net.chain.waiting(), 0);
+}
+
+#[test]
+fn a_transaction_that_can_no_longer_be_paid_is_dropped_without_block() {
+    let mut net = instant(100);
+    let all = FUNDS - 50 * PRICE;
+    net.pay(1, user(9), all, 0);
+    net.arrival();
+    // User 9 spends what it has; two payments are admitted against the same balance.
+    let first = net.submit(payment(9, 1, user(2), all / 2, PRICE));
+    net.arrival();
+    assert_eq!(net.status(&first), Some(3));
+    let nonce = 2;
+    let high = net.submit(payment(9, nonce, user(2), all / 3, PRICE + 1));
+    net.producer.set_minimum_gas_price(silica_protocol::GasPrice::new(silica_protocol::Qa::new(PRICE + 2))).unwrap();
+    let height = net.height();
+    let effects = net.arrival();
+    let [Effect::Dropped(dropped)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!((dropped[0].0.hash(), dropped[0].1.code()), (high, 22));
+    assert_eq!(net.height(), height, "no block is made for it");
+    assert_eq!(net.status(&high), Some(22));
+    assert_eq!(net.nonce(&user(9)), 1, "the nonce is not used up");
+}
+
+#[test]
+fn in_instant_mode_only_the_next_nonce_is_accepted() {
+    let mut net = instant(100);
+    let gap = net.try_submit(payment(1, 2, user(9), 1, PRICE)).unwrap_err();
+    assert_eq!(gap, "Expected Nonce: 1");
+    net.pay(1, user(9), 1, 0);
+    net.arrival();
+    let used = net.try_submit(payment(1, 1, user(9), 1, PRICE)).unwrap_err();
+    assert_eq!(used, "Nonce (1) lower than current (1)");
+}
+
+#[test]
+fn consecutive_nonces_of_one_sender_fit_in_one_block() {
+    let mut net = Net::new(config(1, 100));
+    for ahead in [2, 0, 3, 1] {
+        net.pay(1, user(9), 1, ahead);
+    }
+    let block = net.tick();
+    let nonces: Vec<_> = block.transactions().iter().map(|(tx, _)| tx.transaction().nonce.get()).collect();
+    assert_eq!(nonces, [1, 2, 3, 4]);
+}
+
+#[test]
+fn money_received_in_a_block_can_be_spent_in_it() {
+    let mut net = Net::new(config(1, 100));
+    let poor = 9;
+    net.pay(1, user(poor), 2 * 50 * PRICE, 0);
+    net.tick();
+    // Admission looks at the state before the block, execution at the running state.
+    net.submit(payment(1, 2, user(poor), 1_000_000, PRICE + 5));
+    net.submit(payment(poor, 1, user(2), 50 * PRICE, PRICE));
+    let block = net.tick();
+    assert_eq!(block.transactions().len(), 2);
+    assert_eq!(net.balance(&user(poor)), Some(1_000_000));
+}
+
+#[test]
+fn a_tick_makes_a_block_also_when_there_is_nothing() {
+    let mut net = Net::new(config(1, 100));
+    let block = net.tick();
+    assert!(block.transactions().is_empty());
+    assert_eq!(net.height(), 1);
+}
+
+#[test]
+fn timestamps_never_stand_still() {
+    let mut net = Net::new(config(1, 100));
+    let at = net.later();
+    for _ in 0..3 {
+        net.step(Input::Tick(at));
+    }
+    net.step(Input::Tick(Timestamp::new(5)));
+    let times: Vec<_> = (1..=4)
+        .map(|number| net.snapshot().tx_block(silica_protocol::BlockNumber::new(number)).unwrap().unwrap().timestamp)
+        .map(|time| time.get() - at.get())
+        .collect();
+    assert_eq!(times, [0, 1, 2, 3]);
+}
+
+#[test]
+fn blocks_on_demand_are_real_and_take_what_waits() {
+    let mut net = Net::new(config(2, 5));
+    net.pay(1, user(9), 1, 0);
+    let blocks = committed(&net.demand(13));
+    assert_eq!(blocks.len(), 13);
+    assert_eq!(net.height(), 13);
+    assert_eq!(blocks.iter().map(|block| block.transactions().len()).sum::<usize>(), 1);
+    assert_eq!(net.snapshot().latest_ds_block().header.number.get(), 3);
+    assert!(net.demand(0).is_empty());
+}
+
+#[test]
+fn too_many_blocks_on_demand_are_refused() {
+    let mut net = Net::new(config(1, 5));
+    let at = net.later();
+    let input = Input::Demand { at, blocks: MAX_DEMAND + 1 };
+    let error = net.solo.step(input, &mut net.producer).unwrap_err();
+    assert_eq!(error.to_string(), "blocks demanded: expected at most 100000, got 100001");
+    assert_eq!(net.height(), 0);
+}
+
+#[test]
+fn nobody_sends_messages_to_a_committee_of_one() {
+    let mut net = Net::new(config(1, 5));
+    assert!(net.step(Input::Message(vec![1, 2, 3])).is_empty());
+    assert_eq!(net.height(), 0);
+}
+
+#[test]
+fn statuses_follow_a_transaction() {
+    let mut net = Net::new(config(1, 100));
+    let ahead = net.pay(1, user(9), 1, 1);
+    assert_eq!(net.status(&ahead), Some(1));
+    net.tick();
+    assert_eq!(net.status(&ahead), Some(4));
+    let due = net.pay(1, user(9), 1, 0);
+    let block = net.tick();
+    assert_eq!(block.transactions().len(), 2);
+    assert_eq!((net.status(&due), net.status(&ahead)), (Some(3), Some(3)));
+    let status = net.snapshot().status(&ahead).unwrap().unwrap();
+    assert!(status.success);
+    assert_eq!((status.inserted.get(), status.updated.get()), (2, 2));
+    assert_eq!(status.modified, block.tx_block().timestamp);
+    assert_eq!(status.sender, user(1));
+    assert_eq!(net.status(&silica_protocol::TxHash::ZERO), None);
+}
+
+#[test]
+fn a_replaced_transaction_is_dropped_and_its_rival_executed() {
+    let mut net = Net::new(config(1, 100));
+    let low = net.submit(payment(1, 1, user(9), 1, PRICE));
+    let high = net.submit(payment(1, 1, user(9), 2, PRICE + 1));
+    assert_eq!(net.try_submit(payment(1, 1, user(9), 3, PRICE)).unwrap_err(), "Error Code: 24");
+    net.tick();
+    assert_eq!((net.status(&low), net.status(&high)), (Some(24), Some(3)));
+    assert_eq!(net.balance(&user(9)), Some(2));
+}
+
+#[test]
+fn a_transaction_may_outlive_a_ds_epoch_and_expires_after_three() {
+    let mut net = Net::new(config(1, 5));
+    let ahead = net.pay(1, user(9), 1, 1);
+    for _ in 1..=15 {
+        net.tick();
+    }
+    assert_eq!(net.status(&ahead), Some(4));
+    net.tick();
+    assert_eq!(net.status(&ahead), Some(255), "accepted in epoch 1, three times five blocks ago");
+}
+
+#[test]
+fn duplicates_are_refused_while_they_wait_and_after() {
+    let mut net = Net::new(config(1, 100));
+    let transaction: Transaction = payment(1, 1, user(9), 1, PRICE);
+    net.submit(transaction.clone());
+    let text = "Txn could not be added as database exceeded limit or the txn was already present";
+    assert_eq!(net.try_submit(transaction.clone()).unwrap_err(), text);
+    net.tick();
+    assert_eq!(net.try_submit(transaction).unwrap_err(), "Nonce (1) lower than current (1)");
+}

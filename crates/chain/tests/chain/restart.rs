@@ -1,0 +1,173 @@
+//! Opening a chain that exists: it goes on where it was, and another one is refused.
+
+use silica_chain::{ChainConfig, OpenError, open};
+use silica_protocol::{Qa, Timestamp};
+use silica_state::Store;
+
+use crate::harness::{Net, PRICE, config, genesis, key, node, payment, user};
+
+/// Closes a net and opens its store again.
+fn reopen(net: Net, config: ChainConfig) -> Net {
+    let now = net.now;
+    let store = net.producer.into_store();
+    Net { now, ..Net::over(store, config) }
+}
+
+fn refusal(store: Store, config: ChainConfig, member: silica_protocol::PublicKey) -> OpenError {
+    open(store, config, &genesis(), member, Timestamp::new(1)).map(drop).unwrap_err()
+}
+
+#[test]
+fn a_chain_goes_on_where_it_was() {
+    let config = config(2, 5);
+    let mut net = Net::new(config.clone());
+    for _ in 0..8 {
+        net.pay_next(1, user(9), 1);
+        net.tick();
+    }
+    let before = net.snapshot();
+    let mut net = reopen(net, config);
+    let after = net.snapshot();
+    assert_eq!(after.latest_tx_block(), before.latest_tx_block());
+    assert_eq!(after.latest_ds_block(), before.latest_ds_block());
+    assert_eq!(after.statistics(), before.statistics());
+    assert_eq!(after.recent_transactions(), before.recent_transactions());
+    assert_eq!(after.minimum_gas_price(), before.minimum_gas_price());
+    net.tick();
+    assert_eq!(net.height(), 9);
+}
+
+#[test]
+fn fees_of_the_epoch_and_full_blocks_survive_a_restart() {
+    let mut config = config(1, 5);
+    config.shard_gas_limit = silica_protocol::Gas::new(50);
+    config.ds_gas_limit = silica_protocol::Gas::new(50);
+    let run = |restart_at: Option<u64>| {
+        let mut net = Net::new(config.clone());
+        for number in 1..=16 {
+            if number % 5 != 4 {
+                net.pay(1, user(9), 1, 0);
+            }
+            net.tick();
+            if restart_at == Some(number) {
+                net = reopen(net, config.clone());
+            }
+        }
+        (net.balance(&silica_protocol::Address::ZERO), net.snapshot().latest_ds_block().header.gas_price)
+    };
+    let expected = run(None);
+    for restart_at in [1, 2, 3, 5, 6, 7, 8] {
+        assert_eq!(run(Some(restart_at)), expected, "restart after block {restart_at}");
+    }
+}
+
+#[test]
+fn waiting_transactions_survive_as_bytes() {
+    let config = config(1, 5);
+    let mut net = Net::new(config.clone());
+    let ahead = net.pay(1, user(9), 1, 1);
+    let other = net.pay(2, user(9), 1, 0);
+    net.tick();
+    let bytes = net.chain.export_pool();
+    let mut net = reopen(net, config);
+    assert_eq!(net.status(&ahead), None);
+    let report = net.chain.import_pool(&bytes, Timestamp::new(net.now)).unwrap();
+    assert_eq!((report.admitted, report.refused), (1, 0));
+    assert_eq!(net.status(&ahead), Some(1));
+    assert_eq!(net.status(&other), Some(3), "what was executed is in the chain");
+    let due = net.pay(1, user(9), 1, 0);
+    net.tick();
+    assert_eq!((net.status(&due), net.status(&ahead)), (Some(3), Some(3)));
+}
+
+#[test]
+fn imported_transactions_keep_their_age() {
+    let config = config(1, 5);
+    let mut net = Net::new(config.clone());
+    let ahead = net.pay(1, user(9), 1, 1);
+    net.demand(10);
+    let bytes = net.chain.export_pool();
+    let mut net = reopen(net, config);
+    net.chain.import_pool(&bytes, Timestamp::new(net.now)).unwrap();
+    net.demand(5);
+    assert_eq!(net.status(&ahead), Some(4));
+    net.demand(1);
+    assert_eq!(net.status(&ahead), Some(255));
+}
+
+#[test]
+fn what_is_no_longer_admissible_is_left_out() {
+    let config = config(1, 5);
+    let mut net = Net::new(config.clone());
+    let transaction = payment(1, 1, user(9), 1, PRICE);
+    net.submit(transaction);
+    let bytes = net.chain.export_pool();
+    net.tick();
+    let net = reopen(net, config);
+    let report = net.chain.import_pool(&bytes, Timestamp::new(net.now)).unwrap();
+    assert_eq!((report.admitted, report.refused), (0, 1));
+    assert!(net.chain.import_pool(b"nonsense", Timestamp::new(net.now)).is_err());
+}
+
+#[test]
+fn another_key_is_refused() {
+    let mut net = Net::new(config(1, 5));
+    net.tick();
+    let error = refusal(net.producer.into_store(), config(1, 5), key(1).public());
+    assert!(matches!(error, OpenError::Key { stored, .. } if stored == node()), "{error}");
+    assert!(error.to_string().contains(&node().to_string()));
+}
+
+#[test]
+fn other_parameters_are_refused() {
+    let check = |change: fn(&mut ChainConfig), expected: &str| {
+        let mut net = Net::new(config(2, 5));
+        net.demand(7);
+        let mut config = config(2, 5);
+        change(&mut config);
+        let error = refusal(net.producer.into_store(), config, node());
+        assert_eq!(error.to_string(), format!("the chain in the data directory was made with {expected}"));
+    };
+    check(|config| config.shards = 3, "a number of shards of 2, and is asked to run with 3");
+    check(|config| config.blocks_per_ds_epoch = 9, "a DS block number of 2, and is asked to run with 1");
+    check(
+        |config| config.ds_gas_limit = silica_protocol::Gas::new(1_000),
+        "a gas limit of 1300000, and is asked to run with 801000",
+    );
+}
+
+#[test]
+fn parameters_that_no_chain_can_have_are_refused() {
+    let check = |change: fn(&mut ChainConfig), expected: &str| {
+        let mut config = config(1, 5);
+        change(&mut config);
+        assert_eq!(refusal(crate::harness::memory(), config, node()).to_string(), expected);
+    };
+    check(|config| config.shards = 0, "shards: expected 1 to 1000, got 0");
+    check(|config| config.shards = 1_001, "shards: expected 1 to 1000, got 1001");
+    check(|config| config.blocks_per_ds_epoch = 1, "blocks per DS epoch: expected at least 2, got 1");
+    check(
+        |config| config.shard_gas_limit = silica_protocol::Gas::new(49),
+        "shard gas limit: expected at least 50, got 49",
+    );
+    check(
+        |config| config.ds_gas_limit = silica_protocol::Gas::new(u64::MAX),
+        "gas limits: the sum over all shards exceeds 64 bits",
+    );
+    check(
+        |config| config.rules.contracts = true,
+        "rules: only the profile of generation 8.1 without contracts is carried out",
+    );
+    check(
+        |config| config.rules.strict_shards = true,
+        "rules: only the profile of generation 8.1 without contracts is carried out",
+    );
+}
+
+#[test]
+fn the_first_accounts_are_those_of_the_genesis() {
+    let net = Net::new(config(1, 5));
+    assert_eq!(net.balance(&user(1)), Some(1_000 * Qa::PER_ZIL));
+    assert_eq!(net.balance(&silica_protocol::Address::ZERO), Some(8_400_000_000 * Qa::PER_ZIL));
+    assert_eq!(net.snapshot().latest_tx_block().timestamp, Timestamp::new(crate::harness::BEGIN));
+}
