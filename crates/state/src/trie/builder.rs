@@ -7,30 +7,6 @@ use super::{
     subtree::Subtree,
 };
 
-/// A leaf as the builder sees it: a value, and perhaps a memory of its hash.
-pub trait Leaf {
-    /// The value, as stored; never empty.
-    fn value(&self) -> &[u8];
-
-    /// Returns the reference to the leaf node that holds the value at the end of `path`. An implementation may keep
-    /// the answer, under the length of the path, for as long as key and value stay the same.
-    fn reference(&mut self, path: &[u8]) -> NodeRef {
-        NodeRef::of_leaf(path, self.value())
-    }
-}
-
-impl Leaf for &[u8] {
-    fn value(&self) -> &[u8] {
-        self
-    }
-}
-
-impl Leaf for Vec<u8> {
-    fn value(&self) -> &[u8] {
-        self
-    }
-}
-
 /// Keys did not come in ascending order, or a key came twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("keys are not strictly ascending")]
@@ -79,20 +55,20 @@ enum Part<L> {
     Branch(NodeRef, usize),
 }
 
-impl<L: Leaf> Builder<'_, L> {
+impl<L: AsRef<[u8]>> Builder<'_, L> {
     /// Starts with no leaves.
     pub const fn new() -> Self {
         Self { forks: Vec::new(), path: Vec::new(), leaf: None, proof: None, rlp: Vec::new() }
     }
 }
 
-impl<L: Leaf> Default for Builder<'_, L> {
+impl<L: AsRef<[u8]>> Default for Builder<'_, L> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<'p, L: Leaf> Builder<'p, L> {
+impl<'p, L: AsRef<[u8]>> Builder<'p, L> {
     /// Starts with no leaves, and will add to `proof` every node on the way to `path` except the topmost, for which
     /// [`Subtree::prove_top`] or the next [`Subtree::combine_proving`] is to be called.
     pub fn proving(path: Nibbles, proof: &'p mut Proof) -> Self {
@@ -129,7 +105,7 @@ impl<'p, L: Leaf> Builder<'p, L> {
             part = self.hash(&fork);
         }
         match part {
-            Part::Leaf(leaf) => Subtree::Leaf { path: Nibbles::copied(&self.path), value: leaf.value().into() },
+            Part::Leaf(leaf) => Subtree::Leaf { path: Nibbles::copied(&self.path), value: leaf.as_ref().into() },
             Part::Branch(node, depth) => Subtree::Branch { path: Nibbles::copied(between(&self.path, 0, depth)), node },
         }
     }
@@ -162,13 +138,13 @@ impl<'p, L: Leaf> Builder<'p, L> {
             return;
         };
         let reference = match part {
-            Part::Leaf(mut leaf) => {
+            Part::Leaf(leaf) => {
                 let path = between(&self.path, below, self.path.len());
                 if let Some(proof) = on_path(&mut self.proof, &self.path, below) {
-                    write_leaf(path, leaf.value(), &mut self.rlp);
+                    write_leaf(path, leaf.as_ref(), &mut self.rlp);
                     proof.add(self.rlp.clone());
                 }
-                leaf.reference(path)
+                NodeRef::of_leaf(path, leaf.as_ref())
             }
             Part::Branch(node, depth) if depth == below => node,
             Part::Branch(node, depth) => {
@@ -185,7 +161,7 @@ impl<'p, L: Leaf> Builder<'p, L> {
     }
 
     fn hash(&mut self, fork: &Fork<L>) -> Part<L> {
-        write_branch(&fork.children, fork.value.as_ref().map(Leaf::value), &mut self.rlp);
+        write_branch(&fork.children, fork.value.as_ref().map(AsRef::as_ref), &mut self.rlp);
         if let Some(proof) = on_path(&mut self.proof, &self.path, fork.depth) {
             proof.add(self.rlp.clone());
         }

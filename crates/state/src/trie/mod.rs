@@ -20,7 +20,7 @@ mod subtree;
 mod tests;
 
 pub use self::{
-    builder::{Builder, Leaf, NotAscending},
+    builder::{Builder, NotAscending},
     keccak::keccak256,
     memory::MemoryTrie,
     nibbles::{Nibbles, digit_path},

@@ -16,7 +16,7 @@
 //! extensions that cross from one unit to another come out right.
 
 use super::{
-    nibbles::{Nibbles, digit_path},
+    nibbles::Nibbles,
     node::{Children, EMPTY_ROOT, NodeRef, write_branch, write_extension, write_leaf},
     proof::Proof,
 };
@@ -90,48 +90,6 @@ impl Subtree {
         fork(children, value, Some((nibble, proof)))
     }
 
-    /// Returns the summary of the leaves below a position from the sixteen subtrees after the next hexadecimal digit
-    /// of the key, whose character takes two nibbles: `3` and the digit for 0 to 9, `6` and the digit less 9 for a to
-    /// f. At most three branch nodes are hashed.
-    #[must_use]
-    pub fn combine_digits(children: [&Self; 16]) -> Self {
-        Self::combine_classes(&Self::combine_decimals(children), &Self::combine_letters(children))
-    }
-
-    /// Returns the summary of the digits 0 to 9 below the nibble 3, of the sixteen given.
-    ///
-    /// [`Subtree::combine_classes`] joins it with that of [`Subtree::combine_letters`]; kept apart, a change of one
-    /// digit costs one of the two.
-    #[must_use]
-    pub fn combine_decimals(children: [&Self; 16]) -> Self {
-        Self::combine(decimals(children))
-    }
-
-    /// Returns the summary of the digits a to f below the nibble 6, of the sixteen given.
-    #[must_use]
-    pub fn combine_letters(children: [&Self; 16]) -> Self {
-        Self::combine(letters(children))
-    }
-
-    /// Joins the subtrees below the nibbles 3 and 6.
-    #[must_use]
-    pub fn combine_classes(decimals: &Self, letters: &Self) -> Self {
-        Self::combine(classes(decimals, letters))
-    }
-
-    /// As [`Subtree::combine_digits`], and adds to `proof` the nodes that this fixes on the way to a key, whose next
-    /// digit is given. The nodes inside that child must have been added before.
-    #[must_use]
-    pub fn combine_digits_proving(children: [&Self; 16], digit: u8, proof: &mut Proof) -> Self {
-        let [class, nibble] = digit_path(digit);
-        let (decimals, letters) = if class == 3 {
-            (Self::combine_proving(decimals(children), nibble, proof), Self::combine_letters(children))
-        } else {
-            (Self::combine_decimals(children), Self::combine_proving(letters(children), nibble, proof))
-        };
-        Self::combine_proving(classes(&decimals, &letters), class, proof)
-    }
-
     /// Returns the reference to the topmost node, as the child of a branch at the nibble before the position has it;
     /// `None` when there are no leaves.
     pub fn reference(&self) -> Option<NodeRef> {
@@ -160,30 +118,6 @@ impl Subtree {
         }
         proof.add(rlp);
     }
-}
-
-/// The children after the nibble 3: the digits 0 to 9.
-fn decimals(children: [&Subtree; 16]) -> [&Subtree; 16] {
-    arranged(children.into_iter().take(10), 0)
-}
-
-/// The children after the nibble 6: the digits a to f, whose characters end in the nibbles 1 to 6.
-fn letters(children: [&Subtree; 16]) -> [&Subtree; 16] {
-    arranged(children.into_iter().skip(10), 1)
-}
-
-/// Places children from a nibble on, and nothing elsewhere.
-fn arranged<'a>(children: impl Iterator<Item = &'a Subtree>, from: usize) -> [&'a Subtree; 16] {
-    let mut arranged = [&Subtree::Empty; 16];
-    arranged.iter_mut().skip(from).zip(children).for_each(|(slot, child)| *slot = child);
-    arranged
-}
-
-fn classes<'a>(decimals: &'a Subtree, letters: &'a Subtree) -> [&'a Subtree; 16] {
-    let mut children = [&Subtree::Empty; 16];
-    let [_, _, _, three, _, _, six, ..] = &mut children;
-    (*three, *six) = (decimals, letters);
-    children
 }
 
 /// Makes the branch node over `children` and `value`, or passes on the only one of them that there is.
