@@ -185,11 +185,6 @@ impl Section {
         Ok(bytes)
     }
 
-    /// Whether the first part is there.
-    pub(super) fn exists(self, db: &Db) -> Result<bool, ArchiveError> {
-        Ok(db.get(&self.key(0))?.is_some())
-    }
-
     fn read_part(self, db: &Db, part: u32, len: Option<usize>) -> Result<Vec<u8>, ArchiveError> {
         let key = self.key(part);
         let damaged = |reason: &str| ArchiveError::damaged(self.part_place(part), reason);

@@ -230,10 +230,6 @@ fn check_view(view: &ArchiveView, model: &Model, blocks: usize, whole: bool) {
     for limit in [0, 1, 5, 1000] {
         same(view.recent_transactions(limit), newest_first[..limit.min(newest_first.len())].to_vec(), whole);
     }
-    if whole {
-        let records: Vec<_> = view.records_from(block(1)).map(Result::unwrap).collect();
-        assert_eq!(records, model.blocks[1.min(blocks)..blocks]);
-    }
 }
 
 /// Blocks of no, few, and more than a group's transactions, with runs of empty ones.

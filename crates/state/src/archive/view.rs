@@ -137,20 +137,6 @@ impl ArchiveView {
         self.entry(number)?.map(|entry| self.archive.record(&entry)).transpose()
     }
 
-    /// Returns what was appended, block by block from `first` on. Ends after the first error.
-    pub(crate) fn records_from(
-        &self,
-        first: BlockNumber,
-    ) -> impl Iterator<Item = Result<BlockRecord, ArchiveError>> + '_ {
-        let mut next = Some(first);
-        std::iter::from_fn(move || {
-            let number = next.take()?;
-            let record = self.record(number).transpose()?;
-            next = if record.is_ok() { number.next() } else { None };
-            Some(record)
-        })
-    }
-
     fn entry(&self, number: BlockNumber) -> Result<Option<Arc<Entry>>, ArchiveError> {
         match &self.newest {
             Some(newest) if number == newest.number() => Ok(Some(Arc::clone(newest))),
