@@ -1,4 +1,88 @@
-//! Admission, pool, execution, blocks and the consensus seam of a Zilliqa chain, generation 8.1.
+//! What is valid on a Zilliqa chain of generation 8.1, and how blocks are made: admission, pool, execution of payments,
+//! blocks and epochs, and the seam behind which nodes agree.
+//!
+//! # Example
+//!
+//! A network of one over a store in memory. Time comes from the caller.
+//!
+//! ```
+//! use silica_chain::{
+//!     Chain, ChainConfig, Genesis, PUBLISHED_ACCOUNTS, Producer,
+//!     consensus::{Effect, Engine, Input, Solo},
+//!     open,
+//! };
+//! use silica_crypto::{KeyPair, sign};
+//! use silica_protocol::{Address, Gas, Nonce, Qa, Signature, Timestamp, Transaction, Version};
+//! use silica_state::{Store, StoreOptions};
+//!
+//! let key = KeyPair::from_secret("01".repeat(32).parse()?);
+//! let (store, config) = (Store::ephemeral(StoreOptions::default()), ChainConfig::isolated());
+//! let (chain, mut producer) =
+//!     open(store, config, &Genesis::default(), key.public(), Timestamp::new(1_700_000_000_000_000))?;
+//! let mut engine = Solo::new(key);
+//!
+//! // One of the published test accounts pays.
+//! let sender = KeyPair::from_secret(PUBLISHED_ACCOUNTS[0].secret_key().parse()?);
+//! let recipient = Address::new([7; 20]);
+//! let mut payment = Transaction {
+//!     version: Version::of_chain(chain.config().chain_id),
+//!     nonce: Nonce::new(1),
+//!     to: recipient,
+//!     amount: Qa::new(1_000),
+//!     gas_price: chain.snapshot().minimum_gas_price(),
+//!     gas_limit: Gas::new(50),
+//!     code: String::new(),
+//!     data: String::new(),
+//!     sender_key: sender.public(),
+//!     signature: Signature::ZERO,
+//! };
+//! payment.signature = sign(&payment.core_bytes(), &sender)?;
+//!
+//! let now = Timestamp::new(1_700_000_001_000_000);
+//! let submitted = chain.submit(chain.admit(payment, false)?, now)?;
+//! assert_eq!(submitted.routing.info(), "Non-contract txn, sent to shard");
+//! let effects = engine.step(Input::Arrival(now), &mut producer)?;
+//! assert!(matches!(&effects[..], [Effect::Committed(block)] if block.transactions().len() == 1));
+//! assert_eq!(chain.snapshot().account(&recipient)?.unwrap().balance, Qa::new(1_000));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The life of a transaction
+//!
+//! ```text
+//!            Chain                                   Producer, driven by an Engine
+//! Transaction ─▶ VerifiedTransaction ─▶ pool ─▶ ExecutedBlock ─▶ SealedBlock ─▶ CommittedBlock ─▶ Snapshot
+//!     admission                       pool    builder, executor   consensus      producer         snapshot
+//! ```
+//!
+//! Each type is made in one place, by what has just been checked or done. A block of another node goes the same way:
+//! a `Proposal` is executed again by the `judge`, which compares every header member, and yields an `ExecutedBlock`.
+//!
+//! # Modules, in reading order
+//!
+//! - [`config`], `genesis`, `epoch`: what a chain is made with, its first state, and how its blocks are numbered.
+//! - `admission`, `pool`: what may wait for a block, and in which order it does.
+//! - `executor`: one transaction against the running state of a block.
+//! - [`difficulty`], [`gas_price`], [`reward`], `terms`: figures of DS blocks and vacuous blocks.
+//! - `builder`, `stage`: a block from the head and its transactions, and the stages it goes through.
+//! - [`consensus`]: who decides that a block is the next one; `judge` for those of others.
+//! - `producer`, `handle`, `snapshot`: the writing end, the cloneable end, and what readers may ask.
+//! - `open`, `replay`: beginning or continuing a chain, and executing its blocks again.
+//!
+//! # Invariants
+//!
+//! - There is no clock, no randomness and no floating point here, and nothing depends on the order of a hash map: a
+//!   block is a function of the head, the pool and the time that came as an argument.
+//! - The balances of all accounts and the fees of the DS epoch that are not yet credited add up to the supply of the
+//!   genesis, after every block.
+//! - Blocks are made at intervals, on demand or at the arrival of transactions. In the last mode no block is empty,
+//!   except a vacuous one; it is made when it is due before a transaction, which then goes to the next block.
+//! - The timestamp of a block is the time, or one microsecond after the block before if that is later.
+//! - No lock is held while a signature is verified, a transaction is executed or a block is written.
+//! - Readers see a head as a whole, and only after it is durable.
+//! - The crate knows no HTTP, no RPC method and no error code; the texts of [`AdmissionError`] and of some others are
+//!   nevertheless those that clients know, since they name what was checked. It knows no disk: that is the store's.
+//! - Contracts are not executed: their transactions are decoded, hashed, checked and refused.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod accounts;
