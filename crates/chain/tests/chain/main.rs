@@ -2,11 +2,13 @@
 #![cfg(test)]
 
 mod blocks;
+mod disk;
 mod epochs;
 mod harness;
 mod ledger;
 mod load;
 mod modes;
+mod proof;
 mod replay;
 mod restart;
 mod snapshot;

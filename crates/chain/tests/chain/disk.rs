@@ -1,0 +1,198 @@
+//! A chain on disk: it survives a stop in good order and one without, and a lost state is computed again.
+
+use std::path::Path;
+
+use silica_chain::{Chain, ChainConfig, Producer, ReplayError, check, open, rebuild};
+use silica_protocol::{BlockNumber, CoSignatures, Gas, Timestamp};
+use silica_state::{BlockRecord, Durability, OpenOutcome, StateDiff, Store, StoreOptions};
+
+use crate::harness::{BEGIN, Net, config, genesis, key, memory, node, user};
+
+/// Few blocks of history and frequent checkpoints, so that a short chain has old blocks.
+fn options() -> StoreOptions {
+    StoreOptions { history: 3, checkpoint_blocks: 5, durability: Durability::Relaxed, ..StoreOptions::default() }
+}
+
+fn on_disk(dir: &Path, config: ChainConfig) -> Net {
+    Net::over(Store::open(dir, options()).unwrap(), config)
+}
+
+fn load(net: &mut Net, blocks: u64) {
+    for _ in 0..blocks {
+        for from in 1..=3 {
+            net.pay_next(from, user(9), 1);
+        }
+        net.tick();
+    }
+}
+
+#[test]
+fn a_chain_on_disk_goes_on_after_a_stop() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut net = on_disk(dir.path(), config(2, 5));
+    load(&mut net, 12);
+    let before = net.snapshot();
+    let (at, statistics) = (before.latest_tx_block_hash(), before.statistics());
+    let recent = before.recent_transactions().to_vec();
+    drop(before);
+    close(net);
+    let mut net = on_disk(dir.path(), config(2, 5));
+    assert_eq!(net.snapshot().latest_tx_block_hash(), at);
+    assert_eq!(net.snapshot().statistics(), statistics);
+    assert_eq!(net.snapshot().recent_transactions(), recent);
+    load(&mut net, 5);
+    assert_eq!(net.height(), 17);
+}
+
+#[test]
+fn what_was_committed_is_there_after_a_stop_without_closing() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut net = on_disk(dir.path(), config(1, 5));
+    load(&mut net, 13);
+    let (hash, paid) = (net.snapshot().latest_tx_block_hash(), net.balance(&user(9)));
+    drop(net);
+    let net = on_disk(dir.path(), config(1, 5));
+    assert_eq!(net.snapshot().latest_tx_block_hash(), hash);
+    assert_eq!(net.balance(&user(9)), paid);
+}
+
+/// Closes a chain of forty blocks, and makes its state be lost.
+fn lose_state(dir: &Path) -> silica_protocol::BlockHash {
+    let mut net = on_disk(dir, config(2, 5));
+    load(&mut net, 40);
+    let hash = net.snapshot().latest_tx_block_hash();
+    close(net);
+    Store::discard_state(dir).unwrap();
+    hash
+}
+
+fn close(net: Net) {
+    let Net { chain, producer, .. } = net;
+    drop(chain);
+    producer.into_store().close().unwrap();
+}
+
+#[test]
+fn a_lost_state_is_rebuilt_by_executing_the_blocks_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let hash = lose_state(dir.path());
+    let store = Store::open(dir.path(), options()).unwrap();
+    assert!(matches!(store.outcome(), OpenOutcome::NeedsReplay { .. }), "{:?}", store.outcome());
+    let mut seen = Vec::new();
+    rebuild(&store, config(2, 5), &genesis(), node(), &mut |number, last| seen.push((number.get(), last.get())))
+        .unwrap();
+    assert_eq!(seen, (0..=40).map(|number| (number, 40)).collect::<Vec<_>>());
+    assert_eq!(store.replaying(), None);
+    let mut net = Net::over(store, config(2, 5));
+    assert_eq!(net.snapshot().latest_tx_block_hash(), hash);
+    load(&mut net, 3);
+    assert_eq!(net.height(), 43);
+}
+
+#[test]
+fn opening_rebuilds_a_lost_state_by_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let hash = lose_state(dir.path());
+    let mut net = on_disk(dir.path(), config(2, 5));
+    assert_eq!(net.snapshot().latest_tx_block_hash(), hash);
+    load(&mut net, 1);
+}
+
+#[test]
+fn an_interrupted_rebuild_is_taken_up_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let hash = lose_state(dir.path());
+    let store = Store::open(dir.path(), options()).unwrap();
+    let interrupted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        rebuild(&store, config(2, 5), &genesis(), node(), &mut |number, _| assert!(number.get() < 25))
+    }));
+    assert!(interrupted.is_err());
+    drop(store);
+    let net = on_disk(dir.path(), config(2, 5));
+    assert_eq!(net.snapshot().latest_tx_block_hash(), hash);
+}
+
+#[test]
+fn a_state_of_other_accounts_is_not_taken() {
+    let dir = tempfile::tempdir().unwrap();
+    lose_state(dir.path());
+    let store = Store::open(dir.path(), options()).unwrap();
+    let other = silica_chain::Genesis::default();
+    let error = rebuild(&store, config(2, 5), &other, node(), &mut |_, _| {}).unwrap_err();
+    assert_eq!(error.to_string(), "block 0: the Tx block is not that of the given accounts and key");
+    let error = open(store, config(2, 5), &other, node(), Timestamp::new(BEGIN)).map(drop).unwrap_err();
+    assert!(matches!(error, silica_chain::OpenError::Replay(ReplayError::Genesis { .. })), "{error}");
+}
+
+fn recheck(net: &Net) -> Result<BlockNumber, ReplayError> {
+    check(net.producer.store(), &memory(), net.chain.config().clone(), &genesis(), node(), &mut |_, _| {})
+}
+
+#[test]
+fn a_good_chain_passes_a_check() {
+    let mut net = Net::new(config(2, 5));
+    assert_eq!(recheck(&net).unwrap(), BlockNumber::new(0));
+    load(&mut net, 12);
+    assert_eq!(recheck(&net).unwrap(), BlockNumber::new(12));
+}
+
+#[test]
+fn a_check_with_another_key_or_other_parameters_fails() {
+    let mut net = Net::new(config(2, 5));
+    load(&mut net, 12);
+    let check = |config: ChainConfig, member, expected: &str| {
+        let error = check(net.producer.store(), &memory(), config, &genesis(), member, &mut |_, _| {}).unwrap_err();
+        let sources = std::iter::successors(std::error::Error::source(&error), |error| error.source());
+        let text = sources.fold(error.to_string(), |text, source| format!("{text}: {source}"));
+        assert!(text.starts_with(expected), "{text}");
+    };
+    check(config(2, 5), key(1).public(), "block 0: the Tx block is not that of the given accounts and key");
+    check(config(3, 5), node(), "block 1: micro blocks: expected 4, got 3");
+    check(config(2, 6), node(), "block 4: micro block: rewards: expected");
+    let mut less_gas = config(2, 5);
+    less_gas.shard_gas_limit = Gas::new(399_999);
+    check(less_gas, node(), "block 1: micro block: gas_limit: expected");
+}
+
+/// Copies a chain of eight blocks into another store, with a change of one record that the store itself does not
+/// notice.
+fn copy_with(number: u64, change: fn(&mut BlockRecord)) -> Result<BlockNumber, ReplayError> {
+    let mut net = Net::new(config(1, 5));
+    load(&mut net, 8);
+    let (source, copy) = (net.producer.store().snapshot(), memory());
+    for block in (0..=8).map(BlockNumber::new) {
+        let accounts = source.at(block).unwrap().accounts().map(Result::unwrap).collect();
+        let state = copy.prepare(StateDiff { accounts, ..StateDiff::default() }).unwrap();
+        let mut record = source.record(block).unwrap().unwrap();
+        if block.get() == number {
+            change(&mut record);
+        }
+        copy.commit(record, state).unwrap();
+    }
+    check(&copy, &memory(), config(1, 5), &genesis(), node(), &mut |_, _| {})
+}
+
+#[test]
+fn a_check_finds_what_was_forged() {
+    assert!(copy_with(9, |_| {}).is_ok());
+    let receipt = copy_with(2, |record| record.transactions[1].1.success = false).unwrap_err();
+    assert!(matches!(receipt, ReplayError::Receipt { number, .. } if number.get() == 2), "{receipt}");
+    let unsigned = copy_with(3, |record| record.tx_block.cosignatures = CoSignatures::unsigned(1)).unwrap_err();
+    assert!(matches!(unsigned, ReplayError::Seal { number, .. } if number.get() == 3), "{unsigned}");
+    let micro = copy_with(3, |record| record.micro_blocks[1].cosignatures = CoSignatures::unsigned(1)).unwrap_err();
+    assert!(matches!(micro, ReplayError::Seal { .. }), "{micro}");
+    let timestamp = copy_with(6, |record| record.micro_blocks[0].timestamp = Timestamp::new(1)).unwrap_err();
+    assert!(matches!(timestamp, ReplayError::Block { .. }), "{timestamp}");
+    let genesis = copy_with(0, |record| record.ds_block.as_mut().unwrap().header.difficulty = 9).unwrap_err();
+    assert_eq!(genesis.to_string(), "block 0: the DS block is not that of the given accounts and key");
+}
+
+#[test]
+fn both_ends_can_go_to_other_threads() {
+    fn assert_send<T: Send>() {}
+    fn assert_sync<T: Sync>() {}
+    assert_send::<Producer>();
+    assert_send::<Chain>();
+    assert_sync::<Chain>();
+    assert_sync::<silica_chain::Snapshot>();
+}

@@ -1,0 +1,91 @@
+//! State proofs, of a contract that is put into the first state by hand: no transaction makes one yet.
+
+use std::collections::BTreeMap;
+
+use silica_chain::{
+    ChainConfig, Proposal,
+    consensus::{Application, seal_alone},
+    open,
+};
+use silica_protocol::{
+    Account, Address, BlockNumber, CoSignatures, CodeHash, ContractAccount, DsBlock, DsBlockHeader, Qa, StorageKey,
+    Timestamp, TxBlock, TxBlockHeader, VariableHash,
+};
+use silica_state::{BlockRecord, StateDiff, Store, trie::verify_proof};
+
+use crate::harness::{BEGIN, Net, genesis, memory, node, node_key};
+
+const CONTRACT: Address = Address::new([0xc0; 20]);
+
+/// A store whose first state has a contract with one variable.
+fn with_contract() -> Store {
+    let store = memory();
+    let mut accounts = genesis().accounts().clone();
+    let contract = ContractAccount { code_hash: CodeHash::new([1; 32]), storage_root: None };
+    accounts.insert(CONTRACT, Account { contract: Some(contract), balance: Qa::new(5), ..Account::default() });
+    let entries = BTreeMap::from([(variable("count"), Some(b"\"42\"".to_vec()))]);
+    let state = store.prepare(StateDiff { accounts, storage: BTreeMap::from([(CONTRACT, entries)]) }).unwrap();
+    let header = TxBlockHeader { state_root: state.root(), ..TxBlockHeader::genesis(node()) };
+    let (cosignatures, timestamp) = (CoSignatures::unsigned(1), Timestamp::new(BEGIN));
+    let record = BlockRecord {
+        tx_block: TxBlock { header, micro_blocks: Vec::new(), cosignatures: cosignatures.clone(), timestamp },
+        micro_blocks: Vec::new(),
+        ds_block: Some(DsBlock { header: DsBlockHeader::genesis(node()), cosignatures, timestamp }),
+        transactions: Vec::new(),
+    };
+    store.commit(record, state).unwrap();
+    store
+}
+
+fn variable(name: &str) -> StorageKey {
+    StorageKey::entry(&CONTRACT, name, &[""; 0])
+}
+
+fn check_proof(net: &Net, name: &str, block: Option<u64>, expected: Option<&[u8]>) {
+    let snapshot = net.snapshot();
+    let hash: VariableHash = variable(name).variable_hash();
+    let block = block.map(BlockNumber::new);
+    let proof = snapshot.state_proof(&CONTRACT, &hash, block).unwrap();
+    let number = block.unwrap_or(snapshot.latest_tx_block().header.number);
+    let root = snapshot.tx_block(number).unwrap().unwrap().header.state_root;
+    // The verifier gets nothing but the root in the header of the block and the two lists.
+    let account = verify_proof(root.as_bytes(), CONTRACT.to_string().as_bytes(), &proof.account).unwrap();
+    let account = Account::decode(&account.unwrap()).unwrap();
+    let storage_root = account.contract.unwrap().storage_root.unwrap();
+    let value = verify_proof(storage_root.as_bytes(), hash.to_string().as_bytes(), &proof.storage).unwrap();
+    assert_eq!(value.as_deref(), expected);
+}
+
+#[test]
+fn variables_are_proved_against_the_header_of_any_block_of_the_window() {
+    let mut net = Net::over(with_contract(), ChainConfig::isolated());
+    for from in 1..=5 {
+        net.pay_next(from, Address::new([from; 20]), 1);
+        net.tick();
+    }
+    for block in [None, Some(0), Some(3), Some(5)] {
+        check_proof(&net, "count", block, Some(b"\"42\""));
+        check_proof(&net, "absent", block, None);
+    }
+}
+
+#[test]
+fn contracts_take_no_payments() {
+    let mut net = Net::over(with_contract(), ChainConfig::isolated());
+    let error = net.try_submit(crate::harness::payment(1, 1, CONTRACT, 1, crate::harness::PRICE)).unwrap_err();
+    assert_eq!(error, "Contract account won't accept normal txn");
+}
+
+#[test]
+fn blocks_of_such_a_chain_are_judged_like_others() {
+    let mut net = Net::over(with_contract(), ChainConfig::isolated());
+    let (chain, mut producer) =
+        open(with_contract(), ChainConfig::isolated(), &genesis(), node(), Timestamp::new(BEGIN)).unwrap();
+    net.pay_next(1, Address::new([1; 20]), 1);
+    net.tick();
+    let record = net.producer.store().snapshot().record(BlockNumber::new(1)).unwrap().unwrap();
+    let proposal = Proposal::from(record);
+    let block = producer.verify(&proposal).unwrap();
+    producer.commit(seal_alone(block, &node_key()).unwrap()).unwrap();
+    assert_eq!(chain.snapshot().latest_tx_block_hash(), net.snapshot().latest_tx_block_hash());
+}
