@@ -45,7 +45,7 @@ fn banner_shows_what_a_newcomer_needs() {
     let banner = node.output();
     for key in FUNDED_KEYS {
         let wallet = Wallet::from_hex(key);
-        for text in [wallet.hex(), wallet.address().to_bech32(), key.to_owned()] {
+        for text in [wallet.address().to_checksum(), wallet.address().to_bech32(), key.to_owned()] {
             assert!(banner.contains(&text), "{text} is missing in\n{banner}");
         }
     }

@@ -40,6 +40,8 @@ pub(crate) struct Published {
     pub(crate) recent: Arc<[TxHash]>,
     /// Price of gas that the operator set.
     pub(crate) operator_price: Option<GasPrice>,
+    /// Price below which gas is not sold, unless the operator says so.
+    pub(crate) floor_price: GasPrice,
 }
 
 /// A transaction that waits in the pool.
@@ -166,9 +168,12 @@ impl Published {
         self.head.number().next().unwrap_or(BlockNumber::MISSING)
     }
 
-    /// The price of gas in force.
+    /// The price of gas in force: the operator's, or else that of the latest DS block.
+    ///
+    /// The genesis DS block shows a nominal price. A client that asked for it once, as SDKs do, would be refused from
+    /// DS block 1 on, so the floor holds before that as well.
     pub(crate) fn minimum_gas_price(&self) -> GasPrice {
-        self.operator_price.unwrap_or(self.head.ds_block.header.gas_price)
+        self.operator_price.unwrap_or_else(|| self.head.ds_block.header.gas_price.max(self.floor_price))
     }
 
     /// What readers see once a block is committed, with the state `state`.
@@ -187,6 +192,7 @@ impl Published {
             times: self.times.after(&self.head.tx_block, tx_block, ds_block),
             recent: newest.chain(self.recent.iter().copied()).take(RECENT).collect(),
             operator_price: self.operator_price,
+            floor_price: self.floor_price,
         }
     }
 }

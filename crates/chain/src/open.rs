@@ -50,7 +50,8 @@ pub fn open(
     let recent = state.recent_transactions(RECENT)?.into();
     let full_blocks = FullBlocks::uncounted(&head);
     let operator_price = network.config.policy.operator_price.filter(|_| network.config.operator_price);
-    let published = Published { head, state, times, recent, operator_price };
+    let floor_price = network.config.minimum_gas_price;
+    let published = Published { head, state, times, recent, operator_price, floor_price };
     let shared = Arc::new(Shared::new(network, published));
     Ok((Chain::new(Arc::clone(&shared)), Producer { shared, store, full_blocks }))
 }
