@@ -53,7 +53,7 @@ class Payments(unittest.TestCase):
         balance, nonce = self.payer.get_balance_qa(), self.payer.get_nonce()
         paid = Qa(25 * 10**12)
 
-        self.pay(self.payer, created.address0x, paid)
+        self.pay(self.payer, created.bech32_address, paid)
         self.assertEqual(balance - paid - self.fee, self.payer.get_balance_qa())
         self.assertEqual(nonce + 1, self.payer.get_nonce())
         self.assertEqual(paid, created.get_balance_qa())
@@ -87,7 +87,7 @@ class Payments(unittest.TestCase):
     def test_batch_is_executed(self):
         # The thread pool of one keeps pyzil's payments in the order of their nonces.
         recipients = [Account.generate() for _ in range(3)]
-        batch = [BatchTransfer(to_addr=account.address0x, zils=2) for account in recipients]
+        batch = [BatchTransfer(to_addr=account.bech32_address, zils=2) for account in recipients]
         results = self.payer.transfer_batch(batch, gas_limit=GAS, max_workers=1)
         self.assertTrue(all(result and "TranID" in result for result in results), results)
         for account in recipients:
@@ -95,13 +95,13 @@ class Payments(unittest.TestCase):
 
     def test_refusals_say_why(self):
         nonce = self.payer.get_nonce()
-        to = Account.generate().address0x
+        to = Account.generate().bech32_address
         params = chain.active_chain.build_transaction_params(
             self.payer.zil_key, Account.generate().checksum_address, 1, nonce, self.fee // GAS, GAS
         )
         self.assert_refused(f"Nonce ({nonce}) lower than current ({nonce})", self.api.CreateTransaction, params)
         poor = Account.generate()
-        self.pay(self.payer, poor.address0x, Qa(10))
+        self.pay(self.payer, poor.bech32_address, Qa(10))
         with self.assertRaises(APIError) as refusal:
             poor.transfer(to_addr=to, zils=Qa(1), gas_limit=GAS)
         self.assertEqual("Insufficient funds in source account!", str(refusal.exception))
