@@ -5,9 +5,9 @@
 //! them to catch up any more. So whatever is missing between block 0 and the head, or does not match its checksum, is
 //! damage, and is reported as that: an answer "there is none" is given only by number.
 //!
-//! In reading order: `section` cuts byte strings into values; `entry` is what is read first of a block; `transactions`
-//! and `receipts` are packed forms; `view` answers questions as of one block; `index` finds things by hash; `witness`
-//! is the file.
+//! In reading order: `record` is what is appended; `section` cuts byte strings into values; `entry` is what is read
+//! first of a block; `transactions` and `receipts` are packed forms; `view` answers questions as of one block; `index`
+//! finds things by hash; `witness` is the file.
 //!
 //! ```text
 //! head       00                                            format, number and hash of the newest block

@@ -1,8 +1,8 @@
 //! The Merkle-Patricia trie of formats.md 6.1, as pure functions: no trie is stored here, and no disk is named.
 //!
 //! In reading order: [`Nibbles`] are paths, [`NodeRef`] is how a node is referred to, [`Subtree`] summarises the
-//! leaves below a position and is what every trie of this crate is put together from, [`Builder`] makes one from sorted
-//! leaves, [`MemoryTrie`] is the whole trie in its plainest form, and [`verify_proof`] checks a [`Proof`].
+//! leaves below a position, so that a trie can be put together from parts, [`Builder`] makes one from sorted leaves,
+//! [`MemoryTrie`] is the whole trie in its plainest form, and [`verify_proof`] checks a [`Proof`].
 //!
 //! The trie knows neither accounts nor addresses; keys and values are bytes. The path of a hexadecimal key is made by
 //! [`Nibbles::of_hex_digits`].
