@@ -224,7 +224,7 @@ fn kill_at_start(data: &Path, after: Duration) {
 
 fn check_clean(data: &Path) {
     let check = run_silica(&["db", "check", "--data-dir", data.to_str().expect("temporary paths are UTF-8")]);
-    assert!(check.status.success(), "db check finds damage:\n{}", check.output);
+    assert!(check.status.success(), "db check finds damage ({}):\n{}", check.status, check.output);
 }
 
 /// Rebuilds a copy and compares every answer, the state roots in the blocks among them.
