@@ -35,7 +35,7 @@ pub enum DbError {
     #[error("database takes no writes since its engine panicked")]
     Broken,
     /// The file was written by another version of the engine, or with other parameters.
-    #[error("database can not be opened by this version: {reason}")]
+    #[error("database is damaged, or was written by another version of its engine: {reason}")]
     Unsupported {
         /// What the engine found.
         reason: String,
