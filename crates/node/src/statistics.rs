@@ -5,11 +5,42 @@
     reason = "the interface has rates as JSON numbers, and nothing is decided by them"
 )]
 
+use silica_chain::Statistics;
 use silica_protocol::Timestamp;
+
+/// Returns the count of Tx blocks, genesis included.
+pub(crate) fn tx_blocks(figures: &Statistics) -> u64 {
+    figures.latest_tx_block.get().saturating_add(1)
+}
+
+/// Returns the count of DS blocks, genesis included.
+pub(crate) fn ds_blocks(figures: &Statistics) -> u64 {
+    figures.latest_ds_block.get().saturating_add(1)
+}
+
+/// Returns the transactions of the latest Tx block for each second since the one before it; 0 where that is genesis.
+pub(crate) fn transaction_rate(figures: &Statistics) -> f64 {
+    match figures.previous_tx_block_time {
+        Some(previous) if figures.latest_tx_block.get() > 1 => {
+            per_second(figures.in_tx_epoch.into(), previous, figures.tx_block_time)
+        }
+        Some(_) | None => 0.0,
+    }
+}
+
+/// Returns the Tx blocks for each second since block 1; 0 without block 1.
+pub(crate) fn tx_block_rate(figures: &Statistics) -> f64 {
+    figures.first_tx_block_time.map_or(0.0, |first| per_second(tx_blocks(figures), first, figures.tx_block_time))
+}
+
+/// Returns the DS blocks for each second since DS block 1; 0 without it.
+pub(crate) fn ds_block_rate(figures: &Statistics) -> f64 {
+    figures.first_ds_block_time.map_or(0.0, |first| per_second(ds_blocks(figures), first, figures.ds_block_time))
+}
 
 /// Returns how many of `count` things came each second between two moments; 0 when no time passed (execution page,
 /// section 9).
-pub(crate) fn per_second(count: u64, from: Timestamp, to: Timestamp) -> f64 {
+fn per_second(count: u64, from: Timestamp, to: Timestamp) -> f64 {
     match to.get().checked_sub(from.get()) {
         None | Some(0) => 0.0,
         Some(micros) => count as f64 * 1e6 / micros as f64,

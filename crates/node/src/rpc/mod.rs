@@ -1,1 +1,111 @@
+//! From the bytes of a request body to the bytes of its answer, single and batch.
+
+mod context;
+mod error;
+mod method;
+pub(crate) mod openrpc;
 pub(crate) mod params;
+#[cfg(test)]
+mod tests;
+
+use hyper::body::Bytes;
+use serde_json::value::RawValue;
+use silica_protocol::rpc::{
+    envelope::{Body, Entry, Id, Request, write_error, write_result},
+    error::RpcError,
+};
+use tokio::task::yield_now;
+
+use self::method::{Action, Call};
+pub(crate) use self::{
+    context::Context,
+    error::CallError,
+    method::{Command, METHODS, Method},
+};
+use crate::{driver::NodeHandle, http::Answer};
+
+/// Requests in one batch. The reference has no limit but that of the body; this one keeps a body of five megabytes
+/// that holds nothing but `[1,1,1,…]` from growing into an answer of three hundred.
+const BATCH_LIMIT: usize = 50_000;
+
+/// Bytes of an answer after which the rest of a batch is refused.
+const ANSWER_LIMIT: usize = 256 << 20;
+
+/// Requests of a batch after which other connections have their turn.
+const TURN: usize = 16;
+
+/// Room for most answers.
+const USUAL_ANSWER: usize = 512;
+
+/// The JSON-RPC service: finds the method, calls it, writes its answer.
+#[derive(Debug)]
+pub(crate) struct Service {
+    node: NodeHandle,
+    answer_limit: usize,
+}
+
+impl Answer for Service {
+    async fn answer(&self, body: Bytes) -> Vec<u8> {
+        let mut out = Vec::with_capacity(USUAL_ANSWER);
+        match Body::parse(&body, BATCH_LIMIT) {
+            Body::Single(entry) => self.answer_entry(&mut out, entry).await,
+            Body::Batch(entries) => self.answer_batch(&mut out, entries).await,
+        }
+        out
+    }
+}
+
+impl Service {
+    pub(crate) fn new(node: NodeHandle) -> Self {
+        Self { node, answer_limit: ANSWER_LIMIT }
+    }
+
+    /// Answers one element after the other, since later ones may build on earlier ones.
+    async fn answer_batch(&self, out: &mut Vec<u8>, entries: Vec<Entry<'_>>) {
+        for (position, entry) in entries.into_iter().enumerate() {
+            out.push(if position == 0 { b'[' } else { b',' });
+            match entry {
+                Ok(request) if out.len() > self.answer_limit => {
+                    tracing::warn!(limit = self.answer_limit, method = %request.method, "the answer to a batch is too large");
+                    write_error(out, request.id.as_ref().unwrap_or(&Id::NULL), &RpcError::INTERNAL_ERROR);
+                }
+                entry => self.answer_entry(out, entry).await,
+            }
+            if position % TURN == TURN - 1 {
+                yield_now().await;
+            }
+        }
+        out.push(b']');
+    }
+
+    async fn answer_entry(&self, out: &mut Vec<u8>, entry: Entry<'_>) {
+        match entry {
+            Ok(request) => {
+                if let Err(error) = self.answer_request(out, &request).await {
+                    write_error(out, request.id.as_ref().unwrap_or(&Id::NULL), &error);
+                }
+            }
+            Err(rejection) => write_error(out, &rejection.id, &rejection.error),
+        }
+    }
+
+    /// Writes the answer to a request, or returns the error that is to be written.
+    async fn answer_request(&self, out: &mut Vec<u8>, request: &Request<'_>) -> Result<(), RpcError> {
+        let row = method::find(&request.method).ok_or(RpcError::METHOD_NOT_FOUND)?;
+        let call = Call { id: request.require_id()?, params: request.params.as_deref(), fields: row.fields };
+        match row.action {
+            Action::Query(query) => query(call, &self.node.context(), out),
+            Action::PerHead(render) => write_raw(out, call.id, self.node.context().per_head(row.position, render)?),
+            Action::Command(run) => write_raw(out, call.id, &run(call, self.node.clone())?.await?),
+        }
+    }
+}
+
+fn write_raw(out: &mut Vec<u8>, id: &Id<'_>, result: &RawValue) -> Result<(), RpcError> {
+    write_result(out, id, result).map_err(|_| RpcError::INTERNAL_ERROR)
+}
+
+/// Returns the OpenRPC document of the interface, as text.
+pub fn openrpc() -> String {
+    format!("{:#}", openrpc::document())
+}

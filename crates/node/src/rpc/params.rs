@@ -17,7 +17,7 @@ use silica_protocol::{
     Address, BlockNumber, HexError, TxHash, VariableHash,
     rpc::{
         error::RpcError,
-        number::{DecimalError, c_decimal, c_unsigned, integral},
+        number::{c_unsigned, integral},
     },
 };
 
@@ -70,10 +70,10 @@ pub(crate) fn fields<P: DeserializeOwned>() -> &'static [&'static str] {
 
 /// A JSON string that was read as a `T`, or what is wrong with it.
 #[derive(Clone, Debug)]
-pub struct Text<T: FromParam>(Result<T, T::Fault>);
+pub(crate) struct Text<T: FromParam>(Result<T, T::Fault>);
 
 /// What a text parameter may stand for.
-pub trait FromParam: Sized {
+pub(crate) trait FromParam: Sized {
     /// What can be wrong with the text.
     type Fault: Clone + fmt::Debug;
     /// Name of the schema.
@@ -140,7 +140,7 @@ impl<T: FromParam> JsonSchema for Text<T> {
 
 /// What is wrong with the text of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AddressFault {
+pub(crate) enum AddressFault {
     /// It begins like bech32 and is not.
     Bech32,
     /// It has not forty characters.
@@ -169,19 +169,11 @@ impl FromParam for Address {
 
 /// What is wrong with the text of a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HashFault {
+pub(crate) enum HashFault {
     /// It holds a character that is not hexadecimal.
     Digit,
     /// It has not 64 characters.
     Size,
-}
-
-fn hash_from_param<T: std::str::FromStr<Err = HexError>>(text: &str) -> Result<T, HashFault> {
-    let digits = text.strip_prefix("0x").unwrap_or(text);
-    text.parse().map_err(|_| match digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        true => HashFault::Size,
-        false => HashFault::Digit,
-    })
 }
 
 impl FromParam for TxHash {
@@ -191,8 +183,11 @@ impl FromParam for TxHash {
         "Hash of a transaction, 64 hexadecimal digits in any letter case, with or without 0x.";
     const EXAMPLE: &'static str = "cd8727674bc05e0ede405597a218164e1c13c7103b9d0ba43586785f3d8cede5";
 
+    /// A character that is not hexadecimal is the first thing noticed, whatever the length.
     fn from_param(text: &str) -> Result<Self, HashFault> {
-        hash_from_param(text)
+        let digits = text.strip_prefix("0x").unwrap_or(text);
+        let hexadecimal = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        text.parse().map_err(|_| if hexadecimal { HashFault::Size } else { HashFault::Digit })
     }
 }
 
@@ -203,29 +198,55 @@ impl FromParam for VariableHash {
         "SHA-256 of the storage key of a contract variable, 64 hexadecimal digits in any letter case.";
     const EXAMPLE: &'static str = "A0BD91DE66D97E6930118179BA4F1836C366C4CB3309A6B354D26F52ABB2AAC6";
 
+    /// The length is the first thing noticed.
     fn from_param(text: &str) -> Result<Self, HashFault> {
-        hash_from_param(text)
+        text.parse().map_err(|error| match error {
+            HexError::Length { .. } => HashFault::Size,
+            HexError::Digit { .. } => HashFault::Digit,
+        })
     }
 }
 
-/// A number in decimal, in the lenient reading of rule NUM-S.
+/// What is wrong with the text of a decimal number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decimal(pub(crate) u64);
+pub(crate) enum NumberFault {
+    /// It does not begin with digits.
+    Invalid,
+    /// The number does not fit 64 bits.
+    OutOfRange,
+}
+
+/// A number as C++'s `stoull` reads it (rule NUM-S): white space and a sign may precede the digits, a minus counts from
+/// 2^64 down, and anything may follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Decimal(pub(crate) u64);
 
 impl FromParam for Decimal {
-    type Fault = DecimalError;
+    type Fault = NumberFault;
     const NAME: &'static str = "DecimalNumber";
     const DESCRIPTION: &'static str = "A block number in decimal digits.";
     const EXAMPLE: &'static str = "9";
 
-    fn from_param(text: &str) -> Result<Self, DecimalError> {
-        c_decimal(text).map(Self)
+    fn from_param(text: &str) -> Result<Self, NumberFault> {
+        let text = text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
+        let (negative, unsigned) = match text.strip_prefix('-') {
+            Some(unsigned) => (true, unsigned),
+            None => (false, text.strip_prefix('+').unwrap_or(text)),
+        };
+        let end = unsigned.find(|digit: char| !digit.is_ascii_digit()).unwrap_or(unsigned.len());
+        match unsigned.get(..end) {
+            None | Some("") => Err(NumberFault::Invalid),
+            Some(digits) => {
+                let number: u64 = digits.parse().map_err(|_| NumberFault::OutOfRange)?;
+                Ok(Self(if negative { number.wrapping_neg() } else { number }))
+            }
+        }
     }
 }
 
 /// A number in decimal, hexadecimal or octal, in the reading of rule NUM-T, which finds no fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AnyBase(pub(crate) u64);
+pub(crate) struct AnyBase(pub(crate) u64);
 
 impl FromParam for AnyBase {
     type Fault = Infallible;
@@ -240,7 +261,7 @@ impl FromParam for AnyBase {
 
 /// The position of a page, as text; absent it is 0, and empty it asks for no paging (section 2.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageText(pub(crate) Option<u64>);
+pub(crate) struct PageText(pub(crate) Option<u64>);
 
 impl FromParam for PageText {
     type Fault = Infallible;
@@ -261,7 +282,7 @@ impl Default for Text<PageText> {
 
 /// A Tx block: by number, or whichever is the latest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockOrLatest {
+pub(crate) enum BlockOrLatest {
     /// The block with this number.
     Number(BlockNumber),
     /// The newest block.
@@ -269,12 +290,12 @@ pub enum BlockOrLatest {
 }
 
 impl FromParam for BlockOrLatest {
-    type Fault = DecimalError;
+    type Fault = NumberFault;
     const NAME: &'static str = "BlockNumberOrLatest";
     const DESCRIPTION: &'static str = "A Tx block number in decimal digits, or the word latest.";
     const EXAMPLE: &'static str = "latest";
 
-    fn from_param(text: &str) -> Result<Self, DecimalError> {
+    fn from_param(text: &str) -> Result<Self, NumberFault> {
         match text {
             "latest" => Ok(Self::Latest),
             _ => Decimal::from_param(text).map(|Decimal(number)| Self::Number(BlockNumber::new(number))),
@@ -284,11 +305,11 @@ impl FromParam for BlockOrLatest {
 
 /// A price of gas in Qa.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PriceText(pub(crate) u128);
+pub(crate) struct PriceText(pub(crate) u128);
 
 /// The text is not a number that fits 128 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PriceFault;
+pub(crate) struct PriceFault;
 
 impl FromParam for PriceText {
     type Fault = PriceFault;
@@ -297,16 +318,14 @@ impl FromParam for PriceText {
     const EXAMPLE: &'static str = "2000000000";
 
     fn from_param(text: &str) -> Result<Self, PriceFault> {
-        match text.bytes().all(|byte| byte.is_ascii_digit()) {
-            true => text.parse().map(Self).map_err(|_| PriceFault),
-            false => Err(PriceFault),
-        }
+        let decimal = text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse().ok().filter(|_| decimal).map(Self).ok_or(PriceFault)
     }
 }
 
 /// An integral JSON number of 32 bits without sign; `1.0` is integral.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Integral(pub(crate) u32);
+pub(crate) struct Integral(pub(crate) u32);
 
 impl<'de> Deserialize<'de> for Integral {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -375,8 +394,8 @@ mod tests {
             r#"{"text":"a","page":1,"flag":true}"#,
             r#"["a",1,true,0]"#,
             r#"["a","1",true]"#,
-            r#"[1,1,true]"#,
-            r#"[null,1,true]"#,
+            "[1,1,true]",
+            "[null,1,true]",
             r#"["a",1.5]"#,
             r#"["a",-1]"#,
             r#"["a",-1.0]"#,
@@ -431,13 +450,33 @@ mod tests {
         check(&format!("{digits}00"), Err(HashFault::Size));
         check(&digits.replace('c', "g"), Err(HashFault::Digit));
         check("not a hash", Err(HashFault::Digit));
+        assert_eq!(VariableHash::from_param("not a hash"), Err(HashFault::Size));
+        assert_eq!(VariableHash::from_param(&"g".repeat(64)), Err(HashFault::Digit));
+        assert!(VariableHash::from_param(&digits.to_uppercase()).is_ok());
     }
 
     #[test]
-    fn numbers_are_read_as_the_reference_reads_them() {
-        assert_eq!(Decimal::from_param(" 12abc"), Ok(Decimal(12)));
-        assert_eq!(Decimal::from_param("abc"), Err(DecimalError::Invalid));
-        assert_eq!(Decimal::from_param("18446744073709551616"), Err(DecimalError::OutOfRange));
+    fn decimal_numbers_follow_rule_num_s() {
+        let check = |text: &str, expected: Result<u64, NumberFault>| {
+            assert_eq!(Decimal::from_param(text), expected.map(Decimal), "{text}");
+        };
+        check("0", Ok(0));
+        check("0012", Ok(12));
+        check("12abc", Ok(12));
+        check("1.9", Ok(1));
+        check("0x10", Ok(0));
+        check(" \t\n\u{b}\u{c}\r+7", Ok(7));
+        check("-1", Ok(u64::MAX));
+        check("18446744073709551615", Ok(u64::MAX));
+        check("18446744073709551616", Err(NumberFault::OutOfRange));
+        check("-18446744073709551616", Err(NumberFault::OutOfRange));
+        for text in ["", " ", "-", "+-1", "- 1", "abc", "x1", "latest", "\u{a0}1", "٣"] {
+            check(text, Err(NumberFault::Invalid));
+        }
+    }
+
+    #[test]
+    fn numbers_of_any_base_follow_rule_num_t() {
         assert_eq!(AnyBase::from_param("0x10"), Ok(AnyBase(16)));
         assert_eq!(AnyBase::from_param("abc"), Ok(AnyBase(0)));
     }
@@ -454,8 +493,8 @@ mod tests {
         let check = |text: &str, expected| assert_eq!(BlockOrLatest::from_param(text), expected, "{text}");
         check("latest", Ok(BlockOrLatest::Latest));
         check("39", Ok(BlockOrLatest::Number(BlockNumber::new(39))));
-        check("Latest", Err(DecimalError::Invalid));
-        check("99999999999999999999", Err(DecimalError::OutOfRange));
+        check("Latest", Err(NumberFault::Invalid));
+        check("99999999999999999999", Err(NumberFault::OutOfRange));
     }
 
     #[test]

@@ -1,0 +1,26 @@
+//! Accounts.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use silica_protocol::{Address, rpc::account::Balance};
+
+use crate::rpc::{CallError, Context, Method, params::Text};
+
+/// Balance and nonce of an account.
+///
+/// An account exists once it has received money; until then the method answers with error -5.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetBalance {
+    /// The account.
+    address: Text<Address>,
+}
+
+impl Method for GetBalance {
+    const NAME: &'static str = "GetBalance";
+    type Output = Balance;
+
+    fn call(self, at: &Context) -> Result<Balance, CallError> {
+        let account = at.snapshot.account(&self.address.get()?)?;
+        account.as_ref().map(Balance::from).ok_or(CallError::AccountNotCreated)
+    }
+}

@@ -1,0 +1,164 @@
+//! DS blocks and the epochs they open.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use silica_protocol::{
+    BlockHash, DsBlockNumber,
+    rpc::{
+        block::{BlockListing, BlockListingEntry, DsBlockJson},
+        network::{MinerInfo, ShardMiners},
+        text::Dec,
+    },
+};
+
+use crate::{
+    rpc::{
+        CallError, Context, Method,
+        params::{Decimal, Integral, Text},
+    },
+    statistics,
+};
+
+/// A DS block by its number.
+///
+/// For a block that does not exist the answer is a block with number 18446744073709551615.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetDsBlock {
+    /// Number of the block.
+    number: Text<Decimal>,
+}
+
+impl Method for GetDsBlock {
+    const NAME: &'static str = "GetDsBlock";
+    const ALIASES: &'static [&'static str] = &["GetDSBlock"];
+    type Output = DsBlockJson;
+
+    fn call(self, at: &Context) -> Result<DsBlockJson, CallError> {
+        let Decimal(number) = self.number.get().map_err(CallError::DsBlockNumber)?;
+        let block = at.snapshot.ds_block(DsBlockNumber::new(number))?;
+        Ok(block.map_or_else(DsBlockJson::missing, |block| DsBlockJson::from(&*block)))
+    }
+}
+
+/// The latest DS block.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetLatestDsBlock {}
+
+impl Method for GetLatestDsBlock {
+    const NAME: &'static str = "GetLatestDsBlock";
+    const ALIASES: &'static [&'static str] = &["GetLatestDSBlock"];
+    type Output = DsBlockJson;
+
+    fn call(self, at: &Context) -> Result<DsBlockJson, CallError> {
+        Ok(DsBlockJson::from(&**at.snapshot.latest_ds_block()))
+    }
+}
+
+/// Numbers and hashes of DS blocks, the latest first, ten on a page.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct DsBlockListing {
+    /// Number of the page, from 1.
+    page: Integral,
+}
+
+impl Method for DsBlockListing {
+    const NAME: &'static str = "DSBlockListing";
+    type Output = BlockListing;
+
+    fn call(self, at: &Context) -> Result<BlockListing, CallError> {
+        let listing = at.snapshot.ds_block_listing(self.page.0.into())?;
+        let entry =
+            |(number, hash): (DsBlockNumber, BlockHash)| BlockListingEntry { number: number.get(), hash: hash.into() };
+        Ok(BlockListing { blocks: listing.blocks.into_iter().map(entry).collect(), last_page: listing.pages })
+    }
+}
+
+/// Number of the latest DS block.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetCurrentDsEpoch {}
+
+impl Method for GetCurrentDsEpoch {
+    const NAME: &'static str = "GetCurrentDSEpoch";
+    type Output = Dec<DsBlockNumber>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        Ok(at.snapshot.latest_ds_block().header.number.into())
+    }
+}
+
+/// Count of DS blocks, genesis included.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetNumDsBlocks {}
+
+impl Method for GetNumDsBlocks {
+    const NAME: &'static str = "GetNumDSBlocks";
+    type Output = Dec<u64>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        Ok(statistics::ds_blocks(&at.snapshot.statistics()).into())
+    }
+}
+
+/// DS blocks per second since DS block 1.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetDsBlockRate {}
+
+impl Method for GetDsBlockRate {
+    const NAME: &'static str = "GetDSBlockRate";
+    type Output = f64;
+
+    fn call(self, at: &Context) -> Result<f64, CallError> {
+        Ok(statistics::ds_block_rate(&at.snapshot.statistics()))
+    }
+}
+
+/// Proof-of-work difficulty for joining a shard, of the latest DS block.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetPrevDifficulty {}
+
+impl Method for GetPrevDifficulty {
+    const NAME: &'static str = "GetPrevDifficulty";
+    type Output = u8;
+
+    fn call(self, at: &Context) -> Result<u8, CallError> {
+        Ok(at.snapshot.latest_ds_block().header.difficulty)
+    }
+}
+
+/// Proof-of-work difficulty for joining the DS committee, of the latest DS block.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetPrevDsDifficulty {}
+
+impl Method for GetPrevDsDifficulty {
+    const NAME: &'static str = "GetPrevDSDifficulty";
+    type Output = u8;
+
+    fn call(self, at: &Context) -> Result<u8, CallError> {
+        Ok(at.snapshot.latest_ds_block().header.ds_difficulty)
+    }
+}
+
+/// Keys of the DS committee and of the shards in a DS epoch.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetMinerInfo {
+    /// Number of the DS block.
+    number: Text<Decimal>,
+}
+
+impl Method for GetMinerInfo {
+    const NAME: &'static str = "GetMinerInfo";
+    type Output = MinerInfo;
+
+    fn call(self, at: &Context) -> Result<MinerInfo, CallError> {
+        let Decimal(number) = self.number.get().map_err(CallError::DsBlockNumber)?;
+        let miners = at.snapshot.miner_info(DsBlockNumber::new(number))?;
+        let shard = |nodes: Vec<_>| ShardMiners {
+            size: nodes.len() as u64,
+            nodes: nodes.into_iter().map(Into::into).collect(),
+        };
+        Ok(MinerInfo {
+            ds_committee: miners.ds_committee.into_iter().map(Into::into).collect(),
+            shards: miners.shards.into_iter().map(shard).collect(),
+        })
+    }
+}

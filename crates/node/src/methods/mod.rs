@@ -1,0 +1,12 @@
+//! The methods, one file per family.
+//!
+//! The doc comments of the structs and of their fields are what the OpenRPC document tells callers.
+
+pub(crate) mod account;
+pub(crate) mod contract;
+pub(crate) mod ds_block;
+pub(crate) mod isolated;
+pub(crate) mod network;
+pub(crate) mod status;
+pub(crate) mod transaction;
+pub(crate) mod tx_block;

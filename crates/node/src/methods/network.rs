@@ -1,0 +1,132 @@
+//! The network as a whole, and the software of this node.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use silica_protocol::{
+    ChainId, GasPrice, Qa,
+    rpc::{
+        network::{BlockchainInfo, NodeVersion, ShardingStructure},
+        text::Dec,
+    },
+};
+
+use crate::{
+    rpc::{CallError, Context, Method},
+    statistics,
+};
+
+/// Figures of the whole chain.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetBlockchainInfo {}
+
+impl Method for GetBlockchainInfo {
+    const NAME: &'static str = "GetBlockchainInfo";
+    type Output = BlockchainInfo;
+
+    fn call(self, at: &Context) -> Result<BlockchainInfo, CallError> {
+        let figures = at.snapshot.statistics();
+        Ok(BlockchainInfo {
+            current_ds_epoch: figures.latest_ds_block.into(),
+            current_mini_epoch: at.snapshot.current_epoch().into(),
+            ds_block_rate: statistics::ds_block_rate(&figures),
+            ds_blocks: statistics::ds_blocks(&figures).into(),
+            peers: figures.peers,
+            transactions: figures.transactions.into(),
+            tx_blocks: statistics::tx_blocks(&figures).into(),
+            transactions_in_ds_epoch: figures.in_ds_epoch.into(),
+            transactions_in_tx_epoch: u64::from(figures.in_tx_epoch).into(),
+            transaction_rate: statistics::transaction_rate(&figures),
+            tx_block_rate: statistics::tx_block_rate(&figures),
+            sharding: ShardingStructure { peers: figures.shard_sizes.into_iter().map(u64::from).collect() },
+        })
+    }
+}
+
+/// Chain id of the network.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetNetworkId {}
+
+impl Method for GetNetworkId {
+    const NAME: &'static str = "GetNetworkId";
+    type Output = Dec<ChainId>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        Ok(at.chain_id.into())
+    }
+}
+
+/// Lowest price of a unit of gas that a transaction may offer, in Qa.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetMinimumGasPrice {}
+
+impl Method for GetMinimumGasPrice {
+    const NAME: &'static str = "GetMinimumGasPrice";
+    type Output = Dec<GasPrice>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        Ok(at.snapshot.minimum_gas_price().into())
+    }
+}
+
+/// Money in circulation, in Zil with twelve decimals.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetTotalCoinSupply {}
+
+impl Method for GetTotalCoinSupply {
+    const NAME: &'static str = "GetTotalCoinSupply";
+    type Output = String;
+
+    fn call(self, at: &Context) -> Result<String, CallError> {
+        Ok(at.snapshot.coin_supply()?.to_zil_string())
+    }
+}
+
+/// Money in circulation, in Zil rounded to the nearest integer.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetTotalCoinSupplyAsInt {}
+
+impl Method for GetTotalCoinSupplyAsInt {
+    const NAME: &'static str = "GetTotalCoinSupplyAsInt";
+    type Output = u64;
+
+    fn call(self, at: &Context) -> Result<u64, CallError> {
+        Ok(rounded_zil(at.snapshot.coin_supply()?))
+    }
+}
+
+fn rounded_zil(amount: Qa) -> u64 {
+    let (zil, rest) = (amount.get() / Qa::PER_ZIL, amount.get() % Qa::PER_ZIL);
+    let rounded = if rest >= Qa::PER_ZIL / 2 { zil.saturating_add(1) } else { zil };
+    u64::try_from(rounded).unwrap_or(u64::MAX)
+}
+
+/// Version of this node.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetVersion {}
+
+impl Method for GetVersion {
+    const NAME: &'static str = "GetVersion";
+    type Output = NodeVersion;
+
+    fn call(self, _: &Context) -> Result<NodeVersion, CallError> {
+        Ok(NodeVersion {
+            commit: option_env!("SILICA_COMMIT").map(ToOwned::to_owned),
+            version: concat!("v", env!("CARGO_PKG_VERSION")).to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn supply_is_rounded_to_the_nearest_zil() {
+        let check = |qa, zil| assert_eq!(rounded_zil(Qa::new(qa)), zil, "{qa}");
+        check(0, 0);
+        check(499_999_999_999, 0);
+        check(500_000_000_000, 1);
+        check(13_452_081_092_277_490_607_172, 13_452_081_092);
+        check(u128::MAX, u64::MAX);
+    }
+}

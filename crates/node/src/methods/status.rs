@@ -1,0 +1,83 @@
+//! Where submitted transactions stand.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use silica_chain::{TransactionStatus as ChainStatus, TxStatus};
+use silica_protocol::{
+    TxHash,
+    rpc::transaction::{
+        PendingStatus, PendingTransaction, PendingTransactions, TransactionProgress, TransactionStatus,
+    },
+};
+
+use crate::rpc::{CallError, Context, Method, params::Text};
+
+/// Where a submitted transaction stands: waiting, confirmed or dropped, and why.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetTransactionStatus {
+    /// The transaction.
+    hash: Text<TxHash>,
+}
+
+impl Method for GetTransactionStatus {
+    const NAME: &'static str = "GetTransactionStatus";
+    type Output = TransactionStatus;
+
+    fn call(self, at: &Context) -> Result<TransactionStatus, CallError> {
+        let hash = self.hash.get().map_err(CallError::StatusHash)?;
+        let ChainStatus { transaction, status, success, inserted, updated, modified, .. } =
+            at.snapshot.status(&hash)?.ok_or(CallError::TransactionUnknown)?;
+        let progress = TransactionProgress {
+            status: status.code(),
+            modification_state: status.state().code(),
+            success,
+            inserted,
+            updated,
+            modified,
+        };
+        Ok(TransactionStatus::new(hash, &transaction, progress))
+    }
+}
+
+/// Transactions that wait for a block, those first whose status changed last.
+///
+/// At most 1000, and only those that changed in the last three Tx epochs.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetPendingTxns {}
+
+impl Method for GetPendingTxns {
+    const NAME: &'static str = "GetPendingTxns";
+    type Output = PendingTransactions;
+
+    fn call(self, at: &Context) -> Result<PendingTransactions, CallError> {
+        let pending = at.snapshot.pending().into_iter();
+        let transactions = pending.map(|(hash, status)| PendingTransaction { id: hash.into(), status: status.code() });
+        Ok(PendingTransactions { transactions: transactions.collect() })
+    }
+}
+
+/// Whether a transaction is confirmed, waiting or dropped.
+///
+/// Kept for clients that have not moved to `GetTransactionStatus`; a transaction that is not known is neither.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetPendingTxn {
+    /// The transaction.
+    hash: Text<TxHash>,
+}
+
+impl Method for GetPendingTxn {
+    const NAME: &'static str = "GetPendingTxn";
+    type Output = PendingStatus;
+
+    fn call(self, at: &Context) -> Result<PendingStatus, CallError> {
+        let hash = self.hash.get().map_err(CallError::StatusHash)?;
+        let Some(found) = at.snapshot.status(&hash)? else { return Ok(PendingStatus::UNKNOWN) };
+        Ok(match found.status {
+            TxStatus::Confirmed => PendingStatus::CONFIRMED,
+            TxStatus::Dispatched | TxStatus::NonceHigh | TxStatus::GasExceeded => {
+                PendingStatus::waiting(found.status.code())
+            }
+            TxStatus::Dropped(reason) => PendingStatus::dropped(reason.code()),
+        })
+    }
+}

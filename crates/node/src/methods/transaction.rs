@@ -1,0 +1,91 @@
+//! Transactions: submitting one, and reading one back.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use silica_chain::{Routing, Submitted};
+use silica_protocol::{
+    TxHash,
+    rpc::transaction::{
+        CreateTransactionResult, RecentTransactions, SubmissionInfo, SubmittedTransaction, TransactionJson,
+    },
+};
+
+use crate::{
+    driver::NodeHandle,
+    rpc::{CallError, Command, Context, Method, params::Text},
+};
+
+/// Submits a signed transaction.
+///
+/// Where every transaction gets its block at once, the answer comes when that block is on disk; otherwise when the
+/// transaction waits for the next block.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct CreateTransaction {
+    /// The transaction.
+    transaction: SubmittedTransaction,
+}
+
+impl Command for CreateTransaction {
+    const NAME: &'static str = "CreateTransaction";
+    type Output = CreateTransactionResult;
+
+    async fn run(self, node: &NodeHandle) -> Result<CreateTransactionResult, CallError> {
+        let request = self.transaction.0?;
+        let transaction = node.chain().admit(request.transaction, request.priority)?;
+        let Submitted { hash, routing, contract } = node.submit(transaction).await?;
+        Ok(CreateTransactionResult { contract: contract.map(Into::into), info: info(routing), id: hash.into() })
+    }
+}
+
+fn info(routing: Routing) -> SubmissionInfo {
+    match routing {
+        Routing::Payment => SubmissionInfo::Payment,
+        Routing::Deployment => SubmissionInfo::Deployment,
+        Routing::CallInShard => SubmissionInfo::CallInShard,
+        Routing::CallToDs => SubmissionInfo::CallToDs,
+    }
+}
+
+/// An executed transaction with its receipt.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetTransaction {
+    /// The transaction.
+    hash: Text<TxHash>,
+}
+
+impl Method for GetTransaction {
+    const NAME: &'static str = "GetTransaction";
+    type Output = TransactionJson;
+
+    fn call(self, at: &Context) -> Result<TransactionJson, CallError> {
+        let hash = self.hash.get().map_err(CallError::TxHash)?;
+        let stored = at.snapshot.transaction(&hash)?.ok_or(CallError::TransactionUnknown)?;
+        Ok(TransactionJson::new(hash, stored.transaction, stored.receipt))
+    }
+}
+
+/// Hashes of the latest transactions since the node was started, newest first, at most 100.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetRecentTransactions {}
+
+impl Method for GetRecentTransactions {
+    const NAME: &'static str = "GetRecentTransactions";
+    type Output = RecentTransactions;
+
+    fn call(self, at: &Context) -> Result<RecentTransactions, CallError> {
+        Ok(at.snapshot.recent_transactions().iter().copied().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn info_texts_are_those_of_the_chain() {
+        for routing in [Routing::Payment, Routing::Deployment, Routing::CallInShard, Routing::CallToDs] {
+            let text = serde_json::to_value(info(routing)).unwrap();
+            assert_eq!(text, routing.info());
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Tx blocks, their transactions, and the epochs they end.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use silica_protocol::{
+    BlockHash, BlockNumber, Receipt, ShardId, Transaction, TxBlock, TxHash,
+    rpc::{
+        block::{BlockListing, BlockListingEntry, RewardKind, TransactionsByShard, TransactionsPage, TxBlockJson},
+        text::Dec,
+        transaction::TransactionJson,
+    },
+};
+
+use crate::{
+    rpc::{
+        CallError, Context, Method,
+        params::{AnyBase, Decimal, Integral, PageText, Text},
+    },
+    statistics,
+};
+
+/// A Tx block by its number.
+///
+/// For a block that does not exist the answer is a block with number 18446744073709551615.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetTxBlock {
+    /// Number of the block.
+    number: Text<Decimal>,
+}
+
+impl Method for GetTxBlock {
+    const NAME: &'static str = "GetTxBlock";
+    type Output = TxBlockJson;
+
+    fn call(self, at: &Context) -> Result<TxBlockJson, CallError> {
+        let Decimal(number) = self.number.get().map_err(CallError::TxBlockNumber)?;
+        let block = at.snapshot.tx_block(BlockNumber::new(number))?;
+        Ok(block.map_or_else(TxBlockJson::missing, |block| shape(&block, at)))
+    }
+}
+
+/// The latest Tx block.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetLatestTxBlock {}
+
+impl Method for GetLatestTxBlock {
+    const NAME: &'static str = "GetLatestTxBlock";
+    type Output = TxBlockJson;
+
+    fn call(self, at: &Context) -> Result<TxBlockJson, CallError> {
+        Ok(shape(at.snapshot.latest_tx_block(), at))
+    }
+}
+
+fn shape(block: &TxBlock, at: &Context) -> TxBlockJson {
+    let vacuous = at.snapshot.is_vacuous(block.header.number);
+    TxBlockJson::new(block, if vacuous { RewardKind::Coinbase } else { RewardKind::Fees })
+}
+
+/// Numbers and hashes of Tx blocks, the latest first, ten on a page.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TxBlockListing {
+    /// Number of the page, from 1.
+    page: Integral,
+}
+
+impl Method for TxBlockListing {
+    const NAME: &'static str = "TxBlockListing";
+    type Output = BlockListing;
+
+    fn call(self, at: &Context) -> Result<BlockListing, CallError> {
+        let listing = at.snapshot.tx_block_listing(self.page.0.into())?;
+        let entry =
+            |(number, hash): (BlockNumber, BlockHash)| BlockListingEntry { number: number.get(), hash: hash.into() };
+        Ok(BlockListing { blocks: listing.blocks.into_iter().map(entry).collect(), last_page: listing.pages })
+    }
+}
+
+/// Hashes of a Tx block's transactions, in one array for each shard; the last is that of the DS committee.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetTransactionsForTxBlock {
+    /// Number of the block.
+    number: Text<AnyBase>,
+}
+
+impl Method for GetTransactionsForTxBlock {
+    const NAME: &'static str = "GetTransactionsForTxBlock";
+    type Output = TransactionsByShard;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        all_hashes(self.number, at)
+    }
+}
+
+/// One page of the hashes of a Tx block's transactions.
+///
+/// A page holds 2500 transactions; the arrays of shards that have none on it are empty.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetTransactionsForTxBlockEx {
+    /// Number of the block.
+    number: Text<AnyBase>,
+    /// Number of the page, from 0; with an empty text the answer is that of `GetTransactionsForTxBlock`.
+    #[serde(default)]
+    page: Text<PageText>,
+}
+
+/// A page, or everything.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum PageOrAll {
+    /// One page.
+    Page(TransactionsPage<TransactionsByShard>),
+    /// All transactions, since no page was named.
+    All(TransactionsByShard),
+}
+
+impl Method for GetTransactionsForTxBlockEx {
+    const NAME: &'static str = "GetTransactionsForTxBlockEx";
+    type Output = PageOrAll;
+
+    fn call(self, at: &Context) -> Result<PageOrAll, CallError> {
+        let PageText(Some(page)) = self.page.value() else {
+            return all_hashes(self.number, at).map(PageOrAll::All);
+        };
+        let AnyBase(number) = self.number.value();
+        let page = at.snapshot.block_transactions_page(BlockNumber::new(number), page)?;
+        Ok(PageOrAll::Page(page_of(page.page, page.pages, by_shard(page.by_shard))))
+    }
+}
+
+fn all_hashes(number: Text<AnyBase>, at: &Context) -> Result<TransactionsByShard, CallError> {
+    let AnyBase(number) = number.value();
+    Ok(by_shard(at.snapshot.block_transactions(BlockNumber::new(number))?))
+}
+
+fn by_shard(hashes: Vec<Vec<TxHash>>) -> TransactionsByShard {
+    (0..).map(ShardId::new).zip(hashes).collect()
+}
+
+fn page_of<T>(page: u64, pages: u64, transactions: T) -> TransactionsPage<T> {
+    TransactionsPage { page, page_count: u32::try_from(pages).unwrap_or(u32::MAX), transactions }
+}
+
+/// The transactions of a Tx block.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetTxnBodiesForTxBlock {
+    /// Number of the block.
+    number: Text<AnyBase>,
+}
+
+impl Method for GetTxnBodiesForTxBlock {
+    const NAME: &'static str = "GetTxnBodiesForTxBlock";
+    type Output = Vec<TransactionJson>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        let AnyBase(number) = self.number.value();
+        Ok(bodies(at.snapshot.block_bodies(BlockNumber::new(number))?))
+    }
+}
+
+/// One page of the transactions of a Tx block, 2500 on a page.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetTxnBodiesForTxBlockEx {
+    /// Number of the block.
+    number: Text<AnyBase>,
+    /// Number of the page, from 0.
+    #[serde(default)]
+    page: Text<PageText>,
+}
+
+impl Method for GetTxnBodiesForTxBlockEx {
+    const NAME: &'static str = "GetTxnBodiesForTxBlockEx";
+    type Output = TransactionsPage<Vec<TransactionJson>>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        let (AnyBase(number), PageText(page)) = (self.number.value(), self.page.value());
+        let page = at.snapshot.block_bodies_page(BlockNumber::new(number), page.unwrap_or(0))?;
+        Ok(page_of(page.page, page.pages, bodies(page.transactions)))
+    }
+}
+
+fn bodies(transactions: Vec<(Transaction, Receipt)>) -> Vec<TransactionJson> {
+    let shape =
+        |(transaction, receipt): (Transaction, Receipt)| TransactionJson::new(transaction.hash(), transaction, receipt);
+    transactions.into_iter().map(shape).collect()
+}
+
+/// Number of the Tx block in progress.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetCurrentMiniEpoch {}
+
+impl Method for GetCurrentMiniEpoch {
+    const NAME: &'static str = "GetCurrentMiniEpoch";
+    type Output = Dec<BlockNumber>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        Ok(at.snapshot.current_epoch().into())
+    }
+}
+
+/// Count of Tx blocks, genesis included.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetNumTxBlocks {}
+
+impl Method for GetNumTxBlocks {
+    const NAME: &'static str = "GetNumTxBlocks";
+    type Output = Dec<u64>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        Ok(statistics::tx_blocks(&at.snapshot.statistics()).into())
+    }
+}
+
+/// Count of transactions in all Tx blocks after genesis.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetNumTransactions {}
+
+impl Method for GetNumTransactions {
+    const NAME: &'static str = "GetNumTransactions";
+    type Output = Dec<u64>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        Ok(at.snapshot.statistics().transactions.into())
+    }
+}
+
+/// Count of transactions in the Tx blocks of the latest DS epoch.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetNumTxnsDsEpoch {}
+
+impl Method for GetNumTxnsDsEpoch {
+    const NAME: &'static str = "GetNumTxnsDSEpoch";
+    type Output = Dec<u64>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        Ok(at.snapshot.statistics().in_ds_epoch.into())
+    }
+}
+
+/// Count of transactions in the latest Tx block.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetNumTxnsTxEpoch {}
+
+impl Method for GetNumTxnsTxEpoch {
+    const NAME: &'static str = "GetNumTxnsTxEpoch";
+    const ALIASES: &'static [&'static str] = &["GetNumTxnsTXEpoch"];
+    type Output = Dec<u32>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        Ok(at.snapshot.statistics().in_tx_epoch.into())
+    }
+}
+
+/// Transactions per second between the two latest Tx blocks.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetTransactionRate {}
+
+impl Method for GetTransactionRate {
+    const NAME: &'static str = "GetTransactionRate";
+    type Output = f64;
+
+    fn call(self, at: &Context) -> Result<f64, CallError> {
+        Ok(statistics::transaction_rate(&at.snapshot.statistics()))
+    }
+}
+
+/// Tx blocks per second since Tx block 1.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetTxBlockRate {}
+
+impl Method for GetTxBlockRate {
+    const NAME: &'static str = "GetTxBlockRate";
+    type Output = f64;
+
+    fn call(self, at: &Context) -> Result<f64, CallError> {
+        Ok(statistics::tx_block_rate(&at.snapshot.statistics()))
+    }
+}

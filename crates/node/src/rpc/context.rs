@@ -1,0 +1,40 @@
+//! What is known at one head, and the answers that stay the same until the next.
+
+use std::sync::OnceLock;
+
+use serde_json::value::RawValue;
+use silica_chain::{Chain, Snapshot};
+use silica_protocol::{ChainId, rpc::error::RpcError};
+
+use super::method::METHODS;
+
+/// What a query is answered from. One is made for each head; a request takes one and keeps it.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) chain_id: ChainId,
+    /// The answer of each row of the method table whose answer stays, once somebody asked.
+    answers: Box<[OnceLock<Box<RawValue>>]>,
+}
+
+impl Context {
+    /// Takes a snapshot of the chain.
+    pub(crate) fn new(chain: &Chain) -> Self {
+        let answers = METHODS.iter().map(|_| OnceLock::new()).collect();
+        Self { snapshot: chain.snapshot(), chain_id: chain.config().chain_id, answers }
+    }
+
+    /// Returns the answer of the method at `position` of the table, which is computed by the first who asks.
+    pub(super) fn per_head(
+        &self,
+        position: usize,
+        render: fn(&Self) -> Result<Box<RawValue>, RpcError>,
+    ) -> Result<&RawValue, RpcError> {
+        let answer = self.answers.get(position).ok_or(RpcError::INTERNAL_ERROR)?;
+        if let Some(answer) = answer.get() {
+            return Ok(answer);
+        }
+        let rendered = render(self)?;
+        Ok(answer.get_or_init(|| rendered))
+    }
+}

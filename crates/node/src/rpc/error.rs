@@ -1,0 +1,282 @@
+//! From what went wrong to the code and text that clients know.
+//!
+//! Every number is chosen here, by matches without a wildcard: a new variant does not compile until its code is
+//! decided. Texts that start with a capital letter are the reference's, misspellings included, since clients compare
+//! them (interface specification, sections 2 and 3).
+
+use silica_chain::{
+    AdmissionError, BlockTransactionsError, DropReason, GasPriceError, ListingError, MinerInfoError, PoolError,
+    ProofError,
+};
+use silica_protocol::rpc::{
+    error::{RpcError, RpcErrorCode},
+    transaction::TransactionRequestError,
+};
+use silica_state::{ArchiveError, StateError};
+
+use super::params::{AddressFault, HashFault, NumberFault, PriceFault};
+use crate::driver::{DriverError, SubmitError};
+
+/// Reason why a method does not answer.
+#[derive(Debug)]
+pub(crate) enum CallError {
+    /// No account was ever made at the address whose balance is asked for.
+    AccountNotCreated,
+    /// An address cannot be read.
+    Address(AddressFault),
+    /// No account was ever made at the address of which a contract is expected.
+    AddressUnknown,
+    /// Blocks could not be read.
+    Archive(ArchiveError),
+    /// The transactions of a block cannot be listed.
+    BlockTransactions(BlockTransactionsError),
+    /// The driver did not do what it was asked.
+    Driver(DriverError),
+    /// The number of a DS block, or of the block of a proof, cannot be read.
+    DsBlockNumber(NumberFault),
+    /// The price of gas is not changed.
+    GasPrice(GasPriceError),
+    /// There is no such page of blocks.
+    Listing(ListingError),
+    /// Blocks are made at intervals, and neither they nor their price by hand.
+    ManualTriggerDisallowed,
+    /// There was no such DS epoch yet.
+    MinerInfo(MinerInfoError),
+    /// The account has no code.
+    NotAContract,
+    /// A price of gas cannot be read.
+    Price(PriceFault),
+    /// There is no proof.
+    Proof(ProofError),
+    /// The transaction is not admitted.
+    Refused(AdmissionError),
+    /// The object is not a transaction.
+    Request(TransactionRequestError),
+    /// The state could not be read.
+    State(StateError),
+    /// The hash of a transaction whose status is asked for cannot be read.
+    StatusHash(HashFault),
+    /// The transaction did not get into a block, or into the pool.
+    Submit(SubmitError),
+    /// So many blocks are not made at once.
+    TooManyBlocks {
+        /// Blocks asked for.
+        got: u32,
+        /// Most blocks at once.
+        most: u32,
+    },
+    /// The transaction is in no block, or nothing is known of it.
+    TransactionUnknown,
+    /// The number of a Tx block cannot be read.
+    TxBlockNumber(NumberFault),
+    /// The hash of a transaction cannot be read.
+    TxHash(HashFault),
+    /// The hash of a contract's variable cannot be read.
+    VariableHash(HashFault),
+}
+
+macro_rules! from {
+    ($($source:ty => $variant:ident,)*) => {
+        $(impl From<$source> for CallError {
+            fn from(source: $source) -> Self {
+                Self::$variant(source)
+            }
+        })*
+    };
+}
+
+from! {
+    AddressFault => Address,
+    AdmissionError => Refused,
+    ArchiveError => Archive,
+    BlockTransactionsError => BlockTransactions,
+    DriverError => Driver,
+    GasPriceError => GasPrice,
+    ListingError => Listing,
+    MinerInfoError => MinerInfo,
+    PriceFault => Price,
+    ProofError => Proof,
+    StateError => State,
+    SubmitError => Submit,
+    TransactionRequestError => Request,
+}
+
+/// A code and a text, as this module chooses them.
+type Choice = (RpcErrorCode, std::borrow::Cow<'static, str>);
+
+impl CallError {
+    /// Returns the error of the answer. What is the node's own fault is logged and not told.
+    pub(crate) fn into_rpc(self, method: &'static str) -> RpcError {
+        match self.choose() {
+            Ok((code, message)) => RpcError::new(code, message),
+            Err(fault) => {
+                tracing::error!(method, error = &*fault, "a method failed");
+                RpcError::INTERNAL_ERROR
+            }
+        }
+    }
+
+    /// Returns what the caller did wrong, or the node's own fault.
+    fn choose(self) -> Result<Choice, Fault> {
+        use RpcErrorCode as Code;
+        Ok(match self {
+            Self::AccountNotCreated => text(Code::INVALID_ADDRESS_OR_KEY, "Account is not created"),
+            Self::Address(fault) => address(fault),
+            Self::AddressUnknown => text(Code::INVALID_ADDRESS_OR_KEY, "Address does not exist"),
+            Self::Archive(error) => return Err(error.into()),
+            Self::BlockTransactions(error) => return block_transactions(error),
+            Self::Driver(error) => return Err(error.into()),
+            Self::DsBlockNumber(error) => number(error, "Invalid arugment"),
+            Self::GasPrice(error) => gas_price(error),
+            Self::Listing(error) => return listing(error),
+            Self::ManualTriggerDisallowed => text(Code::INVALID_PARAMETER, "Manual trigger disallowed"),
+            Self::MinerInfo(error) => (Code::MISC_ERROR, error.to_string().into()),
+            Self::NotAContract => text(Code::INVALID_ADDRESS_OR_KEY, "Address not contract address"),
+            Self::Price(PriceFault) => text(Code::INVALID_PARAMETER, "Gas price should be numeric"),
+            Self::Proof(error) => return proof(error),
+            Self::Refused(error) => return admission(error),
+            Self::Request(error) => request(&error),
+            Self::State(error) => return Err(error.into()),
+            Self::StatusHash(HashFault::Digit) => text(Code::MISC_ERROR, "Unable To Process: hash is not hexadecimal"),
+            Self::StatusHash(HashFault::Size) => text(Code::INVALID_PARAMETER, "Txn Hash size not appropriate"),
+            Self::Submit(error) => return submit(error),
+            Self::TooManyBlocks { got, most } => {
+                (Code::INVALID_PARAMETER, format!("Expected at most {most} blocks, got {got}").into())
+            }
+            Self::TransactionUnknown => text(Code::DATABASE_ERROR, "Txn Hash not Present"),
+            Self::TxBlockNumber(error) => number(error, "Invalid argument"),
+            Self::TxHash(HashFault::Digit) => text(Code::MISC_ERROR, "Unable to Process"),
+            Self::TxHash(HashFault::Size) => text(Code::DATABASE_ERROR, "Txn Hash not Present"),
+            Self::VariableHash(HashFault::Digit) => text(Code::INVALID_ADDRESS_OR_KEY, "invalid key"),
+            Self::VariableHash(HashFault::Size) => text(Code::INVALID_PARAMETER, "Key size not appropriate"),
+        })
+    }
+}
+
+/// Something that is the node's own fault.
+type Fault = Box<dyn std::error::Error + Send + Sync>;
+
+fn text(code: RpcErrorCode, text: &'static str) -> Choice {
+    (code, text.into())
+}
+
+/// An error whose text is the one that clients know.
+fn told(code: RpcErrorCode, error: &impl ToString) -> Choice {
+    (code, error.to_string().into())
+}
+
+fn address(fault: AddressFault) -> Choice {
+    match fault {
+        AddressFault::Bech32 => text(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "Bech32 address is invalid"),
+        AddressFault::Digit => text(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "invalid address"),
+        AddressFault::Size => text(RpcErrorCode::INVALID_PARAMETER, "Address size not appropriate"),
+    }
+}
+
+fn number(error: NumberFault, invalid: &'static str) -> Choice {
+    match error {
+        NumberFault::Invalid => text(RpcErrorCode::INVALID_PARAMS, invalid),
+        NumberFault::OutOfRange => text(RpcErrorCode::INVALID_PARAMS, "Out of range"),
+    }
+}
+
+fn listing(error: ListingError) -> Result<Choice, Fault> {
+    match error {
+        ListingError::Page { .. } => Ok(told(RpcErrorCode::INVALID_PARAMETER, &error)),
+        ListingError::Archive(error) => Err(error.into()),
+    }
+}
+
+fn block_transactions(error: BlockTransactionsError) -> Result<Choice, Fault> {
+    match error {
+        BlockTransactionsError::UnknownBlock { .. } => Ok(told(RpcErrorCode::INVALID_PARAMS, &error)),
+        BlockTransactionsError::Empty => Ok(told(RpcErrorCode::MISC_ERROR, &error)),
+        BlockTransactionsError::Archive(error) => Err(error.into()),
+    }
+}
+
+fn proof(error: ProofError) -> Result<Choice, Fault> {
+    match error {
+        ProofError::NotMined { .. } | ProofError::Expired { .. } => Ok(told(RpcErrorCode::MISC_ERROR, &error)),
+        ProofError::UnknownAccount | ProofError::NotAContract => Ok(told(RpcErrorCode::INVALID_ADDRESS_OR_KEY, &error)),
+        ProofError::NoStorage => Ok(told(RpcErrorCode::DATABASE_ERROR, &error)),
+        ProofError::History(error) => Err(error.into()),
+        ProofError::State(error) => Err(error.into()),
+    }
+}
+
+fn gas_price(error: GasPriceError) -> Choice {
+    match error {
+        GasPriceError::Zero => told(RpcErrorCode::INVALID_PARAMETER, &error),
+        GasPriceError::NotAllowed => text(RpcErrorCode::INVALID_PARAMETER, "Manual trigger disallowed"),
+    }
+}
+
+fn submit(error: SubmitError) -> Result<Choice, Fault> {
+    match error {
+        SubmitError::Pool(error) => Ok(pool(&error)),
+        SubmitError::Dropped(reason) => Ok(dropped(reason)),
+        SubmitError::Driver(error) => Err(error.into()),
+    }
+}
+
+/// The isolated server's answer to a transaction that is rejected when it is executed.
+fn dropped(reason: DropReason) -> Choice {
+    (RpcErrorCode::INVALID_PARAMETER, format!("Error Code: {}", reason.code()).into())
+}
+
+fn pool(error: &PoolError) -> Choice {
+    match error {
+        PoolError::Known { .. } | PoolError::Full { .. } | PoolError::SenderFull { .. } => {
+            told(RpcErrorCode::DATABASE_ERROR, error)
+        }
+        PoolError::Outbid { .. } => told(RpcErrorCode::INVALID_PARAMETER, error),
+    }
+}
+
+fn admission(error: AdmissionError) -> Result<Choice, Fault> {
+    use AdmissionError as Error;
+    let code = match &error {
+        Error::ChainId { .. }
+        | Error::MessageVersion { .. }
+        | Error::CodeTooLarge { .. }
+        | Error::GasPriceTooLow { .. }
+        | Error::Signature(_) => RpcErrorCode::VERIFY_REJECTED,
+        Error::NullSender | Error::UnknownSender { .. } => RpcErrorCode::INVALID_ADDRESS_OR_KEY,
+        Error::CallGasTooLow { .. }
+        | Error::DeploymentGasTooLow { .. }
+        | Error::PaymentGasTooLow { .. }
+        | Error::NonceTooLow { .. }
+        | Error::NonceGap { .. }
+        | Error::DepositOverflow
+        | Error::TotalOverflow
+        | Error::InsufficientFunds { .. }
+        | Error::GasLimitTooHigh { .. }
+        | Error::RecipientIsContract { .. } => RpcErrorCode::INVALID_PARAMETER,
+        Error::ContractsDisabled => RpcErrorCode::MISC_ERROR,
+        Error::UnknownContract { .. } | Error::NotAContract { .. } => RpcErrorCode::INVALID_ADDRESS_OR_KEY,
+        Error::ShardGasLimit { .. } | Error::DsGasLimit { .. } => RpcErrorCode::INVALID_PARAMETER,
+        Error::NoKind => RpcErrorCode::INVALID_ADDRESS_OR_KEY,
+        Error::State(_) => return Err(error.into()),
+    };
+    Ok(told(code, &error))
+}
+
+fn request(error: &TransactionRequestError) -> Choice {
+    use TransactionRequestError as Error;
+    let code = match error {
+        Error::Missing { .. }
+        | Error::Unexpected { .. }
+        | Error::Nonce { .. }
+        | Error::Amount { .. }
+        | Error::Version { .. }
+        | Error::PublicKeySize { .. }
+        | Error::SignatureSize { .. }
+        | Error::Checksum(_)
+        | Error::Priority { .. }
+        | Error::PublicKey(_)
+        | Error::Signature(_) => RpcErrorCode::INVALID_PARAMETER,
+        Error::Range { .. } | Error::NotText { .. } | Error::GasPrice { .. } => RpcErrorCode::MISC_ERROR,
+    };
+    told(code, error)
+}

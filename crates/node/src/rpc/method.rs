@@ -1,0 +1,273 @@
+//! What a method is, and the table of all of them.
+//!
+//! A method is a struct: its fields are its parameters, its doc comment is its description, `call` is its body.
+//! Dispatch and the OpenRPC document read [`METHODS`]; to add a method is to add a struct and its row.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::{Pin, pin},
+    sync::LazyLock,
+};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::value::{RawValue, to_raw_value};
+use silica_protocol::rpc::{
+    envelope::{Id, write_result},
+    error::RpcError,
+};
+
+use super::{context::Context, error::CallError, openrpc, params};
+use crate::{
+    driver::NodeHandle,
+    methods::{account, contract, ds_block, isolated, network, status, transaction, tx_block},
+};
+
+/// A question, answered from what is known at one head.
+pub(crate) trait Method: DeserializeOwned + JsonSchema {
+    /// Name on the wire.
+    const NAME: &'static str;
+    /// Other spellings that clients use.
+    const ALIASES: &'static [&'static str] = &[];
+    /// What it answers with.
+    type Output: Serialize + JsonSchema;
+
+    /// Answers.
+    fn call(self, at: &Context) -> Result<Self::Output, CallError>;
+}
+
+/// A request to change something, answered when it is done.
+pub(crate) trait Command: DeserializeOwned + JsonSchema + Send + 'static {
+    /// Name on the wire.
+    const NAME: &'static str;
+    /// What it answers with.
+    type Output: Serialize + JsonSchema;
+
+    /// Does it, and answers.
+    fn run(self, node: &NodeHandle) -> impl Future<Output = Result<Self::Output, CallError>> + Send;
+}
+
+/// Every method there is, by name.
+pub(crate) const METHODS: &[Entry] = &[
+    Entry::command::<transaction::CreateTransaction>(),
+    Entry::of::<ds_block::DsBlockListing>(),
+    Entry::of::<account::GetBalance>(),
+    Entry::per_head::<network::GetBlockchainInfo>(),
+    Entry::per_head::<isolated::GetBlocknum>(),
+    Entry::per_head::<ds_block::GetCurrentDsEpoch>(),
+    Entry::per_head::<tx_block::GetCurrentMiniEpoch>(),
+    Entry::of::<ds_block::GetDsBlock>(),
+    Entry::per_head::<ds_block::GetDsBlockRate>(),
+    Entry::per_head::<ds_block::GetLatestDsBlock>(),
+    Entry::per_head::<tx_block::GetLatestTxBlock>(),
+    Entry::of::<ds_block::GetMinerInfo>(),
+    Entry::per_head::<network::GetMinimumGasPrice>(),
+    Entry::per_head::<network::GetNetworkId>(),
+    Entry::per_head::<ds_block::GetNumDsBlocks>(),
+    Entry::per_head::<tx_block::GetNumTransactions>(),
+    Entry::per_head::<tx_block::GetNumTxBlocks>(),
+    Entry::per_head::<tx_block::GetNumTxnsDsEpoch>(),
+    Entry::per_head::<tx_block::GetNumTxnsTxEpoch>(),
+    Entry::of::<status::GetPendingTxn>(),
+    Entry::of::<status::GetPendingTxns>(),
+    Entry::per_head::<ds_block::GetPrevDifficulty>(),
+    Entry::per_head::<ds_block::GetPrevDsDifficulty>(),
+    Entry::per_head::<transaction::GetRecentTransactions>(),
+    Entry::of::<contract::GetSmartContractInit>(),
+    Entry::of::<contract::GetStateProof>(),
+    Entry::per_head::<network::GetTotalCoinSupply>(),
+    Entry::per_head::<network::GetTotalCoinSupplyAsInt>(),
+    Entry::of::<transaction::GetTransaction>(),
+    Entry::per_head::<tx_block::GetTransactionRate>(),
+    Entry::of::<tx_block::GetTransactionsForTxBlock>(),
+    Entry::of::<tx_block::GetTransactionsForTxBlockEx>(),
+    Entry::of::<status::GetTransactionStatus>(),
+    Entry::of::<tx_block::GetTxBlock>(),
+    Entry::per_head::<tx_block::GetTxBlockRate>(),
+    Entry::of::<tx_block::GetTxnBodiesForTxBlock>(),
+    Entry::of::<tx_block::GetTxnBodiesForTxBlockEx>(),
+    Entry::per_head::<network::GetVersion>(),
+    Entry::command::<isolated::IncreaseBlocknum>(),
+    Entry::per_head::<openrpc::Discover>(),
+    Entry::command::<isolated::SetMinimumGasPrice>(),
+    Entry::of::<tx_block::TxBlockListing>(),
+];
+
+/// One row of the table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) name: &'static str,
+    pub(crate) aliases: &'static [&'static str],
+    pub(crate) action: Action,
+    pub(crate) shape: Shape,
+}
+
+/// How a method is called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Action {
+    /// Writes its answer at once.
+    Query(fn(Call<'_>, &Context, &mut Vec<u8>) -> Result<(), RpcError>),
+    /// Has no parameters, and one answer for as long as the head stays.
+    PerHead(fn(&Context) -> Result<Box<RawValue>, RpcError>),
+    /// Reads its parameters at once and answers later.
+    Command(fn(Call<'_>, NodeHandle) -> Result<Running, RpcError>),
+}
+
+/// What a request says to its method.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call<'a> {
+    pub(crate) id: &'a Id<'a>,
+    pub(crate) params: Option<&'a RawValue>,
+    /// Names of the parameters that the method declares.
+    pub(crate) fields: &'static [&'static str],
+}
+
+/// A command at work.
+pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Box<RawValue>, RpcError>> + Send>>;
+
+/// What the OpenRPC document says of a method.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// Names of the parameters, in order.
+    pub(crate) fields: fn() -> &'static [&'static str],
+    /// Description and types of the parameters.
+    pub(crate) params: fn(&mut SchemaGenerator) -> Schema,
+    /// Type of the answer.
+    pub(crate) result: fn(&mut SchemaGenerator) -> Schema,
+}
+
+impl Shape {
+    const fn of<P: DeserializeOwned + JsonSchema, R: JsonSchema>() -> Self {
+        Self { fields: params::fields::<P>, params: P::json_schema, result: SchemaGenerator::subschema_for::<R> }
+    }
+}
+
+impl Entry {
+    const fn of<M: Method>() -> Self {
+        Self {
+            name: M::NAME,
+            aliases: M::ALIASES,
+            action: Action::Query(query::<M>),
+            shape: Shape::of::<M, M::Output>(),
+        }
+    }
+
+    const fn per_head<M: Method>() -> Self {
+        Self { action: Action::PerHead(render::<M>), ..Self::of::<M>() }
+    }
+
+    const fn command<C: Command>() -> Self {
+        Self { name: C::NAME, aliases: &[], action: Action::Command(run::<C>), shape: Shape::of::<C, C::Output>() }
+    }
+}
+
+/// A row, and what follows from it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) position: usize,
+    pub(crate) action: Action,
+    pub(crate) fields: &'static [&'static str],
+}
+
+/// Finds a row by the name or an alias of its method.
+pub(crate) fn find(name: &str) -> Option<&'static Row> {
+    static BY_NAME: LazyLock<HashMap<&str, Row>> = LazyLock::new(|| {
+        let rows = METHODS.iter().enumerate().flat_map(|(position, entry)| {
+            let row = Row { position, action: entry.action, fields: (entry.shape.fields)() };
+            std::iter::once(&entry.name).chain(entry.aliases).map(move |name| (*name, row))
+        });
+        rows.collect()
+    });
+    BY_NAME.get(name)
+}
+
+fn query<M: Method>(request: Call<'_>, at: &Context, out: &mut Vec<u8>) -> Result<(), RpcError> {
+    let result = call::<M>(params::read(request.params, request.fields)?, at)?;
+    write_result(out, request.id, &result).map_err(|error| internal(M::NAME, &error))
+}
+
+fn render<M: Method>(at: &Context) -> Result<Box<RawValue>, RpcError> {
+    let result = call::<M>(params::read(None, &[])?, at)?;
+    to_raw_value(&result).map_err(|error| internal(M::NAME, &error))
+}
+
+fn call<M: Method>(method: M, at: &Context) -> Result<M::Output, RpcError> {
+    match catch_unwind(AssertUnwindSafe(|| method.call(at))) {
+        Ok(result) => result.map_err(|error| error.into_rpc(M::NAME)),
+        Err(_) => Err(panicked(M::NAME)),
+    }
+}
+
+fn run<C: Command>(request: Call<'_>, node: NodeHandle) -> Result<Running, RpcError> {
+    let command: C = params::read(request.params, request.fields)?;
+    Ok(Box::pin(async move {
+        match confined(command.run(&node)).await {
+            Some(Ok(result)) => to_raw_value(&result).map_err(|error| internal(C::NAME, &error)),
+            Some(Err(error)) => Err(error.into_rpc(C::NAME)),
+            None => Err(panicked(C::NAME)),
+        }
+    }))
+}
+
+/// Returns what `future` does, or `None` when it panics.
+async fn confined<F: Future>(future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+        Ok(poll) => poll.map(Some),
+        Err(_) => std::task::Poll::Ready(None),
+    })
+    .await
+}
+
+/// The panic itself was logged by the process-wide hook.
+fn panicked(method: &str) -> RpcError {
+    tracing::error!(method, "a method panicked");
+    RpcError::INTERNAL_ERROR
+}
+
+fn internal(method: &str, error: &serde_json::Error) -> RpcError {
+    tracing::error!(method, %error, "an answer has no JSON form");
+    RpcError::INTERNAL_ERROR
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::{config::BlockMode, rpc::tests::fixture};
+
+    /// A method that fails in the worst way.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Panics {}
+
+    impl Method for Panics {
+        const NAME: &'static str = "Panics";
+        type Output = ();
+
+        fn call(self, _: &Context) -> Result<(), CallError> {
+            panic!("as it does")
+        }
+    }
+
+    #[tokio::test]
+    async fn panic_of_a_query_is_confined() {
+        let fixture = fixture(BlockMode::Manual);
+        let context = fixture.context();
+        assert_eq!(call(Panics {}, &context), Err(RpcError::INTERNAL_ERROR));
+        assert_eq!(render::<Panics>(&context).unwrap_err(), RpcError::INTERNAL_ERROR);
+    }
+
+    #[tokio::test]
+    async fn panic_of_a_command_is_confined() {
+        assert_eq!(confined(async { 7 }).await, Some(7));
+        assert_eq!(confined(async { panic!("as it does") }).await, None::<()>);
+        let later = async {
+            tokio::task::yield_now().await;
+            panic!("only now")
+        };
+        assert_eq!(confined(later).await, None::<()>);
+    }
+}

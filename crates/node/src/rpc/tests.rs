@@ -1,0 +1,188 @@
+//! Requests against a chain in memory, without a socket.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use silica_chain::{Chain, ChainConfig, Genesis, Producer, consensus::Solo};
+use silica_protocol::Timestamp;
+use silica_state::{Store, StoreOptions};
+
+use super::*;
+use crate::{
+    config::BlockMode,
+    data_dir::draw_key,
+    driver::{self, RunningDriver},
+};
+
+/// A service over a new chain, and the driver behind it.
+pub(super) struct Fixture {
+    service: Service,
+    driver: RunningDriver,
+}
+
+pub(super) fn fixture(mode: BlockMode) -> Fixture {
+    let key = draw_key().unwrap();
+    let now = Timestamp::new(1_600_000_000_000_000);
+    let (chain, producer): (Chain, Producer) = silica_chain::open(
+        Store::ephemeral(StoreOptions::default()),
+        ChainConfig::isolated(),
+        &Genesis::default(),
+        key.public(),
+        now,
+    )
+    .unwrap();
+    let (handle, driver) = driver::start(chain, producer, Solo::new(key), mode, None).unwrap();
+    Fixture { service: Service::new(handle), driver }
+}
+
+impl Fixture {
+    pub(super) fn context(&self) -> Arc<Context> {
+        Arc::clone(&self.service.node.context())
+    }
+
+    async fn ask(&self, body: &str) -> String {
+        String::from_utf8(self.service.answer(Bytes::copy_from_slice(body.as_bytes())).await).unwrap()
+    }
+
+    async fn call(&self, method: &str, params: Value) -> Value {
+        let request = json!({"id": 1, "jsonrpc": "2.0", "method": method, "params": params});
+        serde_json::from_str(&self.ask(&request.to_string()).await).unwrap()
+    }
+}
+
+/// Checks the exact answer to a body.
+async fn check(body: &str, expected: &str) {
+    let fixture = fixture(BlockMode::Instant);
+    assert_eq!(fixture.ask(body).await, expected, "{body}");
+    drop(fixture.driver.stop());
+}
+
+const PARSE: &str = r#"{"error":{"code":-32700,"message":"JSON_PARSE_ERROR: The JSON-Object is not JSON-Valid"},"id":null,"jsonrpc":"2.0"}"#;
+const INVALID: &str = r#"{"error":{"code":-32600,"message":"INVALID_JSON_REQUEST: The JSON sent is not a valid JSON-RPC Request object"},"id":null,"jsonrpc":"2.0"}"#;
+
+#[tokio::test]
+async fn what_is_no_request_is_answered_by_the_protocol() {
+    check("", PARSE).await;
+    check("{\"method\": ", PARSE).await;
+    check("[]", INVALID).await;
+    check("7", INVALID).await;
+    check(r#"{"id":1,"method":"GetNetworkId","params":[]}"#, &INVALID.replace("null", "1")).await;
+    check(r#"{"id":"a","jsonrpc":"1.0","method":"GetNetworkId"}"#, &INVALID.replace("null", "\"a\"")).await;
+    check(r#"{"id":true,"jsonrpc":"2.0","method":"GetNetworkId"}"#, INVALID).await;
+}
+
+#[tokio::test]
+async fn method_is_looked_for_before_the_id_and_the_id_before_parameters() {
+    let unknown = r#"{"error":{"code":-32601,"message":"METHOD_NOT_FOUND: The method being requested is not available on this server"},"id":null,"jsonrpc":"2.0"}"#;
+    check(r#"{"jsonrpc":"2.0","method":"NoSuchMethod"}"#, unknown).await;
+    check(r#"{"id":3,"jsonrpc":"2.0","method":"getbalance"}"#, &unknown.replace("null", "3")).await;
+    let no_id = r#"{"error":{"code":-32604,"message":"PROCEDURE_IS_METHOD: The requested notification is declared as a method"},"id":null,"jsonrpc":"2.0"}"#;
+    check(r#"{"jsonrpc":"2.0","method":"GetBalance","params":[]}"#, no_id).await;
+    let params = r#"{"error":{"code":-32602,"message":"INVALID_PARAMS: Invalid method parameters (invalid name and/or type) recognised"},"id":"x","jsonrpc":"2.0"}"#;
+    check(r#"{"id":"x","jsonrpc":"2.0","method":"GetBalance","params":[]}"#, params).await;
+}
+
+#[tokio::test]
+async fn ids_keep_their_type_and_spelling() {
+    for id in ["1", "0", "-5", "1.0", "\"1\"", "\"\\u00e9\"", "null"] {
+        let body = format!(r#"{{"id":{id},"jsonrpc":"2.0","method":"GetNetworkId","params":[""]}}"#);
+        check(&body, &format!(r#"{{"id":{id},"jsonrpc":"2.0","result":"222"}}"#)).await;
+    }
+}
+
+#[tokio::test]
+async fn batch_is_answered_element_by_element_in_order() {
+    let body = r#"[{"id":2,"jsonrpc":"2.0","method":"GetNetworkId"}, 1, {"id":"b","jsonrpc":"2.0","method":"Nope"},
+        {"jsonrpc":"2.0","method":"GetNetworkId"}, {"id":1,"jsonrpc":"2.0","method":"GetNumTxBlocks","params":[]}]"#;
+    let expected = format!(
+        r#"[{{"id":2,"jsonrpc":"2.0","result":"222"}},{INVALID},{{"error":{{"code":-32601,"message":"METHOD_NOT_FOUND: The method being requested is not available on this server"}},"id":"b","jsonrpc":"2.0"}},{{"error":{{"code":-32604,"message":"PROCEDURE_IS_METHOD: The requested notification is declared as a method"}},"id":null,"jsonrpc":"2.0"}},{{"id":1,"jsonrpc":"2.0","result":"1"}}]"#
+    );
+    check(body, &expected).await;
+}
+
+#[tokio::test]
+async fn batch_that_is_too_long_is_one_error() {
+    check(&format!("[{}1]", "1,".repeat(BATCH_LIMIT)), INVALID).await;
+}
+
+#[tokio::test]
+async fn deep_json_is_refused_without_harm() {
+    check(&"[".repeat(1_000_000), PARSE).await;
+    let params = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    check(&format!(r#"{{"id":1,"jsonrpc":"2.0","method":"GetNetworkId","params":{params}}}"#), PARSE).await;
+}
+
+#[tokio::test]
+async fn answer_to_a_batch_does_not_grow_without_bound() {
+    let mut fixture = fixture(BlockMode::Instant);
+    fixture.service.answer_limit = 2_000;
+    let request = json!({"id": 1, "jsonrpc": "2.0", "method": "GetLatestTxBlock"});
+    let answer: Value = serde_json::from_str(&fixture.ask(&json!(vec![request; 30]).to_string()).await).unwrap();
+    let answers = answer.as_array().unwrap();
+    assert_eq!(answers.len(), 30);
+    assert!(answers[0]["result"].is_object());
+    assert_eq!(answers[29]["error"]["code"], -32603);
+}
+
+#[tokio::test]
+async fn every_method_counts_its_parameters() {
+    let fixture = fixture(BlockMode::Manual);
+    for entry in METHODS {
+        let fields = (entry.shape.fields)();
+        let refused = [json!([]), json!({}), Value::Null, json!(vec![Value::Null; fields.len() + 1])];
+        for params in refused {
+            let answer = fixture.call(entry.name, params.clone()).await;
+            let code = answer["error"]["code"].as_i64();
+            match fields {
+                [] => assert_eq!(code, None, "{} {params}: {answer}", entry.name),
+                [..] => assert_eq!(code, Some(-32602), "{} {params}: {answer}", entry.name),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn names_are_unique_and_in_order() {
+    let names: Vec<_> = METHODS.iter().flat_map(|entry| std::iter::once(&entry.name).chain(entry.aliases)).collect();
+    let mut unique = names.clone();
+    unique.sort_unstable();
+    unique.dedup();
+    assert_eq!(unique.len(), names.len());
+    let order: Vec<_> = METHODS.iter().map(|entry| entry.name.to_lowercase()).collect();
+    assert!(order.is_sorted(), "{order:?}");
+}
+
+#[tokio::test]
+async fn other_spellings_of_names_are_taken() {
+    let fixture = fixture(BlockMode::Instant);
+    for (name, alias) in [("GetDsBlock", "GetDSBlock"), ("GetTransactionStatus", "GetTransactionStatus")] {
+        assert_eq!(fixture.call(name, json!(["0"])).await, fixture.call(alias, json!(["0"])).await);
+    }
+    let latest = fixture.call("GetLatestDsBlock", json!([])).await;
+    assert_eq!(fixture.call("GetLatestDSBlock", json!([])).await, latest);
+    assert_eq!(fixture.call("GetNumTxnsTXEpoch", json!(["5"])).await["result"], "0");
+}
+
+#[tokio::test]
+async fn answers_per_head_are_kept_until_the_next() {
+    let fixture = fixture(BlockMode::Manual);
+    let context = fixture.context();
+    let row = method::find("GetLatestTxBlock").unwrap();
+    let Action::PerHead(render) = row.action else { panic!("the answer stays until the next block") };
+    let first = std::ptr::from_ref(context.per_head(row.position, render).unwrap());
+    assert!(std::ptr::eq(first, context.per_head(row.position, render).unwrap()));
+    let number = async || fixture.call("GetLatestTxBlock", json!([])).await["result"]["header"]["BlockNum"].clone();
+    assert_eq!(number().await, "0");
+    assert_eq!(fixture.call("IncreaseBlocknum", json!([2])).await["result"], "3");
+    assert_eq!(number().await, "2");
+}
+
+#[tokio::test]
+async fn driver_that_has_stopped_is_an_internal_error() {
+    let fixture = fixture(BlockMode::Manual);
+    let Fixture { service, driver } = fixture;
+    drop(driver.stop().unwrap());
+    let body = r#"{"id":1,"jsonrpc":"2.0","method":"IncreaseBlocknum","params":[1]}"#;
+    let answer = String::from_utf8(service.answer(Bytes::from_static(body.as_bytes())).await).unwrap();
+    assert_eq!(answer, r#"{"error":{"code":-32603,"message":"INTERNAL_ERROR: "},"id":1,"jsonrpc":"2.0"}"#);
+}
