@@ -1,0 +1,367 @@
+//! The one loop that makes blocks: it waits for an event, feeds the consensus engine, publishes its effects.
+//!
+//! ```text
+//! requests ──▶ NodeHandle ──events──▶ Driver ──input──▶ Engine ──▶ Producer
+//!    ▲             │                    │ ▲               │
+//!    │             ▼                    │ └───effects─────┘
+//!    └──────── Context ◀────publish─────┘
+//! ```
+//!
+//! The loop has a thread of its own, since making a block is work and waiting for the disk. Whatever arrived while it
+//! made one goes into the next together, so that a flush is shared by all who wait for it.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use arc_swap::{ArcSwap, Guard};
+use silica_chain::{
+    Chain, DropReason, GasPriceError, PoolError, Producer, Submitted, TransactionStatus, TxStatus, VerifiedTransaction,
+    consensus::{Effect, Engine, Input},
+};
+use silica_protocol::{BlockNumber, GasPrice, TxHash};
+use tokio::sync::oneshot;
+
+use crate::{clock, config::BlockMode, data_dir::DataDir, rpc::Context};
+
+/// Blocks that are demanded of the engine at once; a larger demand is met in parts, so that a stop need not wait.
+const DEMAND: u64 = 64;
+
+/// Pause after the engine failed before it is asked again at an interval.
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// Something the driver has to do.
+enum Event {
+    /// A transaction arrived that is to be in a block before it is acknowledged.
+    Arrival { transaction: VerifiedTransaction, reply: oneshot::Sender<Result<Submitted, SubmitError>> },
+    /// So many blocks are demanded.
+    Mine { blocks: u64, reply: oneshot::Sender<Result<(), DriverError>> },
+    /// The operator sets the price of gas.
+    SetMinimumGasPrice { price: GasPrice, reply: oneshot::Sender<Result<(), GasPriceError>> },
+    /// The time for a block has come.
+    Tick,
+    /// The node stops.
+    Shutdown,
+}
+
+/// Reason why a transaction did not get into a block.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SubmitError {
+    /// The pool did not take it.
+    #[error(transparent)]
+    Pool(#[from] PoolError),
+    /// It was dropped when the block was made.
+    #[error("transaction was dropped: {0:?}")]
+    Dropped(DropReason),
+    /// No block could be made.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+}
+
+/// Reason why the driver did not do what it was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum DriverError {
+    /// The engine failed; the log says why.
+    #[error("no block could be made")]
+    Failed,
+    /// The node is stopping.
+    #[error("the node is stopping")]
+    Stopping,
+}
+
+/// What requests have of the node: the chain, what is known at its head, and a way to ask for blocks.
+#[derive(Clone)]
+pub(crate) struct NodeHandle {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    chain: Chain,
+    mode: BlockMode,
+    context: ArcSwap<Context>,
+    events: Sender<Event>,
+    stopping: AtomicBool,
+}
+
+impl fmt::Debug for NodeHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NodeHandle").field("mode", &self.shared.mode).finish_non_exhaustive()
+    }
+}
+
+impl NodeHandle {
+    /// What is known at the head.
+    pub(crate) fn context(&self) -> Guard<Arc<Context>> {
+        self.shared.context.load()
+    }
+
+    pub(crate) fn chain(&self) -> &Chain {
+        &self.shared.chain
+    }
+
+    pub(crate) fn mode(&self) -> BlockMode {
+        self.shared.mode
+    }
+
+    /// Hands a transaction to the chain: into a block that is on disk in instant mode, into the pool in the others.
+    pub(crate) async fn submit(&self, transaction: VerifiedTransaction) -> Result<Submitted, SubmitError> {
+        match self.shared.mode {
+            BlockMode::Instant => self.ask(|reply| Event::Arrival { transaction, reply }).await?,
+            BlockMode::Interval(_) | BlockMode::Manual => Ok(self.shared.chain.submit(transaction, clock::now())?),
+        }
+    }
+
+    /// Makes so many blocks and returns once they are on disk.
+    pub(crate) async fn mine(&self, blocks: u64) -> Result<(), DriverError> {
+        self.ask(|reply| Event::Mine { blocks, reply }).await?
+    }
+
+    /// Sets the price of gas, at once.
+    pub(crate) async fn set_minimum_gas_price(
+        &self,
+        price: GasPrice,
+    ) -> Result<Result<(), GasPriceError>, DriverError> {
+        self.ask(|reply| Event::SetMinimumGasPrice { price, reply }).await
+    }
+
+    async fn ask<T>(&self, event: impl FnOnce(oneshot::Sender<T>) -> Event) -> Result<T, DriverError> {
+        let (reply, answer) = oneshot::channel();
+        self.shared.events.send(event(reply)).map_err(|_| DriverError::Stopping)?;
+        answer.await.map_err(|_| DriverError::Stopping)
+    }
+
+    fn publish(&self) {
+        self.shared.context.store(Arc::new(Context::new(&self.shared.chain)));
+    }
+}
+
+/// A driver at work.
+#[derive(Debug)]
+pub(crate) struct RunningDriver {
+    node: NodeHandle,
+    thread: JoinHandle<Producer>,
+}
+
+impl RunningDriver {
+    /// Makes no further block and returns the writing end of the chain. What was begun is finished first.
+    pub(crate) fn stop(self) -> thread::Result<Producer> {
+        self.node.shared.stopping.store(true, Ordering::Relaxed);
+        // A driver that has ended does not need to be told.
+        drop(self.node.shared.events.send(Event::Shutdown));
+        self.thread.join()
+    }
+}
+
+/// Starts the loop for a chain that was just opened.
+pub(crate) fn start(
+    chain: Chain,
+    producer: Producer,
+    engine: impl Engine + Send + 'static,
+    mode: BlockMode,
+    data_dir: Option<Arc<DataDir>>,
+) -> std::io::Result<(NodeHandle, RunningDriver)> {
+    let (events, queue) = mpsc::channel();
+    let context = ArcSwap::from_pointee(Context::new(&chain));
+    let node =
+        NodeHandle { shared: Arc::new(Shared { chain, mode, context, events, stopping: AtomicBool::new(false) }) };
+    let next_tick = first_tick(mode);
+    let driver = Driver { node: node.clone(), producer, engine, data_dir, queue, held: None, next_tick };
+    let thread = thread::Builder::new().name("driver".to_owned()).spawn(move || driver.run())?;
+    Ok((node.clone(), RunningDriver { node, thread }))
+}
+
+fn first_tick(mode: BlockMode) -> Option<Instant> {
+    match mode {
+        BlockMode::Interval(interval) => Some(Instant::now() + interval),
+        BlockMode::Instant | BlockMode::Manual => None,
+    }
+}
+
+struct Driver<E> {
+    node: NodeHandle,
+    producer: Producer,
+    engine: E,
+    /// Where the price of gas is kept that the operator sets.
+    data_dir: Option<Arc<DataDir>>,
+    queue: Receiver<Event>,
+    /// An event that was taken from the queue and has to wait for those before it.
+    held: Option<Event>,
+    next_tick: Option<Instant>,
+}
+
+/// A transaction in the pool whose sender waits for its block.
+struct Waiting {
+    submitted: Submitted,
+    reply: oneshot::Sender<Result<Submitted, SubmitError>>,
+}
+
+impl<E: Engine> Driver<E> {
+    fn run(mut self) -> Producer {
+        loop {
+            match self.next_event() {
+                Event::Arrival { transaction, reply } => self.arrivals(transaction, reply),
+                Event::Mine { blocks, reply } => {
+                    let result = self.mine(blocks);
+                    answer(reply, result);
+                }
+                Event::SetMinimumGasPrice { price, reply } => {
+                    let result = self.set_minimum_gas_price(price);
+                    answer(reply, result);
+                }
+                Event::Tick => self.tick(),
+                Event::Shutdown => return self.producer,
+            }
+        }
+    }
+
+    fn next_event(&mut self) -> Event {
+        if let Some(event) = self.held.take() {
+            return event;
+        }
+        let Some(tick) = self.next_tick else { return self.queue.recv().unwrap_or(Event::Shutdown) };
+        match self.queue.recv_timeout(tick.saturating_duration_since(Instant::now())) {
+            Ok(event) => event,
+            Err(RecvTimeoutError::Timeout) => Event::Tick,
+            Err(RecvTimeoutError::Disconnected) => Event::Shutdown,
+        }
+    }
+
+    fn tick(&mut self) {
+        let result = self.step(Input::Tick(clock::now()));
+        if let (Some(tick), BlockMode::Interval(interval)) = (self.next_tick, self.node.mode()) {
+            // Time that a long block took from the following ones is not made up for by a burst.
+            let pause = if result.is_ok() { Duration::ZERO } else { PAUSE_AFTER_FAILURE };
+            self.next_tick = Some((tick + interval).max(Instant::now() + pause));
+        }
+    }
+
+    fn mine(&mut self, mut blocks: u64) -> Result<(), DriverError> {
+        while blocks > 0 {
+            if self.node.shared.stopping.load(Ordering::Relaxed) {
+                return Err(DriverError::Stopping);
+            }
+            let part = blocks.min(DEMAND);
+            self.step(Input::Demand { at: clock::now(), blocks: part })?;
+            blocks -= part;
+        }
+        Ok(())
+    }
+
+    fn set_minimum_gas_price(&mut self, price: GasPrice) -> Result<(), GasPriceError> {
+        self.producer.set_minimum_gas_price(price)?;
+        self.node.publish();
+        if let Some(Err(error)) = self.data_dir.as_ref().map(|data_dir| data_dir.keep_gas_price(price)) {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "the price of gas is forgotten with the next stop"
+            );
+        }
+        Ok(())
+    }
+
+    /// Puts a transaction, and all that arrived since, into the pool and into blocks, and tells their senders.
+    fn arrivals(&mut self, first: VerifiedTransaction, reply: oneshot::Sender<Result<Submitted, SubmitError>>) {
+        let mut waiting = Vec::new();
+        self.submit(first, reply, &mut waiting);
+        loop {
+            match self.queue.try_recv() {
+                Ok(Event::Arrival { transaction, reply }) => self.submit(transaction, reply, &mut waiting),
+                Ok(other) => {
+                    self.held = Some(other);
+                    break;
+                }
+                Err(_) => break,
+            }
+        }
+        if waiting.is_empty() {
+            return;
+        }
+        let fates = self.step(Input::Arrival(clock::now()));
+        for Waiting { submitted, reply } in waiting {
+            answer(
+                reply,
+                fates
+                    .as_ref()
+                    .map_err(|error| SubmitError::Driver(*error))
+                    .and_then(|fates| self.fate(&submitted.hash, fates).map(|()| submitted)),
+            );
+        }
+    }
+
+    fn submit(
+        &self,
+        transaction: VerifiedTransaction,
+        reply: oneshot::Sender<Result<Submitted, SubmitError>>,
+        waiting: &mut Vec<Waiting>,
+    ) {
+        match self.node.chain().submit(transaction, clock::now()) {
+            Ok(submitted) => waiting.push(Waiting { submitted, reply }),
+            Err(error) => answer(reply, Err(error.into())),
+        }
+    }
+
+    /// Whether a transaction got into a block. One that still waits in the pool, because the blocks that were just made
+    /// had no room for it or because it was there already, counts as accepted.
+    fn fate(&self, hash: &TxHash, fates: &Fates) -> Result<(), SubmitError> {
+        match fates.0.get(hash) {
+            Some(Ok(_)) => Ok(()),
+            Some(Err(reason)) => Err(SubmitError::Dropped(*reason)),
+            // Another transaction of the same group may have taken its nonce.
+            None => match self.node.chain().snapshot().status(hash) {
+                Ok(Some(TransactionStatus { status: TxStatus::Dropped(reason), .. })) => {
+                    Err(SubmitError::Dropped(reason))
+                }
+                Ok(_) | Err(_) => Ok(()),
+            },
+        }
+    }
+
+    /// Lets the engine take a step, publishes what came of it, and reports what became of transactions.
+    fn step(&mut self, input: Input) -> Result<Fates, DriverError> {
+        let result = self.engine.step(input, &mut self.producer);
+        // Blocks that were committed before the engine failed are visible too.
+        self.node.publish();
+        match result {
+            Ok(effects) => Ok(Fates::of(&effects)),
+            Err(error) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "no block could be made");
+                Err(DriverError::Failed)
+            }
+        }
+    }
+}
+
+/// What became of transactions: the block that holds them, or why they were dropped.
+struct Fates(HashMap<TxHash, Result<BlockNumber, DropReason>>);
+
+impl Fates {
+    fn of(effects: &[Effect]) -> Self {
+        let mut fates = HashMap::new();
+        for effect in effects {
+            let dropped = match effect {
+                Effect::Committed(block) => {
+                    let number = block.tx_block().header.number;
+                    tracing::debug!(%number, transactions = block.transactions().len(), "block");
+                    fates.extend(block.transactions().iter().map(|(tx, _)| (tx.hash(), Ok(number))));
+                    block.dropped()
+                }
+                Effect::Dropped(dropped) => dropped,
+            };
+            fates.extend(dropped.iter().map(|(tx, reason)| (tx.hash(), Err(*reason))));
+        }
+        Self(fates)
+    }
+}
+
+/// Answers whoever asked, unless the client has gone.
+fn answer<T>(reply: oneshot::Sender<T>, value: T) {
+    drop(reply.send(value));
+}
