@@ -55,7 +55,7 @@ pub struct RunArgs {
     /// Identity of the network [default: that of the data directory, 222 for a new one].
     #[arg(long, value_name = "ID", env = "SILICA_CHAIN_ID")]
     pub chain_id: Option<ChainId>,
-    /// When blocks are made: `instant` (with each transaction), `interval=MS`, or `manual` (IncreaseBlocknum).
+    /// When blocks are made: `instant` (with each transaction), `interval=MS`, or `manual` (with `IncreaseBlocknum`).
     #[arg(long, value_name = "MODE", default_value = "instant", env = "SILICA_BLOCK_MODE")]
     pub block_mode: BlockMode,
     /// Accounts of a new chain, in the form of the isolated server [default: its published test accounts].

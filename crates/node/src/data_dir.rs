@@ -5,9 +5,10 @@
 //!   lock            held by the process that uses the directory
 //!   node.key        secret key of the node, hexadecimal, readable by its owner only
 //!   accounts.json   accounts of the genesis block, in the form of the isolated server; likewise
-//!   manifest.json   version of this layout, and what may not change; written last, when all else is in place
+//!   manifest.json   version of this layout, and what may not change; written once the files above are in place
 //!   store/          the chain, which is the business of silica-state
 //!   pool            transactions that were waiting when the node stopped
+//!   check/          what `silica db check` needs for a while
 //! ```
 
 use std::{
@@ -18,6 +19,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use silica_crypto::{KeyPair, SecretKey, SecretKeyError};
+use silica_protocol::{GasPrice, sha256};
+use silica_state::{OpenOutcome, Store};
 
 /// Version of the layout that this program writes.
 const FORMAT: u32 = 1;
@@ -28,6 +31,7 @@ const ACCOUNTS: &str = "accounts.json";
 const MANIFEST: &str = "manifest.json";
 const STORE: &str = "store";
 const POOL: &str = "pool";
+const SCRATCH: &str = "check";
 
 /// Reason why a data directory cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -40,13 +44,14 @@ pub enum DataDirError {
     },
     /// The directory holds files of something else.
     #[error(
-        "directory {} holds files but no chain (found {found:?}); choose an empty one with --data-dir",
+        "directory {} is not a silica data directory: it holds {found:?}, and {MANIFEST} is missing; choose an empty \
+         one with --data-dir",
         path.display()
     )]
     Foreign {
         /// The directory.
         path: PathBuf,
-        /// A file that does not belong here.
+        /// A file that does not belong into an empty one.
         found: String,
     },
     /// There is no chain in the directory.
@@ -92,14 +97,6 @@ pub enum DataDirError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The node's key is not a key.
-    #[error("{} holds no secret key", path.display())]
-    Key {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: SecretKeyError,
-    },
     /// The system refused.
     #[error("cannot {action} {}", path.display())]
     Io {
@@ -112,23 +109,56 @@ pub enum DataDirError {
     },
 }
 
-/// What may not change for as long as a directory holds its chain.
+/// What a directory holds: parameters that may not change, and by what the other files are known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manifest {
-    /// Version of the layout.
-    format: u32,
     pub(crate) chain_id: u16,
     pub(crate) shards: u32,
     pub(crate) blocks_per_ds_epoch: u64,
-    /// Hash of the genesis block.
-    pub(crate) genesis: String,
+    /// SHA-256 of the file of accounts.
+    accounts: String,
+    /// The node's public key.
+    node_key: String,
+    /// Hash of the genesis block, once it was made.
+    pub(crate) genesis: Option<String>,
+    /// The price of gas that the operator set last, in Qa.
+    pub(crate) gas_price: Option<String>,
 }
 
 impl Manifest {
-    pub(crate) fn new(chain_id: u16, shards: u32, blocks_per_ds_epoch: u64, genesis: String) -> Self {
-        Self { format: FORMAT, chain_id, shards, blocks_per_ds_epoch, genesis }
+    pub(crate) fn new((chain_id, shards, blocks_per_ds_epoch): (u16, u32, u64), accounts: &str, key: &KeyPair) -> Self {
+        Self {
+            chain_id,
+            shards,
+            blocks_per_ds_epoch,
+            accounts: digest(accounts),
+            node_key: key.public().to_string(),
+            genesis: None,
+            gas_price: None,
+        }
     }
+}
+
+/// The manifest as a file: the number of the layout first, which every version of this program can read, and a checksum,
+/// since a changed digit would make it another chain.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct ManifestFile {
+    format: u32,
+    manifest: Manifest,
+    checksum: String,
+}
+
+impl ManifestFile {
+    fn new(manifest: Manifest) -> Self {
+        let text = serde_json::to_string(&manifest).expect("text and numbers have a JSON form");
+        Self { format: FORMAT, manifest, checksum: digest(&text) }
+    }
+}
+
+fn digest(text: &str) -> String {
+    hex::encode(sha256(&[text.as_bytes()]))
 }
 
 /// A data directory that this process alone uses.
@@ -148,10 +178,10 @@ impl DataDir {
 
     /// Takes a directory that holds a chain.
     pub(crate) fn open(path: &Path) -> Result<Self, DataDirError> {
-        match path.join(MANIFEST).exists() {
-            true => Self::take(path),
-            false => Err(DataDirError::Empty { path: path.to_owned() }),
+        if !path.join(MANIFEST).exists() {
+            return Err(DataDirError::Empty { path: path.to_owned() });
         }
+        Self::take(path)
     }
 
     fn take(path: &Path) -> Result<Self, DataDirError> {
@@ -180,6 +210,19 @@ impl DataDir {
         self.path.join(STORE)
     }
 
+    /// Refuses a store without a block where there was a chain, which would otherwise begin anew under the same name.
+    pub(crate) fn check_not_lost(&self, manifest: &Manifest, store: &Store) -> Result<(), DataDirError> {
+        match (store.outcome(), &manifest.genesis) {
+            (OpenOutcome::Empty, Some(_)) => Err(self.damaged(STORE, "its blocks are missing")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Where a check may put what it needs for a while.
+    pub(crate) fn scratch(&self) -> PathBuf {
+        self.path.join(SCRATCH)
+    }
+
     /// Reads the manifest; `None` in a new directory.
     pub(crate) fn manifest(&self) -> Result<Option<Manifest>, DataDirError> {
         #[derive(Deserialize)]
@@ -188,49 +231,82 @@ impl DataDir {
         }
 
         let Some(text) = self.read(MANIFEST)? else { return Ok(None) };
-        let damaged = |reason: String| DataDirError::Damaged { path: self.path.join(MANIFEST), reason };
-        // Whatever a newer program may have added, its number comes first.
-        let Format { format } = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        let Format { format } = serde_json::from_str(&text).map_err(|error| self.damaged(MANIFEST, &error))?;
         match format {
-            0 => Err(damaged("expected a format from 1, got 0".to_owned())),
-            FORMAT => serde_json::from_str(&text).map(Some).map_err(|error| damaged(error.to_string())),
-            found => Err(DataDirError::Newer { path: self.path.clone(), found }),
+            0 => return Err(self.damaged(MANIFEST, "expected a format from 1, got 0")),
+            FORMAT => {}
+            found => return Err(DataDirError::Newer { path: self.path.clone(), found }),
         }
+        let file: ManifestFile = serde_json::from_str(&text).map_err(|error| self.damaged(MANIFEST, &error))?;
+        let checksum = ManifestFile::new(file.manifest.clone()).checksum;
+        if checksum != file.checksum {
+            return Err(self.damaged(MANIFEST, "its checksum does not match"));
+        }
+        Ok(Some(file.manifest))
     }
 
     pub(crate) fn write_manifest(&self, manifest: &Manifest) -> Result<(), DataDirError> {
-        let mut text = serde_json::to_string_pretty(manifest)
-            .map_err(|error| DataDirError::Damaged { path: self.path.join(MANIFEST), reason: error.to_string() })?;
+        let file = ManifestFile::new(manifest.clone());
+        let mut text = serde_json::to_string_pretty(&file).map_err(|error| self.damaged(MANIFEST, &error))?;
         text.push('\n');
         self.write(MANIFEST, text.as_bytes())
+    }
+
+    /// Keeps the price of gas that the operator set.
+    pub(crate) fn keep_gas_price(&self, price: GasPrice) -> Result<(), DataDirError> {
+        let Some(mut manifest) = self.manifest()? else { return Ok(()) };
+        manifest.gas_price = Some(price.to_string());
+        self.write_manifest(&manifest)
+    }
+
+    fn damaged(&self, name: &str, reason: &(impl ToString + ?Sized)) -> DataDirError {
+        DataDirError::Damaged { path: self.path.join(name), reason: reason.to_string() }
     }
 
     /// Complains that the chain in the directory is not the one asked for.
     pub(crate) fn other_chain(
         &self,
         (name, flag): (&'static str, &'static str),
-        found: impl ToString,
-        wanted: impl ToString,
+        found: &impl ToString,
+        wanted: &impl ToString,
     ) -> DataDirError {
         let (found, wanted) = (found.to_string(), wanted.to_string());
         DataDirError::OtherChain { path: self.path.clone(), name, flag, found, wanted }
     }
 
-    /// Reads the key of the node, which is drawn when there is none yet.
-    pub(crate) fn key(&self) -> Result<KeyPair, DataDirError> {
-        let path = self.path.join(KEY);
-        if let Some(text) = self.read(KEY)? {
-            let key = text.trim_end().parse().map_err(|source| DataDirError::Key { path, source })?;
-            return Ok(KeyPair::from_secret(key));
+    /// Reads the key of the node of a directory that holds a chain.
+    pub(crate) fn key(&self, manifest: &Manifest) -> Result<KeyPair, DataDirError> {
+        let key = self.read_key()?.ok_or_else(|| self.damaged(KEY, "it is missing"))?;
+        if key.public().to_string() != manifest.node_key {
+            return Err(self.damaged(KEY, &format!("expected the secret key of {}", manifest.node_key)));
         }
+        Ok(key)
+    }
+
+    /// Reads the key that an interrupted first start may have left, or draws one.
+    pub(crate) fn new_key(&self) -> Result<KeyPair, DataDirError> {
+        if let Some(key) = self.read_key()? {
+            return Ok(key);
+        }
+        let path = self.path.join(KEY);
         let key = draw_key().map_err(|source| io_error("draw a key for", &path, source))?;
         self.write(KEY, format!("{}\n", *key.secret().to_hex()).as_bytes())?;
         Ok(key)
     }
 
-    /// Reads the accounts of the genesis block; `None` in a new directory.
-    pub(crate) fn accounts(&self) -> Result<Option<String>, DataDirError> {
-        self.read(ACCOUNTS)
+    fn read_key(&self) -> Result<Option<KeyPair>, DataDirError> {
+        let Some(text) = self.read(KEY)? else { return Ok(None) };
+        let key: SecretKey = text.trim_end().parse().map_err(|error: SecretKeyError| self.damaged(KEY, &error))?;
+        Ok(Some(KeyPair::from_secret(key)))
+    }
+
+    /// Reads the accounts of the genesis block of a directory that holds a chain.
+    pub(crate) fn accounts(&self, manifest: &Manifest) -> Result<String, DataDirError> {
+        let accounts = self.read(ACCOUNTS)?.ok_or_else(|| self.damaged(ACCOUNTS, "it is missing"))?;
+        if digest(&accounts) != manifest.accounts {
+            return Err(self.damaged(ACCOUNTS, "its checksum does not match"));
+        }
+        Ok(accounts)
     }
 
     pub(crate) fn write_accounts(&self, text: &str) -> Result<(), DataDirError> {
@@ -259,6 +335,7 @@ impl DataDir {
         match fs::read_to_string(&path) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(self.damaged(name, "it is not text")),
             Err(source) => Err(io_error("read", &path, source)),
         }
     }
@@ -322,28 +399,36 @@ fn io_error(action: &'static str, path: &Path, source: io::Error) -> DataDirErro
 
 #[cfg(test)]
 mod tests {
+    use silica_protocol::Qa;
+
     use super::*;
 
-    fn manifest() -> Manifest {
-        Manifest::new(222, 1, 100, "ab".repeat(32))
+    const ACCOUNTS_TEXT: &str = "{}";
+
+    /// Makes a directory that holds a chain, as far as this module knows.
+    fn made(path: &Path) -> (DataDir, Manifest) {
+        let dir = DataDir::create(path).unwrap();
+        assert_eq!(dir.manifest().unwrap(), None);
+        let manifest = Manifest::new((222, 1, 100), ACCOUNTS_TEXT, &dir.new_key().unwrap());
+        dir.write_accounts(ACCOUNTS_TEXT).unwrap();
+        dir.write_manifest(&manifest).unwrap();
+        (dir, manifest)
     }
 
     #[test]
     fn new_directory_becomes_a_chains() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("a/b");
-        let dir = DataDir::create(&path).unwrap();
-        assert_eq!(dir.manifest().unwrap(), None);
-        assert_eq!(dir.accounts().unwrap(), None);
-        let key = dir.key().unwrap();
-        dir.write_accounts("{}").unwrap();
-        dir.write_manifest(&manifest()).unwrap();
+        let (dir, manifest) = made(&path);
+        let key = dir.key(&manifest).unwrap();
+        dir.keep_gas_price(GasPrice::new(Qa::new(7))).unwrap();
         drop(dir);
 
         let dir = DataDir::open(&path).unwrap();
-        assert_eq!(dir.manifest().unwrap(), Some(manifest()));
-        assert_eq!(dir.accounts().unwrap().as_deref(), Some("{}"));
-        assert_eq!(dir.key().unwrap(), key);
+        let read = dir.manifest().unwrap().unwrap();
+        assert_eq!(read, Manifest { gas_price: Some("7".to_owned()), ..manifest });
+        assert_eq!(dir.accounts(&read).unwrap(), ACCOUNTS_TEXT);
+        assert_eq!(dir.key(&read).unwrap(), key);
     }
 
     #[cfg(unix)]
@@ -351,9 +436,7 @@ mod tests {
     fn secrets_are_readable_by_their_owner_only() {
         use std::os::unix::fs::PermissionsExt;
         let parent = tempfile::tempdir().unwrap();
-        let dir = DataDir::create(parent.path()).unwrap();
-        dir.key().unwrap();
-        dir.write_accounts("{}").unwrap();
+        made(parent.path());
         for name in [KEY, ACCOUNTS] {
             let mode = fs::metadata(parent.path().join(name)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{name}");
@@ -383,10 +466,10 @@ mod tests {
     fn interrupted_first_start_is_taken_up_again() {
         let parent = tempfile::tempdir().unwrap();
         let dir = DataDir::create(parent.path()).unwrap();
-        let key = dir.key().unwrap();
+        let key = dir.new_key().unwrap();
         fs::write(parent.path().join("accounts.json.new"), "{").unwrap();
         drop(dir);
-        assert_eq!(DataDir::create(parent.path()).unwrap().key().unwrap(), key);
+        assert_eq!(DataDir::create(parent.path()).unwrap().new_key().unwrap(), key);
     }
 
     #[test]
@@ -417,17 +500,50 @@ mod tests {
     fn manifest_of_a_newer_program_is_refused_by_its_number() {
         check_manifest(r#"{"format":2,"engine":"other"}"#, "has format 2, this program knows formats up to 1");
         check_manifest(r#"{"format":0}"#, "damaged");
-        check_manifest(r#"{"format":1}"#, "missing field");
+        check_manifest(r#"{"format":1}"#, "damaged");
         check_manifest(r#"{"form"#, "damaged");
         check_manifest("", "damaged");
     }
 
     #[test]
-    fn broken_key_is_named() {
+    fn changed_bytes_are_noticed() {
         let parent = tempfile::tempdir().unwrap();
-        let dir = DataDir::create(parent.path()).unwrap();
-        fs::write(parent.path().join(KEY), "xyz").unwrap();
-        assert!(dir.key().unwrap_err().to_string().contains("node.key holds no secret key"));
+        let (dir, manifest) = made(parent.path());
+        let open = || -> Result<(), DataDirError> {
+            let manifest = dir.manifest()?.unwrap();
+            dir.key(&manifest)?;
+            dir.accounts(&manifest).map(drop)
+        };
+        open().unwrap();
+        for name in [MANIFEST, KEY, ACCOUNTS] {
+            let path = parent.path().join(name);
+            let original = fs::read(&path).unwrap();
+            let first_digit = original.iter().position(u8::is_ascii_digit).unwrap_or(0);
+            for position in [0, first_digit, original.len() / 2] {
+                let mut changed = original.clone();
+                changed[position] ^= 1;
+                fs::write(&path, &changed).unwrap();
+                let error = open().unwrap_err();
+                let newer = matches!(error, DataDirError::Newer { .. });
+                assert!(newer || error.to_string().contains("is damaged"), "{name} {position}: {error}");
+            }
+            fs::write(&path, [0xff]).unwrap();
+            assert!(open().unwrap_err().to_string().contains("is damaged"), "{name}");
+            if name != MANIFEST {
+                fs::remove_file(&path).unwrap();
+                assert!(open().unwrap_err().to_string().contains("it is missing"), "{name}");
+            }
+            fs::write(&path, &original).unwrap();
+        }
+        assert_eq!(dir.manifest().unwrap(), Some(manifest));
+    }
+
+    #[test]
+    fn key_of_another_node_is_noticed() {
+        let parent = tempfile::tempdir().unwrap();
+        let (dir, manifest) = made(parent.path());
+        fs::write(parent.path().join(KEY), draw_key().unwrap().secret().to_hex().as_str()).unwrap();
+        assert!(dir.key(&manifest).unwrap_err().to_string().contains("expected the secret key of"));
     }
 
     #[test]

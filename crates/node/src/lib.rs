@@ -1,9 +1,62 @@
-//! Node.
+//! A Zilliqa node in one process: HTTP, JSON-RPC, configuration and time around a [chain](silica_chain).
+//!
+//! ```
+//! use silica_node::{Config, Node};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let node = Node::start(Config::ephemeral()).await?;
+//! println!("listening on {}", node.addr());
+//! node.stop().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Modules, in reading order
+//!
+//! - `config`: flags and environment, folded into one [`Config`].
+//! - `startup`: [`Node::start`] opens a `data_dir` and a chain, starts the `driver` and the server, and has a
+//!   [`Banner`] to show; [`RunningNode::stop`] undoes it.
+//! - `driver`: the loop that makes blocks, on a thread of its own, and the handle that requests have of the node.
+//! - `http`: connections, bodies and their bounds; it knows no JSON.
+//! - `rpc`: from the bytes of a body to the bytes of its answer; the `method` table, what callers may write as
+//!   `params`, which `error` gets which code, and the [OpenRPC document](openrpc) of it all.
+//! - `methods`: what each method does, one file per family; `statistics` has their rates.
+//! - `clock` and `telemetry`: the time, and the log.
+//! - `maintenance`: checking and rebuilding a data directory; `load`: a load for measuring a node.
+//!
+//! # Invariants
+//!
+//! - This is the only crate with sockets, tasks, threads that wait for them, a clock and randomness. It does not know
+//!   how a block is made, or when a transaction is valid.
+//! - A request is answered from one snapshot. Reading takes no lock: the driver replaces the snapshot as a whole.
+//! - A request that panics is answered as an internal error and harms no other. What is our own fault is logged in full
+//!   and told to nobody.
+//! - The transport and the envelope know no method; a method is one struct and one row.
+
+mod banner;
 mod clock;
 mod config;
 mod data_dir;
+mod driver;
 mod http;
 mod load;
+mod maintenance;
+mod methods;
+mod progress;
 mod rpc;
+mod startup;
 mod statistics;
 mod telemetry;
+
+pub use crate::{
+    banner::{Banner, FundedAccount},
+    config::{BlockMode, BlockModeError, Cli, Command, Config, DbArgs, DbCommand, Durability, LoadArgs, RunArgs},
+    data_dir::DataDirError,
+    http::HttpLimits,
+    load::{LoadError, LoadReport, load},
+    maintenance::{DbReport, MaintenanceError, check_db, rebuild_db},
+    rpc::openrpc,
+    startup::{Node, RunningNode, StartError, StopError},
+    telemetry::{FilterError, init as init_telemetry},
+};

@@ -1,1 +1,98 @@
-fn main() {}
+//! The `silica` binary: parse, start, wait.
+
+use std::{
+    error::Error,
+    fmt::Write as _,
+    io::{self, Write as _},
+    process::ExitCode,
+};
+
+use clap::Parser;
+use silica_node::{Cli, Command, Config, DbCommand, LoadArgs, Node, RunArgs};
+use tokio::{
+    runtime::Runtime,
+    signal::unix::{SignalKind, signal},
+};
+
+type AnyError = Box<dyn Error>;
+
+fn main() -> ExitCode {
+    let Cli { command, run } = Cli::parse();
+    let outcome = match command.unwrap_or(Command::Run(run)) {
+        Command::Run(args) => run_node(args),
+        Command::Db(command) => maintain(command),
+        Command::Load(args) => load(args),
+        Command::Openrpc => print(&silica_node::openrpc()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            drop(writeln!(io::stderr(), "silica: {}", with_causes(&*error)));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Writes an error and, after colons, what caused it.
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        write!(text, ": {error}").expect("strings accept every write");
+        cause = error.source();
+    }
+    text
+}
+
+fn print(text: &str) -> Result<(), AnyError> {
+    match writeln!(io::stdout(), "{text}") {
+        // Whoever was reading has read enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+fn run_node(args: RunArgs) -> Result<(), AnyError> {
+    silica_node::init_telemetry(&args.log)?;
+    let runtime = Runtime::new()?;
+    let outcome = runtime.block_on(run_until_signal(args));
+    // After a second signal there may be work that is not to be waited for.
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn run_until_signal(args: RunArgs) -> Result<(), AnyError> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let node = tokio::select! {
+        node = Node::start(Config::from(args)) => node?,
+        // Nothing was acknowledged yet, and a store may be left at any moment.
+        _ = interrupt.recv() => return Ok(()),
+        _ = terminate.recv() => return Ok(()),
+    };
+    print(&node.banner().to_string())?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    tracing::info!("stopping; a second signal stops at once");
+    tokio::select! {
+        stopped = node.stop() => Ok(stopped?),
+        _ = interrupt.recv() => Err("stopped at once".into()),
+        _ = terminate.recv() => Err("stopped at once".into()),
+    }
+}
+
+fn load(args: LoadArgs) -> Result<(), AnyError> {
+    let report = Runtime::new()?.block_on(silica_node::load(args))?;
+    print(&report.to_string())
+}
+
+fn maintain(command: DbCommand) -> Result<(), AnyError> {
+    silica_node::init_telemetry("info")?;
+    let report = match command {
+        DbCommand::Check(args) => silica_node::check_db(&args.data_dir)?,
+        DbCommand::Rebuild(args) => silica_node::rebuild_db(&args.data_dir)?,
+    };
+    print(&report.to_string())
+}

@@ -1,0 +1,175 @@
+//! Checking and rebuilding a data directory that no node is using.
+
+use std::{
+    fmt, fs, io,
+    path::{Path, PathBuf},
+};
+
+use silica_chain::{ChainConfig, Genesis, GenesisError, ReplayError};
+use silica_crypto::KeyPair;
+use silica_protocol::{BlockNumber, StateRoot};
+use silica_state::{CheckReport, CloseError, Durability, OpenError, OpenOutcome, StateError, Store, StoreOptions};
+
+use crate::{
+    config::Config,
+    data_dir::{DataDir, DataDirError, Manifest},
+    progress::Progress,
+    startup::chain_config,
+};
+
+/// Reason why a data directory was not checked or rebuilt, or what is wrong with it.
+#[derive(Debug, thiserror::Error)]
+pub enum MaintenanceError {
+    /// The data directory cannot be used.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// The accounts of the genesis cannot be read.
+    #[error("accounts of the genesis")]
+    Accounts(#[from] GenesisError),
+    /// The store cannot be opened.
+    #[error("cannot open the chain")]
+    Open(#[from] OpenError),
+    /// The state is lost.
+    #[error("the derived state is lost: {reason}; it can be rebuilt with `silica db rebuild`, or by starting the node")]
+    StateLost {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Something that is stored is damaged.
+    #[error("the store is damaged")]
+    Check(#[source] StateError),
+    /// A block is not what executing it yields.
+    #[error("the chain is damaged")]
+    Replay(#[from] ReplayError),
+    /// The store cannot be closed in good order.
+    #[error("cannot close the chain")]
+    Close(#[from] CloseError),
+    /// The blocks cannot be executed again for want of a place to do it.
+    #[error("cannot use {}", path.display())]
+    Scratch {
+        /// The place.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// What was found in a data directory that is in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DbReport {
+    /// What the check counted; `None` after rebuilding.
+    pub check: Option<CheckReport>,
+    /// Number of the latest Tx block; `None` when there is none yet.
+    pub latest: Option<BlockNumber>,
+    /// Root of the state after it.
+    pub state_root: StateRoot,
+}
+
+impl fmt::Display for DbReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { check, latest, state_root } = self;
+        match latest {
+            Some(latest) => write!(f, "latest block {latest}, state root {state_root}")?,
+            None => write!(f, "no block yet")?,
+        }
+        if let Some(CheckReport { record, accounts, .. }) = check {
+            write!(
+                f,
+                "\nclean: {} Tx blocks, {} DS blocks and {} transactions verified and executed again, {accounts} accounts",
+                record.tx_blocks, record.ds_blocks, record.transactions
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Verifies everything that a data directory holds: checksums, hashes, links and signatures, and that executing all
+/// blocks again yields them.
+///
+/// # Errors
+///
+/// [`MaintenanceError`]: the directory cannot be used, or the first thing that is not in order.
+pub fn check_db(path: &Path) -> Result<DbReport, MaintenanceError> {
+    let chain = ChainFiles::open(path)?;
+    let store = Store::open(&chain.data_dir.store(), StoreOptions { repair: false, ..StoreOptions::default() })?;
+    chain.data_dir.check_not_lost(&chain.manifest, &store)?;
+    if let OpenOutcome::NeedsReplay { reason, .. } = store.outcome() {
+        return Err(MaintenanceError::StateLost { reason: reason.clone() });
+    }
+    let mut progress = Progress::new("reading everything");
+    let report = store.check(&mut |done, all| progress.tell(done, all)).map_err(MaintenanceError::Check)?;
+    if store.snapshot().head().is_some() {
+        chain.execute_again(&store)?;
+    }
+    Ok(DbReport { check: Some(report), ..summary(&store) })
+}
+
+/// Recreates the state of a data directory from its blocks.
+///
+/// # Errors
+///
+/// [`MaintenanceError`]: the directory cannot be used, or its blocks are damaged.
+pub fn rebuild_db(path: &Path) -> Result<DbReport, MaintenanceError> {
+    let chain = ChainFiles::open(path)?;
+    Store::discard_state(&chain.data_dir.store())?;
+    let store = Store::open(&chain.data_dir.store(), StoreOptions::default())?;
+    chain.data_dir.check_not_lost(&chain.manifest, &store)?;
+    let mut progress = Progress::new("executing blocks again");
+    let mut tell = |number: BlockNumber, last: BlockNumber| progress.tell(number.get(), last.get());
+    let ChainFiles { config, genesis, key, .. } = &chain;
+    silica_chain::rebuild(&store, config.clone(), genesis, key.public(), &mut tell)?;
+    let report = summary(&store);
+    store.close()?;
+    Ok(report)
+}
+
+fn summary(store: &Store) -> DbReport {
+    let snapshot = store.snapshot();
+    let head = snapshot.head();
+    DbReport {
+        check: None,
+        latest: head.map(|head| head.number),
+        state_root: head.map_or(StateRoot::ZERO, |head| head.state_root),
+    }
+}
+
+/// The files of a data directory beside its store.
+struct ChainFiles {
+    data_dir: DataDir,
+    manifest: Manifest,
+    config: ChainConfig,
+    genesis: Genesis,
+    key: KeyPair,
+}
+
+impl ChainFiles {
+    fn open(path: &Path) -> Result<Self, MaintenanceError> {
+        let data_dir = DataDir::open(path)?;
+        let empty = || DataDirError::Empty { path: path.to_owned() };
+        let manifest = data_dir.manifest()?.ok_or_else(empty)?;
+        let genesis = Genesis::from_accounts_json(&data_dir.accounts(&manifest)?)?;
+        let key = data_dir.key(&manifest)?;
+        let config = chain_config(&Config::default(), &manifest);
+        Ok(Self { data_dir, manifest, config, genesis, key })
+    }
+
+    /// Executes all blocks in a store of their own, which is removed afterwards.
+    fn execute_again(&self, store: &Store) -> Result<(), MaintenanceError> {
+        let path = self.data_dir.scratch();
+        let unusable = |source| MaintenanceError::Scratch { path: path.clone(), source };
+        let clear = || match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unusable(error)),
+            _ => Ok(()),
+        };
+        clear()?;
+        let scratch = Store::open(&path, StoreOptions { durability: Durability::Relaxed, ..StoreOptions::default() })?;
+        let mut progress = Progress::new("executing blocks again");
+        let mut tell = |number: BlockNumber, last: BlockNumber| progress.tell(number.get(), last.get());
+        let Self { config, genesis, key, .. } = self;
+        let checked = silica_chain::check(store, &scratch, config.clone(), genesis, key.public(), &mut tell);
+        drop(scratch);
+        clear()?;
+        checked?;
+        Ok(())
+    }
+}

@@ -1,0 +1,434 @@
+//! Starting and stopping a node.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    net::SocketAddr,
+    num::NonZeroU64,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde::{Deserialize, Serialize};
+use silica_chain::{
+    Chain, ChainConfig, Genesis, GenesisError, OpenError, PUBLISHED_ACCOUNTS, PUBLISHED_BALANCE, Producer,
+    config::NoncePolicy, consensus::Solo,
+};
+use silica_crypto::{KeyPair, SecretKey};
+use silica_protocol::{BlockNumber, ChainId, Version};
+use silica_state::{ArchiveError, OpenOutcome, Store, StoreOptions};
+use tokio::{
+    sync::watch,
+    task::{JoinHandle, spawn_blocking},
+    time::timeout,
+};
+
+use crate::{
+    banner::{Banner, FundedAccount},
+    clock,
+    config::{BlockMode, Config, Durability},
+    data_dir::{self, DataDir, DataDirError, Manifest},
+    driver::{self, NodeHandle, RunningDriver},
+    http::Server,
+    progress::Progress,
+    rpc::Service,
+};
+
+/// Time that opening a chain may take before the log says that it goes on.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Reason why a node did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The data directory cannot be used.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// The file of accounts cannot be read.
+    #[error("cannot read accounts file {}", path.display())]
+    AccountsFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file of accounts does not hold accounts.
+    #[error("accounts file {}", path.display())]
+    Accounts {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: GenesisError,
+    },
+    /// The store cannot be opened.
+    #[error("cannot open the chain{}", at(path.as_ref()))]
+    Store {
+        /// Where it is kept; `None` in memory.
+        path: Option<PathBuf>,
+        /// What is wrong with it.
+        source: silica_state::OpenError,
+    },
+    /// The chain in the store cannot be continued.
+    #[error("cannot continue the chain{}", at(path.as_ref()))]
+    Chain {
+        /// Where it is kept; `None` in memory.
+        path: Option<PathBuf>,
+        /// Why not.
+        source: Box<OpenError>,
+    },
+    /// The server cannot listen.
+    #[error("cannot listen on {addr}{}", listen_hint(source))]
+    Listen {
+        /// Where.
+        addr: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system gives no thread, or no randomness.
+    #[error("the system refuses what a node needs")]
+    System(#[source] io::Error),
+    /// Opening the chain panicked.
+    #[error("opening the chain panicked; the log says where")]
+    Panicked,
+}
+
+fn at(path: Option<&PathBuf>) -> String {
+    path.map(|path| format!(" in {}", path.display())).unwrap_or_default()
+}
+
+fn listen_hint(source: &io::Error) -> &'static str {
+    if source.kind() == io::ErrorKind::AddrInUse {
+        ": the port is in use; stop the other program, or choose another with --listen"
+    } else {
+        ""
+    }
+}
+
+/// A Zilliqa node.
+#[derive(Debug)]
+pub struct Node;
+
+impl Node {
+    /// Starts a node, and returns once it answers.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError`], in words for whoever started it.
+    pub async fn start(config: Config) -> Result<RunningNode, StartError> {
+        let opened = open_with_progress(config.clone()).await?;
+        let Opened { data_dir, accounts, key, chain, producer } = opened;
+        let listen = |source| StartError::Listen { addr: config.listen, source };
+        let server = Server::bind(config.listen, config.http).await.map_err(listen)?;
+        let addr = server.local_addr().map_err(listen)?;
+        let banner = Banner {
+            addr,
+            version: Version::of_chain(chain.config().chain_id),
+            block_mode: config.block_mode,
+            data_dir: config.data_dir,
+            latest: chain.snapshot().latest_tx_block().header.number,
+            node_key: key.public(),
+            accounts: funded(&chain, &accounts),
+        };
+        let data_dir = data_dir.map(Arc::new);
+        let (handle, driver) = driver::start(chain, producer, Solo::new(key), config.block_mode, data_dir.clone())
+            .map_err(StartError::System)?;
+        import_pool(data_dir.as_deref(), &handle)?;
+        let (stop, stopped) = watch::channel(false);
+        let http = tokio::spawn(server.serve(Arc::new(Service::new(handle.clone())), stopped));
+        Ok(RunningNode { addr, banner, stop, http, driver, handle, data_dir })
+    }
+}
+
+/// A node that answers.
+#[derive(Debug)]
+pub struct RunningNode {
+    addr: SocketAddr,
+    banner: Banner,
+    stop: watch::Sender<bool>,
+    http: JoinHandle<()>,
+    driver: RunningDriver,
+    handle: NodeHandle,
+    data_dir: Option<Arc<DataDir>>,
+}
+
+impl RunningNode {
+    /// Where the JSON-RPC server listens.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// What to tell whoever started the node.
+    pub fn banner(&self) -> &Banner {
+        &self.banner
+    }
+
+    /// Finishes the requests that were begun, makes no further block, and closes the chain.
+    ///
+    /// # Errors
+    ///
+    /// [`StopError`]: the chain is whole nevertheless.
+    pub async fn stop(self) -> Result<(), StopError> {
+        let Self { stop, http, driver, handle, data_dir, .. } = self;
+        stop.send_replace(true);
+        if http.await.is_err() {
+            tracing::error!("the server panicked");
+        }
+        let closed = spawn_blocking(move || {
+            let producer = driver.stop().map_err(|_| StopError::Panicked)?;
+            if let Some(data_dir) = data_dir {
+                export_pool(&data_dir, &handle)?;
+            }
+            producer.into_store().close().map_err(StopError::Store)
+        });
+        closed.await.map_err(|_| StopError::Panicked)?
+    }
+}
+
+/// Reason why a node did not stop in good order.
+#[derive(Debug, thiserror::Error)]
+pub enum StopError {
+    /// A thread panicked; the log says where.
+    #[error("a thread of the node panicked")]
+    Panicked,
+    /// The waiting transactions cannot be kept.
+    #[error("cannot keep the waiting transactions")]
+    Pool(#[from] DataDirError),
+    /// The store could not be closed in good order.
+    #[error("cannot close the chain")]
+    Store(#[source] silica_state::CloseError),
+}
+
+/// What opening yields.
+struct Opened {
+    data_dir: Option<DataDir>,
+    accounts: String,
+    key: KeyPair,
+    chain: Chain,
+    producer: Producer,
+}
+
+/// Opens the chain on a thread that may block, and says so in the log when it takes long.
+async fn open_with_progress(config: Config) -> Result<Opened, StartError> {
+    let begun = Instant::now();
+    let mut opening = spawn_blocking(move || open(&config));
+    loop {
+        if let Ok(opened) = timeout(PATIENCE, &mut opening).await {
+            return opened.map_err(|_| StartError::Panicked)?;
+        }
+        tracing::info!("opening the chain, for {} s so far", begun.elapsed().as_secs());
+    }
+}
+
+fn open(config: &Config) -> Result<Opened, StartError> {
+    let Some(path) = &config.data_dir else {
+        let accounts = read_accounts(config)?;
+        let key = data_dir::draw_key().map_err(StartError::System)?;
+        let manifest = Manifest::new(parameters(config), &accounts, &key);
+        let store = Store::ephemeral(store_options(config));
+        let (chain, producer) = open_chain(store, config, &manifest, &accounts, &key)?;
+        return Ok(Opened { data_dir: None, accounts, key, chain, producer });
+    };
+    let data_dir = DataDir::create(path)?;
+    let (mut manifest, accounts, key) = match data_dir.manifest()? {
+        Some(manifest) => {
+            check_same_chain(&data_dir, &manifest, config)?;
+            let accounts = data_dir.accounts(&manifest)?;
+            check_same_accounts(&data_dir, &accounts, config)?;
+            let key = data_dir.key(&manifest)?;
+            (manifest, accounts, key)
+        }
+        None => begin_chain(&data_dir, config)?,
+    };
+    let store = Store::open(&data_dir.store(), store_options(config))
+        .map_err(|source| StartError::Store { path: Some(path.clone()), source })?;
+    data_dir.check_not_lost(&manifest, &store)?;
+    let (chain, producer) = open_chain(store, config, &manifest, &accounts, &key)?;
+    check_genesis(&data_dir, &mut manifest, &chain)?;
+    Ok(Opened { data_dir: Some(data_dir), accounts, key, chain, producer })
+}
+
+/// Puts in place what makes a directory that of a chain. The manifest comes last: from then on the directory holds a
+/// chain, even if this start is interrupted.
+fn begin_chain(data_dir: &DataDir, config: &Config) -> Result<(Manifest, String, KeyPair), StartError> {
+    let accounts = read_accounts(config)?;
+    parse_accounts(&accounts, config)?;
+    let key = data_dir.new_key()?;
+    data_dir.write_accounts(&accounts)?;
+    let manifest = Manifest::new(parameters(config), &accounts, &key);
+    data_dir.write_manifest(&manifest)?;
+    Ok((manifest, accounts, key))
+}
+
+fn open_chain(
+    store: Store,
+    config: &Config,
+    manifest: &Manifest,
+    accounts: &str,
+    key: &KeyPair,
+) -> Result<(Chain, Producer), StartError> {
+    if let OpenOutcome::Ready { rebuilt: Some(reason), .. } = store.outcome() {
+        tracing::warn!("the derived state was damaged and has been rebuilt: {reason}");
+    }
+    let genesis = parse_accounts(accounts, config)?;
+    for warning in genesis.warnings() {
+        tracing::warn!("{warning}");
+    }
+    let failed = |source| StartError::Chain { path: config.data_dir.clone(), source: Box::new(source) };
+    let chain_config = chain_config(config, manifest);
+    if let OpenOutcome::NeedsReplay { from, head, reason } = store.outcome() {
+        tracing::warn!("the derived state is lost: {reason}; blocks {from} to {head} are executed again");
+        let mut progress = Progress::new("executing blocks again");
+        let mut tell = |number: BlockNumber, last: BlockNumber| progress.tell(number.get(), last.get());
+        silica_chain::rebuild(&store, chain_config.clone(), &genesis, key.public(), &mut tell)
+            .map_err(|source| failed(source.into()))?;
+    }
+    silica_chain::open(store, chain_config, &genesis, key.public(), clock::now()).map_err(failed)
+}
+
+/// The parameters of a new chain: its id, its shards, its Tx blocks for each DS block.
+fn parameters(config: &Config) -> (u16, u32, u64) {
+    let default = ChainConfig::isolated();
+    (
+        config.chain_id.unwrap_or(default.chain_id).get(),
+        config.shards.unwrap_or(default.shards),
+        config.blocks_per_ds_epoch.unwrap_or(default.blocks_per_ds_epoch),
+    )
+}
+
+pub(crate) fn chain_config(config: &Config, manifest: &Manifest) -> ChainConfig {
+    let default = ChainConfig::isolated();
+    let mut policy = default.policy;
+    policy.nonces = match config.block_mode {
+        BlockMode::Instant => NoncePolicy::Exact,
+        BlockMode::Interval(_) | BlockMode::Manual => NoncePolicy::Queue,
+    };
+    policy.proof_window = NonZeroU64::new(config.proof_window).unwrap_or(policy.proof_window);
+    policy.operator_price = manifest.gas_price.as_ref().and_then(|price| price.parse().ok());
+    ChainConfig {
+        chain_id: ChainId::new(manifest.chain_id),
+        shards: manifest.shards,
+        blocks_per_ds_epoch: manifest.blocks_per_ds_epoch,
+        policy,
+        ..default
+    }
+}
+
+fn store_options(config: &Config) -> StoreOptions {
+    StoreOptions {
+        cache_bytes: config.cache_bytes,
+        history: config.proof_window,
+        durability: match config.durability {
+            Durability::Flush => silica_state::Durability::Flush,
+            Durability::Relaxed => silica_state::Durability::Relaxed,
+        },
+        ..StoreOptions::default()
+    }
+}
+
+/// Refuses to continue a chain with other parameters than it was made with.
+fn check_same_chain(data_dir: &DataDir, manifest: &Manifest, config: &Config) -> Result<(), DataDirError> {
+    let differs = |name, flag, found: u64, wanted: Option<u64>| match wanted {
+        Some(wanted) if wanted != found => Err(data_dir.other_chain((name, flag), &found, &wanted)),
+        Some(_) | None => Ok(()),
+    };
+    differs("id", "--chain-id", manifest.chain_id.into(), config.chain_id.map(|id| id.get().into()))?;
+    differs("shards", "--shards", manifest.shards.into(), config.shards.map(Into::into))?;
+    let wanted = config.blocks_per_ds_epoch;
+    differs("blocks per DS epoch", "--blocks-per-ds-epoch", manifest.blocks_per_ds_epoch, wanted)
+}
+
+/// Refuses to continue a chain with a file of other accounts than it began with.
+fn check_same_accounts(data_dir: &DataDir, kept: &str, config: &Config) -> Result<(), StartError> {
+    let Some(file) = &config.accounts_file else { return Ok(()) };
+    let wanted = parse_accounts(&read_accounts(config)?, config)?;
+    if wanted.accounts() == parse_accounts(kept, config)?.accounts() {
+        return Ok(());
+    }
+    let wanted = format!("those of {}", file.display());
+    Err(data_dir.other_chain(("genesis accounts", "--accounts-file"), &"of its own", &wanted).into())
+}
+
+/// Compares the genesis block with the one that the manifest names, or names it there.
+fn check_genesis(data_dir: &DataDir, manifest: &mut Manifest, chain: &Chain) -> Result<(), StartError> {
+    let block = chain.snapshot().tx_block(BlockNumber::new(0));
+    let failed = |source: ArchiveError| StartError::Chain {
+        path: Some(data_dir.path().to_owned()),
+        source: Box::new(OpenError::from(source)),
+    };
+    let found = block.map_err(failed)?.map(|block| block.header.hash().to_string()).unwrap_or_default();
+    match &manifest.genesis {
+        Some(genesis) if *genesis == found => Ok(()),
+        Some(genesis) => Err(data_dir.other_chain(("genesis block", "the manifest"), &found, genesis).into()),
+        None => {
+            manifest.genesis = Some(found);
+            Ok(data_dir.write_manifest(manifest)?)
+        }
+    }
+}
+
+fn read_accounts(config: &Config) -> Result<String, StartError> {
+    match &config.accounts_file {
+        Some(path) => {
+            fs::read_to_string(path).map_err(|source| StartError::AccountsFile { path: path.clone(), source })
+        }
+        None => Ok(published_accounts()),
+    }
+}
+
+fn parse_accounts(text: &str, config: &Config) -> Result<Genesis, StartError> {
+    let path = || config.accounts_file.clone().unwrap_or_else(|| "accounts.json".into());
+    Genesis::from_accounts_json(text).map_err(|source| StartError::Accounts { path: path(), source })
+}
+
+/// An account as the isolated server's file has it.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AccountEntry {
+    amount: String,
+    #[serde(default)]
+    nonce: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    private_key: Option<String>,
+}
+
+/// The published test accounts, in the form of the isolated server's file.
+fn published_accounts() -> String {
+    let entry = |account: &silica_chain::PublishedAccount| AccountEntry {
+        amount: PUBLISHED_BALANCE.to_string(),
+        nonce: 0,
+        private_key: Some(account.secret_key().to_owned()),
+    };
+    let entries: BTreeMap<String, AccountEntry> =
+        PUBLISHED_ACCOUNTS.iter().map(|account| (account.address().to_string(), entry(account))).collect();
+    serde_json::to_string_pretty(&entries).expect("maps of text have a JSON form")
+}
+
+/// Returns the accounts of the genesis whose secret keys the file holds, with their balances now.
+fn funded(chain: &Chain, accounts: &str) -> Vec<FundedAccount> {
+    let entries: BTreeMap<String, AccountEntry> = serde_json::from_str(accounts).unwrap_or_default();
+    let snapshot = chain.snapshot();
+    let account = |(_, entry): (String, AccountEntry)| {
+        let secret_key = entry.private_key?;
+        let address = KeyPair::from_secret(secret_key.parse::<SecretKey>().ok()?).address();
+        let balance = snapshot.account(&address).ok()??.balance;
+        Some(FundedAccount { address, secret_key, balance })
+    };
+    entries.into_iter().filter_map(account).collect()
+}
+
+/// Lets the transactions wait again that were waiting when the node stopped.
+fn import_pool(data_dir: Option<&DataDir>, handle: &NodeHandle) -> Result<(), StartError> {
+    let Some(bytes) = data_dir.map(DataDir::take_pool).transpose()?.flatten() else { return Ok(()) };
+    match handle.chain().import_pool(&bytes, clock::now()) {
+        Ok(report) => tracing::info!(admitted = report.admitted, refused = report.refused, "waiting transactions"),
+        Err(error) => tracing::warn!(%error, "the transactions that were waiting are lost"),
+    }
+    Ok(())
+}
+
+fn export_pool(data_dir: &DataDir, handle: &NodeHandle) -> Result<(), DataDirError> {
+    match handle.chain().waiting() {
+        0 => Ok(()),
+        _ => data_dir.write_pool(&handle.chain().export_pool()),
+    }
+}
