@@ -1,3 +1,180 @@
-//! Load.
+//! A load for a node: payments signed beforehand, sent over keep-alive connections as fast as they are answered.
+//!
+//! ```text
+//! plan (senders, keys) ─▶ fund ─▶ sign ─▶ send, measured ─▶ wait until all are in blocks ─▶ report
+//! ```
+//!
+//! Each sender belongs to one connection, which sends its payments in the order of their nonces; so the load is the
+//! same for a node that takes only the next nonce and for one that lets transactions wait.
+
 mod client;
 mod latency;
+mod plan;
+mod rpc;
+
+use std::{
+    fmt, io,
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
+
+use tokio::{task::JoinSet, time::sleep};
+
+use self::{
+    latency::Latencies,
+    plan::{Plan, Share},
+    rpc::{RpcClient, Submission},
+};
+use crate::config::LoadArgs;
+
+/// Pause between two looks at whether payments are in blocks, and before a full pool is tried again.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Reason why a load was not sent.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The target is on another machine.
+    #[error("{target} is not on this machine; --allow-remote sends to it nevertheless")]
+    Remote {
+        /// The target.
+        target: SocketAddr,
+    },
+    /// The node cannot be talked to.
+    #[error("cannot talk to {target}")]
+    Connection {
+        /// The node.
+        target: SocketAddr,
+        /// What happened.
+        source: io::Error,
+    },
+    /// The node answered something unexpected.
+    #[error("{method}: {got}")]
+    Answer {
+        /// The method that was called.
+        method: &'static str,
+        /// What came.
+        got: String,
+    },
+    /// The published test accounts do not have enough money.
+    #[error("the published test accounts have too little money to fund {senders} senders")]
+    Funds {
+        /// Senders to be funded.
+        senders: usize,
+    },
+    /// A payment was refused.
+    #[error("payment refused: {reason}")]
+    Refused {
+        /// What the node said.
+        reason: String,
+    },
+    /// The time is over.
+    #[error("time limit of {limit:?} exceeded with {missing} payments not in blocks")]
+    TimeLimit {
+        /// The limit.
+        limit: Duration,
+        /// Payments that are in no block.
+        missing: u64,
+    },
+    /// A task panicked.
+    #[error("a task of the load panicked")]
+    Panicked,
+}
+
+/// What a load found out.
+#[derive(Clone, Debug)]
+pub struct LoadReport {
+    payments: u64,
+    requests: u64,
+    retries: u64,
+    sending: Duration,
+    landing: Duration,
+    blocks: u64,
+    latencies: Latencies,
+}
+
+impl fmt::Display for LoadReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate = |time: Duration| u128::from(self.payments) * 1_000_000 / time.as_micros().max(1);
+        let Self { payments, requests, retries, sending, landing, blocks, latencies } = self;
+        writeln!(f, "{payments} payments in {requests} requests, {retries} times refused by a full pool")?;
+        writeln!(f, "accepted   {:>8} per second, in {sending:.3?}", rate(*sending))?;
+        writeln!(f, "in blocks  {:>8} per second, in {landing:.3?}, all of them, in {blocks} blocks", rate(*landing))?;
+        write!(f, "latency    {latencies}")
+    }
+}
+
+/// Sends a load and waits until all of it is in blocks.
+///
+/// # Errors
+///
+/// [`LoadError`]: something did not go as it must for the figures to mean anything.
+pub async fn load(args: LoadArgs) -> Result<LoadReport, LoadError> {
+    let target = args.target;
+    if !target.ip().is_loopback() && !args.allow_remote {
+        return Err(LoadError::Remote { target });
+    }
+    let limit = Duration::from_secs(args.time_limit);
+    let mut client = RpcClient::connect(target).await?;
+    let mut plan = Plan::new(&args, &mut client).await?;
+    plan.fund(&mut client, limit).await?;
+    let shares = plan.sign(&args);
+    let first_block = client.latest_block().await?;
+
+    let begun = Instant::now();
+    let sent = send_all(target, shares, begun + limit).await?;
+    let sending = begun.elapsed();
+    plan.wait_until_landed(&mut client, begun + limit, limit).await?;
+    let landing = begun.elapsed();
+
+    let blocks = client.latest_block().await?.saturating_sub(first_block);
+    let payments = plan.payments();
+    let Sent { requests, retries, times } = sent;
+    Ok(LoadReport { payments, requests, retries, sending, landing, blocks, latencies: Latencies::of(times) })
+}
+
+/// What the connections did.
+#[derive(Debug, Default)]
+struct Sent {
+    requests: u64,
+    retries: u64,
+    times: Vec<Duration>,
+}
+
+async fn send_all(target: SocketAddr, shares: Vec<Share>, deadline: Instant) -> Result<Sent, LoadError> {
+    let mut connections = JoinSet::new();
+    for share in shares {
+        let client = RpcClient::connect(target).await?;
+        connections.spawn(send(client, share, deadline));
+    }
+    let mut total = Sent::default();
+    while let Some(sent) = connections.join_next().await {
+        let sent = sent.map_err(|_| LoadError::Panicked)??;
+        total.requests += sent.requests;
+        total.retries += sent.retries;
+        total.times.extend(sent.times);
+    }
+    Ok(total)
+}
+
+/// Sends one connection's share. What a full pool refused is sent again, until `deadline`.
+async fn send(mut client: RpcClient, share: Share, deadline: Instant) -> Result<Sent, LoadError> {
+    let mut sent = Sent { times: Vec::with_capacity(share.len()), ..Sent::default() };
+    for mut batch in share {
+        loop {
+            let begun = Instant::now();
+            let outcome = client.submit(&batch).await?;
+            sent.times.push(begun.elapsed());
+            sent.requests += 1;
+            match outcome {
+                Submission::Accepted => break,
+                Submission::PoolFull { .. } if Instant::now() > deadline => break,
+                Submission::PoolFull { accepted } => {
+                    batch.drain(..accepted);
+                    sent.retries += 1;
+                    sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+    Ok(sent)
+}
