@@ -1,0 +1,91 @@
+//! A node on a free port, and what its clients need.
+
+use std::net::SocketAddr;
+
+use serde_json::{Value, json};
+use silica_crypto::{KeyPair, SecretKey, sign};
+use silica_node::{BlockMode, Config, Node, RunningNode};
+use silica_protocol::{
+    Address, ChainId, Gas, GasPrice, Nonce, Qa, Signature, Transaction, Version, rpc::transaction::TransactionRequest,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+/// The first published account.
+pub(crate) const RICH: &str = "db11cfa086b92497c8ed5a4cc6edb3a5bfe3a640c43ffb9fc6aa0873c56f2ee3";
+
+/// The lowest price of gas.
+pub(crate) const PRICE: u128 = 2_000_000_000;
+
+/// A node in memory.
+pub(crate) async fn start(mode: BlockMode) -> RunningNode {
+    Node::start(Config { block_mode: mode, ..Config::ephemeral() }).await.unwrap()
+}
+
+/// Posts a body and returns the body of the answer.
+pub(crate) async fn post(addr: SocketAddr, body: &str) -> String {
+    let mut stream = TcpStream::connect(addr).await.unwrap();
+    let head = format!("POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(body.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    body.to_owned()
+}
+
+/// Calls a method and returns the whole answer.
+pub(crate) async fn call(addr: SocketAddr, method: &str, params: Value) -> Value {
+    let request = json!({"id": "1", "jsonrpc": "2.0", "method": method, "params": params});
+    serde_json::from_str(&post(addr, &request.to_string()).await).unwrap()
+}
+
+/// Calls a method and returns its result.
+pub(crate) async fn result(addr: SocketAddr, method: &str, params: Value) -> Value {
+    let answer = call(addr, method, params).await;
+    assert!(answer.get("error").is_none(), "{method}: {answer}");
+    answer["result"].clone()
+}
+
+/// Calls a method and returns code and message of its error.
+pub(crate) async fn error(addr: SocketAddr, method: &str, params: Value) -> (i64, String) {
+    let answer = call(addr, method, params).await;
+    let error = &answer["error"];
+    assert!(error.is_object(), "{method}: {answer}");
+    (error["code"].as_i64().unwrap(), error["message"].as_str().unwrap().to_owned())
+}
+
+/// The key pair of a secret key in hexadecimal.
+pub(crate) fn key(hex: &str) -> KeyPair {
+    KeyPair::from_secret(hex.parse::<SecretKey>().unwrap())
+}
+
+/// A key pair that nobody else uses.
+pub(crate) fn key_number(number: u8) -> KeyPair {
+    KeyPair::from_secret(SecretKey::from_bytes([number; 32]).unwrap())
+}
+
+/// A payment of some Qa, not signed yet.
+pub(crate) fn payment(from: &KeyPair, nonce: u64, to: Address, amount: u128) -> Transaction {
+    Transaction {
+        version: Version::of_chain(ChainId::new(222)),
+        nonce: Nonce::new(nonce),
+        to,
+        amount: Qa::new(amount),
+        gas_price: GasPrice::new(Qa::new(PRICE)),
+        gas_limit: Gas::new(50),
+        code: String::new(),
+        data: String::new(),
+        sender_key: from.public(),
+        signature: Signature::ZERO,
+    }
+}
+
+/// The request for a transaction, signed with `key`.
+pub(crate) fn signed(mut transaction: Transaction, key: &KeyPair) -> Value {
+    transaction.signature = sign(&transaction.core_bytes(), key).unwrap();
+    serde_json::to_value(TransactionRequest { transaction, priority: false }).unwrap()
+}

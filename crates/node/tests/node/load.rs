@@ -1,0 +1,51 @@
+//! The load tool against a node in this process.
+
+use std::time::Duration;
+
+use clap::Parser;
+use serde_json::json;
+use silica_node::{BlockMode, Cli, Command, LoadArgs, LoadError, load};
+
+use crate::harness::{result, start};
+
+fn args(text: &str) -> LoadArgs {
+    let cli = Cli::try_parse_from(["silica", "load"].into_iter().chain(text.split_whitespace())).unwrap();
+    let Some(Command::Load(args)) = cli.command else { panic!("the command is load") };
+    args
+}
+
+async fn check(mode: BlockMode, further: &str) {
+    let node = start(mode).await;
+    let base = format!("--target {} --payments 60 --senders 7 --connections 3 --time-limit 30 {further}", node.addr());
+    for _ in 0..2 {
+        let report = load(args(&base)).await.unwrap().to_string();
+        assert!(report.starts_with("60 payments in "), "{report}");
+    }
+    // Seven fundings, in the first round only.
+    assert_eq!(result(node.addr(), "GetNumTransactions", json!([])).await, "127");
+    node.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn load_lands_in_instant_mode() {
+    check(BlockMode::Instant, "").await;
+}
+
+#[tokio::test]
+async fn load_lands_at_intervals_in_batches() {
+    check(BlockMode::Interval(Duration::from_millis(20)), "--batch 8").await;
+}
+
+#[tokio::test]
+async fn load_stays_on_this_machine() {
+    let error = load(args("--target 192.0.2.1:5555")).await.unwrap_err();
+    assert!(matches!(error, LoadError::Remote { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn load_ends_when_its_time_is_over() {
+    let node = start(BlockMode::Manual).await;
+    let error = load(args(&format!("--target {} --payments 1 --time-limit 1", node.addr()))).await.unwrap_err();
+    assert!(matches!(error, LoadError::TimeLimit { .. }), "{error}");
+    node.stop().await.unwrap();
+}

@@ -1,0 +1,9 @@
+//! A node in this process, spoken to over HTTP.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that fails says where")]
+
+mod create_transaction;
+mod harness;
+mod lifecycle;
+mod load;
+mod payment;
+mod reads;
