@@ -26,7 +26,7 @@ pub enum DbError {
         reason: String,
     },
     /// The engine panicked, which it does over damaged files.
-    #[error("database engine panicked: {reason}")]
+    #[error("database is damaged: its engine panicked: {reason}")]
     Panicked {
         /// Message of the panic.
         reason: String,
