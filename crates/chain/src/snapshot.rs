@@ -414,7 +414,7 @@ impl Snapshot {
         variable: &VariableHash,
         block: Option<BlockNumber>,
     ) -> Result<StateProof, ProofError> {
-        let view = self.published.state.at(self.check_window(block)?)?;
+        let view = self.published.state.at(self.proof_block(block)?)?;
         let account = view.account(address)?.ok_or(ProofError::UnknownAccount)?;
         let contract = account.contract.ok_or(ProofError::NotAContract)?;
         contract.storage_root.ok_or(ProofError::NoStorage)?;
@@ -422,8 +422,13 @@ impl Snapshot {
         Ok(StateProof { account: view.account_proof(address)?, storage })
     }
 
-    /// The block for which a proof was asked, if it is in the window.
-    fn check_window(&self, block: Option<BlockNumber>) -> Result<BlockNumber, ProofError> {
+    /// The block for which a proof is asked, `None` being the latest, if it is in the window for which they are served.
+    ///
+    /// # Errors
+    ///
+    /// [`ProofError::NotMined`] or [`ProofError::Expired`]: it is not. [`state_proof`](Self::state_proof) says so too, but
+    /// callers have more to check between this and the rest.
+    pub fn proof_block(&self, block: Option<BlockNumber>) -> Result<BlockNumber, ProofError> {
         let latest = self.published.head.number();
         let block = block.unwrap_or(latest);
         let window = self.shared.network.config.policy.proof_window.get();
