@@ -1,5 +1,7 @@
 //! From one state to the next: the forest as accounts and contract storage.
 
+use std::sync::Arc;
+
 use silica_protocol::{Account, Address, BlockNumber, ContractAccount, StateRoot, StorageKey, StorageRoot};
 
 use crate::{
@@ -7,10 +9,11 @@ use crate::{
     error::StateError,
     forest::{
         key::{Key, Owner},
+        leaf::{Bytes, Change, Leaf, Tail},
         parallel,
         records::{Records, Source},
-        tree::{Bytes, Leaf, Tail, Top, Version},
-        update::{Change, Update},
+        tree::{Top, Version},
+        update::Update,
     },
 };
 
@@ -43,7 +46,7 @@ impl State {
             .iter()
             .filter(|(address, account)| account.contract.is_none() && !diff.storage.contains_key(address));
         let plain = plain.map(|(address, account)| change(address, account, None));
-        let mut changes: Vec<Change> = plain.chain(contracts).collect();
+        let mut changes: Vec<Arc<Change>> = plain.chain(contracts).collect();
         changes.sort_unstable_by(|left, right| left.key.cmp(&right.key));
         let top = step.update(Owner::Accounts, &self.top, &changes)?;
         Ok(Self { top, version })
@@ -63,14 +66,14 @@ impl Step<'_> {
         Source { records: self.records, owner, version: self.base.version }
     }
 
-    fn update(&self, owner: Owner, top: &Top, changes: &[Change]) -> Result<Top, StateError> {
+    fn update(&self, owner: Owner, top: &Top, changes: &[Arc<Change>]) -> Result<Top, StateError> {
         let load = self.source(owner);
         let tree = self.records.top(&owner, top, self.base.version)?;
         Update { load: &load, born: self.version, durable: self.durable }.apply(tree.as_ref(), changes)
     }
 
     /// Returns the changes of all contract accounts: those that the diff has, and those whose storage it changes.
-    fn contracts(&self, diff: &StateDiff) -> Result<Vec<Change>, StateError> {
+    fn contracts(&self, diff: &StateDiff) -> Result<Vec<Arc<Change>>, StateError> {
         let given = diff.accounts.iter().filter(|(_, account)| account.contract.is_some());
         let mut addresses: Vec<&Address> = given.map(|(address, _)| address).chain(diff.storage.keys()).collect();
         addresses.sort_unstable();
@@ -87,7 +90,7 @@ impl Step<'_> {
         address: &Address,
         account: Option<&Account>,
         entries: Option<&StorageDiff>,
-    ) -> Result<Change, StateError> {
+    ) -> Result<Arc<Change>, StateError> {
         let old = self.source(Owner::Accounts).leaf(&self.base.top, &Key::account(address))?;
         let storage = match old.as_ref().and_then(|leaf| leaf.tail.as_deref()) {
             Some(Tail::Storage(top)) => top.released(self.durable).unwrap_or_else(|| top.clone()),
@@ -117,12 +120,13 @@ impl Step<'_> {
     }
 }
 
-fn change(address: &Address, account: &Account, tail: Option<Tail>) -> Change {
+fn change(address: &Address, account: &Account, tail: Option<Tail>) -> Arc<Change> {
     let key = Key::account(address);
-    Change { key, leaf: Some(Leaf { key, value: Bytes::new(&account.encode()), tail: tail.map(Box::new) }) }
+    let leaf = Leaf { key, value: Bytes::new(&account.encode()), tail: tail.map(Box::new) };
+    Arc::new(Change { key, leaf: Some(leaf) })
 }
 
-fn entry_changes(address: &Address, entries: &StorageDiff) -> Result<Vec<Change>, StateError> {
+fn entry_changes(address: &Address, entries: &StorageDiff) -> Result<Vec<Arc<Change>>, StateError> {
     let contract = address.to_string();
     let mut changes = entries
         .iter()
@@ -135,7 +139,7 @@ fn entry_changes(address: &Address, entries: &StorageDiff) -> Result<Vec<Change>
                 value: Bytes::new(value),
                 tail: Some(Box::new(Tail::Plain(plain.into()))),
             });
-            Ok(Change { key, leaf })
+            Ok(Arc::new(Change { key, leaf }))
         })
         .collect::<Result<Vec<_>, StateError>>()?;
     changes.sort_unstable_by(|left, right| left.key.cmp(&right.key));

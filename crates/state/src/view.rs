@@ -8,8 +8,9 @@ use crate::{
     error::StateError,
     forest::{
         key::{Key, Owner},
+        leaf::{Leaf, Tail},
         records::{Records, Source},
-        tree::{Leaf, Tail, Top},
+        tree::Top,
     },
     transition::{State, storage_key},
 };

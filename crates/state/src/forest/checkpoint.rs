@@ -8,15 +8,14 @@
 //!
 //! What the old checkpoint has in a place is learnt from its own node records on the way down, never from memory.
 
-use std::sync::Arc;
-
 use silica_protocol::{Address, BlockNumber};
 
 use super::{
+    bucket::{BUCKET, Bucket},
     key::{Owner, Prefix, Slot, space},
-    record::{BUCKET, Entry, Summary, is_bucket, write_bucket, write_node},
+    record::{Entry, entries_of, write_bucket, write_node},
     records::{Checkpoint, Manifest, Origin, Records},
-    tree::{Body, Leaf, Link, Tail, Top, Tree, Version},
+    tree::{Body, Branch, Link, Top, Version},
 };
 use crate::{codec::Writer, error::StateError, trie::EMPTY_ROOT};
 
@@ -90,8 +89,7 @@ enum Old {
 
 impl Old {
     fn of(entry: &Entry) -> Self {
-        let leaf = matches!(entry.summary, Summary::Leaf(_));
-        Self::Record { slot: entry.slot, node: !leaf && entry.weight > BUCKET }
+        Self::Record { slot: entry.slot, node: entry.is_node() }
     }
 
     fn slot(self) -> Option<Slot> {
@@ -144,73 +142,63 @@ impl Walk<'_> {
         match (tree.body(), old) {
             (Body::Stored(stored), _) => return Ok(stored.slot),
             (_, Old::Record { slot, .. }) if tree.born() <= self.since => {
-                tree.set_stamp(Some(slot));
+                tree.set_stamp(slot);
                 return Ok(slot);
             }
             _ => {}
         }
         let slot = old.slot().map_or(Slot::A, Slot::other);
         let key = owner.record_key(prefix.as_slice(), slot);
-        let loadable = if is_bucket(tree) {
-            self.orphan_parts(owner, prefix, old)?;
-            self.write_bucket(prefix, tree, &key)?
-        } else {
-            Some(self.write_node(owner, prefix, tree, old, &key)?)
+        let body = match tree.body() {
+            Body::Bucket(bucket) => {
+                self.orphan_parts(owner, prefix, old)?;
+                self.write_bucket(owner, bucket, &key)?
+            }
+            Body::Branch(branch) => self.write_node(owner, prefix, branch, old, &key)?,
+            Body::Stored(stored) => return Ok(stored.slot),
         };
-        tree.set_stamp(Some(slot));
-        if let Some(loadable) = loadable {
-            loadable.set_stamp(Some(slot));
-            self.records.remember(&key, loadable);
-        }
+        tree.set_stamp(slot);
+        let loadable = tree.with_body(body);
+        loadable.set_stamp(slot);
+        self.records.remember(&key, loadable);
         Ok(slot)
     }
 
-    /// Writes a bucket, and returns its tree if that is as it would be loaded.
-    fn write_bucket(&mut self, prefix: &Prefix, tree: &Link, key: &[u8]) -> Result<Option<Link>, StateError> {
-        let mut leaves = Vec::new();
-        gather(tree, &mut leaves);
-        let mut loadable = true;
-        for leaf in &leaves {
-            if let Some(Tail::Storage(top @ Top::Tree(storage))) = leaf.tail.as_deref() {
-                loadable = false;
-                let address = leaf.key.to_address().filter(|_| storage.born() > self.since);
-                self.contracts.extend(address.map(|address| (address, top.clone())));
+    /// Writes a bucket, and returns it as it would be loaded.
+    fn write_bucket(&mut self, owner: &Owner, bucket: &Bucket, key: &[u8]) -> Result<Body, StateError> {
+        for leaf in bucket.leaves() {
+            if let Some(top @ Top::Tree(storage)) = leaf.storage
+                && storage.born() > self.since
+            {
+                self.contracts.extend(leaf.key.to_address().map(|address| (address, top.clone())));
             }
         }
-        let mut body = Writer::new();
-        write_bucket(leaves.into_iter(), prefix.depth(), &mut body);
-        self.put(key, body)?;
-        Ok(loadable.then(|| Arc::clone(tree)))
+        self.put(key, write_bucket(bucket, owner))?;
+        Ok(Body::Bucket(bucket.clean()))
     }
 
-    /// Writes a node record and those below it, and returns the tree as it would be loaded.
+    /// Writes a node record and those below it, and returns the branch as it would be loaded.
     fn write_node(
         &mut self,
         owner: &Owner,
         prefix: &mut Prefix,
-        tree: &Link,
+        branch: &Branch,
         old: Old,
         key: &[u8],
-    ) -> Result<Link, StateError> {
-        let Body::Branch(branch) = tree.body() else { return Ok(Arc::clone(tree)) };
+    ) -> Result<Body, StateError> {
         let old_entries = self.entries(owner, prefix, old)?;
         let old_at = |digit| old_entries.iter().find(|entry| entry.digit == digit).map_or(Old::Nothing, Old::of);
-        let mut entries = Vec::with_capacity(16);
+        let mut slots = Vec::with_capacity(16);
         for digit in 0..16 {
             prefix.push(digit);
             match branch.child(digit) {
-                Some(child) => {
-                    let slot = self.write_tree(owner, prefix, child, old_at(digit))?;
-                    entries.push(Entry::of(digit, child, slot));
-                }
+                Some(child) => slots.push(self.write_tree(owner, prefix, child, old_at(digit))?),
                 None => self.orphan(owner, prefix, old_at(digit))?,
             }
             prefix.pop();
         }
-        let mut body = Writer::new();
-        write_node(&entries, &mut body);
-        self.put(key, body)?;
-        Ok(tree.with_stubs(entries.iter().map(|entry| entry.slot)))
+        self.put(key, write_node(&entries_of(branch, &slots)))?;
+        Ok(Body::Branch(branch.with_stubs(slots.into_iter())))
     }
 
     fn put(&mut self, key: &[u8], body: Writer) -> Result<(), StateError> {
@@ -242,15 +230,5 @@ impl Walk<'_> {
             prefix.pop();
         }
         Ok(())
-    }
-}
-
-/// Collects the leaves of a bucket in order. What is inside a bucket has no record of its own, whatever it had before.
-fn gather<'a>(tree: &'a Tree, leaves: &mut Vec<&'a Leaf>) {
-    tree.set_stamp(None);
-    match tree.body() {
-        Body::Leaf(leaf) => leaves.push(leaf),
-        Body::Branch(branch) => branch.children().for_each(|(_, child)| gather(child, leaves)),
-        Body::Stored(_) => debug_assert!(false, "a bucket is in memory as a whole"),
     }
 }

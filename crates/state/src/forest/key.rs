@@ -50,6 +50,33 @@ impl Key {
         Some(Self { bytes, len: u8::try_from(len).ok()? })
     }
 
+    /// The key of no digits.
+    pub(crate) const fn zero() -> Self {
+        Self { bytes: [0; 32], len: 0 }
+    }
+
+    /// The bytes of the key from the one that holds the digit at `depth` on.
+    pub(crate) fn rest_from(&self, depth: usize) -> &[u8] {
+        self.as_slice().get(depth >> 1..).unwrap_or_default()
+    }
+
+    /// Returns the key that has the first `depth` digits of this one, and what [`Key::rest_from`] returned of another.
+    pub(crate) fn with_rest(&self, depth: usize, rest: &[u8]) -> Self {
+        let mut key = *self;
+        let len = usize::from(self.len);
+        if let Some(end) = key.bytes.get_mut(depth >> 1..len)
+            && end.len() == rest.len()
+        {
+            end.copy_from_slice(rest);
+        }
+        key
+    }
+
+    /// Whether the key begins with the digits given.
+    pub(crate) fn begins_with(&self, prefix: &[u8]) -> bool {
+        prefix.len() <= self.digits() && prefix.iter().enumerate().all(|(depth, digit)| self.digit(depth) == *digit)
+    }
+
     pub(crate) fn as_slice(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or(&self.bytes)
     }

@@ -1,10 +1,11 @@
 //! The forest: the account trie and a storage trie for each contract, in memory as far as they are in use, and in
 //! records on disk.
 //!
-//! In reading order: [`key`] names leaves and records, [`tree`] is a trie in memory, of which every version shares what
-//! it has in common with the version before, [`build`] makes one from leaves in order, [`update`] makes the next version,
-//! [`record`] has the bytes of records, [`records`] reads them through a [`cache`] and verifies them, [`read`] answers
-//! questions, and [`checkpoint`] writes a version to disk.
+//! In reading order: [`key`] names leaves and records; [`leaf`] is what a trie holds; [`fork`] computes the nodes of the
+//! Merkle-Patricia trie from one digit of the keys to the next; [`bucket`] holds few leaves, and [`tree`] many, of which
+//! every version shares what it has in common with the version before; [`update`] makes the next version; [`record`]
+//! has the bytes of records; [`records`] reads them through a [`cache`] and verifies them; [`read`] answers questions;
+//! and [`checkpoint`] writes a version to disk.
 //!
 //! ```text
 //!   version 41      version 42        each version is a root; what did not change is shared
@@ -18,10 +19,12 @@
 //!
 //! The forest knows neither blocks nor the record of them: a version is a number, and the caller keeps the roots.
 
-pub(crate) mod build;
+pub(crate) mod bucket;
 pub(crate) mod cache;
 pub(crate) mod checkpoint;
+pub(crate) mod fork;
 pub(crate) mod key;
+pub(crate) mod leaf;
 pub(crate) mod parallel;
 pub(crate) mod read;
 pub(crate) mod record;

@@ -1,24 +1,23 @@
 //! Questions to one trie: a leaf, a proof, all leaves.
 
-use std::{ops::Deref, sync::Arc};
+use std::{sync::Arc, vec};
 
 use super::{
+    fork::{prove_lead, step_to},
     key::{Key, Prefix},
+    leaf::{Leaf, LeafView},
     records::Source,
-    tree::{Body, Branch, Leaf, Link, Top},
+    tree::{Body, Branch, Link, Top, Tree},
 };
-use crate::{
-    error::StateError,
-    trie::{Proof, digit_path, node::write_extension},
-};
+use crate::{error::StateError, trie::Proof};
 
 impl Source<'_> {
-    /// Returns the leaf of a key, as a tree.
-    pub(crate) fn leaf(&self, top: &Top, key: &Key) -> Result<Option<LeafLink>, StateError> {
+    /// Returns the leaf of a key.
+    pub(crate) fn leaf(&self, top: &Top, key: &Key) -> Result<Option<Leaf>, StateError> {
         let Some(mut tree) = self.records.top(&self.owner, top, self.version)? else { return Ok(None) };
         for depth in 0.. {
             let below = match tree.body() {
-                Body::Leaf(leaf) => return Ok((leaf.key == *key).then_some(LeafLink(tree))),
+                Body::Bucket(bucket) => return Ok(bucket.leaf(key).map(LeafView::to_leaf)),
                 Body::Branch(branch) => branch.child(key.digit(depth)),
                 Body::Stored(_) => None,
             };
@@ -28,7 +27,7 @@ impl Source<'_> {
                     let prefix = Prefix::of(key, depth.wrapping_add(1));
                     self.records.load(&self.owner, &prefix, below, self.version)?
                 }
-                Body::Leaf(_) | Body::Branch(_) => Arc::clone(below),
+                Body::Bucket(_) | Body::Branch(_) => Arc::clone(below),
             };
         }
         Ok(None)
@@ -49,44 +48,29 @@ impl Source<'_> {
     /// where the way goes on.
     fn prove(
         &self,
-        tree: &Link,
+        tree: &Tree,
         key: &Key,
         prefix: &mut Prefix,
         proof: &mut Proof,
     ) -> Result<Option<Link>, StateError> {
         let branch = match tree.body() {
             Body::Branch(branch) => branch,
-            Body::Leaf(leaf) => {
-                add_node(proof, |rlp| leaf.write_node(tree.at(), rlp));
+            Body::Bucket(bucket) => {
+                bucket.prove(tree.at(), key, proof);
                 return Ok(None);
             }
             Body::Stored(_) => return Ok(None),
         };
-        let mut path = Vec::new();
-        if tree.at() & 1 == 1 {
-            path.extend(prefix.as_slice().last().map(|digit| digit_path(*digit)[1]));
-        }
-        path.extend(branch.lead());
-        if !path.is_empty() {
-            add_node(proof, |rlp| write_extension(&path, branch.node(), rlp));
-        }
-        if (tree.at()..).zip(&path).any(|(at, step)| key.nibble(at) != *step) {
+        let step = step_to(prefix.as_slice().last().copied().unwrap_or(0), tree.at());
+        let fork = branch.fork();
+        if !prove_lead(step.as_ref(), &fork.lead, &fork.node, tree.at(), key, proof) {
             return Ok(None);
         }
-        let mut tree = Arc::clone(tree);
-        loop {
-            let Body::Branch(branch) = tree.body() else { return Ok(None) };
-            match branch.only_child() {
-                Some((digit, child)) => {
-                    prefix.push(digit);
-                    tree = self.resolve(child, prefix)?;
-                }
-                None => return self.prove_fork(branch, key, prefix, proof),
-            }
-        }
+        self.prove_fork(branch, key, prefix, proof)
     }
 
-    /// Adds the branch nodes over the digits after a prefix of the key, and returns the tree where the way goes on.
+    /// Adds the branch nodes at the first fork of a branch, to which the key leads, and returns the tree where the way
+    /// goes on.
     fn prove_fork(
         &self,
         branch: &Branch,
@@ -94,18 +78,21 @@ impl Source<'_> {
         prefix: &mut Prefix,
         proof: &mut Proof,
     ) -> Result<Option<Link>, StateError> {
-        let digit = key.digit(prefix.depth());
-        if branch.has_both_classes() {
-            add_node(proof, |rlp| branch.write_classes(rlp));
+        if let Some((digit, child)) = branch.only_child() {
+            prefix.push(digit);
+            let child = self.resolve(child, prefix)?;
+            return match child.body() {
+                Body::Branch(below) => self.prove_fork(below, key, prefix, proof),
+                Body::Bucket(bucket) => {
+                    bucket.prove_fork(key, proof);
+                    Ok(None)
+                }
+                Body::Stored(_) => Ok(None),
+            };
         }
-        let (digit, child) = match branch.alone_in_class(digit) {
-            Some((other, child)) => (other, child),
-            None => {
-                add_node(proof, |rlp| branch.write_class(digit, rlp));
-                let Some(child) = branch.child(digit) else { return Ok(None) };
-                (digit, child)
-            }
-        };
+        let fork = branch.fork();
+        let next = fork.prove(key.digit(prefix.depth()), |digit| branch.reference(digit), proof);
+        let Some((digit, child)) = next.and_then(|digit| Some((digit, branch.child(digit)?))) else { return Ok(None) };
         prefix.push(digit);
         self.resolve(child, prefix).map(Some)
     }
@@ -115,35 +102,40 @@ impl<'a> Source<'a> {
     /// Iterates over the leaves in the order of their keys.
     pub(crate) fn leaves(self, top: &Top) -> Leaves<'a> {
         let first = self.records.top(&self.owner, top, self.version).transpose();
-        Leaves { source: self, pending: first.map(|tree| (Prefix::default(), tree)).into_iter().collect() }
+        Leaves {
+            source: self,
+            bucket: Vec::new().into_iter(),
+            pending: first.map(|tree| (Prefix::default(), tree)).into_iter().collect(),
+        }
     }
-}
-
-fn add_node(proof: &mut Proof, write: impl FnOnce(&mut Vec<u8>)) {
-    let mut rlp = Vec::new();
-    write(&mut rlp);
-    proof.add(rlp);
 }
 
 /// The leaves of a trie in order. Memory is that of the records on one way from the root.
 pub(crate) struct Leaves<'a> {
     source: Source<'a>,
+    /// Leaves of the bucket that was reached.
+    bucket: vec::IntoIter<Leaf>,
     /// What is to come, the next last.
     pending: Vec<(Prefix, Result<Link, StateError>)>,
 }
 
 impl Iterator for Leaves<'_> {
-    type Item = Result<LeafLink, StateError>;
+    type Item = Result<Leaf, StateError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
+            if let Some(leaf) = self.bucket.next() {
+                return Some(Ok(leaf));
+            }
             let (prefix, tree) = self.pending.pop()?;
             let tree = match tree.and_then(|tree| self.source.resolve(&tree, &prefix)) {
                 Ok(tree) => tree,
                 Err(error) => return Some(Err(error)),
             };
             match tree.body() {
-                Body::Leaf(_) => return Some(Ok(LeafLink(tree))),
+                Body::Bucket(bucket) => {
+                    self.bucket = bucket.leaves().map(LeafView::to_leaf).collect::<Vec<_>>().into_iter();
+                }
                 Body::Stored(_) => {}
                 Body::Branch(branch) => {
                     let children = branch.children().map(|(digit, child)| {
@@ -155,21 +147,6 @@ impl Iterator for Leaves<'_> {
                     self.pending.extend(children.into_iter().rev());
                 }
             }
-        }
-    }
-}
-
-/// A tree that is a leaf.
-#[derive(Clone)]
-pub(crate) struct LeafLink(Link);
-
-impl Deref for LeafLink {
-    type Target = Leaf;
-
-    fn deref(&self) -> &Leaf {
-        match self.0.body() {
-            Body::Leaf(leaf) => leaf,
-            Body::Branch(_) | Body::Stored(_) => unreachable!("a leaf link is made over a leaf"),
         }
     }
 }

@@ -1,42 +1,23 @@
-//! The bytes of records: buckets of leaves and nodes over records (docs/storage.md).
-
-use silica_protocol::{Account, VariableHash, sha256};
+//! The bytes of records: buckets of leaves, and nodes over records (docs/storage.md).
 
 use super::{
-    build::build,
+    bucket::{BUCKET, Bucket},
+    fork::{bit, digits, hanging_at},
     key::{Key, MAX_DIGITS, Owner, Slot},
-    tree::{Body, Bytes, Leaf, Link, Load, Place, Tail, Top, Tree},
+    tree::{Branch, Link, Load, Place, Tree},
 };
 use crate::{
     codec::{Malformed, Reader, Writer},
     trie::{InlineNode, NodeRef},
 };
 
-/// Most bytes of leaves, by weight, that are kept in one record. The layout follows from it alone: a prefix whose
-/// leaves weigh more, and are more than one, is a node record.
-pub(crate) const BUCKET: u32 = 2048;
-
 const BUCKET_KIND: u8 = 1;
 const NODE_KIND: u8 = 2;
 
-/// Whether the leaves of a tree are kept in one record.
-pub(crate) fn is_bucket(tree: &Tree) -> bool {
-    tree.weight() <= BUCKET || tree.is_leaf()
-}
-
-/// Appends the record of a bucket, given its leaves in order, below a prefix of `depth` digits.
-pub(crate) fn write_bucket<'a>(leaves: impl ExactSizeIterator<Item = &'a Leaf>, depth: usize, out: &mut Writer) {
-    out.byte(BUCKET_KIND);
-    out.len(leaves.len());
-    for leaf in leaves {
-        match leaf.tail.as_deref() {
-            Some(Tail::Plain(text)) => out.bytes(text.as_bytes()),
-            Some(Tail::Storage(_)) | None => {
-                out.raw(leaf.key.as_slice().get(depth / 2..).unwrap_or_default());
-            }
-        }
-        out.bytes(&leaf.value);
-    }
+/// A record, read.
+pub(crate) enum Record {
+    Bucket(Bucket),
+    Node(Vec<Entry>),
 }
 
 /// What a node record says of one part of its prefix.
@@ -44,7 +25,7 @@ pub(crate) fn write_bucket<'a>(leaves: impl ExactSizeIterator<Item = &'a Leaf>, 
 pub(crate) struct Entry {
     pub digit: u8,
     pub slot: Slot,
-    pub weight: u32,
+    pub weight: u64,
     pub summary: Summary,
 }
 
@@ -54,20 +35,31 @@ pub(crate) enum Summary {
     /// The reference to the leaf node of the only leaf, as it hangs where it is.
     Leaf(NodeRef),
     /// The nibbles that lead from the prefix to the first fork, and the reference to the branch node there.
-    Fork { lead: Vec<u8>, node: NodeRef },
+    Fork { lead: Box<[u8]>, node: NodeRef },
 }
 
 impl Entry {
     /// Describes a tree whose record is in `slot`.
     pub(crate) fn of(digit: u8, tree: &Tree, slot: Slot) -> Self {
-        let summary = match tree.body() {
-            Body::Leaf(_) => Summary::Leaf(*tree.reference()),
-            Body::Stored(stored) if stored.leaf => Summary::Leaf(*tree.reference()),
-            Body::Stored(stored) => Summary::Fork { lead: stored.lead.to_vec(), node: stored.node },
-            Body::Branch(branch) => Summary::Fork { lead: branch.lead(), node: *branch.node() },
+        let summary = match tree.fork() {
+            None => Summary::Leaf(*tree.reference()),
+            Some((lead, node)) => Summary::Fork { lead: lead.into(), node: *node },
         };
         Self { digit, slot, weight: tree.weight(), summary }
     }
+
+    /// Whether the record is a node over others.
+    pub(crate) const fn is_node(&self) -> bool {
+        matches!(self.summary, Summary::Fork { .. }) && self.weight > BUCKET
+    }
+}
+
+/// Returns the record of a bucket.
+pub(crate) fn write_bucket(bucket: &Bucket, owner: &Owner) -> Writer {
+    let mut out = Writer::new();
+    out.byte(BUCKET_KIND);
+    bucket.write(owner, &mut out);
+    out
 }
 
 const SLOT_B: u8 = 1;
@@ -75,10 +67,11 @@ const LEAF: u8 = 2;
 const INLINE: u8 = 4;
 const LEAD: u8 = 8;
 
-/// Appends a node record.
-pub(crate) fn write_node(entries: &[Entry], out: &mut Writer) {
+/// Returns the record of a node.
+pub(crate) fn write_node(entries: &[Entry]) -> Writer {
+    let mut out = Writer::new();
     out.byte(NODE_KIND);
-    let mask = entries.iter().fold(0_u16, |mask, entry| mask | 1 << (entry.digit & 0xf));
+    let mask = entries.iter().fold(0, |mask, entry| mask | bit(entry.digit));
     out.raw(&mask.to_be_bytes());
     for Entry { slot, weight, summary, .. } in entries {
         let (leaf, lead, node) = match summary {
@@ -86,14 +79,14 @@ pub(crate) fn write_node(entries: &[Entry], out: &mut Writer) {
             Summary::Fork { lead, node } => (0, &lead[..], node),
         };
         let slot = if *slot == Slot::B { SLOT_B } else { 0 };
-        let lead_flag = if lead.is_empty() { 0 } else { LEAD };
+        let flags = slot | leaf | if lead.is_empty() { 0 } else { LEAD };
         match node {
             NodeRef::Hash(hash) => {
-                out.byte(slot | leaf | lead_flag);
+                out.byte(flags);
                 out.raw(hash);
             }
             NodeRef::Inline(inline) => {
-                out.byte(slot | leaf | lead_flag | INLINE);
+                out.byte(flags | INLINE);
                 out.bytes(inline.as_slice());
             }
         }
@@ -102,19 +95,14 @@ pub(crate) fn write_node(entries: &[Entry], out: &mut Writer) {
         }
         out.number(*weight);
     }
+    out
 }
 
-/// A record, read.
-pub(crate) enum Record {
-    Bucket(Vec<Leaf>),
-    Node(Vec<Entry>),
-}
-
-/// Reads the record of a prefix, or says what is wrong with it.
+/// Reads the record of a prefix.
 pub(crate) fn read(bytes: &[u8], owner: &Owner, prefix: &[u8]) -> Result<Record, Malformed> {
     let mut reader = Reader::new(bytes);
     let record = match reader.byte("kind")? {
-        BUCKET_KIND => Record::Bucket(read_leaves(&mut reader, owner, prefix)?),
+        BUCKET_KIND => Record::Bucket(Bucket::read(&mut reader, owner, prefix)?),
         NODE_KIND => Record::Node(read_entries(&mut reader)?),
         _ => return Err(Malformed("unknown kind of record")),
     };
@@ -122,52 +110,9 @@ pub(crate) fn read(bytes: &[u8], owner: &Owner, prefix: &[u8]) -> Result<Record,
     Ok(record)
 }
 
-fn read_leaves(reader: &mut Reader<'_>, owner: &Owner, prefix: &[u8]) -> Result<Vec<Leaf>, Malformed> {
-    let contract = match owner {
-        Owner::Accounts => None,
-        Owner::Contract(address) => Some(address.to_string()),
-    };
-    let count: usize = reader.number("number of leaves")?;
-    let mut leaves: Vec<Leaf> = Vec::with_capacity(count.min(64));
-    for _ in 0..count {
-        let leaf = match &contract {
-            None => read_account(reader, prefix)?,
-            Some(contract) => read_entry(reader, contract)?,
-        };
-        if leaves.last().is_some_and(|last| last.key >= leaf.key) || prefix_differs(&leaf.key, prefix) {
-            return Err(Malformed("leaves are not in order"));
-        }
-        leaves.push(leaf);
-    }
-    if leaves.is_empty() { Err(Malformed("bucket without leaves")) } else { Ok(leaves) }
-}
-
-fn prefix_differs(key: &Key, prefix: &[u8]) -> bool {
-    prefix.len() > key.digits() || prefix.iter().enumerate().any(|(depth, digit)| key.digit(depth) != *digit)
-}
-
-fn read_account(reader: &mut Reader<'_>, prefix: &[u8]) -> Result<Leaf, Malformed> {
-    let len = Owner::Accounts.key_len();
-    let rest = reader.raw(len.saturating_sub(prefix.len() / 2), "key")?;
-    let key = Key::join(prefix, rest, len).ok_or(Malformed("key does not fit its prefix"))?;
-    let value = reader.bytes("value")?;
-    let account = Account::decode(value).map_err(|_| Malformed("value is not an account"))?;
-    let storage = account.contract.and_then(|contract| contract.storage_root);
-    let tail = storage.map(|root| Box::new(Tail::Storage(Top::Root(root.to_bytes()))));
-    Ok(Leaf { key, value: Bytes::new(value), tail })
-}
-
-fn read_entry(reader: &mut Reader<'_>, contract: &str) -> Result<Leaf, Malformed> {
-    let text = std::str::from_utf8(reader.bytes("plain key")?).map_err(|_| Malformed("plain key is not text"))?;
-    let key = Key::variable(&VariableHash::new(sha256(&[contract.as_bytes(), text.as_bytes()])));
-    let value = Bytes::new(reader.bytes("value")?);
-    Ok(Leaf { key, value, tail: Some(Box::new(Tail::Plain(text.into()))) })
-}
-
 fn read_entries(reader: &mut Reader<'_>) -> Result<Vec<Entry>, Malformed> {
     let mask = u16::from_be_bytes(reader.array("mask")?);
-    let digits = (0..16).filter(|digit| mask & 1_u16 << digit != 0);
-    let entries = digits.map(|digit| {
+    let entries = digits(mask).map(|digit| {
         let flags = reader.byte("flags")?;
         let node = if flags & INLINE == 0 {
             NodeRef::Hash(reader.array("hash")?)
@@ -180,7 +125,7 @@ fn read_entries(reader: &mut Reader<'_>) -> Result<Vec<Entry>, Malformed> {
         }
         let slot = if flags & SLOT_B == 0 { Slot::A } else { Slot::B };
         let weight = reader.number("weight")?;
-        let summary = if flags & LEAF == 0 { Summary::Fork { lead: lead.to_vec(), node } } else { Summary::Leaf(node) };
+        let summary = if flags & LEAF == 0 { Summary::Fork { lead: lead.into(), node } } else { Summary::Leaf(node) };
         Ok(Entry { digit, slot, weight, summary })
     });
     let entries = entries.collect::<Result<Vec<_>, _>>()?;
@@ -191,43 +136,44 @@ impl Record {
     /// Returns the tree that the record is of. It is not hung up yet.
     pub(crate) fn into_tree(self, prefix: &[u8]) -> Option<Link> {
         match self {
-            Self::Bucket(leaves) => build(leaves, prefix.len(), 0),
+            Self::Bucket(bucket) => {
+                let weight = bucket.leaves().map(|leaf| leaf.weight()).fold(0, u64::saturating_add);
+                Some(Tree::bucket(bucket, weight, 0))
+            }
             Self::Node(entries) => node_tree(entries, prefix),
         }
     }
 }
 
 fn node_tree(entries: Vec<Entry>, prefix: &[u8]) -> Option<Link> {
-    // A part that is alone in its class hangs below the first nibble of its digit.
-    let letters = entries.partition_point(|entry| entry.digit < 10);
-    let count = entries.len();
-    let after = prefix.len().saturating_mul(2);
+    let mask = entries.iter().fold(0, |mask, entry| mask | bit(entry.digit));
     let children = entries.into_iter().map(|entry| {
-        let alone = if entry.digit < 10 { letters == 1 } else { count.saturating_sub(letters) == 1 };
-        let at = after.saturating_add(if alone { 1 } else { 2 });
+        let at = hanging_at(mask, entry.digit, prefix.len());
         let tree = match entry.summary {
-            Summary::Leaf(reference) => {
-                Tree::stored_leaf(entry.slot, entry.weight, u8::try_from(at).unwrap_or(u8::MAX), reference)
-            }
-            Summary::Fork { lead, node } => Tree::stored_branch(entry.slot, entry.weight, node, lead.into()),
+            Summary::Leaf(reference) => Tree::stored_leaf(entry.slot, entry.weight, at, reference),
+            Summary::Fork { lead, node } => Tree::stored(entry.slot, entry.weight, lead, node),
         };
         (entry.digit, tree)
     });
-    let key = Key::join(prefix, &[0; 32].split_at_checked(32_usize.checked_sub(prefix.len() / 2)?)?.0, 32)?;
-    let place = Place { key: &key, key_depth: prefix.len(), born: 0 };
-    Tree::assemble(children.collect(), &place, None, &Stubs).ok()?
+    let place = Place { load: &Stubs, key: Key::zero(), depth: prefix.len(), born: 0, durable: 0 };
+    Tree::branch(children.collect(), &place).ok()
 }
 
-/// The parts of a node record are assembled as they are.
+/// The parts of a node record are put together as they are.
 struct Stubs;
 
-/// A leaf is the only part of a node record, which is never written.
-struct LonelyLeaf;
+/// A leaf hangs elsewhere than the record says, which none that was written does.
+struct Moved;
 
 impl Load for Stubs {
-    type Error = LonelyLeaf;
+    type Error = Moved;
 
-    fn load(&self, _: &Link, _: &Key, _: usize) -> Result<Link, LonelyLeaf> {
-        Err(LonelyLeaf)
+    fn load(&self, _: &Link, _: &Key, _: usize) -> Result<Link, Moved> {
+        Err(Moved)
     }
+}
+
+/// The branch of a node record with its parts in the slots given.
+pub(crate) fn entries_of(branch: &Branch, slots: &[Slot]) -> Vec<Entry> {
+    branch.children().zip(slots).map(|((digit, child), slot)| Entry::of(digit, child, *slot)).collect()
 }

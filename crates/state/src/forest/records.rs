@@ -16,7 +16,7 @@ use super::{
     cache::Cache,
     key::{Key, Owner, Prefix, Slot},
     record::{self, Entry, Record},
-    tree::{Body, Leaf, Link, Load, Tail, Top, Tree, Version},
+    tree::{Body, Link, Load, Top, Tree, Version},
 };
 use crate::{
     codec::{Malformed, Reader, Writer, seal, unseal},
@@ -47,7 +47,7 @@ pub(crate) struct Origin {
     pub root: [u8; 32],
     pub slot: Slot,
     /// Weight of the leaves, and whether there is but one: which together tell what kind the record is of.
-    pub weight: u32,
+    pub weight: u64,
     pub leaf: bool,
 }
 
@@ -223,7 +223,9 @@ impl Records {
         if !fits(&mut tree) {
             return Err(fail("hash is not that of the parent"));
         }
-        tree.set_stamp(key.last().copied().and_then(Slot::from_byte));
+        if let Some(slot) = key.last().copied().and_then(Slot::from_byte) {
+            tree.set_stamp(slot);
+        }
         self.trees.insert(key, Arc::clone(&tree), memory_size(&tree));
         Ok(tree)
     }
@@ -437,27 +439,18 @@ impl Manifest {
     }
 }
 
-/// Returns the bytes that a tree takes in memory, as far as it is its own, about.
-fn memory_size(tree: &Link) -> usize {
-    let own = size_of::<Tree>().saturating_add(16);
-    let below = match tree.body() {
-        Body::Leaf(leaf) => leaf_size(leaf),
+/// Returns the bytes that a record takes in memory, about.
+fn memory_size(tree: &Tree) -> usize {
+    let stub = size_of::<Tree>().saturating_add(16);
+    let more = match tree.body() {
+        Body::Bucket(bucket) => bucket.memory_size(),
         Body::Branch(branch) => {
-            let children = branch.children().map(|(_, child)| memory_size(child).saturating_add(8));
-            children.fold(96, usize::saturating_add)
+            let stubs = branch.children().count().saturating_mul(stub);
+            branch.memory_size().saturating_add(stubs)
         }
-        Body::Stored(stored) => stored.lead.len(),
+        Body::Stored(_) => 0,
     };
-    own.saturating_add(below)
-}
-
-fn leaf_size(leaf: &Leaf) -> usize {
-    let tail = match leaf.tail.as_deref() {
-        Some(Tail::Plain(text)) => text.len().saturating_add(size_of::<Tail>()),
-        Some(Tail::Storage(_)) => size_of::<Tail>(),
-        None => 0,
-    };
-    leaf.value.allocated().saturating_add(tail)
+    stub.saturating_add(more)
 }
 
 /// The records of one trie, as a view of one version sees them.
@@ -473,7 +466,7 @@ impl Source<'_> {
     pub(crate) fn resolve(&self, tree: &Link, prefix: &Prefix) -> Result<Link, StateError> {
         match tree.body() {
             Body::Stored(_) => self.records.load(&self.owner, prefix, tree, self.version),
-            Body::Leaf(_) | Body::Branch(_) => Ok(Arc::clone(tree)),
+            Body::Bucket(_) | Body::Branch(_) => Ok(Arc::clone(tree)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The forest against the plainest trie there is.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use silica_protocol::{
     Account, Address, BlockNumber, CodeHash, ContractAccount, Nonce, Qa, StorageRoot, VariableHash, sha256,
@@ -9,9 +9,10 @@ use silica_protocol::{
 use super::{
     checkpoint,
     key::{Key, Owner},
+    leaf::{Bytes, Change, Leaf, Tail},
     records::{Records, Source},
-    tree::{Bytes, Leaf, Tail, Top, Version},
-    update::{Change, Update},
+    tree::{Top, Version},
+    update::Update,
 };
 use crate::{
     db::{Db, Disk},
@@ -97,7 +98,7 @@ impl Fixture {
         for (key, leaf) in &changes {
             self.model.set(key, leaf.as_ref().map(|leaf| &*leaf.value));
         }
-        let changes: Vec<Change> = changes.into_iter().map(|(key, leaf)| Change { key, leaf }).collect();
+        let changes: Vec<_> = changes.into_iter().map(|(key, leaf)| Arc::new(Change { key, leaf })).collect();
         let version = self.version();
         let old = &self.versions.last().unwrap().0;
         let old = old.released(self.records.durable()).unwrap_or_else(|| old.clone());
@@ -110,14 +111,14 @@ impl Fixture {
                 let account = Account { contract: Some(contract), ..Account::default() };
                 let tail = Some(Box::new(Tail::Storage(top.clone())));
                 let leaf = Leaf { key: Key::account(&address), value: Bytes::new(&account.encode()), tail };
-                self.apply(Owner::Accounts, &self.accounts, &[Change { key: leaf.key, leaf: Some(leaf) }])
+                self.apply(Owner::Accounts, &self.accounts, &[Arc::new(Change { key: leaf.key, leaf: Some(leaf) })])
             }
         };
         assert_eq!(top.root(), self.model.trie.root(), "version {}", version + 1);
         self.versions.push((top, self.model.clone()));
     }
 
-    fn apply(&self, owner: Owner, old: &Top, changes: &[Change]) -> Top {
+    fn apply(&self, owner: Owner, old: &Top, changes: &[Arc<Change>]) -> Top {
         let version = self.version();
         let source = Source { owner, ..self.source(version) };
         let tree = self.records.top(&owner, old, version).unwrap();
@@ -269,7 +270,7 @@ fn checkpoint_survives_a_crash_after_any_write() {
         let second: BTreeMap<_, _> = {
             let source = fixture.source(1);
             let old = versions[2].0.clone();
-            source.leaves(&old).map(|leaf| leaf.unwrap()).map(|leaf| (leaf.key, Some((*leaf).clone()))).collect()
+            source.leaves(&old).map(|leaf| leaf.unwrap()).map(|leaf| (leaf.key, Some(leaf.clone()))).collect()
         };
         fixture.update(second);
     }

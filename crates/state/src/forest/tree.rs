@@ -1,31 +1,29 @@
 //! The trie in memory: immutable, shared between versions, and holding only what was loaded or changed.
 //!
-//! A [`Tree`] covers the leaves below a prefix of hexadecimal digits: one leaf, a branch over up to sixteen digits, or a
-//! stub for a record on disk. A change makes new trees on the way from the leaf to the top and shares all others with
+//! A [`Tree`] is what a record is on disk: a bucket of leaves, a branch over up to sixteen digits, or a stub for a
+//! record that is not in memory. A change makes new trees on the way from the leaf to the top and shares all others with
 //! the version before, so that a version is one [`Link`], readers need no lock, and dropping a version frees what was
-//! its own. A branch that is left with a single leaf becomes that leaf; so equal leaves make equal trees.
+//! its own. Which of the two a prefix is follows from the weight of its leaves, so equal leaves make equal trees.
 //!
-//! A digit is two nibbles of the key (`3` and the digit, or `6` and the digit less 9), so one branch of digits stands for
-//! up to three Merkle-Patricia branches: one for the *class* (3 or 6), and one for the digits of each class.
-//! Which leaf and extension nodes hang below these depends on where they hang: [`Tree::reference`] is the reference to
+//! Which leaf and extension nodes hang below a fork depends on where they hang: [`Tree::reference`] is the reference to
 //! a tree's topmost node when the path begins `at` that nibble of the key, and is computed when the tree is hung up
 //! there. It is kept with the tree, so that what did not change is never hashed again.
 
 use std::{
     fmt,
-    ops::Deref,
     sync::{
         Arc,
         atomic::{AtomicU8, Ordering},
     },
 };
 
-use super::key::{Key, Slot};
-use crate::trie::{
-    EMPTY_ROOT, NodeRef, digit_path,
-    node::{Children, write_branch, write_extension},
-    rlp,
+use super::{
+    bucket::{BUCKET, Bucket},
+    fork::{Fork, bit, digits, hanging_at, rank, step_to, top_of},
+    key::{Key, Slot},
+    leaf::{Leaf, LeafView},
 };
+use crate::trie::{EMPTY_ROOT, NodeRef};
 
 /// A shared tree.
 pub(crate) type Link = Arc<Tree>;
@@ -34,13 +32,14 @@ pub(crate) type Link = Arc<Tree>;
 pub(crate) type Version = u64;
 
 /// The leaves below a prefix, at least one.
+#[derive(Debug)]
 pub(crate) struct Tree {
     reference: NodeRef,
     /// The nibble of the key where the path of `reference` begins, or [`UNPLACED`].
     at: u8,
-    /// Slot of the record of this tree as of the newest checkpoint, or 0 when it has no record of its own.
+    /// Slot of the record of this tree as of the newest checkpoint, or 0 when it has none.
     stamp: AtomicU8,
-    weight: u32,
+    weight: u64,
     born: Version,
     body: Body,
 }
@@ -50,26 +49,9 @@ const UNPLACED: u8 = u8::MAX;
 /// What a tree is.
 #[derive(Clone)]
 pub(crate) enum Body {
-    Leaf(Leaf),
+    Bucket(Bucket),
     Branch(Branch),
     Stored(Stored),
-}
-
-/// A leaf.
-#[derive(Clone)]
-pub(crate) struct Leaf {
-    pub key: Key,
-    pub value: Bytes,
-    pub tail: Option<Box<Tail>>,
-}
-
-/// What a leaf carries besides its value.
-#[derive(Clone, Debug)]
-pub(crate) enum Tail {
-    /// Of an account: the storage trie of its contract, whose root is part of the value.
-    Storage(Top),
-    /// Of an entry of contract storage: its plain key after the contract's address. The key is the hash of both.
-    Plain(Box<str>),
 }
 
 /// A whole trie.
@@ -81,60 +63,93 @@ pub(crate) enum Top {
     Tree(Link),
 }
 
-/// A fork, or a link of a chain, in the digits of the keys.
+/// What is below each digit after a prefix with more leaves than fit into a bucket.
 #[derive(Clone)]
 pub(crate) struct Branch {
-    mask: u16,
-    /// The children whose bits are set, ascending.
-    children: Box<[Link]>,
-    /// The branch nodes over the decimal digits and over the letters, where there are such and both classes occur.
-    parts: [Option<Box<NodeRef>>; 2],
-    /// The branch node at the first fork of the nibbles below this prefix.
-    node: NodeRef,
+    base: Arc<Base>,
+    /// The children that are not those of `base`, ascending.
+    changes: Box<[(u8, Link)]>,
+    fork: Fork,
 }
+
+/// Children in one piece, with their references beside them: hashing reads these, and touches none of the children.
+struct Base {
+    mask: u16,
+    children: Box<[Link]>,
+    references: Box<[NodeRef]>,
+    /// The version of the newest child that is in memory, or 0.
+    newest: Version,
+}
+
+/// Changed children of a version before a new base is made.
+const CHANGES: usize = 5;
 
 /// A record on disk.
 #[derive(Clone)]
 pub(crate) struct Stored {
     pub slot: Slot,
-    /// Whether the record holds a single leaf.
-    pub leaf: bool,
-    /// The branch node at the first fork; unused for a leaf.
-    pub node: NodeRef,
-    /// The nibbles from the prefix to that fork.
-    pub lead: Box<[u8]>,
+    /// The nibbles from the prefix to the first fork, and the branch node there; nothing for a single leaf.
+    pub fork: Option<(Box<[u8]>, NodeRef)>,
 }
 
 /// What is needed of the records on disk while trees are put together.
 pub(crate) trait Load {
     type Error;
 
-    /// Loads the record of a stub below a prefix.
+    /// Loads the record of a stub at the first `depth` digits of a key.
     fn load(&self, stub: &Link, key: &Key, depth: usize) -> Result<Link, Self::Error>;
 }
 
+/// Where, and for which version, a tree is put together.
+pub(crate) struct Place<'a, L> {
+    pub load: &'a L,
+    /// Any key whose first `depth` digits are the prefix.
+    pub key: Key,
+    pub depth: usize,
+    /// The version that is being made.
+    pub born: Version,
+    /// The version of the newest finished checkpoint: what is not newer, and has a record, need not stay in memory.
+    pub durable: Version,
+}
+
+impl<L> Clone for Place<'_, L> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L> Copy for Place<'_, L> {}
+
+impl<L> Place<'_, L> {
+    /// Returns the place after another digit.
+    pub(crate) fn below(&self, digit: u8) -> Self {
+        Self { key: self.key.with_digit(self.depth, digit), depth: self.depth.wrapping_add(1), ..*self }
+    }
+}
+
 impl Tree {
-    pub(crate) fn leaf(leaf: Leaf, born: Version) -> Link {
-        Arc::new(Self::unplaced(leaf.weight(), born, Body::Leaf(leaf)))
-    }
-
-    /// Makes the stub of a record that holds a branch.
-    pub(crate) fn stored_branch(slot: Slot, weight: u32, node: NodeRef, lead: Box<[u8]>) -> Link {
-        Arc::new(Self::unplaced(weight, 0, Body::Stored(Stored { slot, leaf: false, node, lead })))
-    }
-
-    /// Makes the stub of a record that holds a leaf, whose reference is known for one position only.
-    pub(crate) fn stored_leaf(slot: Slot, weight: u32, at: u8, reference: NodeRef) -> Link {
-        let stored = Stored { slot, leaf: true, node: reference, lead: Box::default() };
-        Arc::new(Self { reference, at, stamp: AtomicU8::new(0), weight, born: 0, body: Body::Stored(stored) })
-    }
-
-    const fn unplaced(weight: u32, born: Version, body: Body) -> Self {
+    const fn unplaced(weight: u64, born: Version, body: Body) -> Self {
         let reference = NodeRef::Hash([0; 32]);
         Self { reference, at: UNPLACED, stamp: AtomicU8::new(0), weight, born, body }
     }
 
-    pub(crate) fn body(&self) -> &Body {
+    pub(crate) fn bucket(bucket: Bucket, weight: u64, born: Version) -> Link {
+        Arc::new(Self::unplaced(weight, born, Body::Bucket(bucket)))
+    }
+
+    /// Makes the stub of a record that holds more than one leaf.
+    pub(crate) fn stored(slot: Slot, weight: u64, lead: Box<[u8]>, node: NodeRef) -> Link {
+        Arc::new(Self::unplaced(weight, 0, Body::Stored(Stored { slot, fork: Some((lead, node)) })))
+    }
+
+    /// Makes the stub of a record that holds one leaf, whose reference is known for one position only.
+    pub(crate) fn stored_leaf(slot: Slot, weight: u64, at: usize, reference: NodeRef) -> Link {
+        let at = u8::try_from(at).unwrap_or(UNPLACED);
+        let body = Body::Stored(Stored { slot, fork: None });
+        Arc::new(Self { reference, at, stamp: AtomicU8::new(0), weight, born: 0, body })
+    }
+
+    pub(crate) const fn body(&self) -> &Body {
         &self.body
     }
 
@@ -149,13 +164,13 @@ impl Tree {
         usize::from(self.at)
     }
 
-    /// Bytes that the leaves take on disk; exact while it decides anything, and at least that otherwise.
-    pub(crate) fn weight(&self) -> u32 {
+    /// Bytes that the leaves take on disk, about.
+    pub(crate) const fn weight(&self) -> u64 {
         self.weight
     }
 
     /// The version that made the tree, hence the newest change in it.
-    pub(crate) fn born(&self) -> Version {
+    pub(crate) const fn born(&self) -> Version {
         self.born
     }
 
@@ -164,27 +179,86 @@ impl Tree {
         Slot::from_byte(self.stamp.load(Ordering::Acquire))
     }
 
-    pub(crate) fn set_stamp(&self, slot: Option<Slot>) {
-        self.stamp.store(slot.map_or(0, Slot::to_byte), Ordering::Release);
+    pub(crate) fn set_stamp(&self, slot: Slot) {
+        self.stamp.store(slot.to_byte(), Ordering::Release);
+    }
+
+    /// The nibbles from the prefix to the first fork, and the branch node there; nothing for a single leaf.
+    pub(crate) fn fork(&self) -> Option<(&[u8], &NodeRef)> {
+        match &self.body {
+            Body::Bucket(bucket) => bucket.fork().map(|fork| (&*fork.lead, &fork.node)),
+            Body::Branch(branch) => Some((&branch.fork.lead, &branch.fork.node)),
+            Body::Stored(stored) => stored.fork.as_ref().map(|(lead, node)| (&**lead, node)),
+        }
     }
 
     /// Whether the tree is a single leaf, loaded or not.
     pub(crate) fn is_leaf(&self) -> bool {
-        match &self.body {
-            Body::Leaf(_) | Body::Stored(Stored { leaf: true, .. }) => true,
-            Body::Branch(_) | Body::Stored(_) => false,
-        }
+        self.fork().is_none()
     }
 
     /// Returns a stub in place of a tree whose record is in `slot`.
     pub(crate) fn to_stub(&self, slot: Slot) -> Link {
-        let stored = match &self.body {
-            Body::Leaf(_) => Stored { slot, leaf: true, node: self.reference, lead: Box::default() },
-            Body::Branch(branch) => Stored { slot, leaf: false, node: branch.node, lead: branch.lead().into() },
-            Body::Stored(stored) => Stored { slot, ..stored.clone() },
-        };
+        let fork = self.fork().map(|(lead, node)| (lead.into(), *node));
+        self.with_body(Body::Stored(Stored { slot, fork }))
+    }
+
+    /// Returns what a version need hold of a tree that does not change: a stub, if the tree is on disk.
+    pub(crate) fn released(tree: &Link, durable: Version) -> Link {
+        match (tree.body(), tree.stamp()) {
+            (Body::Bucket(_) | Body::Branch(_), Some(slot)) if tree.born <= durable => tree.to_stub(slot),
+            _ => Arc::clone(tree),
+        }
+    }
+
+    /// Returns a tree of the same leaves, as it would be loaded.
+    pub(crate) fn with_body(&self, body: Body) -> Link {
         let Self { reference, at, weight, .. } = *self;
-        Arc::new(Self { reference, at, stamp: AtomicU8::new(0), weight, born: 0, body: Body::Stored(stored) })
+        Arc::new(Self { reference, at, stamp: AtomicU8::new(0), weight, born: 0, body })
+    }
+
+    /// Makes the reference that of a path that begins at a nibble, from which `step` leads to the prefix. The stub of
+    /// a leaf has but one.
+    fn hang(tree: &mut Link, at: usize, step: &[u8]) {
+        if tree.at() == at {
+            return;
+        }
+        let reference = match (tree.fork(), &tree.body) {
+            (Some((lead, node)), _) => top_of(step, lead, node),
+            (None, Body::Bucket(bucket)) => bucket.leaves().next().map_or(tree.reference, |leaf| leaf.reference(at)),
+            (None, _) => tree.reference,
+        };
+        let at = u8::try_from(at).unwrap_or(UNPLACED);
+        if let Some(tree) = Arc::get_mut(tree) {
+            (tree.reference, tree.at) = (reference, at);
+        } else {
+            let stamp = AtomicU8::new(tree.stamp.load(Ordering::Acquire));
+            let Self { weight, born, .. } = **tree;
+            *tree = Arc::new(Self { reference, at, stamp, weight, born, body: tree.body.clone() });
+        }
+    }
+
+    /// Makes a tree in memory the root of its trie.
+    pub(crate) fn hang_as_root(tree: &mut Link) {
+        Self::hang(tree, 0, &[]);
+    }
+
+    /// Gives a tree that was loaded the position of the stub that it is loaded for, below the digit given.
+    pub(crate) fn hang_as(tree: &mut Link, stub: &Self, digit: u8) {
+        Self::hang(tree, stub.at(), step_to(digit, stub.at()).as_ref());
+    }
+
+    /// Hangs a tree below the digit that its place ends with.
+    fn hang_below<L: Load>(tree: &mut Link, at: usize, place: &Place<'_, L>) -> Result<(), L::Error> {
+        if tree.at() == at {
+            return Ok(());
+        }
+        if let Body::Stored(Stored { fork: None, .. }) = &tree.body {
+            *tree = place.load.load(tree, &place.key, place.depth)?;
+        }
+        let digit = place.key.digit(place.depth.wrapping_sub(1));
+        Self::hang(tree, at, step_to(digit, at).as_ref());
+        Ok(())
     }
 
     /// Returns the hash of the root, when the tree is a whole trie.
@@ -193,418 +267,208 @@ impl Tree {
         self.reference.to_hash()
     }
 
-    /// Puts a branch together over the children of the prefix of `depth` digits that `key` begins with.
-    ///
-    /// `old` is the branch that the children are a change of: the part of it whose children are the same is not hashed
-    /// again. Returns `None` without children, and the leaf itself when that is all.
-    pub(crate) fn assemble<L: Load>(
-        children: Vec<(u8, Link)>,
-        at: &Place<'_>,
-        old: Option<&Branch>,
-        load: &L,
-    ) -> Result<Option<Link>, L::Error> {
-        let depth = at.key_depth;
-        let mut children = children;
-        if let [(digit, only)] = &mut *children {
-            let digit = *digit;
-            if only.is_leaf() {
-                return Ok(resolve(only, &at.below(digit), load)?.moved(at.born));
+    /// Adds the leaves below a place to others, loading what is not in memory.
+    pub(crate) fn gather<L: Load>(self: &Link, place: &Place<'_, L>, leaves: &mut Vec<Leaf>) -> Result<(), L::Error> {
+        match &self.body {
+            Body::Bucket(bucket) => leaves.extend(bucket.leaves().map(LeafView::to_leaf)),
+            Body::Branch(branch) => {
+                for (digit, child) in branch.children() {
+                    child.gather(&place.below(digit), leaves)?;
+                }
             }
-            hang(only, &at.below(digit), depth.wrapping_add(1).wrapping_mul(2), load)?;
-            let branch = Branch {
-                mask: bit(digit),
-                node: *only.fork(),
-                children: Box::new([Arc::clone(only)]),
-                parts: [None, None],
-            };
-            return Ok(Some(Arc::new(Self::unplaced(only.weight, at.born, Body::Branch(branch)))));
+            Body::Stored(_) => place.load.load(self, &place.key, place.depth)?.gather(place, leaves)?,
         }
-        let Some(weight) = children.iter().map(|(_, child)| child.weight).reduce(u32::saturating_add) else {
-            return Ok(None);
-        };
-        let letters = children.partition_point(|(digit, _)| *digit < 10);
-        let both = letters > 0 && letters < children.len();
-        let mut tops = Vec::with_capacity(2);
-        let (decimals, letters) = children.split_at_mut(letters);
-        for (class, part) in [decimals, letters].into_iter().enumerate() {
-            match part {
-                [] => {}
-                [(digit, only)] => {
-                    hang(only, &at.below(*digit), depth.wrapping_mul(2).wrapping_add(1), load)?;
-                    tops.push((class, only.reference, false));
-                }
-                many => {
-                    for (digit, child) in &mut *many {
-                        hang(child, &at.below(*digit), depth.wrapping_add(1).wrapping_mul(2), load)?;
-                    }
-                    let known = old.and_then(|old| old.part_over(class, many));
-                    tops.push((class, known.unwrap_or_else(|| branch_over(many)), true));
-                }
-            }
+        Ok(())
+    }
+
+    /// Builds the tree of leaves that come in the order of their keys, at least one, below a place.
+    pub(crate) fn build<L: Load>(leaves: &[LeafView<'_>], place: &Place<'_, L>) -> Result<Link, L::Error> {
+        let weight = leaves.iter().map(LeafView::weight).fold(0, u64::saturating_add);
+        if weight <= BUCKET || leaves.len() < 2 {
+            return Ok(Self::bucket(Bucket::new(leaves, place.depth), weight, place.born));
         }
-        let mut parts = [None, None];
-        let node = match *tops {
-            [(_, only, _)] => only,
-            _ => {
-                let mut nodes: Children = [None; 16];
-                for (class, top, many) in tops {
-                    if let Some(node) = nodes.get_mut(if class == 0 { 3 } else { 6 }) {
-                        *node = Some(top);
-                    }
-                    if let Some(part) = parts.get_mut(class).filter(|_| many && both) {
-                        *part = Some(Box::new(top));
-                    }
-                }
-                with_buffer(|rlp| {
-                    write_branch(&nodes, None, rlp);
-                    NodeRef::of(rlp)
-                })
-            }
-        };
+        let groups = leaves.chunk_by(|left, right| left.key.digit(place.depth) == right.key.digit(place.depth));
+        let children = groups.map(|group| {
+            let digit = group.first().map_or(0, |leaf| leaf.key.digit(place.depth));
+            Ok((digit, Self::build(group, &place.below(digit))?))
+        });
+        Self::branch(children.collect::<Result<_, _>>()?, place)
+    }
+
+    /// Puts a branch together over children that come in the order of their digits, and are more than one leaf.
+    pub(crate) fn branch<L: Load>(mut children: Vec<(u8, Link)>, place: &Place<'_, L>) -> Result<Link, L::Error> {
+        let weight = children.iter().map(|(_, child)| child.weight).fold(0, u64::saturating_add);
         let mask = children.iter().fold(0, |mask, (digit, _)| mask | bit(*digit));
-        let children = children.into_iter().map(|(_, child)| child).collect();
-        Ok(Some(Arc::new(Self::unplaced(weight, at.born, Body::Branch(Branch { mask, children, parts, node })))))
-    }
-
-    /// Returns a branch with stubs in place of its children, whose records are in the slots given.
-    pub(crate) fn with_stubs(&self, slots: impl Iterator<Item = Slot>) -> Link {
-        let body = match &self.body {
-            Body::Branch(branch) => Body::Branch(Branch {
-                children: branch.children.iter().zip(slots).map(|(child, slot)| child.to_stub(slot)).collect(),
-                ..branch.clone()
-            }),
-            other @ (Body::Leaf(_) | Body::Stored(_)) => other.clone(),
+        for (digit, child) in &mut children {
+            Self::hang_below(child, hanging_at(mask, *digit, place.depth), &place.below(*digit))?;
+        }
+        let base = Base::new(children);
+        let fork = match *base.children {
+            [ref only] => only.chained(mask),
+            _ => Fork::new(mask, |digit| base.reference(digit), None),
         };
-        let Self { reference, at, weight, .. } = *self;
-        Arc::new(Self { reference, at, stamp: AtomicU8::new(0), weight, born: 0, body })
+        let branch = Branch { base: Arc::new(base), changes: Box::default(), fork };
+        Ok(Arc::new(Self::unplaced(weight, place.born, Body::Branch(branch))))
     }
 
-    /// Returns the same tree over a leaf that differs in nothing that is hashed.
-    pub(crate) fn with_leaf(&self, leaf: Leaf) -> Link {
-        let stamp = AtomicU8::new(self.stamp.load(Ordering::Acquire));
-        let Self { reference, at, weight, born, .. } = *self;
-        Arc::new(Self { reference, at, stamp, weight, born, body: Body::Leaf(leaf) })
-    }
-
-    /// Returns a leaf for another prefix: a tree of its own, since whatever record it had is not that of this prefix.
-    pub(crate) fn moved(&self, born: Version) -> Option<Link> {
-        match &self.body {
-            Body::Leaf(leaf) => Some(Self::leaf(leaf.clone(), born)),
-            Body::Branch(_) | Body::Stored(_) => None,
-        }
-    }
-
-    /// Whether two trees are the same to their parent.
-    fn hangs_as(&self, other: &Self) -> bool {
-        self.at == other.at && self.reference == other.reference
-    }
-
-    /// The branch node at the first fork of a tree that has one.
-    fn fork(&self) -> &NodeRef {
-        match &self.body {
-            Body::Branch(branch) => &branch.node,
-            Body::Stored(stored) => &stored.node,
-            Body::Leaf(_) => &self.reference,
-        }
-    }
-
-    fn write_lead(&self, lead: &mut Vec<u8>) {
-        match &self.body {
-            Body::Branch(branch) => branch.write_lead(lead),
-            Body::Stored(stored) => lead.extend_from_slice(&stored.lead),
-            Body::Leaf(_) => {}
-        }
+    /// The fork above an only child.
+    fn chained(&self, mask: u16) -> Fork {
+        let digit = digits(mask).next().unwrap_or(0);
+        let (lead, node) = self.fork().unwrap_or((&[], &self.reference));
+        Fork::chain(digit, lead, *node)
     }
 }
 
-impl fmt::Debug for Tree {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.body {
-            Body::Leaf(leaf) => write!(f, "leaf {:?}", leaf.key),
-            Body::Branch(branch) => f.debug_list().entries(branch.children()).finish(),
-            Body::Stored(stored) => write!(f, "record in slot {:?}", stored.slot),
-        }
-    }
-}
-
-/// Where a branch is put together.
-#[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
-    /// Any key below the place, or a key filled up with zeros.
-    pub key: &'a Key,
-    /// Digits of the key that lead to the place.
-    pub key_depth: usize,
-    /// The version that is being made.
-    pub born: Version,
-}
-
-impl Place<'_> {
-    fn below(&self, digit: u8) -> Below<'_> {
-        Below { place: self, digit }
-    }
-}
-
-/// A child of a place.
-struct Below<'a> {
-    place: &'a Place<'a>,
-    digit: u8,
-}
-
-/// Replaces a stub by its tree.
-fn resolve<L: Load>(tree: &Link, below: &Below<'_>, load: &L) -> Result<Link, L::Error> {
-    match &tree.body {
-        Body::Stored(_) => {
-            let Place { key, key_depth, .. } = below.place;
-            load.load(tree, &key.with_digit(*key_depth, below.digit), key_depth.saturating_add(1))
-        }
-        Body::Leaf(_) | Body::Branch(_) => Ok(Arc::clone(tree)),
-    }
-}
-
-/// Makes a child's reference that of a path that begins `at` a nibble, which is the one after the child's digit or the
-/// second nibble of that digit.
-fn hang<L: Load>(tree: &mut Link, below: &Below<'_>, at: usize, load: &L) -> Result<(), L::Error> {
-    if tree.at() == at {
-        return Ok(());
-    }
-    if let Body::Stored(Stored { leaf: true, .. }) = &tree.body {
-        *tree = resolve(tree, below, load)?;
-    }
-    let [_, second] = digit_path(below.digit);
-    let step: &[u8] = if at & 1 == 1 { &[second] } else { &[] };
-    hang_at(tree, at, step);
-    Ok(())
-}
-
-/// As [`hang`], for a tree that is in memory, or the stub of a branch, when `step` leads from the nibble to its prefix.
-fn hang_at(tree: &mut Link, at: usize, step: &[u8]) {
-    let reference = match &tree.body {
-        Body::Leaf(leaf) => leaf.reference(at),
-        Body::Branch(_) | Body::Stored(_) => with_buffer(|rlp| {
-            let mut path = step.to_vec();
-            tree.write_lead(&mut path);
-            if path.is_empty() {
-                return *tree.fork();
-            }
-            write_extension(&path, tree.fork(), rlp);
-            NodeRef::of(rlp)
-        }),
-    };
-    let at = u8::try_from(at).unwrap_or(UNPLACED);
-    if let Some(tree) = Arc::get_mut(tree) {
-        (tree.reference, tree.at) = (reference, at);
-    } else {
-        let stamp = AtomicU8::new(tree.stamp.load(Ordering::Acquire));
-        let (weight, born, body) = (tree.weight, tree.born, tree.body.clone());
-        *tree = Arc::new(Tree { reference, at, stamp, weight, born, body });
-    }
-}
-
-impl Tree {
-    /// Makes a tree the root of its trie. The stub of a leaf is loaded by the caller.
-    pub(crate) fn hang_as_root(tree: &mut Link) {
-        if tree.at != 0 {
-            hang_at(tree, 0, &[]);
-        }
+impl Base {
+    fn new(children: Vec<(u8, Link)>) -> Self {
+        let mask = children.iter().fold(0, |mask, (digit, _)| mask | bit(*digit));
+        let references = children.iter().map(|(_, child)| child.reference).collect();
+        let in_memory = |child: &Link| match child.body() {
+            Body::Stored(_) => 0,
+            // Version 0 is that of what came from disk.
+            Body::Bucket(_) | Body::Branch(_) => child.born.max(1),
+        };
+        let newest = children.iter().map(|(_, child)| in_memory(child)).max().unwrap_or(0);
+        Self { mask, references, newest, children: children.into_iter().map(|(_, child)| child).collect() }
     }
 
-    /// Gives a tree that was loaded the position of the stub that it is loaded for, below the digit given.
-    pub(crate) fn hang_as(tree: &mut Link, stub: &Self, digit: u8) {
-        if tree.at != stub.at {
-            let [_, second] = digit_path(digit);
-            let step: &[u8] = if stub.at & 1 == 1 { &[second] } else { &[] };
-            hang_at(tree, stub.at(), step);
-        }
+    fn reference(&self, digit: u8) -> &NodeRef {
+        const NO_NODE: &NodeRef = &NodeRef::Hash([0; 32]);
+        self.references.get(rank(self.mask, digit)).unwrap_or(NO_NODE)
     }
-}
-
-/// Returns the branch node over children that differ in the second nibble of their digits.
-fn branch_over(children: &[(u8, Link)]) -> NodeRef {
-    let nodes = nodes_of(children.iter().map(|(digit, child)| (*digit, &**child)));
-    with_buffer(|rlp| {
-        write_branch(&nodes, None, rlp);
-        NodeRef::of(rlp)
-    })
-}
-
-fn nodes_of<'a>(children: impl Iterator<Item = (u8, &'a Tree)>) -> Children {
-    let mut nodes = [None; 16];
-    for (digit, child) in children {
-        let [_, second] = digit_path(digit);
-        if let Some(node) = nodes.get_mut(usize::from(second)) {
-            *node = Some(child.reference);
-        }
-    }
-    nodes
-}
-
-fn bit(digit: u8) -> u16 {
-    1 << (digit & 0xf)
-}
-
-/// The decimal digits and the letters.
-const CLASSES: [u16; 2] = [0x03ff, 0xfc00];
-
-fn class_of(digit: u8) -> usize {
-    usize::from(digit > 9)
 }
 
 impl Branch {
-    /// The children and their digits, ascending.
-    pub(crate) fn children(&self) -> impl Iterator<Item = (u8, &Link)> {
-        let mask = self.mask;
-        (0..16).filter(move |digit| mask & bit(*digit) != 0).zip(&*self.children)
+    /// The fork above the children.
+    pub(crate) const fn fork(&self) -> &Fork {
+        &self.fork
     }
 
     /// The child below a digit.
     pub(crate) fn child(&self, digit: u8) -> Option<&Link> {
-        let bit = bit(digit);
-        let rank = (self.mask & bit.wrapping_sub(1)).count_ones();
-        if self.mask & bit == 0 { None } else { self.children.get(usize::try_from(rank).ok()?) }
-    }
-
-    /// The nibbles from the prefix to the first fork.
-    pub(crate) fn lead(&self) -> Vec<u8> {
-        let mut lead = Vec::new();
-        self.write_lead(&mut lead);
-        lead
-    }
-
-    fn write_lead(&self, lead: &mut Vec<u8>) {
-        match *self.children {
-            [ref only] => {
-                let digit = u8::try_from(self.mask.trailing_zeros()).unwrap_or(0);
-                lead.extend_from_slice(&digit_path(digit));
-                only.write_lead(lead);
-            }
-            _ if self.mask & CLASSES[1] == 0 => lead.push(3),
-            _ if self.mask & CLASSES[0] == 0 => lead.push(6),
-            _ => {}
+        if self.fork.mask & bit(digit) == 0 {
+            return None;
+        }
+        match self.changed(digit) {
+            Some(child) => Some(child),
+            None => self.base.children.get(rank(self.base.mask, digit)),
         }
     }
 
-    /// Returns the branch node over the children of a class, if they are the same as before.
-    fn part_over(&self, class: usize, children: &[(u8, Link)]) -> Option<NodeRef> {
-        let mask = self.mask & CLASSES.get(class)?;
-        let same = children.iter().fold(0, |mask, (digit, _)| mask | bit(*digit)) == mask
-            && children.iter().all(|(digit, new)| self.child(*digit).is_some_and(|old| old.hangs_as(new)));
-        match self.parts.get(class)? {
-            _ if !same => None,
-            Some(part) => Some(**part),
-            None => (mask == self.mask).then_some(self.node),
-        }
+    fn changed(&self, digit: u8) -> Option<&Link> {
+        self.changes.iter().find(|(changed, _)| *changed == digit).map(|(_, child)| child)
+    }
+
+    /// The reference to what is below a digit.
+    pub(crate) fn reference(&self, digit: u8) -> &NodeRef {
+        self.changed(digit).map_or_else(|| self.base.reference(digit), |child| &child.reference)
+    }
+
+    /// The children and their digits, ascending.
+    pub(crate) fn children(&self) -> impl Iterator<Item = (u8, &Link)> {
+        digits(self.fork.mask).filter_map(|digit| Some((digit, self.child(digit)?)))
     }
 
     /// The only child, where the digits do not fork.
     pub(crate) fn only_child(&self) -> Option<(u8, &Link)> {
-        if self.children.len() == 1 { self.children().next() } else { None }
+        if self.fork.mask.count_ones() == 1 { self.children().next() } else { None }
     }
 
-    /// Whether there are decimal digits and letters.
-    pub(crate) fn has_both_classes(&self) -> bool {
-        CLASSES.iter().all(|class| self.mask & class != 0)
-    }
-
-    /// Returns the only child in the class of a digit, when both classes occur: it has no branch node over it.
-    pub(crate) fn alone_in_class(&self, digit: u8) -> Option<(u8, &Link)> {
-        let members = self.mask & CLASSES.get(class_of(digit))?;
-        if !self.has_both_classes() || members.count_ones() != 1 {
-            return None;
+    /// Returns the tree with other children in the places of some, which come in the order of their digits; `None` when
+    /// none is left.
+    pub(crate) fn update<L: Load>(
+        &self,
+        weight: u64,
+        updates: Vec<(u8, Option<Link>)>,
+        place: &Place<'_, L>,
+    ) -> Result<Option<Link>, L::Error> {
+        let mut mask = self.fork.mask;
+        let mut touched = 0;
+        let mut weight = weight;
+        for (digit, new) in &updates {
+            let old = self.child(*digit).map_or(0, |old| old.weight);
+            weight = weight.saturating_sub(old).saturating_add(new.as_ref().map_or(0, |new| new.weight));
+            touched |= bit(*digit);
+            mask = if new.is_some() { mask | bit(*digit) } else { mask & !bit(*digit) };
         }
-        let digit = u8::try_from(members.trailing_zeros()).ok()?;
-        self.child(digit).map(|child| (digit, child))
-    }
-
-    /// Replaces the content of `out` with the RLP of the branch node over both classes.
-    pub(crate) fn write_classes(&self, out: &mut Vec<u8>) {
-        let mut nodes: Children = [None; 16];
-        for (class, (first, nibble)) in [(0, 3), (10, 6)].into_iter().enumerate() {
-            let part = self.parts.get(class).and_then(|part| part.as_deref());
-            let only = || self.alone_in_class(first).map(|(_, child)| &child.reference);
-            if let Some(node) = nodes.get_mut(nibble) {
-                *node = part.or_else(only).copied();
-            }
-        }
-        write_branch(&nodes, None, out);
-    }
-
-    /// Replaces the content of `out` with the RLP of the branch node over the children in the class of a digit.
-    pub(crate) fn write_class(&self, digit: u8, out: &mut Vec<u8>) {
-        let class = class_of(digit);
-        let members = self.children().filter(|(digit, _)| class_of(*digit) == class);
-        write_branch(&nodes_of(members.map(|(digit, child)| (digit, &**child))), None, out);
-    }
-
-    /// The branch node at the first fork below the prefix.
-    pub(crate) fn node(&self) -> &NodeRef {
-        &self.node
-    }
-}
-
-impl Leaf {
-    /// Bytes that the leaf takes in a bucket, with the whole of its key.
-    fn weight(&self) -> u32 {
-        let plain = match self.tail.as_deref() {
-            Some(Tail::Plain(text)) => text.len(),
-            Some(Tail::Storage(_)) | None => 0,
+        let updated = |digit: u8| updates.iter().find(|(updated, _)| *updated == digit);
+        let new_child = |digit: u8| match updated(digit) {
+            Some((_, new)) => new.clone(),
+            None => self.child(digit).map(|child| Tree::released(child, place.durable)),
         };
-        let bytes = self.key.as_slice().len().saturating_add(self.value.len()).saturating_add(plain).saturating_add(4);
-        u32::try_from(bytes).unwrap_or(u32::MAX)
-    }
-
-    /// Returns the reference to the leaf node whose path begins at a nibble.
-    fn reference(&self, at: usize) -> NodeRef {
-        with_buffer(|rlp| {
-            self.write_node(at, rlp);
-            NodeRef::of(rlp)
-        })
-    }
-
-    /// Replaces the content of `out` with the RLP of the leaf node whose path begins at a nibble.
-    ///
-    /// From an even nibble on, the path in hex-prefix encoding is the text of the remaining digits.
-    pub(crate) fn write_node(&self, at: usize, out: &mut Vec<u8>) {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let character = |digit: u8| DIGITS.get(usize::from(digit)).copied().unwrap_or(b'0');
-        let first = at.div_ceil(2);
-        let path = self.key.digits().saturating_sub(first).saturating_add(1);
-        let path_item = if path == 1 { 1 } else { path.saturating_add(rlp::header_len(path)) };
-        out.clear();
-        rlp::write_list_header(path_item.saturating_add(rlp::string_len(&self.value)), out);
-        if path > 1 {
-            rlp::write_string_header(path, out);
+        let all = || digits(mask).filter_map(|digit| Some((digit, new_child(digit)?))).collect::<Vec<_>>();
+        let only_leaf = || mask.count_ones() == 1 && all().iter().all(|(_, child)| child.is_leaf());
+        if mask == 0 {
+            return Ok(None);
         }
-        out.push(match at & 1 {
-            0 => 0x20,
-            _ => 0x30 | character(self.key.digit(at >> 1)) & 0xf,
-        });
-        out.extend((first..self.key.digits()).map(|depth| character(self.key.digit(depth))));
-        rlp::write_string(&self.value, out);
-    }
-}
-
-impl Leaf {
-    /// Returns the leaf with its storage trie released from memory, if that is there and on disk.
-    pub(crate) fn released(&self, durable: Version) -> Option<Self> {
-        match self.tail.as_deref() {
-            Some(Tail::Storage(top)) => {
-                let tail = Some(Box::new(Tail::Storage(top.released(durable)?)));
-                Some(Self { key: self.key, value: self.value.clone(), tail })
+        if weight <= BUCKET || only_leaf() {
+            let mut leaves = Vec::new();
+            for (digit, child) in all() {
+                child.gather(&place.below(digit), &mut leaves)?;
             }
-            Some(Tail::Plain(_)) | None => None,
+            let leaves: Vec<_> = leaves.iter().map(Leaf::as_view).collect();
+            return Tree::build(&leaves, place).map(Some);
         }
+        let mut changes = Vec::with_capacity(CHANGES.saturating_add(2));
+        for digit in digits(mask) {
+            let at = hanging_at(mask, digit, place.depth);
+            let moved = hanging_at(self.fork.mask, digit, place.depth) != at;
+            if touched & bit(digit) != 0 || moved || self.changed(digit).is_some() {
+                if moved {
+                    touched |= bit(digit);
+                }
+                let Some(mut child) = new_child(digit) else { continue };
+                Tree::hang_below(&mut child, at, &place.below(digit))?;
+                changes.push((digit, child));
+            }
+        }
+        let releasable = self.base.newest > 0 && self.base.newest <= place.durable;
+        if changes.len() > CHANGES || releasable || mask.count_ones() == 1 {
+            let mut children = all();
+            for (digit, child) in &mut children {
+                Tree::hang_below(child, hanging_at(mask, *digit, place.depth), &place.below(*digit))?;
+            }
+            return self.rebased(mask, touched, weight, children, place).map(Some);
+        }
+        let mut next = Self { base: Arc::clone(&self.base), changes: changes.into(), fork: self.fork.clone() };
+        next.fork.mask = mask;
+        next.fork = Fork::new(mask, |digit| next.reference(digit), Some((&self.fork, touched)));
+        Ok(Some(Arc::new(Tree::unplaced(weight, place.born, Body::Branch(next)))))
+    }
+
+    fn rebased<L: Load>(
+        &self,
+        mask: u16,
+        touched: u16,
+        weight: u64,
+        children: Vec<(u8, Link)>,
+        place: &Place<'_, L>,
+    ) -> Result<Link, L::Error> {
+        let base = Base::new(children);
+        let fork = match *base.children {
+            [ref only] => only.chained(mask),
+            _ => Fork::new(mask, |digit| base.reference(digit), Some((&self.fork, touched))),
+        };
+        let branch = Self { base: Arc::new(base), changes: Box::default(), fork };
+        Ok(Arc::new(Tree::unplaced(weight, place.born, Body::Branch(branch))))
+    }
+
+    /// Returns the branch with stubs in place of its children, whose records are in the slots given.
+    pub(crate) fn with_stubs(&self, slots: impl Iterator<Item = Slot>) -> Self {
+        let children = self.children().zip(slots).map(|((digit, child), slot)| (digit, child.to_stub(slot)));
+        let base = Arc::new(Base::new(children.collect()));
+        Self { base, changes: Box::default(), fork: self.fork.clone() }
+    }
+
+    /// Returns the bytes that the branch takes in memory besides its own, without its children, about.
+    pub(crate) fn memory_size(&self) -> usize {
+        let each = size_of::<NodeRef>().saturating_add(size_of::<Link>());
+        let children = self.base.children.len().saturating_mul(each);
+        children.saturating_add(size_of_val(&*self.changes)).saturating_add(160)
     }
 }
 
 impl Top {
-    /// Returns the trie without its trees in memory, if there are such and all of them are on disk.
-    pub(crate) fn released(&self, durable: Version) -> Option<Self> {
-        match self {
-            Self::Tree(tree) if tree.born <= durable && tree.stamp().is_some() => Some(Self::Root(tree.root())),
-            Self::Tree(_) | Self::Empty | Self::Root(_) => None,
-        }
-    }
-
     /// Returns the hash of the root.
     pub(crate) fn root(&self) -> [u8; 32] {
         match self {
@@ -613,62 +477,22 @@ impl Top {
             Self::Tree(tree) => tree.root(),
         }
     }
-}
 
-/// A value: short ones, which is almost all, without an allocation of their own.
-#[derive(Clone)]
-pub(crate) enum Bytes {
-    Short(u8, [u8; SHORT]),
-    Long(Box<[u8]>),
-}
-
-const SHORT: usize = 30;
-
-impl Bytes {
-    pub(crate) fn new(bytes: &[u8]) -> Self {
-        let mut short = [0; SHORT];
-        match (short.get_mut(..bytes.len()), u8::try_from(bytes.len())) {
-            (Some(start), Ok(len)) => {
-                start.copy_from_slice(bytes);
-                Self::Short(len, short)
-            }
-            _ => Self::Long(bytes.into()),
-        }
-    }
-
-    /// Bytes of an allocation of its own.
-    pub(crate) fn allocated(&self) -> usize {
+    /// Returns the trie without its trees in memory, if there are such and all of them are on disk.
+    pub(crate) fn released(&self, durable: Version) -> Option<Self> {
         match self {
-            Self::Short(..) => 0,
-            Self::Long(bytes) => bytes.len(),
+            Self::Tree(tree) if tree.born <= durable && tree.stamp().is_some() => Some(Self::Root(tree.root())),
+            Self::Tree(_) | Self::Empty | Self::Root(_) => None,
         }
     }
 }
 
-impl PartialEq for Bytes {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-
-impl Deref for Bytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Short(len, bytes) => bytes.get(..usize::from(*len)).unwrap_or(bytes),
-            Self::Long(bytes) => bytes,
+            Self::Bucket(bucket) => write!(f, "bucket of {}", bucket.count()),
+            Self::Branch(branch) => f.debug_map().entries(branch.children()).finish(),
+            Self::Stored(stored) => write!(f, "record in slot {:?}", stored.slot),
         }
     }
-}
-
-/// Runs a function with a buffer for RLP that the thread reuses.
-pub(crate) fn with_buffer<T>(run: impl FnOnce(&mut Vec<u8>) -> T) -> T {
-    thread_local! {
-        static BUFFER: std::cell::RefCell<Vec<u8>> = const { std::cell::RefCell::new(Vec::new()) };
-    }
-    BUFFER.with(|buffer| match buffer.try_borrow_mut() {
-        Ok(mut buffer) => run(&mut buffer),
-        Err(_) => run(&mut Vec::new()),
-    })
 }

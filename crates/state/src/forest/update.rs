@@ -3,27 +3,19 @@
 use std::sync::Arc;
 
 use super::{
-    build::build,
+    bucket::{BUCKET, Bucket},
     key::Key,
+    leaf::{Change, Leaf},
     parallel,
-    record::BUCKET,
-    tree::{Body, Branch, Leaf, Link, Load, Place, Top, Tree, Version},
+    tree::{Body, Branch, Link, Load, Place, Top, Tree, Version},
 };
-
-/// A change of one leaf.
-#[derive(Clone)]
-pub(crate) struct Change {
-    pub key: Key,
-    /// The leaf, or `None` when it is removed.
-    pub leaf: Option<Leaf>,
-}
 
 /// What a batch of changes is made for.
 pub(crate) struct Update<'a, L> {
     pub load: &'a L,
     /// The version that is being made.
     pub born: Version,
-    /// The version of the newest finished checkpoint: what is not newer, and has a record, need not stay in memory.
+    /// The version of the newest finished checkpoint.
     pub durable: Version,
 }
 
@@ -32,131 +24,98 @@ const WORTH_A_THREAD: usize = 48;
 
 impl<L: Load<Error: Send> + Sync> Update<'_, L> {
     /// Returns the trie after the changes, which come in the order of their keys, each key once.
-    pub(crate) fn apply(&self, top: Option<&Link>, changes: &[Change]) -> Result<Top, L::Error> {
-        if changes.is_empty() {
-            return Ok(top.map_or(Top::Empty, |tree| Top::Tree(Arc::clone(tree))));
-        }
-        let Some(mut tree) = self.update(top, changes, 0, changes.len() >= WORTH_A_THREAD)? else {
-            return Ok(Top::Empty);
+    pub(crate) fn apply(&self, top: Option<&Link>, changes: &[Arc<Change>]) -> Result<Top, L::Error> {
+        let place = Place { load: self.load, key: Key::zero(), depth: 0, born: self.born, durable: self.durable };
+        let parallel = changes.len() >= WORTH_A_THREAD;
+        let tree = match (top, changes) {
+            (_, []) => top.cloned(),
+            (Some(tree), _) => update(tree, changes, &place, parallel)?,
+            (None, _) => insert(changes, &place)?,
         };
+        let Some(mut tree) = tree else { return Ok(Top::Empty) };
         Tree::hang_as_root(&mut tree);
         Ok(Top::Tree(tree))
     }
+}
 
-    fn update(
-        &self,
-        tree: Option<&Link>,
-        changes: &[Change],
-        depth: usize,
-        parallel: bool,
-    ) -> Result<Option<Link>, L::Error> {
-        let ([first, ..], Some(tree)) = (changes, tree) else {
-            let inserted = changes.iter().filter_map(|change| change.leaf.clone());
-            return Ok(tree.cloned().or_else(|| build(inserted, depth, self.born)));
+/// Makes a tree of the leaves that changes set.
+fn insert<L: Load>(changes: &[Arc<Change>], place: &Place<'_, L>) -> Result<Option<Link>, L::Error> {
+    let leaves: Vec<_> = changes.iter().filter_map(|change| change.leaf.as_ref()).map(Leaf::as_view).collect();
+    if leaves.is_empty() { Ok(None) } else { Tree::build(&leaves, place).map(Some) }
+}
+
+/// Returns the tree after changes of keys below its prefix, at least one; the same tree, when they do nothing.
+fn update<L: Load<Error: Send> + Sync>(
+    tree: &Link,
+    changes: &[Arc<Change>],
+    place: &Place<'_, L>,
+    parallel: bool,
+) -> Result<Option<Link>, L::Error> {
+    match tree.body() {
+        Body::Stored(_) => {
+            let key = changes.first().map_or(place.key, |change| change.key);
+            let loaded = place.load.load(tree, &key, place.depth)?;
+            let updated = update(&loaded, changes, place, parallel)?;
+            let same = updated.as_ref().is_some_and(|updated| Arc::ptr_eq(updated, &loaded));
+            Ok(if same { Some(Arc::clone(tree)) } else { updated })
+        }
+        Body::Bucket(bucket) => update_bucket(tree, bucket, changes, place),
+        Body::Branch(branch) => update_branch(tree, branch, changes, place, parallel),
+    }
+}
+
+fn update_bucket<L: Load>(
+    tree: &Link,
+    bucket: &Bucket,
+    changes: &[Arc<Change>],
+    place: &Place<'_, L>,
+) -> Result<Option<Link>, L::Error> {
+    let effect = bucket.effect(changes);
+    if effect.changes.is_empty() {
+        return Ok(Some(Arc::clone(tree)));
+    }
+    if effect.count == 0 {
+        return Ok(None);
+    }
+    let weight = tree.weight().saturating_add_signed(effect.weight);
+    if weight > BUCKET && effect.count > 1 {
+        let leaves = bucket.leaves_after(effect);
+        let leaves: Vec<_> = leaves.iter().map(Leaf::as_view).collect();
+        return Tree::build(&leaves, place).map(Some);
+    }
+    Ok(Some(Tree::bucket(bucket.update(effect, place.durable), weight, place.born)))
+}
+
+fn update_branch<L: Load<Error: Send> + Sync>(
+    tree: &Link,
+    branch: &Branch,
+    changes: &[Arc<Change>],
+    place: &Place<'_, L>,
+    parallel: bool,
+) -> Result<Option<Link>, L::Error> {
+    let digit_of = |change: &Change| change.key.digit(place.depth);
+    let parts: Vec<_> = changes.chunk_by(|left, right| digit_of(left) == digit_of(right)).collect();
+    let update_part = |part: &&[Arc<Change>], parallel| {
+        let digit = part.first().map_or(0, |change| digit_of(change));
+        let place = place.below(digit);
+        let old = branch.child(digit);
+        let new = match old {
+            Some(child) => update(child, part, &place, parallel)?,
+            None => insert(part, &place)?,
         };
-        match tree.body() {
-            Body::Stored(_) => {
-                let loaded = self.load.load(tree, &first.key, depth)?;
-                let updated = self.update(Some(&loaded), changes, depth, parallel)?;
-                let same = updated.as_ref().is_some_and(|updated| Arc::ptr_eq(updated, &loaded));
-                Ok(if same { Some(Arc::clone(tree)) } else { updated })
-            }
-            Body::Leaf(leaf) => Ok(self.update_leaf(tree, leaf, changes, depth)),
-            Body::Branch(branch) => {
-                let place = Place { key: &first.key, key_depth: depth, born: self.born };
-                self.update_branch(tree, branch, changes, &place, parallel)
-            }
-        }
-    }
-
-    fn update_leaf(&self, tree: &Link, leaf: &Leaf, changes: &[Change], depth: usize) -> Option<Link> {
-        let old = match changes.binary_search_by(|change| change.key.cmp(&leaf.key)) {
-            Ok(at) => changes.get(at).and_then(|change| change.leaf.as_ref()).filter(|new| new.value == leaf.value),
-            Err(_) => Some(leaf),
+        let same = match (old, &new) {
+            (Some(old), Some(new)) => Arc::ptr_eq(old, new),
+            (None, None) => true,
+            _ => false,
         };
-        if old.is_some() && changes.iter().all(|change| change.key == leaf.key || change.leaf.is_none()) {
-            return Some(Arc::clone(tree));
-        }
-        let new = changes.iter().filter_map(|change| change.leaf.as_ref());
-        let (before, after): (Vec<_>, Vec<_>) =
-            new.filter(|new| old.is_none() || new.key != leaf.key).partition(|new| new.key < leaf.key);
-        build(before.into_iter().chain(old).chain(after).cloned(), depth, self.born)
-    }
-
-    fn update_branch(
-        &self,
-        tree: &Link,
-        branch: &Branch,
-        changes: &[Change],
-        place: &Place<'_>,
-        parallel: bool,
-    ) -> Result<Option<Link>, L::Error> {
-        let depth = place.key_depth;
-        let parts: Vec<_> = changes
-            .chunk_by(|left, right| left.key.digit(depth) == right.key.digit(depth))
-            .filter_map(|part| Some((part.first()?.key.digit(depth), part)))
-            .collect();
-        let below = depth.wrapping_add(1);
-        let update = |(digit, part): &(u8, &[Change])| self.update(branch.child(*digit), part, below, false);
-        let updated: Vec<_> = match (&*parts, parallel) {
-            // The changes do not divide here, perhaps further down.
-            ([(digit, part)], true) => vec![self.update(branch.child(*digit), part, below, true)],
-            (_, true) => parallel::map(&parts, update),
-            (_, false) => parts.iter().map(update).collect(),
-        };
-        let mut children = Vec::with_capacity(16);
-        let mut changed = false;
-        let mut updated = parts.iter().map(|(digit, _)| *digit).zip(updated).peekable();
-        for digit in 0..16 {
-            let old = branch.child(digit);
-            let new = match updated.next_if(|(changed, _)| *changed == digit) {
-                Some((_, new)) => {
-                    let new = new?;
-                    changed |= match (old, &new) {
-                        (Some(old), Some(new)) => !Arc::ptr_eq(old, new),
-                        (None, None) => false,
-                        _ => true,
-                    };
-                    new
-                }
-                None => old.map(|old| self.release(old)),
-            };
-            children.extend(new.map(|new| (digit, new)));
-        }
-        if !changed {
-            return Ok(Some(Arc::clone(tree)));
-        }
-        self.gather_bucket(&mut children, place)?;
-        Tree::assemble(children, place, Some(branch), self.load)
-    }
-
-    /// Loads the children of a branch that is no longer too heavy for a bucket: those are in memory as a whole.
-    fn gather_bucket(&self, children: &mut [(u8, Link)], place: &Place<'_>) -> Result<(), L::Error> {
-        let weight = children.iter().map(|(_, child)| child.weight()).fold(0, u32::saturating_add);
-        if weight > BUCKET {
-            return Ok(());
-        }
-        for (digit, child) in children {
-            if let Body::Stored(_) = child.body() {
-                let key = place.key.with_digit(place.key_depth, *digit);
-                *child = self.load.load(child, &key, place.key_depth.wrapping_add(1))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns what the next version holds of a tree that does not change: a stub, if the tree is on disk.
-    fn release(&self, tree: &Link) -> Link {
-        if tree.born() > self.durable {
-            return Arc::clone(tree);
-        }
-        match (tree.body(), tree.stamp()) {
-            (Body::Leaf(_) | Body::Branch(_), Some(slot)) => tree.to_stub(slot),
-            (Body::Leaf(leaf), None) => match leaf.released(self.durable) {
-                Some(leaf) => tree.with_leaf(leaf),
-                None => Arc::clone(tree),
-            },
-            _ => Arc::clone(tree),
-        }
-    }
+        Ok(if same { None } else { Some((digit, new)) })
+    };
+    let updated: Vec<_> = match (&*parts, parallel) {
+        // The changes do not divide here, perhaps further down.
+        ([part], true) => vec![update_part(part, true)],
+        (_, true) => parallel::map(&parts, |part| update_part(part, false)),
+        (_, false) => parts.iter().map(|part| update_part(part, false)).collect(),
+    };
+    let updates: Vec<_> = updated.into_iter().filter_map(Result::transpose).collect::<Result<_, _>>()?;
+    if updates.is_empty() { Ok(Some(Arc::clone(tree))) } else { branch.update(tree.weight(), updates, place) }
 }

@@ -1,0 +1,241 @@
+//! Blocks of payments: admission, building, judging and committing, over a state of 100,000 accounts.
+
+use std::{
+    collections::BTreeMap,
+    hint::black_box,
+    time::{Duration, Instant},
+};
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use silica_chain::{
+    Chain, ChainConfig, Genesis, Producer, Proposal, VerifiedTransaction,
+    config::NoncePolicy,
+    consensus::{Application, Engine, Input, Solo},
+    open,
+};
+use silica_crypto::{KeyPair, SecretKey, sign};
+use silica_protocol::{Account, Gas, GasPrice, Nonce, Qa, Signature, Timestamp, Transaction, Version, sha256};
+use silica_state::{Store, StoreOptions};
+
+/// Accounts that exist, besides the senders.
+const ACCOUNTS: u64 = 100_000;
+/// Payments of a block; 8,000 fill the gas of a shard's micro block.
+const SIZES: [usize; 2] = [1_000, 8_000];
+const PRICE: u128 = 2_000_000_000;
+
+/// A chain whose senders each have one payment ready.
+struct Bench {
+    chain: Chain,
+    producer: Producer,
+    engine: Solo,
+    senders: Vec<KeyPair>,
+    nonce: u64,
+    now: u64,
+    /// The store's directory, removed in the end.
+    _dir: Option<tempfile::TempDir>,
+}
+
+impl Bench {
+    fn in_memory(senders: usize) -> Self {
+        Self::over(Store::ephemeral(StoreOptions::default()), None, senders)
+    }
+
+    /// A chain in memory with a payment of each sender in the pool.
+    fn filled(senders: usize) -> Self {
+        let mut bench = Self::in_memory(senders);
+        bench.fill();
+        bench
+    }
+
+    fn on_disk(senders: usize) -> Self {
+        let dir = tempfile::tempdir().expect("there is a place for temporary files");
+        let store = Store::open(dir.path(), StoreOptions::default()).expect("a new store opens");
+        Self::over(store, Some(dir), senders)
+    }
+
+    fn over(store: Store, dir: Option<tempfile::TempDir>, senders: usize) -> Self {
+        let mut config = ChainConfig { blocks_per_ds_epoch: 1_000_000, ..ChainConfig::isolated() };
+        config.policy.nonces = NoncePolicy::Queue;
+        let senders: Vec<KeyPair> = (0..senders).map(sender).collect();
+        let account = Account { balance: Qa::new(10_u128.pow(24)), ..Account::default() };
+        let others = (0..ACCOUNTS).map(address);
+        let accounts = senders.iter().map(KeyPair::address).chain(others).map(|address| (address, account));
+        let genesis = Genesis::new(accounts.collect::<BTreeMap<_, _>>()).expect("the balances fit 128 bits");
+        let engine = Solo::new(sender(usize::MAX));
+        let now = 1_700_000_000_000_000;
+        let (chain, producer) =
+            open(store, config, &genesis, engine.public(), Timestamp::new(now)).expect("a new chain opens");
+        Self { chain, producer, engine, senders, nonce: 0, now, _dir: dir }
+    }
+
+    /// Signs a payment of each sender to an account that exists.
+    fn payments(&mut self) -> Vec<Transaction> {
+        self.nonce += 1;
+        let nonce = self.nonce;
+        let payment = |(number, key): (u64, &KeyPair)| {
+            let mut transaction = Transaction {
+                version: Version::of_chain(self.chain.config().chain_id),
+                nonce: Nonce::new(nonce),
+                to: address(number.wrapping_mul(7_919).wrapping_add(nonce * 104_729) % ACCOUNTS),
+                amount: Qa::new(1_000),
+                gas_price: GasPrice::new(Qa::new(PRICE + u128::from(number % 7))),
+                gas_limit: Gas::new(50),
+                code: String::new(),
+                data: String::new(),
+                sender_key: key.public(),
+                signature: Signature::ZERO,
+            };
+            transaction.signature = sign(&transaction.core_bytes(), key).expect("a core is not empty");
+            transaction
+        };
+        (0..).zip(&self.senders).map(payment).collect()
+    }
+
+    fn admit(&self, transaction: Transaction) -> VerifiedTransaction {
+        self.chain.admit(transaction, false).expect("the payment is in order")
+    }
+
+    fn later(&mut self) -> Timestamp {
+        self.now += 1_000_000;
+        Timestamp::new(self.now)
+    }
+
+    fn fill(&mut self) {
+        let at = self.later();
+        for transaction in self.payments() {
+            let transaction = self.admit(transaction);
+            self.chain.submit(transaction, at).expect("the pool has room");
+        }
+    }
+}
+
+/// The address of one of the accounts that exist.
+fn address(number: u64) -> Address {
+    let [head @ .., _, _, _, _, _, _, _, _, _, _, _, _] = sha256(&[&number.to_be_bytes()]);
+    Address::new(head)
+}
+
+fn sender(number: usize) -> KeyPair {
+    let seed = sha256(&[b"sender", &number.to_be_bytes()]);
+    KeyPair::from_secret(SecretKey::from_bytes(seed).expect("a digest is a secret key"))
+}
+
+fn admission(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("admission");
+    group.throughput(Throughput::Elements(1));
+    let mut prepared = None;
+    group.bench_function("payment", |bencher| {
+        let (bench, payments) = prepared.get_or_insert_with(|| {
+            let mut bench = Bench::in_memory(1_000);
+            let payments = bench.payments();
+            (bench, payments)
+        });
+        let mut next = payments.iter().cycle();
+        bencher.iter(|| black_box(bench.admit(next.next().expect("a cycle does not end").clone())));
+    });
+    group.finish();
+}
+
+/// Insertions into an empty pool, which ends with so many transactions.
+fn pool(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("pool/insert");
+    for size in SIZES {
+        group.throughput(Throughput::Elements(size as u64));
+        let mut prepared = None;
+        group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
+            let (empty, verified) = prepared.get_or_insert_with(|| {
+                let mut bench = Bench::in_memory(size);
+                let payments = bench.payments();
+                let verified: Vec<_> = payments.into_iter().map(|transaction| bench.admit(transaction)).collect();
+                (Bench::in_memory(0), verified)
+            });
+            bencher.iter_custom(|iterations| {
+                let mut spent = Duration::ZERO;
+                for _ in 0..iterations {
+                    let batch = verified.clone();
+                    let start = Instant::now();
+                    for transaction in batch {
+                        empty.chain.submit(transaction, Timestamp::new(1)).expect("the pool has room");
+                    }
+                    spent += start.elapsed();
+                    // To this chain the senders are strangers, so that a block takes them out of the pool.
+                    let at = empty.later();
+                    empty.engine.step(Input::Tick(at), &mut empty.producer).expect("a block is made");
+                    assert_eq!(empty.chain.waiting(), 0);
+                }
+                spent
+            });
+        });
+    }
+    group.finish();
+}
+
+/// Selection, execution, state root and headers: everything of a block but signatures and disk.
+fn execute(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("block/execute");
+    for size in SIZES {
+        group.throughput(Throughput::Elements(size as u64));
+        let mut prepared = None;
+        group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
+            let bench = prepared.get_or_insert_with(|| Bench::filled(size));
+            let at = bench.later();
+            bencher.iter(|| {
+                let block = bench.producer.propose(at).expect("a block is built");
+                assert_eq!(block.transactions().len(), size);
+                black_box(block)
+            });
+        });
+    }
+    group.finish();
+}
+
+/// Judging the block of another node, signatures of transactions included.
+fn verify(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("block/verify");
+    for size in SIZES {
+        group.throughput(Throughput::Elements(size as u64));
+        let mut prepared = None;
+        group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
+            let (bench, proposal) = prepared.get_or_insert_with(|| {
+                let mut bench = Bench::filled(size);
+                let at = bench.later();
+                let proposal: Proposal = bench.producer.propose(at).expect("a block is built").to_proposal();
+                (bench, proposal)
+            });
+            bencher.iter(|| black_box(bench.producer.verify(proposal).expect("the block is good")));
+        });
+    }
+    group.finish();
+}
+
+/// From the pool to the disk: built, signed, flushed, published and taken out of the pool.
+fn whole(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("block/whole");
+    for size in SIZES {
+        group.throughput(Throughput::Elements(size as u64));
+        let mut prepared = None;
+        group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
+            let bench = prepared.get_or_insert_with(|| Bench::on_disk(size));
+            bencher.iter_custom(|iterations| {
+                let mut spent = Duration::ZERO;
+                for _ in 0..iterations {
+                    bench.fill();
+                    let at = bench.later();
+                    let start = Instant::now();
+                    let effects = bench.engine.step(Input::Tick(at), &mut bench.producer).expect("a block is made");
+                    spent += start.elapsed();
+                    assert_eq!((effects.len(), bench.chain.waiting()), (1, 0));
+                }
+                spent
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(10).measurement_time(Duration::from_secs(5));
+    targets = admission, pool, execute, verify, whole
+}
+criterion_main!(benches);

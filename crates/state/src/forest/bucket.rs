@@ -1,0 +1,436 @@
+//! The leaves below a prefix that are few enough for one record.
+//!
+//! Most buckets in memory are only read, or have one leaf changed now and then. So the leaves are packed into one piece
+//! of memory, with the references to what is below each digit, and are shared between versions; a version has besides
+//! the few leaves and references that changed. From time to time the two are packed together.
+
+use std::{
+    cmp::Ordering,
+    iter::{self, Peekable},
+    sync::Arc,
+};
+
+use silica_protocol::{Account, VariableHash, sha256};
+
+use super::{
+    fork::{
+        Fork, bit, digits, hanging_at, lead_of, prove_fork_of, prove_lead, prove_leaves, rank, reference_of, step_to,
+    },
+    key::{Key, Owner},
+    leaf::{Change, Leaf, LeafView},
+    tree::{Top, Version},
+};
+use crate::{
+    codec::{Malformed, Reader, Writer},
+    trie::{NodeRef, Proof},
+};
+
+/// Most bytes of leaves, by weight, that are kept in one record. The layout follows from it alone: a prefix whose
+/// leaves weigh more, and are more than one, is a node record.
+pub(crate) const BUCKET: u64 = 2048;
+/// Changed leaves of a version before they are packed.
+const CHANGES: usize = 6;
+
+/// A bucket.
+#[derive(Clone)]
+pub(crate) struct Bucket {
+    packed: Arc<Packed>,
+    /// What changed since, ascending by key.
+    changes: Box<[Arc<Change>]>,
+    /// The references to what is below the digits that changed since, ascending.
+    references: Box<[(u8, NodeRef)]>,
+    count: usize,
+    /// What is above the leaves, unless there is but one.
+    fork: Option<Fork>,
+}
+
+/// What changes do to a bucket.
+pub(crate) struct Effect {
+    /// Those that do anything.
+    pub changes: Vec<Arc<Change>>,
+    /// By how much the weight grows.
+    pub weight: i64,
+    /// Number of leaves afterwards.
+    pub count: usize,
+}
+
+/// Leaves in one piece.
+struct Packed {
+    /// A key of the bucket: the first `depth` digits are those of all.
+    prefix: Key,
+    depth: usize,
+    bytes: Box<[u8]>,
+    /// The digits that occur after the prefix, and where the leaves of each begin.
+    mask: u16,
+    starts: Box<[u32]>,
+    /// The references to what is below each digit; empty where there is but one.
+    references: Box<[NodeRef]>,
+}
+
+const NO_NODE: &NodeRef = &NodeRef::Hash([0; 32]);
+
+impl Bucket {
+    /// Packs leaves that come in the order of their keys, at least one, below the first `depth` digits that they share.
+    pub(crate) fn new(leaves: &[LeafView<'_>], depth: usize) -> Self {
+        let (mask, groups) = grouped(leaves, depth);
+        let fork = match leaves {
+            [] | [_] => None,
+            _ if mask.count_ones() == 1 => Some(chain(leaves, depth)),
+            _ => {
+                let below = depth.wrapping_add(1);
+                let references =
+                    groups.iter().map(|(digit, group)| reference_of(group, below, hanging_at(mask, *digit, depth)));
+                let references: Box<[NodeRef]> = references.collect();
+                let fork = Fork::new(mask, |digit| references.get(rank(mask, digit)).unwrap_or(NO_NODE), None);
+                return Self::packed(leaves, depth, references, Some(fork), 0);
+            }
+        };
+        Self::packed(leaves, depth, Box::default(), fork, 0)
+    }
+
+    /// Packs leaves. Those whose storage tries have to stay in memory, since they are newer than `durable`, are kept as
+    /// changes besides.
+    fn packed(
+        leaves: &[LeafView<'_>],
+        depth: usize,
+        references: Box<[NodeRef]>,
+        fork: Option<Fork>,
+        durable: Version,
+    ) -> Self {
+        let (mask, groups) = grouped(leaves, depth);
+        let mut bytes = Writer::new();
+        let mut starts = Vec::with_capacity(groups.len());
+        for (_, group) in groups {
+            starts.push(u32::try_from(bytes.as_slice().len()).unwrap_or(u32::MAX));
+            group.iter().for_each(|leaf| pack(leaf, depth, &mut bytes));
+        }
+        let prefix = leaves.first().map_or_else(Key::zero, |leaf| leaf.key);
+        let bytes = bytes.finish().into();
+        let packed = Packed { prefix, depth, bytes, mask, starts: starts.into(), references };
+        let in_memory = |leaf: &&LeafView<'_>| match leaf.storage {
+            Some(top @ Top::Tree(_)) => top.released(durable).is_none(),
+            Some(Top::Empty | Top::Root(_)) | None => false,
+        };
+        let kept = leaves.iter().filter(in_memory);
+        Self {
+            packed: Arc::new(packed),
+            changes: kept.map(|leaf| Arc::new(Change { key: leaf.key, leaf: Some(leaf.to_leaf()) })).collect(),
+            references: Box::default(),
+            count: leaves.len(),
+            fork,
+        }
+    }
+
+    /// Number of leaves.
+    pub(crate) const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// What is above the leaves, unless there is but one.
+    pub(crate) const fn fork(&self) -> Option<&Fork> {
+        self.fork.as_ref()
+    }
+
+    /// The leaves in the order of their keys.
+    pub(crate) fn leaves(&self) -> impl Iterator<Item = LeafView<'_>> {
+        Merged { packed: self.packed.leaves(None).peekable(), changes: self.changes.iter().peekable() }
+    }
+
+    /// The leaves below a digit.
+    fn leaves_below(&self, digit: u8) -> impl Iterator<Item = LeafView<'_>> {
+        let depth = self.packed.depth;
+        let start = self.changes.partition_point(|change| change.key.digit(depth) < digit);
+        let end = self.changes.partition_point(|change| change.key.digit(depth) <= digit);
+        let changes = self.changes.get(start..end).unwrap_or_default();
+        Merged { packed: self.packed.leaves(Some(digit)).peekable(), changes: changes.iter().peekable() }
+    }
+
+    /// Returns the leaf of a key that has the prefix.
+    pub(crate) fn leaf(&self, key: &Key) -> Option<LeafView<'_>> {
+        match self.changes.binary_search_by(|change| change.key.cmp(key)) {
+            Ok(at) => self.changes.get(at)?.leaf.as_ref().map(Leaf::as_view),
+            Err(_) => self.packed.leaves(Some(key.digit(self.packed.depth))).find(|leaf| leaf.key == *key),
+        }
+    }
+
+    fn reference(&self, digit: u8) -> &NodeRef {
+        match self.references.binary_search_by_key(&digit, |(digit, _)| *digit) {
+            Ok(at) => self.references.get(at).map_or(NO_NODE, |(_, reference)| reference),
+            Err(_) => self.packed.references.get(rank(self.packed.mask, digit)).unwrap_or(NO_NODE),
+        }
+    }
+
+    /// Finds out what changes, which come in the order of their keys, would do.
+    pub(crate) fn effect(&self, changes: &[Arc<Change>]) -> Effect {
+        let mut effect = Effect { changes: Vec::new(), weight: 0, count: self.count };
+        for change in changes {
+            let (old, new) = (self.leaf(&change.key), change.leaf.as_ref().map(Leaf::as_view));
+            if old.map(|old| old.value) == new.map(|new| new.value) {
+                continue;
+            }
+            let weigh =
+                |leaf: Option<LeafView<'_>>| leaf.map_or(0, |leaf| i64::try_from(leaf.weight()).unwrap_or(i64::MAX));
+            effect.weight = effect.weight.saturating_add(weigh(new)).saturating_sub(weigh(old));
+            effect.count = match (old, new) {
+                (None, Some(_)) => effect.count.saturating_add(1),
+                (Some(_), None) => effect.count.saturating_sub(1),
+                _ => effect.count,
+            };
+            effect.changes.push(Arc::clone(change));
+        }
+        effect
+    }
+
+    /// Returns the bucket after changes, which leave at least one leaf.
+    pub(crate) fn update(&self, effect: Effect, durable: Version) -> Self {
+        let Effect { changes, count, .. } = effect;
+        let depth = self.packed.depth;
+        let touched = changes.iter().fold(0, |mask, change| mask | bit(change.key.digit(depth)));
+        let mut next = self.with_changes(changes, count);
+        next.refer(self, touched);
+        if next.changes.len() > CHANGES { next.repacked(durable) } else { next }
+    }
+
+    /// Returns the leaves after changes.
+    pub(crate) fn leaves_after(&self, effect: Effect) -> Vec<Leaf> {
+        let Effect { changes, count, .. } = effect;
+        self.with_changes(changes, count).leaves().map(LeafView::to_leaf).collect()
+    }
+
+    fn with_changes(&self, changes: Vec<Arc<Change>>, count: usize) -> Self {
+        let packed = Arc::clone(&self.packed);
+        Self { packed, changes: merge(&self.changes, changes), references: Box::default(), count, fork: None }
+    }
+
+    /// Computes the references and the fork, of which those of `old` hold but for the digits touched.
+    fn refer(&mut self, old: &Self, touched: u16) {
+        let old_mask = old.mask();
+        let still = |digit: &u8| touched & bit(*digit) == 0 || self.leaves_below(*digit).next().is_some();
+        let mask = digits(old_mask | touched).filter(still).fold(0, |mask, digit| mask | bit(digit));
+        let depth = self.packed.depth;
+        if self.count < 2 {
+            return;
+        }
+        if mask.count_ones() == 1 {
+            let leaves: Vec<_> = self.leaves().collect();
+            self.fork = Some(chain(&leaves, depth));
+            return;
+        }
+        let forked = old_mask.count_ones() > 1;
+        let (mut references, mut changed) = (Vec::new(), touched);
+        for digit in digits(mask) {
+            let at = hanging_at(mask, digit, depth);
+            let same = forked && touched & bit(digit) == 0 && hanging_at(old_mask, digit, depth) == at;
+            if same {
+                if let Ok(at) = old.references.binary_search_by_key(&digit, |(digit, _)| *digit) {
+                    references.extend(old.references.get(at).copied());
+                }
+                continue;
+            }
+            changed |= bit(digit);
+            let leaves: Vec<_> = self.leaves_below(digit).collect();
+            references.push((digit, reference_of(&leaves, depth.wrapping_add(1), at)));
+        }
+        self.references = references.into();
+        let fork = Fork::new(mask, |digit| self.reference(digit), old.fork.as_ref().map(|old| (old, changed)));
+        self.fork = Some(fork);
+    }
+
+    /// The digits that occur after the prefix.
+    fn mask(&self) -> u16 {
+        match &self.fork {
+            Some(fork) => fork.mask,
+            None => self.leaves().next().map_or(0, |leaf| bit(leaf.key.digit(self.packed.depth))),
+        }
+    }
+
+    /// Returns the same bucket with its changes packed, except storage tries that have to stay in memory.
+    fn repacked(&self, durable: Version) -> Self {
+        let leaves: Vec<_> = self.leaves().collect();
+        let depth = self.packed.depth;
+        let (mask, _) = grouped(&leaves, depth);
+        let references = match &self.fork {
+            Some(_) if mask.count_ones() > 1 => digits(mask).map(|digit| *self.reference(digit)).collect(),
+            _ => Box::default(),
+        };
+        Self::packed(&leaves, depth, references, self.fork.clone(), durable)
+    }
+
+    /// Returns the bucket as it would be loaded.
+    pub(crate) fn clean(&self) -> Self {
+        if self.changes.is_empty() { self.clone() } else { self.repacked(Version::MAX) }
+    }
+
+    /// Adds the nodes on the way to a key, when the bucket hangs at a nibble and the key is as its prefix up to there.
+    pub(crate) fn prove(&self, at: usize, key: &Key, proof: &mut Proof) {
+        let depth = self.packed.depth;
+        let Some(fork) = &self.fork else {
+            let leaves: Vec<_> = self.leaves().collect();
+            return prove_leaves(&leaves, depth, at, key, proof);
+        };
+        let step = step_to(self.packed.prefix.digit(depth.wrapping_sub(1)), at);
+        if prove_lead(step.as_ref(), &fork.lead, &fork.node, at, key, proof) {
+            self.prove_fork(key, proof);
+        }
+    }
+
+    /// Adds the nodes on the way to a key that leads to the first fork, from there on.
+    pub(crate) fn prove_fork(&self, key: &Key, proof: &mut Proof) {
+        let (depth, mask) = (self.packed.depth, self.mask());
+        match &self.fork {
+            Some(fork) if mask.count_ones() > 1 => {
+                if let Some(digit) = fork.prove(key.digit(depth), |digit| self.reference(digit), proof) {
+                    let leaves: Vec<_> = self.leaves_below(digit).collect();
+                    prove_leaves(&leaves, depth.wrapping_add(1), hanging_at(mask, digit, depth), key, proof);
+                }
+            }
+            _ => {
+                let leaves: Vec<_> = self.leaves().collect();
+                prove_fork_of(&leaves, depth, key, proof);
+            }
+        }
+    }
+
+    /// Returns the bytes that the bucket takes in memory besides its own, about.
+    pub(crate) fn memory_size(&self) -> usize {
+        let packed = self.packed.bytes.len().saturating_add(size_of_val(&*self.packed.references));
+        let changes = self.changes.len().saturating_mul(size_of::<Change>().saturating_add(16));
+        packed.saturating_add(changes).saturating_add(size_of::<Packed>()).saturating_add(160)
+    }
+
+    /// Appends the leaves as they are stored.
+    pub(crate) fn write(&self, owner: &Owner, out: &mut Writer) {
+        out.len(self.count);
+        for leaf in self.leaves() {
+            match owner {
+                Owner::Accounts => out.raw(leaf.key.rest_from(self.packed.depth)),
+                Owner::Contract(_) => out.bytes(leaf.plain.as_bytes()),
+            }
+            out.bytes(leaf.value);
+        }
+    }
+
+    /// Reads what [`Bucket::write`] wrote below a prefix.
+    pub(crate) fn read(reader: &mut Reader<'_>, owner: &Owner, prefix: &[u8]) -> Result<Self, Malformed> {
+        let contract = match owner {
+            Owner::Accounts => None,
+            Owner::Contract(address) => Some(address.to_string()),
+        };
+        let count: usize = reader.number("number of leaves")?;
+        let mut leaves: Vec<LeafView<'_>> = Vec::with_capacity(count.min(64));
+        for _ in 0..count {
+            let leaf = match &contract {
+                None => read_account(reader, prefix)?,
+                Some(contract) => read_entry(reader, contract)?,
+            };
+            if leaves.last().is_some_and(|last| last.key >= leaf.key) || !leaf.key.begins_with(prefix) {
+                return Err(Malformed("leaves are not in order"));
+            }
+            leaves.push(leaf);
+        }
+        if leaves.is_empty() { Err(Malformed("bucket without leaves")) } else { Ok(Self::new(&leaves, prefix.len())) }
+    }
+}
+
+fn read_account<'a>(reader: &mut Reader<'a>, prefix: &[u8]) -> Result<LeafView<'a>, Malformed> {
+    let len = Owner::Accounts.key_len();
+    let rest = reader.raw(len.saturating_sub(prefix.len() / 2), "key")?;
+    let key = Key::join(prefix, rest, len).ok_or(Malformed("key does not fit its prefix"))?;
+    let value = reader.bytes("value")?;
+    Account::decode(value).map_err(|_| Malformed("value is not an account"))?;
+    Ok(LeafView { key, value, plain: "", storage: None })
+}
+
+fn read_entry<'a>(reader: &mut Reader<'a>, contract: &str) -> Result<LeafView<'a>, Malformed> {
+    let plain = std::str::from_utf8(reader.bytes("plain key")?).map_err(|_| Malformed("plain key is not text"))?;
+    let key = Key::variable(&VariableHash::new(sha256(&[contract.as_bytes(), plain.as_bytes()])));
+    Ok(LeafView { key, value: reader.bytes("value")?, plain, storage: None })
+}
+
+/// The digits after the prefix, and the leaves of each.
+fn grouped<'a, 'b>(leaves: &'a [LeafView<'b>], depth: usize) -> (u16, Vec<(u8, &'a [LeafView<'b>])>) {
+    let groups = leaves.chunk_by(|left, right| left.key.digit(depth) == right.key.digit(depth));
+    let groups: Vec<_> = groups.filter_map(|group| Some((group.first()?.key.digit(depth), group))).collect();
+    (groups.iter().fold(0, |mask, (digit, _)| mask | bit(*digit)), groups)
+}
+
+fn chain(leaves: &[LeafView<'_>], depth: usize) -> Fork {
+    let (lead, node) = lead_of(leaves, depth.wrapping_add(1));
+    Fork::chain(leaves.first().map_or(0, |leaf| leaf.key.digit(depth)), &lead, node)
+}
+
+/// Appends a leaf as it is kept in memory: what its prefix does not say of the key, plain key, value.
+fn pack(leaf: &LeafView<'_>, depth: usize, out: &mut Writer) {
+    out.raw(leaf.key.rest_from(depth));
+    out.bytes(leaf.plain.as_bytes());
+    out.bytes(leaf.value);
+}
+
+impl Packed {
+    /// The leaves, or those below a digit, in the order of their keys.
+    fn leaves(&self, digit: Option<u8>) -> impl Iterator<Item = LeafView<'_>> {
+        let bytes = match digit {
+            None => Some(&*self.bytes),
+            Some(digit) if self.mask & bit(digit) == 0 => None,
+            Some(digit) => {
+                let at = rank(self.mask, digit);
+                let bound = |at: usize| self.starts.get(at).and_then(|start| usize::try_from(*start).ok());
+                let end = bound(at.wrapping_add(1)).unwrap_or(self.bytes.len());
+                bound(at).and_then(|start| self.bytes.get(start..end))
+            }
+        };
+        let mut reader = Reader::new(bytes.unwrap_or_default());
+        iter::from_fn(move || if reader.is_empty() { None } else { self.unpack(&mut reader).ok() })
+    }
+
+    fn unpack<'a>(&self, reader: &mut Reader<'a>) -> Result<LeafView<'a>, Malformed> {
+        let rest = reader.raw(self.prefix.rest_from(self.depth).len(), "key")?;
+        let key = self.prefix.with_rest(self.depth, rest);
+        let plain = std::str::from_utf8(reader.bytes("plain key")?).map_err(|_| Malformed("plain key"))?;
+        Ok(LeafView { key, value: reader.bytes("value")?, plain, storage: None })
+    }
+}
+
+/// Packed leaves with the changes since, in the order of their keys.
+struct Merged<'a, P: Iterator<Item = LeafView<'a>>> {
+    packed: Peekable<P>,
+    changes: Peekable<std::slice::Iter<'a, Arc<Change>>>,
+}
+
+impl<'a, P: Iterator<Item = LeafView<'a>>> Iterator for Merged<'a, P> {
+    type Item = LeafView<'a>;
+
+    fn next(&mut self) -> Option<LeafView<'a>> {
+        loop {
+            let order = match (self.packed.peek(), self.changes.peek()) {
+                (None, None) => return None,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(leaf), Some(change)) => leaf.key.cmp(&change.key),
+            };
+            if order.is_lt() {
+                return self.packed.next();
+            }
+            if order.is_eq() {
+                self.packed.next();
+            }
+            let changed = self.changes.next().and_then(|change| change.leaf.as_ref());
+            if changed.is_some() {
+                return changed.map(Leaf::as_view);
+            }
+        }
+    }
+}
+
+/// Merges changes in the order of their keys; the newer ones win.
+fn merge(old: &[Arc<Change>], new: Vec<Arc<Change>>) -> Box<[Arc<Change>]> {
+    let mut merged = Vec::with_capacity(old.len().saturating_add(new.len()));
+    let mut old = old.iter().peekable();
+    for change in new {
+        merged.extend(iter::from_fn(|| old.next_if(|old| old.key < change.key)).cloned());
+        old.next_if(|old| old.key == change.key);
+        merged.push(change);
+    }
+    merged.extend(old.cloned());
+    merged.into()
+}

@@ -1,0 +1,267 @@
+//! The Merkle-Patricia nodes between one digit of the keys and the next.
+//!
+//! A digit is two nibbles of the key (`3` and the digit, or `6` and the digit less 9), so a fork in the digits is up to
+//! three branch nodes: one over the two *classes* (decimal digits and letters), and one over the digits of each class.
+//! A class with a single digit has no branch node of its own: what is below that digit hangs directly under the branch
+//! over the classes, its path one nibble longer.
+
+use super::{
+    key::Key,
+    leaf::{LeafView, with_buffer},
+};
+use crate::trie::{
+    NodeRef, Proof, digit_path,
+    node::{Children, write_branch, write_extension},
+};
+
+/// The decimal digits and the letters.
+const CLASSES: [u16; 2] = [0x03ff, 0xfc00];
+/// The first nibbles of their characters.
+const CLASS_NIBBLES: [u8; 2] = [3, 6];
+
+pub(crate) const fn bit(digit: u8) -> u16 {
+    1 << (digit & 0xf)
+}
+
+/// The digits whose bits are set, ascending.
+pub(crate) fn digits(mask: u16) -> impl Iterator<Item = u8> + Clone {
+    (0..16).filter(move |digit| mask & bit(*digit) != 0)
+}
+
+/// Position of a digit among those whose bits are set.
+pub(crate) fn rank(mask: u16, digit: u8) -> usize {
+    usize::try_from((mask & bit(digit).wrapping_sub(1)).count_ones()).unwrap_or(0)
+}
+
+fn class_of(digit: u8) -> usize {
+    usize::from(digit > 9)
+}
+
+fn class_mask(digit: u8) -> u16 {
+    CLASSES.get(class_of(digit)).copied().unwrap_or(0)
+}
+
+/// Returns the nibble of the key where the path of what is below a digit begins, when the digits of `mask` fork at
+/// `depth`.
+pub(crate) fn hanging_at(mask: u16, digit: u8, depth: usize) -> usize {
+    let class = class_mask(digit);
+    let alone = (mask & class).count_ones() == 1 && mask & !class != 0;
+    depth.wrapping_mul(2).wrapping_add(if alone { 1 } else { 2 })
+}
+
+/// The first fork below a prefix.
+#[derive(Clone, Debug)]
+pub(crate) struct Fork {
+    /// The digits that occur after the prefix.
+    pub mask: u16,
+    /// What is at the top of each class: a branch node, or the only thing in it. Unused where there is but one digit.
+    tops: [NodeRef; 2],
+    /// The branch node at the first fork.
+    pub node: NodeRef,
+    /// The nibbles from the prefix to it.
+    pub lead: Box<[u8]>,
+}
+
+const NO_NODE: NodeRef = NodeRef::Hash([0; 32]);
+
+impl Fork {
+    /// Computes the fork of at least two digits, given the references to what is below each. `old` is a fork of the same
+    /// place with the digits that changed since; what it has in common with this one is not hashed again.
+    pub(crate) fn new<'a>(mask: u16, reference: impl Fn(u8) -> &'a NodeRef, old: Option<(&Self, u16)>) -> Self {
+        let mut tops = [NO_NODE; 2];
+        for ((class, top), same) in CLASSES.iter().zip(&mut tops).zip([0, 1]) {
+            let members = mask & class;
+            let unchanged = old.filter(|(old, changed)| {
+                old.mask & class == members && changed & members == 0 && old.mask.count_ones() > 1
+            });
+            *top = match (members.count_ones(), unchanged) {
+                (0, _) => NO_NODE,
+                (1, _) => digits(members).next().map_or(NO_NODE, |digit| *reference(digit)),
+                (_, Some((old, _))) => old.tops.get(same).copied().unwrap_or(NO_NODE),
+                (_, None) => branch(digits(members).map(|digit| (second_nibble(digit), reference(digit)))),
+            };
+        }
+        let [decimals, letters] = tops;
+        let (node, lead): (_, &[u8]) = match CLASSES.map(|class| mask & class != 0) {
+            [true, true] => (branch(CLASS_NIBBLES.into_iter().zip(&tops)), &[]),
+            [true, false] => (decimals, &[3]),
+            [false, _] => (letters, &[6]),
+        };
+        Self { mask, tops, node, lead: lead.into() }
+    }
+
+    /// The fork of what is below the only digit after a prefix.
+    pub(crate) fn chain(digit: u8, lead: &[u8], node: NodeRef) -> Self {
+        let lead = digit_path(digit).iter().chain(lead).copied().collect();
+        Self { mask: bit(digit), tops: [NO_NODE; 2], node, lead }
+    }
+
+    /// Returns the reference to the topmost node, when the path begins at the prefix, or one nibble before it.
+    pub(crate) fn reference(&self, step: &[u8]) -> NodeRef {
+        top_of(step, &self.lead, &self.node)
+    }
+
+    /// Adds the branch nodes on the way to a digit, and returns the digit below which the way goes on, which is another
+    /// one where that is alone in the class. The references are those of [`Fork::new`].
+    pub(crate) fn prove<'a>(&self, digit: u8, reference: impl Fn(u8) -> &'a NodeRef, proof: &mut Proof) -> Option<u8> {
+        let class = class_mask(digit);
+        let members = self.mask & class;
+        if self.mask & !class != 0 && members != 0 {
+            add_node(proof, |rlp| write(CLASS_NIBBLES.into_iter().zip(&self.tops), rlp));
+            if members.count_ones() == 1 {
+                return digits(members).next();
+            }
+        }
+        add_node(proof, |rlp| write(digits(members).map(|digit| (second_nibble(digit), reference(digit))), rlp));
+        Some(digit).filter(|digit| self.mask & bit(*digit) != 0)
+    }
+}
+
+/// Returns the reference to the topmost node above a fork, when `step` and `lead` lead to it.
+pub(crate) fn top_of(step: &[u8], lead: &[u8], node: &NodeRef) -> NodeRef {
+    match (step, lead) {
+        ([], []) => *node,
+        ([], path) | (path, []) => extension(path, node),
+        _ => extension(&[step, lead].concat(), node),
+    }
+}
+
+fn extension(path: &[u8], node: &NodeRef) -> NodeRef {
+    with_buffer(|rlp| {
+        write_extension(path, node, rlp);
+        NodeRef::of(rlp)
+    })
+}
+
+fn branch<'a>(children: impl Iterator<Item = (u8, &'a NodeRef)>) -> NodeRef {
+    with_buffer(|rlp| {
+        write(children, rlp);
+        NodeRef::of(rlp)
+    })
+}
+
+fn write<'a>(children: impl Iterator<Item = (u8, &'a NodeRef)>, out: &mut Vec<u8>) {
+    let mut nodes: Children = [None; 16];
+    for (nibble, child) in children {
+        if let Some(node) = nodes.get_mut(usize::from(nibble)) {
+            *node = Some(*child);
+        }
+    }
+    write_branch(&nodes, None, out);
+}
+
+/// The second nibble of a digit's character.
+pub(crate) fn second_nibble(digit: u8) -> u8 {
+    let [_, second] = digit_path(digit);
+    second
+}
+
+/// The nibbles between where something hangs and the prefix that it is at, whose last digit is given.
+pub(crate) fn step_to(digit: u8, at: usize) -> impl AsRef<[u8]> {
+    let second = second_nibble(digit);
+    let len = at & 1;
+    Step { nibble: [second], len }
+}
+
+struct Step {
+    nibble: [u8; 1],
+    len: usize,
+}
+
+impl AsRef<[u8]> for Step {
+    fn as_ref(&self) -> &[u8] {
+        self.nibble.get(..self.len).unwrap_or_default()
+    }
+}
+
+pub(crate) fn add_node(proof: &mut Proof, write: impl FnOnce(&mut Vec<u8>)) {
+    let mut rlp = Vec::new();
+    write(&mut rlp);
+    proof.add(rlp);
+}
+
+/// Returns the fork of leaves that share the first `depth` digits of their keys, and are at least two.
+fn fork_of(leaves: &[LeafView<'_>], depth: usize) -> Fork {
+    let groups = || leaves.chunk_by(|left, right| left.key.digit(depth) == right.key.digit(depth));
+    let digit_of = |group: &[LeafView<'_>]| group.first().map_or(0, |leaf| leaf.key.digit(depth));
+    let mask = groups().fold(0, |mask, group| mask | bit(digit_of(group)));
+    let below = depth.wrapping_add(1);
+    if mask.count_ones() == 1 {
+        let fork = fork_of(leaves, below);
+        return Fork::chain(leaves.first().map_or(0, |leaf| leaf.key.digit(depth)), &fork.lead, fork.node);
+    }
+    let mut references = [NO_NODE; 16];
+    for group in groups() {
+        let digit = digit_of(group);
+        if let Some(reference) = references.get_mut(usize::from(digit)) {
+            *reference = reference_of(group, below, hanging_at(mask, digit, depth));
+        }
+    }
+    Fork::new(mask, |digit| references.get(usize::from(digit)).unwrap_or(&NO_NODE), None)
+}
+
+/// Returns the reference to the topmost node over leaves that share the first `depth` digits of their keys, when the
+/// path begins at a nibble.
+pub(crate) fn reference_of(leaves: &[LeafView<'_>], depth: usize, at: usize) -> NodeRef {
+    match leaves {
+        [] => NO_NODE,
+        [leaf] => leaf.reference(at),
+        [first, ..] => {
+            let step = step_to(first.key.digit(depth.wrapping_sub(1)), at);
+            fork_of(leaves, depth).reference(step.as_ref())
+        }
+    }
+}
+
+/// Returns the lead and the branch node of leaves as [`fork_of`] has them, for those who need no more.
+pub(crate) fn lead_of(leaves: &[LeafView<'_>], depth: usize) -> (Box<[u8]>, NodeRef) {
+    let fork = fork_of(leaves, depth);
+    (fork.lead, fork.node)
+}
+
+/// Adds the nodes on the way to a key, among leaves that share the first `depth` digits of their keys and hang at a
+/// nibble. Up to that nibble the key is as theirs.
+pub(crate) fn prove_leaves(leaves: &[LeafView<'_>], depth: usize, at: usize, key: &Key, proof: &mut Proof) {
+    let [first, rest @ ..] = leaves else { return };
+    if rest.is_empty() {
+        return add_node(proof, |rlp| first.write_node(at, rlp));
+    }
+    let fork = fork_of(leaves, depth);
+    let step = step_to(first.key.digit(depth.wrapping_sub(1)), at);
+    if prove_lead(step.as_ref(), &fork.lead, &fork.node, at, key, proof) {
+        prove_fork_of(leaves, depth, key, proof);
+    }
+}
+
+/// As [`prove_leaves`], from the first fork of the leaves on, to which the key leads.
+pub(crate) fn prove_fork_of(leaves: &[LeafView<'_>], depth: usize, key: &Key, proof: &mut Proof) {
+    let group_of = |digit: u8| {
+        let start = leaves.partition_point(|leaf| leaf.key.digit(depth) < digit);
+        let end = leaves.partition_point(|leaf| leaf.key.digit(depth) <= digit);
+        leaves.get(start..end).unwrap_or_default()
+    };
+    let mask = digits(u16::MAX).filter(|digit| !group_of(*digit).is_empty()).fold(0, |mask, digit| mask | bit(digit));
+    let below = depth.wrapping_add(1);
+    if mask.count_ones() < 2 {
+        if leaves.len() > 1 {
+            prove_fork_of(leaves, below, key, proof);
+        }
+        return;
+    }
+    let references: Vec<NodeRef> =
+        (0..16).map(|digit| reference_of(group_of(digit), below, hanging_at(mask, digit, depth))).collect();
+    let reference = |digit: u8| references.get(usize::from(digit)).unwrap_or(&NO_NODE);
+    let fork = Fork::new(mask, reference, None);
+    if let Some(digit) = fork.prove(key.digit(depth), reference, proof) {
+        prove_leaves(group_of(digit), below, hanging_at(mask, digit, depth), key, proof);
+    }
+}
+
+/// Adds the extension node above a fork, if there is one, and returns whether the key leads to the fork.
+pub(crate) fn prove_lead(step: &[u8], lead: &[u8], node: &NodeRef, at: usize, key: &Key, proof: &mut Proof) -> bool {
+    let path = [step, lead].concat();
+    if !path.is_empty() {
+        add_node(proof, |rlp| write_extension(&path, node, rlp));
+    }
+    (at..).zip(&path).all(|(at, nibble)| key.nibble(at) == *nibble)
+}
