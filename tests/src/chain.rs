@@ -17,41 +17,33 @@ use crate::node::{Node, Refusal};
 pub fn everything(node: &Node, accounts: &[Address]) -> Result<Value, Refusal> {
     let latest = number(&node.call("GetCurrentMiniEpoch", &json!([]))?) - 1;
     let latest_ds = number(&node.call("GetCurrentDSEpoch", &json!([]))?);
-    let mut blocks = Vec::new();
-    let mut transactions = Vec::new();
-    for number in 0..=latest {
-        let number = json!([number.to_string()]);
-        blocks.push(node.call("GetTxBlock", &number)?);
-        match node.call("GetTxnBodiesForTxBlock", &number) {
-            Ok(bodies) => {
-                for body in bodies.as_array().expect("bodies are an array") {
-                    let hash = body.get("ID").expect("a transaction has a hash");
-                    let alone = node.call("GetTransaction", &json!([hash]))?;
-                    assert_eq!(&alone, body, "a transaction is the same in its block and by its hash");
-                    transactions.push(alone);
-                }
-            }
-            Err(refusal) if refusal.message == "TxBlock has no transactions" => {}
-            Err(refusal) => return Err(refusal),
-        }
-    }
-    let ds_blocks: Result<Vec<Value>, Refusal> =
-        (0..=latest_ds).map(|number| node.call("GetDsBlock", &json!([number.to_string()]))).collect();
-    let mut balances = Vec::new();
-    for address in accounts {
-        match node.call("GetBalance", &json!([address.to_string()])) {
-            Ok(balance) => balances.push(balance),
-            Err(refusal) if refusal.message == "Account is not created" => balances.push(Value::Null),
-            Err(refusal) => return Err(refusal),
-        }
-    }
+    let of_blocks = |method| (0..=latest).map(|number| (method, json!([number.to_string()]))).collect::<Vec<_>>();
+    let blocks = all(node, &of_blocks("GetTxBlock"), "")?;
+    let bodies = all(node, &of_blocks("GetTxnBodiesForTxBlock"), "TxBlock has no transactions")?;
+    let bodies: Vec<Value> = bodies.iter().filter_map(Value::as_array).flatten().cloned().collect();
+    let hashes: Vec<(&str, Value)> =
+        bodies.iter().filter_map(|body| body.get("ID")).map(|hash| ("GetTransaction", json!([hash]))).collect();
+    let transactions = all(node, &hashes, "")?;
+    assert!(transactions == bodies, "a transaction is the same in its block and by its hash");
+    let ds_numbers: Vec<_> = (0..=latest_ds).map(|number| ("GetDsBlock", json!([number.to_string()]))).collect();
+    let addresses: Vec<_> = accounts.iter().map(|address| ("GetBalance", json!([address.to_string()]))).collect();
     Ok(json!({
         "blocks": blocks,
-        "dsBlocks": ds_blocks?,
+        "dsBlocks": all(node, &ds_numbers, "")?,
         "transactions": transactions,
-        "balances": balances,
+        "balances": all(node, &addresses, "Account is not created")?,
         "statistics": node.call("GetBlockchainInfo", &json!([]))?,
     }))
+}
+
+/// The answers to many calls, null for those that are refused with the text `regular`.
+fn all(node: &Node, calls: &[(&str, Value)], regular: &str) -> Result<Vec<Value>, Refusal> {
+    let answers = node.call_all(calls).into_iter();
+    let settle = |answer: Result<Value, Refusal>| match answer {
+        Err(refusal) if refusal.message == regular => Ok(Value::Null),
+        answer => answer,
+    };
+    answers.map(settle).collect()
 }
 
 /// Reads a number that is written as text.

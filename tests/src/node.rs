@@ -22,6 +22,9 @@ use crate::http::{Answer, Connection};
 /// Time in which a process has to start, or to stop.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// Calls in one request, where there are many.
+const CALLS_PER_REQUEST: usize = 500;
+
 /// A directory that is removed when the test that owns it has passed, and kept when it has failed.
 #[derive(Debug)]
 pub struct Directory(PathBuf);
@@ -252,6 +255,29 @@ impl Node {
         let request = json!({"id": "1", "jsonrpc": "2.0", "method": method, "params": params});
         let answer = self.post_json(request.to_string());
         open_envelope(&answer, &json!("1"))
+    }
+
+    /// Makes many calls, several to a request, and returns their answers in order.
+    ///
+    /// # Panics
+    ///
+    /// When an answer is missing or out of order.
+    pub fn call_all(&self, calls: &[(&str, Value)]) -> Vec<Result<Value, Refusal>> {
+        let mut connection = self.connect();
+        let mut outcomes = Vec::with_capacity(calls.len());
+        for calls in calls.chunks(CALLS_PER_REQUEST) {
+            let requests: Vec<Value> = calls
+                .iter()
+                .enumerate()
+                .map(|(id, (method, params))| json!({"id": id, "jsonrpc": "2.0", "method": method, "params": params}))
+                .collect();
+            let body = Value::from(requests).to_string();
+            let answer = connection.post(body.as_bytes()).expect("the node answers");
+            let answers: Vec<Value> = serde_json::from_slice(&answer.body).expect("a batch is answered with an array");
+            assert_eq!(answers.len(), calls.len(), "every call is answered");
+            outcomes.extend(answers.iter().enumerate().map(|(id, answer)| open_envelope(answer, &json!(id))));
+        }
+        outcomes
     }
 
     /// Calls a method that succeeds.
