@@ -19,6 +19,7 @@ fn main() {
     match args.get(1).map(String::as_str) {
         Some("run") => run(dir, number(3, 1_000_000), number(4, 500), number(5, 1000), args.get(6).is_some()),
         Some("prepare") => prepare(number(2, 1_000_000), number(3, 1000), number(4, 1000)),
+        Some("go") => go_on(dir, number(3, 1_000_000), number(4, 300), number(5, 1000)),
         Some("open") => open(dir, number(3, 1_000_000)),
         _ => println!("see the head of this file"),
     }
@@ -41,7 +42,7 @@ fn run(dir: &Path, accounts: u64, blocks: u64, per_block: u64, killed: bool) {
         let state = store.prepare(diff).expect("the state can be read");
         preparing += start.elapsed();
         let head = store.snapshot().head().map(|head| (head.number, head.hash));
-        store.commit(block(head, state.root()), state).expect("a block is committed");
+        store.commit(&block(head, state.root()), state).expect("a block is committed");
         slowest = slowest.max(start.elapsed().as_micros());
         if number == warm {
             (begun, slowest, preparing) = (Instant::now(), 0, Duration::ZERO);
@@ -68,6 +69,19 @@ fn run(dir: &Path, accounts: u64, blocks: u64, per_block: u64, killed: bool) {
     let start = Instant::now();
     store.close().expect("the store closes");
     println!("closed in {:?}", start.elapsed());
+}
+
+/// Goes on with what `run` left.
+fn go_on(dir: &Path, accounts: u64, blocks: u64, per_block: u64) {
+    let store = Store::open(dir, options()).expect("the store opens");
+    println!("opened, {} MB resident", resident());
+    let mut random = Random::new(99);
+    for number in 1..=blocks {
+        commit(&store, updates(&mut random, accounts, per_block, number)).expect("a block is committed");
+        if number % 50 == 0 {
+            println!("block {number}: {} MB resident", resident());
+        }
+    }
 }
 
 /// Prepares the same kind of block again and again, on top of the same state, which is in memory.

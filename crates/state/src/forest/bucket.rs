@@ -41,7 +41,7 @@ pub(crate) struct Bucket {
     references: Box<[(u8, NodeRef)]>,
     count: usize,
     /// What is above the leaves, unless there is but one.
-    fork: Option<Fork>,
+    fork: Option<Box<Fork>>,
 }
 
 /// What changes do to a bucket.
@@ -75,14 +75,14 @@ impl Bucket {
         let (mask, groups) = grouped(leaves, depth);
         let fork = match leaves {
             [] | [_] => None,
-            _ if mask.count_ones() == 1 => Some(chain(leaves, depth)),
+            _ if mask.is_power_of_two() => Some(Box::new(chain(leaves, depth))),
             _ => {
                 let below = depth.wrapping_add(1);
                 let references =
                     groups.iter().map(|(digit, group)| reference_of(group, below, hanging_at(mask, *digit, depth)));
                 let references: Box<[NodeRef]> = references.collect();
                 let fork = Fork::new(mask, |digit| references.get(rank(mask, digit)).unwrap_or(NO_NODE), None);
-                return Self::packed(leaves, depth, references, Some(fork), 0);
+                return Self::packed(leaves, depth, references, Some(Box::new(fork)), 0);
             }
         };
         Self::packed(leaves, depth, Box::default(), fork, 0)
@@ -94,7 +94,7 @@ impl Bucket {
         leaves: &[LeafView<'_>],
         depth: usize,
         references: Box<[NodeRef]>,
-        fork: Option<Fork>,
+        fork: Option<Box<Fork>>,
         durable: Version,
     ) -> Self {
         let (mask, groups) = grouped(leaves, depth);
@@ -102,7 +102,9 @@ impl Bucket {
         let mut starts = Vec::with_capacity(groups.len());
         for (_, group) in groups {
             starts.push(u32::try_from(bytes.as_slice().len()).unwrap_or(u32::MAX));
-            group.iter().for_each(|leaf| pack(leaf, depth, &mut bytes));
+            for leaf in group {
+                pack(leaf, depth, &mut bytes);
+            }
         }
         let prefix = leaves.first().map_or_else(Key::zero, |leaf| leaf.key);
         let bytes = bytes.finish().into();
@@ -127,8 +129,8 @@ impl Bucket {
     }
 
     /// What is above the leaves, unless there is but one.
-    pub(crate) const fn fork(&self) -> Option<&Fork> {
-        self.fork.as_ref()
+    pub(crate) fn fork(&self) -> Option<&Fork> {
+        self.fork.as_deref()
     }
 
     /// The leaves in the order of their keys.
@@ -211,9 +213,9 @@ impl Bucket {
         if self.count < 2 {
             return;
         }
-        if mask.count_ones() == 1 {
+        if mask.is_power_of_two() {
             let leaves: Vec<_> = self.leaves().collect();
-            self.fork = Some(chain(&leaves, depth));
+            self.fork = Some(Box::new(chain(&leaves, depth)));
             return;
         }
         let forked = old_mask.count_ones() > 1;
@@ -232,8 +234,8 @@ impl Bucket {
             references.push((digit, reference_of(&leaves, depth.wrapping_add(1), at)));
         }
         self.references = references.into();
-        let fork = Fork::new(mask, |digit| self.reference(digit), old.fork.as_ref().map(|old| (old, changed)));
-        self.fork = Some(fork);
+        let fork = Fork::new(mask, |digit| self.reference(digit), old.fork().map(|old| (old, changed)));
+        self.fork = Some(Box::new(fork));
     }
 
     /// The digits that occur after the prefix.

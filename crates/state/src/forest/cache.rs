@@ -87,6 +87,7 @@ impl<V: Clone> Cache<V> {
     }
 
     /// Returns the bytes that are taken, about.
+    #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.shards.iter().map(|shard| lock(shard).bytes).fold(0, usize::saturating_add)
     }

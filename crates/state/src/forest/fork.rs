@@ -45,7 +45,7 @@ fn class_mask(digit: u8) -> u16 {
 /// `depth`.
 pub(crate) fn hanging_at(mask: u16, digit: u8, depth: usize) -> usize {
     let class = class_mask(digit);
-    let alone = (mask & class).count_ones() == 1 && mask & !class != 0;
+    let alone = (mask & class).is_power_of_two() && mask & !class != 0;
     depth.wrapping_mul(2).wrapping_add(if alone { 1 } else { 2 })
 }
 
@@ -108,7 +108,7 @@ impl Fork {
         let members = self.mask & class;
         if self.mask & !class != 0 && members != 0 {
             add_node(proof, |rlp| write(CLASS_NIBBLES.into_iter().zip(&self.tops), rlp));
-            if members.count_ones() == 1 {
+            if members.is_power_of_two() {
                 return digits(members).next();
             }
         }
@@ -186,7 +186,7 @@ fn fork_of(leaves: &[LeafView<'_>], depth: usize) -> Fork {
     let digit_of = |group: &[LeafView<'_>]| group.first().map_or(0, |leaf| leaf.key.digit(depth));
     let mask = groups().fold(0, |mask, group| mask | bit(digit_of(group)));
     let below = depth.wrapping_add(1);
-    if mask.count_ones() == 1 {
+    if mask.is_power_of_two() {
         let fork = fork_of(leaves, below);
         return Fork::chain(leaves.first().map_or(0, |leaf| leaf.key.digit(depth)), &fork.lead, fork.node);
     }

@@ -107,13 +107,6 @@ impl Key {
         key
     }
 
-    /// Whether the first `depth` digits are those of `other`.
-    pub(crate) fn shares(&self, other: &Self, depth: usize) -> bool {
-        let whole = depth >> 1;
-        self.bytes.get(..whole) == other.bytes.get(..whole)
-            && (depth & 1 == 0 || self.digit(depth.wrapping_sub(1)) == other.digit(depth.wrapping_sub(1)))
-    }
-
     /// The address that the key is the key of.
     pub(crate) fn to_address(self) -> Option<Address> {
         Address::from_slice(self.as_slice())

@@ -4,10 +4,7 @@ use std::ops::Deref;
 
 use silica_protocol::Account;
 
-use super::{
-    key::Key,
-    tree::{Top, Version},
-};
+use super::{key::Key, tree::Top};
 use crate::trie::{NodeRef, rlp};
 
 /// A leaf.
@@ -35,17 +32,6 @@ pub(crate) struct Change {
 }
 
 impl Leaf {
-    /// Returns the leaf with its storage trie released from memory, if that is there and on disk.
-    pub(crate) fn released(&self, durable: Version) -> Option<Self> {
-        match self.tail.as_deref() {
-            Some(Tail::Storage(top)) => {
-                let tail = Some(Box::new(Tail::Storage(top.released(durable)?)));
-                Some(Self { key: self.key, value: self.value.clone(), tail })
-            }
-            Some(Tail::Plain(_)) | None => None,
-        }
-    }
-
     pub(crate) fn as_view(&self) -> LeafView<'_> {
         let (plain, storage) = match self.tail.as_deref() {
             Some(Tail::Plain(plain)) => (&**plain, None),

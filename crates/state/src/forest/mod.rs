@@ -30,6 +30,11 @@ pub(crate) mod read;
 pub(crate) mod record;
 pub(crate) mod records;
 #[cfg(test)]
+#[expect(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    reason = "the numbers of the tests are small, and an overflow fails them"
+)]
 mod tests;
 pub(crate) mod tree;
 pub(crate) mod update;

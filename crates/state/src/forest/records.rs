@@ -105,11 +105,6 @@ impl Records {
         self.manifest.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Bytes that the cache takes, about.
-    pub(crate) fn cached_bytes(&self) -> usize {
-        self.trees.bytes().saturating_add(self.pointers.bytes())
-    }
-
     /// Returns the tree of a whole trie, or `None` when it is empty.
     pub(crate) fn top(&self, owner: &Owner, top: &Top, version: Version) -> Result<Option<Link>, StateError> {
         match top {

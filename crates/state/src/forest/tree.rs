@@ -69,7 +69,7 @@ pub(crate) struct Branch {
     base: Arc<Base>,
     /// The children that are not those of `base`, ascending.
     changes: Box<[(u8, Link)]>,
-    fork: Fork,
+    fork: Box<Fork>,
 }
 
 /// Children in one piece, with their references beside them: hashing reads these, and touches none of the children.
@@ -307,7 +307,7 @@ impl Tree {
             [ref only] => only.chained(mask),
             _ => Fork::new(mask, |digit| base.reference(digit), None),
         };
-        let branch = Branch { base: Arc::new(base), changes: Box::default(), fork };
+        let branch = Branch { base: Arc::new(base), changes: Box::default(), fork: Box::new(fork) };
         Ok(Arc::new(Self::unplaced(weight, place.born, Body::Branch(branch))))
     }
 
@@ -340,7 +340,7 @@ impl Base {
 
 impl Branch {
     /// The fork above the children.
-    pub(crate) const fn fork(&self) -> &Fork {
+    pub(crate) fn fork(&self) -> &Fork {
         &self.fork
     }
 
@@ -371,7 +371,7 @@ impl Branch {
 
     /// The only child, where the digits do not fork.
     pub(crate) fn only_child(&self) -> Option<(u8, &Link)> {
-        if self.fork.mask.count_ones() == 1 { self.children().next() } else { None }
+        if self.fork.mask.is_power_of_two() { self.children().next() } else { None }
     }
 
     /// Returns the tree with other children in the places of some, which come in the order of their digits; `None` when
@@ -379,13 +379,13 @@ impl Branch {
     pub(crate) fn update<L: Load>(
         &self,
         weight: u64,
-        updates: Vec<(u8, Option<Link>)>,
+        updates: &[(u8, Option<Link>)],
         place: &Place<'_, L>,
     ) -> Result<Option<Link>, L::Error> {
         let mut mask = self.fork.mask;
         let mut touched = 0;
         let mut weight = weight;
-        for (digit, new) in &updates {
+        for (digit, new) in updates {
             let old = self.child(*digit).map_or(0, |old| old.weight);
             weight = weight.saturating_sub(old).saturating_add(new.as_ref().map_or(0, |new| new.weight));
             touched |= bit(*digit);
@@ -397,7 +397,7 @@ impl Branch {
             None => self.child(digit).map(|child| Tree::released(child, place.durable)),
         };
         let all = || digits(mask).filter_map(|digit| Some((digit, new_child(digit)?))).collect::<Vec<_>>();
-        let only_leaf = || mask.count_ones() == 1 && all().iter().all(|(_, child)| child.is_leaf());
+        let only_leaf = || mask.is_power_of_two() && all().iter().all(|(_, child)| child.is_leaf());
         if mask == 0 {
             return Ok(None);
         }
@@ -423,16 +423,16 @@ impl Branch {
             }
         }
         let releasable = self.base.newest > 0 && self.base.newest <= place.durable;
-        if changes.len() > CHANGES || releasable || mask.count_ones() == 1 {
+        if changes.len() > CHANGES || releasable || mask.is_power_of_two() {
             let mut children = all();
             for (digit, child) in &mut children {
                 Tree::hang_below(child, hanging_at(mask, *digit, place.depth), &place.below(*digit))?;
             }
-            return self.rebased(mask, touched, weight, children, place).map(Some);
+            return Ok(Some(self.rebased(mask, touched, weight, children, place)));
         }
         let mut next = Self { base: Arc::clone(&self.base), changes: changes.into(), fork: self.fork.clone() };
         next.fork.mask = mask;
-        next.fork = Fork::new(mask, |digit| next.reference(digit), Some((&self.fork, touched)));
+        next.fork = Box::new(Fork::new(mask, |digit| next.reference(digit), Some((&self.fork, touched))));
         Ok(Some(Arc::new(Tree::unplaced(weight, place.born, Body::Branch(next)))))
     }
 
@@ -443,14 +443,14 @@ impl Branch {
         weight: u64,
         children: Vec<(u8, Link)>,
         place: &Place<'_, L>,
-    ) -> Result<Link, L::Error> {
+    ) -> Link {
         let base = Base::new(children);
         let fork = match *base.children {
             [ref only] => only.chained(mask),
             _ => Fork::new(mask, |digit| base.reference(digit), Some((&self.fork, touched))),
         };
-        let branch = Self { base: Arc::new(base), changes: Box::default(), fork };
-        Ok(Arc::new(Tree::unplaced(weight, place.born, Body::Branch(branch))))
+        let branch = Self { base: Arc::new(base), changes: Box::default(), fork: Box::new(fork) };
+        Arc::new(Tree::unplaced(weight, place.born, Body::Branch(branch)))
     }
 
     /// Returns the branch with stubs in place of its children, whose records are in the slots given.

@@ -117,5 +117,5 @@ fn update_branch<L: Load<Error: Send> + Sync>(
         (_, false) => parts.iter().map(|part| update_part(part, false)).collect(),
     };
     let updates: Vec<_> = updated.into_iter().filter_map(Result::transpose).collect::<Result<_, _>>()?;
-    if updates.is_empty() { Ok(Some(Arc::clone(tree))) } else { branch.update(tree.weight(), updates, place) }
+    if updates.is_empty() { Ok(Some(Arc::clone(tree))) } else { branch.update(tree.weight(), &updates, place) }
 }
