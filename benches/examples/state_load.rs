@@ -6,7 +6,13 @@
 //! ```
 #![expect(clippy::print_stdout, reason = "it is what the program is for")]
 
-use std::{env, fs, hint::black_box, path::Path, process::Command, time::{Duration, Instant}};
+use std::{
+    env, fs,
+    hint::black_box,
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
 
 use silica_benches::{Random, address, block, commit, genesis, updates};
 use silica_protocol::BlockNumber;
@@ -95,7 +101,10 @@ fn prepare(accounts: u64, blocks: u64, per_block: u64) {
         black_box(store.prepare(diff.clone()).expect("the state can be read").root());
     }
     let processor = (processor_time() - processor) * 1_000_000 / (blocks * per_block);
-    println!("prepared in {:?} a block, {processor} ns of processor time an update", begun.elapsed() / u32::try_from(blocks).unwrap_or(1));
+    println!(
+        "prepared in {:?} a block, {processor} ns of processor time an update",
+        begun.elapsed() / u32::try_from(blocks).unwrap_or(1)
+    );
 }
 
 fn open(dir: &Path, accounts: u64) {

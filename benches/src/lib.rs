@@ -68,7 +68,7 @@ pub fn commit(store: &Store, diff: StateDiff) -> Result<Snapshot, CommitError> {
     let state = store.prepare(diff).expect("the state can be read");
     let snapshot = store.snapshot();
     let head = snapshot.head().map(|head| (head.number, head.hash));
-    store.commit(block(head, state.root()), state)
+    store.commit(&block(head, state.root()), state)
 }
 
 /// An unsigned block without transactions.

@@ -70,7 +70,7 @@ fn write_genesis(store: &Store, genesis: &Genesis, member: PublicKey, now: Times
         }),
         transactions: Vec::new(),
     };
-    store.commit(record, state).map_err(OpenError::Commit)
+    store.commit(&record, state).map_err(OpenError::Commit)
 }
 
 /// The header of Tx block 0: the reference's, with the root of the first state instead of zero.

@@ -117,17 +117,13 @@ impl Application for Producer {
         if tx_block.header.prev_hash != published.head.hash {
             return Err(CommitError::NotNext { number, head: published.head.number() });
         }
-        let record = BlockRecord {
-            tx_block: tx_block.clone(),
-            micro_blocks: micro_blocks.clone(),
-            ds_block: ds_block.clone(),
-            transactions: transactions
-                .iter()
-                .map(|(transaction, receipt)| (Transaction::clone(transaction.transaction()), receipt.clone()))
-                .collect(),
-        };
-        let state = self.store.commit(record, state).map_err(|source| CommitError::Store { number, source })?;
+        let bodies = transactions
+            .iter()
+            .map(|(transaction, receipt)| (Transaction::clone(transaction.transaction()), receipt.clone()));
+        let record = BlockRecord { tx_block, micro_blocks, ds_block, transactions: bodies.collect() };
+        let state = self.store.commit(&record, state).map_err(|source| CommitError::Store { number, source })?;
 
+        let BlockRecord { tx_block, micro_blocks, ds_block, .. } = record;
         let tx_block = Arc::new(tx_block);
         let ds_block = ds_block.map(Arc::new);
         self.full_blocks.add(&tx_block.header);

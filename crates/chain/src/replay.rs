@@ -53,7 +53,7 @@ pub fn check(
     let last = last.ok_or(ReplayError::Missing { number: BlockNumber::new(0) })?;
     let mut replay = Replay { network: &network, genesis, target: scratch, head: None };
     for number in (0..=last.get()).map(BlockNumber::new) {
-        replay.step(number, read(store, number)?, |record, state| scratch.commit(record, state))?;
+        replay.step(number, &read(store, number)?, |record, state| scratch.commit(record, state))?;
         progress(number, last);
     }
     Ok(last)
@@ -72,7 +72,7 @@ pub(crate) fn catch_up(
     };
     let mut replay = Replay { network, genesis, target: store, head };
     for number in (first.get()..=last.get()).map(BlockNumber::new) {
-        replay.step(number, read(store, number)?, |_, state| store.replay(state))?;
+        replay.step(number, &read(store, number)?, |_, state| store.replay(state))?;
         progress(number, last);
     }
     Ok(())
@@ -109,16 +109,15 @@ impl Replay<'_> {
     fn step(
         &mut self,
         number: BlockNumber,
-        record: BlockRecord,
-        write: impl FnOnce(BlockRecord, PreparedState) -> Result<Snapshot, CommitError>,
+        record: &BlockRecord,
+        write: impl FnOnce(&BlockRecord, PreparedState) -> Result<Snapshot, CommitError>,
     ) -> Result<(), ReplayError> {
         let state = match &mut self.head {
-            None => self.check_genesis(&record)?,
-            Some(tip) => tip.execute(&record, self.network, self.target, number)?,
+            None => self.check_genesis(record)?,
+            Some(tip) => tip.execute(record, self.network, self.target, number)?,
         };
-        let header = record.tx_block.header.clone();
         let snapshot = write(record, state).map_err(|source| ReplayError::Commit { number, source })?;
-        self.advance(&snapshot, &header)
+        self.advance(&snapshot, &record.tx_block.header)
     }
 
     fn check_genesis(&self, record: &BlockRecord) -> Result<PreparedState, ReplayError> {

@@ -73,11 +73,6 @@ impl Checkpointer {
         }
     }
 
-    /// Whether a checkpoint is being written.
-    pub(crate) fn is_running(&self) -> bool {
-        lock(&self.status.0).running
-    }
-
     /// Returns the error that ended a checkpoint. None is written after it.
     pub(crate) fn failure(&self) -> Option<Arc<StateError>> {
         lock(&self.status.0).failed.clone()

@@ -192,7 +192,7 @@ impl Store {
 
     /// Makes an empty store in memory.
     pub fn ephemeral(options: StoreOptions) -> Self {
-        match Self::open_databases(Db::in_memory(), Db::in_memory(), &Layout::default(), options, None) {
+        match Self::open_databases(&Db::in_memory(), &Db::in_memory(), &Layout::default(), options, None) {
             Ok(store) => store,
             Err(error) => unreachable!("an empty store in memory has nothing that could be wrong: {error:?}"),
         }
@@ -214,12 +214,12 @@ impl Store {
             error if error.is_damage() => Opening::Damaged(error.to_string()),
             error => Opening::Failed(OpenError::StateDb(error)),
         })?;
-        Self::open_databases(record.clone(), state, layout, options, reset)
+        Self::open_databases(record, &state, layout, options, reset)
     }
 
     fn open_databases(
-        record: Db,
-        state: Db,
+        record: &Db,
+        state: &Db,
         layout: &Layout,
         options: StoreOptions,
         reset: Option<String>,
@@ -314,7 +314,7 @@ impl Store {
     /// # Errors
     ///
     /// [`CommitError`]: nothing was changed, unless it is one of the engine.
-    pub fn commit(&self, block: BlockRecord, state: PreparedState) -> Result<Snapshot, CommitError> {
+    pub fn commit(&self, block: &BlockRecord, state: PreparedState) -> Result<Snapshot, CommitError> {
         let mut writer = self.writer();
         let before = self.snapshot();
         if let Some(head) = writer.replay_to {
@@ -325,7 +325,7 @@ impl Store {
         if let Some(failure) = self.checkpointer.failure() {
             return Err(CommitError::Checkpoint(failure));
         }
-        self.core.archive.append(&block, &state.encoded)?;
+        self.core.archive.append(block, &state.encoded)?;
         let snapshot = Snapshot::new(&self.core, self.core.archive.view(), before.window().push(state.state));
         let bytes = state.encoded.len().saturating_add(block.transactions.len().saturating_mul(BYTES_PER_TRANSACTION));
         self.publish(&mut writer, &snapshot, bytes);
@@ -535,9 +535,9 @@ fn open_error(error: ArchiveError) -> OpenError {
 
 /// Opens the record with its index. Damage may be in either of two databases: when the record opens beside an empty
 /// index, it was in the index.
-fn open_archive(record: Db, index: Db, witness: Option<&Path>) -> Result<Archive, Opening> {
+fn open_archive(record: &Db, index: &Db, witness: Option<&Path>) -> Result<Archive, Opening> {
     let open = |index| Archive::open(record.clone(), index, witness, &mut |_, _| {});
-    open(index).map_err(|error| match open(Db::in_memory()) {
+    open(index.clone()).map_err(|error| match open(Db::in_memory()) {
         Ok(_) => Opening::Damaged(error.to_string()),
         Err(error) => Opening::Failed(OpenError::Record(error)),
     })

@@ -47,7 +47,7 @@ impl State {
             .filter(|(address, account)| account.contract.is_none() && !diff.storage.contains_key(address));
         let plain = plain.map(|(address, account)| change(address, account, None));
         let mut changes: Vec<Arc<Change>> = plain.chain(contracts).collect();
-        changes.sort_unstable_by(|left, right| left.key.cmp(&right.key));
+        changes.sort_unstable_by_key(|change| change.key);
         let top = step.update(Owner::Accounts, &self.top, &changes)?;
         Ok(Self { top, version })
     }
@@ -112,7 +112,7 @@ impl Step<'_> {
         let before = old.is_some_and(|leaf| leaf.tail.is_some());
         let root = match &storage {
             Top::Empty if !before && entries.is_none_or(|entries| entries.values().all(Option::is_none)) => None,
-            top => Some(StorageRoot::new(top.root())),
+            Top::Empty | Top::Root(_) | Top::Tree(_) => Some(StorageRoot::new(storage.root())),
         };
         let contract = ContractAccount { storage_root: root, ..contract };
         let tail = root.map(|_| Tail::Storage(storage));
@@ -142,7 +142,7 @@ fn entry_changes(address: &Address, entries: &StorageDiff) -> Result<Vec<Arc<Cha
             Ok(Arc::new(Change { key, leaf }))
         })
         .collect::<Result<Vec<_>, StateError>>()?;
-    changes.sort_unstable_by(|left, right| left.key.cmp(&right.key));
+    changes.sort_unstable_by_key(|change| change.key);
     Ok(changes)
 }
 

@@ -30,10 +30,6 @@ impl StateView {
         Self { records, state }
     }
 
-    pub(crate) const fn state(&self) -> &State {
-        &self.state
-    }
-
     /// Returns the block after which this is the state, or `None` for the empty state before genesis.
     pub fn block(&self) -> Option<BlockNumber> {
         self.state.block()

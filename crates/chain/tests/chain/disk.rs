@@ -167,7 +167,7 @@ fn copy_with(number: u64, change: fn(&mut BlockRecord)) -> Result<BlockNumber, R
         if block.get() == number {
             change(&mut record);
         }
-        copy.commit(record, state).unwrap();
+        copy.commit(&record, state).unwrap();
     }
     check(&copy, &memory(), config(1, 5), &genesis(), node(), &mut |_, _| {})
 }

@@ -33,7 +33,7 @@ fn with_contract() -> Store {
         ds_block: Some(DsBlock { header: DsBlockHeader::genesis(node()), cosignatures, timestamp }),
         transactions: Vec::new(),
     };
-    store.commit(record, state).unwrap();
+    store.commit(&record, state).unwrap();
     store
 }
 

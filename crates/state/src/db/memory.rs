@@ -27,6 +27,7 @@ impl Memory {
         self.read().get(key).cloned().map(Value)
     }
 
+    #[cfg_attr(not(test), expect(clippy::unnecessary_wraps, reason = "the double of the tests fails on demand"))]
     pub(super) fn apply(&self, writes: Writes) -> Result<(), DbError> {
         #[cfg(test)]
         if let Some(disk) = &self.disk {
@@ -111,9 +112,9 @@ mod disk {
         fn spend(&mut self) -> Result<(), DbError> {
             match &mut self.remaining {
                 None => Ok(()),
-                Some(0) => Err(DbError::Io(std::io::Error::other("the disk of the test is cut off"))),
                 Some(left) => {
-                    *left -= 1;
+                    let cut_off = || DbError::Io(std::io::Error::other("the disk of the test is cut off"));
+                    *left = left.checked_sub(1).ok_or_else(cut_off)?;
                     Ok(())
                 }
             }

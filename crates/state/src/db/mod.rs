@@ -180,7 +180,7 @@ impl Db {
     pub(crate) fn scan(&self, range: Range<Vec<u8>>) -> Scan {
         let bounds = (Bound::Included(range.start), Bound::Excluded(range.end));
         Scan(match &self.0 {
-            Engine::Sled(sled) => ScanEngine::Sled(sled.db().range(bounds), Arc::clone(sled)),
+            Engine::Sled(sled) => ScanEngine::Sled(Box::new(sled.db().range(bounds)), Arc::clone(sled)),
             Engine::Memory(memory) => ScanEngine::Memory(memory.clone(), bounds),
         })
     }
@@ -188,7 +188,7 @@ impl Db {
     /// Returns the bytes that the database takes on disk.
     pub(crate) fn size_on_disk(&self) -> Result<u64, DbError> {
         match &self.0 {
-            Engine::Sled(sled) => sled.read(|db| db.size_on_disk()),
+            Engine::Sled(sled) => sled.read(sled::Db::size_on_disk),
             Engine::Memory(memory) => Ok(memory.size()),
         }
     }
@@ -206,7 +206,7 @@ fn check_size(key: &[u8], value: Option<&[u8]>) -> Result<(), DbError> {
 pub(crate) struct Scan(ScanEngine);
 
 enum ScanEngine {
-    Sled(sled::Iter, Arc<Sled>),
+    Sled(Box<sled::Iter>, Arc<Sled>),
     Memory(Memory, (Bound<Vec<u8>>, Bound<Vec<u8>>)),
 }
 
@@ -264,11 +264,9 @@ impl Sled {
             .cache_capacity(options.cache_bytes.max(1 << 20))
             .segment_size(SEGMENT)
             .flush_every_ms(None);
-        let db = guarded(|| config.open()).map_err(|error| match error {
-            DbError::Io(source) if source.to_string().contains("could not acquire lock") => {
-                DbError::Locked { path: path.to_owned() }
-            }
-            other => other,
+        let db = guarded(|| config.open()).map_err(|error| {
+            let locked = matches!(&error, DbError::Io(source) if source.to_string().contains("could not acquire lock"));
+            if locked { DbError::Locked { path: path.to_owned() } } else { error }
         })?;
         let file = File::open(path.join("db"))?;
         Ok(Self { db: Some(db), file, durability: options.durability, broken: AtomicBool::new(false) })

@@ -270,7 +270,7 @@ fn checkpoint_survives_a_crash_after_any_write() {
         let second: BTreeMap<_, _> = {
             let source = fixture.source(1);
             let old = versions[2].0.clone();
-            source.leaves(&old).map(|leaf| leaf.unwrap()).map(|leaf| (leaf.key, Some(leaf.clone()))).collect()
+            source.leaves(&old).map(|leaf| leaf.unwrap()).map(|leaf| (leaf.key, Some(leaf))).collect()
         };
         fixture.update(second);
     }
