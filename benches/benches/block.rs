@@ -14,7 +14,7 @@ use silica_chain::{
     open,
 };
 use silica_crypto::{KeyPair, SecretKey, sign};
-use silica_protocol::{Account, Gas, GasPrice, Nonce, Qa, Signature, Timestamp, Transaction, Version, sha256};
+use silica_protocol::{Account, Address, Gas, GasPrice, Nonce, Qa, Signature, Timestamp, Transaction, Version, sha256};
 use silica_state::{Store, StoreOptions};
 
 /// Accounts that exist, besides the senders.
