@@ -112,6 +112,15 @@ fn the_price_falls_back_to_the_floor_when_blocks_are_empty() {
 }
 
 #[test]
+fn before_the_first_ds_block_the_floor_holds_not_the_nominal_price_of_genesis() {
+    let mut net = Net::new(config(1, 10));
+    assert_eq!(net.snapshot().latest_ds_block().header.gas_price, price(100));
+    assert_eq!(net.snapshot().minimum_gas_price(), price(PRICE));
+    let error = net.try_submit(payment(1, 1, user(9), 1, 100)).unwrap_err();
+    assert_eq!(error, "GasPrice 100 lower than minimum allowable 2000000000");
+}
+
+#[test]
 fn full_blocks_keep_the_price_at_the_proposal_and_half_full_ones_at_the_last() {
     let mut config = config(1, 10);
     config.shard_gas_limit = Gas::new(50);

@@ -205,6 +205,9 @@ fn there_are_no_proofs_outside_the_window_or_of_users() {
     assert_eq!(proof(&user(9), Some(20)), "Address does not exist in requested epoch");
     assert_eq!(proof(&user(1), Some(10)), "Proof from requested txBlock is expired, earliest: 11");
     assert_eq!(proof(&user(1), Some(21)), "Requested txBlock not mined yet");
+    assert_eq!(net.snapshot().proof_block(None).unwrap(), number(20));
+    assert_eq!(net.snapshot().proof_block(Some(number(11))).unwrap(), number(11));
+    assert!(net.snapshot().proof_block(Some(number(10))).is_err());
     let error = net.snapshot().state_proof(&user(1), &VariableHash::ZERO, Some(number(3))).unwrap_err();
     assert!(matches!(error, ProofError::Expired { earliest } if earliest == number(11)));
 }
