@@ -40,7 +40,7 @@ pub(crate) const MAX_VALUE: usize = 6 << 10;
 /// Bytes of the units in which sled allocates and reuses its file.
 const SEGMENT: usize = 512 << 10;
 
-/// What [`Db::flush`] guarantees.
+/// What a commit guarantees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// What was written survives the end of the process and of the machine.
