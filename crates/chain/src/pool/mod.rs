@@ -211,15 +211,17 @@ impl Pool {
     /// Takes over what building a block found out.
     pub(crate) fn settle(&mut self, settlement: &Settlement<'_>) {
         let Settlement { block, at, included, dropped, postponed } = *settlement;
+        // What waited for a nonce in one lane may have got it from another lane later in the same block, so lanes are
+        // parked before the nonces that the block used up wake them.
+        for (transaction, why) in postponed {
+            self.postpone(transaction, *why, block, at);
+        }
         for transaction in included {
             self.remove(&transaction.hash());
             self.pass(transaction, block, at);
         }
         for (transaction, reason) in dropped {
             self.drop(&transaction.hash(), *reason, block, at);
-        }
-        for (transaction, why) in postponed {
-            self.postpone(transaction, *why, block, at);
         }
         self.expire(block, at);
         self.forget_old(block);

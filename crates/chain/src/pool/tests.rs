@@ -178,6 +178,18 @@ fn a_block_of_others_wakes_the_senders_lane() {
     assert_eq!(pool.heads(SHARD, None, 9), [ahead]);
 }
 
+/// Shards execute before the DS committee, so that a payment is looked at before a call with the nonce before it.
+#[test]
+fn a_nonce_that_another_lane_used_up_wakes_the_lane_that_waited_for_it() {
+    let after = tx(1, 2, 0);
+    let call = unchecked(tx(1, 1, 0).transaction().as_ref().clone(), DS);
+    let mut pool = filled(&[after.clone(), call.clone()]);
+    let (block, at) = (block(2), time(9));
+    let postponed = [(after.clone(), Postponed::NonceHigh)];
+    pool.settle(&Settlement { block, at, included: &[call], dropped: &[], postponed: &postponed });
+    assert_eq!(pool.heads(SHARD, None, 9), [after]);
+}
+
 #[test]
 fn what_a_block_made_stale_is_dropped() {
     let (stale, next) = (tx(1, 2, 0), tx(1, 3, 0));
