@@ -382,12 +382,10 @@ impl Snapshot {
     /// The transaction could not be read.
     pub fn status(&self, hash: &TxHash) -> Result<Option<TransactionStatus>, ArchiveError> {
         let record = self.shared.lock_pool().record(hash).cloned();
-        if let Some(record) = record {
-            return Ok(Some(record.into()));
-        }
-        // It may have left the pool for a block that is newer than this snapshot.
+        // The chain is asked last, since a transaction leaves the pool for a block, and it has the last word: what is
+        // in a block may have come in a second time while the block was made.
         let newest = self.shared.published();
-        let Some(stored) = newest.state.transaction(hash)? else { return Ok(None) };
+        let Some(stored) = newest.state.transaction(hash)? else { return Ok(record.map(Into::into)) };
         let block = newest.state.tx_block(stored.block)?;
         Ok(Some(TransactionStatus {
             hash: *hash,

@@ -234,3 +234,17 @@ fn duplicates_are_refused_while_they_wait_and_after() {
     net.tick();
     assert_eq!(net.try_submit(transaction).unwrap_err(), "Nonce (1) lower than current (1)");
 }
+
+#[test]
+fn what_is_in_a_block_stays_confirmed_when_it_comes_in_again() {
+    let mut net = Net::new(config(1, 100));
+    let verified = net.chain.admit(payment(1, 1, user(9), 1, PRICE), false).unwrap();
+    let at = net.later();
+    net.chain.submit(verified.clone(), at).unwrap();
+    net.tick();
+    // A second request passed admission before the block was made, and reaches the pool after it.
+    net.chain.submit(verified.clone(), at).unwrap();
+    assert_eq!(net.status(&verified.hash()), Some(3));
+    assert!(net.tick().transactions().is_empty());
+    assert_eq!(net.status(&verified.hash()), Some(3));
+}
