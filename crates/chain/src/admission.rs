@@ -110,18 +110,6 @@ impl VerifiedTransaction {
 }
 
 impl Routing {
-    /// The text by which a client learns where its transaction went.
-    ///
-    /// The misspelling is part of the interface: nodes had it up to 7.1, the customer's document keeps it.
-    pub const fn info(self) -> &'static str {
-        match self {
-            Self::Payment => "Non-contract txn, sent to shard",
-            Self::Deployment => "Contract Creation txn, sent to shard",
-            Self::CallInShard => "Contract Txn, Shards Match of the sender and reciever",
-            Self::CallToDs => "Contract Txn, Sent To Ds",
-        }
-    }
-
     /// Routes a transaction on a chain of `shards` virtual shards (execution.md 2.4).
     fn new(kind: TransactionKind, sender: &Address, to: &Address, priority: bool, shards: u32) -> (Self, ShardId) {
         let home = sender.shard(shards);
@@ -622,13 +610,5 @@ mod tests {
         check(TransactionKind::Call, same, false, Routing::CallInShard, 1);
         check(TransactionKind::Call, same, true, Routing::CallToDs, 3);
         check(TransactionKind::Call, other, false, Routing::CallToDs, 3);
-    }
-
-    #[test]
-    fn info_texts_are_those_of_the_interface() {
-        assert_eq!(Routing::Payment.info(), "Non-contract txn, sent to shard");
-        assert_eq!(Routing::Deployment.info(), "Contract Creation txn, sent to shard");
-        assert_eq!(Routing::CallInShard.info(), "Contract Txn, Shards Match of the sender and reciever");
-        assert_eq!(Routing::CallToDs.info(), "Contract Txn, Sent To Ds");
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use silica_chain::{
-//!     Chain, ChainConfig, Genesis, PUBLISHED_ACCOUNTS, Producer,
+//!     Chain, ChainConfig, Genesis, PUBLISHED_ACCOUNTS, Producer, Routing,
 //!     consensus::{Effect, Engine, Input, Solo},
 //!     open,
 //! };
@@ -40,7 +40,7 @@
 //!
 //! let now = Timestamp::new(1_700_000_001_000_000);
 //! let submitted = chain.submit(chain.admit(payment, false)?, now)?;
-//! assert_eq!(submitted.routing.info(), "Non-contract txn, sent to shard");
+//! assert_eq!(submitted.routing, Routing::Payment);
 //! let effects = engine.step(Input::Arrival(now), &mut producer)?;
 //! assert!(matches!(&effects[..], [Effect::Committed(block)] if block.transactions().len() == 1));
 //! assert_eq!(chain.snapshot().account(&recipient)?.unwrap().balance, Qa::new(1_000));
