@@ -192,24 +192,6 @@ pub fn write_error(out: &mut Vec<u8>, id: &Id<'_>, error: &RpcError) {
     out.extend_from_slice(b",\"jsonrpc\":\"2.0\"}");
 }
 
-/// Writes an array of answers, each by `write_one`, in the order of `entries`.
-pub fn write_batch<T>(
-    out: &mut Vec<u8>,
-    entries: impl IntoIterator<Item = T>,
-    mut write_one: impl FnMut(&mut Vec<u8>, T),
-) {
-    let mut separator = b'[';
-    for entry in entries {
-        out.push(separator);
-        separator = b',';
-        write_one(out, entry);
-    }
-    if separator == b'[' {
-        out.push(separator);
-    }
-    out.push(b']');
-}
-
 /// Writes a request, as a client does.
 ///
 /// # Errors
@@ -534,7 +516,13 @@ mod tests {
         let mut out = Vec::new();
         match Body::parse(body, 1000) {
             Body::Single(entry) => answer_one(&mut out, entry),
-            Body::Batch(entries) => write_batch(&mut out, entries, answer_one),
+            Body::Batch(entries) => {
+                for (position, entry) in entries.into_iter().enumerate() {
+                    out.push(if position == 0 { b'[' } else { b',' });
+                    answer_one(&mut out, entry);
+                }
+                out.push(b']');
+            }
         }
         String::from_utf8(out).unwrap()
     }
