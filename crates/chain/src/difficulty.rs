@@ -1,9 +1,6 @@
 //! How the difficulties of proof of work follow the number of solutions (execution.md 7.9).
 
-/// Difficulty of joining a shard in the genesis block, and the least there is (`POW_DIFFICULTY`).
-pub const INITIAL_DIFFICULTY: u8 = 3;
-/// Difficulty of joining the DS committee in the genesis block, and the least there is (`DS_POW_DIFFICULTY`).
-pub const INITIAL_DS_DIFFICULTY: u8 = 5;
+use silica_protocol::DsBlockHeader;
 
 /// Where the steps become larger (`POW_BOUNDARY_N_DIVIDED_START`), and the floor from there on.
 const STEEP_FROM: u8 = 32;
@@ -25,9 +22,10 @@ pub struct Adjustment {
 
 impl Adjustment {
     /// Difficulty of joining a shard, with the main network's constants.
-    pub const SHARD: Self = Self { initial: INITIAL_DIFFICULTY, expected: 1_800, solutions_per_step: 99 };
+    pub const SHARD: Self =
+        Self { initial: DsBlockHeader::INITIAL_DIFFICULTY, expected: 1_800, solutions_per_step: 99 };
     /// Difficulty of joining the DS committee, with the main network's constants.
-    pub const DS: Self = Self { initial: INITIAL_DS_DIFFICULTY, expected: 5, solutions_per_step: 5 };
+    pub const DS: Self = Self { initial: DsBlockHeader::INITIAL_DS_DIFFICULTY, expected: 5, solutions_per_step: 5 };
 
     /// The difficulty after a DS epoch with difficulty `current` in which `solutions` were accepted.
     pub fn next(self, current: u8, solutions: u32) -> u8 {
@@ -57,8 +55,8 @@ mod tests {
 
     #[test]
     fn without_solutions_the_floor_stays() {
-        check(Adjustment::SHARD, INITIAL_DIFFICULTY, 0, 3);
-        check(Adjustment::DS, INITIAL_DS_DIFFICULTY, 0, 5);
+        check(Adjustment::SHARD, 3, 0, 3);
+        check(Adjustment::DS, 5, 0, 5);
     }
 
     #[test]

@@ -2,9 +2,6 @@
 
 use silica_protocol::{DsBlockNumber, GasPrice, Qa, TxBlockHeader};
 
-/// Price in the genesis DS block, in Qa (`GAS_PRICE_PRECISION` as a power of ten).
-pub const GENESIS_GAS_PRICE: GasPrice = GasPrice::new(Qa::new(100));
-
 /// DS blocks whose prices are averaged, before the last one (`MEAN_GAS_PRICE_DS_NUM`).
 const MEAN_WINDOW: u64 = 5;
 /// A Tx block is full when it used this much of its gas limit (`GAS_CONGESTION_PERCENT`).
@@ -104,7 +101,7 @@ mod tests {
     fn check(blocks: u64, full_blocks: u64, recent: &[u128], proposals: &[u128], expected: u128) {
         let recent: Vec<_> = recent.iter().copied().map(price).collect();
         let proposals: Vec<_> = proposals.iter().copied().map(price).collect();
-        let last = recent.last().copied().unwrap_or(GENESIS_GAS_PRICE);
+        let last = recent.last().copied().unwrap_or(price(100));
         let inputs = GasPriceInputs { blocks, full_blocks, recent: &recent, last, proposals: &proposals, floor: FLOOR };
         assert_eq!(inputs.price(), price(expected));
     }

@@ -127,9 +127,6 @@ pub use crate::{
     pool::{DropReason, ModificationState, TxStatus},
     producer::Producer,
     replay::{check, rebuild},
-    snapshot::{
-        BodiesPage, Listing, MinerInfo, Snapshot, StateProof, Statistics, TRANSACTIONS_PER_PAGE, TransactionStatus,
-        TransactionsPage,
-    },
+    snapshot::{BodiesPage, Listing, MinerInfo, Snapshot, StateProof, Statistics, TransactionStatus, TransactionsPage},
     stage::{CommittedBlock, ExecutedBlock, Proposal, SealedBlock},
 };

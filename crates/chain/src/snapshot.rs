@@ -4,7 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 use silica_protocol::{
     Account, Address, BlockHash, BlockNumber, DsBlock, DsBlockNumber, GasPrice, PublicKey, Qa, Receipt, Timestamp,
-    Transaction, TxBlock, TxHash, VariableHash,
+    Transaction, TxBlock, TxBlockHeader, TxHash, VariableHash,
 };
 use silica_state::{ArchiveError, StateError, StoredTransaction};
 
@@ -17,8 +17,8 @@ use crate::{
 
 /// Blocks on a page of a listing.
 const LISTING_PAGE: u64 = 10;
-/// Transactions on a page of a block (`NUM_TXNS_PER_PAGE`).
-pub const TRANSACTIONS_PER_PAGE: u32 = 2_500;
+/// Transactions on a page of a block.
+const PAGE: u32 = TxBlockHeader::TRANSACTIONS_PER_PAGE;
 /// Tx epochs that a list of pending transactions reaches back (`PENDING_TXN_QUERY_NUM_EPOCHS`), and its longest length
 /// (`PENDING_TXN_QUERY_MAX_RESULTS`).
 const PENDING_EPOCHS: u64 = 3;
@@ -163,11 +163,6 @@ impl Snapshot {
         &self.published.head.ds_block
     }
 
-    /// The hash of the latest DS block.
-    pub fn latest_ds_block_hash(&self) -> BlockHash {
-        self.published.head.ds_hash
-    }
-
     /// The Tx epoch in progress: the number that the next block will have.
     pub fn current_epoch(&self) -> BlockNumber {
         self.published.epoch()
@@ -264,7 +259,7 @@ impl Snapshot {
         page: u64,
     ) -> Result<TransactionsPage, BlockTransactionsError> {
         let by_shard = self.block_transactions(number)?;
-        let size = usize::try_from(TRANSACTIONS_PER_PAGE).unwrap_or(usize::MAX);
+        let size = usize::try_from(PAGE).unwrap_or(usize::MAX);
         let count: usize = by_shard.iter().map(Vec::len).sum();
         let pages = u64::try_from(count.div_ceil(size)).unwrap_or(u64::MAX);
         let first = usize::try_from(page).ok().and_then(|page| page.checked_mul(size)).filter(|first| *first < count);
@@ -295,10 +290,10 @@ impl Snapshot {
     /// [`BlockTransactionsError`]: there is no such block, the page has no transactions, or it could not be read.
     pub fn block_bodies_page(&self, number: BlockNumber, page: u64) -> Result<BodiesPage, BlockTransactionsError> {
         let block = self.tx_block(number)?.ok_or(BlockTransactionsError::UnknownBlock { number })?;
-        let pages = u64::from(block.header.tx_count.div_ceil(TRANSACTIONS_PER_PAGE));
-        let first = u32::try_from(page).ok().and_then(|page| page.checked_mul(TRANSACTIONS_PER_PAGE));
+        let pages = u64::from(block.header.page_count());
+        let first = u32::try_from(page).ok().and_then(|page| page.checked_mul(PAGE));
         let first = first.ok_or(BlockTransactionsError::Empty)?;
-        let transactions = self.bodies(number, first..first.saturating_add(TRANSACTIONS_PER_PAGE))?;
+        let transactions = self.bodies(number, first..first.saturating_add(PAGE))?;
         Ok(BodiesPage { page, pages, transactions })
     }
 

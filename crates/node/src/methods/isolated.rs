@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use silica_chain::consensus::MAX_DEMAND;
 use silica_protocol::{BlockNumber, GasPrice, Qa, rpc::text::Dec};
 
 use crate::{
@@ -12,9 +13,6 @@ use crate::{
         params::{Integral, PriceText, Text},
     },
 };
-
-/// Most blocks that one call makes.
-const MOST_BLOCKS: u32 = 100_000;
 
 /// Number that the next Tx block will have.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -44,11 +42,11 @@ impl Command for IncreaseBlocknum {
 
     async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
         require_manual_trigger(node)?;
-        let Integral(blocks) = self.delta;
-        if blocks > MOST_BLOCKS {
-            return Err(CallError::TooManyBlocks { got: blocks, most: MOST_BLOCKS });
+        let blocks = u64::from(self.delta.0);
+        if blocks > MAX_DEMAND {
+            return Err(CallError::TooManyBlocks { got: blocks, most: MAX_DEMAND });
         }
-        node.mine(blocks.into()).await?;
+        node.mine(blocks).await?;
         Ok(node.context().snapshot.current_epoch().into())
     }
 }

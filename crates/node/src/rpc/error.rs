@@ -61,9 +61,9 @@ pub(crate) enum CallError {
     /// So many blocks are not made at once.
     TooManyBlocks {
         /// Blocks asked for.
-        got: u32,
+        got: u64,
         /// Most blocks at once.
-        most: u32,
+        most: u64,
     },
     /// The transaction is in no block, or nothing is known of it.
     TransactionUnknown,

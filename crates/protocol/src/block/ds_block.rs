@@ -120,6 +120,10 @@ impl DsBlockHeader {
     pub const VERSION: u32 = 2;
     /// Version of the header's layout in block 0.
     pub const GENESIS_VERSION: u32 = 1;
+    /// Difficulty of joining a shard in block 0, below which it does not fall (`POW_DIFFICULTY`).
+    pub const INITIAL_DIFFICULTY: u8 = 3;
+    /// Difficulty of joining the DS committee in block 0, below which it does not fall (`DS_POW_DIFFICULTY`).
+    pub const INITIAL_DS_DIFFICULTY: u8 = 5;
 
     /// Returns the header of block 0 of the network whose first leader is `leader`.
     pub fn genesis(leader: PublicKey) -> Self {
@@ -127,8 +131,8 @@ impl DsBlockHeader {
             version: Self::GENESIS_VERSION,
             committee_hash: CommitteeHash::ZERO,
             prev_hash: BlockHash::new(GENESIS_PREV_HASH),
-            ds_difficulty: 5,
-            difficulty: 3,
+            ds_difficulty: Self::INITIAL_DS_DIFFICULTY,
+            difficulty: Self::INITIAL_DIFFICULTY,
             leader,
             number: DsBlockNumber::new(0),
             epoch: BlockNumber::new(0),

@@ -86,6 +86,13 @@ pub struct TxBlock {
 impl TxBlockHeader {
     /// Version of the header's layout.
     pub const VERSION: u32 = 1;
+    /// Transactions on one page of a block (`NUM_TXNS_PER_PAGE`).
+    pub const TRANSACTIONS_PER_PAGE: u32 = 2_500;
+
+    /// Returns the number of pages that the block's transactions fill, 0 without any.
+    pub const fn page_count(&self) -> u32 {
+        self.tx_count.div_ceil(Self::TRANSACTIONS_PER_PAGE)
+    }
 
     /// Returns the header of block 0 of the network whose first leader is `leader`.
     pub const fn genesis(leader: PublicKey) -> Self {

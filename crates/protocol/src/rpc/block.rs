@@ -15,12 +15,6 @@ use crate::{
     number::{BlockNumber, DsBlockNumber, ShardId, Timestamp},
 };
 
-/// Transactions that one page of a method ending in `Ex` holds.
-pub const TRANSACTIONS_PER_PAGE: u32 = 2500;
-
-/// Blocks that one page of a listing holds.
-pub const BLOCKS_PER_PAGE: u64 = 10;
-
 /// What the one figure `rewards` of a Tx block's header stands for, which JSON shows as two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RewardKind {
@@ -174,7 +168,7 @@ impl TxBlockJson {
                 mb_info_hash: header.mb_info_hash.into(),
                 miner: header.miner.into(),
                 micro_block_count: micro_blocks.len() as u64,
-                page_count: header.tx_count.div_ceil(TRANSACTIONS_PER_PAGE),
+                page_count: header.page_count(),
                 tx_count: header.tx_count,
                 prev_hash: header.prev_hash.into(),
                 rewards: coinbase.into(),
