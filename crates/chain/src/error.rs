@@ -624,12 +624,19 @@ pub enum ProofError {
     /// The contract has no storage.
     #[error("Proof not found")]
     NoStorage,
-    /// The state of that block is not kept although it is in the window.
+    /// The state of that block could not be computed again.
     #[error("reading the state of a block")]
-    History(#[from] HistoryError),
+    History(#[source] HistoryError),
     /// The state could not be read.
     #[error("reading state")]
     State(#[from] StateError),
+}
+
+impl From<HistoryError> for ProofError {
+    /// The store may keep fewer blocks than are served: those before it was told to keep more are gone.
+    fn from(error: HistoryError) -> Self {
+        if let HistoryError::Expired { earliest } = error { Self::Expired { earliest } } else { Self::History(error) }
+    }
 }
 
 /// Reason why there is no such list of miners.

@@ -152,6 +152,12 @@ impl Shared {
         pool::lock(&self.pool)
     }
 
+    /// The oldest block for which proofs are served when `head` is the latest.
+    pub(crate) fn earliest_proof(&self, head: BlockNumber) -> BlockNumber {
+        let window = self.network.config.policy.proof_window.get();
+        BlockNumber::new(head.get().saturating_add(1).saturating_sub(window))
+    }
+
     /// What readers see at this moment.
     pub(crate) fn published(&self) -> Arc<Published> {
         Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner))

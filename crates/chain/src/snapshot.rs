@@ -407,7 +407,18 @@ impl Snapshot {
         variable: &VariableHash,
         block: Option<BlockNumber>,
     ) -> Result<StateProof, ProofError> {
-        let view = self.published.state.at(self.proof_block(block)?)?;
+        let block = self.proof_block(block)?;
+        let proof = self.prove(address, variable, block);
+        if let Err(ProofError::State(StateError::Expired)) = proof {
+            // The block left the window while its state was read.
+            let head = self.shared.published().head.number();
+            return Err(ProofError::Expired { earliest: self.shared.earliest_proof(head) });
+        }
+        proof
+    }
+
+    fn prove(&self, address: &Address, variable: &VariableHash, block: BlockNumber) -> Result<StateProof, ProofError> {
+        let view = self.published.state.at(block)?;
         let account = view.account(address)?.ok_or(ProofError::UnknownAccount)?;
         let contract = account.contract.ok_or(ProofError::NotAContract)?;
         contract.storage_root.ok_or(ProofError::NoStorage)?;
@@ -424,8 +435,7 @@ impl Snapshot {
     pub fn proof_block(&self, block: Option<BlockNumber>) -> Result<BlockNumber, ProofError> {
         let latest = self.published.head.number();
         let block = block.unwrap_or(latest);
-        let window = self.shared.network.config.policy.proof_window.get();
-        let earliest = BlockNumber::new(latest.get().saturating_add(1).saturating_sub(window));
+        let earliest = self.shared.earliest_proof(latest);
         match block {
             block if block > latest => Err(ProofError::NotMined { block }),
             block if block < earliest => Err(ProofError::Expired { earliest }),

@@ -213,6 +213,15 @@ fn there_are_no_proofs_outside_the_window_or_of_users() {
 }
 
 #[test]
+fn a_block_that_the_store_has_let_go_is_expired_and_no_fault_of_ours() {
+    let options = silica_state::StoreOptions { history: 10, ..Default::default() };
+    let mut net = Net::over(silica_state::Store::ephemeral(options), ChainConfig::isolated());
+    net.demand(20);
+    let error = net.snapshot().state_proof(&user(1), &VariableHash::ZERO, Some(number(5))).unwrap_err();
+    assert_eq!(error.to_string(), "Proof from requested txBlock is expired, earliest: 11");
+}
+
+#[test]
 fn the_committee_and_the_miners_are_this_node() {
     let mut net = Net::new(config(3, 5));
     net.demand(6);
