@@ -99,16 +99,10 @@ fn an_exhausted_reserve_pays_what_it_has() {
 }
 
 #[test]
-fn the_price_falls_back_to_the_floor_when_blocks_are_empty() {
-    let mut config = config(1, 10);
-    config.minimum_gas_price = price(PRICE);
-    let mut net = Net::new(config);
-    net.tick();
-    assert_eq!(net.snapshot().minimum_gas_price(), price(PRICE), "DS block 1 names the floor");
-    for _ in 2..=30 {
-        net.tick();
-    }
-    assert_eq!(net.snapshot().latest_ds_block().header.gas_price, price(PRICE));
+fn ds_block_1_names_the_floor() {
+    let mut net = Net::new(config(1, 10));
+    let block = net.tick();
+    assert_eq!(block.ds_block().unwrap().header.gas_price, price(PRICE));
 }
 
 #[test]
@@ -120,19 +114,44 @@ fn before_the_first_ds_block_the_floor_holds_not_the_nominal_price_of_genesis() 
     assert_eq!(error, "GasPrice 100 lower than minimum allowable 2000000000");
 }
 
-#[test]
-fn full_blocks_keep_the_price_at_the_proposal_and_half_full_ones_at_the_last() {
+/// The price in DS block 3 after one floor and one three times as high, with so many full blocks among the ten of its
+/// DS epoch, and with a restart after one of them.
+fn price_after(full_blocks: u64, restart_after: Option<u64>) -> GasPrice {
     let mut config = config(1, 10);
-    config.shard_gas_limit = Gas::new(50);
+    config.shard_gas_limit = Gas::new(400);
     config.ds_gas_limit = Gas::new(50);
-    let mut net = Net::new(config);
-    // Each block has one payment of the one that the shard has room for: 50 of 100 units are used.
-    for _ in 1..=10 {
-        net.pay_next(1, user(2), 1);
+    let mut net = Net::new(config.clone());
+    net.demand(9);
+    net.producer.set_minimum_gas_price(price(3 * PRICE)).unwrap();
+    net.tick();
+    assert_eq!(net.snapshot().latest_ds_block().header.gas_price, price(3 * PRICE));
+    // Without the operator's price, which is not kept, the next DS block follows the rules.
+    net = net.reopen(config.clone());
+    for number in 11..20 {
+        // Seven payments leave a block one short of full.
+        for from in 1..=if number <= 10 + full_blocks { 8 } else { 7 } {
+            let nonce = net.nonce(&user(from)) + 1;
+            if number < 19 {
+                net.submit(payment(from, nonce, user(9), 1, 3 * PRICE));
+            }
+        }
         net.tick();
+        if restart_after == Some(number) {
+            net = net.reopen(config.clone());
+        }
     }
-    assert_eq!(net.snapshot().latest_ds_block().header.number.get(), 2);
-    assert_eq!(net.snapshot().latest_ds_block().header.gas_price, price(PRICE));
+    net.tick().ds_block().unwrap().header.gas_price
+}
+
+#[test]
+fn the_price_follows_how_many_blocks_were_full_also_across_a_restart() {
+    // The mean is twice the floor: it falls by a tenth, the last price stays, or the mean is risen to.
+    for (full_blocks, expected) in [(0, 18), (1, 30), (7, 30), (8, 20)] {
+        for restart_after in [None, Some(11), Some(14), Some(19)] {
+            let got = price_after(full_blocks, restart_after);
+            assert_eq!(got, price(PRICE * expected / 10), "{full_blocks} full, restart after {restart_after:?}");
+        }
+    }
 }
 
 #[test]

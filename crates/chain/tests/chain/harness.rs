@@ -81,6 +81,12 @@ impl Net {
         Self { chain, producer, solo: Solo::new(node_key()), now: BEGIN, sent: BTreeMap::new() }
     }
 
+    /// Gives up the chain and opens its store again.
+    pub(crate) fn reopen(self, config: ChainConfig) -> Self {
+        let Self { producer, now, sent, .. } = self;
+        Self { now, sent, ..Self::over(producer.into_store(), config) }
+    }
+
     pub(crate) fn snapshot(&self) -> Snapshot {
         self.chain.snapshot()
     }
