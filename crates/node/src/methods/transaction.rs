@@ -64,7 +64,7 @@ impl Method for GetTransaction {
     }
 }
 
-/// Hashes of the latest transactions since the node was started, newest first, at most 100.
+/// Hashes of the latest transactions of the chain, newest first, at most 100.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct GetRecentTransactions {}
 
