@@ -11,8 +11,8 @@ use crate::{check_error, check_result, documented, pay_once};
 #[test]
 fn every_published_account_is_funded() {
     let node = Node::start(&[]);
-    for index in 0..9 {
-        let account = documented(&node, "GetBalance", &json!([Wallet::funded(index).hex()]));
+    for wallet in Wallet::all_funded() {
+        let account = documented(&node, "GetBalance", &json!([wallet.hex()]));
         assert_eq!(account, json!({"balance": FUNDS.to_string(), "nonce": 0}));
     }
 }

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use silica_crypto::{KeyPair, SecretKey, sign};
 use silica_protocol::{Address, Gas, GasPrice, Nonce, Qa, Signature, Transaction, Version};
 
-/// Secret keys of the accounts that a fresh chain funds: the isolated server's, published and worth nothing.
-pub const FUNDED_KEYS: [&str; 9] = [
+/// Secret keys of the accounts that a fresh chain funds, published and worth nothing: the isolated server's nine, and two
+/// that public test suites use on local networks.
+pub const FUNDED_KEYS: [&str; 11] = [
     "db11cfa086b92497c8ed5a4cc6edb3a5bfe3a640c43ffb9fc6aa0873c56f2ee3",
     "e53d1c3edaffc7a7bab5418eb836cf75819a82872b4a1a0f1c7fcf5c3e020b89",
     "d96e9eb5b782a80ea153c937fa83e5948485fbfc8b7e7c069d7b914dbc350aba",
@@ -17,6 +18,8 @@ pub const FUNDED_KEYS: [&str; 9] = [
     "1080d2cca18ace8225354ac021f9977404cee46f1d12e9981af8c36322eac1a4",
     "254d9924fc1dcdca44ce92d80255c6a0bb690f867abde80e626fbfef4d357004",
     "410b0e0a86625a10c554f8248a77c7198917bd9135c15bb28922684826bb9f14",
+    "b8fc4e270594d87d3f728d0873a38fb0896ea83bd6f96b4f3c9ff0a29122efe4",
+    "b87f4ba7dcd6e60f2cca8352c89904e3993c5b2b0b608d255002edcda6374de4",
 ];
 
 /// Version of a transaction for the chain that a node starts by default: chain id 222, message version 1.
@@ -43,7 +46,12 @@ impl Wallet {
     ///
     /// When there are not that many.
     pub fn funded(index: usize) -> Self {
-        Self::from_hex(FUNDED_KEYS.get(index).expect("nine accounts are funded"))
+        Self::from_hex(FUNDED_KEYS.get(index).expect("there are not that many funded accounts"))
+    }
+
+    /// All accounts that a fresh chain funds.
+    pub fn all_funded() -> impl Iterator<Item = Self> {
+        FUNDED_KEYS.into_iter().map(Self::from_hex)
     }
 
     /// The account of a secret key.

@@ -15,19 +15,20 @@ pub const MINING_RESERVE: Qa = Qa::new(8_400_000_000 * Qa::PER_ZIL);
 /// What each published account has by default.
 pub const PUBLISHED_BALANCE: Qa = Qa::new(900_000_000_000 * Qa::PER_ZIL);
 
-/// An account of the isolated server whose secret key is published: never to be used where value matters.
+/// An account whose secret key is published: never to be used where value matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PublishedAccount {
     address: &'static str,
     secret_key: &'static str,
 }
 
-/// The accounts of the isolated server, on which public test suites rely.
+/// The accounts on which public test suites rely: those of the isolated server, and two more that suites for local
+/// networks pay from.
 ///
-/// The keys are those of execution.md, appendix C. The file of generation 9.3, from which the appendix is, has the third,
-/// fourth, fifth and ninth under their Ethereum addresses, where generation 8.1 could not spend from them; here each key
-/// has the address that belongs to it.
-pub const PUBLISHED_ACCOUNTS: [PublishedAccount; 9] = [
+/// The keys of the first nine are those of execution.md, appendix C. The file of generation 9.3, from which the appendix
+/// is, has the third, fourth, fifth and ninth under their Ethereum addresses, where generation 8.1 could not spend from
+/// them; here each key has the address that belongs to it.
+pub const PUBLISHED_ACCOUNTS: [PublishedAccount; 11] = [
     PublishedAccount {
         address: "7bb3b0e8a59f3f61d9bff038f4aeb42cae2ecce8",
         secret_key: "db11cfa086b92497c8ed5a4cc6edb3a5bfe3a640c43ffb9fc6aa0873c56f2ee3",
@@ -63,6 +64,14 @@ pub const PUBLISHED_ACCOUNTS: [PublishedAccount; 9] = [
     PublishedAccount {
         address: "ff6d421bf5aab7bde5d6f15f180abc4d21dcc28d",
         secret_key: "410b0e0a86625a10c554f8248a77c7198917bd9135c15bb28922684826bb9f14",
+    },
+    PublishedAccount {
+        address: "c2035715831ab100ec42e562ce341b834bed1f4c",
+        secret_key: "b8fc4e270594d87d3f728d0873a38fb0896ea83bd6f96b4f3c9ff0a29122efe4",
+    },
+    PublishedAccount {
+        address: "6cd3667ba79310837e33f0aecbe13688a6cbca32",
+        secret_key: "b87f4ba7dcd6e60f2cca8352c89904e3993c5b2b0b608d255002edcda6374de4",
     },
 ];
 
@@ -178,7 +187,7 @@ impl Default for Genesis {
     fn default() -> Self {
         let account = Account { balance: PUBLISHED_BALANCE, ..Account::default() };
         Self::new(PUBLISHED_ACCOUNTS.iter().map(|published| (published.address(), account)).collect())
-            .expect("nine published balances fit 128 bits")
+            .expect("the published balances fit 128 bits")
     }
 }
 
@@ -211,12 +220,14 @@ mod tests {
         }
         assert_eq!(PUBLISHED_ACCOUNTS[0].address().to_string(), FIRST);
         assert_eq!(PUBLISHED_ACCOUNTS[8].address().to_string(), "ff6d421bf5aab7bde5d6f15f180abc4d21dcc28d");
+        assert_eq!(PUBLISHED_ACCOUNTS[9].address().to_string(), "c2035715831ab100ec42e562ce341b834bed1f4c");
+        assert_eq!(PUBLISHED_ACCOUNTS[10].address().to_string(), "6cd3667ba79310837e33f0aecbe13688a6cbca32");
     }
 
     #[test]
     fn the_default_has_the_published_accounts_and_the_reserve() {
         let genesis = Genesis::default();
-        assert_eq!(genesis.accounts().len(), 10);
+        assert_eq!(genesis.accounts().len(), PUBLISHED_ACCOUNTS.len() + 1);
         assert_eq!(genesis.accounts()[&Address::ZERO].balance.get(), 8_400_000_000_000_000_000_000);
         assert_eq!(genesis.accounts()[&FIRST.parse().unwrap()].balance.get(), 9 * 10_u128.pow(23));
         assert_eq!(GENESIS_TOKENS.get(), 12_600_000_000_000_000_000_000);
