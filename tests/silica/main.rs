@@ -13,6 +13,7 @@ mod money;
 mod network;
 mod process;
 mod readme;
+mod shapes;
 mod transaction;
 mod transport;
 mod tx_block;

@@ -1,0 +1,319 @@
+//! Every answer beside the documented ones: members, JSON types, and how texts are written (`tests/data/rpc-examples`).
+//!
+//! What differs from the documentation on purpose stands in three lists: [`WITHOUT_RESULT`] and [`OWN_ERRORS`] here, and
+//! [`SUPERSEDED`] where shapes are compared.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use silica_tests::{
+    Node, Wallet,
+    shape::{self, Case, Format, SUPERSEDED, compare, examples},
+};
+
+/// Every documented method that the node has.
+const METHODS: [&str; 41] = [
+    "CreateTransaction",
+    "DSBlockListing",
+    "GetBalance",
+    "GetBlockchainInfo",
+    "GetBlocknum",
+    "GetCurrentDSEpoch",
+    "GetCurrentMiniEpoch",
+    "GetDSBlockRate",
+    "GetDsBlock",
+    "GetLatestDsBlock",
+    "GetLatestTxBlock",
+    "GetMinerInfo",
+    "GetMinimumGasPrice",
+    "GetNetworkId",
+    "GetNumDSBlocks",
+    "GetNumTransactions",
+    "GetNumTxBlocks",
+    "GetNumTxnsDSEpoch",
+    "GetNumTxnsTxEpoch",
+    "GetPendingTxn",
+    "GetPendingTxns",
+    "GetPrevDSDifficulty",
+    "GetPrevDifficulty",
+    "GetRecentTransactions",
+    "GetSmartContractInit",
+    "GetStateProof",
+    "GetTotalCoinSupply",
+    "GetTotalCoinSupplyAsInt",
+    "GetTransaction",
+    "GetTransactionRate",
+    "GetTransactionStatus",
+    "GetTransactionsForTxBlock",
+    "GetTransactionsForTxBlockEx",
+    "GetTxBlock",
+    "GetTxBlockRate",
+    "GetTxnBodiesForTxBlock",
+    "GetTxnBodiesForTxBlockEx",
+    "GetVersion",
+    "IncreaseBlocknum",
+    "SetMinimumGasPrice",
+    "TxBlockListing",
+];
+
+/// Methods whose documented results no request can bring about, and why. Their errors are tested with contracts.
+const WITHOUT_RESULT: [(&str, &str); 2] = [
+    ("GetSmartContractInit", "only a contract has init parameters, and deployments are refused"),
+    ("GetStateProof", "only the state of a contract is proved, and deployments are refused"),
+];
+
+/// Methods of this node that the documentation does not know, and why they are there.
+const UNDOCUMENTED: [(&str, &str); 1] = [("rpc.discover", "the OpenRPC document of the interface")];
+
+/// Documented errors that need another request or another node than the one they are shown with, and why.
+const OWN_ERRORS: [(&str, &str); 2] = [
+    ("CreateTransaction", "the signature in the document is of another chain; see the tests of admission"),
+    ("IncreaseBlocknum", "the document has a time-triggered server; see the tests of block modes"),
+];
+
+/// A chain with full and empty blocks, several DS epochs, and a payment that waits.
+struct Chain {
+    node: Node,
+    sealed: String,
+    waiting: String,
+}
+
+impl Chain {
+    fn new() -> Self {
+        let node = Node::start(&["--block-mode", "manual"]);
+        let pay = |payer: usize, nonce| {
+            let payment = Wallet::funded(payer).payment(nonce, Wallet::stranger(1).address(), 1);
+            node.result("CreateTransaction", &json!([payment.json()]));
+            payment.hash()
+        };
+        for nonce in [1, 2] {
+            (0..3).for_each(|payer| drop(pay(payer, nonce)));
+            node.result("IncreaseBlocknum", &json!([1]));
+        }
+        // Block 5 is documented to be empty.
+        node.result("IncreaseBlocknum", &json!([110]));
+        let sealed = pay(0, 3);
+        node.result("IncreaseBlocknum", &json!([1]));
+        let waiting = pay(1, 3);
+        Self { node, sealed, waiting }
+    }
+
+    /// Parameters with which a method succeeds, in every way that changes the shape of the answer.
+    fn parameters(&self, method: &str) -> Vec<Value> {
+        let latest = crate::height(&self.node).to_string();
+        let none = || vec![json!([""])];
+        match method {
+            "CreateTransaction" => {
+                let payment = Wallet::funded(2).payment(3, Wallet::stranger(1).address(), 1);
+                vec![json!([payment.json()])]
+            }
+            "DSBlockListing" | "TxBlockListing" => vec![json!([1])],
+            "GetBalance" => vec![json!([Wallet::funded(0).hex()]), json!(["0".repeat(40)])],
+            // The genesis block, one of an epoch, and one that does not exist.
+            "GetDsBlock" => vec![json!(["0"]), json!(["1"]), json!(["9000"])],
+            "GetMinerInfo" => vec![json!(["1"])],
+            "GetPendingTxn" => vec![json!([self.sealed]), json!([self.waiting]), json!(["0".repeat(64)])],
+            "GetTransaction" => vec![json!([self.sealed])],
+            "GetTransactionStatus" => vec![json!([self.sealed]), json!([self.waiting])],
+            "GetTransactionsForTxBlock" | "GetTxnBodiesForTxBlock" => vec![json!(["2"]), json!([latest])],
+            "GetTransactionsForTxBlockEx" | "GetTxnBodiesForTxBlockEx" => vec![json!(["2", "0"])],
+            "GetTxBlock" => vec![json!(["0"]), json!(["2"]), json!(["5"]), json!(["99"]), json!(["1002353"])],
+            "IncreaseBlocknum" => vec![json!([5])],
+            "SetMinimumGasPrice" => vec![json!(["1000000000"])],
+            _ => none(),
+        }
+    }
+
+    /// The real answers of every method that has some.
+    fn answers(&self) -> Vec<(&'static str, Value)> {
+        let without: Vec<&str> = WITHOUT_RESULT.iter().map(|(method, _)| *method).collect();
+        METHODS
+            .into_iter()
+            .filter(|method| !without.contains(method))
+            .flat_map(|method| self.parameters(method).into_iter().map(move |params| (method, params)))
+            .map(|(method, params)| (method, self.node.result(method, &params)))
+            .collect()
+    }
+}
+
+#[test]
+fn every_method_is_there_and_no_other() {
+    let node = Node::start(&[]);
+    let document = node.result("rpc.discover", &json!([]));
+    let described: BTreeSet<&str> =
+        document["methods"].as_array().unwrap().iter().map(|method| method["name"].as_str().unwrap()).collect();
+    let expected: BTreeSet<&str> = METHODS.into_iter().chain(UNDOCUMENTED.map(|(method, _)| method)).collect();
+    assert_eq!(described, expected);
+    for (method, _) in UNDOCUMENTED {
+        assert!(examples(method).is_empty(), "{method}");
+    }
+}
+
+#[test]
+fn every_answer_looks_as_documented() {
+    let answers = Chain::new().answers();
+    let answered: BTreeSet<&str> = answers.iter().map(|(method, _)| *method).collect();
+    assert_eq!(answered.len() + WITHOUT_RESULT.len(), METHODS.len());
+    for (method, answer) in answers {
+        shape::assert_documented(method, &answer);
+    }
+}
+
+#[test]
+fn documented_requests_earn_no_protocol_error() {
+    let chain = Chain::new();
+    let mut asked = 0;
+    for method in METHODS {
+        for example in examples(method) {
+            let params = &example.request["params"];
+            match chain.node.call(method, params) {
+                // Only the protocol layer leaves out `data`.
+                Err(refusal) => assert_eq!(refusal.data, Some(Value::Null), "{method}{params}: {refusal:?}"),
+                Ok(result) => {
+                    let fails = example.error().is_some() && OWN_ERRORS.iter().all(|(own, _)| *own != method);
+                    assert!(!fails, "{method}{params} is documented to fail, and answers {result}");
+                    shape::assert_documented(method, &result);
+                }
+            }
+            asked += 1;
+        }
+    }
+    assert!(asked > METHODS.len(), "{asked} requests are documented");
+}
+
+#[test]
+fn documented_errors_are_answered_word_for_word() {
+    let chain = Chain::new();
+    let mut compared = 0;
+    for method in METHODS {
+        for example in examples(method) {
+            let Some(error) = example.error() else { continue };
+            if OWN_ERRORS.iter().any(|(own, _)| *own == method) {
+                continue;
+            }
+            let request = &example.request;
+            let expected = json!({"error": error, "id": request["id"], "jsonrpc": "2.0"});
+            assert_eq!(chain.node.post_json(request.to_string()), expected, "{request}");
+            compared += 1;
+        }
+    }
+    assert!(compared >= 6, "{compared} errors are documented");
+}
+
+#[test]
+fn every_change_of_an_answer_is_noticed() {
+    let mut changes = 0;
+    for (method, answer) in Chain::new().answers() {
+        for (change, changed) in Changes::of(method).all(&answer) {
+            assert!(compare(method, &changed).is_err(), "{method}: nobody notices {change}\nin {changed}");
+            changes += 1;
+        }
+    }
+    assert!(changes > 2_000, "only {changes} changes");
+}
+
+#[test]
+fn exceptions_are_of_methods_that_exist() {
+    let excepted = WITHOUT_RESULT.iter().chain(&OWN_ERRORS).map(|(method, reason)| (method, reason));
+    for (method, reason) in excepted.chain(SUPERSEDED.iter().map(|(method, _, reason)| (method, reason))) {
+        assert!(METHODS.contains(method) && !reason.is_empty(), "{method}");
+    }
+}
+
+/// Ways to spoil an answer.
+struct Changes {
+    method: &'static str,
+    /// Whether hexadecimal text may have either case: that of listings varies (rpc page, section 2.3).
+    any_case: bool,
+}
+
+impl Changes {
+    fn of(method: &'static str) -> Self {
+        Self { method, any_case: ["DSBlockListing", "TxBlockListing"].contains(&method) }
+    }
+
+    /// Every single change: a member taken away or added, a value of another type, a text written otherwise.
+    fn all(&self, value: &Value) -> Vec<(String, Value)> {
+        let mut changes = other_types(value);
+        match value {
+            Value::Object(members) => {
+                changes.push(("a surplus member".to_owned(), with_member(value, "Surplus", json!(1))));
+                for (name, member) in members {
+                    if !shape::is_optional(self.method, name) {
+                        let mut without = members.clone();
+                        without.remove(name);
+                        changes.push((format!("the absence of {name}"), without.into()));
+                    }
+                    let inside = self.all(member).into_iter();
+                    changes.extend(
+                        inside.map(|(what, changed)| (format!("{name}: {what}"), with_member(value, name, changed))),
+                    );
+                }
+            }
+            Value::Array(elements) => {
+                changes.push(("a surplus element".to_owned(), [elements.clone(), vec![Value::Null]].concat().into()));
+                for (i, element) in elements.iter().enumerate().take(3) {
+                    let inside = self.all(element).into_iter();
+                    changes.extend(inside.map(|(what, changed)| {
+                        let mut elements = elements.clone();
+                        elements[i] = changed;
+                        (format!("[{i}]: {what}"), elements.into())
+                    }));
+                }
+            }
+            Value::String(text) => {
+                changes.extend(self.other_spellings(text).into_iter().map(|text| (format!("{text:?}"), text.into())));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+        changes
+    }
+
+    fn other_spellings(&self, text: &str) -> Vec<String> {
+        match Format::of(text) {
+            Format::Decimal => {
+                vec![String::new(), format!("-{text}"), format!("0{text}"), format!("0x{text}"), format!("{text}.5")]
+            }
+            Format::Money => vec!["1".to_owned(), "1.5".to_owned(), format!("{text}0"), text.replace('.', ",")],
+            Format::Hex { prefix, digits: _, case } => {
+                let bare = text.trim_start_matches("0x");
+                let other_prefix = if prefix { bare.to_owned() } else { format!("0x{text}") };
+                let mut spellings = vec![other_prefix, text[..text.len() - 2].to_owned(), format!("{text}00")];
+                spellings.push(format!("{}g", &text[..text.len() - 1]));
+                let other_case = match case {
+                    Some(Case::Lower) => Some(bare.to_uppercase()),
+                    Some(Case::Upper) => Some(bare.to_lowercase()),
+                    None => None,
+                };
+                if let Some(bare) = other_case.filter(|_| !self.any_case) {
+                    spellings.push(if prefix { format!("0x{bare}") } else { bare });
+                }
+                spellings
+            }
+            Format::Text => Vec::new(),
+        }
+    }
+}
+
+fn with_member(object: &Value, name: &str, value: Value) -> Value {
+    let mut changed = object.clone();
+    changed[name] = value;
+    changed
+}
+
+/// One value of each JSON type but that of `value`; fractions and negative numbers count as types of their own.
+fn other_types(value: &Value) -> Vec<(String, Value)> {
+    let kind = |value: &Value| match value {
+        Value::Null => 0,
+        Value::Bool(_) => 1,
+        Value::Number(number) if number.is_f64() => 2,
+        Value::Number(number) if number.is_u64() => 3,
+        Value::Number(_) => 4,
+        Value::String(_) => 5,
+        Value::Array(_) => 6,
+        Value::Object(_) => 7,
+    };
+    let values =
+        [json!(null), json!(true), json!(0.5), json!(7), json!(-7), json!("text"), json!([1.5]), json!({"a": 1})];
+    values.into_iter().filter(|other| kind(other) != kind(value)).map(|other| (other.to_string(), other)).collect()
+}
