@@ -1,6 +1,9 @@
 //! HTTP: verbs, headers, limits, and connections that misbehave (rpc page, section 1.1).
 
-use std::{io, thread, time::Duration};
+use std::{
+    io, thread,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 use silica_tests::{Answer, Connection, Node};
@@ -67,6 +70,34 @@ fn other_verbs_are_not_allowed() {
         let answer = node.connect().request(verb, "/", b"").unwrap();
         assert_eq!(answer.status, 405, "{verb}");
         assert_eq!(answer.body, b"Not allowed HTTP Method", "{verb}");
+    }
+}
+
+#[test]
+fn head_has_the_answer_of_get_without_its_body() {
+    let node = Node::start(&[]);
+    let mut connection = node.connect();
+    connection.write(b"HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    let answer = String::from_utf8(connection.read_to_end().unwrap()).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 405") && answer.ends_with("\r\n\r\n"), "{answer}");
+}
+
+#[test]
+fn older_http_is_answered_and_closed_unless_it_asks_otherwise() {
+    let node = Node::start(&[]);
+    let mut connection = node.connect();
+    let request = |further: &str| {
+        let head = format!("POST / HTTP/1.0\r\n{further}Content-Length: {}\r\n\r\n", ASK.len());
+        [head.as_bytes(), ASK].concat()
+    };
+    connection.write(&request("")).unwrap();
+    check_served(&connection.read().unwrap());
+    assert!(connection.read_to_end().unwrap().is_empty());
+
+    let mut connection = node.connect();
+    for _ in 0..3 {
+        connection.write(&request("Connection: keep-alive\r\n")).unwrap();
+        check_served(&connection.read().unwrap());
     }
 }
 
@@ -229,6 +260,27 @@ fn silent_connections_do_not_keep_others_waiting() {
     }
     check_served(&node.post(ASK));
     drop((silent, half));
+    check_served(&node.post(ASK));
+}
+
+#[test]
+fn crowd_of_idle_connections_does_not_keep_others_out() {
+    let node = Node::start(&["--max-connections", "20"]);
+    let crowd: Vec<Connection> = (0..200)
+        .map(|i| {
+            let mut connection = node.connect();
+            // Some are silent, some stop half-way through a request.
+            connection
+                .write(["", "POST / HT", "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n1"][i % 3].as_bytes())
+                .unwrap();
+            connection
+        })
+        .collect();
+    let begun = Instant::now();
+    check_served(&node.post(ASK));
+    // They hold their places for minutes where nobody else wants one.
+    assert!(begun.elapsed() < Duration::from_mins(1), "{:?}", begun.elapsed());
+    drop(crowd);
     check_served(&node.post(ASK));
 }
 

@@ -81,7 +81,7 @@ pub struct RunArgs {
     /// Largest request body in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = 5 * 1024 * 1024, env = "SILICA_MAX_BODY_BYTES")]
     pub max_body_bytes: usize,
-    /// Connections open at once; further ones wait.
+    /// Connections open at once; further ones wait, and idle ones give way to them.
     #[arg(long, value_name = "N", default_value_t = 900, value_parser = value_parser!(u32).range(1..),
           env = "SILICA_MAX_CONNECTIONS")]
     pub max_connections: u32,

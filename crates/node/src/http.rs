@@ -3,7 +3,8 @@
 //! Nothing here knows JSON or a method. A body that was posted to any path is handed over whole; every answer has
 //! status 200, since JSON-RPC carries its own errors. What a client may hold up is bounded: the number of
 //! connections, the size of a body, the time from the first byte of a request to its last, and the time a connection
-//! may lie idle or leave an answer unread.
+//! may lie idle or leave an answer unread. When all places are taken and someone waits for one, those who only hold
+//! theirs have to give way soon.
 
 use std::{
     convert::Infallible,
@@ -31,7 +32,7 @@ use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
     task::JoinSet,
     time::{Instant, interval, timeout},
 };
@@ -45,7 +46,9 @@ pub struct HttpLimits {
     pub request_timeout: Duration,
     /// Time a connection may lie idle between requests, or leave an answer unread.
     pub idle_timeout: Duration,
-    /// Connections open at once; further ones wait to be accepted.
+    /// Time that either of these may last while others wait for a place.
+    pub crowded_timeout: Duration,
+    /// Connections open at once; further ones wait for a place.
     pub connections: usize,
     /// Time that requests in progress are given to finish once the server stops.
     pub grace: Duration,
@@ -57,6 +60,7 @@ impl Default for HttpLimits {
             body_bytes: 5 * 1024 * 1024,
             request_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_mins(2),
+            crowded_timeout: Duration::from_secs(2),
             connections: 900,
             grace: Duration::from_secs(5),
         }
@@ -65,6 +69,9 @@ impl Default for HttpLimits {
 
 /// Bytes of an oversized body that are taken and thrown away, as a multiple of the limit.
 const DISCARDED_BODIES: usize = 8;
+
+/// Time between two demands for a place that is not needed by its holder.
+const REMINDER: Duration = Duration::from_millis(250);
 
 /// What stands behind the server: turns the body of a request into the body of its answer.
 pub(crate) trait Answer: Send + Sync + 'static {
@@ -93,22 +100,27 @@ impl Server {
     /// Serves until `stop` becomes true, then lets requests in progress finish within the grace period.
     pub(crate) async fn serve<A: Answer>(self, answer: Arc<A>, stop: watch::Receiver<bool>) {
         let mut stop_seen = stop.clone();
-        let places = Arc::new(Semaphore::new(self.limits.connections));
+        let room = Arc::new(Room::new(self.limits.connections));
         let mut connections = JoinSet::new();
+        let mut waiting = None;
         loop {
             tokio::select! {
-                accepted = accept(&self.listener, &places) => match accepted {
-                    Ok((stream, place)) => {
-                        let connection = serve_connection(stream, Arc::clone(&answer), self.limits, stop.clone());
-                        connections.spawn(async move {
-                            connection.await;
-                            drop(place);
-                        });
-                    }
+                accepted = self.listener.accept(), if waiting.is_none() => match accepted {
+                    Ok((stream, _)) => waiting = Some(stream),
                     Err(error) => {
                         tracing::warn!(%error, "cannot accept connections");
+                        // The system has too few descriptors left, perhaps, and those who hold one can give it back.
+                        room.wanted.notify_waiters();
                         tokio::time::sleep(Duration::from_millis(100)).await;
                     }
+                },
+                place = room.enter(), if waiting.is_some() => if let Some(stream) = waiting.take() {
+                    let (answer, limits, stop) = (Arc::clone(&answer), self.limits, stop.clone());
+                    let room = Arc::clone(&room);
+                    connections.spawn(async move {
+                        serve_connection(stream, answer, limits, &room, stop).await;
+                        drop(place);
+                    });
                 },
                 Some(_) = connections.join_next() => {}
                 () = stopped(&mut stop_seen) => break,
@@ -127,20 +139,43 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
     drop(stop.wait_for(|stop| *stop).await);
 }
 
-/// Waits for a free place, then for a connection to put there.
-async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-    let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
-    stream.set_nodelay(true)?;
-    Ok((stream, place))
+/// Places for connections, and word to their holders that others wait.
+#[derive(Debug)]
+struct Room {
+    places: Arc<Semaphore>,
+    wanted: Notify,
+}
+
+impl Room {
+    fn new(places: usize) -> Self {
+        Self { places: Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS))), wanted: Notify::new() }
+    }
+
+    /// Waits for a free place, and lets it be known for as long as there is none.
+    async fn enter(&self) -> OwnedSemaphorePermit {
+        loop {
+            if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+                return place;
+            }
+            self.wanted.notify_waiters();
+            if let Ok(Ok(place)) = timeout(REMINDER, Arc::clone(&self.places).acquire_owned()).await {
+                return place;
+            }
+        }
+    }
 }
 
 async fn serve_connection<A: Answer>(
     stream: TcpStream,
     answer: Arc<A>,
     limits: HttpLimits,
+    room: &Room,
     mut stop: watch::Receiver<bool>,
 ) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "connection ended");
+        return;
+    }
     let patience = Arc::new(Patience::new(limits));
     let io = TokioIo::new(Watched { stream, patience: Arc::clone(&patience) });
     let service = service_fn(|request| respond(request, &*answer, &patience));
@@ -159,6 +194,10 @@ async fn serve_connection<A: Answer>(
             }
             _ = check.tick() => if patience.exhausted() {
                 tracing::debug!("closed a connection that was too slow or idle");
+                return;
+            },
+            () = room.wanted.notified() => if patience.gives_way() {
+                tracing::debug!("closed a connection that was slow or idle while others waited");
                 return;
             },
             () = stopped(&mut stop), if !stopping => {
@@ -300,22 +339,30 @@ async fn next_data(body: &mut Incoming) -> Result<Option<Bytes>, BodyError> {
 struct Patience {
     limits: HttpLimits,
     accepted: Instant,
-    /// Milliseconds since `accepted`; `u64::MAX` while the server is the one to act.
+    /// When the client was last waited for anew, in milliseconds since `accepted`.
+    since: AtomicU64,
+    /// Until when it is waited for, likewise; `u64::MAX` while the server is the one to act.
     deadline: AtomicU64,
     idle: AtomicBool,
 }
 
 impl Patience {
     fn new(limits: HttpLimits) -> Self {
-        let patience =
-            Self { limits, accepted: Instant::now(), deadline: AtomicU64::new(0), idle: AtomicBool::new(true) };
+        let patience = Self {
+            limits,
+            accepted: Instant::now(),
+            since: AtomicU64::new(0),
+            deadline: AtomicU64::new(0),
+            idle: AtomicBool::new(true),
+        };
         patience.wait(limits.idle_timeout);
         patience
     }
 
     fn wait(&self, time: Duration) {
-        let deadline = (self.accepted.elapsed() + time).as_millis();
-        self.deadline.store(u64::try_from(deadline).unwrap_or(u64::MAX), Relaxed);
+        let now = self.accepted.elapsed();
+        self.since.store(milliseconds(now), Relaxed);
+        self.deadline.store(milliseconds(now.saturating_add(time)), Relaxed);
     }
 
     /// Bytes came in; if none were expected, they open a request.
@@ -341,8 +388,18 @@ impl Patience {
     }
 
     fn exhausted(&self) -> bool {
-        self.accepted.elapsed().as_millis() >= u128::from(self.deadline.load(Relaxed))
+        milliseconds(self.accepted.elapsed()) >= self.deadline.load(Relaxed)
     }
+
+    /// Whether the connection should end for the sake of others: the client is waited for, and not only just now.
+    fn gives_way(&self) -> bool {
+        let waited = milliseconds(self.accepted.elapsed()).saturating_sub(self.since.load(Relaxed));
+        self.deadline.load(Relaxed) != u64::MAX && waited >= milliseconds(self.limits.crowded_timeout)
+    }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A stream that tells its [`Patience`] when bytes come in.
@@ -446,6 +503,7 @@ mod tests {
             body_bytes: 1000,
             request_timeout: Duration::from_millis(200),
             idle_timeout: Duration::from_millis(600),
+            crowded_timeout: Duration::from_millis(400),
             connections: 10,
             grace: Duration::from_secs(2),
         }
@@ -631,6 +689,40 @@ mod tests {
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert!(!second.is_finished());
         drop(first);
+        assert!(second.await.unwrap().ends_with("\r\n\r\n3"));
+    }
+
+    /// Lets one connection take the only place and say `bytes`, and returns how long another one waits for its answer.
+    async fn wait_behind(bytes: &str) -> Duration {
+        let long = Duration::from_mins(1);
+        let server = start(HttpLimits { connections: 1, request_timeout: long, idle_timeout: long, ..quick() }).await;
+        let mut first = TcpStream::connect(server.addr).await.unwrap();
+        first.write_all(bytes.as_bytes()).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let begun = Instant::now();
+        assert!(exchange(server.addr, &post_of("abc", CLOSE)).await.ends_with("\r\n\r\n3"));
+        begun.elapsed()
+    }
+
+    #[tokio::test]
+    async fn those_who_only_hold_a_place_give_way() {
+        for bytes in ["", "POST / HT", "POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\n12", &post_of("abc", "")] {
+            let waited = wait_behind(bytes).await;
+            // Not at once, since they might have been about to go on.
+            assert!(waited >= quick().crowded_timeout / 2, "{bytes:?}: {waited:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn request_that_is_being_answered_keeps_its_place() {
+        let server = start(HttpLimits { connections: 1, ..quick() }).await;
+        let begun = server.post_wait().await;
+        let addr = server.addr;
+        let second = tokio::spawn(async move { exchange(addr, &post_of("abc", CLOSE)).await });
+        tokio::time::sleep(3 * quick().crowded_timeout).await;
+        assert!(!second.is_finished());
+        server.answer.go_on.notify_one();
+        assert!(begun.await.unwrap().ends_with("\r\n\r\n4"));
         assert!(second.await.unwrap().ends_with("\r\n\r\n3"));
     }
 
