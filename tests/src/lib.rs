@@ -15,6 +15,7 @@
 //! - [`wallet`]: keys, and the transactions they sign.
 //! - [`chain`]: everything a client can learn of a chain, to be compared.
 //! - [`dice`]: chance that can be repeated.
+//! - [`patience`]: how long a process is waited for.
 //! - [`shape`]: whether an answer looks like a documented one.
 //!
 //! It drives the node from outside only: it depends on the wire formats and on signatures, and on nothing that runs
@@ -24,6 +25,7 @@ pub mod chain;
 pub mod dice;
 pub mod http;
 pub mod node;
+pub mod patience;
 pub mod shape;
 pub mod wallet;
 

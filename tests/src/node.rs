@@ -12,15 +12,18 @@ use std::{
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serde_json::{Value, json};
 
-use crate::http::{Answer, Connection};
+use crate::{
+    http::{Answer, Connection},
+    patience::Patience,
+};
 
-/// Time in which a process has to start, or to stop.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Time in which what a process wrote before its end has to come through the pipes.
+const PIPES: Duration = Duration::from_mins(1);
 
 /// Calls in one request, where there are many.
 const CALLS_PER_REQUEST: usize = 500;
@@ -96,9 +99,18 @@ fn build() -> PathBuf {
     executable.expect("cargo names the executable")
 }
 
+/// Arguments that start a node over a data directory, on a free port.
+fn start_line<'a>(data: &'a Path, args: &[&'a str]) -> Vec<&'a str> {
+    let data = data.to_str().expect("temporary paths are UTF-8");
+    [&["--data-dir", data, "--listen", "127.0.0.1:0"], args].concat()
+}
+
 /// A command line of the binary, without a terminal and without the caller's settings.
 pub fn command(args: &[&str]) -> Command {
-    let mut command = Command::new(binary());
+    with_surroundings(Command::new(binary()), args)
+}
+
+fn with_surroundings(mut command: Command, args: &[&str]) -> Command {
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     for (name, _) in env::vars_os() {
         if name.to_string_lossy().starts_with("SILICA_") {
@@ -121,9 +133,9 @@ pub struct Finished {
 ///
 /// # Panics
 ///
-/// When it does not start, or does not end within a minute.
+/// When it does not start, or hangs.
 pub fn run(args: &[&str]) -> Finished {
-    let mut process = Process::spawn(args);
+    let mut process = Process::spawn(command(args));
     let status = process.wait();
     Finished { status, output: process.output() }
 }
@@ -179,15 +191,29 @@ impl Node {
     ///
     /// # Panics
     ///
-    /// When it neither serves nor ends within a minute.
+    /// When it hangs before it serves.
     pub fn try_start_in(data: &Path, args: &[&str]) -> Result<Self, Finished> {
-        let data = data.to_str().expect("temporary paths are UTF-8");
-        let mut line = vec!["--data-dir", data, "--listen", "127.0.0.1:0"];
-        line.extend_from_slice(args);
-        let mut process = Process::spawn(&line);
+        let mut process = Process::spawn(command(&start_line(data, args)));
         match process.wait_for_endpoint() {
             Some(address) => Ok(Self { process, address, directory: None }),
             None => Err(Finished { status: process.wait(), output: process.output() }),
+        }
+    }
+
+    /// Starts a node whose files may not grow beyond this many blocks of a half or a whole kilobyte, as the shell counts
+    /// them, which looks to it like a disk that is full.
+    ///
+    /// # Panics
+    ///
+    /// When it does not start.
+    pub fn start_with_small_files(data: &Path, blocks: u32, args: &[&str]) -> Self {
+        let mut shell = Command::new("sh");
+        // The signal of the limit is ignored, so that writing fails instead.
+        shell.args(["-c", "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"", &blocks.to_string()]).arg(binary());
+        let mut process = Process::spawn(with_surroundings(shell, &start_line(data, args)));
+        match process.wait_for_endpoint() {
+            Some(address) => Self { process, address, directory: None },
+            None => panic!("the node does not start:\n{}", process.output()),
         }
     }
 
@@ -209,6 +235,25 @@ impl Node {
     /// Returns everything it has written so far.
     pub fn output(&self) -> String {
         self.process.output()
+    }
+
+    /// Waits until it has written these words, and returns all that it has written.
+    ///
+    /// # Panics
+    ///
+    /// When it hangs before it writes them.
+    pub fn wait_for(&self, words: &str) -> String {
+        let mut patience = Patience::with(self.id());
+        loop {
+            let output = self.output();
+            if output.contains(words) {
+                return output;
+            }
+            if let Err(hang) = patience.check() {
+                panic!("the node does not write {words:?}: {hang}\n{output}");
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// Opens a connection.
@@ -307,7 +352,7 @@ impl Node {
     ///
     /// # Panics
     ///
-    /// When it does not end within a minute.
+    /// When it hangs.
     pub fn stop(self) -> Finished {
         self.interrupt("TERM")
     }
@@ -316,11 +361,29 @@ impl Node {
     ///
     /// # Panics
     ///
-    /// When it does not end within a minute.
-    pub fn interrupt(mut self, signal: &str) -> Finished {
+    /// When it hangs.
+    pub fn interrupt(self, signal: &str) -> Finished {
+        self.signal(signal);
+        self.wait()
+    }
+
+    /// Sends the named signal, which does nothing to a process that has ended.
+    ///
+    /// # Panics
+    ///
+    /// When the system refuses.
+    pub fn signal(&self, signal: &str) {
         let id = self.id().to_string();
         let sent = Command::new("kill").args([format!("-{signal}"), id]).status().expect("kill is a standard tool");
         assert!(sent.success(), "the process takes signals");
+    }
+
+    /// Waits for its end, which something else has brought about.
+    ///
+    /// # Panics
+    ///
+    /// When it hangs.
+    pub fn wait(mut self) -> Finished {
         Finished { status: self.process.wait(), output: self.process.output() }
     }
 
@@ -386,8 +449,8 @@ struct Process {
 }
 
 impl Process {
-    fn spawn(args: &[&str]) -> Self {
-        let mut child = command(args).spawn().expect("the silica binary runs");
+    fn spawn(mut command: Command) -> Self {
+        let mut child = command.spawn().expect("the silica binary runs");
         let output = Arc::new(Mutex::new(String::new()));
         let (sender, lines) = channel();
         collect(child.stdout.take(), &output, sender.clone());
@@ -397,32 +460,40 @@ impl Process {
 
     /// Returns the address that the banner shows, or `None` when the process ends without one.
     fn wait_for_endpoint(&mut self) -> Option<SocketAddr> {
-        let deadline = Instant::now() + PATIENCE;
+        let mut patience = Patience::with(self.child.id());
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "the node neither serves nor ends:\n{}", self.output());
-            // Both ends of the channel are dropped when both streams are closed, that is when the process is gone.
-            match self.next_line(left) {
+            match self.next_line(Duration::from_millis(100)) {
                 Ok(line) => {
                     if let Some(address) = endpoint_in(&line) {
                         return Some(address);
                     }
                 }
-                Err(_) if self.child.try_wait().expect("the process is ours").is_some() => return None,
-                Err(_) => thread::sleep(Duration::from_millis(5)),
+                // Both ends of the channel are dropped when both streams are closed, that is when the process is gone.
+                Err(RecvTimeoutError::Disconnected) if self.has_ended() => return None,
+                Err(RecvTimeoutError::Disconnected) => thread::sleep(Duration::from_millis(5)),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if let Err(hang) = patience.check() {
+                panic!("the node neither serves nor ends: {hang}\n{}", self.output());
             }
         }
     }
 
+    fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("the process is ours").is_some()
+    }
+
     fn wait(&mut self) -> ExitStatus {
-        let deadline = Instant::now() + PATIENCE;
+        let mut patience = Patience::with(self.child.id());
         loop {
             if let Some(status) = self.child.try_wait().expect("the process is ours") {
                 // What was written before the end is still on its way through the pipes.
-                while self.next_line(PATIENCE).is_ok() {}
+                while self.next_line(PIPES).is_ok() {}
                 return status;
             }
-            assert!(Instant::now() < deadline, "the process does not end:\n{}", self.output());
+            if let Err(hang) = patience.check() {
+                panic!("the process does not end: {hang}\n{}", self.output());
+            }
             thread::sleep(Duration::from_millis(5));
         }
     }

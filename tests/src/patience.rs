@@ -1,0 +1,188 @@
+//! How long a process is waited for: by what it does, not by the clock on the wall.
+//!
+//! On a machine that is busy with other things every process is slow, and looks from outside like one that hangs. They
+//! differ in what their threads do: those of a slow process run, or would run if they were given a processor, or wait
+//! for the disk; those of one that hangs sleep. So only the time counts in which every thread sleeps. A process that
+//! turns in circles is found out by the processor time that it takes.
+
+use std::{
+    fmt::{self, Write as _},
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+/// Time in which all threads may sleep, in sum, before what is waited for must have happened.
+const ASLEEP: Duration = Duration::from_mins(1);
+/// Processor time that may be used until then.
+const BUSY: Duration = Duration::from_mins(5);
+/// Time between two looks at the process.
+const RHYTHM: Duration = Duration::from_millis(50);
+/// Ticks in a second of processor time, as Linux counts it for programs on every machine.
+const TICKS_PER_SECOND: u64 = 100;
+
+/// A process that did not do in time what it was waited for to do.
+#[derive(Clone, Debug)]
+pub struct Hang {
+    asleep: Duration,
+    busy: Duration,
+    threads: String,
+}
+
+impl fmt::Display for Hang {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { asleep, busy, threads } = self;
+        write!(f, "it slept for {asleep:.1?} and has used {busy:.1?} of processor time; its threads:\n{threads}")
+    }
+}
+
+/// The patience with one process, for one thing that it is to do.
+#[derive(Debug)]
+pub struct Patience {
+    process: PathBuf,
+    most_asleep: Duration,
+    most_busy: Duration,
+    begun_busy: Duration,
+    asleep: Duration,
+    looked: Instant,
+}
+
+impl Patience {
+    /// Begins to wait for the process of this number.
+    pub fn with(process: u32) -> Self {
+        Self::limited(process, ASLEEP, BUSY)
+    }
+
+    fn limited(process: u32, most_asleep: Duration, most_busy: Duration) -> Self {
+        let process = PathBuf::from(format!("/proc/{process}"));
+        let begun_busy = processor_time(&process);
+        Self { process, most_asleep, most_busy, begun_busy, asleep: Duration::ZERO, looked: Instant::now() }
+    }
+
+    /// Looks at the process, if it is time to.
+    ///
+    /// # Errors
+    ///
+    /// [`Hang`] when it was waited for long enough.
+    pub fn check(&mut self) -> Result<(), Hang> {
+        let passed = self.looked.elapsed();
+        if passed < RHYTHM {
+            return Ok(());
+        }
+        self.looked = Instant::now();
+        let threads = threads(&self.process);
+        if !threads.iter().any(Thread::works) {
+            // Whoever waits may have been kept waiting itself, and then knows nothing of the time between.
+            self.asleep += passed.min(4 * RHYTHM);
+        }
+        let busy = processor_time(&self.process).saturating_sub(self.begun_busy);
+        if self.asleep < self.most_asleep && busy < self.most_busy {
+            return Ok(());
+        }
+        let mut text = String::new();
+        for Thread { name, state, waits_in } in &threads {
+            writeln!(text, "  {name}: {state} {waits_in}").expect("strings accept every write");
+        }
+        Err(Hang { asleep: self.asleep, busy, threads: text })
+    }
+}
+
+#[derive(Debug)]
+struct Thread {
+    name: String,
+    state: char,
+    waits_in: String,
+}
+
+impl Thread {
+    /// Runs, or is ready to, or waits for the disk.
+    fn works(&self) -> bool {
+        ['R', 'D'].contains(&self.state)
+    }
+}
+
+/// The threads of a process; none where the system does not tell.
+fn threads(process: &Path) -> Vec<Thread> {
+    let tasks = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
+    tasks.filter_map(|task| thread(&task.path())).collect()
+}
+
+fn thread(task: &Path) -> Option<Thread> {
+    let stat = fs::read_to_string(task.join("stat")).ok()?;
+    // The name stands in parentheses, and may hold anything.
+    let (before, after) = stat.rsplit_once(')')?;
+    let (_, name) = before.split_once('(')?;
+    let state = after.trim_start().chars().next()?;
+    let waits_in = fs::read_to_string(task.join("wchan")).unwrap_or_default();
+    Some(Thread { name: name.to_owned(), state, waits_in })
+}
+
+/// Time that all threads of a process together have run.
+fn processor_time(process: &Path) -> Duration {
+    let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
+    // In user mode and in the kernel: the twelfth and thirteenth value after the name.
+    let values = stat.rsplit_once(')').map(|(_, values)| values).unwrap_or_default().split_whitespace();
+    let ticks: u64 = values.skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        process::{Child, Command},
+        thread,
+    };
+
+    use super::*;
+
+    struct Running(Child);
+
+    impl Running {
+        fn start(script: &str) -> Self {
+            Self(Command::new("sh").args(["-c", script]).spawn().unwrap())
+        }
+
+        /// Waits for as long as patience lasts.
+        fn exhaust(&self, most_asleep: Duration, most_busy: Duration) -> Hang {
+            let mut patience = Patience::limited(self.0.id(), most_asleep, most_busy);
+            loop {
+                if let Err(hang) = patience.check() {
+                    return hang;
+                }
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+    }
+
+    impl Drop for Running {
+        fn drop(&mut self) {
+            drop(self.0.kill());
+            drop(self.0.wait());
+        }
+    }
+
+    const MOMENT: Duration = Duration::from_millis(300);
+    const EVER: Duration = Duration::from_hours(1);
+
+    #[test]
+    fn sleep_is_a_hang() {
+        let hang = Running::start("exec sleep 1000").exhaust(MOMENT, EVER);
+        assert!(hang.asleep >= MOMENT && hang.busy < MOMENT, "{hang}");
+        assert!(hang.threads.contains("sleep: S"), "{hang}");
+    }
+
+    #[test]
+    fn work_is_no_sleep_but_may_not_last_for_ever() {
+        let hang = Running::start("while :; do :; done").exhaust(MOMENT, 2 * MOMENT);
+        assert!(hang.asleep < MOMENT && hang.busy >= 2 * MOMENT, "{hang}");
+    }
+
+    #[test]
+    fn process_that_is_gone_is_not_waited_for() {
+        let mut gone = Running::start("exit");
+        gone.0.wait().unwrap();
+        let mut patience = Patience::limited(gone.0.id(), Duration::ZERO, EVER);
+        thread::sleep(RHYTHM);
+        assert!(patience.check().is_err());
+    }
+}
