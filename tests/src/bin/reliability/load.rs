@@ -1,0 +1,198 @@
+//! Payments from several senders at once, and what a node has promised by its answers.
+//!
+//! A payment counts as acknowledged when `CreateTransaction` was answered in instant mode, where the answer comes after
+//! the flush, or when `GetTransaction` found it in interval mode, where payments wait in memory until their block.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use silica_tests::{
+    Connection, Dice, Node, Wallet,
+    wallet::{FEE, FUNDS},
+};
+
+/// Accounts that pay, each from a connection of its own.
+const SENDERS: usize = 6;
+/// Payments of the latest loads that are all looked up again.
+const LATEST: usize = 300;
+/// Older payments that are looked up again each time.
+const SAMPLE: u64 = 200;
+
+/// A payment that the node has promised to keep.
+#[derive(Clone, Debug)]
+struct Acknowledged {
+    hash: String,
+    sender: usize,
+    nonce: u64,
+}
+
+/// What came of one load.
+#[derive(Debug, Default)]
+pub(crate) struct Load {
+    acknowledged: Vec<Acknowledged>,
+    /// The highest nonce of each sender that was accepted, be it only into the pool.
+    accepted: [u64; SENDERS],
+}
+
+/// Pays from every sender until `life` is over and `end` has ended the node.
+pub(crate) fn load(node: &Node, instant: bool, turn: u64, life: Duration, end: impl FnOnce()) -> Load {
+    let load = Mutex::new(Load::default());
+    let ending = AtomicBool::new(false);
+    let address = node.address();
+    let next: Vec<u64> = (0..SENDERS).map(|sender| account(node, sender).1 + 1).collect();
+    thread::scope(|scope| {
+        for (sender, first) in next.into_iter().enumerate() {
+            let payer = Payer { address, sender, instant, turn, ending: &ending, load: &load };
+            // The connection breaks when the process ends, and that is the end of the load.
+            scope.spawn(move || drop(payer.pay_from(first)));
+        }
+        thread::sleep(life);
+        ending.store(true, Ordering::Relaxed);
+        end();
+    });
+    load.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Payer<'a> {
+    address: SocketAddr,
+    sender: usize,
+    instant: bool,
+    turn: u64,
+    ending: &'a AtomicBool,
+    load: &'a Mutex<Load>,
+}
+
+impl Payer<'_> {
+    fn pay_from(&self, first: u64) -> std::io::Result<()> {
+        let wallet = Wallet::funded(self.sender);
+        let mut connection = Connection::open(self.address)?;
+        let mut waiting: Vec<Acknowledged> = Vec::new();
+        for nonce in first.. {
+            let payee = Wallet::stranger(self.turn * 1_000 + nonce % 50).address();
+            let payment = wallet.payment(nonce, payee, u128::from(nonce));
+            let answer = ask(&mut connection, "CreateTransaction", &json!([payment.json()]))?;
+            if answer.get("result").is_none() {
+                // A node that is being stopped may say so.
+                assert!(self.ending.load(Ordering::Relaxed), "a good payment is refused: {answer}");
+                break;
+            }
+            let payment = Acknowledged { hash: payment.hash(), sender: self.sender, nonce };
+            self.note(|load| load.accepted.iter_mut().skip(self.sender).take(1).for_each(|highest| *highest = nonce));
+            if self.instant {
+                self.note(|load| load.acknowledged.push(payment));
+                continue;
+            }
+            waiting.push(payment);
+            if waiting.len() < 20 {
+                continue;
+            }
+            let oldest = waiting.first().map(|payment| payment.hash.clone()).unwrap_or_default();
+            while ask(&mut connection, "GetTransaction", &json!([oldest]))?.get("result").is_none() {
+                thread::sleep(Duration::from_millis(5));
+            }
+            let oldest = waiting.remove(0);
+            self.note(|load| load.acknowledged.push(oldest));
+        }
+        Ok(())
+    }
+
+    fn note(&self, change: impl FnOnce(&mut Load)) {
+        change(&mut self.load.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+fn ask(connection: &mut Connection, method: &str, params: &Value) -> std::io::Result<Value> {
+    let request = json!({"id": 1, "jsonrpc": "2.0", "method": method, "params": params});
+    let answer = connection.post(request.to_string().as_bytes())?;
+    Ok(serde_json::from_slice(&answer.body)?)
+}
+
+/// Balance and nonce of a sender.
+fn account(node: &Node, sender: usize) -> (u128, u64) {
+    let account = node.result("GetBalance", &json!([Wallet::funded(sender).hex()]));
+    let balance = account.get("balance").and_then(Value::as_str).and_then(|balance| balance.parse().ok());
+    let nonce = account.get("nonce").and_then(Value::as_u64);
+    (balance.expect("a balance is a number in text"), nonce.expect("a nonce is a number"))
+}
+
+/// Everything that was acknowledged so far.
+#[derive(Debug, Default)]
+pub(crate) struct Kept(Vec<Acknowledged>);
+
+impl Kept {
+    /// Adds what one load has brought, and returns how much that is.
+    pub(crate) fn add(&mut self, load: Load) -> usize {
+        let added = load.acknowledged.len();
+        self.0.extend(load.acknowledged);
+        added
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Looks up every payment of late and a sample of the older ones.
+    pub(crate) fn check(&self, node: &Node, dice: &mut Dice) {
+        for sender in 0..SENDERS {
+            let of_sender = self.0.iter().rev().find(|payment| payment.sender == sender);
+            let promised = of_sender.map_or(0, |payment| payment.nonce);
+            let (_, nonce) = account(node, sender);
+            assert!(nonce >= promised, "sender {sender} is at nonce {nonce}, payment {promised} was acknowledged");
+        }
+        let sample = (0..SAMPLE).filter_map(|_| dice.choose(&self.0));
+        for payment in self.0.iter().rev().take(LATEST).chain(sample) {
+            check_payment(node, payment);
+        }
+        check_money(node);
+    }
+
+    /// Looks up every payment.
+    pub(crate) fn check_all(&self, node: &Node) {
+        for payment in &self.0 {
+            check_payment(node, payment);
+        }
+        check_money(node);
+    }
+}
+
+impl Load {
+    /// Whether every payment that was accepted has been executed.
+    pub(crate) fn is_executed(&self, node: &Node) -> bool {
+        self.accepted.iter().enumerate().all(|(sender, accepted)| account(node, sender).1 >= *accepted)
+    }
+}
+
+fn check_payment(node: &Node, payment: &Acknowledged) {
+    let read = node.call("GetTransaction", &json!([payment.hash]));
+    let read = read.unwrap_or_else(|refusal| panic!("{payment:?} was acknowledged and is lost: {refusal:?}"));
+    assert_eq!(read.get("nonce"), Some(&json!(payment.nonce.to_string())), "{read}");
+    let epoch = read.pointer("/receipt/epoch_num").expect("a receipt has an epoch");
+    let listed = node.result("GetTransactionsForTxBlock", &json!([epoch]));
+    let mut hashes = listed.as_array().into_iter().flatten().filter_map(Value::as_array).flatten();
+    assert!(hashes.any(|hash| *hash == json!(payment.hash)), "{payment:?} is not in its block {epoch}");
+}
+
+/// The payment with nonce n is one of n Qa, so that nonce and balance of a sender have to agree.
+fn check_money(node: &Node) {
+    for sender in 0..SENDERS {
+        let (balance, nonce) = loop {
+            // Blocks may come between two questions, but not between two that are answered alike.
+            let (before, after) = (account(node, sender), account(node, sender));
+            if before == after {
+                break after;
+            }
+        };
+        let nonce = u128::from(nonce);
+        assert_eq!(balance, FUNDS - nonce * (nonce + 1) / 2 - nonce * FEE, "sender {sender} at nonce {nonce}");
+    }
+    let idle = node.result("GetBalance", &json!([Wallet::funded(8).hex()]));
+    assert_eq!(idle, json!({"balance": FUNDS.to_string(), "nonce": 0}), "an account that did nothing");
+}

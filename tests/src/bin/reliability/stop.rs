@@ -1,0 +1,157 @@
+//! SIGINT and SIGTERM under load and among connections that misbehave, again and again over one data directory.
+//!
+//! A node that is asked to stop has to end by itself, in good order and soon, whatever its clients are doing; and what
+//! it has accepted has to be there after the next start, executed or waiting.
+
+use std::{
+    io,
+    os::unix::process::ExitStatusExt,
+    path::Path,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+use silica_tests::{Connection, Dice, Directory, Node, node::Finished, patience::Patience};
+
+use crate::{
+    kill::check_clean,
+    load::{Kept, load},
+};
+
+/// Time that a node needs to stop on a quiet machine: the grace for requests that do not finish, and a checkpoint.
+const SOON: Duration = Duration::from_secs(20);
+/// Time in which payments that waited have to be executed.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Runs `loops` of load, signal and restart.
+///
+/// # Panics
+///
+/// At the first end that is not in good order, or late, and at the first payment that is lost.
+pub(crate) fn run(loops: u64, seed: u64) {
+    let mut dice = Dice::new(seed);
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    println!("{loops} loops, seed {seed}, data in {}", data.display());
+    let mut kept = Kept::default();
+    let mut slowest = Duration::ZERO;
+    for turn in 1..=loops {
+        let instant = dice.below(2) == 0;
+        let mode = if instant { "instant" } else { "interval=15" };
+        let node = Node::start_in(&data, &["--block-mode", mode]);
+        kept.check(&node, &mut dice);
+
+        let nuisances = nuisances(&node, &mut dice).expect("the node accepts connections");
+        let signals = choose_signals(&mut dice);
+        let life = Duration::from_millis(dice.below(300));
+        let mut begun = Instant::now();
+        let load = load(&node, instant, turn, life, || {
+            begun = Instant::now();
+            for (pause, signal) in &signals {
+                thread::sleep(*pause);
+                node.signal(signal);
+            }
+        });
+        let end = node.wait();
+        let took = begun.elapsed();
+        slowest = slowest.max(took);
+        drop(nuisances);
+        check_end(&end, signals.len(), took);
+        println!("loop {turn}: {mode}, {signals:?} after {life:?}, {} in {took:?}", end.status);
+
+        if dice.below(3) == 0 {
+            stop_at_start(&data, Duration::from_micros(dice.below(60_000)));
+        }
+        check_clean(&data);
+        // A second signal forgoes what was only waiting.
+        if signals.len() == 1 {
+            check_executed(&data, &load);
+        }
+        kept.add(load);
+    }
+    let node = Node::start_in(&data, &[]);
+    kept.check_all(&node);
+    assert!(node.stop().status.success(), "the node stops as it should");
+    println!("{loops} stops: {} acknowledged payments, none lost; slowest stop {slowest:?}", kept.len());
+}
+
+/// One signal, or two of them and the time between.
+fn choose_signals(dice: &mut Dice) -> Vec<(Duration, &'static str)> {
+    let mut choose = |pause| (pause, dice.choose(&["INT", "TERM"]).copied().unwrap_or("TERM"));
+    let first = choose(Duration::ZERO);
+    match dice.below(3) {
+        0 => vec![first, (Duration::from_millis(dice.below(200)), "TERM")],
+        _ => vec![first],
+    }
+}
+
+/// Connections as they should not be: silent, half-way through a head or a body, with answers that nobody reads, with
+/// more work than can be finished.
+fn nuisances(node: &Node, dice: &mut Dice) -> io::Result<Vec<Connection>> {
+    let body = json!({"id": 1, "jsonrpc": "2.0", "method": "GetLatestTxBlock", "params": []}).to_string();
+    let request = format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let batch = format!("[{}]", vec![body.as_str(); 20_000].join(","));
+    let batch = format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{batch}", batch.len());
+    let kinds = [
+        String::new(),
+        "POST / HT".to_owned(),
+        "POST / HTTP/1.1\r\nHost: x\r\n".to_owned(),
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{".to_owned(),
+        request.clone(),
+        request.repeat(500),
+        batch,
+    ];
+    let mut connections = Vec::new();
+    for kind in &kinds {
+        for _ in 0..dice.below(4) {
+            let mut connection = Connection::open(node.address())?;
+            connection.write(kind.as_bytes())?;
+            connections.push(connection);
+        }
+    }
+    Ok(connections)
+}
+
+fn check_end(end: &Finished, signals: usize, took: Duration) {
+    let at_once = signals > 1 && end.output.contains("stopped at once");
+    assert!(end.status.success() || at_once, "{}:\n{}", end.status, end.output);
+    assert!(!end.output.contains("panicked"), "{}", end.output);
+    assert!(took < SOON, "it took {took:?} to stop:\n{}", end.output);
+}
+
+/// Starts the node and asks it to stop before it can have finished.
+fn stop_at_start(data: &Path, after: Duration) {
+    let path = data.to_str().expect("temporary paths are UTF-8");
+    let line = ["--data-dir", path, "--listen", "127.0.0.1:0", "--block-mode", "interval=15"];
+    let mut command = silica_tests::node::command(&line);
+    let mut child = command.spawn().expect("the silica binary runs");
+    thread::sleep(after);
+    let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(sent.is_ok_and(|status| status.success()), "the process takes signals");
+    let mut patience = Patience::with(child.id());
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("the process is ours") {
+            break status;
+        }
+        if let Err(hang) = patience.check() {
+            drop(child.kill());
+            panic!("the process does not end: {hang}");
+        }
+        thread::sleep(Duration::from_millis(5));
+    };
+    // Until it listens to signals, the system ends it.
+    assert!(status.success() || status.signal() == Some(15), "{status}");
+}
+
+/// Starts the node and waits until all that was accepted is executed.
+fn check_executed(data: &Path, load: &crate::load::Load) {
+    let node = Node::start_in(data, &["--block-mode", "interval=15"]);
+    let begun = Instant::now();
+    while !load.is_executed(&node) {
+        assert!(begun.elapsed() < PATIENCE, "payments that were accepted are lost: {load:?}\n{}", node.output());
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert!(node.stop().status.success(), "the node stops as it should");
+}
