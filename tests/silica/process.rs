@@ -29,20 +29,13 @@ fn check_refused(end: &Finished, words: &[&str]) {
 
 /// Those whose balance may have changed.
 fn accounts() -> Vec<Address> {
-    (0..9)
-        .map(Wallet::funded)
-        .chain([Wallet::stranger(7)])
-        .map(|wallet| wallet.address())
-        .chain([Address::ZERO])
-        .collect()
+    Wallet::all_funded().chain([Wallet::stranger(7)]).map(|wallet| wallet.address()).chain([Address::ZERO]).collect()
 }
 
 #[test]
 fn banner_shows_what_a_newcomer_needs() {
     let node = Node::start(&[]);
-    // The banner is written before the first request is served.
-    pay_once(&node, 0);
-    let banner = node.output();
+    let banner = node.wait_for("curl ");
     for key in FUNDED_KEYS {
         let wallet = Wallet::from_hex(key);
         for text in [wallet.address().to_checksum(), wallet.address().to_bech32(), key.to_owned()] {
@@ -57,7 +50,7 @@ fn banner_shows_what_a_newcomer_needs() {
 #[test]
 fn curl_line_of_the_banner_works() {
     let node = Node::start(&[]);
-    let banner = node.output();
+    let banner = node.wait_for("curl ");
     let line = banner.lines().find(|line| line.trim_start().starts_with("curl ")).expect("a curl line").trim();
     let shell = std::process::Command::new("sh").args(["-c", line]).output().unwrap();
     let answer: Value = serde_json::from_slice(&shell.stdout)
@@ -110,6 +103,26 @@ fn idle_connection_does_not_hold_up_the_stop() {
     assert!(node.stop().status.success());
     assert!(asked.elapsed() < Duration::from_secs(8), "{:?}", asked.elapsed());
     drop((idle, silent));
+}
+
+#[test]
+fn second_signal_stops_at_once_and_loses_nothing() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let node = Node::start_in(&data, &[]);
+    let hash = pay_once(&node, 0);
+    // A request without an end holds up an orderly stop, for the time that requests are given.
+    let mut half = node.connect();
+    half.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{").unwrap();
+    // Once an earlier connection is served, this one has been read, too.
+    pay_once(&node, 1);
+    node.signal("TERM");
+    node.wait_for("second signal");
+    let end = node.interrupt("INT");
+    assert!(end.status.success() || end.output.contains("stopped at once"), "{end:?}");
+    assert!(!end.output.contains("panicked"), "{end:?}");
+    let node = Node::start_in(&data, &[]);
+    assert_eq!(node.result("GetTransaction", &json!([hash]))["ID"], json!(hash));
 }
 
 #[test]
@@ -198,6 +211,71 @@ fn data_directory_in_use_is_named() {
 }
 
 #[test]
+fn data_of_a_newer_version_is_refused_and_left_alone() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    Node::start_in(&data, &[]).stop();
+    let manifest = data.join("manifest.json");
+    let mut newer: Value = serde_json::from_str(&fs::read_to_string(&manifest).unwrap()).unwrap();
+    newer["format"] = json!(2);
+    newer["of tomorrow"] = json!([]);
+    fs::write(&manifest, newer.to_string()).unwrap();
+    let end = Node::try_start_in(&data, &[]).unwrap_err();
+    check_refused(&end, &[data.to_str().unwrap(), "format 2", "newer silica"]);
+    assert_eq!(fs::read_to_string(&manifest).unwrap(), newer.to_string());
+}
+
+#[test]
+fn data_directory_that_cannot_be_used_is_named() {
+    let directory = Directory::new();
+    let file = directory.path().join("file");
+    fs::write(&file, "").unwrap();
+    let foreign = directory.path().join("foreign");
+    fs::create_dir(&foreign).unwrap();
+    fs::write(foreign.join("thesis.txt"), "").unwrap();
+    // Nobody makes directories in the last one, not even root.
+    for (path, words) in [
+        (file.clone(), "cannot create directory"),
+        (file.join("data"), "cannot create directory"),
+        (foreign, "thesis.txt"),
+        ("/proc/silica-data".into(), "cannot create directory"),
+    ] {
+        let end = Node::try_start_in(&path, &[]).unwrap_err();
+        check_refused(&end, &[path.to_str().unwrap(), words]);
+    }
+}
+
+/// Blocks are made until the disk is full, or seems so: files may not grow beyond a limit.
+#[test]
+fn full_disk_stops_the_chain_and_loses_no_acknowledged_block() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let node = Node::start_with_small_files(&data, 2048, &["--block-mode", "manual"]);
+    let mut acknowledged = 0;
+    let refusal = loop {
+        match node.call("IncreaseBlocknum", &json!([20])) {
+            Ok(_) => acknowledged += 20,
+            Err(refusal) => break refusal,
+        }
+        assert!(acknowledged < 20_000, "the disk is never full");
+    };
+    assert_eq!((refusal.code, refusal.message.as_str()), (-32603, "INTERNAL_ERROR: "));
+    node.wait_for("too large");
+    // What is there is still read, and nothing more is promised.
+    let seen = height(&node);
+    assert!(seen >= acknowledged);
+    assert!(node.call("IncreaseBlocknum", &json!([1])).is_err());
+    let end = node.stop();
+    assert!(!end.output.contains("panicked"), "{}", end.output);
+
+    let check = run(&["db", "check", "--data-dir", data.to_str().unwrap()]);
+    assert!(check.status.success(), "{}", check.output);
+    let node = Node::start_in(&data, &["--block-mode", "manual"]);
+    assert!(height(&node) >= seen, "{} of {seen} blocks", height(&node));
+    node.result("IncreaseBlocknum", &json!([1]));
+}
+
+#[test]
 fn data_of_another_chain_is_refused() {
     let directory = Directory::new();
     let data = directory.path().join("data");
@@ -239,6 +317,11 @@ fn bad_accounts_file_is_explained() {
     let path = file.to_str().unwrap();
     check_refused(&Node::try_start_in(&data, &["--accounts-file", path]).unwrap_err(), &[path]);
     let address = "7bb3b0e8a59f3f61d9bff038f4aeb42cae2ecce8";
+    fs::create_dir(&file).unwrap();
+    check_refused(&Node::try_start_in(&data, &["--accounts-file", path]).unwrap_err(), &[path]);
+    fs::remove_dir(&file).unwrap();
+    fs::write(&file, b"{\"\xff\":1}").unwrap();
+    check_refused(&Node::try_start_in(&data, &["--accounts-file", path]).unwrap_err(), &[path]);
     for (text, words) in [
         ("{".to_owned(), vec![path]),
         (r#"{"00":{"amount":"1","nonce":0}}"#.to_owned(), vec![path, "00"]),

@@ -75,7 +75,7 @@ fn hash_may_have_any_case_and_a_prefix() {
 fn unknown_and_misspelt_hashes_are_refused() {
     let node = Node::start(&[]);
     let hash = pay_once(&node, 0);
-    for absent in ["0".repeat(64), hash[..62].to_owned(), format!("{hash}00"), String::new()] {
+    for absent in ["0".repeat(64), hash[..62].to_owned(), hash[..63].to_owned(), format!("{hash}00"), String::new()] {
         check_error(&node, "GetTransaction", &json!([absent]), (-20, "Txn Hash not Present"));
     }
     check_error(&node, "GetTransaction", &json!(["z".repeat(64)]), (-1, "Unable to Process"));
