@@ -12,6 +12,7 @@ use silica_tests::{
     Directory, Node, Wallet,
     chain::everything,
     node::{Finished, run},
+    patience::Patience,
     wallet::FUNDED_KEYS,
 };
 
@@ -172,6 +173,24 @@ fn check_and_rebuild_keep_every_answer() {
     }
     let node = Node::start_in(&data, &["--block-mode", "manual"]);
     assert_eq!(everything(&node, &accounts()).unwrap(), before);
+}
+
+#[test]
+fn data_goes_to_the_current_directory_by_default() {
+    let directory = Directory::new();
+    let mut command = silica_tests::node::command(&["--listen", "127.0.0.1:0"]);
+    let mut child = command.current_dir(directory.path()).spawn().unwrap();
+    let mut patience = Patience::with(child.id());
+    let manifest = directory.path().join("silica-data/manifest.json");
+    while !manifest.exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it runs");
+        patience.check().unwrap_or_else(|hang| panic!("no chain is made: {hang}"));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let made: Vec<_> = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(made, ["silica-data"]);
 }
 
 #[test]
