@@ -103,6 +103,8 @@ pub struct Store {
 #[derive(Debug)]
 struct Writer {
     backlog: Backlog,
+    /// The chain with the blocks that were written and are not flushed yet, if there are such.
+    written: Option<Snapshot>,
     /// The newest block of the record, while the state is behind it.
     replay_to: Option<BlockNumber>,
 }
@@ -250,6 +252,7 @@ impl Store {
         let snapshot = Snapshot::new(&core, view, window);
         let writer = Writer {
             backlog: recovered.backlog,
+            written: None,
             replay_to: head.filter(|_| !recovered.complete).map(|head| head.number),
         };
         let checkpointer = Checkpointer::start(&core.records, &core.archive);
@@ -301,8 +304,9 @@ impl Store {
     /// [`StateError::NotContract`] and [`StateError::ForeignKey`] when the diff makes no sense, otherwise when the state
     /// cannot be read.
     pub fn prepare(&self, diff: StateDiff) -> Result<PreparedState, StateError> {
-        let snapshot = self.snapshot();
-        let newest = snapshot.window().newest();
+        let before = self.writer().written.clone();
+        let before = before.unwrap_or_else(|| self.snapshot());
+        let newest = before.window().newest();
         let state = newest.advance(&self.core.records, &diff, newest.version.saturating_add(1))?;
         let encoded = diff.encode();
         Ok(PreparedState { state, diff, encoded })
@@ -315,8 +319,22 @@ impl Store {
     ///
     /// [`CommitError`]: nothing was changed, unless it is one of the engine.
     pub fn commit(&self, block: &BlockRecord, state: PreparedState) -> Result<Snapshot, CommitError> {
+        self.write(block, state)?;
+        self.flush()
+    }
+
+    /// Appends a block without waiting for the disk. Returns the chain as of this block, on which the next one can be
+    /// prepared.
+    ///
+    /// Readers do not see it, and a crash may undo it, until [`Store::flush`] returned. Several blocks that are
+    /// flushed together cost little more than one.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError`]: nothing was changed, unless it is one of the engine.
+    pub fn write(&self, block: &BlockRecord, state: PreparedState) -> Result<Snapshot, CommitError> {
         let mut writer = self.writer();
-        let before = self.snapshot();
+        let before = writer.written.clone().unwrap_or_else(|| self.snapshot());
         if let Some(head) = writer.replay_to {
             return Err(CommitError::Replaying { at: before.window().newest().block(), head });
         }
@@ -325,10 +343,26 @@ impl Store {
         if let Some(failure) = self.checkpointer.failure() {
             return Err(CommitError::Checkpoint(failure));
         }
-        self.core.archive.append(block, &state.encoded)?;
-        let snapshot = Snapshot::new(&self.core, self.core.archive.view(), before.window().push(state.state));
+        self.core.archive.write(block, &state.encoded)?;
         let bytes = state.encoded.len().saturating_add(block.transactions.len().saturating_mul(BYTES_PER_TRANSACTION));
-        self.publish(&mut writer, &snapshot, bytes);
+        let window = before.window().push(state.state);
+        writer.backlog.push(window.newest().version, u64::try_from(bytes).unwrap_or(u64::MAX));
+        let snapshot = Snapshot::new(&self.core, self.core.archive.view_of_written(), window);
+        writer.written = Some(snapshot.clone());
+        Ok(snapshot)
+    }
+
+    /// Makes the blocks durable that were written, and then visible to readers. Returns the chain as of the newest.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError`]: the disk could not be written. Readers see none of the blocks.
+    pub fn flush(&self) -> Result<Snapshot, CommitError> {
+        let mut writer = self.writer();
+        let Some(snapshot) = writer.written.clone() else { return Ok(self.snapshot()) };
+        self.core.archive.flush()?;
+        writer.written = None;
+        self.publish(&mut writer, &snapshot);
         Ok(snapshot)
     }
 
@@ -354,7 +388,9 @@ impl Store {
         let snapshot = Snapshot::new(&self.core, view, before.window().push(state.state));
         // From this block on the record still has the changes, which the window needs after a restart.
         let first_kept = number.get().saturating_add(self.options.history).saturating_sub(1) == head.get();
-        self.publish(&mut writer, &snapshot, state.encoded.len());
+        let bytes = u64::try_from(state.encoded.len()).unwrap_or(u64::MAX);
+        writer.backlog.push(snapshot.window().newest().version, bytes);
+        self.publish(&mut writer, &snapshot);
         if first_kept {
             self.checkpointer
                 .write_now(snapshot.window().newest())
@@ -366,11 +402,10 @@ impl Store {
         Ok(snapshot)
     }
 
-    fn publish(&self, writer: &mut Writer, snapshot: &Snapshot, bytes: usize) {
+    fn publish(&self, writer: &mut Writer, snapshot: &Snapshot) {
         let window = snapshot.window();
         *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot.clone();
         self.core.older.release(window.oldest());
-        writer.backlog.push(window.newest().version, u64::try_from(bytes).unwrap_or(u64::MAX));
         writer.backlog.release(self.core.records.durable());
         if !self.is_due(writer, window) {
             return;

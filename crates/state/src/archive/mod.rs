@@ -1,7 +1,7 @@
 //! The record: every block with everything that belongs to it, once, under dense numbers.
 //!
-//! A block is appended by one batch, which is flushed before [`Archive::append`] returns; afterwards a witness file
-//! outside the database names it. Nothing is ever changed, and only the changes of state are removed, when nobody needs
+//! A block is written by one batch. Blocks are flushed one by one or several together, and only then shown to readers;
+//! afterwards a witness file outside the database names the newest. Nothing is ever changed, and only the changes of state are removed, when nobody needs
 //! them to catch up any more. So whatever is missing between block 0 and the head, or does not match its checksum, is
 //! damage, and is reported as that: an answer "there is none" is given only by number.
 //!
@@ -39,7 +39,7 @@ mod tests;
 use std::{
     path::Path,
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -85,13 +85,22 @@ pub(crate) struct Archive {
     db: Db,
     witness: Option<Witness>,
     newest: RwLock<Option<Arc<Entry>>>,
+    /// Blocks that were written after the newest and are not flushed yet, in their order.
+    written: Mutex<Vec<Written>>,
     /// Number of the oldest block whose change of state is kept.
     kept_from: AtomicU64,
-    /// An append has failed half way.
+    /// A write or a flush has failed half way.
     broken: AtomicBool,
     entries: Cache<Entry>,
     ds_blocks: Cache<DsBlock>,
     index: Index,
+}
+
+/// A block that a crash may still undo.
+#[derive(Debug)]
+struct Written {
+    entry: Arc<Entry>,
+    index: Vec<index::Entry>,
 }
 
 /// What a check of the whole record counted.
@@ -138,6 +147,7 @@ impl Archive {
         let archive = Self {
             witness,
             newest: RwLock::new(None),
+            written: Mutex::default(),
             kept_from: AtomicU64::new(read_mark(&db, head.is_some())?),
             broken: AtomicBool::new(false),
             entries: Cache::new(ENTRIES),
@@ -177,28 +187,58 @@ impl Archive {
         Ok(self.db.size_on_disk()?)
     }
 
-    /// Appends a block with the change of state that it makes, and returns when both are durable. A view taken before
-    /// does not see it.
-    ///
-    /// Only what is cheap to check is checked: that the block follows the newest one, and that its parts are those
-    /// that its hashes name. After an error from the engine nothing more can be appended, for what became of the block
-    /// is known only when the record is opened again.
+    /// Writes a block and flushes it.
+    #[cfg(test)]
     pub(crate) fn append(&self, record: &BlockRecord, diff: &[u8]) -> Result<(), AppendError> {
-        if self.broken.load(Ordering::Acquire) {
-            return Err(AppendError::Broken);
-        }
-        let newest = self.newest();
-        let Prepared { entry, batch, index } = prepare(record, diff, newest.as_deref())?;
+        self.write(record, diff)?;
+        self.flush()
+    }
+
+    /// Appends a block with the change of state that it makes, which a crash may undo until [`Archive::flush`]
+    /// returned. Until then [`Archive::view`] does not see it, but the next block can be appended to it.
+    ///
+    /// Only what is cheap to check is checked: that the block follows the last one written, and that its parts are
+    /// those that its hashes name. After an error from the engine nothing more can be appended, for what became of the
+    /// block is known only when the record is opened again.
+    pub(crate) fn write(&self, record: &BlockRecord, diff: &[u8]) -> Result<(), AppendError> {
+        let mut written = self.begin()?;
+        let last = written.last().map(|written| Arc::clone(&written.entry)).or_else(|| self.newest());
+        let Prepared { entry, batch, index } = prepare(record, diff, last.as_deref())?;
         self.broken.store(true, Ordering::Release);
         self.db.apply(batch).map_err(ArchiveError::from)?;
-        self.db.flush().map_err(ArchiveError::from)?;
-        if let Some(witness) = &self.witness {
-            witness.write(entry.number(), &entry.head.hash).map_err(AppendError::Witness)?;
-        }
-        self.index.add(entry.head.hash, &index);
-        self.publish(&Arc::new(entry));
+        written.push(Written { entry: Arc::new(entry), index });
         self.broken.store(false, Ordering::Release);
         Ok(())
+    }
+
+    /// Makes all blocks durable that were written, and returns when they are.
+    pub(crate) fn flush(&self) -> Result<(), AppendError> {
+        let mut written = self.begin()?;
+        let Some(newest) = written.last().map(|written| Arc::clone(&written.entry)) else { return Ok(()) };
+        self.broken.store(true, Ordering::Release);
+        self.db.flush().map_err(ArchiveError::from)?;
+        if let Some(witness) = &self.witness {
+            witness.write(newest.number(), &newest.head.hash).map_err(AppendError::Witness)?;
+        }
+        for Written { entry, index } in written.drain(..) {
+            self.index.add(entry.head.hash, &index);
+            self.publish(&entry);
+        }
+        self.broken.store(false, Ordering::Release);
+        Ok(())
+    }
+
+    /// Takes the right to append, unless an error has ended that.
+    fn begin(&self) -> Result<MutexGuard<'_, Vec<Written>>, AppendError> {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.broken.load(Ordering::Acquire) { Err(AppendError::Broken) } else { Ok(written) }
+    }
+
+    /// Returns the record as it will be once all that was written is flushed.
+    pub(crate) fn view_of_written(self: &Arc<Self>) -> ArchiveView {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = written.last().map(|written| Arc::clone(&written.entry));
+        ArchiveView::new(Arc::clone(self), last.or_else(|| self.newest()))
     }
 
     /// Returns the change of state of a block, or `None` when it is no longer kept or there is no such block yet.

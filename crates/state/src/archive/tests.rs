@@ -418,6 +418,56 @@ fn a_cut_append_leaves_the_block_before_or_the_whole_block() {
     }
 }
 
+#[test]
+fn blocks_that_were_written_together_are_seen_once_they_are_flushed() {
+    let model = Model::with(&[1, 9, 40, 3, 2, 7]);
+    let write = |archive: &Archive, blocks: Range<usize>| {
+        for (record, diff) in model.blocks.iter().zip(&model.diffs).take(blocks.end).skip(blocks.start) {
+            archive.write(record, diff).unwrap();
+        }
+    };
+    for kept in 0..=3 {
+        let disks = Disks::default();
+        let archive = disks.open().unwrap();
+        write(&archive, 0..2);
+        archive.flush().unwrap();
+        write(&archive, 2..5);
+        check_view(&archive.view(), &model, 2, true);
+        check_view_of_record(&archive.view_of_written(), &model, 5);
+        assert_eq!(archive.head().unwrap().number, block(1));
+        disks.chain.crash(kept);
+        let archive = disks.open().unwrap();
+        check_view(&archive.view(), &model, 2 + kept, true);
+        write(&archive, 2 + kept..6);
+        archive.flush().unwrap();
+        check_view(&archive.view(), &model, 6, true);
+        archive.check(&mut |_, _| {}).unwrap();
+    }
+}
+
+/// Asks for the blocks by number, as whoever builds the next one does; the index knows only what is flushed.
+fn check_view_of_record(view: &ArchiveView, model: &Model, blocks: usize) {
+    assert_eq!(view.head().unwrap().number, block(blocks - 1));
+    for (number, record) in model.blocks.iter().enumerate() {
+        let expected = (number < blocks).then_some(record);
+        assert_eq!(view.record(block(number)).unwrap().as_ref(), expected);
+    }
+}
+
+#[test]
+fn flush_that_fails_shows_nothing_and_ends_appending() {
+    let model = Model::with(&[1, 9, 40, 3]);
+    let disks = Disks::default();
+    let archive = disks.open().unwrap();
+    append_from(&archive, &Model::with(&[1, 9]), 0);
+    archive.write(&model.blocks[2], &model.diffs[2]).unwrap();
+    disks.chain.fail_after(0);
+    archive.flush().unwrap_err();
+    check_view(&archive.view(), &model, 2, true);
+    assert!(matches!(archive.write(&model.blocks[3], &model.diffs[3]).unwrap_err(), AppendError::Broken));
+    assert!(matches!(archive.flush().unwrap_err(), AppendError::Broken));
+}
+
 /// An engine that breaks its promise and keeps part of a batch.
 #[test]
 fn part_of_a_block_is_discarded() {
