@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use silica_protocol::{Address, BlockNumber, DsBlock, GasPrice, Timestamp, Transaction, TxBlock, TxHash};
+use silica_protocol::{Address, BlockNumber, DsBlock, GasPrice, Receipt, Timestamp, Transaction, TxBlock, TxHash};
 
 use crate::{
     admission::{Entrance, Routing, VerifiedTransaction},
@@ -163,8 +163,8 @@ impl Shared {
         Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn publish(&self, published: Published) {
-        *self.published.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(published);
+    pub(crate) fn publish(&self, published: Arc<Published>) {
+        *self.published.write().unwrap_or_else(PoisonError::into_inner) = published;
     }
 }
 
@@ -187,11 +187,11 @@ impl Published {
         &self,
         tx_block: &Arc<TxBlock>,
         ds_block: Option<&Arc<DsBlock>>,
-        included: &[VerifiedTransaction],
+        included: &[(VerifiedTransaction, Receipt)],
         state: silica_state::Snapshot,
     ) -> Self {
         let ds_block = ds_block.unwrap_or(&self.head.ds_block);
-        let newest = included.iter().rev().map(VerifiedTransaction::hash);
+        let newest = included.iter().rev().map(|(transaction, _)| transaction.hash());
         Self {
             head: Head::new(Arc::clone(tx_block), Arc::clone(ds_block)),
             state,

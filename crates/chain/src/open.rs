@@ -18,7 +18,7 @@ use crate::{
     error::OpenError,
     genesis::Genesis,
     handle::{Chain, Published, RECENT, Shared},
-    producer::Producer,
+    producer::{Producer, Written},
     replay,
     snapshot::Times,
     terms::FullBlocks,
@@ -53,7 +53,7 @@ pub fn open(
     let floor_price = network.config.minimum_gas_price;
     let published = Published { head, state, times, recent, operator_price, floor_price };
     let shared = Arc::new(Shared::new(network, published));
-    Ok((Chain::new(Arc::clone(&shared)), Producer { shared, store, full_blocks }))
+    Ok((Chain::new(Arc::clone(&shared)), Producer { shared, store, full_blocks, written: Written::default() }))
 }
 
 /// Commits DS block 0 and Tx block 0, whose state root is that of the first accounts.

@@ -6,14 +6,13 @@ use silica_protocol::{GasPrice, Timestamp, Transaction};
 use silica_state::{BlockRecord, Store};
 
 use crate::{
-    admission::VerifiedTransaction,
     builder::Builder,
     consensus::Application,
     error::{BuildError, CommitError, GasPriceError, InvalidBlock, ProposeError},
     handle::{Published, Shared},
     judge::Judge,
     pool::{PoolLine, Settlement},
-    stage::{Blocks, CommittedBlock, ExecutedBlock, Proposal, SealedBlock},
+    stage::{Blocks, CommittedBlock, ExecutedBlock, Proposal, SealedBlock, WrittenBlock},
     terms::{FullBlocks, fees_before, price_by_rules},
 };
 
@@ -23,6 +22,15 @@ pub struct Producer {
     pub(crate) shared: Arc<Shared>,
     pub(crate) store: Store,
     pub(crate) full_blocks: FullBlocks,
+    pub(crate) written: Written,
+}
+
+/// Blocks that were written and are not flushed yet.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    blocks: Vec<WrittenBlock>,
+    /// What readers will see once they are flushed; `None` when there are none.
+    published: Option<Arc<Published>>,
 }
 
 impl Producer {
@@ -52,14 +60,19 @@ impl Producer {
             return Err(GasPriceError::Zero);
         }
         let published = self.shared.published();
-        self.shared.publish(Published { operator_price: Some(price), ..Published::clone(&published) });
+        self.shared.publish(Arc::new(Published { operator_price: Some(price), ..Published::clone(&published) }));
         Ok(())
+    }
+
+    /// The head on which the next block is built, and what goes with it.
+    fn tip(&self) -> Arc<Published> {
+        self.written.published.clone().unwrap_or_else(|| self.shared.published())
     }
 
     /// Builds the next block with transactions from the pool.
     fn build(&mut self, at: Timestamp) -> Result<ExecutedBlock, BuildError> {
         let shared = Arc::clone(&self.shared);
-        let published = shared.published();
+        let published = self.tip();
         let timestamp = at.max(published.head.tx_block.timestamp.next().ok_or(BuildError::End)?);
         let price = published.minimum_gas_price();
         let mut builder =
@@ -99,7 +112,7 @@ impl Application for Producer {
     }
 
     fn verify(&mut self, proposal: &Proposal) -> Result<ExecutedBlock, InvalidBlock> {
-        let published = self.shared.published();
+        let published = self.tip();
         let judge = Judge {
             network: &self.shared.network,
             head: &published.head,
@@ -110,9 +123,14 @@ impl Application for Producer {
     }
 
     fn commit(&mut self, sealed: SealedBlock) -> Result<Arc<CommittedBlock>, CommitError> {
+        self.write(sealed)?;
+        Ok(self.flush()?.pop().expect("a block was just written"))
+    }
+
+    fn write(&mut self, sealed: SealedBlock) -> Result<(), CommitError> {
         let ExecutedBlock { blocks, transactions, state, vacuous: _, dropped, postponed } = sealed.block;
         let Blocks { tx: tx_block, micro: micro_blocks, ds: ds_block } = blocks;
-        let published = self.shared.published();
+        let published = self.tip();
         let number = tx_block.header.number;
         if tx_block.header.prev_hash != published.head.hash {
             return Err(CommitError::NotNext { number, head: published.head.number() });
@@ -121,24 +139,39 @@ impl Application for Producer {
             .iter()
             .map(|(transaction, receipt)| (Transaction::clone(transaction.transaction()), receipt.clone()));
         let record = BlockRecord { tx_block, micro_blocks, ds_block, transactions: bodies.collect() };
-        let state = self.store.commit(&record, state).map_err(|source| CommitError::Store { number, source })?;
+        let state = self.store.write(&record, state).map_err(|source| CommitError::Store { number, source })?;
 
         let BlockRecord { tx_block, micro_blocks, ds_block, .. } = record;
         let tx_block = Arc::new(tx_block);
         let ds_block = ds_block.map(Arc::new);
         self.full_blocks.add(&tx_block.header);
-        let included: Vec<VerifiedTransaction> = transactions.iter().map(|(tx, _)| tx.clone()).collect();
-        self.shared.publish(published.after(&tx_block, ds_block.as_ref(), &included, state));
-        let settlement = Settlement {
-            block: number,
-            at: tx_block.timestamp,
-            included: &included,
-            dropped: &dropped,
-            postponed: &postponed,
+        let published = published.after(&tx_block, ds_block.as_ref(), &transactions, state);
+        let hash = published.head.hash;
+        self.written.published = Some(Arc::new(published));
+        let block = CommittedBlock { hash, tx_block, ds_block, micro_blocks, transactions, dropped };
+        self.written.blocks.push(WrittenBlock { block, postponed });
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<Vec<Arc<CommittedBlock>>, CommitError> {
+        let Some(published) = &self.written.published else { return Ok(Vec::new()) };
+        let number = published.head.number();
+        self.store.flush().map_err(|source| CommitError::Store { number, source })?;
+        let Written { blocks, published } = std::mem::take(&mut self.written);
+        self.shared.publish(published.unwrap_or_else(|| self.shared.published()));
+        let mut pool = self.shared.lock_pool();
+        let settle = |WrittenBlock { block, postponed }| {
+            let CommittedBlock { tx_block, transactions, dropped, .. } = &block;
+            pool.settle(&Settlement {
+                block: tx_block.header.number,
+                at: tx_block.timestamp,
+                included: transactions,
+                dropped,
+                postponed: &postponed,
+            });
+            Arc::new(block)
         };
-        self.shared.lock_pool().settle(&settlement);
-        let hash = self.shared.published().head.hash;
-        Ok(Arc::new(CommittedBlock { hash, tx_block, ds_block, micro_blocks, transactions, dropped }))
+        Ok(blocks.into_iter().map(settle).collect())
     }
 
     fn has_candidates(&self) -> bool {

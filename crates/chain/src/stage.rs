@@ -130,6 +130,13 @@ pub struct CommittedBlock {
     pub(crate) dropped: Vec<(VerifiedTransaction, DropReason)>,
 }
 
+/// A block that is written, and on disk once the writing is flushed: then it is the committed one.
+#[derive(Debug)]
+pub(crate) struct WrittenBlock {
+    pub(crate) block: CommittedBlock,
+    pub(crate) postponed: Vec<(VerifiedTransaction, Postponed)>,
+}
+
 impl CommittedBlock {
     /// The hash of the Tx block.
     pub fn hash(&self) -> BlockHash {

@@ -51,6 +51,23 @@ pub trait Application {
     /// [`CommitError`]: the block does not follow the head, or the store could not be written.
     fn commit(&mut self, block: SealedBlock) -> Result<Arc<CommittedBlock>, CommitError>;
 
+    /// Makes a block the head on which the next one is built, without waiting for the disk.
+    ///
+    /// Nobody hears of it, and a crash may undo it, until [`flush`](Self::flush) returned; its transactions stay in the
+    /// pool for so long. Whoever writes a block with transactions therefore flushes before the next block is proposed.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError`]: the block does not follow the head, or the store could not be written.
+    fn write(&mut self, block: SealedBlock) -> Result<(), CommitError>;
+
+    /// Makes the blocks durable that were written, all at once, and then visible. Returns them in their order.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError`]: the store could not be written.
+    fn flush(&mut self) -> Result<Vec<Arc<CommittedBlock>>, CommitError>;
+
     /// Whether a block made now might hold a transaction.
     fn has_candidates(&self) -> bool;
 }

@@ -11,6 +11,15 @@ use crate::{
     stage::{CommittedBlock, ExecutedBlock},
 };
 
+/// Empty blocks that wait for the disk together.
+const GROUP: u32 = 64;
+
+/// A block that was written.
+enum Written {
+    Empty,
+    WithTransactions,
+}
+
 /// The engine of a node that is the whole network: the only member of the DS committee and of every shard.
 #[derive(Debug)]
 pub struct Solo {
@@ -26,6 +35,35 @@ impl Solo {
     /// The key under which this engine's blocks verify.
     pub fn public(&self) -> PublicKey {
         self.key.public()
+    }
+
+    /// Makes so many blocks, empty or not. Empty ones wait for the disk together.
+    fn make_blocks(
+        &self,
+        blocks: u64,
+        at: Timestamp,
+        application: &mut dyn Application,
+    ) -> Result<Vec<Effect>, EngineError> {
+        let mut effects = Vec::new();
+        let mut waiting = 0_u32;
+        for _ in 0..blocks {
+            let written = self.write_block(at, application);
+            waiting = waiting.saturating_add(1);
+            if waiting == GROUP || !matches!(written, Ok(Written::Empty)) {
+                effects.extend(application.flush()?.into_iter().map(Effect::Committed));
+                waiting = 0;
+            }
+            written?;
+        }
+        effects.extend(application.flush()?.into_iter().map(Effect::Committed));
+        Ok(effects)
+    }
+
+    fn write_block(&self, at: Timestamp, application: &mut dyn Application) -> Result<Written, EngineError> {
+        let block = application.propose(at)?;
+        let written = if block.transactions().is_empty() { Written::Empty } else { Written::WithTransactions };
+        application.write(seal_alone(block, &self.key)?)?;
+        Ok(written)
     }
 
     /// Makes one block, empty or not.
@@ -67,7 +105,7 @@ impl Engine for Solo {
             Input::Demand { blocks, .. } if blocks > MAX_DEMAND => {
                 Err(EngineError::Demand { got: blocks, most: MAX_DEMAND })
             }
-            Input::Demand { at, blocks } => (0..blocks).map(|_| self.make_block(at, application)).collect(),
+            Input::Demand { at, blocks } => self.make_blocks(blocks, at, application),
             // There is nobody who could have sent it.
             Input::Message(_) => Ok(Vec::new()),
             Input::Tick(at) => Ok(vec![self.make_block(at, application)?]),

@@ -28,7 +28,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use silica_protocol::{Address, BlockNumber, GasPrice, ShardId, Timestamp, TxHash};
+use silica_protocol::{Address, BlockNumber, GasPrice, Receipt, ShardId, Timestamp, TxHash};
 
 use self::account::Sender;
 pub use self::status::{DropReason, ModificationState, TxStatus};
@@ -92,7 +92,7 @@ pub(crate) struct Settlement<'a> {
     /// Its timestamp.
     pub(crate) at: Timestamp,
     /// Transactions in the block.
-    pub(crate) included: &'a [VerifiedTransaction],
+    pub(crate) included: &'a [(VerifiedTransaction, Receipt)],
     /// Transactions that will never be in any.
     pub(crate) dropped: &'a [(VerifiedTransaction, DropReason)],
     /// Transactions that were looked at and wait on.
@@ -216,7 +216,7 @@ impl Pool {
         for (transaction, why) in postponed {
             self.postpone(transaction, *why, block, at);
         }
-        for transaction in included {
+        for (transaction, _) in included {
             self.remove(&transaction.hash());
             self.pass(transaction, block, at);
         }

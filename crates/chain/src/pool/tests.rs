@@ -47,7 +47,9 @@ fn status(pool: &Pool, transaction: &VerifiedTransaction) -> Option<u8> {
 
 fn settle(pool: &mut Pool, number: u64, included: &[VerifiedTransaction]) {
     let (block, at) = (block(number), time(number * 10));
-    pool.settle(&Settlement { block, at, included, dropped: &[], postponed: &[] });
+    let receipt = Receipt::payment(Gas::new(50), block);
+    let included: Vec<_> = included.iter().map(|transaction| (transaction.clone(), receipt.clone())).collect();
+    pool.settle(&Settlement { block, at, included: &included, dropped: &[], postponed: &[] });
 }
 
 /// Takes all transactions whose nonce is due, as a block of unlimited size would, and returns those that are not.
@@ -186,7 +188,8 @@ fn a_nonce_that_another_lane_used_up_wakes_the_lane_that_waited_for_it() {
     let mut pool = filled(&[after.clone(), call.clone()]);
     let (block, at) = (block(2), time(9));
     let postponed = [(after.clone(), Postponed::NonceHigh)];
-    pool.settle(&Settlement { block, at, included: &[call], dropped: &[], postponed: &postponed });
+    let receipt = Receipt::payment(Gas::new(50), block);
+    pool.settle(&Settlement { block, at, included: &[(call, receipt)], dropped: &[], postponed: &postponed });
     assert_eq!(pool.heads(SHARD, None, 9), [after]);
 }
 

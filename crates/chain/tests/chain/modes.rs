@@ -2,13 +2,13 @@
 
 use silica_chain::{
     ChainConfig,
-    consensus::{Effect, Engine, Input, MAX_DEMAND},
+    consensus::{Application, Effect, Engine, Input, MAX_DEMAND, seal_alone},
 };
 use silica_protocol::{Timestamp, Transaction};
 
 use crate::{
     blocks,
-    harness::{FUNDS, Net, PRICE, committed, config, payment, user},
+    harness::{FUNDS, Net, PRICE, committed, config, node_key, payment, user},
 };
 
 fn instant(blocks_per_ds_epoch: u64) -> Net {
@@ -103,6 +103,49 @@ fn in_instant_mode_only_the_next_nonce_is_accepted() {
     net.arrival();
     let used = net.try_submit(payment(1, 1, user(9), 1, PRICE)).unwrap_err();
     assert_eq!(used, "Nonce (1) lower than current (1)");
+}
+
+#[test]
+fn blocks_that_are_written_are_seen_once_they_are_flushed() {
+    let mut net = instant(3);
+    let before = net.snapshot();
+    for _ in 0..5 {
+        let at = net.later();
+        let block = net.producer.propose(at).unwrap();
+        net.producer.write(seal_alone(block, &node_key()).unwrap()).unwrap();
+        assert_eq!(net.snapshot().latest_tx_block_hash(), before.latest_tx_block_hash());
+        assert_eq!(net.producer.store().snapshot().head().unwrap().number.get(), 0);
+    }
+    let flushed = net.producer.flush().unwrap();
+    let numbers: Vec<_> = flushed.iter().map(|block| block.tx_block().header.number.get()).collect();
+    assert_eq!(numbers, [1, 2, 3, 4, 5], "vacuous blocks and those with a DS block included");
+    assert_eq!(net.snapshot().latest_tx_block_hash(), flushed[4].hash());
+    for block in &flushed {
+        blocks::check(&net, block);
+    }
+    assert!(net.producer.flush().unwrap().is_empty());
+}
+
+/// A demand makes the same blocks whether they wait for the disk one by one or together.
+#[test]
+fn demanded_blocks_are_those_that_ticks_make() {
+    let (mut together, mut alone) = (Net::new(config(1, 3)), Net::new(config(1, 3)));
+    for net in [&mut together, &mut alone] {
+        for ahead in 0..3 {
+            net.pay(1, user(9), 1, ahead);
+        }
+    }
+    let demanded = committed(&together.demand(150));
+    let at = alone.later();
+    let ticked: Vec<_> = (0..150).flat_map(|_| committed(&alone.step(Input::Tick(at)))).collect();
+    assert_eq!(demanded.len(), 150);
+    for (demanded, ticked) in demanded.iter().zip(&ticked) {
+        assert_eq!(demanded.tx_block(), ticked.tx_block());
+        assert_eq!(demanded.transactions(), ticked.transactions());
+        blocks::check(&together, demanded);
+    }
+    assert_eq!(demanded[0].transactions().len(), 3);
+    assert_eq!(together.chain.waiting(), 0);
 }
 
 #[test]
