@@ -1,7 +1,5 @@
 //! Judging a block: nothing in its headers is believed, everything is computed again and compared.
 
-use std::{num::NonZeroUsize, thread};
-
 use silica_protocol::{
     DsBlock, DsBlockHeader, GasPrice, MicroBlock, MicroBlockHeader, ShardId, Transaction, TxBlock, TxBlockHeader,
     TxHash,
@@ -13,6 +11,7 @@ use crate::{
     builder::{Builder, Head, Network},
     config::ChainConfig,
     error::{BuildError, InvalidBlock, InvalidTransaction},
+    parallel,
     stage::{Blocks, ExecutedBlock, Proposal},
     terms::{FullBlocks, fees_before, price_by_rules},
 };
@@ -110,17 +109,7 @@ type Placed<'a> = ((TxHash, ShardId), &'a Transaction);
 /// Checks transactions on all processors, since their signatures are the largest part of the work. The first fault in
 /// the order of the block is the one reported.
 fn verify_all(placed: &[Placed<'_>], config: &ChainConfig) -> Result<Vec<VerifiedTransaction>, InvalidBlock> {
-    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let share = placed.len().div_ceil(threads).max(WORTH_A_THREAD);
-    if placed.len() <= share {
-        return placed.iter().map(|placed| verify(placed, config)).collect();
-    }
-    let checked: Vec<Result<Vec<_>, _>> = thread::scope(|scope| {
-        let check = |share: &'_ [Placed<'_>]| share.iter().map(|placed| verify(placed, config)).collect();
-        let workers: Vec<_> = placed.chunks(share).map(|share| scope.spawn(move || check(share))).collect();
-        workers.into_iter().map(|worker| worker.join().expect("checking a transaction does not panic")).collect()
-    });
-    Ok(checked.into_iter().collect::<Result<Vec<Vec<_>>, _>>()?.into_iter().flatten().collect())
+    parallel::map(placed, WORTH_A_THREAD, |placed| verify(placed, config)).into_iter().collect()
 }
 
 fn verify(placed: &Placed<'_>, config: &ChainConfig) -> Result<VerifiedTransaction, InvalidBlock> {

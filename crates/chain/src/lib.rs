@@ -67,7 +67,7 @@
 //! - `builder`, `stage`: a block from the head and its transactions, and the stages it goes through.
 //! - [`consensus`]: who decides that a block is the next one; `judge` for those of others.
 //! - `producer`, `handle`, `snapshot`: the writing end, the cloneable end, and what readers may ask.
-//! - `open`, `replay`: beginning or continuing a chain, and executing its blocks again.
+//! - `open`, `replay`: beginning or continuing a chain, and executing its blocks again; `parallel` helps.
 //!
 //! # Invariants
 //!
@@ -99,6 +99,7 @@ mod genesis;
 mod handle;
 mod judge;
 mod open;
+mod parallel;
 mod pool;
 mod producer;
 mod replay;

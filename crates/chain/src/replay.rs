@@ -1,16 +1,19 @@
 //! Executing the blocks of a store again: to compute a state that was lost, or to see that the record is right.
 
+use std::ops::RangeInclusive;
+
 use silica_protocol::{BlockNumber, DsBlockHeader, PublicKey, Receipt, TxBlockHeader};
 use silica_state::{BlockRecord, CommitError, PreparedState, Snapshot, StateDiff, Store};
 
 use crate::{
     builder::{Head, Network},
     config::ChainConfig,
-    consensus::seal_with,
-    error::ReplayError,
+    consensus::{Signed, seal_as},
+    error::{ReplayError, SealError},
     genesis::Genesis,
     judge::Judge,
     open::genesis_header,
+    parallel,
     stage::{ExecutedBlock, Proposal, SealedBlock},
     terms::FullBlocks,
 };
@@ -52,10 +55,7 @@ pub fn check(
     let last = store.snapshot().head().map(|head| head.number);
     let last = last.ok_or(ReplayError::Missing { number: BlockNumber::new(0) })?;
     let mut replay = Replay { network: &network, genesis, target: scratch, head: None };
-    for number in (0..=last.get()).map(BlockNumber::new) {
-        replay.step(number, &read(store, number)?, |record, state| scratch.commit(record, state))?;
-        progress(number, last);
-    }
+    replay.run(store, 0..=last.get(), &mut |record, state| scratch.commit(record, state), progress)?;
     Ok(last)
 }
 
@@ -71,11 +71,33 @@ pub(crate) fn catch_up(
         None => None,
     };
     let mut replay = Replay { network, genesis, target: store, head };
-    for number in (first.get()..=last.get()).map(BlockNumber::new) {
-        replay.step(number, &read(store, number)?, |_, state| store.replay(state))?;
-        progress(number, last);
+    replay.run(store, first.get()..=last.get(), &mut |_, state| store.replay(state), progress)
+}
+
+/// Blocks that are read together, so that their signatures are verified on all processors, and transactions beyond which
+/// no other block joins them.
+const TOGETHER: usize = 64;
+const TRANSACTIONS_TOGETHER: usize = 8_000;
+/// Blocks below which verifying their signatures on another thread costs more than it saves.
+const WORTH_A_THREAD: usize = 2;
+
+/// Reads the next blocks, up to one that cannot be read; that it cannot is told after them.
+fn read_some(
+    store: &Store,
+    numbers: &mut impl Iterator<Item = BlockNumber>,
+) -> (Vec<(BlockRecord, Proposal)>, Result<(), ReplayError>) {
+    let (mut blocks, mut transactions) = (Vec::new(), 0_usize);
+    while blocks.len() < TOGETHER && transactions < TRANSACTIONS_TOGETHER {
+        let Some(number) = numbers.next() else { break };
+        match read(store, number) {
+            Ok(record) => {
+                transactions = transactions.saturating_add(record.transactions.len());
+                blocks.push((record.clone(), Proposal::from(record)));
+            }
+            Err(error) => return (blocks, Err(error)),
+        }
     }
-    Ok(())
+    (blocks, Ok(()))
 }
 
 fn read(store: &Store, number: BlockNumber) -> Result<BlockRecord, ReplayError> {
@@ -104,17 +126,52 @@ impl Tip {
     }
 }
 
+/// What is done with a block that is right, and its state.
+type Write<'a> = &'a mut dyn FnMut(&BlockRecord, PreparedState) -> Result<Snapshot, CommitError>;
+
 impl Replay<'_> {
+    /// Executes the blocks `numbers` of `store`.
+    fn run(
+        &mut self,
+        store: &Store,
+        numbers: RangeInclusive<u64>,
+        write: Write<'_>,
+        progress: Progress<'_>,
+    ) -> Result<(), ReplayError> {
+        let last = BlockNumber::new(*numbers.end());
+        let mut numbers = numbers.map(BlockNumber::new).peekable();
+        while numbers.peek().is_some() {
+            let (blocks, outcome) = read_some(store, &mut numbers);
+            let member = [self.network.member];
+            let signed = parallel::map(&blocks, WORTH_A_THREAD, |(_, proposal)| Signed::verify(proposal, &member));
+            for ((record, proposal), signed) in blocks.iter().zip(signed) {
+                self.step(record, proposal, signed, write)?;
+                progress(record.tx_block.header.number, last);
+            }
+            outcome?;
+        }
+        Ok(())
+    }
+
     /// Executes a block and hands it on when it is right.
     fn step(
         &mut self,
-        number: BlockNumber,
         record: &BlockRecord,
-        write: impl FnOnce(&BlockRecord, PreparedState) -> Result<Snapshot, CommitError>,
+        proposal: &Proposal,
+        signed: Result<Signed<'_>, SealError>,
+        write: Write<'_>,
     ) -> Result<(), ReplayError> {
+        let number = record.tx_block.header.number;
         let state = match &mut self.head {
+            // Nobody signs the first block.
             None => self.check_genesis(record)?,
-            Some(tip) => tip.execute(record, self.network, self.target, number)?,
+            Some(tip) => {
+                let block = tip.execute(proposal, self.network, self.target, number)?;
+                check_receipts(&block, record, number)?;
+                let sealed = signed.and_then(|signed| seal_as(block, signed));
+                let SealedBlock { block } = sealed.map_err(|source| ReplayError::Seal { number, source })?;
+                block.state
+            }
         };
         let snapshot = write(record, state).map_err(|source| ReplayError::Commit { number, source })?;
         self.advance(&snapshot, &record.tx_block.header)
@@ -149,20 +206,15 @@ impl Replay<'_> {
 impl Tip {
     fn execute(
         &mut self,
-        record: &BlockRecord,
+        proposal: &Proposal,
         network: &Network,
         target: &Store,
         number: BlockNumber,
-    ) -> Result<PreparedState, ReplayError> {
-        let proposal = Proposal::from(record.clone());
+    ) -> Result<ExecutedBlock, ReplayError> {
         let judge =
             Judge { network, head: &self.head, state: &target.snapshot(), price: self.head.ds_block.header.gas_price };
-        let block = judge.judge(&proposal, target, &mut self.full_blocks);
-        let block = block.map_err(|source| ReplayError::Block { number, source })?;
-        check_receipts(&block, record, number)?;
-        let sealed = seal_with(block, &proposal, &[network.member]);
-        let SealedBlock { block } = sealed.map_err(|source| ReplayError::Seal { number, source })?;
-        Ok(block.state)
+        let block = judge.judge(proposal, target, &mut self.full_blocks);
+        block.map_err(|source| ReplayError::Block { number, source })
     }
 }
 

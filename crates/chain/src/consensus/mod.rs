@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use silica_protocol::Timestamp;
 
+pub(crate) use self::seal::{Signed, seal_as};
 pub use self::{
     seal::{seal_alone, seal_with},
     solo::Solo,

@@ -34,38 +34,64 @@ pub fn seal_alone(mut block: ExecutedBlock, key: &KeyPair) -> Result<SealedBlock
 ///
 /// [`SealError::Signature`] names the block that is not signed as it should be, [`SealError::Mismatch`] says that the
 /// proposal is of another block.
-pub fn seal_with(
-    mut block: ExecutedBlock,
-    proposal: &Proposal,
-    committee: &[PublicKey],
-) -> Result<SealedBlock, SealError> {
-    let verify = |name: &'static str, header: &[u8], cosignatures: &CoSignatures| {
-        cosign::verify_first_round(cosignatures, header, committee)
-            .and_then(|()| cosign::verify(cosignatures, header, committee))
-            .map(|()| cosignatures.clone())
-            .map_err(|source| SealError::Signature { block: name, source })
-    };
-    let blocks = &mut block.blocks;
-    if blocks.micro.len() != proposal.micro_blocks.len() {
-        return Err(SealError::Mismatch);
-    }
-    match (&mut blocks.ds, &proposal.ds_block) {
-        (Some(ours), Some(theirs)) if ours.header == theirs.header => {
-            ours.cosignatures = verify("DS block", &ours.header.encode(), &theirs.cosignatures)?;
+pub fn seal_with(block: ExecutedBlock, proposal: &Proposal, committee: &[PublicKey]) -> Result<SealedBlock, SealError> {
+    check_same(&block, proposal)?;
+    seal_as(block, Signed::verify(proposal, committee)?)
+}
+
+/// A proposal whose blocks were all signed by its committee.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Signed<'a>(&'a Proposal);
+
+impl<'a> Signed<'a> {
+    /// Verifies that `committee`, the only one, made all signatures of `proposal`.
+    ///
+    /// # Errors
+    ///
+    /// [`SealError::Signature`] names the first block that is not signed as it should be.
+    pub(crate) fn verify(proposal: &'a Proposal, committee: &[PublicKey]) -> Result<Self, SealError> {
+        let verify = |name: &'static str, header: &[u8], cosignatures: &CoSignatures| {
+            cosign::verify_first_round(cosignatures, header, committee)
+                .and_then(|()| cosign::verify(cosignatures, header, committee))
+                .map_err(|source| SealError::Signature { block: name, source })
+        };
+        let Proposal { tx_block, micro_blocks, ds_block, transactions: _ } = proposal;
+        if let Some(ds_block) = ds_block {
+            verify("DS block", &ds_block.header.encode(), &ds_block.cosignatures)?;
         }
-        (None, None) => {}
-        (Some(_), _) | (None, Some(_)) => return Err(SealError::Mismatch),
+        for micro_block in micro_blocks {
+            verify("micro block", &micro_block.header.encode(), &micro_block.cosignatures)?;
+        }
+        verify("Tx block", &tx_block.header.encode(), &tx_block.cosignatures)?;
+        Ok(Self(proposal))
+    }
+}
+
+/// Takes the signatures of a proposal, of which `block` was executed.
+///
+/// # Errors
+///
+/// [`SealError::Mismatch`]: the proposal is of another block.
+pub(crate) fn seal_as(mut block: ExecutedBlock, signed: Signed<'_>) -> Result<SealedBlock, SealError> {
+    let Signed(proposal) = signed;
+    check_same(&block, proposal)?;
+    let blocks = &mut block.blocks;
+    if let (Some(ours), Some(theirs)) = (&mut blocks.ds, &proposal.ds_block) {
+        ours.cosignatures = theirs.cosignatures.clone();
     }
     for (ours, theirs) in blocks.micro.iter_mut().zip(&proposal.micro_blocks) {
-        if ours.header != theirs.header {
-            return Err(SealError::Mismatch);
-        }
-        ours.cosignatures = verify("micro block", &ours.header.encode(), &theirs.cosignatures)?;
+        ours.cosignatures = theirs.cosignatures.clone();
     }
-    if blocks.tx.header != proposal.tx_block.header {
-        return Err(SealError::Mismatch);
-    }
-    let header = blocks.tx.header.encode();
-    blocks.tx.cosignatures = verify("Tx block", &header, &proposal.tx_block.cosignatures)?;
+    blocks.tx.cosignatures = proposal.tx_block.cosignatures.clone();
     Ok(SealedBlock { block })
+}
+
+/// Checks that a proposal has the headers of a block.
+fn check_same(block: &ExecutedBlock, proposal: &Proposal) -> Result<(), SealError> {
+    let ours = &block.blocks;
+    let micro_blocks = ours.micro.iter().map(|block| &block.header);
+    let same = ours.ds.as_ref().map(|block| &block.header) == proposal.ds_block.as_ref().map(|block| &block.header)
+        && micro_blocks.eq(proposal.micro_blocks.iter().map(|block| &block.header))
+        && ours.tx.header == proposal.tx_block.header;
+    if same { Ok(()) } else { Err(SealError::Mismatch) }
 }
