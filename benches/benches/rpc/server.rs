@@ -1,0 +1,170 @@
+//! The servers: processes made of this binary, each of which tells its port and serves until its input ends.
+
+use std::{
+    convert::Infallible,
+    env,
+    error::Error,
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use http_body_util::{BodyExt, Full};
+use hyper::{
+    Request, Response,
+    body::{Bytes, Incoming},
+    header::{self, HeaderValue},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::TokioIo;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use silica_node::{BlockMode, Config, Durability, Node};
+use tokio::{net::TcpListener, runtime::Runtime, task::spawn_blocking};
+
+use crate::client::Client;
+
+/// Environment variable that makes this binary a server.
+pub(crate) const ROLE: &str = "SILICA_BENCH_SERVER";
+/// Environment variable with what the bare server answers.
+const ANSWER: &str = "SILICA_BENCH_ANSWER";
+
+/// A server in a process of its own, which ends when this is dropped.
+pub(crate) struct Server {
+    process: Child,
+    port: u16,
+}
+
+impl Server {
+    /// A node on disk whose newest block has the number `blocks`.
+    pub(crate) fn node(blocks: u32) -> Self {
+        let server = Self::start("node", "");
+        let request = format!(r#"{{"id":"1","jsonrpc":"2.0","method":"IncreaseBlocknum","params":[{blocks}]}}"#);
+        let answer = Client::connect(server.port, &request).answer();
+        assert!(answer.contains(&format!(r#""result":"{}""#, blocks + 1)), "{answer}");
+        server
+    }
+
+    /// A server that reads the request and answers with a constant.
+    pub(crate) fn bare(answer: &str) -> Self {
+        Self::start("bare", answer)
+    }
+
+    fn start(role: &str, answer: &str) -> Self {
+        let program = env::current_exe().expect("this program is a file");
+        let mut command = Command::new(program);
+        command.env(ROLE, role).env(ANSWER, answer).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.spawn().expect("this program starts again");
+        let mut line = String::new();
+        let output = process.stdout.take().expect("the output is a pipe");
+        BufReader::new(output).read_line(&mut line).expect("the output is text");
+        Self { process, port: line.trim().parse().expect("the server tells its port") }
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Processor time that the process has used, its time in the kernel included.
+    pub(crate) fn processor_time(&self) -> Duration {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.process.id())).expect("the server is running");
+        let nanoseconds = |task: std::io::Result<fs::DirEntry>| -> u64 {
+            let path = task.expect("the directory can be read").path().join("schedstat");
+            // A thread may have ended meanwhile.
+            let text = fs::read_to_string(path).unwrap_or_default();
+            text.split_whitespace().next().map_or(0, |first| first.parse().expect("the system counts in nanoseconds"))
+        };
+        Duration::from_nanos(tasks.map(nanoseconds).sum())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.process.stdin.take());
+        // If it cannot be waited for, it has ended.
+        let _: std::io::Result<std::process::ExitStatus> = self.process.wait();
+    }
+}
+
+/// Is a server until the input ends.
+pub(crate) fn serve(role: &str) {
+    let runtime = Runtime::new().expect("the runtime starts");
+    let served = match role {
+        "node" => runtime.block_on(serve_node()),
+        _ => runtime.block_on(serve_bare()),
+    };
+    served.expect("the server serves");
+    runtime.shutdown_background();
+}
+
+async fn serve_node() -> Result<(), Box<dyn Error>> {
+    let dir = tempfile::tempdir()?;
+    let config = Config {
+        block_mode: BlockMode::Manual,
+        // Only what is read is measured.
+        durability: Durability::Relaxed,
+        ..Config::in_dir(dir.path().join("data"))
+    };
+    let node = Node::start(config).await?;
+    tell(node.addr().port())?;
+    end_of_input().await?;
+    Ok(node.stop().await?)
+}
+
+async fn serve_bare() -> Result<(), Box<dyn Error>> {
+    let answer = Bytes::from(env::var(ANSWER)?);
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+    tell(listener.local_addr()?.port())?;
+    tokio::select! {
+        result = accept(listener, answer) => result,
+        result = end_of_input() => result,
+    }
+}
+
+async fn accept(listener: TcpListener, answer: Bytes) -> Result<(), Box<dyn Error>> {
+    loop {
+        let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
+        let answer = answer.clone();
+        tokio::spawn(async move {
+            let service = service_fn(|request| respond(request, answer.clone()));
+            // A client that goes ends its connection only.
+            let _: hyper::Result<()> = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+        });
+    }
+}
+
+/// A request, as far as anybody has to look at it.
+#[derive(Deserialize)]
+struct Call<'a> {
+    #[serde(borrow)]
+    id: &'a RawValue,
+    jsonrpc: &'a str,
+    method: &'a str,
+    #[serde(borrow)]
+    params: &'a RawValue,
+}
+
+async fn respond(request: Request<Incoming>, answer: Bytes) -> Result<Response<Full<Bytes>>, Infallible> {
+    let body = request.into_body().collect().await.expect("the client sends all of the body").to_bytes();
+    let Call { id, jsonrpc, method, params } = serde_json::from_slice(&body).expect("the client sends a request");
+    assert!(jsonrpc == "2.0" && !method.is_empty() && !id.get().is_empty() && !params.get().is_empty());
+    let mut response = Response::new(Full::new(answer));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    Ok(response)
+}
+
+fn tell(port: u16) -> std::io::Result<()> {
+    let mut output = std::io::stdout();
+    writeln!(output, "{port}")?;
+    output.flush()
+}
+
+async fn end_of_input() -> Result<(), Box<dyn Error>> {
+    spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new())).await??;
+    Ok(())
+}
