@@ -41,6 +41,18 @@ impl StateDiff {
         self.storage.values().map(BTreeMap::len).fold(self.accounts.len(), usize::saturating_add)
     }
 
+    /// Whether a later change removes all entries that this one sets of a contract. Together they would not show that
+    /// the contract ever had storage, which its root tells.
+    pub(crate) fn is_undone_by(&self, later: &Self) -> bool {
+        later.storage.iter().any(|(address, removed)| {
+            let Some(entries) = self.storage.get(address) else { return false };
+            let is_gone = |(key, value): (&StorageKey, &Option<Vec<u8>>)| value.is_none() || removed.contains_key(key);
+            removed.values().all(Option::is_none)
+                && entries.values().any(Option::is_some)
+                && entries.iter().all(is_gone)
+        })
+    }
+
     /// Adds a later change. What both touch has the later value.
     pub(crate) fn extend(&mut self, later: Self) {
         self.accounts.extend(later.accounts);

@@ -128,19 +128,34 @@ pub(crate) fn catch_up(
     for next in from.version.saturating_add(1)..=version {
         let number = BlockNumber::new(next.saturating_sub(1));
         let Some(bytes) = archive.diff(number)? else { return Ok(None) };
-        let malformed = |_| StateError::MalformedDiff { number };
-        diff.extend(StateDiff::decode(&bytes).map_err(malformed)?);
-        if next < version && diff.len() < STEP {
-            continue;
+        let later = StateDiff::decode(&bytes).map_err(|_| StateError::MalformedDiff { number })?;
+        if diff.len() >= STEP || diff.is_undone_by(&later) {
+            let before = next.saturating_sub(1);
+            state = advance(&state, &std::mem::take(&mut diff), before, records, archive)?;
         }
-        state = state.advance(records, &diff, next)?;
-        diff = StateDiff::default();
-        let expected = archive.view().tx_block(number)?.map(|block| block.header.state_root);
-        if expected != Some(state.root()) {
-            return Err(records.damaged(format!("the state after block {number}"), "root is not that in the block"));
-        }
+        diff.extend(later);
+    }
+    if state.version < version {
+        state = advance(&state, &diff, version, records, archive)?;
     }
     Ok(Some(state))
+}
+
+/// Returns the state of a later version, the changes up to which are given, and compares its root with that in the block.
+fn advance(
+    from: &State,
+    diff: &StateDiff,
+    version: Version,
+    records: &Records,
+    archive: &Arc<Archive>,
+) -> Result<State, StateError> {
+    let state = from.advance(records, diff, version)?;
+    let number = BlockNumber::new(version.saturating_sub(1));
+    let expected = archive.view().tx_block(number)?.map(|block| block.header.state_root);
+    if expected != Some(state.root()) {
+        return Err(records.damaged(format!("the state after block {number}"), "root is not that in the block"));
+    }
+    Ok(state)
 }
 
 /// How far the newest checkpoint is behind.
