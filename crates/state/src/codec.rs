@@ -10,6 +10,11 @@ impl Writer {
         Self(Vec::new())
     }
 
+    /// Begins a record of about `len` bytes.
+    pub(crate) fn with_capacity(len: usize) -> Self {
+        Self(Vec::with_capacity(len))
+    }
+
     /// Writes a number, seven bits to a byte, lowest first, the top bit set on all but the last.
     pub(crate) fn number(&mut self, number: impl Into<u128>) {
         let mut rest = number.into();

@@ -98,7 +98,8 @@ impl Bucket {
         durable: Version,
     ) -> Self {
         let (mask, groups) = grouped(leaves, depth);
-        let mut bytes = Writer::new();
+        let weight = leaves.iter().map(LeafView::weight).fold(0, u64::saturating_add);
+        let mut bytes = Writer::with_capacity(usize::try_from(weight).unwrap_or(0));
         let mut starts = Vec::with_capacity(groups.len());
         for (_, group) in groups {
             starts.push(u32::try_from(bytes.as_slice().len()).unwrap_or(u32::MAX));
@@ -136,6 +137,12 @@ impl Bucket {
     /// The leaves in the order of their keys.
     pub(crate) fn leaves(&self) -> impl Iterator<Item = LeafView<'_>> {
         Merged { packed: self.packed.leaves(None).peekable(), changes: self.changes.iter().peekable() }
+    }
+
+    fn to_views(&self) -> Vec<LeafView<'_>> {
+        let mut leaves = Vec::with_capacity(self.count);
+        leaves.extend(self.leaves());
+        leaves
     }
 
     /// The leaves below a digit.
@@ -214,7 +221,7 @@ impl Bucket {
             return;
         }
         if mask.is_power_of_two() {
-            let leaves: Vec<_> = self.leaves().collect();
+            let leaves = self.to_views();
             self.fork = Some(Box::new(chain(&leaves, depth)));
             return;
         }
@@ -248,7 +255,7 @@ impl Bucket {
 
     /// Returns the same bucket with its changes packed, except storage tries that have to stay in memory.
     fn repacked(&self, durable: Version) -> Self {
-        let leaves: Vec<_> = self.leaves().collect();
+        let leaves = self.to_views();
         let depth = self.packed.depth;
         let (mask, _) = grouped(&leaves, depth);
         let references = match &self.fork {
@@ -267,7 +274,7 @@ impl Bucket {
     pub(crate) fn prove(&self, at: usize, key: &Key, proof: &mut Proof) {
         let depth = self.packed.depth;
         let Some(fork) = &self.fork else {
-            let leaves: Vec<_> = self.leaves().collect();
+            let leaves = self.to_views();
             return prove_leaves(&leaves, depth, at, key, proof);
         };
         let step = step_to(self.packed.prefix.digit(depth.wrapping_sub(1)), at);
@@ -287,7 +294,7 @@ impl Bucket {
                 }
             }
             _ => {
-                let leaves: Vec<_> = self.leaves().collect();
+                let leaves = self.to_views();
                 prove_fork_of(&leaves, depth, key, proof);
             }
         }
@@ -298,6 +305,11 @@ impl Bucket {
         let packed = self.packed.bytes.len().saturating_add(size_of_val(&*self.packed.references));
         let changes = self.changes.len().saturating_mul(size_of::<Change>().saturating_add(16));
         packed.saturating_add(changes).saturating_add(size_of::<Packed>()).saturating_add(160)
+    }
+
+    /// Returns the bytes that the leaves take on disk, about.
+    pub(crate) fn packed_len(&self) -> usize {
+        self.packed.bytes.len().saturating_add(16)
     }
 
     /// Appends the leaves as they are stored.

@@ -56,7 +56,7 @@ impl Entry {
 
 /// Returns the record of a bucket.
 pub(crate) fn write_bucket(bucket: &Bucket, owner: &Owner) -> Writer {
-    let mut out = Writer::new();
+    let mut out = Writer::with_capacity(bucket.packed_len());
     out.byte(BUCKET_KIND);
     bucket.write(owner, &mut out);
     out
