@@ -153,10 +153,18 @@ impl Db {
 
     /// Sets the value of one key.
     pub(crate) fn insert(&self, key: &[u8], value: &[u8]) -> Result<(), DbError> {
+        self.replace(key, value).map(drop)
+    }
+
+    /// Sets the value of one key, and returns the one before.
+    pub(crate) fn replace(&self, key: &[u8], value: &[u8]) -> Result<Option<Value>, DbError> {
         check_size(key, Some(value))?;
         match &self.0 {
-            Engine::Sled(sled) => sled.write(|db| db.insert(key, value).map(drop)),
-            Engine::Memory(memory) => memory.apply(vec![(key.to_vec(), Some(value.to_vec()))]),
+            Engine::Sled(sled) => sled.write(|db| db.insert(key, value)).map(|old| old.map(Value)),
+            Engine::Memory(memory) => {
+                let old = memory.get(key);
+                memory.apply(vec![(key.to_vec(), Some(value.to_vec()))]).map(|()| old)
+            }
         }
     }
 

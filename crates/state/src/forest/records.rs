@@ -77,9 +77,12 @@ impl Records {
     /// the database anew. `marker` is the file that tells the next opening of damage that is found later.
     pub(crate) fn open(db: Db, cache_bytes: u64, marker: Option<PathBuf>) -> Result<Self, StateError> {
         let manifest = Manifest::read(&db)?;
-        let version = |checkpoint: &Option<Checkpoint>| checkpoint.as_ref().map_or(0, Checkpoint::version);
-        let durable = version(&manifest.current);
-        let floor = manifest.previous.as_ref().map_or(durable, Checkpoint::version);
+        let durable = manifest.current.as_ref().map_or(0, Checkpoint::version);
+        let floor = match &manifest.previous {
+            Some(previous) => previous.version(),
+            None if manifest.is_first() => 0,
+            None => durable,
+        };
         Ok(Self {
             db,
             trees: Cache::new(cache_bytes),
@@ -254,27 +257,31 @@ impl Records {
     /// Writes a record, in parts when it is too long for one value.
     pub(crate) fn write(&self, key: &[u8], body: &[u8]) -> Result<(), StateError> {
         let value = seal(key, body);
-        if value.len() <= MAX_VALUE {
-            return Ok(self.db.insert(key, &value)?);
-        }
-        let parts =
-            u16::try_from(value.len().div_ceil(PART)).map_err(|_| StateError::TooLarge { bytes: body.len() })?;
+        let parts = if value.len() <= MAX_VALUE { 0 } else { value.len().div_ceil(PART) };
+        let parts = u16::try_from(parts).map_err(|_| StateError::TooLarge { bytes: body.len() })?;
         for (part, bytes) in (0..parts).zip(value.chunks(PART)) {
             self.db.insert(&part_key(key, part), bytes)?;
         }
         let [high, low] = parts.to_be_bytes();
-        Ok(self.db.insert(key, &[PARTS_KIND, high, low])?)
+        let in_parts = [PARTS_KIND, high, low];
+        let old = self.db.replace(key, if parts == 0 { &value } else { &in_parts })?;
+        self.remove_parts(key, old.as_deref(), parts)
+    }
+
+    /// Removes the parts from `kept` on of a record that had a value.
+    fn remove_parts(&self, key: &[u8], value: Option<&[u8]>, kept: u16) -> Result<(), StateError> {
+        if let Some([PARTS_KIND, high, low]) = value {
+            for part in kept..u16::from_be_bytes([*high, *low]) {
+                self.db.remove(&part_key(key, part))?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes a record.
     pub(crate) fn remove(&self, key: &[u8]) -> Result<(), StateError> {
-        if let Some(value) = self.stored(self.db.get(key))?
-            && let [PARTS_KIND, high, low] = *value
-        {
-            for part in 0..u16::from_be_bytes([high, low]) {
-                self.db.remove(&part_key(key, part))?;
-            }
-        }
+        let value = self.stored(self.db.get(key))?;
+        self.remove_parts(key, value.as_deref(), 0)?;
         Ok(self.db.remove(key)?)
     }
 
@@ -408,6 +415,11 @@ impl Checkpoint {
 }
 
 impl Manifest {
+    /// Whether the newest checkpoint is the first there was. What is older than that needs no record.
+    pub(crate) fn is_first(&self) -> bool {
+        self.current.as_ref().is_some_and(|current| current.origin.checkpoint == 1)
+    }
+
     fn read(db: &Db) -> Result<Self, StateError> {
         let key = Owner::Accounts.pointer_key();
         let Some(value) = db.get(&key)? else { return Ok(Self::default()) };
