@@ -91,7 +91,7 @@ impl fmt::Display for DbReport {
 /// [`MaintenanceError`]: the directory cannot be used, or the first thing that is not in order.
 pub fn check_db(path: &Path) -> Result<DbReport, MaintenanceError> {
     let chain = ChainFiles::open(path)?;
-    let store = Store::open(&chain.data_dir.store(), StoreOptions { repair: false, ..StoreOptions::default() })?;
+    let store = chain.open_store(StoreOptions { repair: false, ..StoreOptions::default() })?;
     chain.data_dir.check_not_lost(&chain.manifest, &store)?;
     if let OpenOutcome::NeedsReplay { reason, .. } = store.outcome() {
         return Err(MaintenanceError::StateLost { reason: reason.clone() });
@@ -112,7 +112,7 @@ pub fn check_db(path: &Path) -> Result<DbReport, MaintenanceError> {
 pub fn rebuild_db(path: &Path) -> Result<DbReport, MaintenanceError> {
     let chain = ChainFiles::open(path)?;
     Store::discard_state(&chain.data_dir.store())?;
-    let store = Store::open(&chain.data_dir.store(), StoreOptions::default())?;
+    let store = chain.open_store(StoreOptions::default())?;
     chain.data_dir.check_not_lost(&chain.manifest, &store)?;
     let mut progress = Progress::new("executing blocks again");
     let mut tell = |number: BlockNumber, last: BlockNumber| progress.tell(number.get(), last.get());
@@ -151,6 +151,11 @@ impl ChainFiles {
         let key = data_dir.key(&manifest)?;
         let config = chain_config(&Config::default(), &manifest);
         Ok(Self { data_dir, manifest, config, genesis, key })
+    }
+
+    fn open_store(&self, options: StoreOptions) -> Result<Store, OpenError> {
+        let mut progress = Progress::new("indexing blocks again");
+        Store::open_with_progress(&self.data_dir.store(), options, &mut |done, all| progress.tell(done, all))
     }
 
     /// Executes all blocks in a store of their own, which is removed afterwards.

@@ -239,8 +239,10 @@ fn open(config: &Config) -> Result<Opened, StartError> {
         }
         None => begin_chain(&data_dir, config)?,
     };
-    let store = Store::open(&data_dir.store(), store_options(config))
-        .map_err(|source| StartError::Store { path: Some(path.clone()), source })?;
+    let mut progress = Progress::new("indexing blocks again");
+    let store =
+        Store::open_with_progress(&data_dir.store(), store_options(config), &mut |done, all| progress.tell(done, all))
+            .map_err(|source| StartError::Store { path: Some(path.clone()), source })?;
     data_dir.check_not_lost(&manifest, &store)?;
     let (chain, producer) = open_chain(store, config, &manifest, &accounts, &key)?;
     check_genesis(&data_dir, &mut manifest, &chain)?;

@@ -6,8 +6,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
-use silica_protocol::{BlockNumber, StateRoot};
+use silica_protocol::{Address, BlockNumber, StateRoot, StorageRoot};
 
+#[cfg(test)]
+use crate::db::Disk;
 use crate::{
     archive::{Archive, ArchiveError, ArchiveReport, BlockRecord, Head},
     checkpointer::Checkpointer,
@@ -21,6 +23,7 @@ use crate::{
     },
     snapshot::{Core, Snapshot},
     transition::State,
+    trie::{Builder, Nibbles},
     view::StateView,
     window::{Backlog, Older, Window, catch_up},
 };
@@ -46,7 +49,7 @@ pub struct StoreOptions {
 impl Default for StoreOptions {
     fn default() -> Self {
         Self {
-            cache_bytes: 64 << 20,
+            cache_bytes: 256 << 20,
             history: 50,
             durability: Durability::Flush,
             checkpoint_bytes: 6 << 20,
@@ -55,6 +58,9 @@ impl Default for StoreOptions {
         }
     }
 }
+
+/// Is told, now and then, how much of something is done, and of how much.
+type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
 /// What opening found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,6 +173,16 @@ impl Store {
     ///
     /// [`OpenError`]: the directory is in use, cannot be read or written, or the record of blocks is damaged.
     pub fn open(dir: &Path, options: StoreOptions) -> Result<Self, OpenError> {
+        Self::open_with_progress(dir, options, &mut |_, _| {})
+    }
+
+    /// As [`Store::open`]. When the index of hashes is made again, `progress` is told up to which block it is made, and
+    /// how many there are.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::open`].
+    pub fn open_with_progress(dir: &Path, options: StoreOptions, progress: Progress<'_>) -> Result<Self, OpenError> {
         let layout = Layout::of(dir);
         fs::create_dir_all(dir).map_err(|source| OpenError::Directory { path: dir.to_owned(), source })?;
         // Before anything is removed: this refuses a directory that is in use.
@@ -180,7 +196,7 @@ impl Store {
                 }
                 layout.remove_state()?;
             }
-            match Self::open_state(&layout, &record, options, reset.clone()) {
+            match Self::open_state(&layout, &record, options, reset.clone(), progress) {
                 Err(Opening::Failed(error)) => return Err(error),
                 Err(Opening::Damaged(reason)) if reset.is_none() => reset = Some(reason),
                 Err(Opening::Damaged(reason)) => return Err(OpenError::Damaged { reason }),
@@ -194,7 +210,8 @@ impl Store {
 
     /// Makes an empty store in memory.
     pub fn ephemeral(options: StoreOptions) -> Self {
-        match Self::open_databases(&Db::in_memory(), &Db::in_memory(), &Layout::default(), options, None) {
+        let layout = Layout::default();
+        match Self::open_databases(&Db::in_memory(), &Db::in_memory(), &layout, options, None, &mut |_, _| {}) {
             Ok(store) => store,
             Err(error) => unreachable!("an empty store in memory has nothing that could be wrong: {error:?}"),
         }
@@ -210,13 +227,45 @@ impl Store {
         fs::write(&path, "it was discarded on request").map_err(|source| OpenError::Directory { path, source })
     }
 
-    fn open_state(layout: &Layout, record: &Db, options: StoreOptions, reset: Option<String>) -> Result<Self, Opening> {
+    /// Opens the store on the disks of a test. A state that is damaged is made anew.
+    #[cfg(test)]
+    pub(crate) fn on_disks(record: &Disk, state: &Disk, options: StoreOptions) -> Result<Self, OpenError> {
+        let open = |reset| {
+            let (record, state) = (Db::on_disk(record), Db::on_disk(state));
+            Self::open_databases(&record, &state, &Layout::default(), options, reset, &mut |_, _| {})
+        };
+        let opened = open(None).or_else(|opening| match opening {
+            Opening::Failed(_) => Err(opening),
+            Opening::Damaged(reason) => {
+                state.clear();
+                open(Some(reason))
+            }
+        });
+        opened.map_err(|opening| match opening {
+            Opening::Failed(error) => error,
+            Opening::Damaged(reason) => OpenError::Damaged { reason },
+        })
+    }
+
+    /// Waits for the checkpoint that is being written.
+    #[cfg(test)]
+    pub(crate) fn settle(&self) {
+        self.checkpointer.wait();
+    }
+
+    fn open_state(
+        layout: &Layout,
+        record: &Db,
+        options: StoreOptions,
+        reset: Option<String>,
+        progress: Progress<'_>,
+    ) -> Result<Self, Opening> {
         let state = Db::open(&layout.state, DbOptions { cache_bytes: STATE_CACHE, durability: options.durability });
         let state = state.map_err(|error| match error {
             error if error.is_damage() => Opening::Damaged(error.to_string()),
             error => Opening::Failed(OpenError::StateDb(error)),
         })?;
-        Self::open_databases(record, &state, layout, options, reset)
+        Self::open_databases(record, &state, layout, options, reset, progress)
     }
 
     fn open_databases(
@@ -225,9 +274,10 @@ impl Store {
         layout: &Layout,
         options: StoreOptions,
         reset: Option<String>,
+        progress: Progress<'_>,
     ) -> Result<Self, Opening> {
         let records = Records::open(state.clone(), options.cache_bytes, layout.marker.clone())?;
-        let archive = open_archive(record, state, layout.witness.as_deref())?;
+        let archive = open_archive(record, state, layout.witness.as_deref(), progress)?;
         let (records, archive) = (Arc::new(records), Arc::new(archive));
         let head = archive.head();
         let recovered = recover(&records, &archive, head.as_ref(), options.history)?;
@@ -447,28 +497,53 @@ impl Store {
         written.map_err(|error| CloseError(Arc::new(error)))
     }
 
-    /// Reads everything that is stored and holds it against every hash, number and sum. `progress` is told what is
-    /// done and of how much, in blocks.
+    /// Reads everything that is stored and holds it against every hash, number and sum; the roots of the tries are
+    /// computed from the leaves alone as well. `progress` is told what is done and of how much, in blocks.
     ///
     /// # Errors
     ///
     /// [`StateError`] for the first damage that is found.
-    pub fn check(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<CheckReport, StateError> {
+    pub fn check(&self, progress: Progress<'_>) -> Result<CheckReport, StateError> {
         let mut report = CheckReport { record: self.core.archive.check(progress)?, ..CheckReport::default() };
         let Some(checkpoint) = self.core.records.manifest().current else { return Ok(report) };
         let state = State { top: Top::Root(checkpoint.origin.root), version: checkpoint.version() };
         let view = StateView::new(Arc::clone(&self.core.records), state);
+        let mut trie = Builder::new();
         for account in view.accounts() {
             let (address, account) = account?;
             report.accounts = report.accounts.saturating_add(1);
-            if account.contract.is_some() {
-                for entry in view.storage(&address)? {
-                    entry?;
-                    report.entries = report.entries.saturating_add(1);
-                }
+            self.add_leaf(&mut trie, &address.to_string(), account.encode())?;
+            if let Some(root) = account.contract.and_then(|contract| contract.storage_root) {
+                report.entries = report.entries.saturating_add(self.check_storage(&view, &address, root)?);
             }
         }
+        self.check_root(trie, &Owner::Accounts, view.root().to_bytes())?;
         Ok(report)
+    }
+
+    /// Checks the storage of a contract and returns the number of its entries.
+    fn check_storage(&self, view: &StateView, contract: &Address, root: StorageRoot) -> Result<u64, StateError> {
+        let (mut trie, mut entries) = (Builder::new(), 0_u64);
+        for entry in view.storage(contract)? {
+            let (key, value) = entry?;
+            entries = entries.saturating_add(1);
+            self.add_leaf(&mut trie, &key.variable_hash().to_string(), value)?;
+        }
+        self.check_root(trie, &Owner::Contract(*contract), root.to_bytes())?;
+        Ok(entries)
+    }
+
+    fn add_leaf(&self, trie: &mut Builder<'_, Vec<u8>>, key: &str, value: Vec<u8>) -> Result<(), StateError> {
+        let pushed = trie.push(Nibbles::of_key(key.as_bytes()).as_slice(), value);
+        pushed.map_err(|_| self.core.records.damaged(format!("leaf {key}"), "leaves are not in order"))
+    }
+
+    /// Compares a root with that which the leaves have by the plain rules of the trie, whatever the records say of it.
+    fn check_root(&self, trie: Builder<'_, Vec<u8>>, owner: &Owner, root: [u8; 32]) -> Result<(), StateError> {
+        if trie.finish().root() == root {
+            return Ok(());
+        }
+        Err(self.core.records.damaged(owner.to_string(), "its leaves have another root"))
     }
 
     /// Returns the bytes that the store takes on disk.
@@ -570,8 +645,8 @@ fn open_error(error: ArchiveError) -> OpenError {
 
 /// Opens the record with its index. Damage may be in either of two databases: when the record opens beside an empty
 /// index, it was in the index.
-fn open_archive(record: &Db, index: &Db, witness: Option<&Path>) -> Result<Archive, Opening> {
-    let open = |index| Archive::open(record.clone(), index, witness, &mut |_, _| {});
+fn open_archive(record: &Db, index: &Db, witness: Option<&Path>, progress: Progress<'_>) -> Result<Archive, Opening> {
+    let mut open = |index| Archive::open(record.clone(), index, witness, progress);
     open(index.clone()).map_err(|error| match open(Db::in_memory()) {
         Ok(_) => Opening::Damaged(error.to_string()),
         Err(error) => Opening::Failed(OpenError::Record(error)),
@@ -610,8 +685,10 @@ fn recover(
     let caught_up = catch_up(&current, newest, records, archive)?;
     let oldest = newest.saturating_sub(history.max(1).saturating_sub(1));
     let base = match &manifest.previous {
-        Some(previous) if current.version > oldest => state_of(previous),
-        _ => current.clone(),
+        _ if current.version <= oldest => current.clone(),
+        Some(previous) => state_of(previous),
+        None if manifest.is_first() => State::EMPTY,
+        None => current.clone(),
     };
     let mut backlog = Backlog::default();
     let Some(state) = caught_up else {

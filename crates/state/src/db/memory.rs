@@ -161,6 +161,11 @@ mod disk {
             state.remaining = None;
         }
 
+        /// Loses everything.
+        pub(crate) fn clear(&self) {
+            *self.state() = State::default();
+        }
+
         /// Number of writes since the last flush.
         pub(crate) fn unflushed(&self) -> usize {
             self.state().unflushed.len()
