@@ -1,4 +1,60 @@
 //! Accounts, tries with proofs and the archive of a Zilliqa chain, over sled.
+//!
+//! A [`Store`] has one writer. It [prepares](Store::prepare) the state after a block, whose root goes into the block's
+//! header, and [commits](Store::commit) both. Readers take a [`Snapshot`] each, which stays as it is while blocks are
+//! made, and ask it for accounts, entries of contract storage, proofs, blocks and transactions.
+//!
+//! # Examples
+//!
+//! From an address to a proved value:
+//!
+//! ```
+//! use silica_protocol::{
+//!     Account, Address, CoSignatures, DsBlock, DsBlockHeader, MbInfoHash, Nonce, PublicKey, Qa, Timestamp, TxBlock,
+//!     TxBlockHeader,
+//! };
+//! use silica_state::{BlockRecord, StateDiff, Store, StoreOptions, trie::verify_proof};
+//!
+//! let store = Store::ephemeral(StoreOptions::default());
+//! let address = Address::new([0x2a; 20]);
+//! let account = Account { balance: Qa::new(1_000), nonce: Nonce::new(1), contract: None };
+//! let diff = StateDiff { accounts: [(address, account)].into(), ..StateDiff::default() };
+//! let state = store.prepare(diff)?;
+//!
+//! let member = PublicKey::new([2; 33]);
+//! let header = TxBlockHeader {
+//!     state_root: state.root(),
+//!     mb_info_hash: MbInfoHash::of(&[]),
+//!     ..TxBlockHeader::genesis(member)
+//! };
+//! let (cosignatures, timestamp) = (CoSignatures::unsigned(1), Timestamp::new(0));
+//! let genesis = BlockRecord {
+//!     tx_block: TxBlock { header, micro_blocks: Vec::new(), cosignatures: cosignatures.clone(), timestamp },
+//!     micro_blocks: Vec::new(),
+//!     ds_block: Some(DsBlock { header: DsBlockHeader::genesis(member), cosignatures, timestamp }),
+//!     transactions: Vec::new(),
+//! };
+//! let snapshot = store.commit(&genesis, state)?;
+//!
+//! assert_eq!(snapshot.account(&address)?, Some(account));
+//! let proof = snapshot.state().account_proof(&address)?;
+//! let proved = verify_proof(&snapshot.state().root().to_bytes(), address.to_string().as_bytes(), &proof)?;
+//! assert_eq!(proved, Some(account.encode()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The modules
+//!
+//! In reading order: [`trie`] is the Merkle-Patricia trie as pure functions; `forest` holds the account trie and the
+//! storage tries, in versions in memory and in records on disk; `diff` is what a block changes, and `transition` makes a
+//! version from a version and a diff; `view` answers questions to a version, `snapshot` to the chain as of a block;
+//! `window` keeps the versions of the newest blocks; `archive` is the record of blocks; `store` joins all of it, and
+//! `checkpointer` is its thread; `codec` and `db` are bytes and the engine.
+//!
+//! # What the crate does not know
+//!
+//! Gas, fees, signatures, or any rule of what a block may contain; the time. It reads no configuration and writes no
+//! log: what was found is in what it returns.
 #![warn(clippy::arithmetic_side_effects)]
 
 mod archive;
@@ -10,6 +66,9 @@ mod error;
 mod forest;
 mod snapshot;
 mod store;
+#[cfg(test)]
+#[expect(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, reason = "an overflow fails the test")]
+mod tests;
 mod transition;
 pub mod trie;
 mod view;

@@ -1,0 +1,641 @@
+//! The whole store against a model: accounts and contract storage in maps, and roots and proofs by `eth_trie`, made anew
+//! from the maps for each question. The disks of the tests fail and lose power at any write.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use eth_trie::{EthTrie, MemoryDB, Trie};
+use proptest::{collection::vec, prelude::*};
+use silica_protocol::{
+    Account, Address, BlockHash, BlockNumber, CoSignatures, CodeHash, ContractAccount, DsBlock, DsBlockHeader,
+    MbInfoHash, Nonce, PublicKey, Qa, StateRoot, StorageKey, StorageRoot, Timestamp, TxBlock, TxBlockHeader,
+};
+
+use crate::{
+    BlockRecord, CommitError, HistoryError, OpenOutcome, StateDiff, StateError, StateView, Store, StoreOptions,
+    db::Disk,
+    trie::{keccak256, verify_proof},
+};
+
+/// A generator of numbers that are the same every time (xorshift64).
+struct Random(u64);
+
+impl Random {
+    fn new(seed: u64) -> Self {
+        let mut random = Self(seed ^ 0x9e37_79b9_7f4a_7c15 | 1 << 63);
+        random.next();
+        random
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        (self.next() >> 8) % bound
+    }
+
+    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+}
+
+/// One of some hundred addresses, of which many share digits with others.
+fn address(random: &mut Random) -> Address {
+    let mut bytes = [0x5a; 20];
+    bytes[0] = random.one_of(&[0x5a, 0x5b, 0x15, 0xff]);
+    bytes[random.one_of(&[1, 10, 19])] = random.below(30) as u8;
+    Address::new(bytes)
+}
+
+const CONTRACTS: [u8; 4] = [0x5a, 0x5b, 0x77, 0x00];
+
+fn contract(number: usize) -> Address {
+    Address::new([CONTRACTS[number % CONTRACTS.len()]; 20])
+}
+
+fn storage_key(contract: &Address, number: u64) -> StorageKey {
+    if number == 0 { StorageKey::version(contract) } else { StorageKey::entry(contract, "map", &[number.to_string()]) }
+}
+
+/// The accounts and the contract storage after a block.
+#[derive(Clone, Default)]
+struct Model {
+    accounts: BTreeMap<Address, Account>,
+    /// Of each contract that ever had an entry.
+    storage: BTreeMap<Address, BTreeMap<StorageKey, Vec<u8>>>,
+}
+
+/// A trie made of leaves at once: between commits `eth_trie` deletes nodes that still have another parent.
+fn reference(leaves: impl Iterator<Item = (String, Vec<u8>)>) -> EthTrie<MemoryDB> {
+    let mut trie = EthTrie::new(Arc::new(MemoryDB::new(false)));
+    for (key, value) in leaves {
+        trie.insert(key.as_bytes(), &value).unwrap();
+    }
+    trie.root_hash().unwrap();
+    trie
+}
+
+fn root_of(trie: &mut EthTrie<MemoryDB>) -> [u8; 32] {
+    trie.root_hash().unwrap().0
+}
+
+impl Model {
+    fn apply(&mut self, diff: &StateDiff) {
+        for (address, account) in &diff.accounts {
+            let contract = account.contract.map(|contract| ContractAccount { storage_root: None, ..contract });
+            self.accounts.insert(*address, Account { contract, ..*account });
+        }
+        for (address, entries) in &diff.storage {
+            let storage = self.storage.entry(*address).or_default();
+            for (key, value) in entries {
+                match value {
+                    Some(value) => storage.insert(key.clone(), value.clone()),
+                    None => storage.remove(key),
+                };
+            }
+        }
+        let roots: Vec<_> = self
+            .storage
+            .keys()
+            .map(|contract| (*contract, StorageRoot::new(root_of(&mut self.storage_trie(contract)))))
+            .collect();
+        for (address, root) in roots {
+            let contract = self.accounts.get_mut(&address).unwrap().contract.as_mut().unwrap();
+            contract.storage_root = Some(root);
+        }
+    }
+
+    fn accounts_trie(&self) -> EthTrie<MemoryDB> {
+        reference(self.accounts.iter().map(|(address, account)| (address.to_string(), account.encode())))
+    }
+
+    fn storage_trie(&self, contract: &Address) -> EthTrie<MemoryDB> {
+        let entries = self.storage.get(contract).into_iter().flatten();
+        reference(entries.map(|(key, value)| (key.variable_hash().to_string(), value.clone())))
+    }
+
+    /// What a block may change, in sizes from nothing to several buckets.
+    fn diff(&self, seed: u64) -> StateDiff {
+        let mut random = Random::new(seed);
+        let mut diff = StateDiff::default();
+        for _ in 0..random.one_of(&[0, 1, 1, 4, 60]) {
+            let address = address(&mut random);
+            let account = self.accounts.get(&address).copied().unwrap_or_default();
+            let (balance, nonce) = (Qa::new(random.next().into()), Nonce::new(random.below(300)));
+            diff.accounts.insert(address, Account { balance, nonce, ..account });
+        }
+        for _ in 0..random.one_of(&[0, 0, 1, 3]) {
+            let address = contract(random.next() as usize);
+            let account = self.accounts.get(&address).filter(|account| account.contract.is_some());
+            if account.is_none() || random.below(2) == 0 {
+                let code_hash = CodeHash::new([random.next() as u8; 32]);
+                // The root that is given has no effect.
+                let storage_root = (random.below(2) == 0).then(|| StorageRoot::new([9; 32]));
+                let contract = Some(ContractAccount { code_hash, storage_root });
+                let balance = Qa::new(random.next().into());
+                diff.accounts.insert(address, Account { balance, contract, ..Account::default() });
+            }
+            let present = self.storage.get(&address);
+            let removing = random.below(4) == 0;
+            let mut entries: BTreeMap<StorageKey, Option<Vec<u8>>> = BTreeMap::new();
+            for _ in 0..random.one_of(&[1, 2, 40]) {
+                let key = storage_key(&address, random.below(300));
+                let len = random.one_of(&[1, 3, 12, 40, 300, 3000, 9000]);
+                let value = vec![random.below(0x7f) as u8 + 1; len];
+                entries.insert(key, (!removing).then_some(value));
+            }
+            if removing && random.below(2) == 0 {
+                entries.extend(present.into_iter().flatten().map(|(key, _)| (key.clone(), None)));
+            }
+            // The removal of what is not there is not a first entry.
+            if present.is_some() || !removing {
+                diff.storage.insert(address, entries);
+            }
+        }
+        diff
+    }
+
+    fn check_view(&self, view: &StateView, seed: u64) {
+        let mut random = Random::new(seed);
+        let mut trie = self.accounts_trie();
+        assert_eq!(view.root().to_bytes(), root_of(&mut trie));
+        let probes = [address(&mut random), address(&mut random), contract(random.next() as usize)];
+        let present = self.accounts.keys().nth(random.below(self.accounts.len().max(1) as u64) as usize).copied();
+        for address in probes.into_iter().chain(present) {
+            let account = self.accounts.get(&address).copied();
+            assert_eq!(view.account(&address).unwrap(), account);
+            let proof = view.account_proof(&address).unwrap();
+            check_proof(&mut trie, &address.to_string(), proof, account.map(|account| account.encode()).as_deref());
+        }
+        let address = contract(random.next() as usize);
+        let mut trie = self.storage_trie(&address);
+        for _ in 0..4 {
+            let key = storage_key(&address, random.below(300));
+            let (hash, value) = (key.variable_hash(), self.storage.get(&address).and_then(|entries| entries.get(&key)));
+            assert_eq!(view.storage_value(&address, &hash).unwrap().as_ref(), value);
+            let proof = view.storage_proof(&address, &hash).unwrap();
+            assert_eq!(proof.is_some(), self.storage.contains_key(&address));
+            check_proof(&mut trie, &hash.to_string(), proof.unwrap_or_default(), value.map(Vec::as_slice));
+        }
+    }
+
+    fn check_whole(&self, view: &StateView) {
+        let accounts: BTreeMap<_, _> = view.accounts().map(Result::unwrap).collect();
+        assert_eq!(accounts, self.accounts);
+        for (address, expected) in &self.storage {
+            let entries: BTreeMap<_, _> = view.storage(address).unwrap().map(Result::unwrap).collect();
+            assert_eq!(&entries, expected);
+        }
+    }
+}
+
+/// Holds a proof against the one of the reference, and lets both verify it.
+fn check_proof(trie: &mut EthTrie<MemoryDB>, key: &str, proof: Vec<Vec<u8>>, value: Option<&[u8]>) {
+    let root = root_of(trie);
+    // The reference does not list nodes that are embedded in their parents.
+    let listed: BTreeSet<_> =
+        proof.iter().filter(|node| node.len() >= 32 || keccak256(&[node]) == root).cloned().collect();
+    assert_eq!(listed, trie.get_proof(key.as_bytes()).unwrap().into_iter().collect());
+    assert_eq!(verify_proof(&root, key.as_bytes(), &proof).unwrap().as_deref(), value);
+    if !proof.is_empty() {
+        assert_eq!(trie.verify_proof(root.into(), key.as_bytes(), proof).unwrap().as_deref(), value);
+    }
+}
+
+fn block(head: Option<(BlockNumber, BlockHash)>, state_root: StateRoot) -> BlockRecord {
+    let member = PublicKey::new([2; 33]);
+    let (number, prev_hash) = match head {
+        Some((number, hash)) => (number.next().unwrap(), hash),
+        None => (BlockNumber::new(0), BlockHash::ZERO),
+    };
+    let mb_info_hash = MbInfoHash::of(&[]);
+    let header = TxBlockHeader { number, prev_hash, state_root, mb_info_hash, ..TxBlockHeader::genesis(member) };
+    let (cosignatures, timestamp) = (CoSignatures::unsigned(1), Timestamp::new(number.get()));
+    BlockRecord {
+        tx_block: TxBlock { header, micro_blocks: Vec::new(), cosignatures: cosignatures.clone(), timestamp },
+        micro_blocks: Vec::new(),
+        ds_block: head.is_none().then(|| DsBlock { header: DsBlockHeader::genesis(member), cosignatures, timestamp }),
+        transactions: Vec::new(),
+    }
+}
+
+/// How many writes of each disk outlive a crash, of those since its last flush.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    of_record: usize,
+    of_state: usize,
+}
+
+impl Kept {
+    const NONE: Self = Self { of_record: 0, of_state: 0 };
+}
+
+/// A store on two disks, and what should be in it.
+struct Fixture {
+    record: Disk,
+    state: Disk,
+    options: StoreOptions,
+    /// `None` only while it is opened again.
+    store: Option<Store>,
+    /// The states, that before genesis first.
+    versions: Vec<Model>,
+    diffs: Vec<StateDiff>,
+}
+
+impl Fixture {
+    fn new(history: u64) -> Self {
+        let options = StoreOptions {
+            history,
+            checkpoint_bytes: 3000,
+            checkpoint_blocks: 7,
+            cache_bytes: 1 << 16,
+            ..StoreOptions::default()
+        };
+        let (record, state) = (Disk::default(), Disk::default());
+        let store = Some(Store::on_disks(&record, &state, options).unwrap());
+        Self { record, state, options, store, versions: vec![Model::default()], diffs: Vec::new() }
+    }
+
+    fn store(&self) -> &Store {
+        self.store.as_ref().unwrap()
+    }
+
+    fn blocks(&self) -> u64 {
+        self.diffs.len() as u64
+    }
+
+    /// The state after the newest block.
+    fn model(&self) -> &Model {
+        self.versions.last().unwrap()
+    }
+
+    /// Appends a block, and returns whether that went well. If not, it is not known whether the block is there.
+    fn commit(&mut self, seed: u64) -> Result<(), CommitError> {
+        self.commit_diff(self.model().diff(seed))
+    }
+
+    fn commit_diff(&mut self, diff: StateDiff) -> Result<(), CommitError> {
+        let mut model = self.model().clone();
+        model.apply(&diff);
+        let prepared = self.store().prepare(diff.clone()).unwrap();
+        assert_eq!(prepared.root().to_bytes(), root_of(&mut model.accounts_trie()));
+        let head = self.store().snapshot().head().map(|head| (head.number, head.hash));
+        let block = block(head, prepared.root());
+        self.versions.push(model);
+        self.diffs.push(diff);
+        self.store().commit(&block, prepared).map(drop)
+    }
+
+    /// What is refused leaves no trace.
+    fn check_refusals(&self, seed: u64) {
+        let before = self.store().snapshot();
+        let head = before.head().map(|head| (head.number, head.hash));
+        let prepared = self.store().prepare(self.model().diff(seed)).unwrap();
+        let refused = self.store().commit(&block(head, StateRoot::new([1; 32])), prepared);
+        assert!(matches!(refused, Err(CommitError::Root { .. })), "{refused:?}");
+        drop(self.store().prepare(self.model().diff(seed)).unwrap());
+        let after = self.store().snapshot();
+        assert_eq!(after.head().map(|head| head.hash), before.head().map(|head| head.hash));
+        assert_eq!(after.state().root(), before.state().root());
+    }
+
+    fn check_window(&self, seed: u64) {
+        let (mut random, snapshot, blocks) = (Random::new(seed), self.store().snapshot(), self.blocks());
+        assert_eq!(snapshot.head().map_or(0, |head| head.number.get() + 1), blocks);
+        self.model().check_view(snapshot.state(), random.next());
+        let oldest = blocks.saturating_sub(self.options.history);
+        for number in oldest..blocks {
+            let view = snapshot.at(BlockNumber::new(number)).unwrap();
+            assert_eq!(view.block(), Some(BlockNumber::new(number)));
+            if number == oldest || random.below(8) == 0 {
+                self.versions[number as usize + 1].check_view(&view, random.next());
+            }
+        }
+        for number in [blocks, blocks + random.below(100)] {
+            assert!(matches!(snapshot.at(BlockNumber::new(number)), Err(HistoryError::Future { .. })));
+        }
+        if let Some(gone) = oldest.checked_sub(1 + random.below(oldest.max(1))) {
+            match snapshot.at(BlockNumber::new(gone)) {
+                Err(HistoryError::Expired { earliest }) => assert_eq!(earliest.get(), oldest),
+                other => panic!("block {gone} of {blocks}: {other:?}"),
+            }
+        }
+    }
+
+    /// Ends the process in good order and starts another.
+    fn close(&mut self) {
+        self.store.take().unwrap().close().unwrap();
+        self.crash(Kept { of_record: usize::MAX, of_state: usize::MAX });
+    }
+
+    /// Ends the process and starts another.
+    fn crash(&mut self, kept: Kept) {
+        self.store = None;
+        self.record.crash(kept.of_record);
+        self.state.crash(kept.of_state);
+        self.open();
+    }
+
+    /// Opens what is on the disks, which may lack the newest block if that was not acknowledged.
+    fn open(&mut self) {
+        let store = Store::on_disks(&self.record, &self.state, self.options).unwrap();
+        let head = match *store.outcome() {
+            OpenOutcome::Empty => None,
+            OpenOutcome::Ready { head, .. } | OpenOutcome::NeedsReplay { head, .. } => Some(head.get()),
+        };
+        let blocks = head.map_or(0, |head| head + 1);
+        assert!(blocks <= self.blocks(), "there are {blocks} blocks of {}", self.blocks());
+        self.diffs.truncate(blocks as usize);
+        self.versions.truncate(blocks as usize + 1);
+        self.store = Some(store);
+    }
+
+    fn replay(&self, most: u64) {
+        let Some((first, last)) = self.store().replaying() else { return };
+        for number in (first.get()..=last.get()).take(most as usize) {
+            let snapshot = self.store().snapshot();
+            assert_eq!(snapshot.state().block().map_or(0, |block| block.get() + 1), number);
+            let head = snapshot.head().map(|head| (head.number, head.hash));
+            let prepared = self.store().prepare(StateDiff::default()).unwrap();
+            let refused = self.store().commit(&block(head, prepared.root()), prepared);
+            assert!(matches!(refused, Err(CommitError::Replaying { .. })), "{refused:?}");
+            let state = self.store().prepare(self.diffs[number as usize].clone()).unwrap();
+            let after = self.store().replay(state).unwrap();
+            assert_eq!(after.state().block(), Some(BlockNumber::new(number)));
+        }
+    }
+
+    /// Commits until something fails, and goes on from what that has left.
+    fn commit_until_cut(&mut self, blocks: u64, seed: u64, kept: Kept) {
+        for number in 0..blocks {
+            let acknowledged = self.blocks();
+            let done = self.commit(seed.wrapping_add(number));
+            self.store().settle();
+            if done.is_err() {
+                self.crash(kept);
+                assert!(self.blocks() >= acknowledged, "an acknowledged block is lost");
+                return;
+            }
+        }
+        self.crash(kept);
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Ask(u64),
+    Blocks(u64, u64),
+    Crash(Kept),
+    /// Cuts a disk off after some writes: that of the record, or that of the state.
+    Cut {
+        record: bool,
+        after: u64,
+        seed: u64,
+        kept: Kept,
+    },
+    Close,
+    /// Loses the state, and is interrupted after some blocks that were executed again.
+    Lose(u64),
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let writes = || prop_oneof![Just(0), 1..150_usize, Just(usize::MAX)];
+    let kept = || (writes(), writes()).prop_map(|(of_record, of_state)| Kept { of_record, of_state });
+    prop_oneof![
+        4 => any::<u64>().prop_map(Op::Ask),
+        8 => (1..25_u64, any::<u64>()).prop_map(|(count, seed)| Op::Blocks(count, seed)),
+        2 => kept().prop_map(Op::Crash),
+        3 => (any::<bool>(), 0..120_u64, any::<u64>(), kept())
+            .prop_map(|(record, after, seed, kept)| Op::Cut { record, after, seed, kept }),
+        2 => Just(Op::Close),
+        1 => (0..200_u64).prop_map(Op::Lose),
+    ]
+}
+
+fn check_history(history: u64, ops: Vec<Op>) {
+    let mut fixture = Fixture::new(history);
+    for (number, op) in (0_u64..).zip(ops) {
+        match op {
+            Op::Ask(seed) => {
+                fixture.check_window(seed);
+                fixture.check_refusals(seed);
+            }
+            Op::Blocks(count, seed) => {
+                for number in 0..count {
+                    fixture.commit(seed.wrapping_add(number)).unwrap();
+                    // In other turns the checkpoint is written while the next blocks are made.
+                    if (seed >> number) & 1 == 0 {
+                        fixture.store().settle();
+                    }
+                }
+            }
+            Op::Crash(kept) => {
+                fixture.crash(kept);
+                fixture.check_window(number);
+            }
+            Op::Cut { record, after, seed, kept } => {
+                let disk = if record { &fixture.record } else { &fixture.state };
+                disk.fail_after(after);
+                fixture.commit_until_cut(12, seed, kept);
+                fixture.check_window(seed);
+            }
+            Op::Close => {
+                fixture.close();
+                fixture.store().check(&mut |_, _| {}).unwrap();
+            }
+            Op::Lose(most) => {
+                fixture.store = None;
+                fixture.state.clear();
+                fixture.crash(Kept::NONE);
+                fixture.replay(most);
+                fixture.crash(Kept::NONE);
+                fixture.replay(u64::MAX);
+                assert_eq!(fixture.store().replaying(), None);
+                fixture.check_window(most);
+            }
+        }
+    }
+    fixture.check_window(1);
+    fixture.model().check_whole(fixture.store().snapshot().state());
+    fixture.crash(Kept::NONE);
+    fixture.check_window(2);
+    fixture.store().check(&mut |_, _| {}).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn store_agrees_with_the_model(history in prop_oneof![Just(1_u64), Just(3), Just(50)], ops in vec(op(), 1..25)) {
+        check_history(history, ops);
+    }
+}
+
+/// A long chain, whose window of fifty blocks moves over many checkpoints.
+#[test]
+fn window_of_fifty_blocks_moves_with_the_chain() {
+    let mut fixture = Fixture::new(50);
+    for number in 0..260 {
+        fixture.commit(number).unwrap();
+        if number % 20 == 19 {
+            fixture.check_window(number);
+        }
+    }
+    fixture.store().settle();
+    assert!(fixture.store().check(&mut |_, _| {}).unwrap().accounts > 50);
+    fixture.crash(Kept::NONE);
+    fixture.check_window(3);
+    fixture.model().check_whole(fixture.store().snapshot().state());
+}
+
+/// At start the changes of both blocks are read before any is applied.
+#[test]
+fn contract_that_lost_its_storage_is_recovered() {
+    let (mut fixture, address) = (Fixture::new(50), contract(0));
+    let account = ContractAccount { code_hash: CodeHash::new([3; 32]), storage_root: None };
+    let account = Account { contract: Some(account), ..Account::default() };
+    fixture.commit_diff(StateDiff { accounts: [(address, account)].into(), ..StateDiff::default() }).unwrap();
+    for value in [Some(vec![1]), None, Some(vec![2]), None, None] {
+        let entries = [(storage_key(&address, 1), value)].into();
+        fixture.commit_diff(StateDiff { storage: [(address, entries)].into(), ..StateDiff::default() }).unwrap();
+        fixture.crash(Kept::NONE);
+        fixture.check_window(1);
+    }
+    let root = fixture.store().snapshot().account(&address).unwrap().unwrap().contract.unwrap().storage_root;
+    assert_eq!(root, Some(StorageRoot::new(crate::trie::EMPTY_ROOT)));
+}
+
+/// The first checkpoint is written when there are fewer blocks than the window is long.
+#[test]
+fn window_of_a_young_chain_outlives_a_restart() {
+    for blocks in 1..12 {
+        let mut fixture = Fixture::new(50);
+        for number in 0..blocks {
+            fixture.commit(number).unwrap();
+            fixture.store().settle();
+        }
+        fixture.crash(Kept::NONE);
+        fixture.check_window(blocks);
+        fixture.close();
+        fixture.check_window(blocks);
+        fixture.commit(blocks).unwrap();
+        fixture.check_window(blocks);
+    }
+}
+
+/// Every write and every flush of either disk is the last one once, and what follows it is kept in part.
+#[test]
+fn store_survives_a_cut_at_any_write() {
+    let mut cuts = [0; 2];
+    for record in [false, true] {
+        for after in 0.. {
+            let mut fixture = Fixture::new(3);
+            let mut random = Random::new(after);
+            for number in 0..9 {
+                fixture.commit(number * 77 + 5).unwrap();
+                fixture.store().settle();
+            }
+            let disk = if record { &fixture.record } else { &fixture.state };
+            disk.fail_after(after);
+            let mut failed = false;
+            for number in 0..10 {
+                let acknowledged = fixture.blocks();
+                let done = fixture.commit(number * 31 + 7);
+                fixture.store().settle();
+                if done.is_err() {
+                    failed = true;
+                    let mut some = |disk: &Disk| random.below(disk.unflushed() as u64 + 1) as usize;
+                    let (of_record, of_state) = (some(&fixture.record), some(&fixture.state));
+                    fixture.crash(Kept { of_record, of_state });
+                    assert!(fixture.blocks() >= acknowledged);
+                    break;
+                }
+            }
+            fixture.check_window(after);
+            if !failed {
+                break;
+            }
+            cuts[usize::from(record)] += 1;
+            fixture.commit(after).unwrap();
+            fixture.check_window(after);
+        }
+    }
+    assert!(cuts[0] > 20 && cuts[1] > 20, "{cuts:?} writes were cut");
+}
+
+/// One layout carries the storage of a contract from its first entry to many thousands, and back.
+#[test]
+fn storage_of_a_contract_grows_and_shrinks() {
+    let store = Store::ephemeral(StoreOptions { history: 2, checkpoint_bytes: 1, ..StoreOptions::default() });
+    let address = contract(0);
+    let account = ContractAccount { code_hash: CodeHash::new([3; 32]), storage_root: None };
+    let account = Account { contract: Some(account), ..Account::default() };
+    let mut model = Model::default();
+    let value = |number: u64| Some(format!("\"{number}\"").into_bytes());
+    let steps = [0..1, 1..2, 2..40, 40..41, 41..3000, 3000..20_000].map(|range| (range, true));
+    for (range, present) in
+        steps.into_iter().chain([(1..19_990, false), (19_990..20_000, false), (0..1, false), (0..3, true)])
+    {
+        let entries = range.map(|number| (storage_key(&address, number), value(number).filter(|_| present)));
+        let mut diff = StateDiff { storage: [(address, entries.collect())].into(), ..StateDiff::default() };
+        if model.accounts.is_empty() {
+            diff.accounts.insert(address, account);
+        }
+        model.apply(&diff);
+        let state = store.prepare(diff).unwrap();
+        let head = store.snapshot().head().map(|head| (head.number, head.hash));
+        store.commit(&block(head, state.root()), state).unwrap();
+        store.settle();
+        model.check_view(store.snapshot().state(), 5);
+        let report = store.check(&mut |_, _| {}).unwrap();
+        assert!(report.accounts <= 1 && report.entries <= 20_000);
+    }
+    model.check_whole(store.snapshot().state());
+}
+
+/// What a large value has taken on disk is given back when a small one takes its place.
+#[test]
+fn parts_of_records_are_removed_with_them() {
+    let mut fixture = Fixture::new(1);
+    let address = contract(1);
+    let account = ContractAccount { code_hash: CodeHash::new([3; 32]), storage_root: None };
+    let mut write = |len: usize| {
+        let value = (storage_key(&address, 1), Some(vec![7; len]));
+        let mut diff = StateDiff { storage: [(address, [value].into())].into(), ..StateDiff::default() };
+        if fixture.blocks() == 0 {
+            diff.accounts.insert(address, Account { contract: Some(account), ..Account::default() });
+        }
+        fixture.commit_diff(diff).unwrap();
+        fixture.close();
+        fixture.state.keys().len()
+    };
+    let small = [write(10), write(11), write(12)][2];
+    assert!(write(90_000) > small + 20);
+    write(90_001);
+    let shorter = [write(40_000), write(40_001)][1];
+    assert!(shorter < small + 26, "{shorter} keys, {small} with small values");
+    assert_eq!([write(13), write(14), write(15)][2], small);
+}
+
+#[test]
+fn damage_is_told_from_an_expired_view() {
+    let mut fixture = Fixture::new(2);
+    fixture.commit(3).unwrap();
+    let old = fixture.store().snapshot();
+    for number in 0..40 {
+        fixture.commit(number).unwrap();
+        fixture.store().settle();
+    }
+    let probe = *fixture.versions[1].accounts.keys().next().unwrap_or(&contract(0));
+    match old.state().account(&probe) {
+        Ok(account) => assert_eq!(account, fixture.versions[1].accounts.get(&probe).copied()),
+        Err(error) => assert!(matches!(error, StateError::Expired), "{error}"),
+    }
+    assert!(matches!(old.at(BlockNumber::new(0)), Err(HistoryError::Expired { .. })));
+}
