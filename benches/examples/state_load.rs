@@ -1,9 +1,17 @@
 //! A long run of the store: load many accounts, change some in block after block, and look at what it costs.
 //!
 //! ```sh
-//! cargo run --release --example state_load -- run DIR ACCOUNTS BLOCKS UPDATES
-//! cargo run --release --example state_load -- open DIR ACCOUNTS
+//! state_load() { cargo run --release -p silica-benches --example state_load -- "$@"; }
+//! state_load run DIR ACCOUNTS BLOCKS UPDATES        # blocks into a new store, then proofs, sizes, a clean stop
+//! state_load kill DIR ACCOUNTS BLOCKS UPDATES       # as `run`, but it ends as a crash does
+//! state_load open DIR ACCOUNTS                      # opens what one of these has left, then proofs
+//! state_load idle DIR ACCOUNTS BLOCKS UPDATES       # blocks that touch few accounts: does the disk fill?
+//! state_load compare DIR ACCOUNTS BLOCKS UPDATES    # turn by turn with eth_trie over sled
+//! state_load contract DIR ENTRIES BLOCKS UPDATES    # all accounts are the storage of one contract
+//! state_load prepare ACCOUNTS BLOCKS UPDATES        # roots alone, in memory: something to profile
 //! ```
+//!
+//! `CACHE_MB` and `CHECKPOINT_MB` in the environment replace the defaults of the store.
 #![expect(clippy::print_stdout, reason = "it is what the program is for")]
 
 use std::{
@@ -14,112 +22,206 @@ use std::{
     time::{Duration, Instant},
 };
 
-use silica_benches::{Random, address, block, commit, genesis, updates};
+use silica_benches::{Random, address, block, commit, contract, entries, genesis, peer::Peer, updates};
 use silica_protocol::BlockNumber;
-use silica_state::{Store, StoreOptions};
+use silica_state::{StateDiff, Store, StoreOptions};
 
 fn main() {
-    let args: Vec<String> = env::args().collect();
+    let args: Vec<String> = env::args().skip(1).collect();
     let number = |at: usize, default: u64| args.get(at).and_then(|text| text.parse().ok()).unwrap_or(default);
-    let dir = args.get(2).map_or(Path::new("state-load"), |dir| Path::new(dir));
-    match args.get(1).map(String::as_str) {
-        Some("run") => run(dir, number(3, 1_000_000), number(4, 500), number(5, 1000), args.get(6).is_some()),
-        Some("prepare") => prepare(number(2, 1_000_000), number(3, 1000), number(4, 1000)),
-        Some("go") => go_on(dir, number(3, 1_000_000), number(4, 300), number(5, 1000)),
-        Some("open") => open(dir, number(3, 1_000_000)),
+    let dir = args.get(1).map_or(Path::new("state-load"), |dir| Path::new(dir));
+    let load = Load { accounts: number(2, 1_000_000), blocks: number(3, 500), updates: number(4, 1000) };
+    match args.first().map(String::as_str) {
+        Some("run") => close(run(dir, load)),
+        Some("kill") => kill(&run(dir, load)),
+        Some("open") => open(dir, load.accounts),
+        Some("idle") => idle(dir, load),
+        Some("compare") => compare(dir, load),
+        Some("contract") => close(run_contract(dir, load)),
+        Some("prepare") => {
+            prepare(Load { accounts: number(1, 1_000_000), blocks: number(2, 500), updates: number(3, 1000) });
+        }
         _ => println!("see the head of this file"),
     }
 }
 
-fn run(dir: &Path, accounts: u64, blocks: u64, per_block: u64, killed: bool) {
+/// How much is done.
+#[derive(Clone, Copy)]
+struct Load {
+    accounts: u64,
+    blocks: u64,
+    /// Changes of each block.
+    updates: u64,
+}
+
+/// Measures blocks from some block on.
+struct Meter {
+    begun: Instant,
+    processor: u64,
+    updates: u64,
+    times: Vec<Duration>,
+}
+
+impl Meter {
+    fn start() -> Self {
+        Self { begun: Instant::now(), processor: processor_time(), updates: 0, times: Vec::new() }
+    }
+
+    fn block(&mut self, taken: Duration, updates: u64) {
+        self.times.push(taken);
+        self.updates += updates;
+    }
+
+    fn rate(&self) -> u128 {
+        u128::from(self.updates) * 1_000_000 / self.times.iter().sum::<Duration>().as_micros().max(1)
+    }
+
+    fn print(mut self) {
+        let (blocks, rate) = (self.times.len(), self.rate());
+        self.times.sort_unstable();
+        let place = |permille: usize| (blocks * permille / 1000).min(blocks.saturating_sub(1));
+        let at = |permille: usize| self.times.get(place(permille)).copied().unwrap_or_default();
+        println!("sustained: {rate} updates/s over {blocks} blocks in {:?}", self.begun.elapsed());
+        println!("blocks: median {:?}, 99 of 100 within {:?}, slowest {:?}", at(500), at(990), at(1000));
+        let processor = (processor_time() - self.processor) * 1000 / self.updates.max(1);
+        println!("processor time: {processor} us an update, checkpoints included");
+    }
+}
+
+/// Makes a new store with so many accounts in it.
+fn create(dir: &Path, diff: StateDiff) -> Store {
     // The directory may be there from the last run, or not.
     let _: std::io::Result<()> = fs::remove_dir_all(dir);
     let store = Store::open(dir, options()).expect("a new store opens");
     let start = Instant::now();
-    commit(&store, genesis(accounts)).expect("genesis is committed");
-    println!("{accounts} accounts loaded in {:?}, {} MB resident", start.elapsed(), resident());
-    let mut random = Random::new(7);
-    let (mut slowest, mut preparing, mut processor) = (0, Duration::ZERO, 0);
-    let (mut begun, mut part) = (Instant::now(), Instant::now());
-    let warm = blocks / 5;
-    for number in 1..=blocks {
-        let diff = updates(&mut random, accounts, per_block, number);
-        let start = Instant::now();
-        let state = store.prepare(diff).expect("the state can be read");
-        preparing += start.elapsed();
-        let head = store.snapshot().head().map(|head| (head.number, head.hash));
-        store.commit(&block(head, state.root()), state).expect("a block is committed");
-        slowest = slowest.max(start.elapsed().as_micros());
-        if number == warm {
-            (begun, slowest, preparing) = (Instant::now(), 0, Duration::ZERO);
-            processor = processor_time();
-        }
-        if number % 100 == 0 {
-            let rate = 100 * per_block * 1000 / u64::try_from(part.elapsed().as_millis()).unwrap_or(1).max(1);
-            println!("block {number}: {rate} updates/s, {} MB resident", resident());
-            part = Instant::now();
-        }
-    }
-    let seconds = begun.elapsed().as_micros();
-    let rate = u128::from((blocks - warm) * per_block) * 1_000_000 / seconds.max(1);
-    println!("sustained: {rate} updates/s over {} blocks, slowest commit {slowest} us", blocks - warm);
-    let processor = (processor_time() - processor) * 1000 / ((blocks - warm) * per_block);
-    println!("processor time: {processor} us an update, checkpoints included");
-    println!("of which preparing: {:?} a block", preparing / u32::try_from(blocks - warm).unwrap_or(1));
-    questions(&store, accounts);
-    let size = store.size_on_disk().expect("the files are there");
-    println!("disk: {} MB, {} bytes per account", size >> 20, size / accounts);
-    if killed {
-        kill();
-    }
-    let start = Instant::now();
-    store.close().expect("the store closes");
-    println!("closed in {:?}", start.elapsed());
+    commit(&store, diff).expect("genesis is committed");
+    println!("loaded in {:?}, {} MB resident", start.elapsed(), resident());
+    store
 }
 
-/// Goes on with what `run` left.
-fn go_on(dir: &Path, accounts: u64, blocks: u64, per_block: u64) {
-    let store = Store::open(dir, options()).expect("the store opens");
-    println!("opened, {} MB resident", resident());
-    let mut random = Random::new(99);
-    for number in 1..=blocks {
-        commit(&store, updates(&mut random, accounts, per_block, number)).expect("a block is committed");
-        if number % 50 == 0 {
-            println!("block {number}: {} MB resident", resident());
+fn run(dir: &Path, load: Load) -> Store {
+    let store = create(dir, genesis(load.accounts));
+    let mut random = Random::new(7);
+    commit_blocks(&store, load, |number| updates(&mut random, load.accounts, load.updates, number));
+    questions(&store, load.accounts);
+    print_size(&store, load.accounts);
+    store
+}
+
+fn run_contract(dir: &Path, load: Load) -> Store {
+    let mut random = Random::new(7);
+    let store = create(dir, contract());
+    let mut loaded = 0;
+    while loaded < load.accounts {
+        let next = load.accounts.min(loaded + 100_000);
+        commit(&store, entries(&mut random, loaded..next)).expect("a block is committed");
+        loaded = next;
+    }
+    println!("{loaded} entries loaded, {} MB resident", resident());
+    commit_blocks(&store, load, |_| {
+        let numbers: Vec<_> = (0..load.updates).map(|_| random.below(load.accounts)).collect();
+        entries(&mut random, numbers)
+    });
+    print_size(&store, load.accounts);
+    store
+}
+
+/// Commits blocks, and measures all but the first fifth of them.
+fn commit_blocks(store: &Store, load: Load, mut diff: impl FnMut(u64) -> StateDiff) {
+    let (mut meter, mut part) = (Meter::start(), Meter::start());
+    for number in 1..=load.blocks {
+        let taken = commit_one(store, diff(number));
+        meter.block(taken, load.updates);
+        part.block(taken, load.updates);
+        if number == load.blocks / 5 {
+            meter = Meter::start();
+        }
+        if number % 100 == 0 {
+            let size = store.size_on_disk().expect("the files are there") >> 20;
+            println!("block {number}: {} updates/s, {} MB resident, {size} MB on disk", part.rate(), resident());
+            part = Meter::start();
         }
     }
+    meter.print();
+}
+
+fn commit_one(store: &Store, diff: StateDiff) -> Duration {
+    let head = store.snapshot().head().map(|head| (head.number, head.hash));
+    let start = Instant::now();
+    let state = store.prepare(diff).expect("the state can be read");
+    store.commit(&block(head, state.root()), state).expect("a block is committed");
+    start.elapsed()
+}
+
+/// Goes on with blocks that change the same few accounts.
+fn idle(dir: &Path, load: Load) {
+    let store = create(dir, genesis(load.accounts));
+    print_size(&store, load.accounts);
+    let mut random = Random::new(7);
+    commit_blocks(&store, load, |number| updates(&mut random, load.accounts.min(1000), load.updates, number));
+    print_size(&store, load.accounts);
+    close(store);
+}
+
+/// Commits each batch of changes to the store and to the peer, one after the other, so that whatever else the machine
+/// does slows both alike.
+fn compare(dir: &Path, load: Load) {
+    let store = create(&dir.join("silica"), genesis(load.accounts));
+    let start = Instant::now();
+    // As above.
+    let _: std::io::Result<()> = fs::remove_dir_all(dir.join("eth_trie"));
+    let mut peer = Peer::new(&dir.join("eth_trie"), &genesis(load.accounts));
+    println!("eth_trie: loaded in {:?}, {} MB resident", start.elapsed(), resident());
+    let (mut ours, mut theirs, mut random) = (Meter::start(), Meter::start(), Random::new(7));
+    for number in 1..=load.blocks {
+        let diff = updates(&mut random, load.accounts, load.updates, number);
+        let start = Instant::now();
+        let root = peer.apply(&diff);
+        peer.flush();
+        theirs.block(start.elapsed(), load.updates);
+        ours.block(commit_one(&store, diff), load.updates);
+        assert_eq!(root, store.snapshot().state().root().to_bytes(), "block {number}");
+    }
+    let (rate, peer_rate) = (ours.rate(), theirs.rate());
+    let times = rate * 10 / peer_rate.max(1);
+    println!("turn by turn: {rate} updates/s, eth_trie {peer_rate} updates/s: {}.{} times", times / 10, times % 10);
+    print_size(&store, load.accounts);
+    let size = peer.size_on_disk();
+    println!("eth_trie: disk: {} MB, {} bytes per account", size >> 20, size / load.accounts);
+    close(store);
 }
 
 /// Prepares the same kind of block again and again, on top of the same state, which is in memory.
-fn prepare(accounts: u64, blocks: u64, per_block: u64) {
+fn prepare(load: Load) {
     let store = Store::ephemeral(StoreOptions { checkpoint_bytes: u64::MAX, ..options() });
-    commit(&store, genesis(accounts)).expect("genesis is committed");
+    commit(&store, genesis(load.accounts)).expect("genesis is committed");
     let mut random = Random::new(7);
-    let diffs: Vec<_> = (0..100).map(|nonce| updates(&mut random, accounts, per_block, nonce)).collect();
-    let (begun, processor) = (Instant::now(), processor_time());
-    for diff in diffs.iter().cycle().take(usize::try_from(blocks).unwrap_or(usize::MAX)) {
-        black_box(store.prepare(diff.clone()).expect("the state can be read").root());
+    let diffs: Vec<_> = (0..100).map(|nonce| updates(&mut random, load.accounts, load.updates, nonce)).collect();
+    let mut meter = Meter::start();
+    for diff in diffs.iter().cycle().take(usize::try_from(load.blocks).unwrap_or(usize::MAX)) {
+        let diff = diff.clone();
+        let start = Instant::now();
+        black_box(store.prepare(diff).expect("the state can be read").root());
+        meter.block(start.elapsed(), load.updates);
     }
-    let processor = (processor_time() - processor) * 1_000_000 / (blocks * per_block);
-    println!(
-        "prepared in {:?} a block, {processor} ns of processor time an update",
-        begun.elapsed() / u32::try_from(blocks).unwrap_or(1)
-    );
+    meter.print();
 }
 
 fn open(dir: &Path, accounts: u64) {
-    let start = Instant::now();
+    let (start, processor) = (Instant::now(), processor_time());
     let store = Store::open(dir, options()).expect("the store opens");
-    println!("opened in {:?}: {:?}, {} MB resident", start.elapsed(), store.outcome(), resident());
-    let start = Instant::now();
+    let processor = processor_time() - processor;
+    println!("opened in {:?} ({processor} ms of processor time): {:?}", start.elapsed(), store.outcome());
+    println!("{} MB resident", resident());
     let head = store.snapshot().head().expect("there is a head").number;
+    let start = Instant::now();
     black_box(store.snapshot().at(BlockNumber::new(head.get() - 25)).expect("the window is there"));
     println!("first view of an older block in {:?}", start.elapsed());
     questions(&store, accounts);
     println!("{} MB resident", resident());
 }
 
-/// The defaults, but for what the environment says: `CACHE_MB` and `CHECKPOINT_MB`.
+/// The defaults, but for what the environment says.
 fn options() -> StoreOptions {
     let megabytes = |name, default: u64| {
         env::var(name).ok().and_then(|text| text.parse::<u64>().ok()).map_or(default, |megabytes| megabytes << 20)
@@ -153,6 +255,11 @@ fn questions(store: &Store, accounts: u64) {
     }
 }
 
+fn print_size(store: &Store, accounts: u64) {
+    let size = store.size_on_disk().expect("the files are there");
+    println!("disk: {} MB, {} bytes per account", size >> 20, size / accounts);
+}
+
 fn resident() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or_default();
@@ -167,8 +274,14 @@ fn processor_time() -> u64 {
     ticks.sum::<u64>() * 10
 }
 
+fn close(store: Store) {
+    let start = Instant::now();
+    store.close().expect("the store closes");
+    println!("closed in {:?}", start.elapsed());
+}
+
 /// Ends the process as a crash does.
-fn kill() {
+fn kill(_: &Store) {
     let pid = std::process::id().to_string();
     let status = Command::new("kill").args(["-9", &pid]).status();
     println!("not killed: {status:?}");

@@ -1,8 +1,10 @@
 //! What the benchmarks share: blocks that carry a change of state and nothing else.
 
+pub mod peer;
+
 use silica_protocol::{
-    Account, Address, BlockHash, BlockNumber, CoSignatures, DsBlock, DsBlockHeader, MbInfoHash, Nonce, PublicKey, Qa,
-    StateRoot, Timestamp, TxBlock, TxBlockHeader,
+    Account, Address, BlockHash, BlockNumber, CoSignatures, CodeHash, ContractAccount, DsBlock, DsBlockHeader,
+    MbInfoHash, Nonce, PublicKey, Qa, StateRoot, StorageKey, Timestamp, TxBlock, TxBlockHeader,
 };
 use silica_state::{BlockRecord, CommitError, Snapshot, StateDiff, Store};
 
@@ -53,6 +55,26 @@ pub fn genesis(count: u64) -> StateDiff {
 pub fn updates(random: &mut Random, count: u64, updates: u64, nonce: u64) -> StateDiff {
     let accounts = (0..updates).map(|_| (address(random.below(count)), account(random, nonce)));
     StateDiff { accounts: accounts.collect(), ..StateDiff::default() }
+}
+
+/// The contract whose storage is changed.
+const CONTRACT: Address = Address::new([0xc0; 20]);
+
+/// The change of state that creates a contract without storage.
+pub fn contract() -> StateDiff {
+    let contract = ContractAccount { code_hash: CodeHash::new([7; 32]), storage_root: None };
+    let account = Account { contract: Some(contract), ..Account::default() };
+    StateDiff { accounts: [(CONTRACT, account)].into(), ..StateDiff::default() }
+}
+
+/// A change of entries of the contract's storage: a map from accounts to amounts.
+pub fn entries(random: &mut Random, numbers: impl IntoIterator<Item = u64>) -> StateDiff {
+    let entry = |number| {
+        let key = StorageKey::entry(&CONTRACT, "balances", &[format!("\"0x{}\"", address(number))]);
+        (key, Some(format!("\"{}\"", random.next_u64()).into_bytes()))
+    };
+    let entries = numbers.into_iter().map(entry).collect();
+    StateDiff { storage: [(CONTRACT, entries)].into(), ..StateDiff::default() }
 }
 
 /// Commits a block that makes a change of state.

@@ -1,0 +1,140 @@
+//! The peer of the trie: `eth_trie` over sled, as one would put the two together.
+//!
+//! Whatever goes wrong ends the benchmark by a panic.
+#![expect(clippy::missing_panics_doc, reason = "said once, above")]
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    fs::File,
+    path::Path,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use eth_trie::{DB, EthTrie, Trie};
+use silica_protocol::Address;
+use silica_state::StateDiff;
+
+/// Accounts that are loaded in one step.
+const STEP: usize = 50_000;
+
+/// The nodes of a trie under their hashes.
+///
+/// New nodes are in memory until a flush writes them as one batch, in the order of their keys. None is removed, for a
+/// node of an old root may be one of a new root too, and old roots are to be proved against for fifty blocks.
+struct Nodes {
+    db: sled::Db,
+    /// Another descriptor of sled's file, for `fdatasync`, which the flush of sled lacks.
+    file: File,
+    fresh: RwLock<BTreeMap<Vec<u8>, Vec<u8>>>,
+}
+
+impl DB for Nodes {
+    type Error = sled::Error;
+
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, sled::Error> {
+        if let Some(node) = self.fresh.read().unwrap_or_else(PoisonError::into_inner).get(key) {
+            return Ok(Some(node.clone()));
+        }
+        Ok(self.db.get(key)?.map(|node| node.to_vec()))
+    }
+
+    fn insert(&self, key: &[u8], value: Vec<u8>) -> Result<(), sled::Error> {
+        self.fresh.write().unwrap_or_else(PoisonError::into_inner).insert(key.to_vec(), value);
+        Ok(())
+    }
+
+    fn remove(&self, _: &[u8]) -> Result<(), sled::Error> {
+        Ok(())
+    }
+
+    fn flush(&self) -> Result<(), sled::Error> {
+        let fresh = std::mem::take(&mut *self.fresh.write().unwrap_or_else(PoisonError::into_inner));
+        let mut batch = sled::Batch::default();
+        for (key, node) in fresh {
+            batch.insert(key, node);
+        }
+        self.db.apply_batch(batch)?;
+        self.db.flush()?;
+        Ok(self.file.sync_data()?)
+    }
+}
+
+/// Accounts in a trie of `eth_trie` over sled, with sled's own cache as large as sled makes it.
+pub struct Peer {
+    nodes: Arc<Nodes>,
+    trie: EthTrie<Nodes>,
+    root: [u8; 32],
+    /// The newest root that is durable.
+    durable: [u8; 32],
+}
+
+impl fmt::Debug for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Peer").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+impl Peer {
+    /// Makes a trie of accounts in an empty directory, durably.
+    pub fn new(dir: &Path, accounts: &StateDiff) -> Self {
+        let db = sled::Config::new().path(dir).flush_every_ms(None).open().expect("a new database opens");
+        let file = File::open(dir.join("db")).expect("sled keeps its log in this file");
+        let nodes = Arc::new(Nodes { db, file, fresh: RwLock::default() });
+        let mut peer = Self { trie: EthTrie::new(Arc::clone(&nodes)), nodes, root: [0; 32], durable: [0; 32] };
+        let mut rest = accounts.accounts.iter().peekable();
+        while rest.peek().is_some() {
+            for (address, account) in rest.by_ref().take(STEP) {
+                insert(&mut peer.trie, address, &account.encode());
+            }
+            peer.compute_root();
+            peer.flush();
+        }
+        peer
+    }
+
+    /// Changes accounts, as far as memory goes, and returns the root.
+    pub fn apply(&mut self, diff: &StateDiff) -> [u8; 32] {
+        for (address, account) in &diff.accounts {
+            insert(&mut self.trie, address, &account.encode());
+        }
+        self.compute_root()
+    }
+
+    fn compute_root(&mut self) -> [u8; 32] {
+        self.root = self.trie.root_hash().expect("the nodes are there").0;
+        self.root
+    }
+
+    /// Makes durable what was changed.
+    pub fn flush(&mut self) {
+        self.nodes.flush().expect("the database takes writes");
+        self.durable = self.root;
+    }
+
+    /// Forgets what was changed since the last flush.
+    pub fn discard(&mut self) {
+        self.nodes.fresh.write().unwrap_or_else(PoisonError::into_inner).clear();
+        self.root = self.durable;
+        self.trie = EthTrie::from(Arc::clone(&self.nodes), self.root.into()).expect("the root is there");
+    }
+
+    /// Returns the nodes that prove an account.
+    pub fn proof(&mut self, address: &Address) -> Vec<Vec<u8>> {
+        self.trie.get_proof(address.to_string().as_bytes()).expect("the nodes are there")
+    }
+
+    /// Returns what a proof proves of an account.
+    pub fn verify(&self, root: [u8; 32], address: &Address, proof: Vec<Vec<u8>>) -> Option<Vec<u8>> {
+        self.trie.verify_proof(root.into(), address.to_string().as_bytes(), proof).expect("the proof is whole")
+    }
+
+    /// Returns the bytes that the database takes on disk.
+    pub fn size_on_disk(&self) -> u64 {
+        self.nodes.db.size_on_disk().expect("the files are there")
+    }
+}
+
+fn insert(trie: &mut EthTrie<Nodes>, address: &Address, account: &[u8]) {
+    trie.insert(address.to_string().as_bytes(), account).expect("the nodes are there");
+}
