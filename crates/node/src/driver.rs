@@ -205,6 +205,10 @@ struct Waiting {
 
 impl<E: Engine> Driver<E> {
     fn run(mut self) -> Producer {
+        if self.node.mode() == BlockMode::Instant && self.node.chain().waiting() > 0 {
+            // They waited when the node stopped, and nobody will ask for their block.
+            drop(self.step(Input::Arrival(clock::now())));
+        }
         loop {
             match self.next_event() {
                 Event::Arrival { transaction, reply } => self.arrivals(transaction, reply),
@@ -281,7 +285,8 @@ impl<E: Engine> Driver<E> {
                 Err(_) => break,
             }
         }
-        if waiting.is_empty() {
+        // A block that could not be made leaves transactions behind, and whoever sends one again is told that it waits.
+        if waiting.is_empty() && self.node.chain().waiting() == 0 {
             return;
         }
         let fates = self.step(Input::Arrival(clock::now()));
@@ -319,7 +324,9 @@ impl<E: Engine> Driver<E> {
                 Ok(Some(TransactionStatus { status: TxStatus::Dropped(reason), .. })) => {
                     Err(SubmitError::Dropped(reason))
                 }
-                Ok(_) | Err(_) => Ok(()),
+                Ok(Some(_)) => Ok(()),
+                // What nobody knows anything about must not be acknowledged.
+                Ok(None) | Err(_) => Err(SubmitError::Driver(DriverError::Failed)),
             },
         }
     }
@@ -364,4 +371,90 @@ impl Fates {
 /// Answers whoever asked, unless the client has gone.
 fn answer<T>(reply: oneshot::Sender<T>, value: T) {
     drop(reply.send(value));
+}
+
+#[cfg(test)]
+mod tests {
+    use silica_chain::{
+        ChainConfig, EngineError, Genesis, PUBLISHED_ACCOUNTS,
+        consensus::{Application, Solo},
+        open,
+    };
+    use silica_crypto::{KeyPair, SecretKey, sign};
+    use silica_protocol::{Address, Gas, Nonce, Qa, Signature, Transaction, Version};
+    use silica_state::{Store, StoreOptions};
+
+    use super::*;
+    use crate::data_dir::draw_key;
+
+    /// An engine that fails so many times before it does its work.
+    struct Fails {
+        times: usize,
+        engine: Solo,
+    }
+
+    impl Engine for Fails {
+        fn step(&mut self, input: Input, application: &mut dyn Application) -> Result<Vec<Effect>, EngineError> {
+            match self.times.checked_sub(1) {
+                Some(rest) => {
+                    self.times = rest;
+                    Err(EngineError::Demand { got: 1, most: 0 })
+                }
+                None => self.engine.step(input, application),
+            }
+        }
+    }
+
+    fn chain() -> (Chain, Producer, Solo) {
+        let key = draw_key().unwrap();
+        let store = Store::ephemeral(StoreOptions::default());
+        let (chain, producer) =
+            open(store, ChainConfig::isolated(), &Genesis::default(), key.public(), clock::now()).unwrap();
+        (chain, producer, Solo::new(key))
+    }
+
+    /// The first payment of the first published account.
+    fn payment(chain: &Chain) -> VerifiedTransaction {
+        let key = KeyPair::from_secret(PUBLISHED_ACCOUNTS[0].secret_key().parse::<SecretKey>().unwrap());
+        let mut transaction = Transaction {
+            version: Version::of_chain(chain.config().chain_id),
+            nonce: Nonce::new(1),
+            to: Address::new([7; 20]),
+            amount: Qa::new(1),
+            gas_price: chain.snapshot().minimum_gas_price(),
+            gas_limit: Gas::new(50),
+            code: String::new(),
+            data: String::new(),
+            sender_key: key.public(),
+            signature: Signature::ZERO,
+        };
+        transaction.signature = sign(&transaction.core_bytes(), &key).unwrap();
+        chain.admit(transaction, false).unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_a_failure_left_behind_gets_its_block_when_it_is_sent_again() {
+        let (chain, producer, engine) = chain();
+        let payment = payment(&chain);
+        let engine = Fails { times: 1, engine };
+        let (node, driver) = start(chain.clone(), producer, engine, BlockMode::Instant, None).unwrap();
+        let failed = node.submit(payment.clone()).await.unwrap_err();
+        assert!(matches!(failed, SubmitError::Driver(DriverError::Failed)), "{failed}");
+        let again = node.submit(payment.clone()).await.unwrap_err();
+        assert!(matches!(again, SubmitError::Pool(PoolError::Known { .. })), "{again}");
+        drop(driver.stop().unwrap());
+        assert!(chain.snapshot().transaction(&payment.hash()).unwrap().is_some());
+    }
+
+    #[tokio::test]
+    async fn what_waited_before_the_start_gets_its_block_in_instant_mode() {
+        for (mode, executed) in [(BlockMode::Instant, true), (BlockMode::Manual, false)] {
+            let (chain, producer, engine) = chain();
+            let payment = payment(&chain);
+            chain.submit(payment.clone(), clock::now()).unwrap();
+            let (_, driver) = start(chain.clone(), producer, engine, mode, None).unwrap();
+            drop(driver.stop().unwrap());
+            assert_eq!(chain.snapshot().transaction(&payment.hash()).unwrap().is_some(), executed, "{mode:?}");
+        }
+    }
 }

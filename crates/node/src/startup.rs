@@ -129,10 +129,10 @@ impl Node {
             node_key: key.public(),
             accounts: funded(&chain, &accounts),
         };
+        import_pool(data_dir.as_ref(), &chain)?;
         let data_dir = data_dir.map(Arc::new);
         let (handle, driver) = driver::start(chain, producer, Solo::new(key), config.block_mode, data_dir.clone())
             .map_err(StartError::System)?;
-        import_pool(data_dir.as_deref(), &handle)?;
         let (stop, stopped) = watch::channel(false);
         let http = tokio::spawn(server.serve(Arc::new(Service::new(handle.clone())), stopped));
         Ok(RunningNode { addr, banner, stop, http, driver, handle, data_dir })
@@ -419,9 +419,9 @@ fn funded(chain: &Chain, accounts: &str) -> Vec<FundedAccount> {
 }
 
 /// Lets the transactions wait again that were waiting when the node stopped.
-fn import_pool(data_dir: Option<&DataDir>, handle: &NodeHandle) -> Result<(), StartError> {
+fn import_pool(data_dir: Option<&DataDir>, chain: &Chain) -> Result<(), StartError> {
     let Some(bytes) = data_dir.map(DataDir::take_pool).transpose()?.flatten() else { return Ok(()) };
-    match handle.chain().import_pool(&bytes, clock::now()) {
+    match chain.import_pool(&bytes, clock::now()) {
         Ok(report) => tracing::info!(admitted = report.admitted, refused = report.refused, "waiting transactions"),
         Err(error) => tracing::warn!(%error, "the transactions that were waiting are lost"),
     }
