@@ -66,7 +66,10 @@ impl fmt::Display for Banner {
         writeln!(f, "  node key   {node_key} ({})", Address::from_public_key(node_key).to_bech32())?;
         writeln!(f)?;
         let Some(first) = accounts.first() else { return Ok(()) };
-        writeln!(f, "Accounts for trying things out. Their keys are known to everybody: never use them for value.")?;
+        writeln!(
+            f,
+            "Accounts for trying things out. Their keys are shown to whoever looks: never use them for value."
+        )?;
         writeln!(f)?;
         for account in accounts.iter().take(SHOWN) {
             let FundedAccount { address, secret_key, balance } = account;
