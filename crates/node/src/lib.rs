@@ -29,7 +29,9 @@
 //!
 //! - This is the only crate with sockets, tasks, threads that wait for them, a clock and randomness. It does not know
 //!   how a block is made, or when a transaction is valid.
-//! - A request is answered from one snapshot. Reading takes no lock: the driver replaces the snapshot as a whole.
+//! - A request is answered from one snapshot, which the driver replaces as a whole. Reading the chain waits for no block
+//!   being made; only questions about waiting transactions take the pool's lock, for a look-up. What reads whole
+//!   blocks or computes old states again does so on a thread of its own.
 //! - A request that panics is answered as an internal error and harms no other. What is our own fault is logged in full
 //!   and told to nobody.
 //! - The transport and the envelope know no method; a method is one struct and one row.

@@ -8,7 +8,7 @@ use std::{
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
-    sync::LazyLock,
+    sync::{Arc, LazyLock},
 };
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -18,6 +18,8 @@ use silica_protocol::rpc::{
     envelope::{Id, write_result},
     error::RpcError,
 };
+
+use tokio::task::spawn_blocking;
 
 use super::{context::Context, error::CallError, openrpc, params};
 use crate::{
@@ -76,7 +78,7 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::per_head::<ds_block::GetPrevDsDifficulty>(),
     Entry::per_head::<transaction::GetRecentTransactions>(),
     Entry::of::<contract::GetSmartContractInit>(),
-    Entry::of::<contract::GetStateProof>(),
+    Entry::slow::<contract::GetStateProof>(),
     Entry::per_head::<network::GetTotalCoinSupply>(),
     Entry::per_head::<network::GetTotalCoinSupplyAsInt>(),
     Entry::of::<transaction::GetTransaction>(),
@@ -86,8 +88,8 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::of::<status::GetTransactionStatus>(),
     Entry::of::<tx_block::GetTxBlock>(),
     Entry::per_head::<tx_block::GetTxBlockRate>(),
-    Entry::of::<tx_block::GetTxnBodiesForTxBlock>(),
-    Entry::of::<tx_block::GetTxnBodiesForTxBlockEx>(),
+    Entry::slow::<tx_block::GetTxnBodiesForTxBlock>(),
+    Entry::slow::<tx_block::GetTxnBodiesForTxBlockEx>(),
     Entry::per_head::<network::GetVersion>(),
     Entry::command::<isolated::IncreaseBlocknum>(),
     Entry::per_head::<openrpc::Discover>(),
@@ -112,7 +114,7 @@ pub(crate) enum Action {
     /// Has no parameters, and one answer for as long as the head stays.
     PerHead(fn(&Context) -> Result<Box<RawValue>, RpcError>),
     /// Reads its parameters at once and answers later.
-    Command(fn(Call<'_>, NodeHandle) -> Result<Running, RpcError>),
+    Later(fn(Call<'_>, NodeHandle) -> Result<Running, RpcError>),
 }
 
 /// What a request says to its method.
@@ -158,8 +160,13 @@ impl Entry {
         Self { action: Action::PerHead(render::<M>), ..Self::of::<M>() }
     }
 
+    /// A question whose answer takes long enough to hold up others: it has a thread of its own.
+    const fn slow<M: Method + Send + 'static>() -> Self {
+        Self { action: Action::Later(ask::<M>), ..Self::of::<M>() }
+    }
+
     const fn command<C: Command>() -> Self {
-        Self { name: C::NAME, aliases: &[], action: Action::Command(run::<C>), shape: Shape::of::<C, C::Output>() }
+        Self { name: C::NAME, aliases: &[], action: Action::Later(run::<C>), shape: Shape::of::<C, C::Output>() }
     }
 }
 
@@ -200,6 +207,18 @@ fn call<M: Method>(method: M, at: &Context) -> Result<M::Output, RpcError> {
     }
 }
 
+fn ask<M: Method + Send + 'static>(request: Call<'_>, node: NodeHandle) -> Result<Running, RpcError> {
+    let method: M = params::read(request.params, request.fields)?;
+    Ok(Box::pin(async move {
+        let at = Arc::clone(&node.context());
+        let answer = spawn_blocking(move || {
+            let result = call::<M>(method, &at)?;
+            to_raw_value(&result).map_err(|error| internal(M::NAME, &error))
+        });
+        answer.await.unwrap_or_else(|_| Err(panicked(M::NAME)))
+    }))
+}
+
 fn run<C: Command>(request: Call<'_>, node: NodeHandle) -> Result<Running, RpcError> {
     let command: C = params::read(request.params, request.fields)?;
     Ok(Box::pin(async move {
@@ -234,6 +253,11 @@ fn internal(method: &str, error: &serde_json::Error) -> RpcError {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        sync::atomic::{AtomicBool, Ordering},
+        time::Duration,
+    };
+
     use serde::Deserialize;
 
     use super::*;
@@ -258,6 +282,43 @@ mod tests {
         let context = fixture.context();
         assert_eq!(call(Panics {}, &context), Err(RpcError::INTERNAL_ERROR));
         assert_eq!(render::<Panics>(&context).unwrap_err(), RpcError::INTERNAL_ERROR);
+    }
+
+    static RELEASED: AtomicBool = AtomicBool::new(false);
+
+    /// A question that takes until others have had their turn. It answers whether they had.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Waits {}
+
+    impl Method for Waits {
+        const NAME: &'static str = "Waits";
+        type Output = bool;
+
+        fn call(self, _: &Context) -> Result<bool, CallError> {
+            for _ in 0..2_000 {
+                if RELEASED.load(Ordering::Relaxed) {
+                    return Ok(true);
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Ok(false)
+        }
+    }
+
+    #[tokio::test]
+    async fn slow_question_does_not_hold_up_the_only_thread() {
+        let fixture = fixture(BlockMode::Manual);
+        let Action::Later(ask) = Entry::slow::<Waits>().action else { panic!("it is answered later") };
+        let answer = ask(Call { id: &Id::NULL, params: None, fields: &[] }, fixture.node()).unwrap();
+        let (answer, ()) = tokio::join!(answer, async { RELEASED.store(true, Ordering::Relaxed) });
+        assert_eq!(answer.unwrap().get(), "true");
+    }
+
+    #[tokio::test]
+    async fn panic_of_a_slow_question_is_confined() {
+        let fixture = fixture(BlockMode::Manual);
+        let answer = ask::<Panics>(Call { id: &Id::NULL, params: None, fields: &[] }, fixture.node()).unwrap();
+        assert_eq!(answer.await.unwrap_err(), RpcError::INTERNAL_ERROR);
     }
 
     #[tokio::test]

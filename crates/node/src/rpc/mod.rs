@@ -96,7 +96,7 @@ impl Service {
         match row.action {
             Action::Query(query) => query(call, &self.node.context(), out),
             Action::PerHead(render) => write_raw(out, call.id, self.node.context().per_head(row.position, render)?),
-            Action::Command(run) => write_raw(out, call.id, &run(call, self.node.clone())?.await?),
+            Action::Later(start) => write_raw(out, call.id, &start(call, self.node.clone())?.await?),
         }
     }
 }

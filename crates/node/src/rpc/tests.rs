@@ -40,6 +40,10 @@ impl Fixture {
         Arc::clone(&self.service.node.context())
     }
 
+    pub(super) fn node(&self) -> NodeHandle {
+        self.service.node.clone()
+    }
+
     async fn ask(&self, body: &str) -> String {
         String::from_utf8(self.service.answer(Bytes::copy_from_slice(body.as_bytes())).await).unwrap()
     }
