@@ -8,7 +8,7 @@ use silica_protocol::{Timestamp, Transaction};
 
 use crate::{
     blocks,
-    harness::{FUNDS, Net, PRICE, committed, config, node_key, payment, user},
+    harness::{Net, PRICE, committed, config, node_key, payment, user},
 };
 
 fn instant(blocks_per_ds_epoch: u64) -> Net {
