@@ -49,14 +49,31 @@ pub enum ConfigError {
 /// Reason why a text does not hold the accounts of a genesis.
 #[derive(Debug, thiserror::Error)]
 pub enum GenesisError {
-    /// The text is not JSON of the right shape.
-    #[error("accounts: expected an object of accounts by address")]
-    Json(#[source] serde_json::Error),
+    /// The text is not a JSON object. What it is instead stays unsaid: it may be a secret key.
+    #[error("accounts: expected an object of accounts by address, at line {line}, column {column}")]
+    Json {
+        /// Where the reader stopped.
+        line: usize,
+        /// Where in the line.
+        column: usize,
+    },
     /// A key is not an address.
     #[error("accounts: expected an address of 40 hexadecimal digits as key, got {got:?}")]
     Address {
         /// The key.
         got: String,
+    },
+    /// A member of an account is missing or of another kind.
+    #[error("account {address}: {member}: expected {expected}, got {got}")]
+    Member {
+        /// Whose member.
+        address: Address,
+        /// Which one.
+        member: &'static str,
+        /// What it has to be.
+        expected: &'static str,
+        /// Of what kind it is; its content stays unsaid.
+        got: &'static str,
     },
     /// An amount is not a number of Qa.
     #[error("account {address}: amount")]
@@ -69,6 +86,12 @@ pub enum GenesisError {
     /// The money of all accounts exceeds 128 bits.
     #[error("accounts: the sum of all amounts exceeds 2^128 - 1 Qa")]
     Supply,
+}
+
+impl GenesisError {
+    pub(crate) fn json(error: &serde_json::Error) -> Self {
+        Self::Json { line: error.line(), column: error.column() }
+    }
 }
 
 /// Reason why a transaction is refused at the entrance.

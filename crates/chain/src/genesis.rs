@@ -1,12 +1,14 @@
-//! The first state of a chain, from the isolated server's file of accounts (execution.md 1.4).
+//! The first state of a chain.
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-use silica_crypto::{KeyPair, SecretKey, SecretKeyError};
-use silica_protocol::{Account, Address, Nonce, Qa};
+use silica_crypto::SecretKeyError;
+use silica_protocol::{Account, Address, Qa};
 
-use crate::error::GenesisError;
+use crate::{
+    accounts_file::{AccountEntry, AccountsFile},
+    error::GenesisError,
+};
 
 /// Money that genesis accounts of the main network share (`TOTAL_GENESIS_TOKEN`).
 pub const GENESIS_TOKENS: Qa = Qa::new(12_600_000_000 * Qa::PER_ZIL);
@@ -116,16 +118,6 @@ pub enum GenesisWarning {
     },
 }
 
-/// An account as the file has it. `amount` and `privateKey` are texts.
-#[derive(Deserialize)]
-struct AccountEntry {
-    amount: String,
-    #[serde(default)]
-    nonce: u64,
-    #[serde(rename = "privateKey")]
-    private_key: Option<String>,
-}
-
 impl PublishedAccount {
     /// The address.
     #[expect(clippy::missing_panics_doc, reason = "a test reads every published address")]
@@ -152,22 +144,15 @@ impl Genesis {
         Ok(Self { accounts, warnings: Vec::new() })
     }
 
-    /// Reads the isolated server's file of accounts: an object keyed by addresses of 40 hexadecimal digits. Where an
-    /// address comes more than once, the last entry counts, as in the file that is shipped with the reference.
+    /// Reads the isolated server's [file of accounts](AccountsFile).
     ///
     /// # Errors
     ///
     /// [`GenesisError`] names the entry and what is wrong with it.
     pub fn from_accounts_json(text: &str) -> Result<Self, GenesisError> {
-        let entries: BTreeMap<String, AccountEntry> = serde_json::from_str(text).map_err(GenesisError::Json)?;
-        let mut accounts = BTreeMap::new();
-        let mut warnings = Vec::new();
-        for (key, entry) in entries {
-            let address: Address = key.parse().map_err(|_| GenesisError::Address { got: key })?;
-            let balance = entry.amount.parse().map_err(|source| GenesisError::Amount { address, source })?;
-            warnings.extend(entry.private_key.and_then(|secret| check_key(address, &secret)));
-            accounts.insert(address, Account { balance, nonce: Nonce::new(entry.nonce), contract: None });
-        }
+        let file = AccountsFile::parse(text)?;
+        let accounts = file.entries().iter().map(|entry| (entry.address(), entry.account())).collect();
+        let warnings = file.entries().iter().filter_map(check_key).collect();
         Ok(Self { warnings, ..Self::new(accounts)? })
     }
 
@@ -191,26 +176,22 @@ impl Default for Genesis {
     }
 }
 
-fn check_key(address: Address, secret: &str) -> Option<GenesisWarning> {
-    match secret.parse::<SecretKey>() {
-        Ok(secret) => {
-            let owner = KeyPair::from_secret(secret).address();
-            (owner != address).then_some(GenesisWarning::KeyMismatch { address, owner })
-        }
+fn check_key(entry: &AccountEntry) -> Option<GenesisWarning> {
+    let address = entry.address();
+    match entry.owner()? {
+        Ok(owner) => (owner != address).then_some(GenesisWarning::KeyMismatch { address, owner }),
         Err(reason) => Some(GenesisWarning::KeyUnreadable { address, reason }),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use silica_crypto::KeyPair;
+
     use super::*;
 
     const FIRST: &str = "7bb3b0e8a59f3f61d9bff038f4aeb42cae2ecce8";
     const FIRST_KEY: &str = "db11cfa086b92497c8ed5a4cc6edb3a5bfe3a640c43ffb9fc6aa0873c56f2ee3";
-
-    fn first(text: &str) -> Account {
-        Genesis::from_accounts_json(text).unwrap().accounts()[&FIRST.parse().unwrap()]
-    }
 
     #[test]
     fn published_accounts_belong_to_their_keys() {
@@ -234,12 +215,6 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_repeated_addresses_counts() {
-        let text = format!(r#"{{"{FIRST}": {{"amount": "1", "nonce": 1}}, "{FIRST}": {{"amount": "2", "nonce": 3}}}}"#);
-        assert_eq!(first(&text), Account { balance: Qa::new(2), nonce: Nonce::new(3), contract: None });
-    }
-
-    #[test]
     fn a_null_account_in_the_file_stays_as_it_is() {
         let zero = "0".repeat(40);
         let genesis = Genesis::from_accounts_json(&format!(r#"{{"{zero}": {{"amount": "5", "nonce": 0}}}}"#)).unwrap();
@@ -259,20 +234,9 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_named() {
-        let check = |text: &str, expected: &str| {
-            assert_eq!(Genesis::from_accounts_json(text).unwrap_err().to_string(), expected, "{text}");
-        };
-        check("[]", "accounts: expected an object of accounts by address");
-        check(
-            r#"{"12": {"amount": "1"}}"#,
-            "accounts: expected an address of 40 hexadecimal digits as key, got \"12\"",
-        );
-        check(&format!(r#"{{"{FIRST}": {{"amount": "-1"}}}}"#), &format!("account {FIRST}: amount"));
-        check(&format!(r#"{{"{FIRST}": {{"amount": 1}}}}"#), "accounts: expected an object of accounts by address");
-        check(
-            &format!(r#"{{"{FIRST}": {{"amount": "{}"}}}}"#, u128::MAX),
-            "accounts: the sum of all amounts exceeds 2^128 - 1 Qa",
-        );
+    fn money_beyond_128_bits_is_refused() {
+        let text = format!(r#"{{"{FIRST}": {{"amount": "{}"}}}}"#, u128::MAX);
+        let error = Genesis::from_accounts_json(&text).unwrap_err();
+        assert_eq!(error.to_string(), "accounts: the sum of all amounts exceeds 2^128 - 1 Qa");
     }
 }

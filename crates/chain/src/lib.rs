@@ -60,7 +60,8 @@
 //!
 //! # Modules, in reading order
 //!
-//! - [`config`], `genesis`, `epoch`: what a chain is made with, its first state, and how its blocks are numbered.
+//! - [`config`], `accounts_file`, `genesis`, `epoch`: what a chain is made with, its first state, and how its blocks are
+//!   numbered.
 //! - `admission`, `pool`: what may wait for a block, and in which order it does.
 //! - `executor`: one transaction against the running state of a block.
 //! - [`difficulty`], [`gas_price`], [`reward`], `terms`: figures of DS blocks and vacuous blocks.
@@ -86,6 +87,7 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod accounts;
+mod accounts_file;
 mod admission;
 mod builder;
 pub mod config;
@@ -111,6 +113,7 @@ mod terms;
 mod testing;
 
 pub use crate::{
+    accounts_file::{AccountEntry, AccountsFile},
     admission::{Routing, VerifiedTransaction},
     config::ChainConfig,
     epoch::Epochs,

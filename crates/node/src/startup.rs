@@ -10,12 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use silica_chain::{
-    Chain, ChainConfig, Genesis, GenesisError, OpenError, PUBLISHED_ACCOUNTS, PUBLISHED_BALANCE, Producer,
-    config::NoncePolicy, consensus::Solo,
+    AccountEntry, AccountsFile, Chain, ChainConfig, Genesis, GenesisError, OpenError, PUBLISHED_ACCOUNTS,
+    PUBLISHED_BALANCE, Producer, config::NoncePolicy, consensus::Solo,
 };
-use silica_crypto::{KeyPair, SecretKey};
+use silica_crypto::KeyPair;
 use silica_protocol::{BlockNumber, ChainId, Version};
 use silica_state::{ArchiveError, OpenOutcome, Store, StoreOptions};
 use tokio::{
@@ -175,10 +175,10 @@ impl RunningNode {
         }
         let closed = spawn_blocking(move || {
             let producer = driver.stop().map_err(|_| StopError::Panicked)?;
-            if let Some(data_dir) = data_dir {
-                export_pool(&data_dir, &handle)?;
-            }
-            producer.into_store().close().map_err(StopError::Store)
+            let kept = data_dir.map_or(Ok(()), |data_dir| export_pool(&data_dir, &handle));
+            // The chain is closed in good order even if the waiting transactions cannot be kept.
+            producer.into_store().close().map_err(StopError::Store)?;
+            Ok(kept?)
         });
         closed.await.map_err(|_| StopError::Panicked)?
     }
@@ -382,40 +382,24 @@ fn parse_accounts(text: &str, config: &Config) -> Result<Genesis, StartError> {
     Genesis::from_accounts_json(text).map_err(|source| StartError::Accounts { path: path(), source })
 }
 
-/// An account as the isolated server's file has it.
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AccountEntry {
-    amount: String,
-    #[serde(default)]
-    nonce: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    private_key: Option<String>,
-}
-
 /// The published test accounts, in the form of the isolated server's file.
 fn published_accounts() -> String {
-    let entry = |account: &silica_chain::PublishedAccount| AccountEntry {
-        amount: PUBLISHED_BALANCE.to_string(),
-        nonce: 0,
-        private_key: Some(account.secret_key().to_owned()),
-    };
-    let entries: BTreeMap<String, AccountEntry> =
+    let entry = |account: &silica_chain::PublishedAccount| json!({ "amount": PUBLISHED_BALANCE.to_string(), "nonce": 0, "privateKey": account.secret_key() });
+    let entries: BTreeMap<String, Value> =
         PUBLISHED_ACCOUNTS.iter().map(|account| (account.address().to_string(), entry(account))).collect();
     serde_json::to_string_pretty(&entries).expect("maps of text have a JSON form")
 }
 
 /// Returns the accounts of the genesis whose secret keys the file holds, with their balances now.
 fn funded(chain: &Chain, accounts: &str) -> Vec<FundedAccount> {
-    let entries: BTreeMap<String, AccountEntry> = serde_json::from_str(accounts).unwrap_or_default();
+    let Ok(file) = AccountsFile::parse(accounts) else { return Vec::new() };
     let snapshot = chain.snapshot();
-    let account = |(_, entry): (String, AccountEntry)| {
-        let secret_key = entry.private_key?;
-        let address = KeyPair::from_secret(secret_key.parse::<SecretKey>().ok()?).address();
+    let account = |entry: &AccountEntry| {
+        let (secret_key, address) = (entry.secret_key()?.to_owned(), entry.owner()?.ok()?);
         let balance = snapshot.account(&address).ok()??.balance;
         Some(FundedAccount { address, secret_key, balance })
     };
-    entries.into_iter().filter_map(account).collect()
+    file.entries().iter().filter_map(account).collect()
 }
 
 /// Lets the transactions wait again that were waiting when the node stopped.

@@ -1,0 +1,174 @@
+//! The isolated server's file of accounts (execution.md 1.4).
+
+use std::{collections::BTreeMap, fmt};
+
+use serde_json::Value;
+use silica_crypto::{KeyPair, SecretKey, SecretKeyError};
+use silica_protocol::{Account, Address, Nonce};
+
+use crate::error::GenesisError;
+
+/// A file of accounts: an object keyed by addresses of 40 hexadecimal digits, each with `amount` (Qa, a text) and, if
+/// it likes, `nonce` and `privateKey`. Where an address comes more than once, the last entry counts, as in the file that
+/// is shipped with the reference.
+///
+/// No text made from it shows a secret key, errors included.
+#[derive(Clone, Debug)]
+pub struct AccountsFile {
+    entries: Vec<AccountEntry>,
+}
+
+/// One account of the file.
+#[derive(Clone)]
+pub struct AccountEntry {
+    address: Address,
+    account: Account,
+    secret_key: Option<String>,
+}
+
+impl fmt::Debug for AccountEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AccountEntry")
+            .field("address", &self.address)
+            .field("account", &self.account)
+            .finish_non_exhaustive()
+    }
+}
+
+impl AccountsFile {
+    /// Reads the file.
+    ///
+    /// # Errors
+    ///
+    /// [`GenesisError`] names the account, the member, what was expected and what kind of value came.
+    pub fn parse(text: &str) -> Result<Self, GenesisError> {
+        let entries: BTreeMap<String, Value> =
+            serde_json::from_str(text).map_err(|error| GenesisError::json(&error))?;
+        let entries = entries.into_iter().map(|(key, value)| AccountEntry::read(key, &value));
+        Ok(Self { entries: entries.collect::<Result<_, _>>()? })
+    }
+
+    /// The accounts, in the order of their texts.
+    pub fn entries(&self) -> &[AccountEntry] {
+        &self.entries
+    }
+}
+
+impl AccountEntry {
+    fn read(key: String, value: &Value) -> Result<Self, GenesisError> {
+        let address: Address = key.parse().map_err(|_| GenesisError::Address { got: key })?;
+        let wrong = |member, expected, got: &Value| GenesisError::Member { address, member, expected, got: kind(got) };
+        let members = value.as_object().ok_or_else(|| wrong("account", "an object", value))?;
+        let member = |name| members.get(name).unwrap_or(&Value::Null);
+        let text = |name, expected| member(name).as_str().ok_or_else(|| wrong(name, expected, member(name)));
+        let amount = text("amount", "a text of decimal digits")?;
+        let balance = amount.parse().map_err(|source| GenesisError::Amount { address, source })?;
+        let nonce = if member("nonce").is_null() { Some(0) } else { member("nonce").as_u64() };
+        let nonce = nonce.ok_or_else(|| wrong("nonce", "a whole number below 2^64", member("nonce")))?;
+        let secret_key = if member("privateKey").is_null() {
+            None
+        } else {
+            Some(text("privateKey", "a text of 64 hexadecimal digits")?.to_owned())
+        };
+        Ok(Self { address, account: Account { balance, nonce: Nonce::new(nonce), contract: None }, secret_key })
+    }
+
+    /// The address under which the file has the account.
+    pub fn address(&self) -> Address {
+        self.address
+    }
+
+    /// What the account has at first.
+    pub fn account(&self) -> Account {
+        self.account
+    }
+
+    /// The secret key as the file has it: text that nobody has checked.
+    pub fn secret_key(&self) -> Option<&str> {
+        self.secret_key.as_deref()
+    }
+
+    /// The address that belongs to the secret key; none where the file has no key.
+    ///
+    /// # Errors
+    ///
+    /// [`SecretKeyError`] when the text is not a secret key.
+    pub fn owner(&self) -> Option<Result<Address, SecretKeyError>> {
+        let secret = self.secret_key()?.parse::<SecretKey>();
+        Some(secret.map(|secret| KeyPair::from_secret(secret).address()))
+    }
+}
+
+/// Says of what kind a value is, and nothing of what is in it.
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Array(_) => "an array",
+        Value::Bool(_) => "a boolean",
+        Value::Null => "nothing",
+        Value::Number(_) => "a number",
+        Value::Object(_) => "an object",
+        Value::String(_) => "a text",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use silica_protocol::Qa;
+
+    use super::*;
+
+    const FIRST: &str = "7bb3b0e8a59f3f61d9bff038f4aeb42cae2ecce8";
+    const FIRST_KEY: &str = "db11cfa086b92497c8ed5a4cc6edb3a5bfe3a640c43ffb9fc6aa0873c56f2ee3";
+
+    fn check(entry: &str, expected: &str) {
+        let error = AccountsFile::parse(&format!(r#"{{"{FIRST}": {entry}}}"#)).unwrap_err();
+        assert_eq!(error.to_string(), expected, "{entry}");
+    }
+
+    #[test]
+    fn the_last_of_repeated_addresses_counts() {
+        let text = format!(r#"{{"{FIRST}": {{"amount": "1", "nonce": 1}}, "{FIRST}": {{"amount": "2", "nonce": 3}}}}"#);
+        let file = AccountsFile::parse(&text).unwrap();
+        let expected = Account { balance: Qa::new(2), nonce: Nonce::new(3), contract: None };
+        assert_eq!(file.entries().iter().map(AccountEntry::account).collect::<Vec<_>>(), [expected]);
+    }
+
+    #[test]
+    fn a_wrong_member_is_named_and_not_shown() {
+        let account = format!("account {FIRST}: ");
+        check(&format!("\"{FIRST_KEY}\""), &format!("{account}account: expected an object, got a text"));
+        check("{}", &format!("{account}amount: expected a text of decimal digits, got nothing"));
+        check(r#"{"amount": 1}"#, &format!("{account}amount: expected a text of decimal digits, got a number"));
+        check(r#"{"amount": "-1"}"#, &format!("{account}amount"));
+        let nonce = format!("{account}nonce: expected a whole number below 2^64, got ");
+        check(r#"{"amount": "1", "nonce": -1}"#, &format!("{nonce}a number"));
+        check(r#"{"amount": "1", "nonce": "1"}"#, &format!("{nonce}a text"));
+        check(
+            &format!(r#"{{"amount": "1", "privateKey": ["{FIRST_KEY}"]}}"#),
+            &format!("{account}privateKey: expected a text of 64 hexadecimal digits, got an array"),
+        );
+    }
+
+    #[test]
+    fn a_text_of_another_shape_is_placed_and_not_shown() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(AccountsFile::parse(text).unwrap_err().to_string(), expected, "{text}");
+        };
+        let shape = "accounts: expected an object of accounts by address, at line 1, column";
+        check("[]", &format!("{shape} 0"));
+        check(&format!("\"{FIRST_KEY}\""), &format!("{shape} 66"));
+        check("{", &format!("{shape} 1"));
+        check(
+            r#"{"12": {"amount": "1"}}"#,
+            "accounts: expected an address of 40 hexadecimal digits as key, got \"12\"",
+        );
+    }
+
+    #[test]
+    fn debug_shows_no_key() {
+        let text = format!(r#"{{"{FIRST}": {{"amount": "1", "privateKey": "{FIRST_KEY}"}}}}"#);
+        let file = AccountsFile::parse(&text).unwrap();
+        assert_eq!(file.entries()[0].secret_key(), Some(FIRST_KEY));
+        assert!(!format!("{file:?}").contains(&FIRST_KEY[..8]));
+    }
+}
