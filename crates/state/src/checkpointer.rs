@@ -152,6 +152,8 @@ impl Worker {
 }
 
 fn write(records: &Records, archive: &Archive, job: &Job) -> Result<(), StateError> {
+    // So that a loss of power never costs the changes of blocks that a checkpoint has.
+    archive.sync_diffs()?;
     checkpoint::write(records, job.block, &job.top)?;
     archive.store_index()?;
     // The changes since the checkpoint before are what the older states of the window are made of after a restart.

@@ -11,7 +11,7 @@ use silica_protocol::{Address, BlockNumber, StateRoot, StorageRoot};
 #[cfg(test)]
 use crate::db::Disk;
 use crate::{
-    archive::{Archive, ArchiveError, ArchiveReport, BlockRecord, Head},
+    archive::{Archive, ArchiveError, ArchiveReport, BlockRecord, Files, Head},
     checkpointer::Checkpointer,
     db::{Db, DbOptions, Durability},
     diff::StateDiff,
@@ -188,6 +188,7 @@ impl Store {
         // Before anything is removed: this refuses a directory that is in use.
         let record = Db::open(&layout.record, DbOptions { cache_bytes: RECORD_CACHE, durability: options.durability });
         let record = record.map_err(OpenError::RecordDb)?;
+        let changes = Files::Directory(layout.changes.clone(), options.durability);
         let mut reset = layout.read_marker();
         loop {
             if let Some(reason) = &reset {
@@ -196,7 +197,7 @@ impl Store {
                 }
                 layout.remove_state()?;
             }
-            match Self::open_state(&layout, &record, options, reset.clone(), progress) {
+            match Self::open_state(&layout, (&record, &changes), options, reset.clone(), progress) {
                 Err(Opening::Failed(error)) => return Err(error),
                 Err(Opening::Damaged(reason)) if reset.is_none() => reset = Some(reason),
                 Err(Opening::Damaged(reason)) => return Err(OpenError::Damaged { reason }),
@@ -211,28 +212,36 @@ impl Store {
     /// Makes an empty store in memory.
     pub fn ephemeral(options: StoreOptions) -> Self {
         let layout = Layout::default();
-        match Self::open_databases(&Db::in_memory(), &Db::in_memory(), &layout, options, None, &mut |_, _| {}) {
+        let (record, state, changes) = (Db::in_memory(), Db::in_memory(), Files::in_memory());
+        match Self::open_databases((&record, &changes), &state, &layout, options, None, &mut |_, _| {}) {
             Ok(store) => store,
             Err(error) => unreachable!("an empty store in memory has nothing that could be wrong: {error:?}"),
         }
     }
 
-    /// Makes the next opening compute the state anew. The store in the directory must not be open.
+    /// Makes the next opening compute the state anew, by the blocks alone. The store in the directory must not be open.
     ///
     /// # Errors
     ///
     /// [`OpenError::Directory`] when the directory cannot be written.
     pub fn discard_state(dir: &Path) -> Result<(), OpenError> {
-        let path = Layout::of(dir).marker.unwrap_or_default();
+        let Layout { changes, marker, .. } = Layout::of(dir);
+        remove_directory(&changes)?;
+        let path = marker.unwrap_or_default();
         fs::write(&path, "it was discarded on request").map_err(|source| OpenError::Directory { path, source })
     }
 
     /// Opens the store on the disks of a test. A state that is damaged is made anew.
     #[cfg(test)]
-    pub(crate) fn on_disks(record: &Disk, state: &Disk, options: StoreOptions) -> Result<Self, OpenError> {
+    pub(crate) fn on_disks(
+        record: &Disk,
+        changes: &Files,
+        state: &Disk,
+        options: StoreOptions,
+    ) -> Result<Self, OpenError> {
         let open = |reset| {
             let (record, state) = (Db::on_disk(record), Db::on_disk(state));
-            Self::open_databases(&record, &state, &Layout::default(), options, reset, &mut |_, _| {})
+            Self::open_databases((&record, changes), &state, &Layout::default(), options, reset, &mut |_, _| {})
         };
         let opened = open(None).or_else(|opening| match opening {
             Opening::Failed(_) => Err(opening),
@@ -255,7 +264,7 @@ impl Store {
 
     fn open_state(
         layout: &Layout,
-        record: &Db,
+        record: (&Db, &Files),
         options: StoreOptions,
         reset: Option<String>,
         progress: Progress<'_>,
@@ -268,8 +277,9 @@ impl Store {
         Self::open_databases(record, &state, layout, options, reset, progress)
     }
 
+    /// Opens the store on a record, its blocks and its changes of state, and a derived database.
     fn open_databases(
-        record: &Db,
+        record: (&Db, &Files),
         state: &Db,
         layout: &Layout,
         options: StoreOptions,
@@ -288,7 +298,10 @@ impl Store {
             Some(head) => OpenOutcome::NeedsReplay {
                 from: BlockNumber::new(at),
                 head: head.number,
-                reason: reset.unwrap_or_else(|| "it is missing".to_owned()),
+                reason: reset.unwrap_or_else(|| {
+                    let lost = if at == 0 { "it is missing" } else { "changes since its checkpoint are missing" };
+                    lost.to_owned()
+                }),
             },
         };
         let older = Older::new(recovered.base, at);
@@ -435,17 +448,11 @@ impl Store {
             return Err(CommitError::Checkpoint(failure));
         }
         let view = self.core.archive.view_at(Some(number))?;
+        self.core.archive.keep_diff(number, &state.encoded)?;
         let snapshot = Snapshot::new(&self.core, view, before.window().push(state.state));
-        // From this block on the record still has the changes, which the window needs after a restart.
-        let first_kept = number.get().saturating_add(self.options.history).saturating_sub(1) == head.get();
         let bytes = u64::try_from(state.encoded.len()).unwrap_or(u64::MAX);
         writer.backlog.push(snapshot.window().newest().version, bytes);
         self.publish(&mut writer, &snapshot);
-        if first_kept {
-            self.checkpointer
-                .write_now(snapshot.window().newest())
-                .map_err(|error| CommitError::Checkpoint(Arc::new(error)))?;
-        }
         if number == head {
             writer.replay_to = None;
         }
@@ -492,7 +499,8 @@ impl Store {
         let written = if behind && (durable == 0 || durable <= window.oldest()) {
             self.checkpointer.write_now(window.newest())
         } else {
-            self.core.archive.store_index().map_err(StateError::from)
+            let stored = self.core.archive.sync_diffs().and_then(|()| self.core.archive.store_index());
+            stored.map_err(StateError::from)
         };
         written.map_err(|error| CloseError(Arc::new(error)))
     }
@@ -584,6 +592,7 @@ fn check_root(expected: StateRoot, state: &PreparedState) -> Result<(), CommitEr
 #[derive(Clone, Debug, Default)]
 struct Layout {
     record: PathBuf,
+    changes: PathBuf,
     state: PathBuf,
     /// Exists when the derived database is to be made anew.
     marker: Option<PathBuf>,
@@ -594,6 +603,7 @@ impl Layout {
     fn of(dir: &Path) -> Self {
         Self {
             record: dir.join("chain"),
+            changes: dir.join("changes"),
             state: dir.join("state"),
             marker: Some(dir.join("state.damaged")),
             witness: Some(dir.join("witness")),
@@ -616,12 +626,16 @@ impl Layout {
     }
 
     fn remove_state(&self) -> Result<(), OpenError> {
-        match fs::remove_dir_all(&self.state) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(OpenError::Directory { path: self.state.clone(), source })
-            }
-            _ => Ok(()),
+        remove_directory(&self.state)
+    }
+}
+
+fn remove_directory(path: &Path) -> Result<(), OpenError> {
+    match fs::remove_dir_all(path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(OpenError::Directory { path: path.to_owned(), source })
         }
+        _ => Ok(()),
     }
 }
 
@@ -645,8 +659,13 @@ fn open_error(error: ArchiveError) -> OpenError {
 
 /// Opens the record with its index. Damage may be in either of two databases: when the record opens beside an empty
 /// index, it was in the index.
-fn open_archive(record: &Db, index: &Db, witness: Option<&Path>, progress: Progress<'_>) -> Result<Archive, Opening> {
-    let mut open = |index| Archive::open(record.clone(), index, witness, progress);
+fn open_archive(
+    (record, changes): (&Db, &Files),
+    index: &Db,
+    witness: Option<&Path>,
+    progress: Progress<'_>,
+) -> Result<Archive, Opening> {
+    let mut open = |index| Archive::open(record.clone(), index, changes.clone(), witness, progress);
     open(index.clone()).map_err(|error| match open(Db::in_memory()) {
         Ok(_) => Opening::Damaged(error.to_string()),
         Err(error) => Opening::Failed(OpenError::Record(error)),
@@ -658,12 +677,20 @@ struct Recovered {
     state: State,
     /// Whether that is the state of the newest block.
     complete: bool,
-    /// The oldest state from which others can be computed by the changes that are kept.
+    /// The oldest state from which others can be computed.
     base: State,
     backlog: Backlog,
 }
 
-/// Computes the state of the newest block from the newest checkpoint and the changes since.
+impl Recovered {
+    /// The blocks after `base` are to be executed.
+    fn without_changes(base: State) -> Self {
+        Self { state: base.clone(), complete: false, base, backlog: Backlog::default() }
+    }
+}
+
+/// Computes the state of the newest block from the newest checkpoint and the changes since. When changes are missing that
+/// a state of the window needs, the blocks are to be executed from the base on.
 fn recover(
     records: &Arc<Records>,
     archive: &Arc<Archive>,
@@ -682,7 +709,6 @@ fn recover(
         }
         records.top(&Owner::Accounts, &current.top, current.version)?;
     }
-    let caught_up = catch_up(&current, newest, records, archive)?;
     let oldest = newest.saturating_sub(history.max(1).saturating_sub(1));
     let base = match &manifest.previous {
         _ if current.version <= oldest => current.clone(),
@@ -691,12 +717,15 @@ fn recover(
         None => current.clone(),
     };
     let mut backlog = Backlog::default();
-    let Some(state) = caught_up else {
-        return Ok(Recovered { state: current, complete: false, base, backlog });
-    };
-    for version in current.version.saturating_add(1)..=newest {
-        let diff = archive.diff(BlockNumber::new(version.saturating_sub(1))).map_err(StateError::from)?;
-        backlog.push(version, diff.map_or(0, |diff| u64::try_from(diff.len()).unwrap_or(u64::MAX)));
+    for version in base.version.saturating_add(1)..=newest {
+        let len = archive.diff_len(BlockNumber::new(version.saturating_sub(1))).map_err(StateError::from)?;
+        let Some(len) = len else { return Ok(Recovered::without_changes(base)) };
+        if version > current.version {
+            backlog.push(version, len);
+        }
     }
-    Ok(Recovered { state, complete: true, base, backlog })
+    match catch_up(&current, newest, records, archive)? {
+        Some(state) => Ok(Recovered { state, complete: true, base, backlog }),
+        None => Ok(Recovered::without_changes(base)),
+    }
 }

@@ -15,6 +15,7 @@ use silica_protocol::{
 
 use crate::{
     BlockRecord, CommitError, HistoryError, OpenOutcome, StateDiff, StateError, StateView, Store, StoreOptions,
+    archive::{Files, Memory},
     db::Disk,
     trie::{keccak256, verify_proof},
 };
@@ -225,20 +226,33 @@ fn block(head: Option<(BlockNumber, BlockHash)>, state_root: StateRoot) -> Block
     }
 }
 
-/// How many writes of each disk outlive a crash, of those since its last flush.
+/// What outlives a crash of what was not flushed: how many writes of each database, and how many bytes of each file of
+/// changes; nothing is lost of these unless the machine loses power.
 #[derive(Clone, Copy, Debug)]
 struct Kept {
-    of_record: usize,
-    of_state: usize,
+    record: usize,
+    state: usize,
+    changes: Option<usize>,
 }
 
 impl Kept {
-    const NONE: Self = Self { of_record: 0, of_state: 0 };
+    const NONE: Self = Self { record: 0, state: 0, changes: Some(0) };
+    /// What outlives the end of the process.
+    const OF_PROCESS: Self = Self { record: 0, state: 0, changes: None };
+}
+
+/// What the disks of a store hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Record,
+    Changes,
+    State,
 }
 
 /// A store on two disks, and what should be in it.
 struct Fixture {
     record: Disk,
+    changes: Memory,
     state: Disk,
     options: StoreOptions,
     /// `None` only while it is opened again.
@@ -246,6 +260,8 @@ struct Fixture {
     /// The states, that before genesis first.
     versions: Vec<Model>,
     diffs: Vec<StateDiff>,
+    /// How often blocks had to be executed again.
+    replays: u64,
 }
 
 impl Fixture {
@@ -257,9 +273,18 @@ impl Fixture {
             cache_bytes: 1 << 16,
             ..StoreOptions::default()
         };
-        let (record, state) = (Disk::default(), Disk::default());
-        let store = Some(Store::on_disks(&record, &state, options).unwrap());
-        Self { record, state, options, store, versions: vec![Model::default()], diffs: Vec::new() }
+        let (record, changes, state) = (Disk::default(), Memory::default(), Disk::default());
+        let store = Some(Store::on_disks(&record, &Files::Memory(changes.clone()), &state, options).unwrap());
+        let versions = vec![Model::default()];
+        Self { record, changes, state, options, store, versions, diffs: Vec::new(), replays: 0 }
+    }
+
+    fn cut(&self, part: Part, after: u64) {
+        match part {
+            Part::Record => self.record.fail_after(after),
+            Part::Changes => self.changes.fail_after(after),
+            Part::State => self.state.fail_after(after),
+        }
     }
 
     fn store(&self) -> &Store {
@@ -331,20 +356,37 @@ impl Fixture {
     /// Ends the process in good order and starts another.
     fn close(&mut self) {
         self.store.take().unwrap().close().unwrap();
-        self.crash(Kept { of_record: usize::MAX, of_state: usize::MAX });
+        let replays = self.replays;
+        self.crash(Kept { record: usize::MAX, state: usize::MAX, changes: Some(0) });
+        assert_eq!(self.replays, replays, "a clean stop lost changes of state");
     }
 
-    /// Ends the process and starts another.
+    /// Ends the process and starts another, which executes the blocks again whose changes are lost.
     fn crash(&mut self, kept: Kept) {
+        let replays = self.replays;
+        self.restart(kept);
+        if self.store().replaying().is_some() {
+            self.replay(u64::MAX);
+            self.replays += 1;
+        }
+        assert!(kept.changes.is_some() || self.replays == replays, "the end of the process lost changes of state");
+    }
+
+    fn restart(&mut self, kept: Kept) {
         self.store = None;
-        self.record.crash(kept.of_record);
-        self.state.crash(kept.of_state);
+        self.record.crash(kept.record);
+        self.state.crash(kept.state);
+        match kept.changes {
+            Some(bytes) => self.changes.crash(bytes, bytes % 2 == 0),
+            None => self.changes.kill(),
+        }
         self.open();
     }
 
     /// Opens what is on the disks, which may lack the newest block if that was not acknowledged.
     fn open(&mut self) {
-        let store = Store::on_disks(&self.record, &self.state, self.options).unwrap();
+        let changes = Files::Memory(self.changes.clone());
+        let store = Store::on_disks(&self.record, &changes, &self.state, self.options).unwrap();
         let head = match *store.outcome() {
             OpenOutcome::Empty => None,
             OpenOutcome::Ready { head, .. } | OpenOutcome::NeedsReplay { head, .. } => Some(head.get()),
@@ -392,9 +434,9 @@ enum Op {
     Ask(u64),
     Blocks(u64, u64),
     Crash(Kept),
-    /// Cuts a disk off after some writes: that of the record, or that of the state.
+    /// Cuts a disk off after some writes.
     Cut {
-        record: bool,
+        part: Part,
         after: u64,
         seed: u64,
         kept: Kept,
@@ -406,13 +448,15 @@ enum Op {
 
 fn op() -> impl Strategy<Value = Op> {
     let writes = || prop_oneof![Just(0), 1..150_usize, Just(usize::MAX)];
-    let kept = || (writes(), writes()).prop_map(|(of_record, of_state)| Kept { of_record, of_state });
+    let bytes = || prop_oneof![2 => Just(None), 1 => Just(Some(0)), 1 => (1..9000_usize).prop_map(Some)];
+    let kept = || (writes(), writes(), bytes()).prop_map(|(record, state, changes)| Kept { record, state, changes });
+    let part = prop_oneof![Just(Part::Record), Just(Part::Changes), Just(Part::State)];
     prop_oneof![
         4 => any::<u64>().prop_map(Op::Ask),
         8 => (1..25_u64, any::<u64>()).prop_map(|(count, seed)| Op::Blocks(count, seed)),
         2 => kept().prop_map(Op::Crash),
-        3 => (any::<bool>(), 0..120_u64, any::<u64>(), kept())
-            .prop_map(|(record, after, seed, kept)| Op::Cut { record, after, seed, kept }),
+        4 => (part, 0..120_u64, any::<u64>(), kept())
+            .prop_map(|(part, after, seed, kept)| Op::Cut { part, after, seed, kept }),
         2 => Just(Op::Close),
         1 => (0..200_u64).prop_map(Op::Lose),
     ]
@@ -439,9 +483,8 @@ fn check_history(history: u64, ops: Vec<Op>) {
                 fixture.crash(kept);
                 fixture.check_window(number);
             }
-            Op::Cut { record, after, seed, kept } => {
-                let disk = if record { &fixture.record } else { &fixture.state };
-                disk.fail_after(after);
+            Op::Cut { part, after, seed, kept } => {
+                fixture.cut(part, after);
                 fixture.commit_until_cut(12, seed, kept);
                 fixture.check_window(seed);
             }
@@ -452,9 +495,9 @@ fn check_history(history: u64, ops: Vec<Op>) {
             Op::Lose(most) => {
                 fixture.store = None;
                 fixture.state.clear();
-                fixture.crash(Kept::NONE);
+                fixture.restart(Kept::NONE);
                 fixture.replay(most);
-                fixture.crash(Kept::NONE);
+                fixture.restart(if most % 2 == 0 { Kept::NONE } else { Kept::OF_PROCESS });
                 fixture.replay(u64::MAX);
                 assert_eq!(fixture.store().replaying(), None);
                 fixture.check_window(most);
@@ -504,7 +547,7 @@ fn contract_that_lost_its_storage_is_recovered() {
     for value in [Some(vec![1]), None, Some(vec![2]), None, None] {
         let entries = [(storage_key(&address, 1), value)].into();
         fixture.commit_diff(StateDiff { storage: [(address, entries)].into(), ..StateDiff::default() }).unwrap();
-        fixture.crash(Kept::NONE);
+        fixture.crash(Kept::OF_PROCESS);
         fixture.check_window(1);
     }
     let root = fixture.store().snapshot().account(&address).unwrap().unwrap().contract.unwrap().storage_root;
@@ -532,8 +575,8 @@ fn window_of_a_young_chain_outlives_a_restart() {
 /// Every write and every flush of either disk is the last one once, and what follows it is kept in part.
 #[test]
 fn store_survives_a_cut_at_any_write() {
-    let mut cuts = [0; 2];
-    for record in [false, true] {
+    let (mut cuts, mut replays) = ([0; 3], 0);
+    for (part, blocks) in [(Part::Record, 16), (Part::Changes, 16), (Part::State, 10)] {
         for after in 0.. {
             let mut fixture = Fixture::new(3);
             let mut random = Random::new(after);
@@ -541,18 +584,18 @@ fn store_survives_a_cut_at_any_write() {
                 fixture.commit(number * 77 + 5).unwrap();
                 fixture.store().settle();
             }
-            let disk = if record { &fixture.record } else { &fixture.state };
-            disk.fail_after(after);
+            fixture.cut(part, after);
             let mut failed = false;
-            for number in 0..10 {
+            for number in 0..blocks {
                 let acknowledged = fixture.blocks();
                 let done = fixture.commit(number * 31 + 7);
                 fixture.store().settle();
                 if done.is_err() {
                     failed = true;
                     let mut some = |disk: &Disk| random.below(disk.unflushed() as u64 + 1) as usize;
-                    let (of_record, of_state) = (some(&fixture.record), some(&fixture.state));
-                    fixture.crash(Kept { of_record, of_state });
+                    let (record, state) = (some(&fixture.record), some(&fixture.state));
+                    let changes = random.one_of(&[None, Some(0), Some(77), Some(1000), Some(usize::MAX)]);
+                    fixture.crash(Kept { record, state, changes });
                     assert!(fixture.blocks() >= acknowledged);
                     break;
                 }
@@ -561,12 +604,44 @@ fn store_survives_a_cut_at_any_write() {
             if !failed {
                 break;
             }
-            cuts[usize::from(record)] += 1;
+            cuts[part as usize] += 1;
+            replays += fixture.replays;
             fixture.commit(after).unwrap();
             fixture.check_window(after);
         }
     }
-    assert!(cuts[0] > 20 && cuts[1] > 20, "{cuts:?} writes were cut");
+    assert!(cuts.iter().all(|cuts| *cuts > 20), "{cuts:?} writes were cut");
+    assert!(replays > 5 && replays < cuts.iter().sum(), "blocks were executed again {replays} times");
+}
+
+/// Power is lost again and again, also while blocks are executed again, and with it changes of state; no block is lost,
+/// and each state of the window is there.
+#[test]
+fn changes_of_state_that_are_lost_are_made_again() {
+    let mut fixture = Fixture::new(5);
+    let mut seed = 0;
+    for round in 0..40_usize {
+        for _ in 0..7 {
+            seed += 1;
+            fixture.commit(seed).unwrap();
+            if seed % 3 == 0 {
+                fixture.store().settle();
+            }
+        }
+        let blocks = fixture.blocks();
+        match round % 4 {
+            0 => fixture.changes.damage(|name, bytes| bytes.truncate(bytes.len() * (name as usize % 3) / 3)),
+            1 => fixture.changes.clear(),
+            _ => {}
+        }
+        fixture.restart(Kept { changes: Some(round * 100), ..Kept::NONE });
+        fixture.replay(round as u64 % 5);
+        fixture.crash(Kept { changes: Some(round * 100 + 1), ..Kept::NONE });
+        assert_eq!(fixture.blocks(), blocks);
+        fixture.check_window(seed);
+        fixture.store().check(&mut |_, _| {}).unwrap();
+    }
+    assert!(fixture.replays > 10, "{} replays", fixture.replays);
 }
 
 /// One layout carries the storage of a contract from its first entry to many thousands, and back.

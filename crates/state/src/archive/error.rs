@@ -22,6 +22,9 @@ pub enum ArchiveError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The files of the changes of state can not be read or removed.
+    #[error("changes of state")]
+    Changes(#[source] io::Error),
 }
 
 impl ArchiveError {
@@ -30,6 +33,7 @@ impl ArchiveError {
         match self {
             Self::Db(error) => error.is_damage(),
             Self::Damaged { .. } => true,
+            Self::Changes(_) => false,
         }
     }
 
@@ -75,6 +79,9 @@ pub enum OpenArchiveError {
         /// Newest format that can be read.
         supported: u64,
     },
+    /// The files of the changes of state can not be read.
+    #[error("changes of state")]
+    Changes(#[source] io::Error),
     /// The witness file can not be read or made.
     #[error("witness file {}", path.display())]
     Witness {
@@ -138,6 +145,9 @@ pub enum AppendError {
         /// What there is too much of.
         what: &'static str,
     },
+    /// The change of state could not be written beside the record.
+    #[error("changes of state")]
+    Changes(#[source] io::Error),
     /// The witness file could not be written. The block is on disk, but it is not acknowledged.
     #[error("witness file")]
     Witness(#[source] io::Error),

@@ -1,27 +1,27 @@
 //! The record: every block with everything that belongs to it, once, under dense numbers.
 //!
 //! A block is written by one batch. Blocks are flushed one by one or several together, and only then shown to readers;
-//! afterwards a witness file outside the database names the newest. Nothing is ever changed, and only the changes of state are removed, when nobody needs
-//! them to catch up any more. So whatever is missing between block 0 and the head, or does not match its checksum, is
-//! damage, and is reported as that: an answer "there is none" is given only by number.
+//! afterwards a witness file outside the database names the newest. Nothing is ever changed or removed. So whatever is
+//! missing between block 0 and the head, or does not match its checksum, is damage, and is reported as that: an answer
+//! "there is none" is given only by number. The changes of state, which are removed when nobody needs them to catch up
+//! any more, are in files of their own.
 //!
 //! In reading order: `record` is what is appended; `section` cuts byte strings into values; `entry` is what is read
 //! first of a block; `transactions` and `receipts` are packed forms; `view` answers questions as of one block; `index`
-//! finds things by hash; `witness` is the file.
+//! finds things by hash; `changes` and `witness` are the files.
 //!
 //! ```text
 //! head       00                                            format, number and hash of the newest block
-//! mark       01                                            number of the oldest change of state that is kept
 //! entry      10  Tx block (8)  00  part (4)                Tx block, totals, sizes of what follows
 //! micro      10  Tx block (8)  01  part (4)                micro blocks, without the hashes of their transactions
 //! bodies     10  Tx block (8)  02  part (4)                transactions with receipts, in groups
 //! DS block   11  DS block (8)  00  part (4)
-//! change     12  Tx block (8)  00  part (4)                what the forest makes of it
 //! ```
 //!
 //! The archive knows neither accounts nor what a change of state says.
 
 mod cache;
+mod changes;
 mod entry;
 mod error;
 mod index;
@@ -40,7 +40,7 @@ use std::{
     path::Path,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
 };
 
@@ -48,6 +48,7 @@ use silica_protocol::{BlockHash, BlockNumber, DsBlock};
 
 use self::{
     cache::Cache,
+    changes::Changes,
     entry::Entry,
     index::{Extent, Index, Position},
     record::{Prepared, check_hashes, index_entries, prepare},
@@ -59,7 +60,9 @@ use crate::{
     db::{Batch, Db},
 };
 
-pub(crate) use self::view::ArchiveView;
+#[cfg(test)]
+pub(crate) use self::changes::Memory;
+pub(crate) use self::{changes::Files, view::ArchiveView};
 pub use self::{
     entry::{Head, Totals},
     error::{AppendError, ArchiveError, OpenArchiveError},
@@ -69,9 +72,12 @@ pub use self::{
 };
 
 const HEAD: [u8; 1] = [0x00];
-const MARK: [u8; 1] = [0x01];
 /// Layout of the record.
-const FORMAT: u64 = 1;
+const FORMAT: u64 = 2;
+/// The layout that had the changes of state among the blocks, and the tables that it had besides: the number of the
+/// oldest change that was kept, and the changes.
+const FORMAT_WITH_CHANGES: u64 = 1;
+const TABLES_OF_CHANGES: [u8; 2] = [0x01, 0x12];
 /// Entries that are kept decoded.
 const ENTRIES: usize = 128;
 /// DS blocks that are kept decoded.
@@ -84,11 +90,10 @@ const UNSTORED: usize = 1 << 20;
 pub(crate) struct Archive {
     db: Db,
     witness: Option<Witness>,
+    changes: Changes,
     newest: RwLock<Option<Arc<Entry>>>,
     /// Blocks that were written after the newest and are not flushed yet, in their order.
     written: Mutex<Vec<Written>>,
-    /// Number of the oldest block whose change of state is kept.
-    kept_from: AtomicU64,
     /// A write or a flush has failed half way.
     broken: AtomicBool,
     entries: Cache<Entry>,
@@ -120,17 +125,19 @@ impl Archive {
     /// Opens the record in `db`, which may be empty, and the index in `index_db`, which is brought up to the record,
     /// or made again when it is missing, damaged or another record's.
     ///
-    /// `witness` is where the witness file is, and is `None` for a record that does not outlive the process.
-    /// `progress` is told, now and then, up to which block the index has been made, and how many there are.
+    /// `changes` is where the changes of state are. `witness` is where the witness file is, and is `None` for a record
+    /// that does not outlive the process. `progress` is told, now and then, up to which block the index has been made, and how many there are.
     ///
-    /// What is left of a block that was being appended when the process ended is removed.
+    /// What is left of a block that was being appended when the process ended is removed. A record of an earlier format
+    /// is converted, upon which no change of state is kept.
     pub(crate) fn open(
         db: Db,
         index_db: Db,
+        changes: Files,
         witness: Option<&Path>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Self, OpenArchiveError> {
-        let head = read_head(&db)?;
+        let (head, format) = read_head(&db)?.unzip();
         let opened = witness.map(|path| {
             Witness::open(path).map_err(|source| OpenArchiveError::Witness { path: path.to_owned(), source })
         });
@@ -144,11 +151,14 @@ impl Archive {
                 _ => return Err(OpenArchiveError::LostBlocks { witnessed: number, head: head.map(|(at, _)| at) }),
             }
         }
+        if format == Some(FORMAT_WITH_CHANGES) {
+            convert(&db, head)?;
+        }
         let archive = Self {
             witness,
+            changes: Changes::open(changes, head.map(|(number, _)| number)).map_err(OpenArchiveError::Changes)?,
             newest: RwLock::new(None),
             written: Mutex::default(),
-            kept_from: AtomicU64::new(read_mark(&db, head.is_some())?),
             broken: AtomicBool::new(false),
             entries: Cache::new(ENTRIES),
             ds_blocks: Cache::new(DS_BLOCKS),
@@ -184,7 +194,7 @@ impl Archive {
 
     /// Returns the bytes that the record takes on disk, without its index.
     pub(crate) fn size_on_disk(&self) -> Result<u64, ArchiveError> {
-        Ok(self.db.size_on_disk()?)
+        Ok(self.db.size_on_disk()?.saturating_add(self.changes.size_on_disk()))
     }
 
     /// Writes a block and flushes it.
@@ -203,8 +213,9 @@ impl Archive {
     pub(crate) fn write(&self, record: &BlockRecord, diff: &[u8]) -> Result<(), AppendError> {
         let mut written = self.begin()?;
         let last = written.last().map(|written| Arc::clone(&written.entry)).or_else(|| self.newest());
-        let Prepared { entry, batch, index } = prepare(record, diff, last.as_deref())?;
+        let Prepared { entry, batch, index } = prepare(record, diff.len(), last.as_deref())?;
         self.broken.store(true, Ordering::Release);
+        self.changes.append(entry.number(), entry.head.hash, diff).map_err(AppendError::Changes)?;
         self.db.apply(batch).map_err(ArchiveError::from)?;
         written.push(Written { entry: Arc::new(entry), index });
         self.broken.store(false, Ordering::Release);
@@ -241,34 +252,44 @@ impl Archive {
         ArchiveView::new(Arc::clone(self), last.or_else(|| self.newest()))
     }
 
-    /// Returns the change of state of a block, or `None` when it is no longer kept or there is no such block yet.
+    /// Returns the change of state of a block, or `None` when it is not kept or there is no such block yet.
     pub(crate) fn diff(&self, number: BlockNumber) -> Result<Option<Vec<u8>>, ArchiveError> {
-        let newest = self.newest().map(|entry| entry.number());
-        if number.get() < self.kept_from.load(Ordering::Acquire) || newest < Some(number) {
-            return Ok(None);
+        match self.hash_of(number)? {
+            Some(hash) => self.changes.read(number, &hash).map_err(ArchiveError::Changes),
+            None => Ok(None),
         }
-        let entry = self.entry(number)?;
-        let diff = Section::new(Kind::Diff, number.get()).read(&self.db, entry.diff_len, 0..entry.diff_len);
-        // It may have been pruned meanwhile.
-        if diff.is_err() && number.get() < self.kept_from.load(Ordering::Acquire) {
-            return Ok(None);
-        }
-        diff.map(Some)
     }
 
-    /// Removes the changes of state of the blocks up to `number`. Does not wait for the disk.
-    pub(crate) fn prune_diffs(&self, number: BlockNumber) -> Result<(), ArchiveError> {
-        let Some(newest) = self.newest() else { return Ok(()) };
-        let end = number.get().min(newest.number().get()).saturating_add(1);
-        for block in self.kept_from.load(Ordering::Acquire)..end {
-            let entry = self.entry(BlockNumber::new(block))?;
-            let mut batch = Batch::default();
-            Section::new(Kind::Diff, block).remove(entry.diff_len, &mut batch);
-            write_mark(block.saturating_add(1), &mut batch);
-            self.kept_from.store(block.saturating_add(1), Ordering::Release);
-            self.db.apply(batch)?;
+    /// Returns the length of the change of state of a block, or `None` when it is not kept.
+    pub(crate) fn diff_len(&self, number: BlockNumber) -> Result<Option<u64>, ArchiveError> {
+        Ok(self.hash_of(number)?.and_then(|hash| self.changes.len_of(number, &hash)))
+    }
+
+    /// Keeps the change of state of a block of the record, unless it is kept.
+    pub(crate) fn keep_diff(&self, number: BlockNumber, diff: &[u8]) -> Result<(), AppendError> {
+        match self.hash_of(number)? {
+            Some(hash) if self.changes.len_of(number, &hash).is_none() => {
+                self.changes.append(number, hash, diff).map_err(AppendError::Changes)
+            }
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Returns when the changes of state are durable that are kept.
+    pub(crate) fn sync_diffs(&self) -> Result<(), ArchiveError> {
+        self.changes.sync().map_err(ArchiveError::Changes)
+    }
+
+    /// Drops the changes of state of the blocks up to `number`.
+    pub(crate) fn prune_diffs(&self, number: BlockNumber) -> Result<(), ArchiveError> {
+        self.changes.prune(number).map_err(ArchiveError::Changes)
+    }
+
+    fn hash_of(&self, number: BlockNumber) -> Result<Option<BlockHash>, ArchiveError> {
+        if self.newest().is_none_or(|newest| newest.number() < number) {
+            return Ok(None);
+        }
+        Ok(Some(self.entry(number)?.head.hash))
     }
 
     /// Writes what the index has in memory to its database. Belongs to a checkpoint, and to a clean stop.
@@ -292,8 +313,8 @@ impl Archive {
         let mut report = ArchiveReport::default();
         let mut before = None;
         let blocks = newest.number().get().saturating_add(1);
-        // The two values that are not a block's.
-        let mut values = 2_u64;
+        // The value that is not a block's.
+        let mut values = 1_u64;
         for number in 0..blocks {
             let entry = self.read_entry(BlockNumber::new(number))?;
             let kept = self.check_block(&entry, before.as_ref(), &mut values)?;
@@ -324,7 +345,7 @@ impl Archive {
         check_hashes(&record).map_err(|reason| damaged(reason.to_owned()))?;
         let diff = self.diff(entry.number())?;
         let diff_len = diff.as_ref().map_or(entry.diff_len, Vec::len);
-        let again = prepare(&record, &vec![0; diff_len], before).map_err(|error| damaged(error.to_string()))?;
+        let again = prepare(&record, diff_len, before).map_err(|error| damaged(error.to_string()))?;
         if again.entry != *entry {
             return Err(damaged("totals or sizes are wrong".to_owned()));
         }
@@ -340,7 +361,6 @@ impl Archive {
             parts(entry.micro_blocks_len),
             parts(entry.transactions_len()),
             record.ds_block.map_or(0, |block| framed_parts(block.encode().len())),
-            diff.as_ref().map_or(0, |diff| parts(diff.len())),
         ];
         *values = of_block.into_iter().map(u64::from).fold(*values, u64::saturating_add);
         Ok(diff.is_some())
@@ -365,7 +385,7 @@ impl Archive {
         let newest_ds = head.map(|number| self.entry(number)).transpose()?.map(|entry| entry.head.ds_number.get());
         let newest = head.map(BlockNumber::get);
         let mut batch = Batch::default();
-        for (kind, newest) in [(Kind::Entry, newest), (Kind::Diff, newest), (Kind::DsBlock, newest_ds)] {
+        for (kind, newest) in [(Kind::Entry, newest), (Kind::DsBlock, newest_ds)] {
             let next = newest.map_or(0, |newest| newest.saturating_add(1));
             for value in self.db.scan(Section::keys_from(kind, next)) {
                 let (key, _) = value?;
@@ -421,7 +441,11 @@ impl Archive {
     }
 }
 
-fn read_head(db: &Db) -> Result<Option<(BlockNumber, BlockHash)>, OpenArchiveError> {
+/// Number and hash of the newest block.
+type Newest = (BlockNumber, BlockHash);
+
+/// Returns the newest block, and the format of the record.
+fn read_head(db: &Db) -> Result<Option<(Newest, u64)>, OpenArchiveError> {
     let Some(value) = db.get(&HEAD).map_err(ArchiveError::from)? else { return Ok(None) };
     let payload = unseal(&HEAD, &value).ok_or_else(|| ArchiveError::damaged(Place::HEAD, "checksum is wrong"))?;
     let mut reader = Reader::new(payload);
@@ -434,35 +458,27 @@ fn read_head(db: &Db) -> Result<Option<(BlockNumber, BlockHash)>, OpenArchiveErr
         let hash = reader.array("hash of block")?;
         reader.finish("head").map(|()| (BlockNumber::new(number), BlockHash::new(hash)))
     };
-    Ok(Some(rest().map_err(ArchiveError::malformed(Place::HEAD))?))
+    Ok(Some((rest().map_err(ArchiveError::malformed(Place::HEAD))?, format)))
 }
 
-fn write_head(head: &Head, batch: &mut Batch) {
-    let mut out = Writer::new();
-    out.number(FORMAT);
-    out.number(head.number.get());
-    out.raw(head.hash.as_bytes());
-    batch.insert(HEAD, seal(&HEAD, out.as_slice()));
-}
-
-/// Returns the number of the oldest block whose change of state is kept; 0 in an empty record.
-fn read_mark(db: &Db, expected: bool) -> Result<u64, ArchiveError> {
-    let damaged = |reason: &str| ArchiveError::damaged(Place::MARK, reason);
-    match db.get(&MARK)? {
-        None if expected => Err(damaged("missing")),
-        None => Ok(0),
-        Some(value) => {
-            let payload = unseal(&MARK, &value).ok_or_else(|| damaged("checksum is wrong"))?;
-            let mut reader = Reader::new(payload);
-            let number = reader.number("number of block").map_err(ArchiveError::malformed(Place::MARK))?;
-            reader.finish("number of block").map_err(ArchiveError::malformed(Place::MARK))?;
-            Ok(number)
+/// Brings a record with changes of state to the format of today. It loses them.
+fn convert(db: &Db, head: Option<Newest>) -> Result<(), ArchiveError> {
+    let mut batch = Batch::default();
+    for table in TABLES_OF_CHANGES {
+        for value in db.scan(vec![table]..vec![table.saturating_add(1)]) {
+            batch.remove(&*value?.0);
         }
     }
+    if let Some((number, hash)) = head {
+        write_head(number, &hash, &mut batch);
+    }
+    Ok(db.apply(batch)?)
 }
 
-fn write_mark(number: u64, batch: &mut Batch) {
+fn write_head(number: BlockNumber, hash: &BlockHash, batch: &mut Batch) {
     let mut out = Writer::new();
-    out.number(number);
-    batch.insert(MARK, seal(&MARK, out.as_slice()));
+    out.number(FORMAT);
+    out.number(number.get());
+    out.raw(hash.as_bytes());
+    batch.insert(HEAD, seal(&HEAD, out.as_slice()));
 }

@@ -10,7 +10,7 @@ use super::{
     error::AppendError,
     index::{self, Position},
     section::{Kind, Section},
-    transactions, write_head, write_mark,
+    transactions, write_head,
 };
 use crate::{codec::Writer, db::Batch};
 
@@ -34,8 +34,8 @@ pub(super) struct Prepared {
     pub(super) index: Vec<index::Entry>,
 }
 
-/// Lays a block out, to be appended to `newest`.
-pub(super) fn prepare(record: &BlockRecord, diff: &[u8], newest: Option<&Entry>) -> Result<Prepared, AppendError> {
+/// Lays a block out that makes a change of state of `diff_len` bytes, to be appended to `newest`.
+pub(super) fn prepare(record: &BlockRecord, diff_len: usize, newest: Option<&Entry>) -> Result<Prepared, AppendError> {
     let BlockRecord { tx_block, micro_blocks, ds_block, transactions } = record;
     let head = next_head(record, newest)?;
     let hashes = check_parts(record)?;
@@ -48,7 +48,7 @@ pub(super) fn prepare(record: &BlockRecord, diff: &[u8], newest: Option<&Entry>)
         tx_block: std::sync::Arc::new(tx_block.clone()),
         made_ds_block: ds_block.is_some(),
         newest_with_transactions: if transactions.is_empty() { before } else { Some(head.number) },
-        diff_len: diff.len(),
+        diff_len,
         micro_blocks_len: micro_blocks.len(),
         groups,
         head,
@@ -58,17 +58,13 @@ pub(super) fn prepare(record: &BlockRecord, diff: &[u8], newest: Option<&Entry>)
     let written = Section::new(Kind::Entry, number).write_framed(&entry.encode(), &mut batch)
         && Section::new(Kind::MicroBlocks, number).write(&micro_blocks, &mut batch)
         && Section::new(Kind::Transactions, number).write(&bodies, &mut batch)
-        && Section::new(Kind::Diff, number).write(diff, &mut batch)
         && ds_block.as_ref().is_none_or(|block| {
             Section::new(Kind::DsBlock, block.header.number.get()).write_framed(&block.encode(), &mut batch)
         });
     if !written {
         return Err(AppendError::TooLarge { what: "bytes" });
     }
-    if newest.is_none() {
-        write_mark(0, &mut batch);
-    }
-    write_head(&entry.head, &mut batch);
+    write_head(entry.number(), &entry.head.hash, &mut batch);
     Ok(Prepared { entry, batch, index })
 }
 

@@ -39,8 +39,6 @@ pub(super) enum Kind {
     Transactions,
     /// A DS block.
     DsBlock,
-    /// The change of state of a Tx block.
-    Diff,
 }
 
 impl Kind {
@@ -51,7 +49,6 @@ impl Kind {
             Self::MicroBlocks => (0x10, 1),
             Self::Transactions => (0x10, 2),
             Self::DsBlock => (0x11, 0),
-            Self::Diff => (0x12, 0),
         }
     }
 }
@@ -63,7 +60,6 @@ pub struct Place(PlaceKind);
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PlaceKind {
     Head,
-    Mark,
     Keys,
     Index,
     Section(Section, Option<u32>),
@@ -72,8 +68,6 @@ enum PlaceKind {
 impl Place {
     /// The value that names the newest block.
     pub(super) const HEAD: Self = Self(PlaceKind::Head);
-    /// The value that names the oldest change of state that is kept.
-    pub(super) const MARK: Self = Self(PlaceKind::Mark);
     /// The keys of the record, taken together.
     pub(super) const KEYS: Self = Self(PlaceKind::Keys);
     /// The index.
@@ -84,7 +78,6 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             PlaceKind::Head => f.write_str("head"),
-            PlaceKind::Mark => f.write_str("oldest change of state"),
             PlaceKind::Keys => f.write_str("keys"),
             PlaceKind::Index => f.write_str("index of hashes"),
             PlaceKind::Section(Section { kind, number }, part) => {
@@ -93,7 +86,6 @@ impl fmt::Display for Place {
                     Kind::MicroBlocks => "micro blocks of block",
                     Kind::Transactions => "transactions of block",
                     Kind::DsBlock => "DS block",
-                    Kind::Diff => "change of state of block",
                 };
                 write!(f, "{what} {number}")?;
                 part.map_or(Ok(()), |part| write!(f, ", part {part}"))
@@ -145,13 +137,6 @@ impl Section {
     pub(super) fn write_framed(self, bytes: &[u8], batch: &mut Batch) -> bool {
         let Ok(len) = u32::try_from(bytes.len()) else { return false };
         self.write(&[&len.to_be_bytes(), bytes].concat(), batch)
-    }
-
-    /// Adds the removal of a section of `len` bytes to a batch.
-    pub(super) fn remove(self, len: usize, batch: &mut Batch) {
-        for part in 0..parts(len) {
-            batch.remove(self.key(part));
-        }
     }
 
     /// Reads `range` of a section of `len` bytes.

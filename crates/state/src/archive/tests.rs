@@ -10,7 +10,10 @@ use silica_protocol::{
 };
 
 use super::*;
-use crate::db::Disk;
+use crate::{
+    archive::changes::{Files, Memory},
+    db::Disk,
+};
 
 /// Bytes that look random and depend on `seed` alone.
 fn noise<const N: usize>(seed: &[u64]) -> [u8; N] {
@@ -168,17 +171,23 @@ impl Model {
 #[derive(Clone, Default)]
 struct Disks {
     chain: Disk,
+    changes: Memory,
     index: Disk,
 }
 
 impl Disks {
     fn open(&self) -> Result<Arc<Archive>, OpenArchiveError> {
-        open(Db::on_disk(&self.chain), Db::on_disk(&self.index), None)
+        self.open_with(None)
+    }
+
+    fn open_with(&self, witness: Option<&Path>) -> Result<Arc<Archive>, OpenArchiveError> {
+        let changes = Files::Memory(self.changes.clone());
+        open(Db::on_disk(&self.chain), Db::on_disk(&self.index), changes, witness)
     }
 }
 
-fn open(chain: Db, index: Db, witness: Option<&Path>) -> Result<Arc<Archive>, OpenArchiveError> {
-    Archive::open(chain, index, witness, &mut |_, _| {}).map(Arc::new)
+fn open(chain: Db, index: Db, changes: Files, witness: Option<&Path>) -> Result<Arc<Archive>, OpenArchiveError> {
+    Archive::open(chain, index, changes, witness, &mut |_, _| {}).map(Arc::new)
 }
 
 fn append_from(archive: &Archive, model: &Model, first: usize) {
@@ -342,15 +351,133 @@ fn changes_of_state_are_pruned_from_the_oldest() {
     let expected = [None, None, None, Some(model.diffs[3].clone()), Some(model.diffs[4].clone()), None];
     assert_eq!(kept(&archive), expected);
     assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 2);
-    // Pruning is not flushed, so a crash may undo it, and it is done again.
-    disks.chain.crash(1);
+    // A file is removed as a whole, so what is pruned may be back, and is pruned again.
+    drop(archive);
     let archive = disks.open().unwrap();
-    assert_eq!(archive.diff(block(0)).unwrap(), None);
     assert_eq!(archive.diff(block(1)).unwrap(), Some(model.diffs[1].clone()));
-    assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 4);
+    assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 5);
     archive.prune_diffs(block(9)).unwrap();
     assert_eq!(kept(&archive), vec![None; 6]);
+    assert_eq!(disks.changes.lengths(), [0; 0]);
     check_view(&archive.view(), &model, 5, true);
+}
+
+/// The files take what the changes take that are kept, however many there were.
+#[test]
+fn changes_of_state_do_not_pile_up() {
+    let disks = Disks::default();
+    let mut archive = disks.open().unwrap();
+    let mut model = Model::default();
+    for number in 0..60 {
+        model.push(Vec::new(), vec![number as u8; 1 << 20]);
+        archive.append(&model.blocks[number], &model.diffs[number]).unwrap();
+        if number % 13 == 12 {
+            drop(archive);
+            archive = disks.open().unwrap();
+        }
+        if let Some(passed) = number.checked_sub(6) {
+            archive.prune_diffs(block(passed)).unwrap();
+        }
+        for (at, diff) in model.diffs.iter().enumerate().skip(number.saturating_sub(5)) {
+            assert_eq!(archive.diff(block(at)).unwrap().as_ref(), Some(diff));
+            assert_eq!(archive.diff_len(block(at)).unwrap(), Some(1 << 20));
+        }
+        let (bytes, files) = (disks.changes.lengths().iter().sum::<usize>(), disks.changes.lengths().len());
+        assert!(bytes < 11 << 20 && files <= 4, "{bytes} bytes in {files} files");
+    }
+    assert!(archive.db.size_on_disk().unwrap() < 60 << 12);
+}
+
+/// Whatever part of the files is lost, torn or damaged, each change is there as it was, or is not kept; and is kept again
+/// when it is made again.
+#[test]
+fn changes_of_state_are_whole_or_not_kept() {
+    let (model, mut lost) = (Model::with(&[0, 1, 2, 3, 4, 5, 6, 7]), 0);
+    let mut random = 1_usize;
+    for round in 0..300 {
+        let mut random = |bound: usize| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % bound
+        };
+        let disks = Disks::default();
+        append_from(&disks.open().unwrap(), &Model::with(&[0, 1, 2, 3]), 0);
+        let archive = disks.open().unwrap();
+        append_from(&archive, &Model::with(&[0, 1, 2, 3, 4]), 4);
+        archive.sync_diffs().unwrap();
+        append_from(&archive, &model, 5);
+        drop(archive);
+        let synced = if round % 2 == 0 {
+            disks.changes.crash(random(2000), random(2) == 0);
+            5
+        } else {
+            disks.changes.damage(|_, bytes| {
+                let at = random(bytes.len());
+                match random(3) {
+                    0 => bytes[at] ^= 1 << random(8),
+                    1 => bytes.truncate(at),
+                    _ => bytes[at..].fill(0),
+                }
+            });
+            0
+        };
+        let archive = disks.open().unwrap();
+        check_view(&archive.view(), &model, 8, true);
+        for (at, diff) in model.diffs.iter().enumerate() {
+            if let Some(kept) = archive.diff(block(at)).unwrap() {
+                assert_eq!(&kept, diff);
+            } else {
+                assert!(at >= synced, "the change of block {at} was synced");
+                lost += 1;
+                archive.keep_diff(block(at), diff).unwrap();
+            }
+        }
+        drop(archive);
+        let archive = disks.open().unwrap();
+        assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 8);
+    }
+    assert!(lost > 300, "{lost} changes were lost");
+}
+
+/// A block that a crash undid leaves a change, which is not that of the next block with its number.
+#[test]
+fn change_of_another_block_is_not_taken() {
+    let (model, other) = (Model::with(&[0, 1, 1]), Model::with(&[0, 1, 2]));
+    let disks = Disks::default();
+    let archive = disks.open().unwrap();
+    append_from(&archive, &Model::with(&[0, 1]), 0);
+    archive.write(&other.blocks[2], b"of the other block").unwrap();
+    drop(archive);
+    disks.chain.crash(0);
+    let archive = disks.open().unwrap();
+    assert_eq!(archive.diff(block(2)).unwrap(), None);
+    append_from(&archive, &model, 2);
+    assert_eq!(archive.diff(block(2)).unwrap().as_ref(), Some(&model.diffs[2]));
+    drop(archive);
+    assert_eq!(disks.open().unwrap().diff(block(2)).unwrap().as_ref(), Some(&model.diffs[2]));
+    // The newer file is lost: the older one has the change of another block.
+    disks.changes.damage(|name, bytes| bytes.truncate(if name == 0 { bytes.len() } else { 0 }));
+    let archive = disks.open().unwrap();
+    assert_eq!(archive.diff(block(2)).unwrap(), None);
+    assert_eq!(archive.diff(block(1)).unwrap().as_ref(), Some(&model.diffs[1]));
+}
+
+#[test]
+fn block_is_not_written_without_its_change() {
+    let model = Model::with(&[1, 2, 3]);
+    let disks = Disks::default();
+    let archive = disks.open().unwrap();
+    append_from(&archive, &Model::with(&[1, 2]), 0);
+    disks.changes.fail_after(0);
+    let error = archive.append(&model.blocks[2], &model.diffs[2]).unwrap_err();
+    assert!(matches!(error, AppendError::Changes(_)), "{error}");
+    assert!(matches!(archive.flush().unwrap_err(), AppendError::Broken));
+    disks.changes.kill();
+    disks.chain.crash(usize::MAX);
+    let archive = disks.open().unwrap();
+    check_view(&archive.view(), &model, 2, true);
+    append_from(&archive, &model, 2);
+    drop(archive);
+    assert_eq!(disks.open().unwrap().check(&mut |_, _| {}).unwrap().diffs, 3);
 }
 
 #[test]
@@ -482,7 +609,7 @@ fn part_of_a_block_is_discarded() {
         let disks = Disks::default();
         append_from(&disks.open().unwrap(), &Model::with(&[1, 9, 40, 3, 2]), 0);
         let batch =
-            prepare(&model.blocks[5], &model.diffs[5], disks.open().unwrap().newest().as_deref()).unwrap().batch;
+            prepare(&model.blocks[5], model.diffs[5].len(), disks.open().unwrap().newest().as_deref()).unwrap().batch;
         let whole = Db::on_disk(&disks.chain);
         whole.apply(batch).unwrap();
         let values: Vec<_> = added.iter().map(|key| (key.clone(), whole.get(key).unwrap().unwrap())).collect();
@@ -578,7 +705,7 @@ fn witness_shows_lost_and_exchanged_blocks() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("witness");
     let (disks, model) = (Disks::default(), Model::with(&[1, 2, 3]));
-    let with_witness = |disks: &Disks| open(Db::on_disk(&disks.chain), Db::on_disk(&disks.index), Some(&path));
+    let with_witness = |disks: &Disks| disks.open_with(Some(&path));
     append_from(&with_witness(&disks).unwrap(), &model, 0);
     let archive = with_witness(&disks).unwrap();
     check_view(&archive.view(), &model, 3, true);
@@ -612,7 +739,35 @@ fn later_formats_are_refused() {
         Some(seal(&HEAD, out.as_slice()))
     });
     let error = disks.open().unwrap_err().to_string();
-    assert_eq!(error, "record has format 2, this program reads up to 1");
+    assert_eq!(error, "record has format 3, this program reads up to 2");
+}
+
+/// The first format had the changes of state among the blocks, in parts, and the number of the oldest.
+#[test]
+fn record_with_changes_of_state_in_it_is_converted() {
+    let (disks, model) = (Disks::default(), Model::with(&[1, 2, 3]));
+    append_from(&disks.open().unwrap(), &Model::with(&[1, 2]), 0);
+    disks.changes.clear();
+    disks.chain.damage(&HEAD, |value| {
+        let mut payload = unseal(&HEAD, &value.unwrap()).unwrap().to_vec();
+        payload[0] = 1;
+        Some(seal(&HEAD, &payload))
+    });
+    disks.chain.damage(&[0x01], |_| Some(seal(&[0x01], &[0])));
+    for (number, part) in [(0_u64, 0_u32), (1, 0), (1, 1), (2, 0)] {
+        let key = [&[0x12][..], &number.to_be_bytes(), &[0], &part.to_be_bytes()].concat();
+        disks.chain.damage(&key, |_| Some(seal(&key, b"a change of state")));
+    }
+    let archive = disks.open().unwrap();
+    check_view(&archive.view(), &model, 2, true);
+    assert_eq!(archive.diff(block(1)).unwrap(), None);
+    assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 0);
+    append_from(&archive, &model, 2);
+    disks.chain.crash(0);
+    drop(archive);
+    let archive = disks.open().unwrap();
+    check_view(&archive.view(), &model, 3, true);
+    assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 1);
 }
 
 #[test]
@@ -664,7 +819,7 @@ fn damaged_index_is_reported_then_mended() {
     let buckets: Vec<_> = disks.index.keys().into_iter().filter(|key| key[0] == 0xf1).collect();
     assert!(buckets.len() > 2);
     for key in buckets {
-        let damaged = Disks { chain: disks.chain.clone(), index: Disk::default() };
+        let damaged = Disks { index: Disk::default(), ..disks.clone() };
         for key in disks.index.keys() {
             let value = Db::on_disk(&disks.index).get(&key).unwrap().unwrap().to_vec();
             damaged.index.damage(&key, |_| Some(value));
@@ -690,13 +845,17 @@ fn record_lives_in_sled_too() {
     let witness = dir.path().join("witness");
     let model = Model::with(&COUNTS);
     for blocks in [0, 4, 5, 13] {
-        let archive = open(db("chain"), db("state"), Some(&witness)).unwrap();
+        let changes = Files::Directory(dir.path().join("changes"), crate::Durability::Flush);
+        let archive = open(db("chain"), db("state"), changes, Some(&witness)).unwrap();
         check_view(&archive.view(), &model, blocks, true);
-        archive.check(&mut |_, _| {}).unwrap();
+        let kept = archive.check(&mut |_, _| {}).unwrap().diffs;
+        assert!(kept >= 5.min(blocks as u64 / 2), "{kept} changes of {blocks} blocks");
         let next = [4, 5, 13, 13].into_iter().find(|next| *next > blocks).unwrap_or(13);
         append_from(&archive, &Model::with(&COUNTS[..next]), blocks);
         archive.store_index().unwrap();
+        archive.sync_diffs().unwrap();
         archive.prune_diffs(block(next / 2)).unwrap();
+        assert_eq!(archive.diff(block(next - 1)).unwrap().as_ref(), Some(&model.diffs[next - 1]));
         while archive.tidy_index(8).unwrap() {}
     }
 }
@@ -753,7 +912,7 @@ proptest! {
     #[test]
     fn entries_survive_any_change(at: prop::sample::Index, byte: u8) {
         let model = Model::with(&[40]);
-        let entry = prepare(&model.blocks[0], &[1; 10], None).unwrap().entry;
+        let entry = prepare(&model.blocks[0], 10, None).unwrap().entry;
         let mut bytes = entry.encode();
         prop_assert_eq!(&Entry::decode(&bytes, block(0)).unwrap(), &entry);
         prop_assert!(Entry::decode(&bytes, block(1)).is_err());

@@ -1,0 +1,234 @@
+//! The changes of state of recent blocks: what the state is caught up with at opening, kept until a checkpoint has it.
+//!
+//! They are beside the record and not in it, since the engine does not get back the space of what is removed from among
+//! things that stay. They are in files of some megabytes each, to which whole frames are appended, and which are removed
+//! when nobody needs any of their frames any more. Nothing is written over, or cut off: what is torn at the end of a
+//! file stays so, for a process begins with a file of its own.
+//!
+//! ```text
+//! frame   number of block (8)  hash of block (32)  length (8)  change of state  CRC-32C (4)
+//! ```
+//!
+//! No block depends on them: a change that is lost or damaged is a change that is not kept, and costs the execution of
+//! the blocks since the checkpoint. So a block does not wait for them to be durable; a checkpoint does.
+
+mod files;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{self, Read},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use silica_protocol::{BlockHash, BlockNumber};
+
+pub(crate) use self::files::Files;
+#[cfg(test)]
+pub(crate) use self::files::Memory;
+use crate::codec::{SEAL_LEN, seal, unseal};
+
+/// What the checksums begin with.
+const KEY: &[u8] = b"silica change";
+/// Bytes of a frame before the change.
+const HEADER: usize = 8 + 32 + 8;
+/// Bytes of a file after which the next one is begun.
+const ROLL: u64 = 4 << 20;
+
+/// The changes that are kept. One thread appends, others may read.
+#[derive(Debug)]
+pub(super) struct Changes {
+    files: Files,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// By the number of the block.
+    frames: BTreeMap<u64, Frame>,
+    /// By name.
+    extents: BTreeMap<u64, Extent>,
+    /// The file that this process appends to.
+    current: Option<u64>,
+    /// Name of the next one.
+    next: u64,
+    /// Files of which a part may not be durable.
+    unsynced: BTreeSet<u64>,
+}
+
+/// Where a change is.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    hash: BlockHash,
+    file: u64,
+    offset: u64,
+    len: u64,
+}
+
+/// A file with frames.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extent {
+    len: u64,
+    /// The newest block of which it has the change.
+    newest: u64,
+}
+
+impl Changes {
+    /// Finds the changes in `files` that are whole, and of blocks up to `head`.
+    pub(super) fn open(files: Files, head: Option<BlockNumber>) -> io::Result<Self> {
+        let mut kept = Kept::default();
+        for name in files.list()? {
+            kept.next = name.saturating_add(1);
+            let (mut reader, len) = files.reader(name)?;
+            kept.scan(&mut reader, name, len, head)?;
+            if !kept.extents.contains_key(&name) {
+                files.remove(name)?;
+            }
+        }
+        // What was not durable for the process before is not so by having been read.
+        kept.unsynced = kept.extents.keys().copied().collect();
+        Ok(Self { files, kept: Mutex::new(kept) })
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps the change of a block. Does not wait for the disk.
+    pub(super) fn append(&self, number: BlockNumber, hash: BlockHash, change: &[u8]) -> io::Result<()> {
+        let mut kept = self.kept();
+        let file = kept.file_to_append();
+        let len = u64::try_from(change.len()).unwrap_or(u64::MAX);
+        let header = [&number.get().to_be_bytes()[..], hash.as_bytes(), &len.to_be_bytes()].concat();
+        let frame = seal(KEY, &[&header, change].concat());
+        let mut extent = kept.extents.get(&file).copied().unwrap_or_default();
+        kept.unsynced.insert(file);
+        if let Err(error) = self.files.append(file, &frame) {
+            // Nothing can be read after a torn frame.
+            kept.current = None;
+            return Err(error);
+        }
+        kept.frames.insert(number.get(), Frame { hash, file, offset: extent.len, len });
+        extent.len = extent.len.saturating_add(u64::try_from(frame.len()).unwrap_or(u64::MAX));
+        extent.newest = extent.newest.max(number.get());
+        kept.extents.insert(file, extent);
+        Ok(())
+    }
+
+    /// Returns the length of the change of a block, if it is kept.
+    pub(super) fn len_of(&self, number: BlockNumber, hash: &BlockHash) -> Option<u64> {
+        self.frame(number, hash).map(|frame| frame.len)
+    }
+
+    /// Returns the change of a block, if it is kept and whole.
+    pub(super) fn read(&self, number: BlockNumber, hash: &BlockHash) -> io::Result<Option<Vec<u8>>> {
+        let Some(frame) = self.frame(number, hash) else { return Ok(None) };
+        let len = usize::try_from(frame.len).ok().and_then(|len| len.checked_add(HEADER)?.checked_add(SEAL_LEN));
+        let bytes = match self.files.read_at(frame.file, frame.offset, len.unwrap_or(usize::MAX)) {
+            Ok(bytes) => bytes,
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let payload = unseal(KEY, &bytes).and_then(|payload| payload.split_at_checked(HEADER));
+        let expected = (number.get(), *hash, frame.len);
+        Ok(payload.filter(|(header, _)| decode_header(header) == Some(expected)).map(|(_, change)| change.to_vec()))
+    }
+
+    fn frame(&self, number: BlockNumber, hash: &BlockHash) -> Option<Frame> {
+        self.kept().frames.get(&number.get()).filter(|frame| frame.hash == *hash).copied()
+    }
+
+    /// Returns when all changes are durable that are kept now.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        let unsynced = std::mem::take(&mut self.kept().unsynced);
+        for name in unsynced {
+            match self.files.sync(name) {
+                Err(error) if !is_missing(&error) => {
+                    self.kept().unsynced.insert(name);
+                    return Err(error);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops the changes of the blocks up to `number`.
+    pub(super) fn prune(&self, number: BlockNumber) -> io::Result<()> {
+        let mut kept = self.kept();
+        kept.frames = kept.frames.split_off(&number.get().saturating_add(1));
+        let passed = kept.extents.iter().filter(|(_, extent)| extent.newest <= number.get()).map(|(name, _)| *name);
+        for name in passed.collect::<Vec<_>>() {
+            kept.extents.remove(&name);
+            kept.unsynced.remove(&name);
+            kept.current = kept.current.filter(|current| *current != name);
+            match self.files.remove(name) {
+                Err(error) if !is_missing(&error) => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the bytes that the files take.
+    pub(super) fn size_on_disk(&self) -> u64 {
+        self.kept().extents.values().map(|extent| extent.len).fold(0, u64::saturating_add)
+    }
+}
+
+impl Kept {
+    /// Takes in what can be read of a file, up to the first frame that is torn or damaged.
+    fn scan(&mut self, reader: &mut dyn Read, file: u64, len: u64, head: Option<BlockNumber>) -> io::Result<()> {
+        let (mut offset, mut frame) = (0_u64, Vec::new());
+        while let Some((number, hash, change)) = read_frame(reader, len.saturating_sub(offset), &mut frame)? {
+            if head.is_some_and(|head| number <= head.get()) {
+                self.frames.insert(number, Frame { hash, file, offset, len: change });
+                let extent = self.extents.entry(file).or_insert(Extent { len, newest: number });
+                extent.newest = extent.newest.max(number);
+            }
+            offset = offset.saturating_add(u64::try_from(frame.len()).unwrap_or(u64::MAX));
+        }
+        Ok(())
+    }
+
+    /// Returns the file to append to: the current one, or a new one when there is none, or it is full.
+    fn file_to_append(&mut self) -> u64 {
+        let is_full = |name: &u64| self.extents.get(name).is_some_and(|extent| extent.len >= ROLL);
+        if let Some(current) = self.current.filter(|current| !is_full(current)) {
+            return current;
+        }
+        let name = self.next;
+        self.current = Some(name);
+        self.next = name.saturating_add(1);
+        name
+    }
+}
+
+/// Reads a frame into `frame`, of which at most `rest` bytes are there, and returns the number and hash of its block and
+/// the length of the change; `None` when there is no whole one.
+fn read_frame(reader: &mut dyn Read, rest: u64, frame: &mut Vec<u8>) -> io::Result<Option<(u64, BlockHash, u64)>> {
+    frame.clear();
+    let mut take = |frame: &mut Vec<u8>, len: u64| {
+        reader.take(len).read_to_end(frame).map(|read| u64::try_from(read).is_ok_and(|read| read == len))
+    };
+    if !take(frame, HEADER as u64)? {
+        return Ok(None);
+    }
+    let Some(header) = decode_header(frame) else { return Ok(None) };
+    let body = header.2.saturating_add(SEAL_LEN as u64);
+    if body > rest.saturating_sub(HEADER as u64) || !take(frame, body)? {
+        return Ok(None);
+    }
+    Ok(unseal(KEY, frame).map(|_| header))
+}
+
+fn decode_header(header: &[u8]) -> Option<(u64, BlockHash, u64)> {
+    let (number, rest) = header.split_first_chunk()?;
+    let (hash, rest) = rest.split_first_chunk()?;
+    let (len, _) = rest.split_first_chunk()?;
+    Some((u64::from_be_bytes(*number), BlockHash::new(*hash), u64::from_be_bytes(*len)))
+}
+
+/// Whether a file, or the end of it, is not there.
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof)
+}
