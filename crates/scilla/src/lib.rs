@@ -1,0 +1,30 @@
+//! The Scilla language, version 0: from source text to the effects of a transition.
+//!
+//! ```text
+//! text ─▶ syntax ─▶ resolve ─▶ typecheck ─▶ analysis ─▶ contract summary, warnings
+//!                      │
+//!                      └─────▶ lower ─▶ eval ─▶ messages, events, stored fields
+//!                                         ▲
+//!                                    host │ the questions a running contract may ask
+//! ```
+//!
+//! # Modules, in reading order
+//!
+//! - [`source`]: texts, and places in them.
+//! - [`name`]: names as written, and as they are known everywhere.
+//! - [`types`]: the types, how they print, and which may stand for which.
+//! - [`syntax`]: tokens, the tree, the parser.
+//! - [`report`]: what is told about a rejected program or a failed run.
+//!
+//! # Invariants
+//!
+//! - The crate knows no trie, account or block.
+//! - No clock, randomness, floating point or hash-map order: the same text, state and message give the same result and
+//!   the same gas everywhere.
+//! - Gas is the only limit on work, depth of data included: nothing here overflows the stack of its caller.
+
+pub mod name;
+pub mod report;
+pub mod source;
+pub mod syntax;
+pub mod types;

@@ -1,0 +1,158 @@
+//! Names as written, and as they are known everywhere.
+
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+    sync::Arc,
+};
+
+use crate::source::Span;
+
+/// A name: as the source spells it, and, once resolved, with the module that defines it.
+///
+/// Two names are equal when they mean the same thing: same base, same defining module. How they were spelled is kept
+/// for texts only.
+#[derive(Clone, Debug)]
+pub struct Name {
+    base: Arc<str>,
+    namespace: Option<Arc<str>>,
+    module: Option<Arc<str>>,
+}
+
+impl Name {
+    /// A name without namespace, of no module: a local, a field, a built-in type.
+    pub fn simple(base: impl Into<Arc<str>>) -> Self {
+        Self { base: base.into(), namespace: None, module: None }
+    }
+
+    /// A name that was written `namespace.base`, not resolved yet.
+    pub fn qualified(namespace: impl Into<Arc<str>>, base: impl Into<Arc<str>>) -> Self {
+        Self { base: base.into(), namespace: Some(namespace.into()), module: None }
+    }
+
+    /// The same name, known to be defined in the module at `module`: an address (`0x` and lower-case hex) or the name
+    /// of a library.
+    #[must_use]
+    pub fn defined_in(mut self, module: Arc<str>) -> Self {
+        self.module = Some(module);
+        self
+    }
+
+    /// Returns the name without its namespace.
+    pub fn base(&self) -> &Arc<str> {
+        &self.base
+    }
+
+    /// Returns the namespace as written.
+    pub fn namespace(&self) -> Option<&Arc<str>> {
+        self.namespace.as_ref()
+    }
+
+    /// Returns the module that defines what is named; none for what belongs to no module.
+    pub fn module(&self) -> Option<&Arc<str>> {
+        self.module.as_ref()
+    }
+
+    /// Shows the name as the source spells it: `x` or `Ns.x`.
+    pub fn as_written(&self) -> impl fmt::Display + '_ {
+        Dotted(self.namespace.as_deref(), &self.base)
+    }
+
+    /// Shows the name as it is known everywhere: `x`, or the defining module's address, a dot, and `x`.
+    pub fn global(&self) -> impl fmt::Display + '_ {
+        Dotted(self.module.as_deref(), &self.base)
+    }
+}
+
+struct Dotted<'a>(Option<&'a str>, &'a str);
+
+impl fmt::Display for Dotted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(prefix) = self.0 {
+            write!(f, "{prefix}.")?;
+        }
+        f.write_str(self.1)
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.base == other.base && self.module == other.module
+    }
+}
+
+impl Eq for Name {}
+
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.base.hash(state);
+        self.module.hash(state);
+    }
+}
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Name {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (&self.module, &self.base).cmp(&(&other.module, &other.base))
+    }
+}
+
+/// A name in its place. Equality looks at the name alone.
+#[derive(Clone, Debug)]
+pub struct Ident {
+    /// What is named.
+    pub name: Name,
+    /// Where.
+    pub span: Span,
+}
+
+impl Ident {
+    /// A name in its place.
+    pub const fn new(name: Name, span: Span) -> Self {
+        Self { name, span }
+    }
+
+    /// A simple name that stands nowhere.
+    pub fn nowhere(base: impl Into<Arc<str>>) -> Self {
+        Self { name: Name::simple(base), span: Span::NOWHERE }
+    }
+}
+
+impl PartialEq for Ident {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Ident {}
+
+impl Hash for Ident {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_shown_both_ways() {
+        let name = Name::qualified("Ns", "x").defined_in("0xab".into());
+        assert_eq!(name.as_written().to_string(), "Ns.x");
+        assert_eq!(name.global().to_string(), "0xab.x");
+        assert_eq!(Name::simple("x").global().to_string(), "x");
+    }
+
+    #[test]
+    fn the_spelling_does_not_matter_for_equality() {
+        let name = Name::qualified("Ns", "x").defined_in("0xab".into());
+        assert_eq!(name, Name::simple("x").defined_in("0xab".into()));
+        assert_ne!(name, Name::simple("x"));
+    }
+}

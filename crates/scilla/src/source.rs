@@ -1,0 +1,124 @@
+//! Texts, and places in them.
+
+use std::sync::Arc;
+
+/// A range of bytes of a source text.
+///
+/// The start is the position that reports name for the node. For a string literal the reference reports the closing
+/// quote (visible in its gold of `typecheck/bad/str-bad-char-3`), so there the span begins at that quote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Span {
+    /// The first byte, from 0.
+    pub start: u32,
+    /// The byte after the last.
+    pub end: u32,
+}
+
+impl Span {
+    /// A span that stands nowhere: reported as file "", line 0, column 0.
+    pub const NOWHERE: Self = Self { start: u32::MAX, end: u32::MAX };
+
+    /// Returns the span from the start of `self` to the end of `last`.
+    #[must_use]
+    pub const fn to(self, last: Self) -> Self {
+        Self { start: self.start, end: last.end }
+    }
+
+    /// Says whether this is [`Span::NOWHERE`].
+    pub const fn is_nowhere(self) -> bool {
+        self.start == u32::MAX
+    }
+}
+
+/// A place as reports name it: file, line and column, or nothing of these.
+///
+/// The default is the place without information: file "", line 0, column 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Location {
+    /// The file as it was named to the tool; "" where nothing is known, `Prelude` for the built-in functions.
+    pub file: Arc<str>,
+    /// The line, from 1; 0 where nothing is known.
+    pub line: u32,
+    /// The column in bytes, from 1; 0 where nothing is known.
+    pub column: u32,
+}
+
+/// A source text with its name and its lines.
+#[derive(Debug, Clone)]
+pub struct Source {
+    file: Arc<str>,
+    text: Arc<[u8]>,
+    /// Where each line begins. A line break inside a string literal begins none, as in the reference.
+    lines: Arc<[u32]>,
+}
+
+impl Source {
+    /// Puts together a text and the beginnings of its lines, which the lexer found.
+    pub(crate) fn new(file: Arc<str>, text: Arc<[u8]>, lines: Vec<u32>) -> Self {
+        Self { file, text, lines: lines.into() }
+    }
+
+    /// Returns the name of the file.
+    pub fn file(&self) -> &Arc<str> {
+        &self.file
+    }
+
+    /// Returns the text.
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// Returns the name of the file without directory and extension: what a module is called where nothing says more.
+    pub fn stem(&self) -> &str {
+        let base = self.file.rsplit('/').next().unwrap_or_default();
+        base.rsplit_once('.').map_or(base, |(stem, _)| stem)
+    }
+
+    /// Returns the place of a byte, counted from 0.
+    pub fn location(&self, offset: u32) -> Location {
+        if offset == u32::MAX {
+            return Location::default();
+        }
+        let line = self.lines.partition_point(|&start| start <= offset);
+        let start = line.checked_sub(1).and_then(|index| self.lines.get(index)).copied().unwrap_or(0);
+        let line = u32::try_from(line).unwrap_or(u32::MAX);
+        Location { file: Arc::clone(&self.file), line, column: offset - start + 1 }
+    }
+
+    /// Returns the place where a span starts.
+    pub fn start(&self, span: Span) -> Location {
+        self.location(span.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source() -> Source {
+        Source::new("dir/name.more.scilla".into(), b"a\nbc\n".as_slice().into(), vec![0, 2, 5])
+    }
+
+    #[test]
+    fn places_count_from_one() {
+        let place = |offset| {
+            let found = source().location(offset);
+            (found.line, found.column)
+        };
+        assert_eq!(place(0), (1, 1));
+        assert_eq!(place(1), (1, 2));
+        assert_eq!(place(2), (2, 1));
+        assert_eq!(place(3), (2, 2));
+        assert_eq!(place(5), (3, 1));
+    }
+
+    #[test]
+    fn nowhere_has_no_file() {
+        assert_eq!(source().start(Span::NOWHERE), Location::default());
+    }
+
+    #[test]
+    fn stem_ends_at_the_last_dot() {
+        assert_eq!(source().stem(), "name.more");
+    }
+}

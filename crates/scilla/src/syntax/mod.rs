@@ -1,0 +1,3 @@
+//! Tokens, the tree, the parser.
+
+pub mod ast;

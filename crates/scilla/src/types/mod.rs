@@ -1,0 +1,114 @@
+//! The types, and how they print.
+
+mod primitive;
+mod print;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+pub use self::{
+    primitive::{Primitive, Width},
+    print::TypeText,
+};
+use crate::name::Ident;
+
+/// A type.
+///
+/// Names of algebraic data types keep their place in the source for the reports of the checker; equality ignores it.
+/// Equality is structural: it neither renames bound variables nor knows assignability.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    /// A twenty-byte string that is more than that.
+    Address(AddressType),
+    /// An algebraic data type with its arguments.
+    Adt(Ident, Arc<[Type]>),
+    /// `forall 'A. T`.
+    Forall(TypeVariable, Arc<Type>),
+    /// `A -> B`.
+    Function(Arc<Type>, Arc<Type>),
+    /// `Map K V`.
+    Map(Arc<Type>, Arc<Type>),
+    /// A type without parts.
+    Primitive(Primitive),
+    /// What a procedure without result gives; it cannot be written.
+    Unit,
+    /// `'A`.
+    Variable(TypeVariable),
+}
+
+/// The name of a type variable, the quote included: `'A`.
+pub type TypeVariable = Arc<str>;
+
+/// What is known of the account behind an address.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum AddressType {
+    /// `ByStr20 with end`: an address in use.
+    Any,
+    /// `ByStr20 with _codehash end`: a contract or a library.
+    Code,
+    /// `ByStr20 with contract field … end`: a contract with at least these fields, by name.
+    Contract(Arc<BTreeMap<Arc<str>, Type>>),
+    /// `ByStr20 with library end`.
+    Library,
+}
+
+impl Type {
+    /// `Bool`.
+    pub fn bool() -> Self {
+        Self::built_in("Bool", [])
+    }
+
+    /// `Option T`.
+    pub fn option(of: Self) -> Self {
+        Self::built_in("Option", [of])
+    }
+
+    /// `List T`.
+    pub fn list(of: Self) -> Self {
+        Self::built_in("List", [of])
+    }
+
+    /// `Pair A B`.
+    pub fn pair(first: Self, second: Self) -> Self {
+        Self::built_in("Pair", [first, second])
+    }
+
+    /// `Nat`.
+    pub fn nat() -> Self {
+        Self::built_in("Nat", [])
+    }
+
+    /// `Map K V`.
+    pub fn map(key: Self, value: Self) -> Self {
+        Self::Map(Arc::new(key), Arc::new(value))
+    }
+
+    /// `A -> B`.
+    pub fn function(from: Self, to: Self) -> Self {
+        Self::Function(Arc::new(from), Arc::new(to))
+    }
+
+    /// `ByStrN`.
+    pub const fn bystr(width: u32) -> Self {
+        Self::Primitive(Primitive::ByStrX(width))
+    }
+
+    fn built_in<const N: usize>(name: &'static str, arguments: [Self; N]) -> Self {
+        Self::Adt(Ident::nowhere(name), Arc::new(arguments))
+    }
+
+    /// Shows the type with the names under which it is known everywhere, as in JSON.
+    pub fn global(&self) -> TypeText<'_> {
+        TypeText::global(self)
+    }
+
+    /// Shows the type with names as the source spells them.
+    pub fn as_written(&self) -> TypeText<'_> {
+        TypeText::as_written(self)
+    }
+}
+
+impl From<Primitive> for Type {
+    fn from(primitive: Primitive) -> Self {
+        Self::Primitive(primitive)
+    }
+}
