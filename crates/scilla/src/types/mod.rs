@@ -1,7 +1,12 @@
-//! The types, and how they print.
+//! The types: how they print, which may stand for which, and what may be done with them.
 
+pub mod adt;
+pub mod formation;
 mod primitive;
 mod print;
+pub mod relation;
+pub mod substitution;
+pub mod usage;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -20,13 +25,13 @@ pub enum Type {
     /// A twenty-byte string that is more than that.
     Address(AddressType),
     /// An algebraic data type with its arguments.
-    Adt(Ident, Arc<[Type]>),
+    Adt(Ident, Arc<[Self]>),
     /// `forall 'A. T`.
-    Forall(TypeVariable, Arc<Type>),
+    Forall(TypeVariable, Arc<Self>),
     /// `A -> B`.
-    Function(Arc<Type>, Arc<Type>),
+    Function(Arc<Self>, Arc<Self>),
     /// `Map K V`.
-    Map(Arc<Type>, Arc<Type>),
+    Map(Arc<Self>, Arc<Self>),
     /// A type without parts.
     Primitive(Primitive),
     /// What a procedure without result gives; it cannot be written.

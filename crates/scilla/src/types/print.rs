@@ -66,7 +66,12 @@ impl fmt::Display for TypeText<'_> {
             }
             Type::Function(from, to) => match **from {
                 Type::Function(..) | Type::Forall(..) => write!(f, "({}) -> {}", self.with(from), self.with(to)),
-                _ => write!(f, "{} -> {}", self.with(from), self.with(to)),
+                Type::Address(_)
+                | Type::Adt(..)
+                | Type::Map(..)
+                | Type::Primitive(_)
+                | Type::Unit
+                | Type::Variable(_) => write!(f, "{} -> {}", self.with(from), self.with(to)),
             },
             Type::Variable(variable) => f.write_str(variable),
             Type::Forall(variable, body) => write!(f, "forall {variable}. {}", self.with(body)),

@@ -1,0 +1,173 @@
+//! Algebraic data types and their constructors.
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::{Type, TypeVariable};
+use crate::name::{Ident, Name};
+
+/// An algebraic data type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataType {
+    /// Its name.
+    pub name: Name,
+    /// Its parameters; built-in types only have them.
+    pub parameters: Vec<TypeVariable>,
+    /// Its constructors, in order.
+    pub constructors: Vec<Constructor>,
+}
+
+/// A constructor of an algebraic data type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Constructor {
+    /// Its name.
+    pub name: Name,
+    /// What it takes, in terms of the parameters of the type.
+    pub arguments: Vec<Type>,
+}
+
+impl DataType {
+    /// Returns the type itself, its parameters being the arguments.
+    pub fn general(&self) -> Type {
+        let arguments = self.parameters.iter().cloned().map(Type::Variable).collect();
+        Type::Adt(Ident::new(self.name.clone(), crate::source::Span::NOWHERE), arguments)
+    }
+
+    /// Returns a constructor, and its index among them.
+    pub fn constructor(&self, name: &Name) -> Option<(usize, &Constructor)> {
+        self.constructors.iter().enumerate().find(|(_, constructor)| constructor.name == *name)
+    }
+}
+
+/// All algebraic data types that a program knows.
+#[derive(Clone, Debug)]
+pub struct DataTypes {
+    types: Vec<Arc<DataType>>,
+    by_name: HashMap<Name, usize>,
+    by_constructor: HashMap<Name, (usize, usize)>,
+}
+
+/// A type that cannot be added.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Redefinition {
+    /// There is a constructor of this name.
+    #[error("Multiple declarations of type constructor: {}", .0.as_written())]
+    Constructor(Name),
+    /// There is a type of this name.
+    #[error("Multiple declarations of type: {}", .0.as_written())]
+    Type(Name),
+}
+
+impl DataTypes {
+    /// The types that every program knows: `Bool`, `Nat`, `Option`, `List`, `Pair`.
+    pub fn built_in() -> Self {
+        let mut known = Self { types: Vec::new(), by_name: HashMap::new(), by_constructor: HashMap::new() };
+        let (a, b) = (|| Type::Variable("'A".into()), || Type::Variable("'B".into()));
+        known.insert(built_in("Bool", &[], vec![("True", vec![]), ("False", vec![])]));
+        known.insert(built_in("Nat", &[], vec![("Zero", vec![]), ("Succ", vec![Type::nat()])]));
+        known.insert(built_in("Option", &["'A"], vec![("Some", vec![a()]), ("None", vec![])]));
+        known.insert(built_in("List", &["'A"], vec![("Cons", vec![a(), Type::list(a())]), ("Nil", vec![])]));
+        known.insert(built_in("Pair", &["'A", "'B"], vec![("Pair", vec![a(), b()])]));
+        known
+    }
+
+    /// Adds a type.
+    ///
+    /// # Errors
+    ///
+    /// If the type or a constructor is known already. Then nothing is added.
+    pub fn add(&mut self, added: DataType) -> Result<(), Redefinition> {
+        if self.by_name.contains_key(&added.name) {
+            return Err(Redefinition::Type(added.name));
+        }
+        for (index, constructor) in added.constructors.iter().enumerate() {
+            let repeated = added.constructors.iter().take(index).any(|other| other.name == constructor.name);
+            if repeated || self.by_constructor.contains_key(&constructor.name) {
+                return Err(Redefinition::Constructor(constructor.name.clone()));
+            }
+        }
+        self.insert(added);
+        Ok(())
+    }
+
+    fn insert(&mut self, added: DataType) {
+        let index = self.types.len();
+        self.by_name.insert(added.name.clone(), index);
+        for (position, constructor) in added.constructors.iter().enumerate() {
+            self.by_constructor.insert(constructor.name.clone(), (index, position));
+        }
+        self.types.push(Arc::new(added));
+    }
+
+    /// Returns the type of a name.
+    pub fn get(&self, name: &Name) -> Option<&Arc<DataType>> {
+        self.by_name.get(name).and_then(|&index| self.types.get(index))
+    }
+
+    /// Returns a constructor and the type that it makes.
+    pub fn constructor(&self, name: &Name) -> Option<(&Arc<DataType>, &Constructor)> {
+        let &(index, position) = self.by_constructor.get(name)?;
+        let of = self.types.get(index)?;
+        Some((of, of.constructors.get(position)?))
+    }
+
+    /// Goes through all types, in the order in which they became known.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<DataType>> {
+        self.types.iter()
+    }
+}
+
+impl Default for DataTypes {
+    fn default() -> Self {
+        Self::built_in()
+    }
+}
+
+fn built_in(name: &str, parameters: &[&str], constructors: Vec<(&str, Vec<Type>)>) -> DataType {
+    let constructor = |(name, arguments)| Constructor { name: Name::simple(name), arguments };
+    DataType {
+        name: Name::simple(name),
+        parameters: parameters.iter().map(|&parameter| parameter.into()).collect(),
+        constructors: constructors.into_iter().map(constructor).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn colour(constructors: &[&str]) -> DataType {
+        built_in("Colour", &[], constructors.iter().map(|&name| (name, vec![])).collect())
+    }
+
+    #[test]
+    fn a_constructor_leads_to_its_type() {
+        let known = DataTypes::built_in();
+        let (of, constructor) = known.constructor(&Name::simple("Cons")).expect("built in");
+        assert_eq!(of.general(), Type::list(Type::Variable("'A".into())));
+        assert_eq!(constructor.arguments.len(), 2);
+        assert!(known.constructor(&Name::simple("List")).is_none());
+    }
+
+    #[test]
+    fn a_name_is_taken_once() {
+        let mut known = DataTypes::built_in();
+        assert_eq!(known.add(colour(&["Red", "None"])), Err(Redefinition::Constructor(Name::simple("None"))));
+        assert_eq!(known.add(colour(&["Red", "Red"])), Err(Redefinition::Constructor(Name::simple("Red"))));
+        assert_eq!(known.add(colour(&["Red", "Green"])), Ok(()));
+        assert_eq!(known.add(colour(&["Blue"])), Err(Redefinition::Type(Name::simple("Colour"))));
+        assert!(known.constructor(&Name::simple("Blue")).is_none());
+    }
+
+    #[test]
+    fn the_same_name_of_another_module_is_another_name() {
+        let mut known = DataTypes::built_in();
+        let name = |base: &str| Name::simple(base).defined_in("0xab".into());
+        let own = DataType {
+            name: name("Bool"),
+            parameters: vec![],
+            constructors: vec![Constructor { name: name("True"), arguments: vec![] }],
+        };
+        assert_eq!(known.add(own), Ok(()));
+        assert_eq!(known.iter().count(), 6);
+    }
+}

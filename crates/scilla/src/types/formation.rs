@@ -1,0 +1,191 @@
+//! Whether a type is well formed: its data types exist and take so many arguments, its variables are bound.
+
+use std::sync::Arc;
+
+use super::{Type, TypeVariable, adt::DataTypes};
+use crate::name::Ident;
+
+/// How deep types nest. Deeper ones are refused, so that whatever goes through a type may recurse.
+///
+/// The reference has no such limit; it takes a function of a thousand parameters to notice.
+pub const MAX_DEPTH: usize = 1024;
+
+/// Why a type is not well formed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// There is no such data type.
+    #[error("ADT not found: {}", .0.name.as_written())]
+    UnknownDataType(Ident),
+    /// A data type has another number of parameters.
+    #[error(
+        "ADT type constructor arity mismatch: ADT type {} expects {expected} arguments but got {got}",
+        .of.name.as_written()
+    )]
+    Arity {
+        /// The data type.
+        of: Ident,
+        /// How many it takes.
+        expected: usize,
+        /// How many it was given.
+        got: usize,
+    },
+    /// A variable is not bound.
+    #[error("Unbound type variable in type {within}: {variable}")]
+    Unbound {
+        /// The variable.
+        variable: TypeVariable,
+        /// The whole type as text.
+        within: String,
+    },
+    /// The type nests deeper than [`MAX_DEPTH`].
+    #[error("Type is nested too deeply")]
+    TooDeep,
+}
+
+impl Malformed {
+    /// Returns the name that is wrong, if it is one; it stands in the source.
+    pub const fn ident(&self) -> Option<&Ident> {
+        match self {
+            Self::UnknownDataType(of) | Self::Arity { of, .. } => Some(of),
+            Self::Unbound { .. } | Self::TooDeep => None,
+        }
+    }
+}
+
+impl Type {
+    /// Checks that the type is well formed where `is_bound` tells which type variables are known.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong, from left to right.
+    pub fn check_formation(&self, known: &DataTypes, is_bound: impl Fn(&str) -> bool) -> Result<(), Malformed> {
+        enum Step<'a> {
+            Enter(&'a Type, usize),
+            Unbind,
+        }
+        let mut bound: Vec<&TypeVariable> = Vec::new();
+        let mut pending = vec![Step::Enter(self, 1)];
+        while let Some(step) = pending.pop() {
+            let Step::Enter(node, depth) = step else {
+                bound.pop();
+                continue;
+            };
+            if depth > MAX_DEPTH {
+                return Err(Malformed::TooDeep);
+            }
+            match node {
+                Self::Adt(of, arguments) => check_arity(of, arguments.len(), known)?,
+                Self::Variable(variable) if !bound.contains(&variable) && !is_bound(variable) => {
+                    let within = self.as_written().to_string();
+                    return Err(Malformed::Unbound { variable: Arc::clone(variable), within });
+                }
+                Self::Forall(variable, _) => {
+                    bound.push(variable);
+                    pending.push(Step::Unbind);
+                }
+                Self::Address(_)
+                | Self::Function(..)
+                | Self::Map(..)
+                | Self::Primitive(_)
+                | Self::Unit
+                | Self::Variable(_) => {}
+            }
+            let first = pending.len();
+            pending.extend(node.parts().map(|part| Step::Enter(part, depth + 1)));
+            if let Some(added) = pending.get_mut(first..) {
+                added.reverse();
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the first data type in the type that is not known.
+    pub fn unknown_data_type(&self, known: &DataTypes) -> Option<Ident> {
+        let mut unknown = None;
+        self.visit(|node| {
+            if let Self::Adt(of, _) = node
+                && unknown.is_none()
+                && known.get(&of.name).is_none()
+            {
+                unknown = Some(of.clone());
+            }
+        });
+        unknown
+    }
+
+    /// Says whether the type nests no deeper than [`MAX_DEPTH`] on its right-hand side: the results of functions and
+    /// the bodies of type functions, which is how types grow without being written.
+    pub fn is_short(&self) -> bool {
+        let mut node = self;
+        for _ in 0..MAX_DEPTH {
+            match node {
+                Self::Function(_, rest) | Self::Forall(_, rest) => node = rest,
+                Self::Address(_)
+                | Self::Adt(..)
+                | Self::Map(..)
+                | Self::Primitive(_)
+                | Self::Unit
+                | Self::Variable(_) => {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+}
+
+fn check_arity(of: &Ident, got: usize, known: &DataTypes) -> Result<(), Malformed> {
+    let Some(found) = known.get(&of.name) else {
+        return Err(Malformed::UnknownDataType(of.clone()));
+    };
+    let expected = found.parameters.len();
+    if expected == got { Ok(()) } else { Err(Malformed::Arity { of: of.clone(), expected, got }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(of: &Type, expected: Result<(), &str>) {
+        let found = of.check_formation(&DataTypes::built_in(), |variable| variable == "'K");
+        assert_eq!(found.map_err(|error| error.to_string()), expected.map_err(str::to_owned));
+    }
+
+    fn variable(name: &str) -> Type {
+        Type::Variable(name.into())
+    }
+
+    fn adt(name: &str, arguments: &[Type]) -> Type {
+        Type::Adt(Ident::nowhere(name), arguments.into())
+    }
+
+    #[test]
+    fn data_types_take_their_arguments() {
+        check(&Type::list(Type::bool()), Ok(()));
+        check(&adt("Colour", &[]), Err("ADT not found: Colour"));
+        check(
+            &Type::list(adt("Pair", &[Type::bool()])),
+            Err("ADT type constructor arity mismatch: ADT type Pair expects 2 arguments but got 1"),
+        );
+    }
+
+    #[test]
+    fn variables_are_bound_within_or_known_outside() {
+        let identity = Type::Forall("'A".into(), Arc::new(Type::function(variable("'A"), variable("'A"))));
+        check(&identity, Ok(()));
+        check(&variable("'K"), Ok(()));
+        check(
+            &Type::function(identity, variable("'A")),
+            Err("Unbound type variable in type (forall 'A. 'A -> 'A) -> 'A: 'A"),
+        );
+    }
+
+    #[test]
+    fn depth_is_limited() {
+        let deep = |levels: usize| (1..levels).fold(Type::bool(), |of, _| Type::function(Type::bool(), of));
+        check(&deep(MAX_DEPTH), Ok(()));
+        check(&deep(MAX_DEPTH + 1), Err("Type is nested too deeply"));
+        assert!(deep(MAX_DEPTH).is_short());
+        assert!(!deep(MAX_DEPTH + 1).is_short());
+    }
+}

@@ -1,0 +1,320 @@
+//! Putting types in the place of type variables: the one step of the checker that costs gas.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use super::{AddressType, Type, TypeVariable};
+
+/// Units of gas that are left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget(u64);
+
+/// The units do not suffice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the units do not suffice")]
+pub struct Exhausted;
+
+impl Budget {
+    /// A budget of so many units.
+    pub const fn of(units: u64) -> Self {
+        Self(units)
+    }
+
+    /// Returns the units that are left.
+    pub const fn left(self) -> u64 {
+        self.0
+    }
+
+    /// Takes a charge.
+    ///
+    /// # Errors
+    ///
+    /// If less than the charge is left. Then nothing is taken.
+    pub fn charge(&mut self, units: u64) -> Result<(), Exhausted> {
+        self.0 = self.0.checked_sub(units).ok_or(Exhausted)?;
+        Ok(())
+    }
+}
+
+/// Why types could not be applied to types.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InstantiationError {
+    /// What is left is not `forall`, though arguments are left.
+    NotForall {
+        /// The type after the arguments before.
+        rest: Type,
+        /// How many arguments it took.
+        taken: usize,
+    },
+    /// The gas does not suffice.
+    Exhausted,
+}
+
+impl From<Exhausted> for InstantiationError {
+    fn from(Exhausted: Exhausted) -> Self {
+        Self::Exhausted
+    }
+}
+
+/// Gives arguments to a `forall` type, and takes the units that this costs.
+///
+/// # Errors
+///
+/// If there are more arguments than variables, or the gas does not suffice.
+pub fn instantiate(of: &Type, arguments: &[Type], budget: &mut Budget) -> Result<Type, InstantiationError> {
+    let mut rest = of.clone();
+    for (taken, argument) in arguments.iter().enumerate() {
+        let Type::Forall(variable, body) = &rest else {
+            return Err(InstantiationError::NotForall { rest, taken });
+        };
+        let free = argument.free_variables();
+        let size = argument.size();
+        let (variable, body) = renamed_apart(variable, body, &free);
+        rest = substitute(&body, &variable, argument, size, budget)?;
+    }
+    Ok(rest)
+}
+
+/// Puts types in the place of variables, all at once and free of charge, as for the parameters of a data type.
+///
+/// The types that are put in must not contain variables that `of` binds; those of constructors bind none.
+pub(crate) fn replace(of: &Type, with: &[(&TypeVariable, &Type)]) -> Type {
+    match of {
+        Type::Variable(variable) => {
+            with.iter().find(|(replaced, _)| *replaced == variable).map_or_else(|| of.clone(), |(_, by)| (*by).clone())
+        }
+        Type::Adt(name, arguments) => {
+            Type::Adt(name.clone(), arguments.iter().map(|argument| replace(argument, with)).collect())
+        }
+        Type::Function(from, to) => Type::function(replace(from, with), replace(to, with)),
+        Type::Map(key, value) => Type::map(replace(key, with), replace(value, with)),
+        Type::Address(AddressType::Contract(fields)) => {
+            let fields = fields.iter().map(|(name, kind)| (Arc::clone(name), replace(kind, with))).collect();
+            Type::Address(AddressType::Contract(Arc::new(fields)))
+        }
+        Type::Forall(variable, body) => {
+            let inner: Vec<_> = with.iter().copied().filter(|(replaced, _)| *replaced != variable).collect();
+            Type::Forall(Arc::clone(variable), Arc::new(replace(body, &inner)))
+        }
+        Type::Address(_) | Type::Primitive(_) | Type::Unit => of.clone(),
+    }
+}
+
+/// Renames the variables that a `forall` type binds along its front where they would catch a free variable.
+fn renamed_apart<'a>(
+    variable: &'a TypeVariable,
+    body: &'a Type,
+    free: &BTreeSet<TypeVariable>,
+) -> (TypeVariable, Cow<'a, Type>) {
+    if free.is_empty() {
+        return (Arc::clone(variable), Cow::Borrowed(body));
+    }
+    let mut taken = free.clone();
+    let outer = fresh(variable, &taken);
+    let body = rename_variable(body, variable, &outer);
+    taken.insert(Arc::clone(&outer));
+    (outer, Cow::Owned(rename_binders(&body, &mut taken)))
+}
+
+fn rename_binders(of: &Type, taken: &mut BTreeSet<TypeVariable>) -> Type {
+    match of {
+        Type::Forall(variable, body) => {
+            let name = fresh(variable, taken);
+            let body = rename_variable(body, variable, &name);
+            let added = taken.insert(Arc::clone(&name));
+            let body = rename_binders(&body, taken);
+            if added {
+                taken.remove(&name);
+            }
+            Type::Forall(name, Arc::new(body))
+        }
+        Type::Function(from, to) => Type::function(rename_binders(from, taken), rename_binders(to, taken)),
+        Type::Map(key, value) => Type::map(rename_binders(key, taken), rename_binders(value, taken)),
+        Type::Adt(name, arguments) => {
+            Type::Adt(name.clone(), arguments.iter().map(|argument| rename_binders(argument, taken)).collect())
+        }
+        Type::Address(AddressType::Contract(fields)) => {
+            let fields = fields.iter().map(|(name, kind)| (Arc::clone(name), rename_binders(kind, taken))).collect();
+            Type::Address(AddressType::Contract(Arc::new(fields)))
+        }
+        Type::Address(_) | Type::Primitive(_) | Type::Unit | Type::Variable(_) => of.clone(),
+    }
+}
+
+fn rename_variable(of: &Type, from: &TypeVariable, to: &TypeVariable) -> Type {
+    if from == to { of.clone() } else { replace(of, &[(from, &Type::Variable(Arc::clone(to)))]) }
+}
+
+/// Returns the variable itself if it is free, else with the first number that makes it so.
+fn fresh(variable: &TypeVariable, taken: &BTreeSet<TypeVariable>) -> TypeVariable {
+    if !taken.contains(variable) {
+        return Arc::clone(variable);
+    }
+    (1..=taken.len() + 1)
+        .map(|number| TypeVariable::from(format!("{variable}{number}")))
+        .find(|name| !taken.contains(name))
+        .unwrap_or_else(|| Arc::clone(variable))
+}
+
+/// Puts `by`, which has `size` nodes, in the place of a variable. Every node that is visited costs a unit, and every
+/// occurrence of the variable as much as what it becomes has nodes.
+///
+/// Source of the charges: `Zilliqa/scilla: src/base/TypeUtil.ml` (substitution with gas).
+fn substitute(
+    of: &Type,
+    variable: &TypeVariable,
+    by: &Type,
+    size: u64,
+    budget: &mut Budget,
+) -> Result<Type, Exhausted> {
+    if let Type::Variable(other) = of {
+        let replaced = other == variable;
+        budget.charge(if replaced { size } else { 1 })?;
+        return Ok(if replaced { by.clone() } else { of.clone() });
+    }
+    if let Type::Address(AddressType::Contract(fields)) = of {
+        let top = |kind: &Type| if *kind == Type::Variable(Arc::clone(variable)) { size } else { 1 };
+        budget.charge(fields.values().map(top).fold(0, u64::saturating_add).max(1))?;
+    } else {
+        budget.charge(1)?;
+    }
+    let mut inner = |part: &Type| substitute(part, variable, by, size, budget);
+    Ok(match of {
+        Type::Function(from, to) => Type::function(inner(from)?, inner(to)?),
+        Type::Map(key, value) => Type::map(inner(key)?, inner(value)?),
+        Type::Adt(name, arguments) => Type::Adt(name.clone(), arguments.iter().map(inner).collect::<Result<_, _>>()?),
+        Type::Forall(other, body) if other != variable => Type::Forall(Arc::clone(other), Arc::new(inner(body)?)),
+        Type::Address(AddressType::Contract(fields)) => {
+            let fields = fields.iter().map(|(name, kind)| Ok((Arc::clone(name), inner(kind)?)));
+            Type::Address(AddressType::Contract(Arc::new(fields.collect::<Result<_, _>>()?)))
+        }
+        Type::Address(_) | Type::Forall(..) | Type::Primitive(_) | Type::Unit | Type::Variable(_) => of.clone(),
+    })
+}
+
+impl Type {
+    /// Returns the number of nodes.
+    pub fn size(&self) -> u64 {
+        let mut size = 0u64;
+        self.visit(|_| size = size.saturating_add(1));
+        size
+    }
+
+    /// Returns the variables that are not bound within.
+    pub fn free_variables(&self) -> BTreeSet<TypeVariable> {
+        fn collect(of: &Type, bound: &mut Vec<TypeVariable>, free: &mut BTreeSet<TypeVariable>) {
+            match of {
+                Type::Variable(variable) => {
+                    if !bound.contains(variable) {
+                        free.insert(Arc::clone(variable));
+                    }
+                }
+                Type::Forall(variable, body) => {
+                    bound.push(Arc::clone(variable));
+                    collect(body, bound, free);
+                    bound.pop();
+                }
+                Type::Address(_)
+                | Type::Adt(..)
+                | Type::Function(..)
+                | Type::Map(..)
+                | Type::Primitive(_)
+                | Type::Unit => of.parts().for_each(|part| collect(part, bound, free)),
+            }
+        }
+        let mut free = BTreeSet::new();
+        collect(self, &mut Vec::new(), &mut free);
+        free
+    }
+
+    /// Visits all nodes, the whole before its parts.
+    pub(crate) fn visit(&self, mut visitor: impl FnMut(&Self)) {
+        let mut pending = vec![self];
+        while let Some(node) = pending.pop() {
+            visitor(node);
+            let from = pending.len();
+            pending.extend(node.parts());
+            if let Some(added) = pending.get_mut(from..) {
+                added.reverse();
+            }
+        }
+    }
+
+    /// Goes through the immediate parts, in order.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Self> {
+        type Parts<'a> = ([Option<&'a Type>; 2], &'a [Type], Option<&'a BTreeMap<Arc<str>, Type>>);
+        let (two, list, fields): Parts<'_> = match self {
+            Self::Function(first, second) | Self::Map(first, second) => ([Some(first), Some(second)], &[], None),
+            Self::Forall(_, body) => ([Some(body.as_ref()), None], &[], None),
+            Self::Adt(_, arguments) => ([None, None], arguments, None),
+            Self::Address(AddressType::Contract(fields)) => ([None, None], &[], Some(fields)),
+            Self::Address(_) | Self::Primitive(_) | Self::Unit | Self::Variable(_) => ([None, None], &[], None),
+        };
+        two.into_iter().flatten().chain(list).chain(fields.into_iter().flat_map(|fields| fields.values()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{Primitive, Width};
+
+    fn variable(name: &str) -> Type {
+        Type::Variable(name.into())
+    }
+
+    fn forall(name: &str, body: Type) -> Type {
+        Type::Forall(name.into(), Arc::new(body))
+    }
+
+    /// `forall 'A. forall 'B. ('A -> 'B) -> List 'A -> List 'B`.
+    fn list_map() -> Type {
+        let (a, b) = (|| variable("'A"), || variable("'B"));
+        let lists = Type::function(Type::list(a()), Type::list(b()));
+        forall("'A", forall("'B", Type::function(Type::function(a(), b()), lists)))
+    }
+
+    #[test]
+    fn every_node_costs_a_unit() {
+        let mut budget = Budget::of(100);
+        let arguments = [Type::from(Primitive::Uint(Width::W32)), Type::from(Primitive::String)];
+        let made = instantiate(&list_map(), &arguments, &mut budget).expect("the budget suffices");
+        assert_eq!(made.global().to_string(), "(Uint32 -> String) -> List (Uint32) -> List (String)");
+        assert_eq!(100 - budget.left(), 19);
+    }
+
+    #[test]
+    fn the_last_unit_is_enough_and_one_less_is_not() {
+        let arguments = [Type::bool(), Type::bool()];
+        let with = |units| instantiate(&list_map(), &arguments, &mut Budget::of(units));
+        assert!(with(19).is_ok());
+        assert_eq!(with(18), Err(InstantiationError::Exhausted));
+    }
+
+    #[test]
+    fn one_argument_too_many_is_told_with_what_is_left() {
+        let identity = forall("'A", Type::function(variable("'A"), variable("'A")));
+        let error = instantiate(&identity, &[Type::bool(), Type::nat()], &mut Budget::of(100)).expect_err("arity");
+        let rest = Type::function(Type::bool(), Type::bool());
+        assert_eq!(error, InstantiationError::NotForall { rest, taken: 1 });
+    }
+
+    #[test]
+    fn no_variable_is_captured() {
+        let of = forall("'A", forall("'B", Type::function(variable("'A"), variable("'B"))));
+        let made = instantiate(&of, &[variable("'B")], &mut Budget::of(100)).expect("the budget suffices");
+        assert_eq!(made.global().to_string(), "forall 'B1. 'B -> 'B1");
+    }
+
+    #[test]
+    fn a_variable_bound_again_is_left_alone() {
+        let of = forall("'A", Type::function(variable("'A"), forall("'A", variable("'A"))));
+        let mut budget = Budget::of(100);
+        let made = instantiate(&of, &[Type::list(Type::bool())], &mut budget).expect("the budget suffices");
+        assert_eq!(made.global().to_string(), "List (Bool) -> forall 'A. 'A");
+        assert_eq!(100 - budget.left(), 1 + 2 + 1);
+    }
+}
