@@ -15,6 +15,7 @@
 //! - [`types`]: the types, how they print, and which may stand for which.
 //! - [`syntax`]: tokens, the tree, the parser.
 //! - [`report`]: what is told about a rejected program or a failed run.
+//! - [`json`]: values, types, inputs and outputs as JSON.
 //!
 //! # Invariants
 //!
@@ -23,6 +24,7 @@
 //!   the same gas everywhere.
 //! - Gas is the only limit on work, depth of data included: nothing here overflows the stack of its caller.
 
+pub mod json;
 pub mod name;
 pub mod report;
 pub mod source;

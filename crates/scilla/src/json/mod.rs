@@ -1,0 +1,14 @@
+//! JSON: the values, types, inputs and outputs of the tools and of the chain.
+//!
+//! Texts are read into a flat [`Document`], and values are read from and written to documents without recursion: a list
+//! of a million elements as nested objects is as harmless as a number.
+
+mod document;
+mod print;
+mod reader;
+
+pub use self::{
+    document::{Builder, Document, Elements, Json, Kind, Members},
+    print::{Compact, Pretty, quoted},
+    reader::{JsonError, Problem, parse},
+};
