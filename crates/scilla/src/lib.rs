@@ -16,6 +16,7 @@
 //! - [`syntax`]: tokens, the tree, the parser.
 //! - [`report`]: what is told about a rejected program or a failed run.
 //! - [`json`]: values, types, inputs and outputs as JSON.
+//! - [`stdlib`]: the standard library.
 //!
 //! # Invariants
 //!
@@ -28,5 +29,6 @@ pub mod json;
 pub mod name;
 pub mod report;
 pub mod source;
+pub mod stdlib;
 pub mod syntax;
 pub mod types;
