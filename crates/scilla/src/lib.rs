@@ -14,6 +14,8 @@
 //! - [`name`]: names as written, and as they are known everywhere.
 //! - [`types`]: the types, how they print, and which may stand for which.
 //! - [`syntax`]: tokens, the tree, the parser.
+//! - [`value`]: what expressions have, and what fields and messages are made of.
+//! - [`gas`]: what work costs.
 //! - [`report`]: what is told about a rejected program or a failed run.
 //! - [`json`]: values, types, inputs and outputs as JSON.
 //! - [`stdlib`]: the standard library.
@@ -25,6 +27,7 @@
 //!   the same gas everywhere.
 //! - Gas is the only limit on work, depth of data included: nothing here overflows the stack of its caller.
 
+pub mod gas;
 pub mod json;
 pub mod name;
 pub mod report;
@@ -32,3 +35,4 @@ pub mod source;
 pub mod stdlib;
 pub mod syntax;
 pub mod types;
+pub mod value;

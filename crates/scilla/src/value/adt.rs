@@ -1,0 +1,231 @@
+//! What constructors make.
+
+use std::sync::{Arc, LazyLock};
+
+use smallvec::SmallVec;
+
+use super::Value;
+use crate::{
+    name::{Ident, Name},
+    source::Span,
+    types::Type,
+};
+
+/// A constructor of an algebraic data type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Constructor {
+    /// Its name.
+    pub name: Name,
+    /// The type to which it belongs.
+    pub data_type: Name,
+    /// Its place among the constructors of the type.
+    pub index: u32,
+    /// How many values it takes.
+    pub arity: u32,
+    /// How many parameters the type has.
+    pub type_arity: u32,
+}
+
+macro_rules! built_in {
+    ($($method:ident, $name:literal of $data_type:literal, $index:literal, $arity:literal, $type_arity:literal;)*) => {
+        impl Constructor {
+            $(
+                #[doc = concat!("`", $name, "` of `", $data_type, "`.")]
+                pub fn $method() -> &'static Arc<Self> {
+                    static IT: LazyLock<Arc<Constructor>> = LazyLock::new(|| {
+                        Arc::new(Constructor {
+                            name: Name::simple($name),
+                            data_type: Name::simple($data_type),
+                            index: $index,
+                            arity: $arity,
+                            type_arity: $type_arity,
+                        })
+                    });
+                    &IT
+                }
+            )*
+
+            /// Returns the constructors of the built-in types.
+            pub fn built_in() -> impl Iterator<Item = &'static Arc<Self>> {
+                [$(Self::$method as fn() -> &'static Arc<Self>),*].into_iter().map(|constructor| constructor())
+            }
+        }
+    };
+}
+
+built_in! {
+    r#true, "True" of "Bool", 0, 0, 0;
+    r#false, "False" of "Bool", 1, 0, 0;
+    zero, "Zero" of "Nat", 0, 0, 0;
+    succ, "Succ" of "Nat", 1, 1, 0;
+    some, "Some" of "Option", 0, 1, 1;
+    none, "None" of "Option", 1, 0, 1;
+    cons, "Cons" of "List", 0, 2, 1;
+    nil, "Nil" of "List", 1, 0, 1;
+    pair, "Pair" of "Pair", 0, 2, 2;
+}
+
+/// What a constructor made of types and values.
+pub struct AdtValue {
+    constructor: Arc<Constructor>,
+    types: Arc<[Type]>,
+    pub(super) arguments: SmallVec<[Value; 2]>,
+    size: u64,
+    sort_cost: u64,
+    depth: u32,
+}
+
+impl AdtValue {
+    /// Puts together a value. How many arguments there are is for the caller to check.
+    pub fn new(constructor: Arc<Constructor>, types: Arc<[Type]>, arguments: SmallVec<[Value; 2]>) -> Self {
+        let sum = |of: fn(&Value) -> u64| arguments.iter().map(of).fold(0, u64::saturating_add);
+        let size = if arguments.is_empty() { 1 } else { sum(Value::size) };
+        let sort_cost = sum(Value::sort_cost);
+        let depth = arguments.iter().map(Value::depth).max().unwrap_or(0).saturating_add(1);
+        Self { constructor, types, arguments, size, sort_cost, depth }
+    }
+
+    /// Returns the constructor.
+    pub fn constructor(&self) -> &Arc<Constructor> {
+        &self.constructor
+    }
+
+    /// Returns the arguments of the type.
+    pub fn types(&self) -> &Arc<[Type]> {
+        &self.types
+    }
+
+    /// Returns the arguments of the constructor.
+    pub fn arguments(&self) -> &[Value] {
+        &self.arguments
+    }
+
+    /// Says whether this constructor made the value.
+    pub fn is(&self, constructor: &Arc<Constructor>) -> bool {
+        Arc::ptr_eq(&self.constructor, constructor) || self.constructor.name == constructor.name
+    }
+
+    /// Returns the type.
+    pub fn kind(&self) -> Type {
+        Type::Adt(Ident::new(self.constructor.data_type.clone(), Span::NOWHERE), Arc::clone(&self.types))
+    }
+
+    pub(super) const fn size(&self) -> u64 {
+        self.size
+    }
+
+    pub(super) const fn sort_cost(&self) -> u64 {
+        self.sort_cost
+    }
+
+    pub(super) const fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// Says whether all but the arguments is equal.
+    pub(super) fn same_shape(&self, other: &Self) -> bool {
+        self.is(&other.constructor) && self.types == other.types && self.arguments.len() == other.arguments.len()
+    }
+}
+
+impl std::fmt::Debug for AdtValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AdtValue").field("constructor", &self.constructor.name).finish_non_exhaustive()
+    }
+}
+
+impl Value {
+    /// What a constructor makes of types and values. How many there are is for the caller to check.
+    pub fn adt(constructor: &Arc<Constructor>, types: Arc<[Type]>, arguments: impl IntoIterator<Item = Self>) -> Self {
+        Self::Adt(Arc::new(AdtValue::new(Arc::clone(constructor), types, arguments.into_iter().collect())))
+    }
+
+    /// `True` or `False`.
+    pub fn bool(truth: bool) -> Self {
+        static BOTH: LazyLock<[Value; 2]> = LazyLock::new(|| {
+            [Constructor::r#false(), Constructor::r#true()].map(|it| Value::adt(it, Arc::from([]), []))
+        });
+        let [falsehood, truth_itself] = &*BOTH;
+        if truth { truth_itself.clone() } else { falsehood.clone() }
+    }
+
+    /// `None {T}`.
+    pub fn none(of: Type) -> Self {
+        Self::adt(Constructor::none(), Arc::new([of]), [])
+    }
+
+    /// `Some {T} v`.
+    pub fn some(of: Type, value: Self) -> Self {
+        Self::adt(Constructor::some(), Arc::new([of]), [value])
+    }
+
+    /// `Some {T} v` or `None {T}`.
+    pub fn option(of: Type, value: Option<Self>) -> Self {
+        match value {
+            Some(value) => Self::some(of, value),
+            None => Self::none(of),
+        }
+    }
+
+    /// `Pair {A B} a b`, from the two types with their values.
+    pub fn pair(first: (Type, Self), second: (Type, Self)) -> Self {
+        Self::adt(Constructor::pair(), Arc::new([first.0, second.0]), [first.1, second.1])
+    }
+
+    /// A list of elements of type `of`.
+    pub fn list(of: Type, elements: impl IntoIterator<Item = Self, IntoIter: DoubleEndedIterator>) -> Self {
+        let types: Arc<[Type]> = Arc::new([of]);
+        let nil = Self::adt(Constructor::nil(), Arc::clone(&types), []);
+        elements
+            .into_iter()
+            .rev()
+            .fold(nil, |tail, head| Self::adt(Constructor::cons(), Arc::clone(&types), [head, tail]))
+    }
+
+    /// A natural number: `Zero`, or so many `Succ` around it.
+    pub fn nat(number: u32) -> Self {
+        let types: Arc<[Type]> = Arc::from([]);
+        let zero = Self::adt(Constructor::zero(), Arc::clone(&types), []);
+        (0..number).fold(zero, |before, _| Self::adt(Constructor::succ(), Arc::clone(&types), [before]))
+    }
+
+    /// Returns what a constructor made, if one made it.
+    pub const fn as_adt(&self) -> Option<&Arc<AdtValue>> {
+        if let Self::Adt(value) = self { Some(value) } else { None }
+    }
+
+    /// Returns the truth, if it is a `Bool`.
+    pub fn as_bool(&self) -> Option<bool> {
+        let value = self.as_adt()?;
+        if value.is(Constructor::r#true()) { Some(true) } else { value.is(Constructor::r#false()).then_some(false) }
+    }
+
+    /// Goes through the elements of a list.
+    pub const fn elements(&self) -> Elements<'_> {
+        Elements { rest: self }
+    }
+}
+
+/// The elements of a list, first to last.
+#[derive(Clone, Debug)]
+pub struct Elements<'a> {
+    rest: &'a Value,
+}
+
+impl<'a> Elements<'a> {
+    /// Returns what follows the elements gone through: `Nil` at the end of a list, anything if it is none.
+    pub const fn rest(&self) -> &'a Value {
+        self.rest
+    }
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = &'a Value;
+
+    fn next(&mut self) -> Option<&'a Value> {
+        let value = self.rest.as_adt().filter(|value| value.is(Constructor::cons()))?;
+        let [head, tail] = value.arguments() else { return None };
+        self.rest = tail;
+        Some(head)
+    }
+}

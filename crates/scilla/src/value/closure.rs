@@ -1,0 +1,44 @@
+//! Functions as values.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::Value;
+use crate::types::Type;
+
+/// A function, or a function of types, with what it captured and the arguments it has received so far.
+///
+/// It means something only together with the code from which it was made.
+#[derive(Clone)]
+pub struct Closure {
+    pub(crate) function: u32,
+    pub(crate) captured: Box<[Value]>,
+    /// The types that stand for the type variables in scope.
+    pub(crate) types: Arc<[Type]>,
+    /// The first arguments, if not all have been given.
+    pub(crate) applied: SmallVec<[Value; 2]>,
+    depth: u32,
+}
+
+impl Closure {
+    pub(crate) fn new(
+        function: u32,
+        captured: Box<[Value]>,
+        types: Arc<[Type]>,
+        applied: SmallVec<[Value; 2]>,
+    ) -> Self {
+        let depth = captured.iter().chain(&applied).map(Value::depth).max().unwrap_or(0).saturating_add(1);
+        Self { function, captured, types, applied, depth }
+    }
+
+    pub(super) const fn depth(&self) -> u32 {
+        self.depth
+    }
+}
+
+impl std::fmt::Debug for Closure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Closure").field("function", &self.function).finish_non_exhaustive()
+    }
+}

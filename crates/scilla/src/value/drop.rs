@@ -1,0 +1,88 @@
+//! Dropping deep values without using the stack of the caller.
+
+use std::{mem, sync::Arc};
+
+use super::{AdtValue, Closure, Message, Value, map::Node};
+
+/// How deep a value may be for the compiler's own, recursive way of dropping it.
+const SHALLOW: u32 = 200;
+
+/// What is still to be dropped.
+pub(super) enum Pending {
+    Tree(Arc<Node>),
+    Value(Value),
+}
+
+impl Drop for AdtValue {
+    fn drop(&mut self) {
+        if self.depth() > SHALLOW {
+            drop_all(mem::take(&mut self.arguments).into_iter().map(Pending::Value).collect());
+        }
+    }
+}
+
+impl Drop for Closure {
+    fn drop(&mut self) {
+        if self.depth() > SHALLOW {
+            let captured = mem::take(&mut self.captured).into_vec();
+            let applied = mem::take(&mut self.applied);
+            drop_all(captured.into_iter().chain(applied).map(Pending::Value).collect());
+        }
+    }
+}
+
+impl Drop for Message {
+    fn drop(&mut self) {
+        if self.depth() > SHALLOW {
+            drop_all(mem::take(&mut self.entries).into_iter().map(|entry| Pending::Value(entry.value)).collect());
+        }
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        if self.depth() > SHALLOW {
+            let mut pending = Vec::new();
+            self.dismantle(&mut pending);
+            drop_all(pending);
+        }
+    }
+}
+
+/// Drops values one after the other. The parts of a value that nobody else holds join the queue before it is dropped,
+/// so that it has none left.
+fn drop_all(mut pending: Vec<Pending>) {
+    while let Some(next) = pending.pop() {
+        match next {
+            Pending::Tree(node) => {
+                if let Some(mut node) = Arc::into_inner(node) {
+                    node.dismantle(&mut pending);
+                }
+            }
+            Pending::Value(value) => dismantle(value, &mut pending),
+        }
+    }
+}
+
+fn dismantle(value: Value, pending: &mut Vec<Pending>) {
+    match value {
+        Value::Adt(value) => {
+            if let Some(mut value) = Arc::into_inner(value) {
+                pending.extend(value.arguments.drain(..).map(Pending::Value));
+            }
+        }
+        Value::Closure(closure) | Value::TypeClosure(closure) => {
+            if let Some(mut closure) = Arc::into_inner(closure) {
+                let captured = mem::take(&mut closure.captured).into_vec();
+                pending.extend(captured.into_iter().chain(closure.applied.drain(..)).map(Pending::Value));
+            }
+        }
+        Value::Map(map) => pending.extend(map.into_root().map(Pending::Tree)),
+        Value::Message(message) => {
+            if let Some(mut message) = Arc::into_inner(message) {
+                pending.extend(message.entries.drain(..).map(|entry| Pending::Value(entry.value)));
+            }
+        }
+        Value::BNum(_) | Value::ByStr(_) | Value::ByStrX(_) | Value::Integer(_) | Value::String(_) => {}
+    }
+}

@@ -1,0 +1,77 @@
+//! Messages, events and exceptions.
+
+use std::sync::Arc;
+
+use super::{Value, string_size};
+use crate::types::{Primitive, Type};
+
+/// A message, event or exception: labelled values in the order in which they were written.
+pub struct Message {
+    pub(super) entries: Vec<MessageEntry>,
+    size: u64,
+    depth: u32,
+}
+
+/// One entry of a [`Message`].
+#[derive(Clone, Debug)]
+pub struct MessageEntry {
+    /// The label.
+    pub label: Arc<str>,
+    /// The type of the value when the message was made.
+    pub kind: Type,
+    /// The value.
+    pub value: Value,
+}
+
+impl Message {
+    /// Puts together a message.
+    pub fn new(entries: Vec<MessageEntry>) -> Self {
+        let sizes = entries.iter().map(|entry| string_size(&entry.label).saturating_add(entry.value.size()));
+        let size = sizes.fold(0, u64::saturating_add);
+        let depth = entries.iter().map(|entry| entry.value.depth()).max().unwrap_or(0).saturating_add(1);
+        Self { entries, size, depth }
+    }
+
+    /// Returns the entries, in order.
+    pub fn entries(&self) -> &[MessageEntry] {
+        &self.entries
+    }
+
+    /// Returns the first value under this label.
+    pub fn get(&self, label: &str) -> Option<&Value> {
+        self.entries.iter().find(|entry| &*entry.label == label).map(|entry| &entry.value)
+    }
+
+    /// Returns what it is, which its labels say; none if they do not.
+    pub fn kind(&self) -> Option<Primitive> {
+        let has = |label: &str| self.get(label).is_some();
+        if has("_tag") {
+            Some(Primitive::Message)
+        } else if has("_eventname") {
+            Some(Primitive::Event)
+        } else if has("_exception") {
+            Some(Primitive::Exception)
+        } else {
+            has("_replicate_contract").then_some(Primitive::ReplicateContract)
+        }
+    }
+
+    pub(super) const fn size(&self) -> u64 {
+        self.size
+    }
+
+    pub(super) const fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    pub(super) fn same_labels(&self, other: &Self) -> bool {
+        let mut pairs = self.entries.iter().zip(&other.entries);
+        self.entries.len() == other.entries.len() && pairs.all(|(one, two)| one.label == two.label)
+    }
+}
+
+impl std::fmt::Debug for Message {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Message").field("entries", &self.entries.len()).finish_non_exhaustive()
+    }
+}

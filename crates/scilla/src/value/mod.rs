@@ -1,0 +1,285 @@
+//! Values: what expressions have, and what fields, messages and events are made of.
+//!
+//! A value never changes and is cheap to clone: whatever is larger than a number is shared. Sizes, on which gas is
+//! charged, are known without looking at the parts.
+//!
+//! # Depth
+//!
+//! A list of a million elements is a million values deep. Nothing here recurses into that depth: dropping, printing
+//! and comparing walk with a stack of their own once a value is deeper than a few hundred levels.
+
+mod adt;
+mod bnum;
+mod closure;
+mod drop;
+mod integer;
+mod map;
+mod message;
+mod print;
+
+use std::{fmt, sync::Arc};
+
+pub use self::{
+    adt::{AdtValue, Constructor, Elements},
+    bnum::BNum,
+    closure::Closure,
+    integer::{Integer, IntegerKind},
+    map::{Entries, Key, Map},
+    message::{Message, MessageEntry},
+    print::LiteralText,
+};
+use crate::types::{Primitive, Type};
+
+/// A value.
+///
+/// Equality is that of the reference's literals: the same kind and the same content, types within constructors and
+/// maps included. A closure equals itself only.
+#[derive(Clone)]
+pub enum Value {
+    /// What a constructor made.
+    Adt(Arc<AdtValue>),
+    /// A block number.
+    BNum(BNum),
+    /// Bytes of type `ByStr`.
+    ByStr(Arc<[u8]>),
+    /// Bytes of type `ByStrN`, N being how many there are.
+    ByStrX(Arc<[u8]>),
+    /// A function.
+    Closure(Arc<Closure>),
+    /// An integer.
+    Integer(Integer),
+    /// A map.
+    Map(Map),
+    /// A message, event or exception.
+    Message(Arc<Message>),
+    /// A text of printable ASCII and BS, FF, LF, CR, TAB.
+    String(Arc<str>),
+    /// A function of types.
+    TypeClosure(Arc<Closure>),
+}
+
+impl Value {
+    /// A `Uint32`.
+    pub fn uint32(value: u32) -> Self {
+        Self::Integer(Integer::from_u32(value))
+    }
+
+    /// A `Uint128`.
+    pub fn uint128(value: u128) -> Self {
+        Self::Integer(Integer::from_u128(value))
+    }
+
+    /// A `String`.
+    pub fn string(text: impl Into<Arc<str>>) -> Self {
+        Self::String(text.into())
+    }
+
+    /// Bytes of type `ByStrN`.
+    pub fn bystrx(bytes: impl Into<Arc<[u8]>>) -> Self {
+        Self::ByStrX(bytes.into())
+    }
+
+    /// Returns the type, as the value itself tells it.
+    ///
+    /// # Errors
+    ///
+    /// [`Untyped`] for functions, and for messages without a label that says what they are.
+    pub fn kind(&self) -> Result<Type, Untyped> {
+        Ok(match self {
+            Self::Adt(value) => value.kind(),
+            Self::BNum(_) => Primitive::BNum.into(),
+            Self::ByStr(_) => Primitive::ByStr.into(),
+            Self::ByStrX(bytes) => Primitive::ByStrX(u32::try_from(bytes.len()).unwrap_or(u32::MAX)).into(),
+            Self::Closure(_) => return Err(Untyped::Closure),
+            Self::Integer(integer) => Type::from(Primitive::from(integer.kind())),
+            Self::Map(map) => map.kind(),
+            Self::Message(message) => message.kind().ok_or(Untyped::Message)?.into(),
+            Self::String(_) => Primitive::String.into(),
+            Self::TypeClosure(_) => return Err(Untyped::TypeClosure),
+        })
+    }
+
+    /// Returns the size on which gas is charged, in units.
+    ///
+    /// Sums beyond 64 bits stop there: no gas limit pays for them.
+    pub fn size(&self) -> u64 {
+        match self {
+            Self::Adt(value) => value.size(),
+            Self::BNum(_) => 64,
+            Self::ByStr(bytes) | Self::ByStrX(bytes) => bytes.len() as u64,
+            Self::Closure(_) | Self::TypeClosure(_) => 1,
+            Self::Integer(integer) => u64::from(integer.kind().width().bytes()),
+            Self::Map(map) => map.size(),
+            Self::Message(message) => message.size(),
+            Self::String(text) => string_size(text),
+        }
+    }
+
+    /// Returns what sorting the maps within is charged, in units.
+    pub fn sort_cost(&self) -> u64 {
+        match self {
+            Self::Adt(value) => value.sort_cost(),
+            Self::Map(map) => map.sort_cost(),
+            Self::BNum(_)
+            | Self::ByStr(_)
+            | Self::ByStrX(_)
+            | Self::Closure(_)
+            | Self::Integer(_)
+            | Self::Message(_)
+            | Self::String(_)
+            | Self::TypeClosure(_) => 0,
+        }
+    }
+
+    /// Returns how many values stand within each other, itself counted; at least that for maps.
+    pub(crate) fn depth(&self) -> u32 {
+        match self {
+            Self::Adt(value) => value.depth(),
+            Self::Closure(closure) | Self::TypeClosure(closure) => closure.depth(),
+            Self::Map(map) => map.depth(),
+            Self::Message(message) => message.depth(),
+            Self::BNum(_) | Self::ByStr(_) | Self::ByStrX(_) | Self::Integer(_) | Self::String(_) => 1,
+        }
+    }
+
+    /// Shows the value as exceptions and error texts have it.
+    pub fn literal(&self) -> LiteralText<'_> {
+        LiteralText::new(self)
+    }
+
+    /// Returns the integer, if it is one.
+    pub const fn as_integer(&self) -> Option<&Integer> {
+        if let Self::Integer(integer) = self { Some(integer) } else { None }
+    }
+
+    /// Returns the text, if it is a string.
+    pub const fn as_string(&self) -> Option<&Arc<str>> {
+        if let Self::String(text) = self { Some(text) } else { None }
+    }
+
+    /// Returns the bytes, if it is a byte string of either type.
+    pub const fn as_bytes(&self) -> Option<&Arc<[u8]>> {
+        if let Self::ByStr(bytes) | Self::ByStrX(bytes) = self { Some(bytes) } else { None }
+    }
+
+    /// Returns the map, if it is one.
+    pub const fn as_map(&self) -> Option<&Map> {
+        if let Self::Map(map) = self { Some(map) } else { None }
+    }
+
+    /// Returns the message, if it is a message, event or exception.
+    pub const fn as_message(&self) -> Option<&Arc<Message>> {
+        if let Self::Message(message) = self { Some(message) } else { None }
+    }
+}
+
+/// Returns the size of a text, on which gas is charged: short ones count as twenty.
+pub(crate) fn string_size(text: &str) -> u64 {
+    (text.len() as u64).max(20)
+}
+
+/// Why a value has no type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Untyped {
+    /// It is a function.
+    #[error("Cannot type runtime closure")]
+    Closure,
+    /// It is a message without a label that says what it is.
+    #[error("Invalid message construct.")]
+    Message,
+    /// It is a function of types.
+    #[error("Cannot type runtime type function")]
+    TypeClosure,
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.literal())
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        let mut pairs = vec![(self, other)];
+        while let Some((left, right)) = pairs.pop() {
+            let same = match (left, right) {
+                (Self::Adt(left), Self::Adt(right)) => {
+                    Arc::ptr_eq(left, right)
+                        || left.same_shape(right) && {
+                            pairs.extend(left.arguments().iter().zip(right.arguments()));
+                            true
+                        }
+                }
+                (Self::Map(left), Self::Map(right)) => {
+                    left.same_keys(right) && {
+                        pairs.extend(left.iter().zip(right.iter()).map(|((_, left), (_, right))| (left, right)));
+                        true
+                    }
+                }
+                (Self::Message(left), Self::Message(right)) => {
+                    left.same_labels(right) && {
+                        let values = left.entries().iter().zip(right.entries());
+                        pairs.extend(values.map(|(left, right)| (&left.value, &right.value)));
+                        true
+                    }
+                }
+                (Self::Closure(left), Self::Closure(right)) | (Self::TypeClosure(left), Self::TypeClosure(right)) => {
+                    Arc::ptr_eq(left, right)
+                }
+                (Self::BNum(left), Self::BNum(right)) => left == right,
+                (Self::ByStr(left), Self::ByStr(right)) | (Self::ByStrX(left), Self::ByStrX(right)) => left == right,
+                (Self::Integer(left), Self::Integer(right)) => left == right,
+                (Self::String(left), Self::String(right)) => left == right,
+                _ => false,
+            };
+            if !same {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl Eq for Value {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_texts_are_charged_as_twenty() {
+        assert_eq!(Value::string("abc").size(), 20);
+        assert_eq!(Value::string("x".repeat(21)).size(), 21);
+    }
+
+    #[test]
+    fn the_size_of_a_value_is_that_of_its_parts() {
+        assert_eq!(Value::uint128(1).size(), 16);
+        assert_eq!(Value::bystrx(vec![0; 7]).size(), 7);
+        assert_eq!(Value::BNum(BNum::parse("5").unwrap()).size(), 64);
+        let uint = || Type::from(Primitive::Uint(crate::types::Width::W32));
+        assert_eq!(Value::some(uint(), Value::uint32(1)).size(), 4);
+        assert_eq!(Value::none(uint()).size(), 1);
+        assert_eq!(Value::list(uint(), [1, 2, 3].map(Value::uint32)).size(), 13);
+        assert_eq!(Value::nat(9).size(), 1);
+    }
+
+    #[test]
+    fn equality_looks_at_kinds_and_types() {
+        let bytes: Arc<[u8]> = Arc::from([1, 2]);
+        assert_ne!(Value::ByStr(Arc::clone(&bytes)), Value::ByStrX(bytes));
+        assert_ne!(Value::none(Type::bool()), Value::none(Type::nat()));
+        assert_eq!(Value::pair((Type::bool(), Value::bool(true)), (Type::nat(), Value::nat(2))), {
+            Value::pair((Type::bool(), Value::bool(true)), (Type::nat(), Value::nat(2)))
+        });
+    }
+
+    #[test]
+    fn a_deep_value_can_be_dropped_compared_and_printed() {
+        let elements = || std::iter::repeat_n(Value::bool(true), 300_000);
+        let (one, other) = (Value::list(Type::bool(), elements()), Value::list(Type::bool(), elements()));
+        assert!(one == other);
+        assert_eq!(one.literal().to_string().len(), "(List , (Nil))".len() + 300_000 * "(True), ".len() - 2);
+        assert_eq!(Value::nat(300_000).literal().to_string(), "(Nat 300000)");
+    }
+}
