@@ -1,3 +1,12 @@
 //! Tokens, the tree, the parser.
 
 pub mod ast;
+mod builtin_name;
+mod lexer;
+#[expect(clippy::wildcard_enum_match_arm, reason = "a production looks for its few tokens among all of them")]
+mod parser;
+mod token;
+
+pub use self::parser::{
+    MAX_ERRORS, MAX_NESTING, parse_contract, parse_expression, parse_library, parse_statements, parse_type,
+};

@@ -1,0 +1,56 @@
+//! The names that may stand behind `builtin`.
+
+/// Says whether a builtin is called like this. All decimal numbers may stand behind `to_bystr`.
+pub(super) fn is_builtin(name: &str) -> bool {
+    let digits = name.strip_prefix("to_bystr");
+    NAMES.contains(&name) || digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+const NAMES: &[&str] = &[
+    "add",
+    "alt_bn128_G1_add",
+    "alt_bn128_G1_mul",
+    "alt_bn128_G1_neg",
+    "alt_bn128_pairing_product",
+    "badd",
+    "bech32_to_bystr20",
+    "blt",
+    "bsub",
+    "bystr20_to_bech32",
+    "concat",
+    "contains",
+    "div",
+    "ecdsa_recover_pk",
+    "ecdsa_verify",
+    "eq",
+    "get",
+    "isqrt",
+    "keccak256hash",
+    "lt",
+    "mul",
+    "pow",
+    "put",
+    "rem",
+    "remove",
+    "ripemd160hash",
+    "schnorr_get_address",
+    "schnorr_verify",
+    "sha256hash",
+    "size",
+    "strlen",
+    "strrev",
+    "sub",
+    "substr",
+    "to_ascii",
+    "to_int128",
+    "to_int256",
+    "to_int32",
+    "to_int64",
+    "to_list",
+    "to_nat",
+    "to_string",
+    "to_uint128",
+    "to_uint256",
+    "to_uint32",
+    "to_uint64",
+];

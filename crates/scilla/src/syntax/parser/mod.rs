@@ -1,0 +1,392 @@
+//! Tokens to the tree, by recursive descent.
+//!
+//! The first error of a text stands where the reference, an LR(1) parser, finds its first: at the first token that
+//! continues no sentence, reported at its end; or, for what is grammatical and still wrong, at the place the reference
+//! names, once the whole production has been read. After an error the parser goes on at the next statement, entry or
+//! component, for the sake of people; what stands behind the first error of a [`Failure`] is no consensus fact.
+//!
+//! Chains of `let`, `fun` and `tfun` may be as long as they like. All else nests at most [`MAX_NESTING`] deep, so that
+//! no later phase has to mind the depth of a tree.
+
+mod expression;
+mod literal;
+mod module;
+mod pattern;
+mod statement;
+mod types;
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::{
+    ast::{Arena, ContractModule, ExpressionModule, LibraryModule, Statement},
+    lexer::Lexer,
+    token::{Token, TokenKind},
+};
+use crate::{
+    name::{Ident, Name},
+    report::{Entry, Failure},
+    source::{Location, Source, Span},
+    types::Type,
+};
+
+/// How deep matches, `let`s within the value of a `let`, types and patterns may nest, counted together. The reference
+/// sets no limit; its programs stay far below this.
+pub const MAX_NESTING: usize = 256;
+
+/// How many errors are reported of one text.
+pub const MAX_ERRORS: usize = 20;
+
+/// Reads a contract with its imports and its library.
+///
+/// # Errors
+///
+/// What is wrong with the text; the first entry is the one the reference would report.
+pub fn parse_contract(file: &str, text: &[u8]) -> Result<ContractModule, Failure> {
+    parse(file, text, Parser::parse_contract_module, |source, arena, parts| {
+        let module::ContractParts { version, imports, library, contract } = parts;
+        ContractModule { source, version, imports, library, contract, arena }
+    })
+}
+
+/// Reads a library module.
+///
+/// # Errors
+///
+/// What is wrong with the text; the first entry is the one the reference would report.
+pub fn parse_library(file: &str, text: &[u8]) -> Result<LibraryModule, Failure> {
+    parse(file, text, Parser::parse_library_module, |source, arena, parts| {
+        let module::LibraryParts { version, imports, library } = parts;
+        LibraryModule { source, version, imports, library, arena }
+    })
+}
+
+/// Reads a single expression.
+///
+/// # Errors
+///
+/// What is wrong with the text; the first entry is the one the reference would report.
+pub fn parse_expression(file: &str, text: &[u8]) -> Result<ExpressionModule, Failure> {
+    let whole = |parser: &mut Parser<'_>| parser.parse_whole(Parser::parse_expression, "the end of the expression");
+    parse(file, text, whole, |source, arena, root| ExpressionModule { source, root, arena })
+}
+
+/// Reads a type as JSON spells it: what stands in front of the dot of a name is the module that defines it.
+///
+/// # Errors
+///
+/// What is wrong with the text, in the file `Prelude`.
+pub fn parse_type(text: &str) -> Result<Type, Failure> {
+    let whole = |parser: &mut Parser<'_>| {
+        parser.names_are_global = true;
+        parser.parse_whole(Parser::parse_type, "the end of the type")
+    };
+    parse("Prelude", text.as_bytes(), whole, |_, _, kind| kind)
+}
+
+/// Reads a list of statements.
+///
+/// # Errors
+///
+/// What is wrong with the text; the first entry is the one the reference would report.
+pub fn parse_statements(file: &str, text: &[u8]) -> Result<(Vec<Statement>, Source, Arena), Failure> {
+    let whole = |parser: &mut Parser<'_>| parser.parse_whole(Parser::parse_statements, "`;` or the end of the text");
+    parse(file, text, whole, |source, arena, statements| (statements, source, arena))
+}
+
+/// Reads a text with `read`, and puts what came out together with `join` unless there are errors.
+fn parse<'a, P, T>(
+    file: &str,
+    text: &'a [u8],
+    read: impl FnOnce(&mut Parser<'a>) -> Parsed<P>,
+    join: impl FnOnce(Source, Arena, P) -> T,
+) -> Result<T, Failure> {
+    let file: Arc<str> = file.into();
+    if u32::try_from(text.len()).map_or(true, |length| length == u32::MAX) {
+        let start = Location { file, line: 1, column: 1 };
+        return Err(Failure::of(Entry::at(start, "Lexical error: the text is longer than four gibibytes")));
+    }
+    let mut parser = Parser::new(text);
+    let parts = read(&mut parser);
+    let source = Source::new(file, text.into(), parser.lexer.lines().to_vec());
+    match (parts, parser.errors.is_empty()) {
+        (Ok(parts), true) => Ok(join(source, parser.arena, parts)),
+        _ => Err(parser.into_failure(&source)),
+    }
+}
+
+/// What could not be read has been reported.
+#[derive(Debug)]
+struct Reported;
+
+type Parsed<T> = Result<T, Reported>;
+
+/// One error of a text.
+#[derive(Debug)]
+struct Diagnostic {
+    at: u32,
+    message: String,
+}
+
+struct Parser<'a> {
+    lexer: Lexer<'a>,
+    /// The next token, once it has been asked for. The reference, too, reads it only when it must, and so finds errors
+    /// in this order.
+    ahead: Option<Token>,
+    /// The last token taken.
+    last: Span,
+    errors: Vec<Diagnostic>,
+    arena: Arena,
+    texts: HashMap<&'a str, Arc<str>>,
+    nesting: usize,
+    /// How many matches were open where an error interrupted the reading of a statement.
+    interrupted_matches: usize,
+    names_are_global: bool,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        Self {
+            lexer: Lexer::new(text),
+            ahead: None,
+            last: Span { start: 0, end: 0 },
+            errors: Vec::new(),
+            arena: Arena::default(),
+            texts: HashMap::new(),
+            nesting: 0,
+            interrupted_matches: 0,
+            names_are_global: false,
+        }
+    }
+
+    fn into_failure(self, source: &Source) -> Failure {
+        let entry = |error: Diagnostic| Entry::at(source.location(error.at), error.message);
+        let entries = self.errors.into_iter().map(entry).collect();
+        // Whoever could not read something has reported it.
+        Failure::from_entries(entries).unwrap_or_else(|| Failure::of(Entry::nowhere("Syntax error")))
+    }
+
+    /// Reads something and the end of the text behind it.
+    fn parse_whole<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>, what: &str) -> Parsed<T> {
+        let whole = read(self)?;
+        self.expect(TokenKind::End, what)?;
+        Ok(whole)
+    }
+
+    // Tokens.
+
+    fn peek(&mut self) -> Token {
+        if let Some(token) = self.ahead {
+            return token;
+        }
+        let token = if self.errors.len() < MAX_ERRORS { self.lexer.next_token() } else { self.end() };
+        for error in self.lexer.take_errors() {
+            self.report(error.at, error.kind.to_string());
+        }
+        self.ahead = Some(token);
+        token
+    }
+
+    /// The end of the text, given before it is reached when there are errors enough.
+    const fn end(&self) -> Token {
+        Token { kind: TokenKind::End, first: self.last.end, span: Span { start: self.last.end, end: self.last.end } }
+    }
+
+    fn bump(&mut self) -> Token {
+        let token = self.peek();
+        if token.kind != TokenKind::End {
+            self.ahead = None;
+        }
+        self.last = token.span;
+        token
+    }
+
+    fn at(&mut self, kind: TokenKind) -> bool {
+        self.peek().kind == kind
+    }
+
+    /// Takes the next token if it is of this kind.
+    fn maybe(&mut self, kind: TokenKind) -> Option<Token> {
+        self.at(kind).then(|| self.bump())
+    }
+
+    fn expect(&mut self, kind: TokenKind, what: &str) -> Parsed<Token> {
+        if self.at(kind) { Ok(self.bump()) } else { Err(self.unexpected(what)) }
+    }
+
+    /// Takes a token that is always spelled alike.
+    fn expect_fixed(&mut self, kind: TokenKind) -> Parsed<Token> {
+        if self.at(kind) {
+            return Ok(self.bump());
+        }
+        Err(self.unexpected(&format!("`{}`", kind.spelling().unwrap_or_default())))
+    }
+
+    fn text(&self, token: Token) -> &'a str {
+        std::str::from_utf8(self.lexer.bytes(token)).unwrap_or_default()
+    }
+
+    fn shared_text(&mut self, token: Token) -> Arc<str> {
+        let text = self.text(token);
+        Arc::clone(self.texts.entry(text).or_insert_with(|| text.into()))
+    }
+
+    // Errors.
+
+    /// Reports what is wrong at a place, unless that place has been reported just now.
+    fn report(&mut self, at: u32, message: impl Into<String>) {
+        if self.errors.last().is_none_or(|last| last.at != at) {
+            self.errors.push(Diagnostic { at, message: message.into() });
+        }
+    }
+
+    /// Reports that the next token is not what should stand here.
+    fn unexpected(&mut self, expected: &str) -> Reported {
+        self.unexpected_because(expected, None)
+    }
+
+    /// Reports that the next token is not what should stand here, and what might help.
+    fn unexpected_because(&mut self, expected: &str, hint: Option<&str>) -> Reported {
+        let token = self.peek();
+        if token.kind != TokenKind::Unknown {
+            let hint = hint.map_or_else(String::new, |hint| format!(" ({hint})"));
+            let message = format!("Syntax error: expected {expected}, but found {}{hint}", self.describe(token));
+            self.report(token.span.end, message);
+        }
+        Reported
+    }
+
+    fn describe(&self, token: Token) -> String {
+        const LONGEST: usize = 40;
+        let text = self.text(token);
+        let shown = text.get(..LONGEST).map_or_else(|| text.to_owned(), |start| format!("{start}…"));
+        match token.kind {
+            TokenKind::End => "the end of the text".to_owned(),
+            TokenKind::String => "a string".to_owned(),
+            TokenKind::Number => format!("the number {shown}"),
+            kind if TokenKind::keyword(text) == Some(kind) => format!("the keyword `{shown}`"),
+            _ => format!("`{shown}`"),
+        }
+    }
+
+    /// Passes tokens until one of which `such` is true, given the token in front of it; or to the end.
+    fn skip_to(&mut self, such: impl Fn(TokenKind, TokenKind) -> bool) {
+        let mut before = TokenKind::Unknown;
+        loop {
+            let kind = self.peek().kind;
+            if kind == TokenKind::End || such(kind, before) {
+                return;
+            }
+            before = kind;
+            self.bump();
+        }
+    }
+
+    /// Reads what lies one level deeper.
+    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        self.check_nesting(1)?;
+        self.nesting += 1;
+        let result = read(self);
+        self.nesting -= 1;
+        result
+    }
+
+    /// Reports if so many more levels are too many.
+    fn check_nesting(&mut self, more: usize) -> Parsed<()> {
+        if self.nesting + more <= MAX_NESTING {
+            return Ok(());
+        }
+        let at = self.peek().span.start;
+        self.report(at, format!("Syntax error: nested more than {MAX_NESTING} levels deep"));
+        Err(Reported)
+    }
+
+    // Names.
+
+    /// Says whether the next token begins the name of a value.
+    fn at_name(&mut self) -> bool {
+        matches!(self.peek().kind, TokenKind::Id | TokenKind::Spid | TokenKind::Cid)
+    }
+
+    /// Reads the name of a value, perhaps in a namespace.
+    fn expect_name(&mut self, what: &str) -> Parsed<Ident> {
+        let token = self.peek();
+        match token.kind {
+            TokenKind::Id | TokenKind::Spid => {
+                self.bump();
+                Ok(self.simple(token))
+            }
+            TokenKind::Cid => {
+                self.bump();
+                self.expect(
+                    TokenKind::Period,
+                    &format!("`.` and a name, since `{}` is a namespace", self.text(token)),
+                )?;
+                let base = self.expect(TokenKind::Id, "a name in the namespace")?;
+                Ok(self.qualified(token, base))
+            }
+            _ => Err(self.unexpected(what)),
+        }
+    }
+
+    /// Reads names of values while there are any.
+    fn parse_names(&mut self) -> Parsed<Vec<Ident>> {
+        let mut names = Vec::new();
+        while self.at_name() {
+            names.push(self.expect_name("a name")?);
+        }
+        Ok(names)
+    }
+
+    /// Reads the name of a type or a constructor, perhaps in a namespace.
+    fn expect_upper_name(&mut self, what: &str) -> Parsed<Ident> {
+        let token = self.peek();
+        match token.kind {
+            TokenKind::Cid => {
+                self.bump();
+                self.parse_upper_name_after(token)
+            }
+            TokenKind::Hex => {
+                self.bump();
+                self.expect(TokenKind::Period, "`.` and the name of a type or constructor")?;
+                self.parse_upper_base(token)
+            }
+            _ => Err(self.unexpected(what)),
+        }
+    }
+
+    /// Reads on behind the first part of the name of a type or constructor.
+    fn parse_upper_name_after(&mut self, first: Token) -> Parsed<Ident> {
+        match self.maybe(TokenKind::Period) {
+            Some(_) => self.parse_upper_base(first),
+            None => Ok(self.simple(first)),
+        }
+    }
+
+    fn parse_upper_base(&mut self, namespace: Token) -> Parsed<Ident> {
+        let base = self.expect(TokenKind::Cid, "the name of a type or constructor in the namespace")?;
+        Ok(self.qualified(namespace, base))
+    }
+
+    /// Reads a name that cannot stand in a namespace.
+    fn expect_simple(&mut self, kind: TokenKind, what: &str) -> Parsed<Ident> {
+        let token = self.expect(kind, what)?;
+        Ok(self.simple(token))
+    }
+
+    fn simple(&mut self, token: Token) -> Ident {
+        Ident::new(Name::simple(self.shared_text(token)), token.span)
+    }
+
+    fn qualified(&mut self, namespace: Token, base: Token) -> Ident {
+        let prefix: Arc<str> = match namespace.kind {
+            TokenKind::Hex => self.text(namespace).to_ascii_lowercase().into(),
+            _ => self.shared_text(namespace),
+        };
+        let name = Name::qualified(Arc::clone(&prefix), self.shared_text(base));
+        let name = if self.names_are_global { name.defined_in(prefix) } else { name };
+        Ident::new(name, namespace.span.to(base.span))
+    }
+}
+
+#[cfg(test)]
+mod tests;

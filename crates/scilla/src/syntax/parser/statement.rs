@@ -1,0 +1,345 @@
+//! The grammar of statements.
+
+use super::{Parsed, Parser, Reported};
+use crate::{
+    name::Ident,
+    syntax::{
+        ast::{ChainRead, Statement, StatementClause, StatementKind, Want},
+        token::{Token, TokenKind},
+    },
+};
+
+impl Parser<'_> {
+    /// Reads statements with `;` between them, as far as they go; there may be none.
+    ///
+    /// An error in one statement does not keep the next ones from being read.
+    pub(super) fn parse_statements(&mut self) -> Parsed<Vec<Statement>> {
+        let mut statements = Vec::new();
+        if !self.at_statement() {
+            return Ok(statements);
+        }
+        loop {
+            match self.parse_statement(!statements.is_empty()) {
+                Ok(statement) => statements.push(statement),
+                Err(Reported) => self.skip_statement()?,
+            }
+            if self.maybe(TokenKind::Semicolon).is_none() && !self.continue_without_semicolon()? {
+                return Ok(statements);
+            }
+        }
+    }
+
+    fn at_statement(&mut self) -> bool {
+        use TokenKind::{Accept, Cid, Delete, Event, Forall, Id, Match, Send, Spid, Throw};
+        matches!(self.peek().kind, Accept | Cid | Delete | Event | Forall | Id | Match | Send | Spid | Throw)
+    }
+
+    /// Says whether to go on with a statement though no `;` stands in front of it, which is reported.
+    fn continue_without_semicolon(&mut self) -> Parsed<bool> {
+        if matches!(self.peek().kind, TokenKind::Bar | TokenKind::End | TokenKind::EndWord) {
+            return Ok(false);
+        }
+        let Reported = self.unexpected_after_expression("`;` or `end`");
+        if self.at_statement() {
+            return Ok(true);
+        }
+        self.skip_statement()?;
+        Ok(self.maybe(TokenKind::Semicolon).is_some())
+    }
+
+    /// Passes the rest of a statement that could not be read: to the `;` behind it, or to what ends the list.
+    fn skip_statement(&mut self) -> Parsed<()> {
+        use TokenKind::{Bar, Contract, End, EndWord, Field, Match, Procedure, Semicolon, Transition, With};
+        let mut open = std::mem::take(&mut self.interrupted_matches);
+        let mut head = false;
+        loop {
+            match self.peek().kind {
+                End | Field | Procedure | Transition => return Err(Reported),
+                Bar | EndWord | Semicolon if open == 0 => return Ok(()),
+                Match => {
+                    open += 1;
+                    head = true;
+                }
+                With if head => head = false,
+                // An address type has an `end` of its own, and may have `contract` in front of its fields.
+                With => {
+                    self.bump();
+                    open += 1;
+                    if self.at(Contract) {
+                        self.skip_to(|kind, _| matches!(kind, EndWord | Semicolon | Procedure | Transition));
+                    }
+                    continue;
+                }
+                EndWord => open -= 1,
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+
+    fn parse_statement(&mut self, behind_semicolon: bool) -> Parsed<Statement> {
+        let token = self.peek();
+        let kind = match token.kind {
+            TokenKind::Accept => {
+                self.bump();
+                StatementKind::Accept
+            }
+            TokenKind::Cid => {
+                self.bump();
+                self.parse_call(token)?
+            }
+            TokenKind::Delete => self.parse_delete()?,
+            TokenKind::Event => {
+                self.bump();
+                StatementKind::Event(self.expect_name("the name of an event")?)
+            }
+            TokenKind::Forall => self.parse_for_each()?,
+            TokenKind::Id => self.parse_statement_of_name()?,
+            TokenKind::Match => self.parse_match_statement()?,
+            TokenKind::Send => {
+                self.bump();
+                StatementKind::Send(self.expect_name("the name of a list of messages")?)
+            }
+            TokenKind::Spid => self.parse_return()?,
+            TokenKind::Throw => {
+                self.bump();
+                let exception = if self.at_name() { Some(self.expect_name("a name")?) } else { None };
+                StatementKind::Throw(exception)
+            }
+            _ => {
+                let hint = behind_semicolon.then_some("no `;` stands behind the last statement");
+                return Err(self.unexpected_because("a statement", hint));
+            }
+        };
+        Ok(Statement { kind, span: token.span })
+    }
+
+    /// Reads the arguments of a procedure, whose name has been taken.
+    fn parse_call(&mut self, procedure: Token) -> Parsed<StatementKind> {
+        let arguments = self.parse_names()?;
+        Ok(StatementKind::Call { to: None, procedure: self.simple(procedure), arguments })
+    }
+
+    fn parse_delete(&mut self) -> Parsed<StatementKind> {
+        self.bump();
+        let map = self.expect_simple(TokenKind::Id, "the name of a field")?;
+        let keys = self.parse_keys()?;
+        Ok(StatementKind::MapDelete { map, keys })
+    }
+
+    fn parse_for_each(&mut self) -> Parsed<StatementKind> {
+        self.bump();
+        let list = self.expect_name("the name of a list")?;
+        let token = self.peek();
+        if !matches!(token.kind, TokenKind::Cid | TokenKind::Id) {
+            return Err(self.unexpected("the name of a procedure"));
+        }
+        self.bump();
+        Ok(StatementKind::ForEach { list, procedure: self.simple(token) })
+    }
+
+    /// Reads at least one key in square brackets.
+    fn parse_keys(&mut self) -> Parsed<Vec<Ident>> {
+        let mut keys = Vec::new();
+        loop {
+            self.expect(TokenKind::BracketOpen, "`[` and a key")?;
+            keys.push(self.expect_name("the name of a key")?);
+            self.expect(TokenKind::BracketClose, "`]` behind the key")?;
+            if !self.at(TokenKind::BracketOpen) {
+                return Ok(keys);
+            }
+        }
+    }
+
+    fn parse_match_statement(&mut self) -> Parsed<StatementKind> {
+        self.bump();
+        let scrutinee = self.parse_scrutinee()?;
+        let clauses = self.nested(|parser| parser.within_match(Self::parse_statement_clauses))?;
+        Ok(StatementKind::Match { scrutinee, clauses })
+    }
+
+    /// Reads clauses, and the `end` behind them.
+    fn parse_statement_clauses(&mut self) -> Parsed<Vec<StatementClause>> {
+        let mut clauses = Vec::new();
+        while self.maybe(TokenKind::Bar).is_some() {
+            let pattern = self.parse_clause_head()?;
+            clauses.push(StatementClause { pattern, body: self.parse_statements()? });
+        }
+        self.expect(TokenKind::EndWord, if clauses.is_empty() { "`|` or `end`" } else { "a statement, `|` or `end`" })?;
+        Ok(clauses)
+    }
+
+    fn parse_return(&mut self) -> Parsed<StatementKind> {
+        let target = self.bump();
+        self.expect(TokenKind::Assign, "`:=` and what the procedure returns")?;
+        let value = self.expect_name("the name of what is returned")?;
+        if self.text(target) != "_return" {
+            let message = format!("Syntax error: Illegal assignment to {}", self.text(target));
+            self.report(target.span.start, message);
+        }
+        // The reference reports the returned name where the statement begins.
+        Ok(StatementKind::Return(Ident::new(value.name, target.span)))
+    }
+
+    /// Reads a statement that begins with a lower-case name: an assignment or the call of a procedure.
+    fn parse_statement_of_name(&mut self) -> Parsed<StatementKind> {
+        let token = self.bump();
+        match self.peek().kind {
+            TokenKind::Assign => {
+                self.bump();
+                let field = self.simple(token);
+                Ok(StatementKind::Store { field, value: self.expect_name("the name of what is stored")? })
+            }
+            TokenKind::BracketOpen => {
+                let keys = self.parse_keys()?;
+                self.expect(TokenKind::Assign, "`[` or `:=`")?;
+                let map = self.simple(token);
+                Ok(StatementKind::MapPut { map, keys, value: self.expect_name("the name of what is stored")? })
+            }
+            TokenKind::Equals => {
+                self.bump();
+                let to = self.simple(token);
+                Ok(StatementKind::Bind { to, value: self.parse_expression()? })
+            }
+            TokenKind::Fetch => {
+                self.bump();
+                let to = self.simple(token);
+                self.parse_read(token, to)
+            }
+            kind if self.at_name() || ends_statement(kind) => self.parse_call(token),
+            _ => Err(self.unexpected_after_expression("`=`, `<-`, `:=`, `[`, or the arguments of a procedure")),
+        }
+    }
+
+    /// Reads what stands behind `x <-`.
+    fn parse_read(&mut self, first: Token, to: Ident) -> Parsed<StatementKind> {
+        let token = self.peek();
+        match token.kind {
+            TokenKind::And => {
+                self.bump();
+                self.parse_foreign_read(first, to)
+            }
+            TokenKind::Exists => {
+                self.bump();
+                let map = self.expect_simple(TokenKind::Id, "the name of a field")?;
+                Ok(StatementKind::MapGet { to, map, keys: self.parse_keys()?, want: Want::Existence })
+            }
+            _ => {
+                let field = self.expect_name("the name of a field, `exists` or `&`")?;
+                if token.kind == TokenKind::Id && self.at(TokenKind::BracketOpen) {
+                    return Ok(StatementKind::MapGet { to, map: field, keys: self.parse_keys()?, want: Want::Value });
+                }
+                Ok(StatementKind::Load { to, field })
+            }
+        }
+    }
+
+    /// Reads what stands behind `x <- &`.
+    fn parse_foreign_read(&mut self, first: Token, to: Ident) -> Parsed<StatementKind> {
+        let token = self.peek();
+        match token.kind {
+            TokenKind::Cid => {
+                self.bump();
+                if self.maybe(TokenKind::Period).is_none() {
+                    return self.parse_chain_read(first, to, token);
+                }
+                let base = self.expect(TokenKind::Id, "a name in the namespace")?;
+                let address = self.qualified(token, base);
+                self.parse_cast(to, address, "`as` and an address type")
+            }
+            TokenKind::Exists => {
+                self.bump();
+                let address = self.expect_simple(TokenKind::Id, "the name of an address")?;
+                self.expect(TokenKind::Period, "`.` and the name of a field")?;
+                let map = self.expect_simple(TokenKind::Id, "the name of a field")?;
+                let keys = self.parse_keys()?;
+                Ok(StatementKind::RemoteMapGet { to, address, map, keys, want: Want::Existence })
+            }
+            TokenKind::Id => {
+                self.bump();
+                let address = self.simple(token);
+                match self.maybe(TokenKind::Period) {
+                    Some(_) => self.parse_remote_read(to, address),
+                    None => self.parse_cast(to, address, "`.` and a field, or `as` and an address type"),
+                }
+            }
+            TokenKind::Spid => {
+                self.bump();
+                let address = self.simple(token);
+                if self.maybe(TokenKind::Period).is_none() {
+                    return self.parse_cast(to, address, "`.` and a field, or `as` and an address type");
+                }
+                let field = self.expect_simple(TokenKind::Spid, "a field such as `_balance`")?;
+                Ok(StatementKind::RemoteLoad { to, address, field })
+            }
+            _ => Err(self.unexpected("a read of the chain, the name of an address, or `exists`")),
+        }
+    }
+
+    fn parse_cast(&mut self, to: Ident, address: Ident, what: &str) -> Parsed<StatementKind> {
+        self.expect(TokenKind::As, what)?;
+        let (kind, kind_span) = self.expect_address()?;
+        Ok(StatementKind::Cast { to, address, kind, kind_span })
+    }
+
+    /// Reads the field behind the name of an address and a dot.
+    fn parse_remote_read(&mut self, to: Ident, address: Ident) -> Parsed<StatementKind> {
+        let token = self.peek();
+        if token.kind == TokenKind::ParenOpen {
+            self.bump();
+            let field = self.expect_name("the name of a parameter")?;
+            self.expect_fixed(TokenKind::ParenClose)?;
+            let message = "Syntax error: Remote fetch of contract parameters not yet supported";
+            self.report(address.span.start, message);
+            return Ok(StatementKind::RemoteLoad { to, address, field });
+        }
+        let field = self.expect_name("the name of a field")?;
+        if token.kind == TokenKind::Id && self.at(TokenKind::BracketOpen) {
+            let keys = self.parse_keys()?;
+            return Ok(StatementKind::RemoteMapGet { to, address, map: field, keys, want: Want::Value });
+        }
+        Ok(StatementKind::RemoteLoad { to, address, field })
+    }
+
+    /// Reads the arguments of a read of the chain. Those of reads that take none are passed over, as in the reference.
+    fn parse_chain_read(&mut self, first: Token, to: Ident, operation: Token) -> Parsed<StatementKind> {
+        let arguments = self.maybe_chain_arguments()?;
+        let what = match (self.text(operation), <[Ident; 1]>::try_from(arguments)) {
+            ("BLOCKNUMBER", _) => ChainRead::BlockNumber,
+            ("CHAINID", _) => ChainRead::ChainId,
+            ("TIMESTAMP", Ok([block])) => ChainRead::Timestamp(block),
+            ("TIMESTAMP", Err(_)) => {
+                self.report(first.span.start, "Syntax error: TIMESTAMP takes a single blocknumber argument");
+                ChainRead::BlockNumber
+            }
+            (unknown, _) => {
+                let message = format!("Syntax error: Unknown blockchain fetch operation {unknown}");
+                self.report(first.span.start, message);
+                ChainRead::BlockNumber
+            }
+        };
+        Ok(StatementKind::ReadChain { to, what })
+    }
+
+    fn maybe_chain_arguments(&mut self) -> Parsed<Vec<Ident>> {
+        if self.maybe(TokenKind::ParenOpen).is_none() {
+            if ends_statement(self.peek().kind) {
+                return Ok(Vec::new());
+            }
+            return Err(self.unexpected("`(`, `.`, or the end of the statement"));
+        }
+        let mut arguments = Vec::new();
+        loop {
+            arguments.push(self.expect_name("the name of an argument")?);
+            if self.maybe(TokenKind::Comma).is_none() {
+                self.expect(TokenKind::ParenClose, "`,` or `)`")?;
+                return Ok(arguments);
+            }
+        }
+    }
+}
+
+/// Says whether a token may stand behind a statement.
+const fn ends_statement(kind: TokenKind) -> bool {
+    matches!(kind, TokenKind::Bar | TokenKind::End | TokenKind::EndWord | TokenKind::Semicolon)
+}

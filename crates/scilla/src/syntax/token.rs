@@ -1,0 +1,134 @@
+//! Tokens.
+
+use crate::source::Span;
+
+/// One token of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Token {
+    /// What it is.
+    pub(super) kind: TokenKind,
+    /// Its first byte. For a string literal this is the opening quote, while its span begins at the closing one.
+    pub(super) first: u32,
+    /// The place that reports name.
+    pub(super) span: Span,
+}
+
+/// Writes the fixed tokens down once: variant, spelling, and whether it is a word.
+macro_rules! fixed_tokens {
+    (words { $($word:ident $word_text:literal)* } signs { $($sign:ident $sign_text:literal)* }) => {
+        /// What a token is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum TokenKind {
+            /// A name of a type, constructor, library or namespace: it begins with an upper-case letter.
+            Cid,
+            /// The end of the text.
+            End,
+            /// `0x` and an even number of digits.
+            Hex,
+            /// A name of a value: it begins with a lower-case letter.
+            Id,
+            /// An integer, perhaps negative.
+            Number,
+            /// A name that begins with an underscore.
+            Spid,
+            /// A string literal.
+            String,
+            /// A type variable: a quote and a name that begins with an upper-case letter.
+            Tid,
+            /// What is no token; it has been reported.
+            Unknown,
+            $(#[doc = concat!("`", $word_text, "`")] $word,)*
+            $(#[doc = concat!("`", $sign_text, "`")] $sign,)*
+        }
+
+        impl TokenKind {
+            /// Returns the keyword that is spelled like this.
+            pub(super) fn keyword(text: &str) -> Option<Self> {
+                match text {
+                    $($word_text => Some(Self::$word),)*
+                    _ => None,
+                }
+            }
+
+            /// Returns the spelling of a token that is always spelled alike.
+            pub(super) const fn spelling(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$word => Some($word_text),)*
+                    $(Self::$sign => Some($sign_text),)*
+                    Self::Cid | Self::End | Self::Hex | Self::Id | Self::Number | Self::Spid | Self::String | Self::Tid
+                    | Self::Unknown => None,
+                }
+            }
+        }
+    };
+}
+
+fixed_tokens! {
+    words {
+        Accept "accept"
+        As "as"
+        Builtin "builtin"
+        Catch "catch"
+        Contract "contract"
+        Delete "delete"
+        Emp "Emp"
+        EndWord "end"
+        Event "event"
+        Exists "exists"
+        Field "field"
+        Forall "forall"
+        Fun "fun"
+        Import "import"
+        In "in"
+        Let "let"
+        Library "library"
+        Map "Map"
+        Match "match"
+        Of "of"
+        Procedure "procedure"
+        ScillaVersion "scilla_version"
+        Send "send"
+        Tfun "tfun"
+        Throw "throw"
+        Transition "transition"
+        Try "try"
+        Type "type"
+        With "with"
+    }
+    signs {
+        And "&"
+        Arrow "=>"
+        Assign ":="
+        At "@"
+        Bar "|"
+        BraceClose "}"
+        BraceOpen "{"
+        BracketClose "]"
+        BracketOpen "["
+        Colon ":"
+        Comma ","
+        Equals "="
+        Fetch "<-"
+        ParenClose ")"
+        ParenOpen "("
+        Period "."
+        Semicolon ";"
+        TypeArrow "->"
+        Underscore "_"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keywords_are_spelled_as_they_are_read() {
+        for kind in [TokenKind::Accept, TokenKind::EndWord, TokenKind::ScillaVersion, TokenKind::Emp] {
+            let spelling = kind.spelling().expect("keywords have one spelling");
+            assert_eq!(TokenKind::keyword(spelling), Some(kind));
+        }
+        assert_eq!(TokenKind::keyword("emp"), None);
+        assert_eq!(TokenKind::keyword("=>"), None);
+    }
+}
