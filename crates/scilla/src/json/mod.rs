@@ -6,9 +6,13 @@
 mod document;
 mod print;
 mod reader;
+mod types;
+mod value;
 
 pub use self::{
     document::{Builder, Document, Elements, Json, Kind, Members},
     print::{Compact, Pretty, quoted},
     reader::{JsonError, Problem, parse},
+    types::parse_type,
+    value::{ListForm, ValueError, ValueReader},
 };

@@ -1,0 +1,629 @@
+//! Values from and to JSON.
+
+use std::{collections::HashMap, sync::Arc};
+
+use smallvec::SmallVec;
+
+use super::{
+    document::{Builder, Document, Elements, Json},
+    types::{parse_constructor, parse_type},
+};
+use crate::{
+    name::Name,
+    types::{
+        Primitive, Type,
+        adt::{DataType, DataTypes},
+        relation::equivalent,
+        substitution::replace,
+    },
+    value::{BNum, Constructor, Integer, IntegerKind, Key, Map, Value},
+};
+
+/// Why a JSON value is not one of its type.
+///
+/// The texts are the reference's: they reach receipts.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ValueError {
+    /// A constructor takes another number of values.
+    #[error("Malformed ADT constructor: {constructor}: expected {expected} args, but provided {got}.")]
+    Arity {
+        /// The constructor.
+        constructor: String,
+        /// How many it takes.
+        expected: usize,
+        /// How many there are.
+        got: usize,
+    },
+    /// A constructor does not make values of the type.
+    #[error("ADT type does not match constructor: {of} does not match constructor {constructor}")]
+    ForeignConstructor {
+        /// The type.
+        of: String,
+        /// The constructor.
+        constructor: String,
+    },
+    /// The reference gives no report for this, but ends.
+    #[error("{0}")]
+    Internal(String),
+    /// The name of a constructor has more than one dot.
+    #[error("Invalid name in json: {0}")]
+    InvalidName(String),
+    /// The text is no type.
+    #[error("Invalid type in json: {0}")]
+    InvalidType(String),
+    /// The text is no value of the type.
+    #[error("Invalid value in JSON: {text} of type {kind}")]
+    InvalidValue {
+        /// The text.
+        text: String,
+        /// The type.
+        kind: String,
+    },
+    /// The key of a map is no text, or its type is neither primitive nor an address.
+    #[error("Key in Map JSON is not a PrimType")]
+    Key,
+    /// A member is missing, or null.
+    #[error("Member not found in json: {0}")]
+    Missing(&'static str),
+    /// An array for another type than `List`.
+    #[error("ADT value is a JSON array, but type is not List")]
+    NotAList,
+    /// Neither array nor object, for an algebraic data type.
+    #[error("JSON parsing: error parsing ADT: {0}")]
+    NotAnAdt(String),
+    /// No array, for a map.
+    #[error("JSON parsing: error parsing Map")]
+    NotAMap,
+    /// Something else than a text.
+    #[error("Expected string, got {0}")]
+    NotAString(&'static str),
+    /// The type arguments are not those of the type.
+    #[error("Type mismatch in parsing ADT: {of}. Expected: [{expected}] vs Observed: [{observed}]")]
+    TypeArguments {
+        /// The type.
+        of: String,
+        /// Its arguments.
+        expected: String,
+        /// Those of the value.
+        observed: String,
+    },
+    /// There is no such constructor.
+    #[error("No data type with this constructor found: {0}")]
+    UnknownConstructor(String),
+    /// There is no such type.
+    #[error("ADT not found: {0}")]
+    UnknownDataType(String),
+    /// No value of this type can be read.
+    #[error("Invalid type in JSON: {0}")]
+    Unreadable(String),
+}
+
+/// Returns a member.
+///
+/// # Errors
+///
+/// [`ValueError::Missing`], also for null, which the reference does not tell from nothing.
+pub(super) fn member<'a>(json: Json<'a>, name: &'static str) -> Result<Json<'a>, ValueError> {
+    json.member(name).ok_or(ValueError::Missing(name))
+}
+
+/// Returns the text of a string.
+///
+/// # Errors
+///
+/// [`ValueError::NotAString`].
+pub(super) fn text(json: Json<'_>) -> Result<&str, ValueError> {
+    json.as_str().ok_or_else(|| ValueError::NotAString(json.kind().word()))
+}
+
+/// Returns the text of a member.
+pub(super) fn text_member<'a>(json: Json<'a>, name: &'static str) -> Result<&'a str, ValueError> {
+    text(member(json, name)?)
+}
+
+/// Reads values by their types.
+#[derive(Debug)]
+pub struct ValueReader<'k> {
+    known: &'k DataTypes,
+    constructors: HashMap<Name, Arc<Constructor>>,
+}
+
+/// What is half read.
+enum Frame<'a> {
+    Adt {
+        constructor: Arc<Constructor>,
+        types: Arc<[Type]>,
+        kinds: std::vec::IntoIter<Type>,
+        rest: Elements<'a>,
+        arguments: SmallVec<[Value; 2]>,
+    },
+    List {
+        types: Arc<[Type]>,
+        of: Type,
+        rest: Elements<'a>,
+        elements: Vec<Value>,
+    },
+    Map {
+        map: Map,
+        rest: Elements<'a>,
+        key: Option<Key>,
+    },
+}
+
+enum Begun<'a> {
+    Part(Frame<'a>),
+    Whole(Value),
+}
+
+impl<'k> ValueReader<'k> {
+    /// A reader that knows these algebraic data types.
+    pub fn new(known: &'k DataTypes) -> Self {
+        let constructors = Constructor::built_in().map(|it| (it.name.clone(), Arc::clone(it))).collect();
+        Self { known, constructors }
+    }
+
+    /// Reads a value of a type.
+    ///
+    /// The width of byte strings is not looked at: that is for those who use the value.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong, from left to right.
+    pub fn read(&mut self, json: Json<'_>, kind: &Type) -> Result<Value, ValueError> {
+        let mut open: Vec<Frame<'_>> = Vec::new();
+        let mut next = (json, kind.clone());
+        loop {
+            let mut whole = match self.begin(next.0, &next.1)? {
+                Begun::Whole(value) => Some(value),
+                Begun::Part(frame) => {
+                    open.push(frame);
+                    None
+                }
+            };
+            next = loop {
+                let Some(frame) = open.last_mut() else {
+                    return whole.ok_or_else(|| ValueError::Internal("nothing was read".into()));
+                };
+                if let Some(value) = whole.take() {
+                    frame.put(value);
+                }
+                if let Some(next) = frame.advance(self)? {
+                    break next;
+                }
+                whole = open.pop().map(Frame::finish);
+            };
+        }
+    }
+
+    fn begin<'a>(&mut self, json: Json<'a>, kind: &Type) -> Result<Begun<'a>, ValueError> {
+        match kind {
+            Type::Primitive(primitive) => read_primitive(json, *primitive, kind).map(Begun::Whole),
+            Type::Address(_) => read_primitive(json, Primitive::ByStrX(20), kind).map(Begun::Whole),
+            Type::Map(key, value) => {
+                let rest = json.elements().ok_or(ValueError::NotAMap)?;
+                let map = Map::new((**key).clone(), (**value).clone());
+                Ok(Begun::Part(Frame::Map { map, rest, key: None }))
+            }
+            Type::Adt(name, arguments) => {
+                let unknown = || ValueError::UnknownDataType(name.name.global().to_string());
+                let of = Arc::clone(self.known.get(&name.name).ok_or_else(unknown)?);
+                self.begin_adt(json, &of, arguments).map(Begun::Part)
+            }
+            Type::Forall(..) | Type::Function(..) | Type::Unit | Type::Variable(_) => {
+                Err(ValueError::Unreadable(kind.global().to_string()))
+            }
+        }
+    }
+
+    fn begin_adt<'a>(
+        &mut self,
+        json: Json<'a>,
+        of: &DataType,
+        arguments: &Arc<[Type]>,
+    ) -> Result<Frame<'a>, ValueError> {
+        if let Some(rest) = json.elements() {
+            if of.name != Constructor::cons().data_type {
+                return Err(ValueError::NotAList);
+            }
+            let Some(element) = arguments.first() else {
+                return Err(ValueError::Internal("the type List has no argument".into()));
+            };
+            return Ok(Frame::List { types: Arc::clone(arguments), of: element.clone(), rest, elements: Vec::new() });
+        }
+        if json.members().is_none() {
+            return Err(ValueError::NotAnAdt(of.name.as_written().to_string()));
+        }
+        let written = text_member(json, "constructor")?;
+        let name = parse_constructor(written)?;
+        let (made, definition) =
+            self.known.constructor(&name).ok_or_else(|| ValueError::UnknownConstructor(written.into()))?;
+        if made.name != of.name {
+            let of = of.name.as_written().to_string();
+            return Err(ValueError::ForeignConstructor { of, constructor: written.into() });
+        }
+        let observed =
+            elements(json, "argtypes")?.map(|argument| parse_type(text(argument)?)).collect::<Result<Vec<_>, _>>()?;
+        let same = observed.len() == arguments.len()
+            && observed.iter().zip(arguments.iter()).all(|(one, other)| equivalent(one, other));
+        if !same {
+            let (of, expected, observed) = (of.name.as_written().to_string(), list(arguments), list(&observed));
+            return Err(ValueError::TypeArguments { of, expected, observed });
+        }
+        let rest = elements(json, "arguments")?;
+        let (expected, got) = (definition.arguments.len(), rest.clone().count());
+        if expected != got {
+            return Err(ValueError::Arity { constructor: written.into(), expected, got });
+        }
+        let with: Vec<_> = of.parameters.iter().zip(arguments.iter()).collect();
+        let kinds: Vec<_> = definition.arguments.iter().map(|kind| replace(kind, &with)).collect();
+        Ok(Frame::Adt {
+            constructor: self.constructor(&name, of),
+            types: Arc::clone(arguments),
+            kinds: kinds.into_iter(),
+            rest,
+            arguments: SmallVec::new(),
+        })
+    }
+
+    /// Returns the constructor of a type, the same one each time.
+    fn constructor(&mut self, name: &Name, of: &DataType) -> Arc<Constructor> {
+        let make = || {
+            let (index, definition) = of.constructor(name).map_or((0, None), |(index, it)| (index, Some(it)));
+            let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+            Arc::new(Constructor {
+                name: definition.map_or_else(|| name.clone(), |definition| definition.name.clone()),
+                data_type: of.name.clone(),
+                index: count(index),
+                arity: count(definition.map_or(0, |definition| definition.arguments.len())),
+                type_arity: count(of.parameters.len()),
+            })
+        };
+        Arc::clone(self.constructors.entry(name.clone()).or_insert_with(make))
+    }
+}
+
+impl<'a> Frame<'a> {
+    fn put(&mut self, value: Value) {
+        match self {
+            Self::Adt { arguments, .. } => arguments.push(value),
+            Self::List { elements, .. } => elements.push(value),
+            Self::Map { map, key, .. } => {
+                if let Some(key) = key.take() {
+                    map.insert(key, value);
+                }
+            }
+        }
+    }
+
+    /// Returns what is to be read next; none at the end.
+    fn advance(&mut self, reader: &mut ValueReader<'_>) -> Result<Option<(Json<'a>, Type)>, ValueError> {
+        match self {
+            Self::Adt { kinds, rest, .. } => Ok(rest.next().zip(kinds.next())),
+            Self::List { of, rest, .. } => Ok(rest.next().map(|json| (json, of.clone()))),
+            Self::Map { map, rest, key } => {
+                let Some(entry) = rest.next() else { return Ok(None) };
+                let written = member(entry, "key")?;
+                let value = member(entry, "val")?;
+                if written.as_str().is_none() || !matches!(map.key_type(), Type::Primitive(_) | Type::Address(_)) {
+                    return Err(ValueError::Key);
+                }
+                let Begun::Whole(read) = reader.begin(written, map.key_type())? else { return Err(ValueError::Key) };
+                *key = Some(Key::new(read).map_err(|_| ValueError::Key)?);
+                Ok(Some((value, map.value_type().clone())))
+            }
+        }
+    }
+
+    fn finish(self) -> Value {
+        match self {
+            Self::Adt { constructor, types, arguments, .. } => Value::adt(&constructor, types, arguments),
+            Self::Map { map, .. } => Value::Map(map),
+            Self::List { types, elements, .. } => {
+                let nil = Value::adt(Constructor::nil(), Arc::clone(&types), []);
+                let cons = |tail, head| Value::adt(Constructor::cons(), Arc::clone(&types), [head, tail]);
+                elements.into_iter().rev().fold(nil, cons)
+            }
+        }
+    }
+}
+
+fn elements<'a>(json: Json<'a>, name: &'static str) -> Result<Elements<'a>, ValueError> {
+    let json = member(json, name)?;
+    json.elements().ok_or_else(|| ValueError::Internal(format!("expected array, got {}", json.kind().word())))
+}
+
+fn list(types: &[Type]) -> String {
+    let texts: Vec<_> = types.iter().map(|kind| kind.global().to_string()).collect();
+    texts.join("; ")
+}
+
+fn read_primitive(json: Json<'_>, primitive: Primitive, kind: &Type) -> Result<Value, ValueError> {
+    let text = text(json)?;
+    let read = match primitive {
+        Primitive::Int(width) => Integer::parse(IntegerKind::Int(width), text).map(Value::Integer),
+        Primitive::Uint(width) => Integer::parse(IntegerKind::Uint(width), text).map(Value::Integer),
+        Primitive::BNum => BNum::parse(text).map(Value::BNum),
+        Primitive::String => is_text(text).then(|| Value::string(text)),
+        Primitive::ByStr => Some(Value::ByStr(bytes(text)?.into())),
+        Primitive::ByStrX(_) => Some(Value::bystrx(bytes(text)?)),
+        Primitive::Event | Primitive::Exception | Primitive::Message | Primitive::ReplicateContract => None,
+    };
+    read.ok_or_else(|| ValueError::InvalidValue { text: text.into(), kind: kind.global().to_string() })
+}
+
+/// Says whether a text may be a `String`: printable ASCII and BS, FF, LF, CR, TAB.
+fn is_text(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~' | 8 | 9 | 10 | 12 | 13))
+}
+
+/// Reads `0x` and hex digits. For anything else the reference ends without a report.
+fn bytes(text: &str) -> Result<Vec<u8>, ValueError> {
+    let wrong = || ValueError::Internal(format!("no byte string: {text}"));
+    let digits = text.strip_prefix("0x").ok_or_else(wrong)?.as_bytes();
+    if digits.len() % 2 != 0 {
+        return Err(wrong());
+    }
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let byte = |pair: &[u8]| match pair {
+        [high, low] => u8::try_from(digit(*high)? * 16 + digit(*low)?).ok(),
+        _ => None,
+    };
+    digits.chunks(2).map(byte).collect::<Option<_>>().ok_or_else(wrong)
+}
+
+/// How lists are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ListForm {
+    /// As arrays.
+    #[default]
+    Array,
+    /// As what their constructors make, one within the other (`-pplit false`).
+    Constructors,
+}
+
+enum Pending<'v> {
+    End,
+    Entry,
+    Key(&'static str),
+    Value(&'v Value),
+}
+
+impl Builder {
+    /// Puts a value. Functions and messages are `null`, as in the reference.
+    pub fn value(&mut self, value: &Value, lists: ListForm) -> &mut Self {
+        let mut pending = vec![Pending::Value(value)];
+        while let Some(next) = pending.pop() {
+            match next {
+                Pending::End => {
+                    self.end();
+                }
+                Pending::Entry => {
+                    self.begin_object();
+                }
+                Pending::Key(name) => {
+                    self.key(name);
+                }
+                Pending::Value(value) => {
+                    let start = pending.len();
+                    self.begin_value(value, lists, &mut pending);
+                    // What was added comes in the order of the text; the stack gives out the last first.
+                    if let Some(added) = pending.get_mut(start..) {
+                        added.reverse();
+                    }
+                }
+            }
+        }
+        self
+    }
+
+    /// Puts the beginning of a value and queues the rest.
+    fn begin_value<'v>(&mut self, value: &'v Value, lists: ListForm, rest: &mut Vec<Pending<'v>>) {
+        match value {
+            Value::Integer(integer) => self.string(integer),
+            Value::String(text) => self.string(text),
+            Value::BNum(number) => self.string(number),
+            Value::ByStr(bytes) | Value::ByStrX(bytes) => self.string(Hex(bytes)),
+            Value::Closure(_) | Value::Message(_) | Value::TypeClosure(_) => self.null(),
+            Value::Map(map) => {
+                self.begin_array();
+                for (key, value) in map {
+                    rest.extend([Pending::Entry, Pending::Key("key"), Pending::Value(key.value())]);
+                    rest.extend([Pending::Key("val"), Pending::Value(value), Pending::End]);
+                }
+                rest.push(Pending::End);
+                self
+            }
+            Value::Adt(adt)
+                if lists == ListForm::Array && adt.constructor().data_type == Constructor::cons().data_type =>
+            {
+                self.begin_array();
+                rest.extend(value.elements().map(Pending::Value));
+                rest.push(Pending::End);
+                self
+            }
+            Value::Adt(adt) => {
+                self.begin_object().member("constructor", adt.constructor().name.global());
+                self.key("argtypes").begin_array();
+                for kind in adt.types().iter() {
+                    self.string(kind.global());
+                }
+                self.end().key("arguments").begin_array();
+                rest.extend(adt.arguments().iter().map(Pending::Value));
+                rest.extend([Pending::End, Pending::End]);
+                self
+            }
+        };
+    }
+}
+
+/// Bytes as `0x` and lower-case hex.
+struct Hex<'a>(&'a [u8]);
+
+impl std::fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("0x")?;
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl Value {
+    /// Returns the value as a JSON document.
+    pub fn to_json(&self, lists: ListForm) -> Document {
+        let mut builder = Builder::new();
+        builder.value(self, lists);
+        builder.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{json::parse, types::adt};
+
+    fn colours() -> DataTypes {
+        let name = |base: &str| Name::simple(base).defined_in("0xab".into());
+        let constructor = |base: &str, arguments| adt::Constructor { name: name(base), arguments };
+        let mut known = DataTypes::built_in();
+        let constructors = vec![constructor("Red", vec![]), constructor("Mix", vec![Type::nat(), Type::bool()])];
+        known.add(DataType { name: name("Colour"), parameters: vec![], constructors }).unwrap();
+        known
+    }
+
+    fn read(kind: &str, json: &str) -> Result<Value, ValueError> {
+        let document = parse(json.as_bytes()).unwrap();
+        ValueReader::new(&colours()).read(document.root(), &parse_type(kind).unwrap())
+    }
+
+    /// Reads a value and writes it again.
+    fn check(kind: &str, json: &str, expected: &str) {
+        let value = read(kind, json).unwrap_or_else(|error| panic!("{kind} {json}: {error}"));
+        assert_eq!(value.to_json(ListForm::Array).root().compact().to_string(), expected, "{kind} {json}");
+    }
+
+    fn check_same(kind: &str, json: &str) {
+        check(kind, json, json);
+    }
+
+    fn check_error(kind: &str, json: &str, expected: &str) {
+        assert_eq!(read(kind, json).map_err(|error| error.to_string()), Err(expected.into()), "{kind} {json}");
+    }
+
+    const TRUE: &str = r#"{"constructor":"True","argtypes":[],"arguments":[]}"#;
+
+    #[test]
+    fn primitive_values_are_texts() {
+        check_same("Int32", r#""-5""#);
+        check("Uint128", r#""007""#, r#""7""#);
+        check_same("BNum", r#""007""#);
+        check_same("String", r#""a\"b\\c/\n\t""#);
+        check("ByStr20", r#""0xABcd""#, r#""0xabcd""#);
+        check_same("ByStr", r#""0x""#);
+        check_same("ByStr20 with end", r#""0x12""#);
+    }
+
+    #[test]
+    fn data_types_are_objects_and_lists_arrays() {
+        check_same("Bool", TRUE);
+        check_same("List Uint32", r#"["1","2"]"#);
+        check_same("List (List Uint32)", r#"[[],["2"]]"#);
+        let cons = r#"{"constructor":"Cons","argtypes":["Uint32"],"arguments":["1",
+            {"constructor":"Nil","argtypes":["Uint32"],"arguments":[]}]}"#;
+        check("List Uint32", cons, r#"["1"]"#);
+        check_same(
+            "Option (Pair ByStr20 Uint128)",
+            r#"{"constructor":"Some","argtypes":["Pair (ByStr20) (Uint128)"],"arguments":[{"constructor":"Pair","argtypes":["ByStr20","Uint128"],"arguments":["0x12","5"]}]}"#,
+        );
+        check_same(
+            "0xab.Colour",
+            &format!(
+                r#"{{"constructor":"0xab.Mix","argtypes":[],"arguments":[{{"constructor":"Zero","argtypes":[],"arguments":[]}},{TRUE}]}}"#
+            ),
+        );
+    }
+
+    #[test]
+    fn lists_can_be_written_by_their_constructors() {
+        let value = read("List Uint32", r#"["1"]"#).unwrap();
+        assert_eq!(
+            value.to_json(ListForm::Constructors).root().compact().to_string(),
+            r#"{"constructor":"Cons","argtypes":["Uint32"],"arguments":["1",{"constructor":"Nil","argtypes":["Uint32"],"arguments":[]}]}"#
+        );
+    }
+
+    #[test]
+    fn the_last_entry_of_a_key_wins() {
+        check("Map Uint32 String", "[]", "[]");
+        check(
+            "Map Uint32 String",
+            r#"[{"key":"1","val":"a"},{"val":"b","key":"2","more":1},{"key":"01","val":"c"}]"#,
+            r#"[{"key":"1","val":"c"},{"key":"2","val":"b"}]"#,
+        );
+        check_same(
+            "Map Uint32 (Map ByStr20 Bool)",
+            &format!(r#"[{{"key":"1","val":[{{"key":"0x01","val":{TRUE}}}]}}]"#),
+        );
+    }
+
+    #[test]
+    fn what_is_no_value_is_told_in_the_words_of_the_reference() {
+        check_error("Uint32", "5", "Expected string, got int");
+        check_error("Uint32", "[]", "Expected string, got array");
+        check_error("Uint128", r#""-1""#, "Invalid value in JSON: -1 of type Uint128");
+        check_error("BNum", r#""-1""#, "Invalid value in JSON: -1 of type BNum");
+        check_error("String", r#""a\u0016b""#, "Invalid value in JSON: a\u{16}b of type String");
+        check_error("Message", r#""a""#, "Invalid value in JSON: a of type Message");
+        check_error("Uint32 -> Uint32", "[]", "Invalid type in JSON: Uint32 -> Uint32");
+        check_error("Map Uint32 Bool", "{}", "JSON parsing: error parsing Map");
+        check_error("Map Uint32 Bool", r#"[{"key":"1"}]"#, "Member not found in json: val");
+        check_error("Map Uint32 Bool", r#"[{"key":1,"val":[]}]"#, "Key in Map JSON is not a PrimType");
+        check_error("Shape", "[]", "ADT not found: Shape");
+        check_error("Bool", "[]", "ADT value is a JSON array, but type is not List");
+        check_error("Bool", "true", "JSON parsing: error parsing ADT: Bool");
+        check_error("Bool", "{}", "Member not found in json: constructor");
+        check_error("Bool", r#"{"constructor":"True","argtypes":null}"#, "Member not found in json: argtypes");
+        let object = |name: &str, types: &str, arguments: &str| {
+            format!(r#"{{"constructor":"{name}","argtypes":[{types}],"arguments":[{arguments}]}}"#)
+        };
+        check_error("Bool", &object("Maybe", "", ""), "No data type with this constructor found: Maybe");
+        check_error("Bool", &object("a.b.C", "", ""), "Invalid name in json: a.b.C");
+        check_error(
+            "Bool",
+            &object("Nil", "", ""),
+            "ADT type does not match constructor: Bool does not match constructor Nil",
+        );
+        check_error(
+            "0xab.Colour",
+            &object("True", "", ""),
+            "ADT type does not match constructor: Colour does not match constructor True",
+        );
+        check_error(
+            "Pair Int32 Int32",
+            &object("Pair", r#""Int32","Int64""#, r#""1","2""#),
+            "Type mismatch in parsing ADT: Pair. Expected: [Int32; Int32] vs Observed: [Int32; Int64]",
+        );
+        check_error(
+            "List Int32",
+            &object("Nil", r#""Int32""#, r#""1""#),
+            "Malformed ADT constructor: Nil: expected 0 args, but provided 1.",
+        );
+    }
+
+    #[test]
+    fn where_the_reference_gives_up_the_failure_is_internal() {
+        for (kind, json) in [("ByStr20", r#""12""#), ("ByStr", r#""0x1""#), ("ByStr", r#""0xgg""#), ("List", "[]")] {
+            assert!(matches!(read(kind, json), Err(ValueError::Internal(_))), "{kind} {json}");
+        }
+    }
+
+    #[test]
+    fn values_may_be_deep() {
+        let depth = 100_000;
+        let open = r#"{"constructor":"Succ","argtypes":[],"arguments":["#;
+        let zero = r#"{"constructor":"Zero","argtypes":[],"arguments":[]}"#;
+        let json = open.repeat(depth) + zero + &"]}".repeat(depth);
+        check_same("Nat", &json);
+        let list = read("List Uint32", &format!("[{}\"1\"]", "\"1\",".repeat(depth))).unwrap();
+        assert_eq!(list.elements().count(), depth + 1);
+        assert!(list.to_json(ListForm::Constructors).root().compact().to_string().len() > depth * 50);
+    }
+}
