@@ -4,6 +4,7 @@
 //! of a million elements as nested objects is as harmless as a number.
 
 mod document;
+mod input;
 mod print;
 mod reader;
 mod types;
@@ -11,6 +12,10 @@ mod value;
 
 pub use self::{
     document::{Builder, Document, Elements, Json, Kind, Members},
+    input::{
+        Account, ChainInput, InputError, MessageInput, ModuleIdentity, Named, Pair, StateInput, missing_this_address,
+        read_document, read_init,
+    },
     print::{Compact, Pretty, quoted},
     reader::{JsonError, Problem, parse},
     types::parse_type,

@@ -34,6 +34,9 @@ pub enum ValueError {
         /// How many there are.
         got: usize,
     },
+    /// The name of a value has a dot.
+    #[error("invalid name in json input: {0}")]
+    DottedName(String),
     /// A constructor does not make values of the type.
     #[error("ADT type does not match constructor: {of} does not match constructor {constructor}")]
     ForeignConstructor {

@@ -1,0 +1,92 @@
+//! Blockchain files: what a run may ask of the chain.
+
+use std::sync::Arc;
+
+use super::{Ending, InputError, Pair, entries};
+use crate::json::{
+    document::{Json, Kind},
+    value::{ValueError, member, text, text_member},
+};
+
+/// What a run may ask of the chain, as a file gives it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChainInput {
+    /// The number of the block, in decimal.
+    pub block_number: Option<Arc<str>>,
+    /// The number of the chain, in decimal.
+    pub chain_id: Option<Arc<str>>,
+    /// The times of blocks, by the number of the block; none if the file has no such entry.
+    pub timestamps: Option<Vec<Pair>>,
+}
+
+impl ChainInput {
+    /// Reads the facts of the chain.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file.
+    pub fn read(file: &str, json: Json<'_>) -> Result<Self, InputError> {
+        let wrong = |error| Ending::Chain.wrong(file, error);
+        let mut chain = Self::default();
+        for entry in entries(json).map_err(wrong)? {
+            let name = text_member(entry, "vname").map_err(wrong)?;
+            let value = member(entry, "value").map_err(wrong)?;
+            match name {
+                "BLOCKNUMBER" => chain.block_number = Some(text(value).map_err(wrong)?.into()),
+                "CHAINID" => chain.chain_id = Some(text(value).map_err(wrong)?.into()),
+                "TIMESTAMP" => chain.timestamps = Some(pairs(value).map_err(wrong)?),
+                // Nothing can read it, because the statement that would is not part of the language.
+                "REPLICATE_CONTRACT" => drop(pairs(value).map_err(wrong)?),
+                _ => return Err(Ending::Chain.report(file, format!("Unknown field {name} in blockchain JSON"))),
+            }
+        }
+        Ok(chain)
+    }
+}
+
+/// Reads an object of texts.
+fn pairs(json: Json<'_>) -> Result<Vec<Pair>, ValueError> {
+    let found = |kind: Kind| ValueError::Internal(format!("expected object, got {}", kind.word()));
+    let members = json.members().ok_or_else(|| found(json.kind()))?;
+    members.map(|(name, value)| Ok((name.into(), text(value)?.into()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::tests::{told, with},
+        *,
+    };
+
+    fn read(json: &str) -> Result<ChainInput, InputError> {
+        with(json, |json, _| ChainInput::read("b.json", json))
+    }
+
+    #[test]
+    fn facts_are_read() {
+        let chain = read(
+            r#"[{"vname":"BLOCKNUMBER","type":"BNum","value":"100"},{"vname":"CHAINID","type":"Uint32","value":"1"},
+                {"vname":"TIMESTAMP","type":"Uint64","value":{"100":"12218"}}]"#,
+        );
+        let expected = ChainInput {
+            block_number: Some("100".into()),
+            chain_id: Some("1".into()),
+            timestamps: Some(vec![("100".into(), "12218".into())]),
+        };
+        assert_eq!(chain, Ok(expected));
+        assert_eq!(read("[]"), Ok(ChainInput::default()));
+    }
+
+    #[test]
+    fn what_is_no_fact_is_told() {
+        assert_eq!(
+            told(read(r#"[{"vname":"MOON","type":"BNum","value":"1"}]"#)),
+            "Unknown field MOON in blockchain JSON|Failed to parse json b.json:\n"
+        );
+        assert_eq!(
+            told(read(r#"[{"vname":"CHAINID","type":"Uint32","value":1}]"#)),
+            "Expected string, got int|Failed to parse json b.json:\n"
+        );
+        assert_eq!(told(read(r#"[{"vname":"TIMESTAMP","type":"Uint64","value":"1"}]"#)), "internal");
+    }
+}

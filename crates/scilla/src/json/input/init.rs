@@ -1,0 +1,193 @@
+//! Init files: the parameters of a module.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use super::{Ending, InputError, Named, Pair, check_kind, entries, read_named, rejected};
+use crate::{
+    json::{document::Json, value::ValueReader},
+    report::{Entry, Failure},
+    types::adt::DataTypes,
+    value::Value,
+};
+
+/// What of an init file is known before the libraries are: who the module is, and where its libraries are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModuleIdentity {
+    /// The address of the module, `0x` and lower-case hex.
+    pub this_address: Option<Arc<str>>,
+    /// The names under which libraries are imported, each with the address to which it leads, in the order of the file.
+    pub external_libraries: Vec<Pair>,
+}
+
+impl ModuleIdentity {
+    /// Reads the identity from an init file.
+    ///
+    /// All values are read, so that one of a type that a library defines is an error here already: contract parameters
+    /// of such types cannot be given, as with the reference.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file.
+    pub fn read(file: &str, json: Json<'_>) -> Result<Self, InputError> {
+        let all = read_all(file, json, &DataTypes::built_in(), Ending::Unable)?;
+        let mut identity = Self::default();
+        let mut lists = 0;
+        for entry in &all {
+            match &*entry.name {
+                "_this_address" if identity.this_address.is_some() => {
+                    return Err(rejected("Multiple entries specified in init json: _this_address"));
+                }
+                "_this_address" => identity.this_address = Some(this_address(&entry.value)?),
+                "_extlibs" if lists > 0 => return Err(rejected("Multiple entries in init json: _extlibs")),
+                "_extlibs" => {
+                    lists += 1;
+                    identity.external_libraries = external_libraries(&entry.value)?;
+                }
+                _ => {}
+            }
+        }
+        for (index, (name, _)) in identity.external_libraries.iter().enumerate() {
+            if identity.external_libraries.iter().take(index).any(|(earlier, _)| earlier == name) {
+                return Err(rejected(format!("Duplicate extlib map entries in init JSON file: {file}")));
+            }
+        }
+        Ok(identity)
+    }
+
+    /// Returns the address to which an imported name leads.
+    pub fn external_library(&self, name: &str) -> Option<&Arc<str>> {
+        self.external_libraries.iter().find(|(known, _)| **known == *name).map(|(_, address)| address)
+    }
+}
+
+/// Reads all entries of an init file.
+///
+/// # Errors
+///
+/// What is wrong with the file.
+pub fn read_init(file: &str, json: Json<'_>, known: &DataTypes) -> Result<Vec<Named>, InputError> {
+    let all = read_all(file, json, known, Ending::Plain)?;
+    all.iter().try_for_each(|entry| check_kind(&entry.kind))?;
+    Ok(all)
+}
+
+fn read_all(file: &str, json: Json<'_>, known: &DataTypes, ending: Ending) -> Result<Vec<Named>, InputError> {
+    let mut reader = ValueReader::new(known);
+    let read = entries(json).and_then(|list| list.map(|entry| read_named(entry, &mut reader)).collect());
+    read.map_err(|error| ending.wrong(file, error))
+}
+
+fn this_address(value: &Value) -> Result<Arc<str>, InputError> {
+    let wrong = || rejected("Illegal type for field specified in init json: _this_address");
+    let Value::ByStrX(bytes) = value else { return Err(wrong()) };
+    if bytes.len() == 20 { Ok(hex(bytes)) } else { Err(wrong()) }
+}
+
+/// Takes apart a `List (Pair String ByStr20)`.
+fn external_libraries(value: &Value) -> Result<Vec<Pair>, InputError> {
+    let wrong = || rejected("Invalid entry in init json: _extlibs");
+    let mut elements = value.elements();
+    let mut libraries = Vec::new();
+    for element in elements.by_ref() {
+        match element.as_adt().map(|pair| pair.arguments()) {
+            Some([Value::String(name), Value::ByStrX(address)]) => libraries.push((Arc::clone(name), hex(address))),
+            _ => return Err(wrong()),
+        }
+    }
+    let is_list = elements.rest().as_adt().is_some_and(|nil| &**nil.constructor().name.base() == "Nil");
+    if is_list { Ok(libraries) } else { Err(wrong()) }
+}
+
+fn hex(bytes: &[u8]) -> Arc<str> {
+    let mut text = String::from("0x");
+    for byte in bytes {
+        // A `String` accepts every write.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text.into()
+}
+
+/// Reports that the module must have an address and has none.
+pub fn missing_this_address(file: &str) -> Failure {
+    Failure::of(Entry::nowhere(format!("No _this_address entry found in init file {file}\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::tests::{told, with},
+        *,
+    };
+
+    fn identity(json: &str) -> Result<ModuleIdentity, InputError> {
+        with(json, |json, _| ModuleIdentity::read("f.json", json))
+    }
+
+    fn init(json: &str) -> Result<Vec<Named>, InputError> {
+        with(json, |json, known| read_init("f.json", json, known))
+    }
+
+    const ADDRESS: &str =
+        r#"{"vname":"_this_address","type":"ByStr20","value":"0xABfeccdc9012345678901234567890f777567890"}"#;
+
+    fn libraries(names: &[&str]) -> String {
+        let pair = |name: &&str| {
+            format!(
+                r#"{{"constructor":"Pair","argtypes":["String","ByStr20"],"arguments":["{name}","0x887756789012345678901234567890123456efab"]}}"#
+            )
+        };
+        let pairs: Vec<_> = names.iter().map(pair).collect();
+        format!(r#"{{"vname":"_extlibs","type":"List (Pair String ByStr20)","value":[{}]}}"#, pairs.join(","))
+    }
+
+    #[test]
+    fn the_identity_is_the_address_and_the_libraries() {
+        let found = identity(&format!("[{ADDRESS},{}]", libraries(&["A", "B"]))).unwrap();
+        assert_eq!(found.this_address.as_deref(), Some("0xabfeccdc9012345678901234567890f777567890"));
+        assert_eq!(found.external_library("B").map(|it| &**it), Some("0x887756789012345678901234567890123456efab"));
+        assert_eq!(found.external_library("C"), None);
+        assert_eq!(identity("[]").unwrap(), ModuleIdentity::default());
+    }
+
+    #[test]
+    fn a_wrong_identity_is_told() {
+        let twice = format!("[{ADDRESS},{ADDRESS}]");
+        assert_eq!(told(identity(&twice)), "Multiple entries specified in init json: _this_address");
+        let list = libraries(&["A"]);
+        assert_eq!(told(identity(&format!("[{list},{list}]"))), "Multiple entries in init json: _extlibs");
+        let doubled = format!("[{}]", libraries(&["A", "A"]));
+        assert_eq!(told(identity(&doubled)), "Duplicate extlib map entries in init JSON file: f.json");
+        let short = r#"[{"vname":"_this_address","type":"ByStr20","value":"0xab"}]"#;
+        assert_eq!(told(identity(short)), "Illegal type for field specified in init json: _this_address");
+        let wrong = r#"[{"vname":"_extlibs","type":"List Uint32","value":["1"]}]"#;
+        assert_eq!(told(identity(wrong)), "Invalid entry in init json: _extlibs");
+        let wrong = r#"[{"vname":"_extlibs","type":"Uint32","value":"1"}]"#;
+        assert_eq!(told(identity(wrong)), "Invalid entry in init json: _extlibs");
+        let number = r#"[{"vname":"x","type":"Uint32","value":2}]"#;
+        assert_eq!(told(identity(number)), "Expected string, got int|Unable to parse JSON file: f.json");
+        let foreign = r#"[{"vname":"x","type":"0xab.T","value":"2"}]"#;
+        assert_eq!(told(identity(foreign)), "ADT not found: 0xab.T|Unable to parse JSON file: f.json");
+    }
+
+    #[test]
+    fn entries_are_read_in_order() {
+        let found = init(r#"[{"vname":"a","type":"Uint32","value":"1"},{"vname":"b","type":"String","value":"x"}]"#);
+        let names: Vec<_> = found.unwrap().into_iter().map(|entry| entry.name.to_string()).collect();
+        assert_eq!(names, ["a", "b"]);
+    }
+
+    #[test]
+    fn what_an_init_file_may_not_hold_is_told() {
+        let entry = |name: &str, kind: &str, value: &str| {
+            told(init(&format!(r#"[{{"vname":"{name}","type":"{kind}","value":{value}}}]"#)))
+        };
+        assert_eq!(entry("a", "ByStr20 with end", r#""0x12""#), "Address type not allowed in json file");
+        assert_eq!(entry("a", "List (ByStr20 with end)", "[]"), "Address type not allowed in json file");
+        assert_eq!(entry("a", "List (Uint32 -> Uint32)", "[]"), "Illegal type in json file: List (Uint32 -> Uint32)");
+        assert_eq!(entry("a.b", "Uint32", r#""1""#), "invalid name in json input: a.b|Failed to parse json: f.json");
+        assert_eq!(entry("a", "Uint32", "null"), "Member not found in json: value|Failed to parse json: f.json");
+        assert_eq!(entry("a", "uint", r#""1""#), "Invalid type in json: uint|Failed to parse json: f.json");
+        assert_eq!(entry("a", "ByStr20", r#""12""#), "internal");
+        assert_eq!(told(init("{}")), "internal");
+    }
+}

@@ -1,0 +1,93 @@
+//! Messages to a contract.
+
+use std::sync::Arc;
+
+use super::{Ending, InputError, Named, check_kind, entries, read_named};
+use crate::{
+    json::{
+        document::Json,
+        value::{ValueError, ValueReader, member, text_member},
+    },
+    types::{Primitive, Type, Width, adt::DataTypes},
+    value::Value,
+};
+
+/// A message to a contract.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageInput {
+    /// The transition that is called.
+    pub tag: Arc<str>,
+    /// The amount that is offered, in Qa.
+    pub amount: u128,
+    /// Who sends it: bytes, twenty if all is well.
+    pub sender: Value,
+    /// Who signed the transaction: bytes, twenty if all is well.
+    pub origin: Value,
+    /// The parameters, in the order of the file.
+    pub parameters: Vec<Named>,
+}
+
+impl MessageInput {
+    /// Reads a message.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the file.
+    pub fn read(file: &str, json: Json<'_>, known: &DataTypes) -> Result<Self, InputError> {
+        let message = Self::read_unchecked(json, known).map_err(|error| Ending::Plain.wrong(file, error))?;
+        // The three that the chain itself gives may have such types; they fail when they meet their parameters.
+        let given = ["_sender", "_origin", "_recipient"];
+        let mut checked = message.parameters.iter().filter(|parameter| !given.contains(&&*parameter.name));
+        checked.try_for_each(|parameter| check_kind(&parameter.kind))?;
+        Ok(message)
+    }
+
+    fn read_unchecked(json: Json<'_>, known: &DataTypes) -> Result<Self, ValueError> {
+        let mut reader = ValueReader::new(known);
+        let tag = text_member(json, "_tag")?;
+        let amount = reader.read(member(json, "_amount")?, &Primitive::Uint(Width::W128).into())?;
+        let amount = amount.as_integer().and_then(crate::value::Integer::to_u128);
+        let address = Type::bystr(20);
+        let sender = reader.read(member(json, "_sender")?, &address)?;
+        let origin = reader.read(member(json, "_origin")?, &address)?;
+        let parameters = entries(member(json, "params")?)?;
+        let parameters = parameters.map(|entry| read_named(entry, &mut reader)).collect::<Result<_, _>>()?;
+        // A `Uint128` is a `u128`.
+        Ok(Self { tag: tag.into(), amount: amount.unwrap_or(0), sender, origin, parameters })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::tests::{told, with},
+        *,
+    };
+
+    fn read(amount: &str, parameters: &str) -> Result<MessageInput, InputError> {
+        let json = format!(
+            r#"{{"_tag":"Pay","_amount":{amount},"_sender":"0x12","_origin":"0x34","params":[{parameters}],"more":1}}"#
+        );
+        with(&json, |json, known| MessageInput::read("m.json", json, known))
+    }
+
+    #[test]
+    fn a_message_is_read() {
+        let message = read(r#""7""#, r#"{"vname":"a","type":"Uint32","value":"1"}"#).unwrap();
+        assert_eq!((&*message.tag, message.amount), ("Pay", 7));
+        assert_eq!(message.sender, Value::bystrx([0x12]));
+        assert_eq!(message.origin, Value::bystrx([0x34]));
+        assert_eq!(message.parameters.len(), 1);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        let ending = "|Failed to parse json: m.json";
+        assert_eq!(told(read("7", "")), format!("Expected string, got int{ending}"));
+        assert_eq!(told(read(r#""-7""#, "")), format!("Invalid value in JSON: -7 of type Uint128{ending}"));
+        assert_eq!(told(read("null", "")), format!("Member not found in json: _amount{ending}"));
+        let address = |name: &str| format!(r#"{{"vname":"{name}","type":"ByStr20 with end","value":"0x12"}}"#);
+        assert_eq!(told(read(r#""7""#, &address("a"))), "Address type not allowed in json file");
+        assert_eq!(told(read(r#""7""#, &address("_sender"))), "accepted");
+    }
+}

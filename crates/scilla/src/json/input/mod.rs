@@ -1,0 +1,169 @@
+//! What tools and the chain give to a run, as JSON: parameters, messages, state, facts of the chain.
+//!
+//! Whatever is wrong is told in the words of the reference, followed by the name of the file: receipts carry both.
+
+mod chain;
+mod init;
+mod message;
+mod state;
+
+use std::sync::Arc;
+
+pub use self::{
+    chain::ChainInput,
+    init::{ModuleIdentity, missing_this_address, read_init},
+    message::MessageInput,
+    state::{Account, StateInput},
+};
+use super::{
+    document::{Document, Elements, Json},
+    parse,
+    types::parse_type,
+    value::{ValueError, ValueReader, member, text_member},
+};
+use crate::{
+    report::{Entry, Failure},
+    types::{AddressType, Type},
+    value::Value,
+};
+
+/// A named value with the type by which it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The name.
+    pub name: Arc<str>,
+    /// The type.
+    pub kind: Type,
+    /// The value.
+    pub value: Value,
+}
+
+/// Two texts that belong together.
+pub type Pair = (Arc<str>, Arc<str>);
+
+/// Why an input cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InputError {
+    /// Where the reference ends without a report: hex without `0x`, and the like.
+    #[error("internal failure: {0}")]
+    Internal(String),
+    /// What the reference reports.
+    #[error(transparent)]
+    Rejected(#[from] Failure),
+}
+
+/// How a report ends that is about a file.
+#[derive(Clone, Copy, Debug)]
+enum Ending {
+    /// A blockchain file.
+    Chain,
+    /// Any other file.
+    Plain,
+    /// An init file that is read for the identity of its module.
+    Unable,
+}
+
+impl Ending {
+    fn entry(self, file: &str) -> Entry {
+        Entry::nowhere(match self {
+            Self::Chain => format!("Failed to parse json {file}:\n"),
+            Self::Plain => format!("Failed to parse json: {file}"),
+            Self::Unable => format!("Unable to parse JSON file: {file}"),
+        })
+    }
+
+    /// Reports something that is wrong in a file.
+    fn report(self, file: &str, message: impl Into<String>) -> InputError {
+        InputError::Rejected(Failure::of(Entry::nowhere(message)).followed_by(self.entry(file)))
+    }
+
+    fn wrong(self, file: &str, error: ValueError) -> InputError {
+        if let ValueError::Internal(what) = error {
+            return InputError::Internal(format!("{file}: {what}"));
+        }
+        self.report(file, error.to_string())
+    }
+}
+
+/// Reports something that is wrong without naming a file.
+fn rejected(message: impl Into<String>) -> InputError {
+    InputError::Rejected(Failure::of(Entry::nowhere(message)))
+}
+
+/// Reads the text of a JSON file.
+///
+/// # Errors
+///
+/// Where it is no JSON.
+pub fn read_document(file: &str, text: &[u8]) -> Result<Document, InputError> {
+    parse(text).map_err(|error| Ending::Plain.report(file, error.to_string()))
+}
+
+/// Reads a named value.
+fn read_named(json: Json<'_>, reader: &mut ValueReader<'_>) -> Result<Named, ValueError> {
+    let name = text_member(json, "vname")?;
+    let kind = parse_type(text_member(json, "type")?)?;
+    let value = reader.read(member(json, "value")?, &kind)?;
+    Ok(Named { name: check_name(name)?.into(), kind, value })
+}
+
+fn check_name(name: &str) -> Result<&str, ValueError> {
+    if name.contains('.') { Err(ValueError::DottedName(name.into())) } else { Ok(name) }
+}
+
+/// Returns the entries of the list that a file is.
+fn entries(json: Json<'_>) -> Result<Elements<'_>, ValueError> {
+    json.elements().ok_or_else(|| ValueError::Internal(format!("expected array, got {}", json.kind().word())))
+}
+
+/// Checks that a type may stand in an init file or a message.
+fn check_kind(kind: &Type) -> Result<(), InputError> {
+    let mut address = false;
+    let mut function = false;
+    kind.visit(|part| match part {
+        Type::Address(AddressType::Any | AddressType::Code | AddressType::Contract(_) | AddressType::Library) => {
+            address = true;
+        }
+        Type::Forall(..) | Type::Function(..) | Type::Unit | Type::Variable(_) => function = true,
+        Type::Adt(..) | Type::Map(..) | Type::Primitive(_) => {}
+    });
+    if address {
+        Err(rejected("Address type not allowed in json file"))
+    } else if function {
+        Err(rejected(format!("Illegal type in json file: {}", kind.global())))
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::adt::DataTypes;
+
+    /// The messages of the entries of a report, joined by bars; "internal" where there is no report.
+    pub(super) fn told<T>(result: Result<T, InputError>) -> String {
+        match result {
+            Ok(_) => "accepted".into(),
+            Err(InputError::Internal(_)) => "internal".into(),
+            Err(InputError::Rejected(failure)) => {
+                let messages: Vec<_> = failure.entries().iter().map(|entry| entry.message.as_str()).collect();
+                messages.join("|")
+            }
+        }
+    }
+
+    /// Reads a text with the built-in types.
+    pub(super) fn with<T>(json: &str, read: impl FnOnce(Json<'_>, &DataTypes) -> T) -> T {
+        let document = read_document("f.json", json.as_bytes()).unwrap();
+        read(document.root(), &DataTypes::built_in())
+    }
+
+    #[test]
+    fn a_text_that_is_no_json_is_told_with_its_place() {
+        assert_eq!(
+            told(read_document("f.json", b"[1,")),
+            "line 1, column 4: expected a value, found the end of the text|Failed to parse json: f.json"
+        );
+    }
+}
