@@ -30,3 +30,119 @@ pub const ALL: [(&str, &str); 8] = [
 pub fn text(name: &str) -> Option<&'static str> {
     ALL.into_iter().find(|(known, _)| *known == name).map(|(_, text)| text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        syntax::{
+            ast::{ExprId, ExpressionKind, LibraryEntry, LibraryModule},
+            parse_library,
+        },
+        types::{Type, TypeText},
+    };
+
+    const SHAPES: &str = include_str!("shapes.txt");
+
+    fn library(name: &str) -> LibraryModule {
+        let text = text(name).unwrap();
+        parse_library(&format!("{name}.scillib"), text.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error:?}"))
+    }
+
+    /// The shape of an expression, as the table spells it.
+    fn shape(module: &LibraryModule, id: ExprId) -> String {
+        let expression = module.arena.get(id);
+        let line = module.source.start(expression.span).line;
+        let body = |id: &ExprId| shape(module, *id);
+        match &expression.kind {
+            ExpressionKind::Apply { arguments, .. } => format!("app{}@{line}", arguments.len()),
+            ExpressionKind::Builtin { name, .. } => format!("{}@{line}", name.name.as_written()),
+            ExpressionKind::Construct { constructor, .. } => format!("ctor@{line}:{}", constructor.name.base()),
+            ExpressionKind::Fixpoint { .. } | ExpressionKind::Message(_) => panic!("no library has one"),
+            ExpressionKind::Function { body: inner, .. } => format!("fun@{line} {}", body(inner)),
+            ExpressionKind::Let { value, body: rest, .. } => format!("let@{line}({}) {}", body(value), body(rest)),
+            ExpressionKind::Literal(_) => format!("lit@{line}"),
+            ExpressionKind::Match { clauses, .. } => {
+                let branches: Vec<_> = clauses.iter().map(|clause| body(&clause.body)).collect();
+                format!("match{}@{line}[{}]", clauses.len(), branches.join(" | "))
+            }
+            ExpressionKind::Instantiate { types, .. } => format!("inst{}@{line}", types.len()),
+            ExpressionKind::TypeFunction { body: inner, .. } => format!("tfun@{line} {}", body(inner)),
+            ExpressionKind::Variable(_) => format!("var@{line}"),
+        }
+    }
+
+    #[test]
+    fn every_node_has_its_kind_and_its_line() {
+        let mut found = String::new();
+        let mut order: Vec<&str> = Vec::new();
+        for name in SHAPES.lines().filter_map(|line| line.split(' ').next()) {
+            if !order.contains(&name) {
+                order.push(name);
+            }
+        }
+        assert_eq!(order.len(), ALL.len(), "the table has every library");
+        for name in order {
+            let module = library(name);
+            for entry in &module.library.entries {
+                if let LibraryEntry::Value { name: entry, body, .. } = entry {
+                    found += &format!("{name} {} {}\n", entry.name.as_written(), shape(&module, *body));
+                }
+            }
+        }
+        for (found, expected) in found.lines().zip(SHAPES.lines()) {
+            assert_eq!(found, expected);
+        }
+        assert_eq!(found.lines().count(), SHAPES.lines().count());
+    }
+
+    #[test]
+    fn a_library_imports_what_it_builds_on() {
+        let imports = |name: &str| {
+            let module = library(name);
+            let names: Vec<_> =
+                module.imports.iter().map(|import| import.library.name.as_written().to_string()).collect();
+            names.join(" ")
+        };
+        assert_eq!(imports("BoolUtils"), "");
+        assert_eq!(imports("CryptoUtils"), "BoolUtils");
+        assert_eq!(imports("Conversions"), "IntUtils");
+        assert_eq!(imports("Polynetwork"), "Conversions ListUtils BoolUtils");
+    }
+
+    #[test]
+    fn types_have_their_constructors() {
+        let mut found = Vec::new();
+        for (name, _) in ALL {
+            for entry in library(name).library.entries {
+                let LibraryEntry::Type { name, constructors } = entry else { continue };
+                for constructor in constructors {
+                    let arguments: Vec<_> = constructor
+                        .arguments
+                        .iter()
+                        .map(Type::as_written)
+                        .map(|text: TypeText<'_>| text.to_string())
+                        .collect();
+                    found.push(format!(
+                        "{}: {} {}",
+                        name.name.as_written(),
+                        constructor.name.name.as_written(),
+                        arguments.join(", ")
+                    ));
+                }
+            }
+        }
+        let expected = [
+            "IntegerEncoding: LittleEndian ",
+            "IntegerEncoding: BigEndian ",
+            "Header: Header Uint32, Uint64, ByStr32, ByStr32, ByStr32, ByStr32, Uint32, Uint32, Uint64, ByStr, ByStr20",
+            "TxParam: TxParam ByStr, ByStr, ByStr, Uint64, ByStr, ByStr, ByStr",
+            "ToMerkleValue: ToMerkleValue ByStr, Uint64, TxParam",
+            "Pubkey: Pubkey ByStr67",
+            "Signature: Signature ByStr65",
+            "Unit: Unit ",
+            "Proof: Proof ByStr, List (Pair (ByStr1) (ByStr32))",
+        ];
+        assert_eq!(found, expected);
+    }
+}
