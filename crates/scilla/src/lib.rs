@@ -16,6 +16,7 @@
 //! - [`syntax`]: tokens, the tree, the parser.
 //! - [`value`]: what expressions have, and what fields and messages are made of.
 //! - [`gas`]: what work costs.
+//! - [`resolve`]: imports, and the module that defines each name.
 //! - [`report`]: what is told about a rejected program or a failed run.
 //! - [`json`]: values, types, inputs and outputs as JSON.
 //! - [`stdlib`]: the standard library.
@@ -31,6 +32,7 @@ pub mod gas;
 pub mod json;
 pub mod name;
 pub mod report;
+pub mod resolve;
 pub mod source;
 pub mod stdlib;
 pub mod syntax;

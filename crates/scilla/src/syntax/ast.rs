@@ -81,7 +81,7 @@ pub struct Library {
 pub enum LibraryEntry {
     /// A type.
     Type {
-        /// Its name.
+        /// Its name; its span is that of the keyword, which is the place of the type in reports.
         name: Ident,
         /// Its constructors, in order.
         constructors: Vec<ConstructorDefinition>,
@@ -367,6 +367,16 @@ impl Arena {
     #[expect(clippy::indexing_slicing, reason = "places are only made by the arena they belong to")]
     pub fn get(&self, id: ExprId) -> &Expression {
         &self.expressions[id.index()]
+    }
+
+    /// Returns an expression, to be changed in its place.
+    ///
+    /// # Panics
+    ///
+    /// If the place belongs to another arena.
+    #[expect(clippy::indexing_slicing, reason = "places are only made by the arena they belong to")]
+    pub fn get_mut(&mut self, id: ExprId) -> &mut Expression {
+        &mut self.expressions[id.index()]
     }
 
     /// Returns how many there are.

@@ -1,6 +1,6 @@
 //! The grammar of modules: imports, libraries, contracts.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::{Parsed, Parser, Reported, literal::plain_decimal};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     syntax::{
         ast::{
             Component, ComponentKind, ConstructorDefinition, Contract, ExprId, Expression, ExpressionKind, Field,
-            Import, Library, LibraryEntry, Parameter,
+            Import, Library, LibraryEntry, Parameter, StatementKind,
         },
         token::TokenKind,
     },
@@ -44,7 +44,8 @@ impl Parser<'_> {
                 self.resume(&[Contract], None)?
             }
         };
-        let contract = self.parse_contract(library.is_some())?;
+        let mut contract = self.parse_contract(library.is_some())?;
+        self.settle_calls(&mut contract);
         Ok(ContractParts { version: version?, imports, library, contract })
     }
 
@@ -145,8 +146,9 @@ impl Parser<'_> {
         if self.maybe(TokenKind::Let).is_some() {
             return self.parse_library_value();
         }
-        self.bump();
+        let keyword = self.bump().span;
         let name = self.expect_simple(TokenKind::Cid, "the name of the type, which begins with a capital letter")?;
+        let name = Ident::new(name.name, keyword);
         let mut constructors = Vec::new();
         if self.maybe(TokenKind::Equals).is_some() {
             constructors.push(self.parse_constructor_definition()?);
@@ -202,6 +204,27 @@ impl Parser<'_> {
         let components = self.parse_components(!fields.is_empty());
         let (name, parameters, constraint) = head?;
         Ok(Contract { name, parameters, constraint, fields, components })
+    }
+
+    /// Makes calls of those `x = p a` in which p is a procedure with a result. Within matches they stay what they
+    /// look like, as in the reference.
+    fn settle_calls(&self, contract: &mut Contract) {
+        let results: BTreeSet<Arc<str>> = contract
+            .components
+            .iter()
+            .filter(|component| component.result.is_some())
+            .map(|component| Arc::clone(component.name.name.base()))
+            .collect();
+        let is_call = |ident: &Ident| ident.name.namespace().is_none() && results.contains(ident.name.base());
+        for statement in contract.components.iter_mut().flat_map(|component| &mut component.body) {
+            let StatementKind::Bind { to, value } = &statement.kind else { continue };
+            let (procedure, arguments) = match &self.arena.get(*value).kind {
+                ExpressionKind::Apply { function, arguments } if is_call(function) => (function, arguments.clone()),
+                ExpressionKind::Variable(variable) if is_call(variable) => (variable, Vec::new()),
+                _ => continue,
+            };
+            statement.kind = StatementKind::Call { to: Some(to.clone()), procedure: procedure.clone(), arguments };
+        }
     }
 
     fn parse_contract_head(&mut self) -> Parsed<(Ident, Vec<Parameter>, ExprId)> {

@@ -1,0 +1,162 @@
+//! Which module defines what, by namespace and name.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
+
+use super::{
+    Imported, Origin,
+    names::{NameError, NameErrorKind},
+};
+use crate::{
+    name::Name,
+    source::Span,
+    syntax::ast::{Import, Library, LibraryEntry},
+};
+
+/// What a name names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Sort {
+    /// A value.
+    Variable,
+    /// A type.
+    Type,
+    /// A constructor.
+    Constructor,
+}
+
+impl Sort {
+    /// All sorts, in the order in which clashes are looked for.
+    const ALL: [Self; 3] = [Self::Variable, Self::Type, Self::Constructor];
+}
+
+impl fmt::Display for Sort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Variable => "Variable",
+            Self::Type => "Type",
+            Self::Constructor => "Type constructor",
+        })
+    }
+}
+
+type Namespace = Option<Arc<str>>;
+
+/// For each namespace, sort and name the module that defines it. The namespace without a name is that of names that
+/// are written without one.
+#[derive(Debug, Default)]
+pub(super) struct Dictionary {
+    modules: BTreeMap<(Namespace, Sort, Arc<str>), Arc<str>>,
+    namespaces: BTreeSet<Arc<str>>,
+}
+
+impl Dictionary {
+    /// Puts together what a module imports.
+    ///
+    /// The names of a library are entered under the target of the import, as in the reference; the library knows them
+    /// under its own address, which differs if the file beside it says so.
+    pub(super) fn of_imports(
+        items: &[Import],
+        libraries: &[Arc<Imported>],
+        origin: &Origin,
+    ) -> Result<Self, NameError> {
+        let mut dictionary = Self::default();
+        for (item, library) in items.iter().zip(libraries) {
+            let target = origin.target(item.library.name.base());
+            dictionary.import(item, &library.module.library, &target)?;
+        }
+        Ok(dictionary)
+    }
+
+    fn import(&mut self, item: &Import, library: &Library, target: &Arc<str>) -> Result<(), NameError> {
+        let namespace = item.namespace.as_ref().map(|ident| Arc::clone(ident.name.base()));
+        let defined = latest_definitions(library);
+        for sort in Sort::ALL {
+            for (_, name) in defined.iter().filter(|(other, _)| *other == sort) {
+                if let Some(old) = self.modules.get(&(namespace.clone(), sort, Arc::clone(name))) {
+                    let kind = NameErrorKind::Clash {
+                        sort,
+                        name: Arc::clone(name),
+                        new: Arc::clone(target),
+                        old: Arc::clone(old),
+                    };
+                    return Err(NameError { kind, span: item.library.span });
+                }
+            }
+        }
+        self.namespaces.extend(namespace.clone());
+        for (sort, name) in defined {
+            self.modules.insert((namespace.clone(), sort, name), Arc::clone(target));
+        }
+        Ok(())
+    }
+
+    /// Adds what the module at this address defines, in place of what was known under that name.
+    pub(super) fn define(&mut self, sort: Sort, name: &Arc<str>, address: &Arc<str>) {
+        self.modules.insert((None, sort, Arc::clone(name)), Arc::clone(address));
+    }
+
+    /// Adds a type or constructor, of which there must be none of that name.
+    pub(super) fn define_once(
+        &mut self,
+        sort: Sort,
+        name: &Arc<str>,
+        address: &Arc<str>,
+        span: Span,
+    ) -> Result<(), NameError> {
+        if let Some(old) = self.get(None, sort, name) {
+            let kind = NameErrorKind::Redefined { sort, name: Arc::clone(name), old: Arc::clone(old) };
+            return Err(NameError { kind, span });
+        }
+        self.define(sort, name, address);
+        Ok(())
+    }
+
+    fn get(&self, namespace: Namespace, sort: Sort, name: &Arc<str>) -> Option<&Arc<str>> {
+        self.modules.get(&(namespace, sort, Arc::clone(name)))
+    }
+
+    /// Returns the name with the module that defines it; a name without namespace that no module is known to define
+    /// stays as it is.
+    pub(super) fn resolve(&self, sort: Sort, name: &Name) -> Result<Name, NameErrorKind> {
+        let Some(namespace) = name.namespace() else {
+            let module = self.get(None, sort, name.base());
+            return Ok(module.map_or_else(|| name.clone(), |module| name.clone().defined_in(Arc::clone(module))));
+        };
+        if !self.namespaces.contains(namespace) {
+            return Err(NameErrorKind::UnknownNamespace(Arc::clone(namespace)));
+        }
+        match self.get(Some(Arc::clone(namespace)), sort, name.base()) {
+            Some(module) => Ok(name.clone().defined_in(Arc::clone(module))),
+            None => {
+                Err(NameErrorKind::NotInNamespace { name: Arc::clone(name.base()), namespace: Arc::clone(namespace) })
+            }
+        }
+    }
+}
+
+/// Returns what a library defines, each name once, the latest definition first: the order in which the reference looks
+/// for clashes.
+fn latest_definitions(library: &Library) -> Vec<(Sort, Arc<str>)> {
+    let mut seen = BTreeSet::new();
+    let mut defined = Vec::new();
+    let mut add = |sort: Sort, name: &Arc<str>| {
+        if seen.insert((sort, Arc::clone(name))) {
+            defined.push((sort, Arc::clone(name)));
+        }
+    };
+    for entry in library.entries.iter().rev() {
+        match entry {
+            LibraryEntry::Value { name, .. } => add(Sort::Variable, name.name.base()),
+            LibraryEntry::Type { name, constructors } => {
+                for constructor in constructors.iter().rev() {
+                    add(Sort::Constructor, constructor.name.name.base());
+                }
+                add(Sort::Type, name.name.base());
+            }
+        }
+    }
+    defined
+}

@@ -1,0 +1,146 @@
+//! Imports, and which module defines what a name means.
+//!
+//! The parser leaves names as written. Here the libraries of a program are found and read, and the defining module is
+//! put into each name of a library value, of a user's type and of a user's constructor. Locals, parameters, fields,
+//! components, built-in types and the recursion principles belong to no module and keep their names.
+//!
+//! ```text
+//! module ─▶ imports: find, read, resolve each library ─▶ dictionary ─▶ names ─▶ Program
+//!                    │                                                           ▲
+//!                    └── LibrarySource: the host's files or accounts             │
+//!                                     local library, entry by entry ─────────────┘
+//! ```
+
+mod dictionary;
+mod imports;
+mod names;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+pub use self::imports::{FoundLibrary, Imported, LibrarySource, MAX_IMPORT_DEPTH};
+use self::{dictionary::Dictionary, imports::Loader, names::Resolver};
+use crate::{
+    name::{Ident, Name},
+    report::{Entry, Failure},
+    source::Span,
+    syntax::ast::{ContractModule, ExpressionModule, Import, LibraryModule},
+};
+
+/// A module with all that it imports, its names resolved.
+#[derive(Clone, Debug)]
+pub struct Program<M> {
+    /// The module.
+    pub main: M,
+    /// The address of the module, by which the names it defines are known: `0x` and lower-case hexadecimal digits, or
+    /// the name of its file where no address is known.
+    pub address: Arc<str>,
+    /// The imported libraries, one for each import of the module, in the same order.
+    pub imports: Vec<Arc<Imported>>,
+}
+
+/// What is known of a module besides its text: from its init parameters, or from the file beside a library.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// Its address, `_this_address`: `0x` and lower-case hexadecimal digits.
+    pub address: Option<Arc<str>>,
+    /// What the names in its `import`s stand for, `_extlibs`: a name, and where that library is found.
+    pub libraries: BTreeMap<Arc<str>, Arc<str>>,
+}
+
+impl Origin {
+    /// Returns where the library of this name is found: where `_extlibs` says, or under its name.
+    fn target(&self, library: &Arc<str>) -> Arc<str> {
+        Arc::clone(self.libraries.get(library).unwrap_or(library))
+    }
+}
+
+/// Why the names of a program could not be resolved.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ResolveError {
+    /// A library could not be imported. The reference then reports no remaining gas.
+    #[error(transparent)]
+    Import(Failure),
+    /// A name of the module itself means nothing, or several things.
+    #[error(transparent)]
+    Names(Failure),
+}
+
+/// Resolves the names of a contract.
+///
+/// # Errors
+///
+/// [`ResolveError::Import`] if a library is missing, wrong, or imports itself; [`ResolveError::Names`] for the first
+/// name that cannot be resolved.
+pub fn contract(
+    mut main: ContractModule,
+    origin: &Origin,
+    source: &dyn LibrarySource,
+) -> Result<Program<ContractModule>, ResolveError> {
+    let imports = Loader::new(source, origin).load(&main.imports, &main.source)?;
+    let address = address(origin, main.source.stem());
+    let dictionary = Dictionary::of_imports(&main.imports, &imports, origin);
+    let located = |error: names::NameError| ResolveError::Names(error.at(&main.source));
+    let mut resolver = Resolver::new(dictionary.map_err(located)?, &mut main.arena, Arc::clone(&address));
+    if let Some(library) = &mut main.library {
+        resolver.library(library).map_err(located)?;
+    }
+    resolver.contract(&mut main.contract).map_err(located)?;
+    Ok(Program { main, address, imports })
+}
+
+/// Resolves the names of a library.
+///
+/// # Errors
+///
+/// As for [`contract`].
+pub fn library(
+    mut main: LibraryModule,
+    origin: &Origin,
+    source: &dyn LibrarySource,
+) -> Result<Program<LibraryModule>, ResolveError> {
+    let imports = Loader::new(source, origin).load(&main.imports, &main.source)?;
+    let address = address(origin, main.source.stem());
+    library_names(&mut main, &imports, origin, &address).map_err(ResolveError::Names)?;
+    Ok(Program { main, address, imports })
+}
+
+/// Resolves the names of a single expression, which sees all values, types and constructors of these libraries.
+///
+/// # Errors
+///
+/// [`ResolveError::Import`] if a library is missing, wrong, or imports itself; [`ResolveError::Names`], with the one
+/// text that the reference has, if a name cannot be resolved.
+pub fn expression(
+    mut main: ExpressionModule,
+    libraries: &[&str],
+    source: &dyn LibrarySource,
+) -> Result<Program<ExpressionModule>, ResolveError> {
+    let ident = |name: &&str| Ident::new(Name::simple(*name), Span::NOWHERE);
+    let items: Vec<Import> = libraries.iter().map(|name| Import { library: ident(name), namespace: None }).collect();
+    let origin = Origin::default();
+    let imports = Loader::new(source, &origin).load(&items, &main.source)?;
+    let address = address(&origin, main.source.stem());
+    let failed = |_| ResolveError::Names(Failure::of(Entry::nowhere("Failed to disambiguate")));
+    let dictionary = Dictionary::of_imports(&items, &imports, &origin).map_err(failed)?;
+    Resolver::new(dictionary, &mut main.arena, Arc::clone(&address)).expression(main.root).map_err(failed)?;
+    Ok(Program { main, address, imports })
+}
+
+fn address(origin: &Origin, otherwise: &str) -> Arc<str> {
+    origin.address.clone().unwrap_or_else(|| otherwise.into())
+}
+
+/// Resolves the names of a library whose imports are there.
+fn library_names(
+    module: &mut LibraryModule,
+    imports: &[Arc<Imported>],
+    origin: &Origin,
+    address: &Arc<str>,
+) -> Result<(), Failure> {
+    let located = |error: names::NameError| error.at(&module.source);
+    let dictionary = Dictionary::of_imports(&module.imports, imports, origin).map_err(located)?;
+    Resolver::new(dictionary, &mut module.arena, Arc::clone(address)).library(&mut module.library).map_err(located)
+}
+
+#[cfg(test)]
+mod tests;

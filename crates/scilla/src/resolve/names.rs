@@ -1,0 +1,455 @@
+//! The defining module, put into each name of a tree.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use super::dictionary::{Dictionary, Sort};
+use crate::{
+    name::{Ident, Name},
+    report::{Entry, Failure},
+    source::{Location, Source, Span},
+    syntax::ast::{
+        Arena, ChainRead, Component, Contract, ExprId, ExpressionKind, Library, LibraryEntry, Literal, Parameter,
+        Pattern, PatternKind, Payload, Statement, StatementKind,
+    },
+    types::{AddressType, Type},
+};
+
+/// A name that cannot be resolved, and where that is reported.
+#[derive(Debug)]
+pub(super) struct NameError {
+    pub(super) kind: NameErrorKind,
+    pub(super) span: Span,
+}
+
+/// Why a name cannot be resolved.
+#[derive(Debug)]
+pub(super) enum NameErrorKind {
+    /// Two imported libraries define it.
+    Clash { sort: Sort, name: Arc<str>, new: Arc<str>, old: Arc<str> },
+    /// It has a namespace where none can be.
+    Illegal(Name),
+    /// The namespace does not contain it.
+    NotInNamespace { name: Arc<str>, namespace: Arc<str> },
+    /// It is defined a second time, in the local library.
+    Redefined { sort: Sort, name: Arc<str>, old: Arc<str> },
+    /// No import made this namespace.
+    UnknownNamespace(Arc<str>),
+}
+
+impl NameError {
+    /// Puts the error into its place.
+    pub(super) fn at(self, source: &Source) -> Failure {
+        let nowhere = matches!(self.kind, NameErrorKind::Illegal(_));
+        let start = if nowhere { Location::default() } else { source.start(self.span) };
+        Failure::of(Entry::at(start, self.kind.to_string()))
+    }
+}
+
+impl fmt::Display for NameErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Clash { sort, name, new, old } => {
+                write!(f, "{sort} {name} imported from multiple sources: libraries {new} and {old}")
+            }
+            Self::Illegal(name) => write!(f, "Illegal name: {}", name.as_written()),
+            Self::NotInNamespace { name, namespace } => {
+                write!(f, "Name {name} is not defined in the namespace {namespace}")
+            }
+            Self::Redefined { sort, name, old } => {
+                let sort = sort.to_string().to_lowercase();
+                write!(f, "Multiple declarations of {sort} {name} in library {old}")
+            }
+            Self::UnknownNamespace(namespace) => write!(f, "Unknown namespace: {namespace}"),
+        }
+    }
+}
+
+type Resolved = Result<(), NameError>;
+
+/// Walks through the trees of a module.
+pub(super) struct Resolver<'a> {
+    names: Names,
+    arena: &'a mut Arena,
+    address: Arc<str>,
+}
+
+/// What names mean at one place of a module.
+struct Names {
+    dictionary: Dictionary,
+    /// The locals in scope, and how often each is bound: they hide values of libraries.
+    locals: BTreeMap<Arc<str>, usize>,
+}
+
+/// What remains to be done in an expression.
+enum Step {
+    /// Go through this part.
+    Enter(ExprId),
+    /// Go through this clause of a match.
+    Clause(ExprId, usize),
+    /// Let these be locals.
+    Bind(Vec<Arc<str>>),
+    /// Let these be locals no longer.
+    Release(Vec<Arc<str>>),
+}
+
+impl<'a> Resolver<'a> {
+    pub(super) const fn new(dictionary: Dictionary, arena: &'a mut Arena, address: Arc<str>) -> Self {
+        Self { names: Names { dictionary, locals: BTreeMap::new() }, arena, address }
+    }
+
+    /// Resolves the entries of the local library, each of which sees those above it.
+    pub(super) fn library(&mut self, library: &mut Library) -> Resolved {
+        library.entries.iter_mut().try_for_each(|entry| self.entry(entry))
+    }
+
+    fn entry(&mut self, entry: &mut LibraryEntry) -> Resolved {
+        match entry {
+            LibraryEntry::Value { name, annotation, body } => {
+                if let Some(annotation) = annotation {
+                    self.names.kind(annotation)?;
+                }
+                self.expression(*body)?;
+                self.names.dictionary.define(Sort::Variable, name.name.base(), &self.address);
+                self.own(name);
+            }
+            LibraryEntry::Type { name, constructors } => {
+                for kind in constructors.iter_mut().flat_map(|constructor| &mut constructor.arguments) {
+                    self.names.kind(kind)?;
+                }
+                self.define_once(Sort::Type, name)?;
+                for constructor in constructors {
+                    self.define_once(Sort::Constructor, &mut constructor.name)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn define_once(&mut self, sort: Sort, ident: &mut Ident) -> Resolved {
+        self.names.dictionary.define_once(sort, ident.name.base(), &self.address, ident.span)?;
+        self.own(ident);
+        Ok(())
+    }
+
+    /// Marks a name as defined in this module.
+    fn own(&self, ident: &mut Ident) {
+        ident.name = ident.name.clone().defined_in(Arc::clone(&self.address));
+    }
+
+    /// Resolves a contract.
+    pub(super) fn contract(&mut self, contract: &mut Contract) -> Resolved {
+        self.names.parameters(&mut contract.parameters)?;
+        let locals = names_of(&contract.parameters);
+        self.names.bind(&locals);
+        // A constraint that was not written is the built-in `True`, whatever `True` means in the module.
+        if !self.arena.get(contract.constraint).span.is_nowhere() {
+            self.expression(contract.constraint)?;
+        }
+        for field in &mut contract.fields {
+            self.names.kind(&mut field.kind)?;
+            self.expression(field.initial)?;
+        }
+        contract.components.iter_mut().try_for_each(|component| self.component(component))?;
+        self.names.release(&locals);
+        Ok(())
+    }
+
+    fn component(&mut self, component: &mut Component) -> Resolved {
+        self.names.parameters(&mut component.parameters)?;
+        if let Some(result) = &mut component.result {
+            self.names.kind(result)?;
+        }
+        let locals = names_of(&component.parameters);
+        self.names.bind(&locals);
+        self.statements(&mut component.body)?;
+        self.names.release(&locals);
+        Ok(())
+    }
+
+    fn statements(&mut self, statements: &mut [Statement]) -> Resolved {
+        let mut locals = Vec::new();
+        for statement in statements {
+            if let Some(local) = self.statement(statement)? {
+                self.names.bind(std::slice::from_ref(&local));
+                locals.push(local);
+            }
+        }
+        self.names.release(&locals);
+        Ok(())
+    }
+
+    /// Resolves a statement, and returns the local it binds.
+    fn statement(&mut self, statement: &mut Statement) -> Result<Option<Arc<str>>, NameError> {
+        let span = statement.span;
+        let names = &self.names;
+        match &mut statement.kind {
+            StatementKind::Accept | StatementKind::Throw(None) => {}
+            StatementKind::Bind { to, value } => {
+                self.expression(*value)?;
+                return Ok(Some(local(to)));
+            }
+            StatementKind::Call { to: _, procedure, arguments } => {
+                // The reference does not count the result as a local here: a library value of that name stays visible.
+                expect_simple(procedure)?;
+                names.values(arguments, span)?;
+            }
+            StatementKind::Cast { to, address, kind, kind_span: _ } => {
+                names.value(address, span)?;
+                names.address_type(kind)?;
+                return Ok(Some(local(to)));
+            }
+            StatementKind::Event(value)
+            | StatementKind::Return(value)
+            | StatementKind::Send(value)
+            | StatementKind::Throw(Some(value)) => names.value(value, span)?,
+            StatementKind::ForEach { list, procedure } => {
+                names.value(list, span)?;
+                expect_simple(procedure)?;
+            }
+            StatementKind::Load { to, field } => {
+                expect_simple(field)?;
+                return Ok(Some(local(to)));
+            }
+            StatementKind::MapDelete { map: _, keys } => names.values(keys, span)?,
+            StatementKind::MapGet { to, map: _, keys, want: _ } => {
+                names.values(keys, span)?;
+                return Ok(Some(local(to)));
+            }
+            StatementKind::MapPut { map: _, keys, value } => {
+                names.values(keys, span)?;
+                names.value(value, span)?;
+            }
+            StatementKind::Match { scrutinee, clauses } => {
+                names.value(scrutinee, span)?;
+                for clause in clauses {
+                    let locals = self.names.pattern(&mut clause.pattern)?;
+                    self.names.bind(&locals);
+                    self.statements(&mut clause.body)?;
+                    self.names.release(&locals);
+                }
+            }
+            StatementKind::ReadChain { to, what } => {
+                if let ChainRead::Timestamp(block) = what {
+                    names.value(block, span)?;
+                }
+                return Ok(Some(local(to)));
+            }
+            StatementKind::RemoteLoad { to, address, field } => {
+                names.value(address, span)?;
+                expect_simple(field)?;
+                return Ok(Some(local(to)));
+            }
+            StatementKind::RemoteMapGet { to, address, map: _, keys, want: _ } => {
+                names.value(address, span)?;
+                names.values(keys, span)?;
+                return Ok(Some(local(to)));
+            }
+            StatementKind::Store { field: _, value } => names.value(value, span)?,
+        }
+        Ok(None)
+    }
+
+    /// Resolves an expression. What remains to be done stands on a stack of our own.
+    pub(super) fn expression(&mut self, root: ExprId) -> Resolved {
+        let mut steps = vec![Step::Enter(root)];
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Enter(id) => self.node(id, &mut steps)?,
+                Step::Clause(id, index) => self.clause(id, index, &mut steps)?,
+                Step::Bind(locals) => self.names.bind(&locals),
+                Step::Release(locals) => self.names.release(&locals),
+            }
+        }
+        Ok(())
+    }
+
+    /// Resolves the names of one node, and puts its parts on the stack, the first one on top.
+    fn node(&mut self, id: ExprId, steps: &mut Vec<Step>) -> Resolved {
+        let node = self.arena.get_mut(id);
+        let span = node.span;
+        let names = &self.names;
+        match &mut node.kind {
+            ExpressionKind::Apply { function, arguments } => {
+                names.value(function, span)?;
+                names.values(arguments, span)?;
+            }
+            ExpressionKind::Builtin { name: _, types, arguments } => {
+                names.kinds(types)?;
+                names.values(arguments, span)?;
+            }
+            ExpressionKind::Construct { constructor, types, arguments } => {
+                names.ident(Sort::Constructor, constructor, span)?;
+                names.kinds(types)?;
+                names.values(arguments, span)?;
+            }
+            ExpressionKind::Fixpoint { name, kind, body }
+            | ExpressionKind::Function { parameter: name, kind, body } => {
+                names.kind(kind)?;
+                push_scope(steps, vec![local(name)], *body);
+            }
+            ExpressionKind::Instantiate { function, types } => {
+                names.value(function, span)?;
+                names.kinds(types)?;
+            }
+            ExpressionKind::Let { name, annotation, value, body } => {
+                if let Some(annotation) = annotation {
+                    names.kind(annotation)?;
+                }
+                push_scope(steps, vec![local(name)], *body);
+                steps.push(Step::Enter(*value));
+            }
+            ExpressionKind::Literal(literal) => names.literal(literal)?,
+            ExpressionKind::Match { scrutinee, clauses } => {
+                names.value(scrutinee, span)?;
+                // What is wrong in one clause is found before what is wrong in the pattern of the next.
+                steps.extend((0..clauses.len()).rev().map(|index| Step::Clause(id, index)));
+            }
+            ExpressionKind::Message(entries) => {
+                for entry in entries {
+                    match &mut entry.value {
+                        Payload::Literal(literal) => names.literal(literal)?,
+                        Payload::Variable(value) => names.value(value, span)?,
+                    }
+                }
+            }
+            ExpressionKind::TypeFunction { body, .. } => steps.push(Step::Enter(*body)),
+            ExpressionKind::Variable(value) => names.value(value, span)?,
+        }
+        Ok(())
+    }
+
+    /// Resolves the pattern of a clause, and puts its scope on the stack.
+    fn clause(&mut self, id: ExprId, index: usize, steps: &mut Vec<Step>) -> Resolved {
+        if let ExpressionKind::Match { clauses, .. } = &mut self.arena.get_mut(id).kind
+            && let Some(clause) = clauses.get_mut(index)
+        {
+            let locals = self.names.pattern(&mut clause.pattern)?;
+            push_scope(steps, locals, clause.body);
+        }
+        Ok(())
+    }
+}
+
+/// Puts a part on the stack in which these are locals.
+fn push_scope(steps: &mut Vec<Step>, locals: Vec<Arc<str>>, body: ExprId) {
+    steps.push(Step::Release(locals.clone()));
+    steps.push(Step::Enter(body));
+    steps.push(Step::Bind(locals));
+}
+
+impl Names {
+    fn bind(&mut self, locals: &[Arc<str>]) {
+        for local in locals {
+            *self.locals.entry(Arc::clone(local)).or_default() += 1;
+        }
+    }
+
+    fn release(&mut self, locals: &[Arc<str>]) {
+        for local in locals {
+            if let Some(count) = self.locals.get_mut(local) {
+                *count -= 1;
+                if *count == 0 {
+                    self.locals.remove(local);
+                }
+            }
+        }
+    }
+
+    /// Resolves a name, of which errors are reported at `span`.
+    fn ident(&self, sort: Sort, ident: &mut Ident, span: Span) -> Resolved {
+        ident.name = self.dictionary.resolve(sort, &ident.name).map_err(|kind| NameError { kind, span })?;
+        Ok(())
+    }
+
+    /// Resolves the name of a value. The reference reports it where the expression or statement begins.
+    fn value(&self, ident: &mut Ident, span: Span) -> Resolved {
+        if ident.name.namespace().is_none() && self.locals.contains_key(ident.name.base()) {
+            return Ok(());
+        }
+        self.ident(Sort::Variable, ident, span)
+    }
+
+    fn values(&self, idents: &mut [Ident], span: Span) -> Resolved {
+        idents.iter_mut().try_for_each(|ident| self.value(ident, span))
+    }
+
+    fn parameters(&self, parameters: &mut [Parameter]) -> Resolved {
+        parameters.iter_mut().try_for_each(|parameter| self.kind(&mut parameter.kind))
+    }
+
+    fn kinds(&self, kinds: &mut [Type]) -> Resolved {
+        kinds.iter_mut().try_for_each(|kind| self.kind(kind))
+    }
+
+    /// Resolves the names in a type. Types nest no deeper than the parser allows.
+    fn kind(&self, kind: &mut Type) -> Resolved {
+        match kind {
+            Type::Address(address) => self.address_type(address),
+            Type::Adt(ident, arguments) => {
+                self.ident(Sort::Type, ident, ident.span)?;
+                self.kinds(Arc::make_mut(arguments))
+            }
+            Type::Forall(_, body) => self.kind(Arc::make_mut(body)),
+            Type::Function(from, to) => {
+                self.kind(Arc::make_mut(from))?;
+                self.kind(Arc::make_mut(to))
+            }
+            Type::Map(key, value) => {
+                self.kind(Arc::make_mut(key))?;
+                self.kind(Arc::make_mut(value))
+            }
+            Type::Primitive(_) | Type::Unit | Type::Variable(_) => Ok(()),
+        }
+    }
+
+    fn address_type(&self, address: &mut AddressType) -> Resolved {
+        match address {
+            AddressType::Any | AddressType::Code | AddressType::Library => Ok(()),
+            AddressType::Contract(fields) => Arc::make_mut(fields).values_mut().try_for_each(|kind| self.kind(kind)),
+        }
+    }
+
+    fn literal(&self, literal: &mut Literal) -> Resolved {
+        match literal {
+            Literal::EmptyMap { key, value } => {
+                self.kind(key)?;
+                self.kind(value)
+            }
+            Literal::BNum(_) | Literal::Bytes(_) | Literal::Integer(..) | Literal::String(_) => Ok(()),
+        }
+    }
+
+    /// Resolves the constructors of a pattern, the parts from the last to the first as in the reference, and returns
+    /// the names it binds.
+    fn pattern(&self, pattern: &mut Pattern) -> Result<Vec<Arc<str>>, NameError> {
+        match &mut pattern.kind {
+            PatternKind::Binder(ident) => Ok(vec![local(ident)]),
+            PatternKind::Constructor(constructor, parts) => {
+                self.ident(Sort::Constructor, constructor, constructor.span)?;
+                let mut locals = Vec::new();
+                for part in parts.iter_mut().rev() {
+                    locals.append(&mut self.pattern(part)?);
+                }
+                Ok(locals)
+            }
+            PatternKind::Wildcard => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Returns what a statement or a pattern binds to this name.
+fn local(ident: &Ident) -> Arc<str> {
+    Arc::clone(ident.name.base())
+}
+
+fn names_of(parameters: &[Parameter]) -> Vec<Arc<str>> {
+    parameters.iter().map(|parameter| Arc::clone(parameter.name.name.base())).collect()
+}
+
+/// Reports a field or a procedure that is written with a namespace.
+fn expect_simple(ident: &Ident) -> Resolved {
+    match ident.name.namespace() {
+        None => Ok(()),
+        Some(_) => Err(NameError { kind: NameErrorKind::Illegal(ident.name.clone()), span: ident.span }),
+    }
+}
