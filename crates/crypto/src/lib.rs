@@ -17,6 +17,7 @@
 //! - `nonce`: [`Nonces`], the secret number behind each signature.
 //! - [`multisig`]: several signers, one signature.
 //! - [`cosign`]: the two rounds of multisignatures under a block.
+//! - [`bn254`] and `ecdsa`: what the contract language needs beyond Schnorr.
 //! - `scalar`: arithmetic modulo the group order, and the sum s·G + r·P, by libsecp256k1.
 //!
 //! # What takes constant time, and what does not
@@ -37,7 +38,9 @@
 //! - The crate knows bytes to be signed, but no transaction and no block header. Which keys make up a committee, and
 //!   that they proved possession, is for its callers to know.
 
+pub mod bn254;
 pub mod cosign;
+mod ecdsa;
 mod error;
 mod key;
 pub mod multisig;
@@ -48,6 +51,7 @@ mod schnorr;
 mod testing;
 
 pub use crate::{
+    ecdsa::{EcdsaError, recover_ecdsa, verify_ecdsa},
     error::{
         AggregateError, CoSignatureError, PossessionError, ResponseError, RoundValueError, SecretKeyError, SignError,
         VerifyError,
