@@ -17,6 +17,7 @@
 //! - [`value`]: what expressions have, and what fields and messages are made of.
 //! - [`gas`]: what work costs.
 //! - [`resolve`]: imports, and the module that defines each name.
+//! - [`builtins`]: the built-in functions, one row each.
 //! - [`report`]: what is told about a rejected program or a failed run.
 //! - [`json`]: values, types, inputs and outputs as JSON.
 //! - [`stdlib`]: the standard library.
@@ -28,6 +29,7 @@
 //!   the same gas everywhere.
 //! - Gas is the only limit on work, depth of data included: nothing here overflows the stack of its caller.
 
+pub mod builtins;
 pub mod gas;
 pub mod json;
 pub mod name;

@@ -1,7 +1,6 @@
 //! Tokens, the tree, the parser.
 
 pub mod ast;
-mod builtin_name;
 mod lexer;
 #[expect(clippy::wildcard_enum_match_arm, reason = "a production looks for its few tokens among all of them")]
 mod parser;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use super::{Parsed, Parser};
 use crate::{
+    builtins::is_builtin,
     name::Ident,
     source::Span,
     syntax::{
         ast::{Clause, ExprId, Expression, ExpressionKind, MessageEntry, Pattern, Payload},
-        builtin_name::is_builtin,
         token::{Token, TokenKind},
     },
     types::{Type, TypeVariable},

@@ -1,0 +1,228 @@
+//! The built-in functions: for each its types, its cost, and what it does.
+//!
+//! [`TABLE`] has one row for each name; the family `to_bystr<N>` is the only one that is not in it. A name may have
+//! several meanings, told apart by the types of the arguments.
+
+mod bytes;
+mod curve;
+mod hash;
+mod integer;
+mod map;
+mod number;
+mod text;
+mod typing;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+pub use self::hash::write_serialized;
+use self::typing::Typing;
+use crate::{
+    types::{Type, adt::DataTypes},
+    value::Value,
+};
+
+/// One of the built-in functions.
+#[derive(Clone, Copy, Debug)]
+pub enum Builtin {
+    /// One with a row of its own.
+    Row(&'static Row),
+    /// `to_bystr<N>`.
+    ToBystr(u32),
+}
+
+/// What is known of a built-in function.
+#[derive(Debug)]
+pub struct Row {
+    name: &'static str,
+    /// The types it takes and gives. The first that fits counts.
+    typing: &'static [Typing],
+    /// The cost in units; none if it does not take such values.
+    cost: fn(&[Value]) -> Option<u64>,
+    /// What it does. It is called with values for which there is a cost.
+    run: fn(&[Value]) -> Result<Value, Refusal>,
+}
+
+/// Why a built-in function gives no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// `Cannot apply built-in <operation> to a list of arguments: …`; the arguments are those of the call.
+    Arguments {
+        /// The operation as the reference calls it, and what was wrong.
+        operation: String,
+    },
+    /// Any other text.
+    Text(&'static str),
+}
+
+impl Refusal {
+    fn arguments(operation: impl Into<String>) -> Self {
+        Self::Arguments { operation: operation.into() }
+    }
+}
+
+/// A list of arguments that a function does not take, to be told with the arguments of the call.
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Arguments { operation } => write!(f, "Cannot apply built-in {operation} to a list of arguments"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl Builtin {
+    /// Returns the function of this name.
+    ///
+    /// The number of `to_bystr<N>` is read as the reference reads it: with underscores, and in other bases too.
+    pub fn find(name: &str) -> Option<Self> {
+        if let Some(row) = TABLE.iter().find(|row| row.name == name) {
+            return Some(Self::Row(row));
+        }
+        name.strip_prefix("to_bystr").and_then(parse_width).map(Self::ToBystr)
+    }
+
+    /// Returns the type of the result; none if it does not take arguments of these types.
+    ///
+    /// No function uses type arguments. Where some stand in braces, the functions of a single type ignore them, and
+    /// the others do not fit.
+    pub fn result_type(self, arguments: &[Type], has_type_arguments: bool, known: &DataTypes) -> Option<Type> {
+        match self {
+            Self::Row(row) => row.typing.iter().find_map(|typing| typing.result(arguments, has_type_arguments, known)),
+            Self::ToBystr(width) => typing::to_bystr(width, arguments, has_type_arguments),
+        }
+    }
+
+    /// Returns the cost for these values, in units; none if it does not take them.
+    pub fn cost(self, arguments: &[Value]) -> Option<u64> {
+        match self {
+            Self::Row(row) => (row.cost)(arguments),
+            Self::ToBystr(width) => bytes::to_bystr_cost(width, arguments),
+        }
+    }
+
+    /// Returns the result for these values.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    pub fn run(self, arguments: &[Value]) -> Result<Value, Refusal> {
+        match self {
+            Self::Row(row) => (row.run)(arguments),
+            Self::ToBystr(width) => bytes::to_bystr(width, arguments),
+        }
+    }
+}
+
+impl fmt::Display for Builtin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Row(row) => f.write_str(row.name),
+            Self::ToBystr(width) => write!(f, "to_bystr{width}"),
+        }
+    }
+}
+
+/// Says whether a built-in function has this name.
+pub fn is_builtin(name: &str) -> bool {
+    Builtin::find(name).is_some()
+}
+
+/// Returns the type of the result of a built-in function, without type arguments.
+pub fn result_type(name: &str, arguments: &[Type], known: &DataTypes) -> Option<Type> {
+    Builtin::find(name)?.result_type(arguments, false, known)
+}
+
+/// Reads the number of `to_bystr<N>`.
+fn parse_width(digits: &str) -> Option<u32> {
+    let (radix, digits) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (16, digits.get(2..)?),
+        [b'0', b'o' | b'O', ..] => (8, digits.get(2..)?),
+        [b'0', b'b' | b'B', ..] => (2, digits.get(2..)?),
+        [b'0', b'u' | b'U', ..] => (10, digits.get(2..)?),
+        _ => (10, digits),
+    };
+    if !digits.starts_with(|first: char| first.is_digit(radix)) {
+        return None;
+    }
+    u32::from_str_radix(&digits.replace('_', ""), radix).ok()
+}
+
+/// What is returned for values that have no cost, which the evaluator therefore does not hand over.
+const MISUSE: Refusal = Refusal::Text("a built-in function was called with values it does not take");
+
+macro_rules! table {
+    ($($name:literal: $typing:expr, $cost:expr, $run:expr;)*) => {
+        /// All but `to_bystr<N>`.
+        pub static TABLE: &[Row] = &[$(Row { name: $name, typing: $typing, cost: $cost, run: $run }),*];
+    };
+}
+
+use typing::{
+    BNUM_PAIR, BYSTR_SUBSTR, STRING_PAIR, STRING_SUBSTR,
+    Typing::{Fixed, Generic},
+    conversion,
+};
+
+table! {
+    "add": &[Generic(typing::integers)], integer::linear_cost, integer::add;
+    "alt_bn128_G1_add": &[Fixed(typing::g1_add)], curve::g1_add_cost, curve::g1_add;
+    "alt_bn128_G1_mul": &[Fixed(typing::g1_mul)], curve::g1_mul_cost, curve::g1_mul;
+    "alt_bn128_G1_neg": &[Fixed(typing::g1_neg)], curve::g1_neg_cost, curve::g1_neg;
+    "alt_bn128_pairing_product": &[Fixed(typing::pairing)], curve::pairing_cost, curve::pairing_product;
+    "badd": &[Generic(typing::badd)], number::badd_cost, number::badd;
+    "bech32_to_bystr20": &[Fixed(typing::bech32_to_bystr20)], text::from_bech32_cost, text::from_bech32;
+    "blt": &[Fixed(BNUM_PAIR)], number::pair_cost, number::blt;
+    "bsub": &[Generic(typing::bsub)], number::pair_cost, number::bsub;
+    "bystr20_to_bech32": &[Fixed(typing::bystr20_to_bech32)], text::to_bech32_cost, text::to_bech32;
+    "concat": &[Fixed(typing::string_concat), Generic(typing::bytes_concat)], bytes::concat_cost, bytes::concat;
+    "contains": &[Generic(typing::contains)], map::look_up_cost, map::contains;
+    "div": &[Generic(typing::integers)], integer::quadratic_cost, integer::div;
+    "ecdsa_recover_pk": &[Fixed(typing::ecdsa_recover)], curve::ecdsa_recover_cost, curve::ecdsa_recover;
+    "ecdsa_verify": &[Fixed(typing::verify)], curve::verify_cost, curve::ecdsa_verify;
+    "eq": &[Fixed(STRING_PAIR), Fixed(BNUM_PAIR), Generic(typing::bytes_eq), Generic(typing::integer_comparison)],
+        bytes::eq_cost, bytes::eq;
+    "get": &[Generic(typing::get)], map::look_up_cost, map::get;
+    "isqrt": &[Generic(typing::isqrt)], integer::isqrt_cost, integer::isqrt;
+    "keccak256hash": &[Generic(typing::hash32)], hash::keccak256_cost, hash::keccak256;
+    "lt": &[Generic(typing::integer_comparison)], integer::linear_cost, integer::lt;
+    "mul": &[Generic(typing::integers)], integer::quadratic_cost, integer::mul;
+    "pow": &[Generic(typing::pow)], integer::pow_cost, integer::pow;
+    "put": &[Generic(typing::put)], map::put_cost, map::put;
+    "rem": &[Generic(typing::integers)], integer::quadratic_cost, integer::rem;
+    "remove": &[Generic(typing::remove)], map::remove_cost, map::remove;
+    "ripemd160hash": &[Generic(typing::hash20)], hash::ripemd160_cost, hash::ripemd160;
+    "schnorr_get_address": &[Fixed(typing::schnorr_get_address)], curve::get_address_cost, curve::get_address;
+    "schnorr_verify": &[Fixed(typing::verify)], curve::verify_cost, curve::schnorr_verify;
+    "sha256hash": &[Generic(typing::hash32)], hash::sha256_cost, hash::sha256;
+    "size": &[Generic(typing::size)], map::size_cost, map::size;
+    "strlen": &[Generic(typing::strlen)], text::strlen_cost, text::strlen;
+    "strrev": &[Generic(typing::strrev)], text::strrev_cost, text::strrev;
+    "sub": &[Generic(typing::integers)], integer::linear_cost, integer::sub;
+    "substr": &[Fixed(STRING_SUBSTR), Fixed(BYSTR_SUBSTR)], bytes::substr_cost, bytes::substr;
+    "to_ascii": &[Generic(typing::to_ascii)], text::to_ascii_cost, text::to_ascii;
+    "to_bystr": &[Generic(typing::bystrx_to_bystr)], bytes::bystrx_to_bystr_cost, bytes::bystrx_to_bystr;
+    "to_int128": &[conversion!(Int, W128)], |a| integer::convert_cost(Int(W128), a), |a| integer::convert(Int(W128), a);
+    "to_int256": &[conversion!(Int, W256)], |a| integer::convert_cost(Int(W256), a), |a| integer::convert(Int(W256), a);
+    "to_int32": &[conversion!(Int, W32)], |a| integer::convert_cost(Int(W32), a), |a| integer::convert(Int(W32), a);
+    "to_int64": &[conversion!(Int, W64)], |a| integer::convert_cost(Int(W64), a), |a| integer::convert(Int(W64), a);
+    "to_list": &[Generic(typing::to_list)], map::to_list_cost, map::to_list;
+    "to_nat": &[Fixed(typing::to_nat)], integer::to_nat_cost, integer::to_nat;
+    "to_string": &[Generic(typing::to_string)], text::to_string_cost, text::to_string;
+    "to_uint128": &[conversion!(Uint, W128)], |a| integer::convert_cost(Uint(W128), a), |a| integer::convert(Uint(W128), a);
+    "to_uint256": &[conversion!(Uint, W256)], |a| integer::convert_cost(Uint(W256), a), |a| integer::convert(Uint(W256), a);
+    "to_uint32": &[conversion!(Uint, W32)], |a| integer::convert_cost(Uint(W32), a), |a| integer::convert(Uint(W32), a);
+    "to_uint64": &[conversion!(Uint, W64)], |a| integer::convert_cost(Uint(W64), a), |a| integer::convert(Uint(W64), a);
+}
+
+use crate::{
+    types::Width::{W32, W64, W128, W256},
+    value::IntegerKind::{Int, Uint},
+};
+
+/// Returns a / b, rounded up.
+const fn div_ceil(a: u64, b: u64) -> u64 {
+    a.div_ceil(b)
+}
