@@ -1,6 +1,6 @@
 //! Whether a type is well formed: its data types exist and take so many arguments, its variables are bound.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use super::{Type, TypeVariable, adt::DataTypes};
 use crate::name::Ident;
@@ -140,6 +140,21 @@ fn check_arity(of: &Ident, got: usize, known: &DataTypes) -> Result<(), Malforme
     };
     let expected = found.parameters.len();
     if expected == got { Ok(()) } else { Err(Malformed::Arity { of: of.clone(), expected, got }) }
+}
+
+/// Types in brackets, as reports list them: `[A; B]`.
+#[derive(Debug)]
+pub(crate) struct TypeList<'a>(pub(crate) &'a [Type]);
+
+impl fmt::Display for TypeList<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for (index, of) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            write!(f, "{separator}{}", of.as_written())?;
+        }
+        f.write_str("]")
+    }
 }
 
 #[cfg(test)]

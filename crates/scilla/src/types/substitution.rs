@@ -1,43 +1,12 @@
 //! Putting types in the place of type variables: the one step of the checker that costs gas.
 
 use std::{
-    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
 use super::{AddressType, Type, TypeVariable};
-
-/// Units of gas that are left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget(u64);
-
-/// The units do not suffice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the units do not suffice")]
-pub struct Exhausted;
-
-impl Budget {
-    /// A budget of so many units.
-    pub const fn of(units: u64) -> Self {
-        Self(units)
-    }
-
-    /// Returns the units that are left.
-    pub const fn left(self) -> u64 {
-        self.0
-    }
-
-    /// Takes a charge.
-    ///
-    /// # Errors
-    ///
-    /// If less than the charge is left. Then nothing is taken.
-    pub fn charge(&mut self, units: u64) -> Result<(), Exhausted> {
-        self.0 = self.0.checked_sub(units).ok_or(Exhausted)?;
-        Ok(())
-    }
-}
+use crate::gas::{Exhausted, Meter};
 
 /// Why types could not be applied to types.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +33,7 @@ impl From<Exhausted> for InstantiationError {
 /// # Errors
 ///
 /// If there are more arguments than variables, or the gas does not suffice.
-pub fn instantiate(of: &Type, arguments: &[Type], budget: &mut Budget) -> Result<Type, InstantiationError> {
+pub fn instantiate(of: &Type, arguments: &[Type], meter: &mut Meter) -> Result<Type, InstantiationError> {
     let mut rest = of.clone();
     for (taken, argument) in arguments.iter().enumerate() {
         let Type::Forall(variable, body) = &rest else {
@@ -73,7 +42,7 @@ pub fn instantiate(of: &Type, arguments: &[Type], budget: &mut Budget) -> Result
         let free = argument.free_variables();
         let size = argument.size();
         let (variable, body) = renamed_apart(variable, body, &free);
-        rest = substitute(&body, &variable, argument, size, budget)?;
+        rest = substitute(&body, &variable, argument, size, meter)?;
     }
     Ok(rest)
 }
@@ -103,20 +72,14 @@ pub(crate) fn replace(of: &Type, with: &[(&TypeVariable, &Type)]) -> Type {
     }
 }
 
-/// Renames the variables that a `forall` type binds along its front where they would catch a free variable.
-fn renamed_apart<'a>(
-    variable: &'a TypeVariable,
-    body: &'a Type,
-    free: &BTreeSet<TypeVariable>,
-) -> (TypeVariable, Cow<'a, Type>) {
-    if free.is_empty() {
-        return (Arc::clone(variable), Cow::Borrowed(body));
-    }
+/// Renames the variables that a `forall` type binds where they would catch a free variable, or where one is bound again
+/// under itself.
+fn renamed_apart(variable: &TypeVariable, body: &Type, free: &BTreeSet<TypeVariable>) -> (TypeVariable, Type) {
     let mut taken = free.clone();
     let outer = fresh(variable, &taken);
     let body = rename_variable(body, variable, &outer);
     taken.insert(Arc::clone(&outer));
-    (outer, Cow::Owned(rename_binders(&body, &mut taken)))
+    (outer, rename_binders(&body, &mut taken))
 }
 
 fn rename_binders(of: &Type, taken: &mut BTreeSet<TypeVariable>) -> Type {
@@ -163,36 +126,41 @@ fn fresh(variable: &TypeVariable, taken: &BTreeSet<TypeVariable>) -> TypeVariabl
 /// occurrence of the variable as much as what it becomes has nodes.
 ///
 /// Source of the charges: `Zilliqa/scilla: src/base/TypeUtil.ml` (substitution with gas).
-fn substitute(
-    of: &Type,
-    variable: &TypeVariable,
-    by: &Type,
-    size: u64,
-    budget: &mut Budget,
-) -> Result<Type, Exhausted> {
-    if let Type::Variable(other) = of {
-        let replaced = other == variable;
-        budget.charge(if replaced { size } else { 1 })?;
-        return Ok(if replaced { by.clone() } else { of.clone() });
-    }
-    if let Type::Address(AddressType::Contract(fields)) = of {
-        let top = |kind: &Type| if *kind == Type::Variable(Arc::clone(variable)) { size } else { 1 };
-        budget.charge(fields.values().map(top).fold(0, u64::saturating_add).max(1))?;
-    } else {
-        budget.charge(1)?;
-    }
-    let mut inner = |part: &Type| substitute(part, variable, by, size, budget);
+fn substitute(of: &Type, variable: &TypeVariable, by: &Type, size: u64, meter: &mut Meter) -> Result<Type, Exhausted> {
+    meter.charge(charge(of, variable, size))?;
+    let mut inner = |part: &Type| substitute(part, variable, by, size, meter);
     Ok(match of {
+        Type::Variable(other) if other == variable => by.clone(),
         Type::Function(from, to) => Type::function(inner(from)?, inner(to)?),
         Type::Map(key, value) => Type::map(inner(key)?, inner(value)?),
         Type::Adt(name, arguments) => Type::Adt(name.clone(), arguments.iter().map(inner).collect::<Result<_, _>>()?),
-        Type::Forall(other, body) if other != variable => Type::Forall(Arc::clone(other), Arc::new(inner(body)?)),
+        // The variables were renamed apart: nothing in here binds this one.
+        Type::Forall(other, body) => Type::Forall(Arc::clone(other), Arc::new(inner(body)?)),
         Type::Address(AddressType::Contract(fields)) => {
             let fields = fields.iter().map(|(name, kind)| Ok((Arc::clone(name), inner(kind)?)));
             Type::Address(AddressType::Contract(Arc::new(fields.collect::<Result<_, _>>()?)))
         }
-        Type::Address(_) | Type::Forall(..) | Type::Primitive(_) | Type::Unit | Type::Variable(_) => of.clone(),
+        Type::Address(_) | Type::Primitive(_) | Type::Unit | Type::Variable(_) => of.clone(),
     })
+}
+
+/// Returns the charge of a node. That of a contract address is the charge of its fields, which are visited and charged
+/// once more.
+fn charge(of: &Type, variable: &TypeVariable, size: u64) -> u64 {
+    match of {
+        Type::Variable(other) if other == variable => size,
+        Type::Address(AddressType::Contract(fields)) => {
+            fields.values().map(|kind| charge(kind, variable, size)).fold(0, u64::saturating_add).max(1)
+        }
+        Type::Address(_)
+        | Type::Adt(..)
+        | Type::Forall(..)
+        | Type::Function(..)
+        | Type::Map(..)
+        | Type::Primitive(_)
+        | Type::Unit
+        | Type::Variable(_) => 1,
+    }
 }
 
 impl Type {
@@ -279,17 +247,17 @@ mod tests {
 
     #[test]
     fn every_node_costs_a_unit() {
-        let mut budget = Budget::of(100);
+        let mut meter = Meter::with_units(100);
         let arguments = [Type::from(Primitive::Uint(Width::W32)), Type::from(Primitive::String)];
-        let made = instantiate(&list_map(), &arguments, &mut budget).expect("the budget suffices");
+        let made = instantiate(&list_map(), &arguments, &mut meter).expect("the gas suffices");
         assert_eq!(made.global().to_string(), "(Uint32 -> String) -> List (Uint32) -> List (String)");
-        assert_eq!(100 - budget.left(), 19);
+        assert_eq!(100 - meter.units(), 19);
     }
 
     #[test]
     fn the_last_unit_is_enough_and_one_less_is_not() {
         let arguments = [Type::bool(), Type::bool()];
-        let with = |units| instantiate(&list_map(), &arguments, &mut Budget::of(units));
+        let with = |units| instantiate(&list_map(), &arguments, &mut Meter::with_units(units));
         assert!(with(19).is_ok());
         assert_eq!(with(18), Err(InstantiationError::Exhausted));
     }
@@ -297,7 +265,8 @@ mod tests {
     #[test]
     fn one_argument_too_many_is_told_with_what_is_left() {
         let identity = forall("'A", Type::function(variable("'A"), variable("'A")));
-        let error = instantiate(&identity, &[Type::bool(), Type::nat()], &mut Budget::of(100)).expect_err("arity");
+        let error =
+            instantiate(&identity, &[Type::bool(), Type::nat()], &mut Meter::with_units(100)).expect_err("arity");
         let rest = Type::function(Type::bool(), Type::bool());
         assert_eq!(error, InstantiationError::NotForall { rest, taken: 1 });
     }
@@ -305,16 +274,33 @@ mod tests {
     #[test]
     fn no_variable_is_captured() {
         let of = forall("'A", forall("'B", Type::function(variable("'A"), variable("'B"))));
-        let made = instantiate(&of, &[variable("'B")], &mut Budget::of(100)).expect("the budget suffices");
+        let made = instantiate(&of, &[variable("'B")], &mut Meter::with_units(100)).expect("the gas suffices");
         assert_eq!(made.global().to_string(), "forall 'B1. 'B -> 'B1");
     }
 
     #[test]
-    fn a_variable_bound_again_is_left_alone() {
+    fn a_variable_bound_again_is_renamed() {
         let of = forall("'A", Type::function(variable("'A"), forall("'A", variable("'A"))));
-        let mut budget = Budget::of(100);
-        let made = instantiate(&of, &[Type::list(Type::bool())], &mut budget).expect("the budget suffices");
-        assert_eq!(made.global().to_string(), "List (Bool) -> forall 'A. 'A");
-        assert_eq!(100 - budget.left(), 1 + 2 + 1);
+        let mut meter = Meter::with_units(100);
+        let made = instantiate(&of, &[Type::list(Type::bool())], &mut meter).expect("the gas suffices");
+        assert_eq!(made.global().to_string(), "List (Bool) -> forall 'A1. 'A1");
+        assert_eq!(100 - meter.units(), 1 + 2 + 2);
+    }
+
+    #[test]
+    fn fields_of_a_contract_are_charged_twice() {
+        let contract = |fields: &[(&str, Type)]| {
+            let fields = fields.iter().map(|(name, kind)| ((*name).into(), kind.clone())).collect();
+            Type::Address(AddressType::Contract(Arc::new(fields)))
+        };
+        let cost = |body: Type| {
+            let mut meter = Meter::with_units(100);
+            instantiate(&forall("'A", body), &[Type::list(Type::bool())], &mut meter).expect("the gas suffices");
+            100 - meter.units()
+        };
+        assert_eq!(cost(contract(&[])), 1);
+        assert_eq!(cost(contract(&[("a", variable("'A")), ("b", Type::bool())])), (2 + 1) + (2 + 1));
+        let inner = contract(&[("a", variable("'A")), ("b", Type::bool())]);
+        assert_eq!(cost(contract(&[("c", inner)])), 3 + (3 + 3));
     }
 }
