@@ -1,11 +1,15 @@
 //! Tokens, the tree, the parser.
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "few of the many tokens matter")]
+mod address_fields;
 pub mod ast;
 mod lexer;
 #[expect(clippy::wildcard_enum_match_arm, reason = "a production looks for its few tokens among all of them")]
 mod parser;
 mod token;
+mod walk;
 
+pub(crate) use self::address_fields::address_fields;
 pub use self::parser::{
     MAX_ERRORS, MAX_NESTING, parse_contract, parse_expression, parse_library, parse_statements, parse_type,
 };
