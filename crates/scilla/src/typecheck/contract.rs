@@ -1,0 +1,98 @@
+//! Typing of contracts.
+
+use std::collections::HashMap;
+
+use super::{Checker, Fault, Outcome, library::Aborted, statement::Scope};
+use crate::{
+    name::Name,
+    report::Entry,
+    syntax::ast::{Contract, Field, Parameter},
+    types::{Primitive, Type, Width, usage::Use},
+};
+
+impl Checker<'_> {
+    /// Types a contract whose libraries are known; returns the errors found before and its own.
+    ///
+    /// The constraint, the fields as a whole and each component contribute at most their first error.
+    pub(crate) fn contract(&mut self, contract: &Contract, mut errors: Vec<Entry>) -> Result<Vec<Entry>, Aborted> {
+        self.contract_parameters(&contract.parameters, &mut errors);
+
+        let at = self.text.arena.get(contract.constraint).span;
+        match self.expression_of(contract.constraint, &Type::bool(), at) {
+            Ok(_) => {}
+            Err(Fault::Error(error)) => errors.push(error),
+            Err(Fault::Exhausted) => {
+                errors.push(Fault::exhausted());
+                return Err(Aborted(errors));
+            }
+        }
+
+        let fields = keep(self.fields(&contract.fields), &mut errors)?;
+        let mut scope = Scope { fields, procedures: HashMap::new() };
+        let balance = (Name::simple("_balance"), Type::from(Primitive::Uint(Width::W128)));
+        match &mut scope.fields {
+            Some(fields) => {
+                fields.insert(balance.0, balance.1);
+            }
+            None => self.environment.bind(&balance.0, balance.1),
+        }
+
+        for component in &contract.components {
+            let signature = keep(self.component(component, &scope), &mut errors)?;
+            if let Some(signature) = signature.filter(|_| component.is_procedure()) {
+                scope.procedures.insert(component.name.name.clone(), signature);
+            }
+        }
+        Ok(errors)
+    }
+
+    fn contract_parameters(&mut self, parameters: &[Parameter], errors: &mut Vec<Entry>) {
+        for Parameter { name, kind } in parameters {
+            if !kind.is_legal(Use::ContractParameter, self.known) {
+                let text = format!("Type cannot be used as a contract parameter: {}", kind.as_written());
+                errors.push(self.text.error(name.span, text));
+            }
+        }
+        for (name, kind) in implicit_parameters() {
+            self.environment.bind(&Name::simple(name), kind);
+        }
+        for Parameter { name, kind } in parameters {
+            self.bind(name, kind.clone());
+        }
+    }
+
+    fn fields(&mut self, fields: &[Field]) -> Outcome<HashMap<Name, Type>> {
+        let mut known = HashMap::new();
+        for Field { name, kind, initial } in fields {
+            let found = self.expression_of(*initial, kind, name.span)?;
+            self.record(name.span, &found);
+            if !kind.is_legal(Use::Field, self.known) {
+                let kind = kind.as_written();
+                return self.error(name.span, format!("Values of this type cannot be stored: {kind}"));
+            }
+            known.insert(name.name.clone(), kind.clone());
+        }
+        Ok(known)
+    }
+}
+
+/// What every contract is given without saying so.
+pub(crate) fn implicit_parameters() -> [(&'static str, Type); 3] {
+    [
+        ("_creation_block", Primitive::BNum.into()),
+        ("_scilla_version", Primitive::Uint(Width::W32).into()),
+        ("_this_address", Type::bystr(20)),
+    ]
+}
+
+/// Puts an error aside. Out of gas, nothing else is reported.
+fn keep<T>(outcome: Outcome<T>, errors: &mut Vec<Entry>) -> Result<Option<T>, Aborted> {
+    match outcome {
+        Ok(found) => Ok(Some(found)),
+        Err(Fault::Error(error)) => {
+            errors.push(error);
+            Ok(None)
+        }
+        Err(Fault::Exhausted) => Err(Aborted(vec![Fault::exhausted()])),
+    }
+}

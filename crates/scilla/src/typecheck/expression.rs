@@ -1,0 +1,296 @@
+//! Typing of expressions.
+
+use super::{Checker, Fault, Outcome, environment::Mark};
+use crate::{
+    builtins::Builtin,
+    name::Ident,
+    source::Span,
+    syntax::ast::{Clause, ExprId, Expression, ExpressionKind, Literal},
+    types::{
+        Type, TypeVariable,
+        adt::DataType,
+        formation::{Malformed, TypeList},
+        relation::equivalent,
+        substitution::{InstantiationError, instantiate, replace},
+    },
+};
+
+/// A node whose last part is its body: what remains to be done once the type of the body is known.
+struct Link {
+    id: ExprId,
+    before: Mark,
+    wrap: Wrap,
+}
+
+enum Wrap {
+    Fixpoint { kind: Type, at: Span },
+    Function(Type),
+    Let,
+    TypeFunction(TypeVariable, Span),
+}
+
+impl Checker<'_> {
+    /// Types an expression. Chains of `let`, `fun` and `tfun` are as long as they like.
+    pub(super) fn expression(&mut self, root: ExprId) -> Outcome<Type> {
+        let mut chain = Vec::new();
+        let mut at = root;
+        let arena = self.text.arena;
+        let mut kind = loop {
+            let expression = arena.get(at);
+            match self.enter(at, expression)? {
+                Some((link, body)) => {
+                    chain.push(link);
+                    at = body;
+                }
+                None => break self.leaf(expression)?,
+            }
+        };
+        self.typing.expressions.insert(at, kind.clone());
+        while let Some(link) = chain.pop() {
+            self.environment.restore(link.before);
+            kind = self.leave(link.wrap, kind)?;
+            self.typing.expressions.insert(link.id, kind.clone());
+        }
+        if kind.is_short() { Ok(kind) } else { self.too_deep(arena.get(root).span) }
+    }
+
+    /// Types an expression on its own.
+    pub(crate) fn root(&mut self, root: ExprId) -> Outcome<Type> {
+        self.expression(root)
+    }
+
+    fn too_deep<T>(&self, at: Span) -> Outcome<T> {
+        self.error(at, Malformed::TooDeep.to_string())
+    }
+
+    /// Goes into a node that has a body; none if it has none.
+    fn enter(&mut self, id: ExprId, expression: &Expression) -> Outcome<Option<(Link, ExprId)>> {
+        let (wrap, before, body) = match &expression.kind {
+            ExpressionKind::Function { parameter, kind, body } => {
+                self.expect_formed(kind)?;
+                let before = self.environment.mark();
+                self.bind(parameter, kind.clone());
+                (Wrap::Function(kind.clone()), before, body)
+            }
+            ExpressionKind::Let { name, annotation, value, body } => {
+                let found = self.expression(*value)?;
+                if let Some(annotation) = annotation {
+                    self.expect_assignable(annotation, &found, self.text.arena.get(*value).span)?;
+                }
+                let before = self.environment.mark();
+                // The variable has the type that was found, though it is shown with the one that was written.
+                self.record(name.span, annotation.as_ref().unwrap_or(&found));
+                self.environment.bind(&name.name, found);
+                (Wrap::Let, before, body)
+            }
+            ExpressionKind::TypeFunction { parameter, parameter_span, body } => {
+                if self.environment.has_type_variable(parameter) {
+                    return self.error(*parameter_span, format!("Type variable is already in use: {parameter}"));
+                }
+                let before = self.environment.mark();
+                self.environment.bind_type_variable(parameter);
+                (Wrap::TypeFunction(parameter.clone(), *parameter_span), before, body)
+            }
+            ExpressionKind::Fixpoint { name, kind, body } => {
+                let before = self.environment.mark();
+                self.bind(name, kind.clone());
+                (Wrap::Fixpoint { kind: kind.clone(), at: expression.span }, before, body)
+            }
+            ExpressionKind::Apply { .. }
+            | ExpressionKind::Builtin { .. }
+            | ExpressionKind::Construct { .. }
+            | ExpressionKind::Instantiate { .. }
+            | ExpressionKind::Literal(_)
+            | ExpressionKind::Match { .. }
+            | ExpressionKind::Message(_)
+            | ExpressionKind::Variable(_) => return Ok(None),
+        };
+        Ok(Some((Link { id, before, wrap }, *body)))
+    }
+
+    fn leave(&mut self, wrap: Wrap, body: Type) -> Outcome<Type> {
+        Ok(match wrap {
+            Wrap::Fixpoint { kind, at } => {
+                self.expect_assignable(&kind, &body, at)?;
+                kind
+            }
+            Wrap::Function(parameter) => Type::function(parameter, body),
+            Wrap::Let => body,
+            Wrap::TypeFunction(variable, span) => {
+                self.record(span, &body);
+                Type::Forall(variable, body.into())
+            }
+        })
+    }
+
+    fn leaf(&mut self, expression: &Expression) -> Outcome<Type> {
+        let at = expression.span;
+        match &expression.kind {
+            ExpressionKind::Apply { function, arguments } => {
+                let of = self.resolve(function)?;
+                self.apply(&of, arguments, function.span)
+            }
+            ExpressionKind::Builtin { name, types, arguments } => self.builtin(name, types, arguments),
+            ExpressionKind::Construct { constructor, types, arguments } => {
+                self.construct(constructor, types, arguments)
+            }
+            ExpressionKind::Instantiate { function, types } => self.instantiate(function, types, at),
+            ExpressionKind::Literal(literal) => Ok(literal.kind()),
+            ExpressionKind::Match { scrutinee, clauses } => self.match_expression(scrutinee, clauses, at),
+            ExpressionKind::Message(entries) => self.message(entries, at),
+            ExpressionKind::Variable(variable) => self.resolve(variable),
+            ExpressionKind::Fixpoint { .. }
+            | ExpressionKind::Function { .. }
+            | ExpressionKind::Let { .. }
+            | ExpressionKind::TypeFunction { .. } => Ok(Type::Unit),
+        }
+    }
+
+    /// Types an application, of a function or of a constructor.
+    fn apply(&mut self, of: &Type, arguments: &[Ident], at: Span) -> Outcome<Type> {
+        self.expect_formed(of)?;
+        let given = self.resolve_all(arguments)?;
+        let mut rest = of;
+        for (taken, actual) in given.iter().enumerate() {
+            let Type::Function(expected, result) = rest else {
+                let arguments = given.get(taken..).unwrap_or_default();
+                return self.error(at, ill_applied(rest, arguments));
+            };
+            self.expect_assignable(expected, actual, at)?;
+            rest = result;
+        }
+        self.expect_formed(rest)?;
+        Ok(rest.clone())
+    }
+
+    fn builtin(&mut self, name: &Ident, types: &[Type], arguments: &[Ident]) -> Outcome<Type> {
+        types.iter().try_for_each(|kind| self.expect_formed(kind))?;
+        let given = self.resolve_all(arguments)?;
+        let of = Builtin::find(name.name.base());
+        let Some(result) = of.and_then(|of| of.result_type(&given, !types.is_empty(), self.known)) else {
+            let types = if types.is_empty() { String::new() } else { format!("{{{}}} ", TypeList(types)) };
+            let (name_text, given) = (name.name.as_written(), TypeList(&given));
+            let text =
+                format!("Type error: cannot apply \"{name_text}\" built-in to argument(s) of type(s): {types}{given}");
+            return self.error(name.span, text);
+        };
+        self.expect_formed(&result)?;
+        Ok(result)
+    }
+
+    fn construct(&mut self, constructor: &Ident, types: &[Type], arguments: &[Ident]) -> Outcome<Type> {
+        types.iter().try_for_each(|kind| self.expect_formed(kind))?;
+        let Some((of, found)) = self.known.constructor(&constructor.name) else {
+            return self.unknown_constructor(constructor);
+        };
+        let at = constructor.span;
+        let (expected, got) = (found.arguments.len(), arguments.len());
+        if expected != got {
+            let name = constructor.name.global();
+            let text = format!("Constructor arity mismatch: {name} expects {expected} arguments, but got {got}.");
+            return self.error(at, text);
+        }
+        self.expect_type_arguments(constructor, of.parameters.len(), types.len())?;
+        let replaced = parameters_as(of, types);
+        let result = Type::Adt(Ident::new(of.name.clone(), Span::NOWHERE), types.into());
+        let function = found
+            .arguments
+            .iter()
+            .rev()
+            .fold(result, |result, argument| Type::function(replace(argument, &replaced), result));
+        self.apply(&function, arguments, at)
+    }
+
+    pub(super) fn unknown_constructor<T>(&self, constructor: &Ident) -> Outcome<T> {
+        let name = constructor.name.as_written();
+        self.error(constructor.span, format!("No data type with this constructor found: {name}"))
+    }
+
+    /// Expects so many of what the reference calls type arguments, even where it counts the parts of a pattern.
+    pub(super) fn expect_type_arguments(&self, constructor: &Ident, expected: usize, got: usize) -> Outcome<()> {
+        if expected == got {
+            return Ok(());
+        }
+        let name = constructor.name.as_written();
+        let text = format!(
+            "Constructor type arguments arity mismatch: {name} expects {expected} type arguments, but got {got}."
+        );
+        self.error(constructor.span, text)
+    }
+
+    fn instantiate(&mut self, function: &Ident, types: &[Type], at: Span) -> Outcome<Type> {
+        types.iter().try_for_each(|kind| self.expect_formed(kind))?;
+        let of = self.resolve(function)?;
+        let made = instantiate(&of, types, &mut self.meter).or_else(|error| match error {
+            InstantiationError::Exhausted => Err(Fault::Exhausted),
+            InstantiationError::NotForall { rest, taken } => {
+                let (rest, types) = (rest.as_written(), TypeList(types.get(taken..).unwrap_or_default()));
+                self.error(
+                    at,
+                    format!(
+                        "Cannot elaborate type application: Expression of type\n{rest}\napplied, as a type function, to \
+                         type arguments\n{types}."
+                    ),
+                )
+            }
+        })?;
+        self.expect_formed(&made)?;
+        Ok(made)
+    }
+
+    fn match_expression(&mut self, scrutinee: &Ident, clauses: &[Clause], at: Span) -> Outcome<Type> {
+        if clauses.is_empty() {
+            // The reference adds a dump of its tree here.
+            let name = scrutinee.name.as_written();
+            return self.error(at, format!("List of pattern matching clauses is empty: match {name} with end"));
+        }
+        let of = self.resolve(scrutinee)?;
+        let mut found = Vec::with_capacity(clauses.len());
+        for clause in clauses {
+            let before = self.environment.mark();
+            self.pattern(&clause.pattern, &of)?;
+            found.push(self.expression(clause.body)?);
+            self.environment.restore(before);
+        }
+        match found.split_first() {
+            Some((first, others)) if others.iter().all(|other| equivalent(first, other)) => Ok(first.clone()),
+            _ => {
+                let found = TypeList(&found);
+                self.error(at, format!("Not all types of pattern matching branches are equivalent: {found}"))
+            }
+        }
+    }
+
+    /// Types an expression whose type is given.
+    pub(super) fn expression_of(&mut self, id: ExprId, expected: &Type, at: Span) -> Outcome<Type> {
+        let found = self.expression(id)?;
+        self.expect_assignable(expected, &found, at)?;
+        Ok(found)
+    }
+}
+
+/// Pairs the parameters of a data type with arguments.
+pub(super) fn parameters_as<'a>(of: &'a DataType, arguments: &'a [Type]) -> Vec<(&'a TypeVariable, &'a Type)> {
+    of.parameters.iter().zip(arguments).collect()
+}
+
+fn ill_applied(of: &Type, arguments: &[Type]) -> String {
+    let (of, arguments) = (of.as_written(), TypeList(arguments));
+    format!(
+        "Ill-typed function application: The type\n{of}\ndoesn't apply, as a function, to the arguments of \
+         types\n{arguments}."
+    )
+}
+
+impl Literal {
+    /// Returns the type of the literal.
+    pub fn kind(&self) -> Type {
+        match self {
+            Self::BNum(_) => crate::types::Primitive::BNum.into(),
+            Self::Bytes(bytes) => Type::bystr(u32::try_from(bytes.len()).unwrap_or(u32::MAX)),
+            Self::EmptyMap { key, value } => Type::map(key.clone(), value.clone()),
+            Self::Integer(primitive, _) => Type::Primitive(*primitive),
+            Self::String(_) => crate::types::Primitive::String.into(),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Typing of libraries.
+
+use std::collections::HashSet;
+
+use super::{Checker, Fault, Outcome, malformed_entry};
+use crate::{
+    name::{Ident, Name},
+    report::Entry,
+    syntax::ast::{ConstructorDefinition, ExprId, Library, LibraryEntry},
+    types::Type,
+};
+
+/// The gas did not suffice. The errors are those that are reported: some that were found before, and this.
+#[derive(Debug)]
+pub(crate) struct Aborted(pub(crate) Vec<Entry>);
+
+impl Checker<'_> {
+    /// Types the entries of a library, and lets what comes later know them; returns what is wrong.
+    ///
+    /// An entry that uses one that is wrong is not looked at.
+    pub(crate) fn library(&mut self, library: &Library) -> Result<Vec<Entry>, Aborted> {
+        let mut errors = Vec::new();
+        let mut wrong = HashSet::new();
+        for entry in &library.entries {
+            match entry {
+                LibraryEntry::Type { constructors, .. } => errors.extend(self.definitions(constructors)),
+                LibraryEntry::Value { name, annotation, body } => {
+                    if self.depends_on(*body, &wrong) {
+                        wrong.insert(name.name.clone());
+                        continue;
+                    }
+                    match self.value(name, annotation.as_ref(), *body) {
+                        Ok(()) => {}
+                        Err(Fault::Error(error)) => {
+                            wrong.insert(name.name.clone());
+                            errors.push(error);
+                        }
+                        Err(Fault::Exhausted) => {
+                            errors.push(Fault::exhausted());
+                            return Err(Aborted(errors));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(errors)
+    }
+
+    fn value(&mut self, name: &Ident, annotation: Option<&Type>, body: ExprId) -> Outcome<()> {
+        let before = self.meter;
+        let kind = self.expression(body)?;
+        if let Some(annotation) = annotation
+            && let Err(fault) = self.expect_assignable(annotation, &kind, name.span)
+        {
+            // The reference gives the gas back.
+            self.meter = before;
+            return Err(fault);
+        }
+        self.bind(name, kind);
+        Ok(())
+    }
+
+    /// Returns the first thing that is wrong with the arguments of constructors.
+    fn definitions(&self, constructors: &[ConstructorDefinition]) -> Option<Entry> {
+        let mut arguments = constructors.iter().flat_map(|constructor| &constructor.arguments);
+        arguments.find_map(|argument| {
+            let formation =
+                argument.check_formation(self.known, |variable| self.environment.has_type_variable(variable));
+            formation.err().map(|malformed| malformed_entry(self.text, &malformed))
+        })
+    }
+
+    fn depends_on(&self, body: ExprId, names: &HashSet<Name>) -> bool {
+        let mut depends = false;
+        if !names.is_empty() {
+            self.text.arena.visit(body, |_, part| depends |= part.uses().iter().any(|used| names.contains(&used.name)));
+        }
+        depends
+    }
+}

@@ -1,0 +1,70 @@
+//! Typing of messages, events and exceptions.
+
+use super::{Checker, Outcome};
+use crate::{
+    source::Span,
+    syntax::ast::{MessageEntry, Payload},
+    types::{Primitive, Type, Width, relation::assignable, usage::Use},
+};
+
+/// The labels that decide what a literal is, in order of their weight, and what they make it.
+const KINDS: [(&str, Primitive); 4] = [
+    ("_tag", Primitive::Message),
+    ("_eventname", Primitive::Event),
+    ("_exception", Primitive::Exception),
+    ("_replicate_contract", Primitive::ReplicateContract),
+];
+
+/// Returns what a literal with these entries is: a message, an event, an exception; none if nothing says so.
+pub(crate) fn kind_of(entries: &[MessageEntry]) -> Option<Primitive> {
+    let has = |label: &str| entries.iter().any(|entry| *entry.label == *label);
+    KINDS.into_iter().find_map(|(label, kind)| has(label).then_some(kind))
+}
+
+/// Returns the type that the value of this label must have in a message.
+fn mandatory_type(label: &str) -> Option<Type> {
+    match label {
+        "_amount" => Some(Primitive::Uint(Width::W128).into()),
+        "_recipient" => Some(Type::bystr(20)),
+        "_tag" => Some(Primitive::String.into()),
+        _ => None,
+    }
+}
+
+impl Checker<'_> {
+    pub(super) fn message(&mut self, entries: &[MessageEntry], at: Span) -> Outcome<Type> {
+        let Some(kind) = kind_of(entries) else {
+            return self.error(at, "Invalid message construct.");
+        };
+        entries.iter().try_for_each(|entry| self.payload(entry, at))?;
+        Ok(kind.into())
+    }
+
+    fn payload(&mut self, entry: &MessageEntry, at: Span) -> Outcome<()> {
+        match &entry.value {
+            Payload::Literal(literal) => self.expect_mandatory(&entry.label, &literal.kind(), at),
+            Payload::Variable(variable) => {
+                let kind = self.resolve(variable)?;
+                self.expect_mandatory(&entry.label, &kind, at)?;
+                if kind.is_legal(Use::Payload, self.known) {
+                    return Ok(());
+                }
+                let kind = kind.as_written();
+                self.error(variable.span, format!("Cannot serialize values of type: {kind}"))
+            }
+        }
+    }
+
+    fn expect_mandatory(&self, label: &str, actual: &Type, at: Span) -> Outcome<()> {
+        match mandatory_type(label) {
+            Some(expected) if !assignable(&expected, actual) => {
+                let (expected, actual) = (expected.as_written(), actual.as_written());
+                self.error(
+                    at,
+                    format!("Type mismatch for Message field: {label}. Expected {expected} but got {actual}"),
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The types of expressions, statements, components and libraries.
+//!
+//! Source of the rules and of the texts: `Zilliqa/scilla: src/base/TypeChecker.ml`, `TypeUtil.ml`.
+
+mod contract;
+mod environment;
+mod expression;
+mod library;
+mod message;
+mod pattern;
+mod principles;
+mod statement;
+
+use std::collections::HashMap;
+
+use self::environment::Environment;
+pub(crate) use self::{library::Aborted, message::kind_of};
+use crate::{
+    gas::{Exhausted, Meter},
+    name::Ident,
+    report::Entry,
+    source::{Source, Span},
+    syntax::ast::{Arena, ExprId},
+    types::{Type, adt::DataTypes, formation::Malformed, relation::assignable},
+};
+
+/// The types found in one module, beside its tree.
+#[derive(Clone, Debug, Default)]
+pub struct Typing {
+    expressions: HashMap<ExprId, Type>,
+    places: HashMap<u32, Type>,
+}
+
+impl Typing {
+    /// Returns the type of an expression.
+    pub fn expression(&self, id: ExprId) -> Option<&Type> {
+        self.expressions.get(&id)
+    }
+
+    /// Returns the type of a name where it stands: bound, looked up, or given as an argument.
+    pub fn ident(&self, ident: &Ident) -> Option<&Type> {
+        self.place(ident.span)
+    }
+
+    /// Returns the type of what stands at a place; for a type variable, the type of the expression that it is bound in.
+    pub fn place(&self, span: Span) -> Option<&Type> {
+        self.places.get(&span.start)
+    }
+}
+
+/// The text of a module and its expressions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Text<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) arena: &'a Arena,
+}
+
+impl Text<'_> {
+    pub(crate) fn error(&self, at: Span, message: impl Into<String>) -> Entry {
+        Entry::at(self.source.start(at), message)
+    }
+}
+
+/// Why typing stops.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// Something is wrong.
+    Error(Entry),
+    /// The gas does not suffice; this ends the whole check.
+    Exhausted,
+}
+
+impl Fault {
+    /// The error that running out of gas is reported as.
+    pub(crate) fn exhausted() -> Entry {
+        Entry::nowhere("Insufficient gas")
+    }
+}
+
+impl From<Exhausted> for Fault {
+    fn from(Exhausted: Exhausted) -> Self {
+        Self::Exhausted
+    }
+}
+
+type Outcome<T> = Result<T, Fault>;
+
+/// Types the parts of a program, one module after the other.
+#[derive(Debug)]
+pub(crate) struct Checker<'a> {
+    known: &'a DataTypes,
+    text: Text<'a>,
+    typing: Typing,
+    environment: Environment,
+    meter: Meter,
+}
+
+impl<'a> Checker<'a> {
+    /// A checker that knows the recursion principles, for the module of a text.
+    pub(crate) fn new(known: &'a DataTypes, text: Text<'a>, meter: Meter) -> Self {
+        let mut environment = Environment::default();
+        for (name, kind) in principles::types() {
+            environment.bind(&name, kind);
+        }
+        Self { known, text, typing: Typing::default(), environment, meter }
+    }
+
+    /// Goes on to another module; returns what was found in the one before.
+    pub(crate) fn turn_to(&mut self, text: Text<'a>) -> Typing {
+        self.text = text;
+        std::mem::take(&mut self.typing)
+    }
+
+    /// Returns what was found in the last module, and what is left of the gas.
+    pub(crate) fn finish(self) -> (Typing, Meter) {
+        (self.typing, self.meter)
+    }
+
+    /// Returns what is left of the gas.
+    pub(crate) const fn meter(&self) -> Meter {
+        self.meter
+    }
+
+    fn error<T>(&self, at: Span, message: impl Into<String>) -> Outcome<T> {
+        Err(Fault::Error(self.text.error(at, message)))
+    }
+
+    fn record(&mut self, at: Span, kind: &Type) {
+        if !at.is_nowhere() {
+            self.typing.places.insert(at.start, kind.clone());
+        }
+    }
+
+    /// Looks a name up, and records its type where it stands.
+    fn resolve(&mut self, ident: &Ident) -> Outcome<Type> {
+        match self.environment.get(&ident.name).cloned() {
+            Some(kind) => {
+                self.record(ident.span, &kind);
+                Ok(kind)
+            }
+            None => self.unresolved(ident),
+        }
+    }
+
+    fn unresolved<T>(&self, ident: &Ident) -> Outcome<T> {
+        self.error(ident.span, format!("Couldn't resolve identifier: {}", ident.name.as_written()))
+    }
+
+    fn resolve_all(&mut self, idents: &[Ident]) -> Outcome<Vec<Type>> {
+        idents.iter().map(|ident| self.resolve(ident)).collect()
+    }
+
+    /// Binds a name where it stands.
+    fn bind(&mut self, ident: &Ident, kind: Type) {
+        self.record(ident.span, &kind);
+        self.environment.bind(&ident.name, kind);
+    }
+
+    fn expect_assignable(&self, expected: &Type, actual: &Type, at: Span) -> Outcome<()> {
+        if assignable(expected, actual) {
+            return Ok(());
+        }
+        let (expected, actual) = (expected.global(), actual.global());
+        self.error(at, format!("Type unassignable: {expected} expected, but {actual} provided"))
+    }
+
+    fn expect_formed(&self, kind: &Type) -> Outcome<()> {
+        let environment = &self.environment;
+        kind.check_formation(self.known, |variable| environment.has_type_variable(variable))
+            .map_err(|malformed| Fault::Error(malformed_entry(self.text, &malformed)))
+    }
+}
+
+/// The error for a type that is not well formed, where its name stands if it is about a name.
+pub(crate) fn malformed_entry(text: Text<'_>, malformed: &Malformed) -> Entry {
+    let at = malformed.ident().map_or(Span::NOWHERE, |ident| ident.span);
+    text.error(at, malformed.to_string())
+}

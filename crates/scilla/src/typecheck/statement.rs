@@ -1,0 +1,311 @@
+//! Typing of statements.
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::{Checker, Outcome};
+use crate::{
+    name::{Ident, Name},
+    source::Span,
+    syntax::ast::{ChainRead, Component, ComponentKind, Statement, StatementClause, StatementKind, Want},
+    types::{AddressType, Primitive, Type, Width, usage::Use},
+};
+
+/// What the statements of a contract know beside the names in scope.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    /// The types of the fields, `_balance` included; none if a field was wrong. Then the reference looks fields up
+    /// among the other names.
+    pub(super) fields: Option<HashMap<Name, Type>>,
+    /// The procedures above.
+    pub(super) procedures: HashMap<Name, Signature>,
+}
+
+/// What a procedure takes and gives.
+#[derive(Clone, Debug)]
+pub(super) struct Signature {
+    parameters: Vec<Type>,
+    result: Option<Type>,
+}
+
+impl Checker<'_> {
+    /// Types a component; returns what it takes and gives.
+    pub(super) fn component(&mut self, component: &Component, scope: &Scope) -> Outcome<Signature> {
+        let (what, for_use) = match component.kind {
+            ComponentKind::Procedure => ("procedure", Use::ProcedureParameter),
+            ComponentKind::Transition => ("transition", Use::TransitionParameter),
+        };
+        if let Some(result) = component.result.as_ref().filter(|result| !result.is_legal(for_use, self.known)) {
+            let result = result.as_written();
+            return self.error(component.name.span, format!("Type {what} is not a legal return type: {result}"));
+        }
+        for parameter in &component.parameters {
+            if !parameter.kind.is_legal(for_use, self.known) {
+                let kind = parameter.kind.as_written();
+                return self.error(parameter.name.span, format!("Type cannot be used as {what} parameter: {kind}"));
+            }
+        }
+        let before = self.environment.mark();
+        for (name, kind) in implicit_parameters() {
+            self.environment.bind(&Name::simple(name), kind);
+        }
+        for parameter in &component.parameters {
+            self.bind(&parameter.name, parameter.kind.clone());
+        }
+        self.statements(&component.body, component, scope)?;
+        self.environment.restore(before);
+        let parameters = component.parameters.iter().map(|parameter| parameter.kind.clone()).collect();
+        Ok(Signature { parameters, result: component.result.clone() })
+    }
+
+    fn statements(&mut self, statements: &[Statement], component: &Component, scope: &Scope) -> Outcome<()> {
+        let before = self.environment.mark();
+        // What a `throw` throws is judged after the statements that follow it, the last `throw` first.
+        let mut thrown = Vec::new();
+        for statement in statements {
+            if let StatementKind::Throw(exception) = &statement.kind {
+                thrown.push((exception.as_ref(), self.environment.mark()));
+            } else {
+                self.statement(statement, component, scope)?;
+            }
+        }
+        for (exception, mark) in thrown.into_iter().rev() {
+            self.environment.restore(mark);
+            if let Some(exception) = exception {
+                self.expect(exception, &Primitive::Exception.into())?;
+            }
+        }
+        self.environment.restore(before);
+        Ok(())
+    }
+
+    fn statement(&mut self, statement: &Statement, component: &Component, scope: &Scope) -> Outcome<()> {
+        match &statement.kind {
+            StatementKind::Accept | StatementKind::Throw(_) => {}
+            StatementKind::Bind { to, value } => {
+                let kind = self.expression(*value)?;
+                self.bind(to, kind);
+            }
+            StatementKind::Call { to, procedure, arguments } => {
+                self.call(to.as_ref(), procedure, arguments, statement.span, scope)?;
+            }
+            StatementKind::Cast { to, address, kind, .. } => {
+                self.expect(address, &Type::bystr(20))?;
+                self.bind(to, Type::option(Type::Address(kind.clone())));
+            }
+            StatementKind::Event(event) => self.expect(event, &Primitive::Event.into())?,
+            StatementKind::ForEach { list, procedure } => self.for_each(list, procedure, scope)?,
+            StatementKind::Load { to, field } => {
+                let kind = self.field(field, scope)?;
+                self.bind(to, kind);
+            }
+            StatementKind::MapDelete { map, keys } => {
+                self.map_access(map, keys, scope)?;
+            }
+            StatementKind::MapGet { to, map, keys, want } => {
+                let found = self.map_access(map, keys, scope)?;
+                self.bind(to, want.answer(found));
+            }
+            StatementKind::MapPut { map, keys, value } => {
+                let expected = self.map_access(map, keys, scope)?;
+                self.expect(value, &expected)?;
+            }
+            StatementKind::Match { scrutinee, clauses } => {
+                self.match_statement(scrutinee, clauses, component, scope)?;
+            }
+            StatementKind::ReadChain { to, what } => {
+                let kind = self.chain_read(what)?;
+                self.bind(to, kind);
+            }
+            StatementKind::RemoteLoad { to, address, field } => {
+                let kind = self.remote_field(address, field)?;
+                self.bind(to, kind);
+            }
+            StatementKind::RemoteMapGet { to, address, map, keys, want } => {
+                let kind = self.remote_field(address, map)?;
+                let found = self.index(&kind, keys)?;
+                self.bind(to, want.answer(found));
+            }
+            StatementKind::Return(value) => self.return_statement(value, statement.span, component)?,
+            StatementKind::Send(messages) => self.expect(messages, &Type::list(Primitive::Message.into()))?,
+            StatementKind::Store { field, value } => {
+                let expected = self.field(field, scope)?;
+                self.expect(value, &expected)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks a name up and expects its type to fit.
+    fn expect(&mut self, ident: &Ident, expected: &Type) -> Outcome<()> {
+        let actual = self.resolve(ident)?;
+        self.expect_assignable(expected, &actual, ident.span)
+    }
+
+    fn field(&mut self, field: &Ident, scope: &Scope) -> Outcome<Type> {
+        let Some(fields) = &scope.fields else {
+            return self.resolve(field);
+        };
+        match fields.get(&field.name) {
+            Some(kind) => {
+                self.record(field.span, kind);
+                Ok(kind.clone())
+            }
+            None => self.unresolved(field),
+        }
+    }
+
+    fn map_access(&mut self, map: &Ident, keys: &[Ident], scope: &Scope) -> Outcome<Type> {
+        let kind = self.field(map, scope)?;
+        self.index(&kind, keys)
+    }
+
+    /// Returns what stands under keys.
+    fn index(&mut self, map: &Type, keys: &[Ident]) -> Outcome<Type> {
+        let mut rest = map;
+        for key in keys {
+            let Type::Map(expected, value) = rest else {
+                let name = key.name.as_written();
+                return self.error(key.span, format!("Type failure in map access. Cannot index into key: {name}"));
+            };
+            self.expect(key, expected)?;
+            rest = value;
+        }
+        Ok(rest.clone())
+    }
+
+    fn remote_field(&mut self, address: &Ident, field: &Ident) -> Outcome<Type> {
+        let of = self.resolve(address)?;
+        let kind = match (field.name.base().as_ref(), &of) {
+            ("_balance", Type::Address(_)) => Primitive::Uint(Width::W128).into(),
+            ("_codehash", Type::Address(AddressType::Code | AddressType::Contract(_) | AddressType::Library)) => {
+                Type::bystr(32)
+            }
+            (name, Type::Address(AddressType::Contract(fields))) => {
+                let Some(kind) = fields.get(name) else {
+                    let (name, of) = (field.name.as_written(), of.global());
+                    let text = format!("Field is not declared in address type: {name} is not declared in {of}");
+                    return self.error(address.span, text);
+                };
+                kind.clone()
+            }
+            _ => {
+                let (name, of) = (field.name.global(), of.global());
+                return self.error(address.span, format!("Invalid field read: {name} from {of}"));
+            }
+        };
+        self.record(field.span, &kind);
+        Ok(kind)
+    }
+
+    fn chain_read(&mut self, what: &ChainRead) -> Outcome<Type> {
+        match what {
+            ChainRead::BlockNumber => Ok(Primitive::BNum.into()),
+            ChainRead::ChainId => Ok(Primitive::Uint(Width::W32).into()),
+            ChainRead::Timestamp(block) => {
+                self.expect(block, &Primitive::BNum.into())?;
+                Ok(Type::option(Primitive::Uint(Width::W64).into()))
+            }
+        }
+    }
+
+    fn match_statement(
+        &mut self,
+        scrutinee: &Ident,
+        clauses: &[StatementClause],
+        component: &Component,
+        scope: &Scope,
+    ) -> Outcome<()> {
+        if clauses.is_empty() {
+            // The reference adds a dump of its tree here.
+            let name = scrutinee.name.as_written();
+            let text = format!("List of clauses for pattern matching statement is empty: match {name} with end");
+            return self.error(Span::NOWHERE, text);
+        }
+        let of = self.resolve(scrutinee)?;
+        for clause in clauses {
+            let before = self.environment.mark();
+            self.pattern(&clause.pattern, &of)?;
+            self.statements(&clause.body, component, scope)?;
+            self.environment.restore(before);
+        }
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        to: Option<&Ident>,
+        procedure: &Ident,
+        arguments: &[Ident],
+        at: Span,
+        scope: &Scope,
+    ) -> Outcome<()> {
+        let Some(signature) = scope.procedures.get(&procedure.name) else {
+            let name = procedure.name.as_written();
+            return self.error(procedure.span, format!("Procedure not found: {name}"));
+        };
+        let given = self.resolve_all(arguments)?;
+        for (expected, actual) in signature.parameters.iter().zip(&given) {
+            self.expect_assignable(expected, actual, at)?;
+        }
+        if signature.parameters.len() != given.len() {
+            return self.error(at, "Incorrect number of arguments to procedure");
+        }
+        match (to, &signature.result) {
+            (None, _) => {}
+            (Some(to), Some(result)) => self.bind(to, result.clone()),
+            (Some(_), None) => {
+                let name = procedure.name.as_written();
+                return self.error(procedure.span, format!("Procedure does not return a value: {name}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn for_each(&mut self, list: &Ident, procedure: &Ident, scope: &Scope) -> Outcome<()> {
+        let actual = self.resolve(list)?;
+        let reason = match scope.procedures.get(&procedure.name) {
+            Some(Signature { parameters, result: None }) if parameters.len() == 1 => {
+                let elements = parameters.iter().cloned().map(Type::list);
+                return elements
+                    .into_iter()
+                    .try_for_each(|expected| self.expect_assignable(&expected, &actual, list.span));
+            }
+            Some(Signature { result: Some(_), .. }) => {
+                "Procedures with a return type cannot be used in forall statements"
+            }
+            Some(_) | None => "Procedure not found or has incorrect argument type",
+        };
+        self.error(procedure.span, format!("{reason}: {}", procedure.name.as_written()))
+    }
+
+    fn return_statement(&mut self, value: &Ident, at: Span, component: &Component) -> Outcome<()> {
+        match (component.kind, &component.result) {
+            (ComponentKind::Transition, _) => self.error(at, "Return statements in transition are prohibited"),
+            (ComponentKind::Procedure, None) => {
+                let name = component.name.name.as_written();
+                self.error(at, format!("Procedure {name} cannot return because it doesn't have a return type"))
+            }
+            (ComponentKind::Procedure, Some(expected)) => self.expect(value, expected),
+        }
+    }
+}
+
+impl Want {
+    /// Returns the type of the answer, for an entry of this type.
+    fn answer(self, entry: Type) -> Type {
+        match self {
+            Self::Existence => Type::bool(),
+            Self::Value => Type::option(entry),
+        }
+    }
+}
+
+/// What every component is given without saying so.
+fn implicit_parameters() -> [(Arc<str>, Type); 3] {
+    let address = || Type::Address(AddressType::Any);
+    [
+        ("_sender".into(), address()),
+        ("_origin".into(), address()),
+        ("_amount".into(), Primitive::Uint(Width::W128).into()),
+    ]
+}
