@@ -1,0 +1,83 @@
+//! Which events a contract may raise, and what they carry.
+//!
+//! Source: `Zilliqa/scilla: src/base/EventInfo.ml`.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use super::messages::MessageLiteral;
+use crate::{
+    report::Entry,
+    source::Span,
+    syntax::ast::{Literal, MessageEntry, Payload},
+    typecheck::{Text, Typing},
+    types::{Type, relation::assignable},
+};
+
+/// An event and what it carries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventInfo {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The labels and types of what it carries; addresses are shown as `ByStr20`.
+    pub parameters: Vec<(Arc<str>, Type)>,
+}
+
+/// Returns the events, the newest first.
+pub(crate) fn events(
+    literals: &[MessageLiteral<'_>],
+    text: Text<'_>,
+    typing: &Typing,
+) -> Result<Vec<EventInfo>, Entry> {
+    let mut events: Vec<EventInfo> = Vec::new();
+    for literal in literals {
+        let Some(event) = event(literal, text, typing)? else { continue };
+        match events.iter().find(|known| known.name == event.name) {
+            Some(known) => expect_match(known, &event, literal.at, text)?,
+            None => events.insert(0, event),
+        }
+    }
+    Ok(events)
+}
+
+fn event(literal: &MessageLiteral<'_>, text: Text<'_>, typing: &Typing) -> Result<Option<EventInfo>, Entry> {
+    let is_name = |entry: &&MessageEntry| *entry.label == *"_eventname";
+    let Some(entry) = literal.entries.iter().find(is_name) else {
+        return Ok(None);
+    };
+    let Payload::Literal(Literal::String(name)) = &entry.value else {
+        return Err(text.error(literal.at, "Error determining event name\n"));
+    };
+    let parameters = literal.entries.iter().filter(|entry| !is_name(entry));
+    let parameters = parameters.map(|entry| (Arc::clone(&entry.label), payload_type(entry, typing))).collect();
+    Ok(Some(EventInfo { name: Arc::clone(name), parameters }))
+}
+
+fn payload_type(entry: &MessageEntry, typing: &Typing) -> Type {
+    let kind = match &entry.value {
+        Payload::Literal(literal) => literal.kind(),
+        Payload::Variable(variable) => typing.ident(variable).cloned().unwrap_or(Type::Unit),
+    };
+    if matches!(kind, Type::Address(_)) { Type::bystr(20) } else { kind }
+}
+
+/// Expects another literal of the same event to carry the same.
+fn expect_match(known: &EventInfo, other: &EventInfo, at: Span, text: Text<'_>) -> Result<(), Entry> {
+    let fits = |(label, actual): &(Arc<str>, Type)| {
+        other.parameters.iter().any(|(other, expected)| other == label && assignable(expected, actual))
+    };
+    if known.parameters.len() == other.parameters.len() && known.parameters.iter().all(fits) {
+        return Ok(());
+    }
+    let (name, known, other) = (&known.name, list(&known.parameters), list(&other.parameters));
+    Err(text.error(at, format!("Parameter mismatch for event {name}: {known} vs {other}")))
+}
+
+fn list(parameters: &[(Arc<str>, Type)]) -> String {
+    let mut text = String::from("[");
+    for (label, kind) in parameters {
+        // Writing to a string succeeds.
+        let _ = write!(text, "({label} : {}); ", kind.global());
+    }
+    text.push(']');
+    text
+}

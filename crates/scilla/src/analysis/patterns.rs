@@ -1,0 +1,299 @@
+//! Whether matches cover all values, and whether each of their clauses can be reached.
+//!
+//! What is known of the value is kept per place in it: made by this constructor, or by none of these. Clauses are tried
+//! in order; where a constructor in a pattern meets a place of which too little is known, both cases are followed.
+//! The texts are those of `Zilliqa/scilla: src/base/PatternChecker.ml`.
+
+use std::collections::HashMap;
+
+use super::{headed, shown};
+use crate::{
+    name::{Ident, Name},
+    report::Entry,
+    source::Span,
+    syntax::ast::{
+        Clause, Component, Contract, ExprId, ExpressionKind, Library, LibraryEntry, Pattern, PatternKind, Statement,
+        StatementKind,
+    },
+    typecheck::{Text, Typing},
+    types::adt::DataTypes,
+};
+
+/// How many steps the checks of all matches of a module may take together. The reference has no limit; a match with so
+/// many cases takes seconds there.
+const MAX_STEPS: u64 = 4_000_000;
+
+/// Checks the matches of one module.
+#[derive(Debug)]
+pub(crate) struct Patterns<'a> {
+    known: &'a DataTypes,
+    text: Text<'a>,
+    typing: &'a Typing,
+    steps: u64,
+}
+
+/// The first errors found in a part; never empty.
+type Errors = Vec<Entry>;
+
+impl<'a> Patterns<'a> {
+    pub(crate) const fn new(known: &'a DataTypes, text: Text<'a>, typing: &'a Typing) -> Self {
+        Self { known, text, typing, steps: MAX_STEPS }
+    }
+
+    /// Returns the first thing that is wrong in a library, with its header.
+    pub(crate) fn library(&mut self, library: &Library) -> Result<(), Errors> {
+        for entry in &library.entries {
+            if let LibraryEntry::Value { name, body, .. } = entry {
+                self.expression(*body).map_err(|errors| {
+                    let header = format!("Error during pattern-match checking of library: {}", shown(name));
+                    headed(self.text.error(name.span, header), errors)
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what is wrong in a contract, after what is wrong in its own library.
+    pub(crate) fn contract(&mut self, contract: &Contract, mut errors: Errors) -> Errors {
+        errors.extend(self.expression(contract.constraint).err().into_iter().flatten());
+        errors.extend(self.fields(contract).err().into_iter().flatten());
+        for component in &contract.components {
+            errors.extend(self.component(component).err().into_iter().flatten());
+        }
+        errors
+    }
+
+    fn fields(&mut self, contract: &Contract) -> Result<(), Errors> {
+        for field in &contract.fields {
+            self.expression(field.initial).map_err(|errors| {
+                let header = format!("Error during pattern-match checking of field: {}\n", shown(&field.name));
+                headed(self.text.error(field.name.span, header), errors)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn component(&mut self, component: &Component) -> Result<(), Errors> {
+        self.statements(&component.body).map_err(|errors| {
+            let (kind, name) = (component.kind_text(), shown(&component.name));
+            let header = format!("Error during pattern-match checking of component: {kind} {name}:\n");
+            headed(self.text.error(component.name.span, header), errors)
+        })
+    }
+
+    fn statements(&mut self, statements: &[Statement]) -> Result<(), Errors> {
+        for statement in statements {
+            match &statement.kind {
+                StatementKind::Bind { to, value } => {
+                    let wrapper = || format!("Type error in the binding to into `{}`:\n", shown(to));
+                    self.expression(*value).map_err(|errors| self.wrapped(statement.span, &wrapper(), errors))?;
+                }
+                StatementKind::Match { scrutinee, clauses } => {
+                    let patterns: Vec<_> = clauses.iter().map(|clause| &clause.pattern).collect();
+                    let outcome = self
+                        .clauses(&patterns)
+                        .and_then(|()| clauses.iter().try_for_each(|clause| self.statements(&clause.body)));
+                    outcome.map_err(|errors| {
+                        let name = shown(scrutinee);
+                        let wrapper = format!("Type error in pattern matching on `{name}` (or one of its branches):\n");
+                        self.wrapped(statement.span, &wrapper, errors)
+                    })?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the matches of an expression; chains of `let`, `fun` and `tfun` are as long as they like.
+    pub(crate) fn expression(&mut self, root: ExprId) -> Result<(), Errors> {
+        let arena = self.text.arena;
+        let mut next = Some(root);
+        while let Some(id) = next.take() {
+            let expression = arena.get(id);
+            match &expression.kind {
+                ExpressionKind::Let { name, value, body, .. } => {
+                    let wrapper = || format!("Type error in the initialiser of `{}`:\n", shown(name));
+                    self.expression(*value).map_err(|errors| self.wrapped(expression.span, &wrapper(), errors))?;
+                    next = Some(*body);
+                }
+                ExpressionKind::Function { body, .. } | ExpressionKind::TypeFunction { body, .. } => next = Some(*body),
+                ExpressionKind::Fixpoint { name, body, .. } => {
+                    let wrapper = || {
+                        let name = shown(name);
+                        format!("Type error in fixpoint application with an argument `{name}`:\n")
+                    };
+                    self.expression(*body).map_err(|errors| self.wrapped(expression.span, &wrapper(), errors))?;
+                }
+                ExpressionKind::Match { scrutinee, clauses } => {
+                    self.match_expression(clauses).map_err(|errors| {
+                        let wrapper = self.match_wrapper(scrutinee);
+                        self.wrapped(expression.span, &wrapper, errors)
+                    })?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn match_expression(&mut self, clauses: &[Clause]) -> Result<(), Errors> {
+        let patterns: Vec<_> = clauses.iter().map(|clause| &clause.pattern).collect();
+        self.clauses(&patterns)?;
+        clauses.iter().try_for_each(|clause| self.expression(clause.body))
+    }
+
+    fn match_wrapper(&self, scrutinee: &Ident) -> String {
+        let name = shown(scrutinee);
+        let kind = self.typing.ident(scrutinee).map(|kind| kind.global().to_string()).unwrap_or_default();
+        format!("Type error in pattern matching on `{name}` of type {kind} (or one of its branches):\n")
+    }
+
+    /// Tells where errors arose: in the text of a single one, which also gets the place if it has none, or else in an
+    /// entry of its own.
+    fn wrapped(&self, at: Span, wrapper: &str, mut errors: Errors) -> Errors {
+        let [single] = errors.as_mut_slice() else {
+            return headed(self.text.error(at, wrapper), errors);
+        };
+        single.message.insert_str(0, wrapper);
+        if single.start.line == 0 {
+            single.start = self.text.source.start(at);
+        }
+        errors
+    }
+
+    /// Checks the patterns of one match.
+    fn clauses(&mut self, patterns: &[&Pattern]) -> Result<(), Errors> {
+        let mut walk = Walk { known: self.known, places: HashMap::new(), facts: HashMap::new(), trail: Vec::new() };
+        walk.check(patterns, &mut self.steps).map_err(|message| vec![Entry::nowhere(message)])
+    }
+}
+
+/// A place in the value that is matched; the whole is the first.
+type Place = usize;
+
+/// What is known of the value at a place.
+#[derive(Clone, Debug)]
+enum Fact<'a> {
+    /// A constructor that made it.
+    Is(&'a Name),
+    /// Constructors that did not.
+    IsNot(Vec<&'a Name>),
+}
+
+/// The part of a place: which of the arguments of which constructor.
+type Part<'a> = (Place, &'a Name, usize);
+
+#[derive(Debug)]
+struct Walk<'a, 'k> {
+    known: &'k DataTypes,
+    places: HashMap<Part<'a>, Place>,
+    facts: HashMap<Place, Fact<'a>>,
+    /// What the facts were before they changed.
+    trail: Vec<(Place, Option<Fact<'a>>)>,
+}
+
+/// A case that is still to be followed: facts as they were, one fact more, and the clause to try.
+struct Case<'a> {
+    trail: usize,
+    fact: Option<(Place, Fact<'a>)>,
+    clause: usize,
+}
+
+enum Answer<'a> {
+    Fits,
+    FitsNot,
+    FitsIf(Fact<'a>),
+}
+
+impl<'a> Walk<'a, '_> {
+    fn check(&mut self, patterns: &[&'a Pattern], steps: &mut u64) -> Result<(), String> {
+        let mut reached = vec![false; patterns.len()];
+        let mut cases = vec![Case { trail: 0, fact: None, clause: 0 }];
+        while let Some(case) = cases.pop() {
+            self.undo(case.trail);
+            if let Some((place, fact)) = case.fact {
+                self.learn(place, fact);
+            }
+            let mut clause = case.clause;
+            loop {
+                let (Some(pattern), Some(reached)) = (patterns.get(clause), reached.get_mut(clause)) else {
+                    return Err("Non-exhaustive pattern match.".to_owned());
+                };
+                clause += 1;
+                if self.follow(pattern, clause, &mut cases, steps)? {
+                    *reached = true;
+                    break;
+                }
+            }
+        }
+        match reached.iter().position(|reached| !reached) {
+            Some(index) => Err(format!("Pattern is unreachable: {}", index + 1)),
+            None => Ok(()),
+        }
+    }
+
+    /// Follows the case in which a pattern fits, if there is one; puts aside the cases in which it does not.
+    fn follow(
+        &mut self,
+        pattern: &'a Pattern,
+        next: usize,
+        cases: &mut Vec<Case<'a>>,
+        steps: &mut u64,
+    ) -> Result<bool, String> {
+        let mut pending = vec![(0, pattern)];
+        while let Some((place, pattern)) = pending.pop() {
+            *steps = steps.checked_sub(1).ok_or("Pattern match has too many cases.")?;
+            let PatternKind::Constructor(constructor, parts) = &pattern.kind else { continue };
+            match self.ask(place, &constructor.name) {
+                Answer::FitsNot => return Ok(false),
+                Answer::Fits => {}
+                Answer::FitsIf(otherwise) => {
+                    cases.push(Case { trail: self.trail.len(), fact: Some((place, otherwise)), clause: next });
+                }
+            }
+            self.learn(place, Fact::Is(&constructor.name));
+            for (index, part) in parts.iter().enumerate().rev() {
+                let count = self.places.len() + 1;
+                let part_place = *self.places.entry((place, &constructor.name, index)).or_insert(count);
+                pending.push((part_place, part));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Asks whether the value at a place was made by a constructor.
+    fn ask(&self, place: Place, constructor: &'a Name) -> Answer<'a> {
+        let mut excluded = match self.facts.get(&place) {
+            Some(Fact::Is(name)) if *name == constructor => return Answer::Fits,
+            Some(Fact::Is(_)) => return Answer::FitsNot,
+            Some(Fact::IsNot(excluded)) => excluded.clone(),
+            None => Vec::new(),
+        };
+        if excluded.contains(&constructor) {
+            return Answer::FitsNot;
+        }
+        let span = self.known.constructor(constructor).map_or(0, |(of, _)| of.constructors.len());
+        excluded.push(constructor);
+        if excluded.len() == span { Answer::Fits } else { Answer::FitsIf(Fact::IsNot(excluded)) }
+    }
+
+    fn learn(&mut self, place: Place, fact: Fact<'a>) {
+        let before = self.facts.insert(place, fact);
+        self.trail.push((place, before));
+    }
+
+    fn undo(&mut self, length: usize) {
+        while self.trail.len() > length {
+            match self.trail.pop() {
+                Some((place, Some(before))) => {
+                    self.facts.insert(place, before);
+                }
+                Some((place, None)) => {
+                    self.facts.remove(&place);
+                }
+                None => break,
+            }
+        }
+    }
+}

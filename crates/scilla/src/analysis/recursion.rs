@@ -1,0 +1,220 @@
+//! The first pass: which data types there are, and whether the program recurses, which it must not.
+//!
+//! Source of the order and of the texts: `Zilliqa/scilla: src/base/Recursion.ml`, `Datatypes.ml`.
+
+use std::collections::HashSet;
+
+use super::{headed, shown};
+use crate::{
+    name::{Ident, Name},
+    report::Entry,
+    syntax::ast::{
+        Component, ConstructorDefinition, Contract, ExprId, ExpressionKind, Library, LibraryEntry, Pattern,
+        PatternKind, Statement, StatementKind,
+    },
+    typecheck::{Text, malformed_entry},
+    types::{
+        Type,
+        adt::{Constructor, DataType, DataTypes},
+        formation::Malformed,
+    },
+};
+
+type Outcome = Result<(), Entry>;
+
+/// Looks at the data types and calls of one module after the other.
+#[derive(Debug)]
+pub(crate) struct Recursion<'a> {
+    pub(crate) known: &'a mut DataTypes,
+    pub(crate) text: Text<'a>,
+}
+
+impl Recursion<'_> {
+    /// Registers the types of a library; returns the first thing that is wrong in it, with its headers.
+    pub(crate) fn library(&mut self, library: &Library) -> Vec<Entry> {
+        for entry in &library.entries {
+            let (outcome, name, what) = match entry {
+                LibraryEntry::Value { name, annotation, body } => {
+                    let outcome =
+                        self.expression(*body).and_then(|()| annotation.iter().try_for_each(|kind| self.kind(kind)));
+                    (outcome, name, "variable")
+                }
+                LibraryEntry::Type { name, constructors } => (self.definition(name, constructors), name, "type"),
+            };
+            if let Err(error) = outcome {
+                let header =
+                    self.text.error(library.name.span, format!("Type error in library: {}", shown(&library.name)));
+                let entry = self.text.error(name.span, format!("Type error in library {what}: {}", shown(name)));
+                return vec![header, entry, error];
+            }
+        }
+        vec![]
+    }
+
+    /// Returns the first thing that is wrong in an expression.
+    pub(crate) fn root(&self, root: ExprId) -> Option<Entry> {
+        self.expression(root).err()
+    }
+
+    /// Returns the first thing that is wrong in a contract.
+    pub(crate) fn contract(&self, contract: &Contract) -> Option<Entry> {
+        self.contract_parts(contract).err()
+    }
+
+    fn contract_parts(&self, contract: &Contract) -> Outcome {
+        contract.parameters.iter().try_for_each(|parameter| self.kind(&parameter.kind))?;
+        self.expression(contract.constraint)?;
+        for field in &contract.fields {
+            self.kind(&field.kind)?;
+            self.expression(field.initial)?;
+        }
+        let mut procedures = HashSet::new();
+        for component in &contract.components {
+            self.component(component, &procedures)?;
+            if component.is_procedure() {
+                procedures.insert(&component.name.name);
+            }
+        }
+        Ok(())
+    }
+
+    fn component(&self, component: &Component, procedures: &HashSet<&Name>) -> Outcome {
+        component.parameters.iter().try_for_each(|parameter| self.kind(&parameter.kind))?;
+        component.body.iter().try_for_each(|statement| self.statement(statement, procedures))
+    }
+
+    fn statement(&self, statement: &Statement, procedures: &HashSet<&Name>) -> Outcome {
+        match &statement.kind {
+            StatementKind::Bind { value, .. } => self.expression(*value),
+            StatementKind::Call { procedure, .. } if !procedures.contains(&procedure.name) => {
+                Err(self.text.error(statement.span, format!("Procedure is not in scope: {}", shown(procedure))))
+            }
+            StatementKind::Match { clauses, .. } => clauses.iter().try_for_each(|clause| {
+                self.pattern(&clause.pattern)?;
+                clause.body.iter().try_for_each(|statement| self.statement(statement, procedures))
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks the names of data types and constructors in an expression, from left to right.
+    fn expression(&self, root: ExprId) -> Outcome {
+        enum Step<'a> {
+            Expression(ExprId),
+            Kind(&'a Type),
+            Pattern(&'a Pattern),
+        }
+        let mut pending = vec![Step::Expression(root)];
+        while let Some(step) = pending.pop() {
+            let id = match step {
+                Step::Expression(id) => id,
+                Step::Kind(kind) => {
+                    self.kind(kind)?;
+                    continue;
+                }
+                Step::Pattern(pattern) => {
+                    self.pattern(pattern)?;
+                    continue;
+                }
+            };
+            let expression = self.text.arena.get(id);
+            match &expression.kind {
+                ExpressionKind::Let { annotation, value, body, .. } => {
+                    pending.push(Step::Expression(*body));
+                    pending.extend(annotation.as_ref().map(Step::Kind));
+                    pending.push(Step::Expression(*value));
+                }
+                ExpressionKind::Match { clauses, .. } => {
+                    for clause in clauses.iter().rev() {
+                        pending.push(Step::Expression(clause.body));
+                        pending.push(Step::Pattern(&clause.pattern));
+                    }
+                }
+                ExpressionKind::Construct { constructor, types, .. } => {
+                    types.iter().try_for_each(|kind| self.kind(kind))?;
+                    self.constructor(constructor)?;
+                }
+                _ => {
+                    expression.types().iter().try_for_each(|kind| self.kind(kind))?;
+                    pending.extend(expression.parts().into_iter().rev().map(Step::Expression));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn pattern(&self, pattern: &Pattern) -> Outcome {
+        let mut outcome = Ok(());
+        pattern.visit(&mut |part| {
+            if let PatternKind::Constructor(constructor, _) = &part.kind
+                && outcome.is_ok()
+            {
+                outcome = self.constructor(constructor);
+            }
+        });
+        outcome
+    }
+
+    fn constructor(&self, constructor: &Ident) -> Outcome {
+        if self.known.constructor(&constructor.name).is_some() {
+            return Ok(());
+        }
+        let text = format!("No data type with this constructor found: {}", shown(constructor));
+        Err(self.text.error(constructor.span, text))
+    }
+
+    fn kind(&self, kind: &Type) -> Outcome {
+        match kind.unknown_data_type(self.known) {
+            Some(unknown) => Err(malformed_entry(self.text, &Malformed::UnknownDataType(unknown))),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds a type after looking at its parts, so that it cannot contain itself.
+    fn definition(&mut self, name: &Ident, constructors: &[ConstructorDefinition]) -> Outcome {
+        for constructor in constructors {
+            constructor.arguments.iter().try_for_each(|argument| self.argument(argument, constructor))?;
+        }
+        let constructor = |definition: &ConstructorDefinition| Constructor {
+            name: definition.name.name.clone(),
+            arguments: definition.arguments.clone(),
+        };
+        let constructors = constructors.iter().map(constructor).collect();
+        let added = DataType { name: name.name.clone(), parameters: vec![], constructors };
+        self.known.add(added).map_err(|redefinition| self.text.error(name.span, redefinition.to_string()))
+    }
+
+    /// Checks what a constructor takes: nothing unknown, and nothing that varies.
+    fn argument(&self, argument: &Type, of: &ConstructorDefinition) -> Outcome {
+        let mut first = None;
+        argument.visit(|node| match node {
+            Type::Adt(name, _) if first.is_none() && self.known.get(&name.name).is_none() => {
+                first = Some(malformed_entry(self.text, &Malformed::UnknownDataType(name.clone())));
+            }
+            Type::Forall(..) | Type::Variable(_) if first.is_none() => {
+                first = Some(self.text.error(of.name.span, "Type variables not allowed in type definitions"));
+            }
+            _ => {}
+        });
+        first.map_or(Ok(()), Err)
+    }
+}
+
+/// Puts the header of the pass over what is wrong in a contract and its libraries.
+pub(crate) fn contract_header(text: Text<'_>, contract: &Contract, errors: Vec<Entry>) -> Vec<Entry> {
+    headed(text.error(contract.name.span, format!("Type error(s) in contract: {}", shown(&contract.name))), errors)
+}
+
+/// Puts the header of the pattern phase over what is wrong in a contract and its libraries.
+pub(crate) fn contract_header_with_line_feed(text: Text<'_>, contract: &Contract, errors: Vec<Entry>) -> Vec<Entry> {
+    headed(text.error(contract.name.span, format!("Type error(s) in contract: {}\n", shown(&contract.name))), errors)
+}
+
+/// Puts the header of the pass over what is wrong in a library module.
+///
+/// If the library itself is wrong and not only one that it imports, the reference forgets what, and says so.
+pub(crate) fn library_header(text: Text<'_>, library: &Library, is_own: bool, errors: Vec<Entry>) -> Vec<Entry> {
+    let at = library.name.span;
+    let errors = if is_own { vec![text.error(at, "Internal error in typing library module.")] } else { errors };
+    headed(text.error(at, format!("Type error(s) in library: {}", shown(&library.name))), errors)
+}

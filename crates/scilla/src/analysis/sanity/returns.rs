@@ -1,0 +1,58 @@
+//! Whether procedures with a result return one, and do nothing afterwards.
+
+use super::{Subject, shown};
+use crate::{
+    report::Entry,
+    syntax::ast::{Statement, StatementKind},
+    typecheck::Text,
+};
+
+/// Returns the first procedure that returns wrongly.
+pub(super) fn contract(subject: Subject<'_>) -> Result<(), Entry> {
+    let procedures = subject.contract.components.iter();
+    for procedure in procedures.filter(|component| component.is_procedure() && component.result.is_some()) {
+        if !returns(&procedure.body, subject.text)? {
+            let text = format!("Procedure with return value doesn't return: {}", shown(&procedure.name));
+            return Err(subject.text.error(procedure.name.span, text));
+        }
+    }
+    Ok(())
+}
+
+/// Says whether statements return.
+///
+/// After a match that does not return in any branch nothing is looked at: with it the statements count as not
+/// returning, even if they do so later. So it is in the reference, which refuses such procedures.
+fn returns(statements: &[Statement], text: Text<'_>) -> Result<bool, Entry> {
+    for (index, statement) in statements.iter().enumerate() {
+        let is_last = index + 1 == statements.len();
+        match &statement.kind {
+            StatementKind::Return(_) if is_last => return Ok(true),
+            StatementKind::Return(value) => {
+                return Err(text.error(value.span, "Found unreachable code after the return statement"));
+            }
+            StatementKind::Match { .. } if !has_return(statement) => return Ok(false),
+            StatementKind::Match { .. } if !is_last => {
+                let message = "Found unreachable code after the match statement whose arms return";
+                return Err(text.error(statement.span, message));
+            }
+            StatementKind::Match { scrutinee, clauses } => {
+                for clause in clauses {
+                    if !returns(&clause.body, text)? {
+                        let message = "Every arm of the match statement must return because one of the arms returns";
+                        return Err(text.error(scrutinee.span, message));
+                    }
+                }
+                return Ok(true);
+            }
+            _ => {}
+        }
+    }
+    Ok(false)
+}
+
+fn has_return(statement: &Statement) -> bool {
+    let mut found = false;
+    statement.visit(&mut |statement| found |= matches!(statement.kind, StatementKind::Return(_)));
+    found
+}
