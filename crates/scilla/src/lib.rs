@@ -14,6 +14,7 @@
 //! - [`name`]: names as written, and as they are known everywhere.
 //! - [`types`]: the types, how they print, and which may stand for which.
 //! - [`syntax`]: tokens, the tree, the parser.
+//! - [`check`]: whether a program may run, and what is known of it.
 //! - [`value`]: what expressions have, and what fields and messages are made of.
 //! - [`gas`]: what work costs.
 //! - [`resolve`]: imports, and the module that defines each name.
@@ -29,7 +30,10 @@
 //!   the same gas everywhere.
 //! - Gas is the only limit on work, depth of data included: nothing here overflows the stack of its caller.
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "a pass looks for its few kinds of node among all of them")]
+mod analysis;
 pub mod builtins;
+pub mod check;
 pub mod gas;
 pub mod json;
 pub mod name;
@@ -38,5 +42,6 @@ pub mod resolve;
 pub mod source;
 pub mod stdlib;
 pub mod syntax;
+mod typecheck;
 pub mod types;
 pub mod value;

@@ -1,0 +1,356 @@
+//! Checking of programs: whether a contract, a library or an expression may run, and what is known of it then.
+//!
+//! ```text
+//! Program ─▶ recursion ─▶ types ─▶ patterns ─▶ sanity ─▶ events ─▶ version ─▶ Checked
+//! ```
+//!
+//! Each phase ends the check if it finds something wrong. Only the types cost gas.
+
+use std::collections::HashSet;
+
+use crate::{
+    analysis::{
+        accepts, dead_code, events, messages,
+        patterns::Patterns,
+        recursion::{self, Recursion},
+        sanity::{self, Subject, Warnings},
+        summary, type_info,
+    },
+    gas::Meter,
+    report::{Entry, Failure, Warning},
+    resolve::{Imported, Program},
+    syntax::ast::{ContractModule, ExpressionModule, Library, LibraryModule},
+    typecheck::{Aborted, Checker, Fault, Text},
+    types::{Type, adt::DataTypes},
+};
+pub use crate::{
+    analysis::{
+        call_graph::CallGraph,
+        events::EventInfo,
+        summary::{ComponentSummary, ContractSummary, FieldSummary, ParameterSummary},
+        type_info::TypeInfo,
+    },
+    typecheck::Typing,
+};
+
+/// The version of the language.
+const VERSION: &str = "0";
+
+/// How a check goes about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// What it may use.
+    pub meter: Meter,
+    /// Whether to look for what is suspicious. Some errors are only found then; the nodes always look.
+    pub sanity: bool,
+    /// Whether to look for transitions that accept no money, or accept it twice.
+    pub accepts: bool,
+}
+
+impl Options {
+    /// The options of the nodes, for a limit in gas.
+    pub const fn with_limit(gas: u64) -> Self {
+        Self { meter: Meter::with_limit(gas), sanity: true, accepts: false }
+    }
+}
+
+/// What is known of a program that may run.
+#[derive(Clone, Debug)]
+pub struct Checked<S> {
+    /// What is left of the gas.
+    pub meter: Meter,
+    /// What deserves a look, the newest first.
+    pub warnings: Vec<Warning>,
+    /// The types in the module.
+    pub typing: Typing,
+    /// All data types of the program.
+    pub data_types: DataTypes,
+    /// The types of all names, for editors.
+    pub type_info: Vec<TypeInfo>,
+    /// What the program is.
+    pub summary: S,
+}
+
+/// Why a program may not run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{failure}")]
+pub struct Rejected {
+    /// What is wrong.
+    pub failure: Failure,
+    /// What else deserves a look, the newest first.
+    pub warnings: Vec<Warning>,
+    /// What is left of the gas; none where the reference does not say.
+    pub meter: Option<Meter>,
+}
+
+/// Checks a contract.
+///
+/// # Errors
+///
+/// If the contract may not be deployed; the errors are those of the first phase that finds any.
+pub fn contract(program: &Program<ContractModule>, options: &Options) -> Result<Checked<ContractSummary>, Rejected> {
+    let module = &program.main;
+    let contract = &module.contract;
+    let text = Text { source: &module.source, arena: &module.arena };
+    let imports = in_order(&program.imports);
+    let reject = |errors, meter, warnings| Rejected::of(errors, Some(meter), warnings);
+
+    let mut known = DataTypes::built_in();
+    let mut errors = imported_definitions(&imports, &mut known);
+    let mut recursion = Recursion { known: &mut known, text };
+    errors.extend(module.library.iter().flat_map(|library| recursion.library(library)));
+    errors.extend(recursion.contract(contract));
+    if !errors.is_empty() {
+        let errors = recursion::contract_header(text, contract, errors);
+        return Err(reject(errors, options.meter, Warnings::default()));
+    }
+
+    let typed = contract_types(module, &imports, &known, options.meter);
+    let Typed { main: typing, imports: typings, meter } =
+        typed.map_err(|(errors, meter)| reject(errors, meter, Warnings::default()))?;
+
+    let errors = contract_patterns(module, &imports, &known, &typing, &typings);
+    if !errors.is_empty() {
+        let errors = recursion::contract_header_with_line_feed(text, contract, errors);
+        return Err(reject(errors, meter, Warnings::default()));
+    }
+
+    let mut warnings = Warnings::default();
+    let subject = Subject { text, typing: &typing, library: module.library.as_ref(), contract };
+    if options.accepts {
+        accepts::contract(subject, &mut warnings);
+    }
+    let call_graph = CallGraph::of(&module.arena, module.library.as_ref(), contract);
+    let literals = messages::literals(&module.arena, module.library.as_ref(), contract);
+    if options.sanity {
+        let libraries: Vec<_> = imports.iter().map(|library| (library.text(), &library.module.library)).collect();
+        if let Err(errors) = sanity::contract(subject, &literals, &libraries, &call_graph, &mut warnings) {
+            return Err(reject(errors, meter, warnings));
+        }
+        let libraries = program.imports.iter().map(|import| &import.module.library).collect();
+        dead_code::contract(subject, &dead_code::Imports { imports: &module.imports, libraries }, &mut warnings);
+    }
+    let events = match events::events(&literals, text, &typing) {
+        Ok(events) => events,
+        Err(error) => return Err(reject(vec![error], meter, warnings)),
+    };
+    if *module.version != *VERSION {
+        let message = format!("Scilla version mismatch. Expected {VERSION} vs Contract {}\n", module.version);
+        return Err(Rejected::of(vec![Entry::nowhere(message)], None, warnings));
+    }
+    Ok(Checked {
+        meter,
+        warnings: warnings.into_newest_first(),
+        type_info: type_info::contract(text, &typing, module.library.as_ref(), contract),
+        summary: summary::summary(contract, events, call_graph, &known),
+        typing,
+        data_types: known,
+    })
+}
+
+/// Checks a library.
+///
+/// # Errors
+///
+/// If the library may not be deployed; the errors are those of the first phase that finds any.
+pub fn library(program: &Program<LibraryModule>, options: &Options) -> Result<Checked<()>, Rejected> {
+    let module = &program.main;
+    let text = Text { source: &module.source, arena: &module.arena };
+    let imports = in_order(&program.imports);
+    let reject = |errors, meter| Rejected::of(errors, Some(meter), Warnings::default());
+
+    let mut known = DataTypes::built_in();
+    let mut errors = imported_definitions(&imports, &mut known);
+    let own = Recursion { known: &mut known, text }.library(&module.library);
+    let is_own = !own.is_empty();
+    errors.extend(own);
+    if !errors.is_empty() {
+        let errors = recursion::library_header(text, &module.library, is_own, errors);
+        return Err(reject(errors, options.meter));
+    }
+
+    let typed = library_types(module, &imports, &known, options.meter);
+    let Typed { main: typing, imports: typings, meter } = typed.map_err(|(errors, meter)| reject(errors, meter))?;
+
+    import_patterns(&imports, &known, &typings)
+        .and_then(|()| Patterns::new(&known, text, &typing).library(&module.library))
+        .map_err(|errors| reject(errors, meter))?;
+
+    let mut warnings = Warnings::default();
+    if options.sanity {
+        let libraries = imports.iter().map(|library| (library.text(), &library.module.library));
+        let libraries: Vec<_> = libraries.chain([(text, &module.library)]).collect();
+        sanity::library(&libraries, &mut warnings);
+    }
+    Ok(Checked {
+        meter,
+        warnings: warnings.into_newest_first(),
+        type_info: type_info::library(text, &typing, &module.library),
+        typing,
+        data_types: known,
+        summary: (),
+    })
+}
+
+/// Checks an expression; its type is the summary.
+///
+/// # Errors
+///
+/// The first thing that is wrong.
+pub fn expression(program: &Program<ExpressionModule>, options: &Options) -> Result<Checked<Type>, Rejected> {
+    let module = &program.main;
+    let text = Text { source: &module.source, arena: &module.arena };
+    let imports = in_order(&program.imports);
+    let reject = |errors, meter| Rejected::of(errors, Some(meter), Warnings::default());
+
+    let mut known = DataTypes::built_in();
+    let mut errors = imported_definitions(&imports, &mut known);
+    errors.extend(Recursion { known: &mut known, text }.root(module.root));
+    if !errors.is_empty() {
+        return Err(reject(errors, options.meter));
+    }
+
+    let mut checker = Checker::new(&known, text, options.meter);
+    let typings = match import_types(&mut checker, &imports) {
+        Ok((typings, errors)) if errors.is_empty() => typings,
+        Ok((_, errors)) | Err(Aborted(errors)) => return Err(reject(errors, checker.meter())),
+    };
+    checker.turn_to(text);
+    let kind = match checker.root(module.root) {
+        Ok(kind) => kind,
+        Err(Fault::Error(error)) => return Err(reject(vec![error], checker.meter())),
+        Err(Fault::Exhausted) => return Err(reject(vec![Fault::exhausted()], checker.meter())),
+    };
+    let (typing, meter) = checker.finish();
+    import_patterns(&imports, &known, &typings)
+        .and_then(|()| Patterns::new(&known, text, &typing).expression(module.root))
+        .map_err(|errors| reject(errors, meter))?;
+    Ok(Checked {
+        meter,
+        warnings: vec![],
+        type_info: type_info::expression(text, &typing, module.root),
+        typing,
+        data_types: known,
+        summary: kind,
+    })
+}
+
+impl Rejected {
+    fn of(errors: Vec<Entry>, meter: Option<Meter>, warnings: Warnings) -> Self {
+        let failure = Failure::from_entries(errors).unwrap_or_else(|| Failure::of(Entry::nowhere("")));
+        Self { failure, warnings: warnings.into_newest_first(), meter }
+    }
+}
+
+impl Imported {
+    fn text(&self) -> Text<'_> {
+        Text { source: &self.module.source, arena: &self.module.arena }
+    }
+}
+
+/// Returns the imported libraries, each once and after those that it imports. Files tell them apart.
+fn in_order(imports: &[std::sync::Arc<Imported>]) -> Vec<&Imported> {
+    fn collect<'a>(
+        imports: &'a [std::sync::Arc<Imported>],
+        seen: &mut HashSet<&'a str>,
+        found: &mut Vec<&'a Imported>,
+    ) {
+        for import in imports {
+            if seen.insert(import.module.source.file()) {
+                collect(&import.imports, seen, found);
+                found.push(import);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    collect(imports, &mut HashSet::new(), &mut found);
+    found
+}
+
+/// Registers the data types of the imported libraries.
+fn imported_definitions(imports: &[&Imported], known: &mut DataTypes) -> Vec<Entry> {
+    let of = |import: &&Imported| Recursion { known, text: import.text() }.library(&import.module.library);
+    imports.iter().flat_map(of).collect()
+}
+
+/// The types in a module, in those that it imports, and what is left of the gas.
+struct Typed {
+    main: Typing,
+    imports: Vec<Typing>,
+    meter: Meter,
+}
+
+type TypedOr = Result<Typed, (Vec<Entry>, Meter)>;
+
+fn contract_types(module: &ContractModule, imports: &[&Imported], known: &DataTypes, meter: Meter) -> TypedOr {
+    let text = Text { source: &module.source, arena: &module.arena };
+    let mut checker = Checker::new(known, text, meter);
+    let outcome = import_types(&mut checker, imports).and_then(|(typings, mut errors)| {
+        checker.turn_to(text);
+        if let Some(library) = &module.library {
+            // Errors of the contract's own library are reported instead of those of imported ones.
+            let own = checker.library(library)?;
+            if !own.is_empty() {
+                errors = own;
+            }
+        }
+        Ok((typings, checker.contract(&module.contract, errors)?))
+    });
+    finish(checker, outcome)
+}
+
+fn library_types(module: &LibraryModule, imports: &[&Imported], known: &DataTypes, meter: Meter) -> TypedOr {
+    let text = Text { source: &module.source, arena: &module.arena };
+    let mut checker = Checker::new(known, text, meter);
+    let outcome = import_types(&mut checker, imports).and_then(|(typings, errors)| {
+        if !errors.is_empty() {
+            return Ok((typings, errors));
+        }
+        checker.turn_to(text);
+        Ok((typings, checker.library(&module.library)?))
+    });
+    finish(checker, outcome)
+}
+
+fn import_types<'a>(checker: &mut Checker<'a>, imports: &[&'a Imported]) -> Result<(Vec<Typing>, Vec<Entry>), Aborted> {
+    let (mut typings, mut errors) = (Vec::new(), Vec::new());
+    for import in imports {
+        checker.turn_to(import.text());
+        errors.extend(checker.library(&import.module.library)?);
+        typings.push(checker.turn_to(import.text()));
+    }
+    Ok((typings, errors))
+}
+
+fn finish(checker: Checker<'_>, outcome: Result<(Vec<Typing>, Vec<Entry>), Aborted>) -> TypedOr {
+    let (main, meter) = checker.finish();
+    match outcome {
+        Ok((imports, errors)) if errors.is_empty() => Ok(Typed { main, imports, meter }),
+        Ok((_, errors)) | Err(Aborted(errors)) => Err((errors, meter)),
+    }
+}
+
+/// Returns the first thing that is wrong in the patterns of imported libraries.
+fn import_patterns(imports: &[&Imported], known: &DataTypes, typings: &[Typing]) -> Result<(), Vec<Entry>> {
+    imports
+        .iter()
+        .zip(typings)
+        .try_for_each(|(import, typing)| Patterns::new(known, import.text(), typing).library(&import.module.library))
+}
+
+fn contract_patterns(
+    module: &ContractModule,
+    imports: &[&Imported],
+    known: &DataTypes,
+    typing: &Typing,
+    typings: &[Typing],
+) -> Vec<Entry> {
+    if let Err(errors) = import_patterns(imports, known, typings) {
+        return errors;
+    }
+    let text = Text { source: &module.source, arena: &module.arena };
+    let mut patterns = Patterns::new(known, text, typing);
+    let own = |library: &Library| patterns.library(library).err().unwrap_or_default();
+    let errors = module.library.as_ref().map(own).unwrap_or_default();
+    patterns.contract(&module.contract, errors)
+}
