@@ -22,6 +22,7 @@
 //! - [`report`]: what is told about a rejected program or a failed run.
 //! - [`json`]: values, types, inputs and outputs as JSON.
 //! - [`stdlib`]: the standard library.
+//! - `cli`: the `scilla` command (feature `cli`).
 //!
 //! # Invariants
 //!
@@ -34,6 +35,8 @@
 mod analysis;
 pub mod builtins;
 pub mod check;
+#[cfg(feature = "cli")]
+pub mod cli;
 pub mod gas;
 pub mod json;
 pub mod name;

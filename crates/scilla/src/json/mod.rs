@@ -3,21 +3,27 @@
 //! Texts are read into a flat [`Document`], and values are read from and written to documents without recursion: a list
 //! of a million elements as nested objects is as harmless as a number.
 
+mod checked;
 mod document;
 mod input;
+mod outcome;
 mod print;
 mod reader;
+mod report;
 mod types;
 mod value;
 
 pub use self::{
+    checked::{CheckReport, expression_types},
     document::{Builder, Document, Elements, Json, Kind, Members},
     input::{
-        Account, ChainInput, InputError, MessageInput, ModuleIdentity, Named, Pair, StateInput, missing_this_address,
-        read_document, read_init,
+        Account, ChainInput, InputError, MessageInput, Named, Pair, StateInput, missing_this_address, read_document,
+        read_init, read_origin,
     },
+    outcome::{RunReport, library_deployment, library_message},
     print::{Compact, Pretty, quoted},
     reader::{JsonError, Problem, parse},
+    report::FailureReport,
     types::parse_type,
     value::{ListForm, ValueError, ValueReader},
 };

@@ -33,6 +33,8 @@ pub fn text(name: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
     use crate::{
         syntax::{
@@ -86,7 +88,7 @@ mod tests {
             let module = library(name);
             for entry in &module.library.entries {
                 if let LibraryEntry::Value { name: entry, body, .. } = entry {
-                    found += &format!("{name} {} {}\n", entry.name.as_written(), shape(&module, *body));
+                    writeln!(found, "{name} {} {}", entry.name.as_written(), shape(&module, *body)).unwrap();
                 }
             }
         }

@@ -6,58 +6,42 @@ use super::{Ending, InputError, Named, Pair, check_kind, entries, read_named, re
 use crate::{
     json::{document::Json, value::ValueReader},
     report::{Entry, Failure},
+    resolve::Origin,
     types::adt::DataTypes,
     value::Value,
 };
 
-/// What of an init file is known before the libraries are: who the module is, and where its libraries are.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ModuleIdentity {
-    /// The address of the module, `0x` and lower-case hex.
-    pub this_address: Option<Arc<str>>,
-    /// The names under which libraries are imported, each with the address to which it leads, in the order of the file.
-    pub external_libraries: Vec<Pair>,
-}
-
-impl ModuleIdentity {
-    /// Reads the identity from an init file.
-    ///
-    /// All values are read, so that one of a type that a library defines is an error here already: contract parameters
-    /// of such types cannot be given, as with the reference.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the file.
-    pub fn read(file: &str, json: Json<'_>) -> Result<Self, InputError> {
-        let all = read_all(file, json, &DataTypes::built_in(), Ending::Unable)?;
-        let mut identity = Self::default();
-        let mut lists = 0;
-        for entry in &all {
-            match &*entry.name {
-                "_this_address" if identity.this_address.is_some() => {
-                    return Err(rejected("Multiple entries specified in init json: _this_address"));
-                }
-                "_this_address" => identity.this_address = Some(this_address(&entry.value)?),
-                "_extlibs" if lists > 0 => return Err(rejected("Multiple entries in init json: _extlibs")),
-                "_extlibs" => {
-                    lists += 1;
-                    identity.external_libraries = external_libraries(&entry.value)?;
-                }
-                _ => {}
+/// Reads from an init file what is needed before its libraries are known: who the module is, and where they are.
+///
+/// All values are read, so that one of a type that a library defines is an error here already: contract parameters of
+/// such types cannot be given, as with the reference.
+///
+/// # Errors
+///
+/// What is wrong with the file.
+pub fn read_origin(file: &str, json: Json<'_>) -> Result<Origin, InputError> {
+    let all = read_all(file, json, &DataTypes::built_in(), Ending::Unable)?;
+    let mut origin = Origin::default();
+    let mut lists = 0;
+    for entry in &all {
+        match &*entry.name {
+            "_this_address" if origin.address.is_some() => {
+                return Err(rejected("Multiple entries specified in init json: _this_address"));
             }
-        }
-        for (index, (name, _)) in identity.external_libraries.iter().enumerate() {
-            if identity.external_libraries.iter().take(index).any(|(earlier, _)| earlier == name) {
-                return Err(rejected(format!("Duplicate extlib map entries in init JSON file: {file}")));
+            "_this_address" => origin.address = Some(this_address(&entry.value)?),
+            "_extlibs" if lists > 0 => return Err(rejected("Multiple entries in init json: _extlibs")),
+            "_extlibs" => {
+                lists += 1;
+                for (name, address) in external_libraries(&entry.value)? {
+                    if origin.libraries.insert(name, address).is_some() {
+                        return Err(rejected(format!("Duplicate extlib map entries in init JSON file: {file}")));
+                    }
+                }
             }
+            _ => {}
         }
-        Ok(identity)
     }
-
-    /// Returns the address to which an imported name leads.
-    pub fn external_library(&self, name: &str) -> Option<&Arc<str>> {
-        self.external_libraries.iter().find(|(known, _)| **known == *name).map(|(_, address)| address)
-    }
+    Ok(origin)
 }
 
 /// Reads all entries of an init file.
@@ -119,8 +103,8 @@ mod tests {
         *,
     };
 
-    fn identity(json: &str) -> Result<ModuleIdentity, InputError> {
-        with(json, |json, _| ModuleIdentity::read("f.json", json))
+    fn origin(json: &str) -> Result<Origin, InputError> {
+        with(json, |json, _| read_origin("f.json", json))
     }
 
     fn init(json: &str) -> Result<Vec<Named>, InputError> {
@@ -141,32 +125,32 @@ mod tests {
     }
 
     #[test]
-    fn the_identity_is_the_address_and_the_libraries() {
-        let found = identity(&format!("[{ADDRESS},{}]", libraries(&["A", "B"]))).unwrap();
-        assert_eq!(found.this_address.as_deref(), Some("0xabfeccdc9012345678901234567890f777567890"));
-        assert_eq!(found.external_library("B").map(|it| &**it), Some("0x887756789012345678901234567890123456efab"));
-        assert_eq!(found.external_library("C"), None);
-        assert_eq!(identity("[]").unwrap(), ModuleIdentity::default());
+    fn the_origin_is_the_address_and_the_libraries() {
+        let found = origin(&format!("[{ADDRESS},{}]", libraries(&["A", "B"]))).unwrap();
+        assert_eq!(found.address.as_deref(), Some("0xabfeccdc9012345678901234567890f777567890"));
+        assert_eq!(found.libraries.get("B").map(|it| &**it), Some("0x887756789012345678901234567890123456efab"));
+        assert_eq!(found.libraries.len(), 2);
+        assert_eq!(origin("[]").unwrap(), Origin::default());
     }
 
     #[test]
-    fn a_wrong_identity_is_told() {
+    fn a_wrong_origin_is_told() {
         let twice = format!("[{ADDRESS},{ADDRESS}]");
-        assert_eq!(told(identity(&twice)), "Multiple entries specified in init json: _this_address");
+        assert_eq!(told(origin(&twice)), "Multiple entries specified in init json: _this_address");
         let list = libraries(&["A"]);
-        assert_eq!(told(identity(&format!("[{list},{list}]"))), "Multiple entries in init json: _extlibs");
+        assert_eq!(told(origin(&format!("[{list},{list}]"))), "Multiple entries in init json: _extlibs");
         let doubled = format!("[{}]", libraries(&["A", "A"]));
-        assert_eq!(told(identity(&doubled)), "Duplicate extlib map entries in init JSON file: f.json");
+        assert_eq!(told(origin(&doubled)), "Duplicate extlib map entries in init JSON file: f.json");
         let short = r#"[{"vname":"_this_address","type":"ByStr20","value":"0xab"}]"#;
-        assert_eq!(told(identity(short)), "Illegal type for field specified in init json: _this_address");
+        assert_eq!(told(origin(short)), "Illegal type for field specified in init json: _this_address");
         let wrong = r#"[{"vname":"_extlibs","type":"List Uint32","value":["1"]}]"#;
-        assert_eq!(told(identity(wrong)), "Invalid entry in init json: _extlibs");
+        assert_eq!(told(origin(wrong)), "Invalid entry in init json: _extlibs");
         let wrong = r#"[{"vname":"_extlibs","type":"Uint32","value":"1"}]"#;
-        assert_eq!(told(identity(wrong)), "Invalid entry in init json: _extlibs");
+        assert_eq!(told(origin(wrong)), "Invalid entry in init json: _extlibs");
         let number = r#"[{"vname":"x","type":"Uint32","value":2}]"#;
-        assert_eq!(told(identity(number)), "Expected string, got int|Unable to parse JSON file: f.json");
+        assert_eq!(told(origin(number)), "Expected string, got int|Unable to parse JSON file: f.json");
         let foreign = r#"[{"vname":"x","type":"0xab.T","value":"2"}]"#;
-        assert_eq!(told(identity(foreign)), "ADT not found: 0xab.T|Unable to parse JSON file: f.json");
+        assert_eq!(told(origin(foreign)), "ADT not found: 0xab.T|Unable to parse JSON file: f.json");
     }
 
     #[test]

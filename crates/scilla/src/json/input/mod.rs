@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 pub use self::{
     chain::ChainInput,
-    init::{ModuleIdentity, missing_this_address, read_init},
+    init::{missing_this_address, read_init, read_origin},
     message::MessageInput,
     state::{Account, StateInput},
 };

@@ -1,0 +1,250 @@
+//! Flags, and the arguments given for them.
+//!
+//! The reference's tools take long flags with one dash, in any place, and values as the next argument. Two dashes do as
+//! well here, and a value may follow an equals sign.
+
+use std::ffi::OsString;
+
+/// A flag of a command: one row of its table, from which both the reading and the help come.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flag {
+    /// The name without dashes.
+    pub(super) name: &'static str,
+    /// What stands for the value in the help; none if there is no value.
+    pub(super) value: Option<&'static str>,
+    /// What it is for: one sentence.
+    pub(super) help: &'static str,
+}
+
+impl Flag {
+    /// A flag without a value.
+    pub(super) const fn switch(name: &'static str, help: &'static str) -> Self {
+        Self { name, value: None, help }
+    }
+
+    /// A flag with a value.
+    pub(super) const fn valued(name: &'static str, value: &'static str, help: &'static str) -> Self {
+        Self { name, value: Some(value), help }
+    }
+}
+
+/// The arguments of a command.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Arguments {
+    given: Vec<(&'static str, String)>,
+    operands: Vec<String>,
+}
+
+/// Why a command cannot be begun: it was called in a wrong way.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum UsageError {
+    /// A value that the flag does not take.
+    #[error("-{flag} takes {expected}, not `{got}`")]
+    BadValue {
+        /// The flag.
+        flag: &'static str,
+        /// What it takes.
+        expected: &'static str,
+        /// What was given.
+        got: String,
+    },
+    /// Flags that do not go together, or only together.
+    #[error("{0}")]
+    Combination(&'static str),
+    /// A flag that must be given.
+    #[error("-{0} is missing")]
+    Missing(&'static str),
+    /// An operand that must be given.
+    #[error("{0} is missing")]
+    MissingOperand(&'static str),
+    /// A flag without its value.
+    #[error("-{0} needs a value")]
+    MissingValue(&'static str),
+    /// An argument that is not UTF-8.
+    #[error("the argument {} is not UTF-8", .0.display())]
+    NotUtf8(OsString),
+    /// More operands than the command takes.
+    #[error("`{0}` is one argument too many")]
+    TooMany(String),
+    /// A command that does not exist.
+    #[error("there is no command `{0}`")]
+    UnknownCommand(String),
+    /// A flag that the command does not know.
+    #[error("there is no flag `{given}`{}", .nearest.map(|name| format!("; did you mean `-{name}`?")).unwrap_or_default())]
+    UnknownFlag {
+        /// As it was given.
+        given: String,
+        /// A flag that is nearly the same.
+        nearest: Option<&'static str>,
+    },
+    /// A value for a flag that takes none.
+    #[error("-{0} takes no value")]
+    UnwantedValue(&'static str),
+}
+
+impl Arguments {
+    /// Sorts arguments into flags and operands.
+    ///
+    /// # Errors
+    ///
+    /// An unknown flag, or one with a value too few or too many.
+    pub(super) fn parse(given: impl IntoIterator<Item = String>, flags: &[Flag]) -> Result<Self, UsageError> {
+        let mut arguments = Self::default();
+        let mut given = given.into_iter();
+        while let Some(argument) = given.next() {
+            let stripped = argument.strip_prefix("--").or_else(|| argument.strip_prefix('-'));
+            let Some(named) = stripped.filter(|name| !name.is_empty()) else {
+                arguments.operands.push(argument);
+                continue;
+            };
+            let (name, attached) = match named.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (named, None),
+            };
+            let Some(flag) = flags.iter().find(|flag| flag.name == name) else {
+                let nearest = nearest(name, flags);
+                return Err(UsageError::UnknownFlag { given: argument, nearest });
+            };
+            let value = match (flag.value, attached) {
+                (None, None) => String::new(),
+                (None, Some(_)) => return Err(UsageError::UnwantedValue(flag.name)),
+                (Some(_), Some(value)) => value,
+                (Some(_), None) => given.next().ok_or(UsageError::MissingValue(flag.name))?,
+            };
+            arguments.given.push((flag.name, value));
+        }
+        Ok(arguments)
+    }
+
+    /// Says whether a flag was given.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.given.iter().any(|(given, _)| *given == name)
+    }
+
+    /// Returns the value of a flag: the last one, as with the reference.
+    pub(super) fn value(&self, name: &str) -> Option<&str> {
+        self.values(name).last()
+    }
+
+    /// Returns all values of a flag.
+    pub(super) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.given.iter().filter(move |(given, _)| *given == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns the value of a flag that must be given.
+    pub(super) fn required(&self, name: &'static str) -> Result<&str, UsageError> {
+        self.value(name).ok_or(UsageError::Missing(name))
+    }
+
+    /// Returns the number that a flag gives.
+    pub(super) fn number(&self, name: &'static str) -> Result<Option<u64>, UsageError> {
+        let parse = |text: &str| {
+            let error = || UsageError::BadValue { flag: name, expected: "a number", got: text.into() };
+            text.parse().map_err(|_| error())
+        };
+        self.value(name).map(parse).transpose()
+    }
+
+    /// Returns the truth that a flag gives with `true` or `false`.
+    pub(super) fn truth(&self, name: &'static str) -> Result<Option<bool>, UsageError> {
+        let parse = |text: &str| {
+            let error = || UsageError::BadValue { flag: name, expected: "true or false", got: text.into() };
+            text.parse().map_err(|_| error())
+        };
+        self.value(name).map(parse).transpose()
+    }
+
+    /// Returns the one operand.
+    pub(super) fn operand(&self, what: &'static str) -> Result<&str, UsageError> {
+        match self.operands.as_slice() {
+            [] => Err(UsageError::MissingOperand(what)),
+            [one] => Ok(one),
+            [_, second, ..] => Err(UsageError::TooMany(second.clone())),
+        }
+    }
+
+    /// Checks that there is no operand.
+    pub(super) fn no_operand(&self) -> Result<(), UsageError> {
+        self.operands.first().map_or(Ok(()), |first| Err(UsageError::TooMany(first.clone())))
+    }
+
+    /// Returns the directories that `-libdir` gives: repeated, or separated by colons.
+    pub(super) fn library_directories(&self) -> Vec<String> {
+        let split = self.values("libdir").flat_map(|value| value.split(':'));
+        split.filter(|directory| !directory.is_empty()).map(str::to_owned).collect()
+    }
+}
+
+/// Returns the flag whose name is nearest to a name that does not exist, unless none is near.
+fn nearest(name: &str, flags: &[Flag]) -> Option<&'static str> {
+    let distances = flags.iter().map(|flag| (distance(name, flag.name), flag.name));
+    distances.filter(|(distance, found)| *distance <= 2 && *distance < found.len()).min().map(|(_, name)| name)
+}
+
+/// Counts the letters that must be put in, taken out or changed to make one word of another.
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (above, letter) in one.bytes().enumerate() {
+        let mut diagonal = above;
+        let mut left = above + 1;
+        let mut next = vec![left];
+        for (cell, wanted) in row.iter().skip(1).zip(other.bytes()) {
+            left = (diagonal + usize::from(letter != wanted)).min(left + 1).min(cell + 1);
+            diagonal = *cell;
+            next.push(left);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLAGS: &[Flag] = &[
+        Flag::switch("jsonerrors", "Tell errors as JSON."),
+        Flag::valued("libdir", "DIR", "Look for libraries there."),
+        Flag::valued("gaslimit", "N", "The gas."),
+        Flag::valued("pplit", "BOOL", "Lists as arrays."),
+    ];
+
+    fn parse(line: &str) -> Result<Arguments, UsageError> {
+        Arguments::parse(line.split_whitespace().map(str::to_owned), FLAGS)
+    }
+
+    #[test]
+    fn flags_stand_anywhere() {
+        let arguments = parse("-libdir a:b file --jsonerrors -libdir=c -gaslimit 7").unwrap();
+        assert!(arguments.has("jsonerrors"));
+        assert_eq!(arguments.library_directories(), ["a", "b", "c"]);
+        assert_eq!(arguments.number("gaslimit"), Ok(Some(7)));
+        assert_eq!(arguments.operand("FILE"), Ok("file"));
+    }
+
+    #[test]
+    fn the_last_value_counts() {
+        assert_eq!(parse("-pplit true -pplit false").unwrap().truth("pplit"), Ok(Some(false)));
+    }
+
+    #[test]
+    fn wrong_use_is_told() {
+        let told = |line| parse(line).map(|_| ()).map_err(|error| error.to_string());
+        assert_eq!(told("-gaslimt 7"), Err("there is no flag `-gaslimt`; did you mean `-gaslimit`?".into()));
+        assert_eq!(told("-moon"), Err("there is no flag `-moon`".into()));
+        assert_eq!(told("-libdir"), Err("-libdir needs a value".into()));
+        assert_eq!(told("-jsonerrors=1"), Err("-jsonerrors takes no value".into()));
+        let number = parse("-gaslimit many").unwrap().number("gaslimit").map_err(|error| error.to_string());
+        assert_eq!(number, Err("-gaslimit takes a number, not `many`".into()));
+        assert_eq!(parse("a b").unwrap().operand("FILE"), Err(UsageError::TooMany("b".into())));
+        assert_eq!(parse("").unwrap().operand("FILE"), Err(UsageError::MissingOperand("FILE")));
+    }
+
+    #[test]
+    fn distances_count_letters() {
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("abc", "abc"), 0);
+        assert_eq!(distance("libdri", "libdir"), 2);
+        assert_eq!(distance("xgaslimit", "gaslimit"), 1);
+    }
+}

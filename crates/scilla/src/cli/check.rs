@@ -1,0 +1,173 @@
+//! `scilla check`: may a contract or a library be deployed?
+
+use super::{
+    Arguments, Command, Flag, Outcome, Session, UsageError,
+    files::{Libraries, extension, origin},
+    tell::{Pointing, Style, plain_warnings},
+};
+use crate::{
+    check::{self, Options, Rejected},
+    gas::Meter,
+    json::{CheckReport, FailureReport},
+    report::{Entry, Failure},
+    resolve::{self, Origin, ResolveError},
+    syntax::{parse_contract, parse_library},
+};
+
+/// The gas of a check that names no limit.
+pub(super) const DEFAULT_GAS_LIMIT: u64 = 100_000;
+
+pub(super) const COMMAND: Command = Command {
+    name: "check",
+    alias: Some("scilla-checker"),
+    operands: "FILE",
+    summary: "Check a contract or a library.",
+    details: "\
+FILE is a contract (.scilla) or a library (.scillib). It is parsed, its imports are found, and names, types, patterns
+and what else must hold are checked. Success prints the gas that is left and what was asked for, as JSON; a program
+that is rejected is told why, with the line.
+
+    scilla check token.scilla
+    scilla check -contractinfo -libdir libs token.scilla",
+    flags: &[
+        Flag::valued(
+            "libdir",
+            "DIR[:DIR]",
+            "Look for imported libraries there; may be repeated. The standard library is built in.",
+        ),
+        Flag::valued("gaslimit", "N", "The gas that the check may use (100000)."),
+        Flag::valued("init", "FILE", "The init file of the contract: its address, and the addresses of libraries."),
+        Flag::switch("contractinfo", "Print what the contract is: parameters, fields, transitions, events."),
+        Flag::switch("typeinfo", "Print the types of all names, for editors."),
+        Flag::switch("cf", "Look also at how the contract accepts and handles money."),
+        Flag::valued("cf-token-field", "FIELD", "A field that holds tokens, for -cf."),
+        Flag::switch("jsonerrors", "Tell errors as JSON."),
+        Flag::switch(
+            "disable-developer-warnings",
+            "Skip the phase that looks for what is suspicious, its errors included.",
+        ),
+        Flag::valued("debuglevel", "LEVEL", "Taken for compatibility; there are no debug logs."),
+    ],
+    run,
+};
+
+/// What a check is given.
+struct Task<'a> {
+    file: &'a str,
+    text: Vec<u8>,
+    origin: Origin,
+    libraries: Libraries<'a>,
+    options: Options,
+    limit: u64,
+    contract_info: bool,
+    type_info: bool,
+}
+
+/// Why a check ended, and what its places mean.
+struct Stopped {
+    rejected: Rejected,
+    pointing: Pointing,
+}
+
+fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> {
+    let file = arguments.operand("FILE")?;
+    let limit = arguments.number("gaslimit")?.unwrap_or(DEFAULT_GAS_LIMIT);
+    let style = session.style(arguments);
+    let task = match prepare(file, limit, arguments, session) {
+        Ok(task) => task,
+        Err(failure) => return Ok(session.failed(style, &failure, None)),
+    };
+    let checked = match extension(file) {
+        Some("scilla") => task.contract(style, session),
+        Some("scillib") => task.library(style, session),
+        _ => {
+            let failure = Failure::of(Entry::nowhere("Unknown file extension"));
+            return Ok(session.failed(style, &failure, Some(limit)));
+        }
+    };
+    Ok(checked.unwrap_or_else(|stopped| {
+        let Rejected { failure, warnings, meter } = &stopped.rejected;
+        let report = FailureReport { gas_remaining: meter.map(Meter::gas), failure, warnings };
+        session.rejected(style, &report, stopped.pointing)
+    }))
+}
+
+fn prepare<'a>(file: &'a str, limit: u64, arguments: &Arguments, session: &'a Session) -> Result<Task<'a>, Failure> {
+    let text = session.files.read(file)?;
+    let origin = match arguments.value("init") {
+        Some(init) => origin(init, &session.files.read(init)?)?,
+        None => Origin::default(),
+    };
+    let mut directories = session.library_path.clone();
+    directories.extend(arguments.library_directories());
+    let libraries = Libraries { files: &session.files, directories };
+    let options = Options {
+        meter: Meter::with_limit(limit),
+        sanity: !arguments.has("disable-developer-warnings"),
+        accepts: arguments.has("cf"),
+    };
+    let (contract_info, type_info) = (arguments.has("contractinfo"), arguments.has("typeinfo"));
+    Ok(Task { file, text, origin, libraries, options, limit, contract_info, type_info })
+}
+
+impl Task<'_> {
+    fn contract(&self, style: Style, session: &Session) -> Result<Outcome, Stopped> {
+        let module = parse_contract(self.file, &self.text).map_err(|failure| self.unparsed(failure))?;
+        let program =
+            resolve::contract(module, &self.origin, &self.libraries).map_err(|error| self.unresolved(error))?;
+        let checked = check::contract(&program, &self.options).map_err(rejected)?;
+        let report = CheckReport {
+            contract: self.contract_info.then_some(&checked.summary),
+            type_info: self.type_info.then_some(&checked.type_info),
+            is_library: false,
+            warnings: &checked.warnings,
+            gas_remaining: checked.meter.gas_of_success(self.limit),
+        };
+        Ok(accepted(&report, style, session))
+    }
+
+    fn library(&self, style: Style, session: &Session) -> Result<Outcome, Stopped> {
+        let module = parse_library(self.file, &self.text).map_err(|failure| self.unparsed(failure))?;
+        let program =
+            resolve::library(module, &self.origin, &self.libraries).map_err(|error| self.unresolved(error))?;
+        let checked = check::library(&program, &self.options).map_err(rejected)?;
+        let report = CheckReport {
+            contract: None,
+            type_info: self.type_info.then_some(&checked.type_info),
+            is_library: true,
+            warnings: &checked.warnings,
+            gas_remaining: checked.meter.gas_of_success(self.limit),
+        };
+        Ok(accepted(&report, style, session))
+    }
+
+    fn unparsed(&self, failure: Failure) -> Stopped {
+        let rejected = Rejected { failure, warnings: vec![], meter: Some(self.options.meter) };
+        Stopped { rejected, pointing: Pointing::Behind }
+    }
+
+    fn unresolved(&self, error: ResolveError) -> Stopped {
+        let (failure, meter) = match error {
+            ResolveError::Import(failure) => (failure, None),
+            ResolveError::Names(failure) => (failure, Some(self.options.meter)),
+        };
+        rejected(Rejected { failure, warnings: vec![], meter })
+    }
+}
+
+const fn rejected(rejected: Rejected) -> Stopped {
+    Stopped { rejected, pointing: Pointing::To }
+}
+
+fn accepted(report: &CheckReport<'_>, style: Style, session: &Session) -> Outcome {
+    if report.is_short() && style == Style::Plain {
+        let stdout = format!("{}gas_remaining: {}\n", plain_warnings(report.warnings), report.gas_remaining);
+        return Outcome::of(stdout);
+    }
+    if report.is_short() && style != Style::Json {
+        let stdout = format!("gas remaining: {}\n", report.gas_remaining);
+        return Outcome { stdout, stderr: session.warned(style, report.warnings), code: 0 };
+    }
+    let stdout = format!("{}\n", report.to_json().root().pretty());
+    Outcome { stdout, stderr: session.warned(style, report.warnings), code: 0 }
+}

@@ -1,0 +1,174 @@
+//! The `scilla` command: the tools of the language for people, and for programs that know the reference's tools.
+//!
+//! Each command is a row of [`COMMANDS`] with a table of its flags; help and parsing come from the tables. A command
+//! is a function from arguments and files to an [`Outcome`]: only [`main`] touches the process.
+
+mod arguments;
+mod check;
+mod conformance;
+mod files;
+mod help;
+mod parse;
+mod tell;
+mod type_of;
+
+use std::{
+    env,
+    io::{self, IsTerminal, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use self::{
+    arguments::{Arguments, Flag, UsageError},
+    files::Files,
+    tell::{Pointing, Style},
+};
+use crate::{
+    json::FailureReport,
+    report::{Failure, Warning},
+};
+
+/// A command: one row of the table.
+#[derive(Debug)]
+struct Command {
+    name: &'static str,
+    /// The tool of the reference as which it serves when it is called under that name.
+    alias: Option<&'static str>,
+    /// What stands behind the flags.
+    operands: &'static str,
+    /// What it does, in one line.
+    summary: &'static str,
+    /// How it is used.
+    details: &'static str,
+    flags: &'static [Flag],
+    run: fn(&Arguments, &Session) -> Result<Outcome, UsageError>,
+}
+
+const COMMANDS: &[Command] = &[check::COMMAND, type_of::COMMAND, parse::COMMAND, conformance::COMMAND];
+
+/// What a command gives back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Outcome {
+    stdout: String,
+    stderr: String,
+    code: u8,
+}
+
+impl Outcome {
+    /// Success, with a text for the standard output.
+    fn of(stdout: String) -> Self {
+        Self { stdout, ..Self::default() }
+    }
+}
+
+/// What surrounds a command.
+#[derive(Clone, Debug)]
+struct Session {
+    files: Files,
+    /// The directories of `SCILLA_STDLIB_PATH`.
+    library_path: Vec<String>,
+    /// How failures are told if the flags do not say.
+    style: Style,
+}
+
+impl Session {
+    /// Returns how failures are told.
+    fn style(&self, arguments: &Arguments) -> Style {
+        if arguments.has("jsonerrors") { Style::Json } else { self.style }
+    }
+
+    /// Rejects a program or a run.
+    fn rejected(&self, style: Style, report: &FailureReport<'_>, pointing: Pointing) -> Outcome {
+        let stderr = tell::failure(report, pointing, style, &self.files);
+        Outcome { stderr, code: 1, stdout: String::new() }
+    }
+
+    /// Rejects what was not even begun.
+    fn failed(&self, style: Style, failure: &Failure, gas_remaining: Option<u64>) -> Outcome {
+        let report = FailureReport { gas_remaining, failure, warnings: &[] };
+        self.rejected(style, &report, Pointing::To)
+    }
+
+    /// Tells warnings of what succeeded, where people look on.
+    fn warned(&self, style: Style, warnings: &[Warning]) -> String {
+        match style {
+            Style::Drawn { colours } => tell::warnings(warnings, colours, &self.files),
+            Style::Json | Style::Plain => String::new(),
+        }
+    }
+}
+
+/// Runs the command that the arguments of the process name.
+///
+/// The exit code is 0 after success, 1 after a rejected program or a failed run, 2 after wrong use.
+pub fn main() -> ExitCode {
+    let given: Result<Vec<String>, UsageError> =
+        env::args_os().map(|argument| argument.into_string().map_err(UsageError::NotUtf8)).collect();
+    let library_path = env::var("SCILLA_STDLIB_PATH").unwrap_or_default();
+    let colours = io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none();
+    let session = Session {
+        files: Files::new(PathBuf::new(), "stdlib".into()),
+        library_path: library_path.split(':').filter(|part| !part.is_empty()).map(str::to_owned).collect(),
+        style: Style::Drawn { colours },
+    };
+    let outcome = match given {
+        Ok(given) => dispatch(given, session),
+        Err(error) => misused(&error, None),
+    };
+    // Whoever closed the other end does not want to read on.
+    let _ = io::stdout().write_all(outcome.stdout.as_bytes()).and_then(|()| io::stdout().flush());
+    let _ = io::stderr().write_all(outcome.stderr.as_bytes());
+    ExitCode::from(outcome.code)
+}
+
+fn dispatch(given: Vec<String>, mut session: Session) -> Outcome {
+    let mut given = given.into_iter();
+    let program = given.next().unwrap_or_default();
+    let called = Path::new(&program).file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    if let Some(command) = COMMANDS.iter().find(|command| command.alias == Some(called)) {
+        session.style = Style::Plain;
+        return execute(command, given.collect(), &session);
+    }
+    let Some(name) = given.next() else {
+        return Outcome { stderr: help::overview(), code: 2, stdout: String::new() };
+    };
+    let named = |name: &str| COMMANDS.iter().find(|command| command.name == name || command.alias == Some(name));
+    match name.as_str() {
+        "help" | "-help" | "--help" | "-h" => match given.next() {
+            None => Outcome::of(help::overview()),
+            Some(topic) => match named(&topic) {
+                Some(command) => Outcome::of(help::of(command)),
+                None => misused(&UsageError::UnknownCommand(topic), None),
+            },
+        },
+        "version" | "-version" | "--version" | "-V" => Outcome::of(version()),
+        _ => match named(&name) {
+            Some(command) => execute(command, given.collect(), &session),
+            None => misused(&UsageError::UnknownCommand(name), None),
+        },
+    }
+}
+
+fn execute(command: &Command, given: Vec<String>, session: &Session) -> Outcome {
+    if given.iter().any(|argument| matches!(argument.as_str(), "-help" | "--help" | "-h")) {
+        return Outcome::of(help::of(command));
+    }
+    if given.iter().any(|argument| matches!(argument.as_str(), "-version" | "--version" | "-V")) {
+        return Outcome::of(version());
+    }
+    let parsed = Arguments::parse(given, command.flags);
+    parsed
+        .and_then(|arguments| (command.run)(&arguments, session))
+        .unwrap_or_else(|error| misused(&error, Some(command)))
+}
+
+fn version() -> String {
+    format!("scilla {} (language version 0)\n", env!("CARGO_PKG_VERSION"))
+}
+
+fn misused(error: &UsageError, command: Option<&Command>) -> Outcome {
+    let topic = command.map(|command| format!(" {}", command.name)).unwrap_or_default();
+    let stderr = format!("scilla{topic}: {error}\n`scilla help{topic}` tells more\n");
+    Outcome { stderr, code: 2, stdout: String::new() }
+}

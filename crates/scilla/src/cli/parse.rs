@@ -1,0 +1,43 @@
+//! `scilla parse`: is a file in the language at all?
+
+use super::{
+    Arguments, Command, Flag, Outcome, Session, UsageError,
+    files::extension,
+    tell::{Pointing, Style},
+};
+use crate::{
+    json::FailureReport,
+    report::{Entry, Failure},
+    syntax::{parse_contract, parse_expression, parse_library},
+};
+
+pub(super) const COMMAND: Command = Command {
+    name: "parse",
+    alias: Some("parser-dummy"),
+    operands: "FILE",
+    summary: "Read a contract, a library or an expression, and go no further.",
+    details: "\
+FILE is a contract (.scilla), a library (.scillib) or an expression (.scilexp). Names and types are not looked at;
+imports are not followed. Nothing is printed if all is well.",
+    flags: &[Flag::switch("jsonerrors", "Tell errors as JSON.")],
+    run,
+};
+
+fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> {
+    let file = arguments.operand("FILE")?;
+    // The reference's tool, which its tests alone use, always tells JSON.
+    let style = if session.style == Style::Plain { Style::Json } else { session.style(arguments) };
+    let text = match session.files.read(file) {
+        Ok(text) => text,
+        Err(failure) => return Ok(session.failed(style, &failure, None)),
+    };
+    let parsed = match extension(file) {
+        Some("scilla") => parse_contract(file, &text).map(drop),
+        Some("scillib") => parse_library(file, &text).map(drop),
+        Some("scilexp") => parse_expression(file, &text).map(drop),
+        _ => Err(Failure::of(Entry::nowhere("Unknown file extension"))),
+    };
+    let Err(failure) = parsed else { return Ok(Outcome::default()) };
+    let report = FailureReport { gas_remaining: None, failure: &failure, warnings: &[] };
+    Ok(session.rejected(style, &report, Pointing::Behind))
+}

@@ -1,0 +1,102 @@
+//! `scilla type`: the type of an expression.
+
+use super::{
+    Arguments, Command, Flag, Outcome, Session, UsageError,
+    check::DEFAULT_GAS_LIMIT,
+    files::Libraries,
+    tell::{Pointing, Style},
+};
+use crate::{
+    check::{self, Options, Rejected},
+    gas::Meter,
+    json::{FailureReport, expression_types},
+    report::Failure,
+    resolve::{self, Program, ResolveError},
+    syntax::{ast::ExpressionModule, parse_expression},
+};
+
+pub(super) const COMMAND: Command = Command {
+    name: "type",
+    alias: Some("type-checker"),
+    operands: "FILE",
+    summary: "Tell the type of an expression.",
+    details: "\
+FILE holds one expression (.scilexp). All libraries that are found are imported, the standard library among them.
+
+    echo 'fun (x : Uint32) => Some {Uint32} x' > some.scilexp
+    scilla type some.scilexp",
+    flags: &[
+        Flag::valued("libdir", "DIR[:DIR]", "Import the libraries there too; may be repeated."),
+        Flag::valued("gaslimit", "N", "The gas that the check may use (100000)."),
+        Flag::switch("typeinfo", "Print the types of all names, for editors."),
+        Flag::switch("contractinfo", "Taken for compatibility; an expression is no contract."),
+        Flag::switch("cf", "Taken for compatibility; an expression handles no money."),
+        Flag::valued("init", "FILE", "Taken for compatibility; an expression has no parameters."),
+        Flag::switch("jsonerrors", "Tell errors as JSON."),
+    ],
+    run,
+};
+
+fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> {
+    let file = arguments.operand("FILE")?;
+    let limit = arguments.number("gaslimit")?.unwrap_or(DEFAULT_GAS_LIMIT);
+    let style = session.style(arguments);
+    let program = match load(file, arguments, session) {
+        Ok(program) => program,
+        Err(unread) => return Ok(unread.tell(style, session, None)),
+    };
+    let options = Options { meter: Meter::with_limit(limit), ..Options::with_limit(limit) };
+    Ok(match check::expression(&program, &options) {
+        Ok(checked) => {
+            let types = arguments.has("typeinfo").then_some(&*checked.type_info);
+            let stdout = if types.is_none() && style != Style::Json {
+                format!("{}\n", checked.summary.as_written())
+            } else {
+                format!("{}\n", expression_types(types, &checked.summary).root().pretty())
+            };
+            Outcome::of(stdout)
+        }
+        Err(Rejected { failure, warnings, .. }) => {
+            let report = FailureReport { gas_remaining: None, failure: &failure, warnings: &warnings };
+            session.rejected(style, &report, Pointing::To)
+        }
+    })
+}
+
+/// Why an expression could not be read.
+pub(super) enum Unread {
+    /// It does not parse.
+    Expression(Failure),
+    /// Its file cannot be read.
+    File(Failure),
+    /// A library cannot be imported.
+    Import(Failure),
+    /// A name means nothing.
+    Names(Failure),
+}
+
+impl Unread {
+    /// Tells the failure, with the gas that a tool tells where it tells it.
+    pub(super) fn tell(&self, style: Style, session: &Session, gas_remaining: Option<u64>) -> Outcome {
+        let (failure, pointing) = match self {
+            Self::Expression(failure) => (failure, Pointing::Behind),
+            Self::File(failure) | Self::Import(failure) | Self::Names(failure) => (failure, Pointing::To),
+        };
+        session.rejected(style, &FailureReport { gas_remaining, failure, warnings: &[] }, pointing)
+    }
+}
+
+/// Reads an expression and imports all libraries that are found.
+pub(super) fn load(file: &str, arguments: &Arguments, session: &Session) -> Result<Program<ExpressionModule>, Unread> {
+    let text = session.files.read(file).map_err(Unread::File)?;
+    let mut directories = session.library_path.clone();
+    directories.extend(arguments.library_directories());
+    let libraries = Libraries { files: &session.files, directories };
+    let names = libraries.all().map_err(Unread::File)?;
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let module = parse_expression(file, &text).map_err(Unread::Expression)?;
+    resolve::expression(module, &names, &libraries).map_err(|error| match error {
+        ResolveError::Import(failure) => Unread::Import(failure),
+        ResolveError::Names(failure) => Unread::Names(failure),
+    })
+}

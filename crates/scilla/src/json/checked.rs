@@ -1,0 +1,146 @@
+//! What a check finds out, as JSON.
+
+use std::{fmt::Display, sync::Arc};
+
+use super::{
+    document::{Builder, Document},
+    report::{place, warnings},
+};
+use crate::{
+    check::{ComponentSummary, ContractSummary, EventInfo, FieldSummary, ParameterSummary, TypeInfo},
+    report::Warning,
+    types::{Type, adt::DataType},
+};
+
+/// What a tool tells about a module that was accepted.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckReport<'a> {
+    /// What the contract is, if that was asked for.
+    pub contract: Option<&'a ContractSummary>,
+    /// The types of names, if they were asked for.
+    pub type_info: Option<&'a [TypeInfo]>,
+    /// Whether the module is a library; the reference then puts the types last.
+    pub is_library: bool,
+    /// What deserves a look, the newest first.
+    pub warnings: &'a [Warning],
+    /// The gas that is left.
+    pub gas_remaining: u64,
+}
+
+impl CheckReport<'_> {
+    /// Says whether there is nothing to tell but warnings and gas.
+    pub const fn is_short(&self) -> bool {
+        self.contract.is_none() && self.type_info.is_none()
+    }
+
+    /// Returns the report as JSON.
+    pub fn to_json(&self) -> Document {
+        let mut builder = Builder::new();
+        builder.begin_object();
+        if let Some(types) = self.type_info.filter(|_| !self.is_library) {
+            type_info(&mut builder, types);
+        }
+        if let Some(contract) = self.contract {
+            builder.key("contract_info");
+            contract_info(&mut builder, contract);
+        }
+        warnings(&mut builder, self.warnings);
+        builder.member("gas_remaining", self.gas_remaining);
+        if let Some(types) = self.type_info.filter(|_| self.is_library) {
+            type_info(&mut builder, types);
+        }
+        builder.end();
+        builder.finish()
+    }
+}
+
+/// Returns the types of the names of an expression, and its type, as JSON.
+pub fn expression_types(types: Option<&[TypeInfo]>, kind: &Type) -> Document {
+    let mut builder = Builder::new();
+    builder.begin_object();
+    if let Some(types) = types {
+        type_info(&mut builder, types);
+    }
+    builder.member("type", kind.global()).end();
+    builder.finish()
+}
+
+fn type_info(builder: &mut Builder, types: &[TypeInfo]) {
+    builder.key("type_info").begin_array();
+    for info in types {
+        builder.begin_object().member("vname", &info.name).member("type", info.kind.global());
+        place(builder, "start_location", &info.start);
+        place(builder, "end_location", &info.end);
+        builder.end();
+    }
+    builder.end();
+}
+
+impl ContractSummary {
+    /// Returns the summary as JSON, as `-contractinfo` asks for it.
+    pub fn to_json(&self) -> Document {
+        let mut builder = Builder::new();
+        contract_info(&mut builder, self);
+        builder.finish()
+    }
+}
+
+fn contract_info(builder: &mut Builder, contract: &ContractSummary) {
+    builder.begin_object().member("scilla_major_version", "0").member("vname", &contract.name);
+    list(builder, "params", &contract.parameters, parameter);
+    list(builder, "fields", &contract.fields, field);
+    list(builder, "transitions", &contract.transitions, component);
+    list(builder, "procedures", &contract.procedures, component);
+    list(builder, "events", &contract.events, event);
+    list(builder, "ADTs", &contract.data_types, data_type);
+    builder.end();
+}
+
+/// Puts a member that is a list.
+fn list<T>(builder: &mut Builder, name: &str, items: &[T], put: fn(&mut Builder, &T)) {
+    builder.key(name).begin_array();
+    for item in items {
+        put(builder, item);
+    }
+    builder.end();
+}
+
+fn named(builder: &mut Builder, name: &impl Display, kind: &Type) {
+    builder.begin_object().member("vname", name).member("type", kind.global()).end();
+}
+
+fn parameter(builder: &mut Builder, parameter: &ParameterSummary) {
+    named(builder, &parameter.name, &parameter.kind);
+}
+
+fn field(builder: &mut Builder, field: &FieldSummary) {
+    builder.begin_object().member("vname", &field.name).member("type", field.kind.global());
+    builder.key("depth").integer(field.depth).end();
+}
+
+fn component(builder: &mut Builder, component: &ComponentSummary) {
+    builder.begin_object().member("vname", &component.name);
+    list(builder, "params", &component.parameters, parameter);
+    builder.end();
+}
+
+fn event(builder: &mut Builder, event: &EventInfo) {
+    builder.begin_object().member("vname", &event.name);
+    list(builder, "params", &event.parameters, |builder, (name, kind)| named(builder, name, kind));
+    builder.end();
+}
+
+fn data_type(builder: &mut Builder, data_type: &Arc<DataType>) {
+    builder.begin_object().member("tname", data_type.name.global());
+    list(builder, "tparams", &data_type.parameters, |builder, parameter| {
+        builder.string(parameter);
+    });
+    list(builder, "tmap", &data_type.constructors, |builder, constructor| {
+        builder.begin_object().member("cname", constructor.name.global());
+        list(builder, "argtypes", &constructor.arguments, |builder, kind| {
+            builder.string(kind.global());
+        });
+        builder.end();
+    });
+    builder.end();
+}

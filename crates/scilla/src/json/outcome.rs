@@ -1,0 +1,147 @@
+//! What a run gives, as JSON.
+
+use std::sync::Arc;
+
+use super::{
+    document::{Builder, Document},
+    input::Named,
+    value::ListForm,
+};
+use crate::value::Message;
+
+/// What a run of a contract gives.
+#[derive(Clone, Debug)]
+pub struct RunReport<'a> {
+    /// The gas that is left; for a deployment in units, eight of which are one gas, as in the reference.
+    pub gas_remaining: u64,
+    /// Whether the contract took the amount.
+    pub accepted: bool,
+    /// The messages, in the order in which they were sent; none for a deployment.
+    pub messages: Option<&'a [Arc<Message>]>,
+    /// The balance and the fields.
+    pub states: &'a [Named],
+    /// The events, the newest first.
+    pub events: &'a [Arc<Message>],
+    /// How lists are written.
+    pub lists: ListForm,
+}
+
+impl RunReport<'_> {
+    /// Returns the report as JSON.
+    pub fn to_json(&self) -> Document {
+        let mut builder = Builder::new();
+        builder.begin_object().member("scilla_major_version", "0").member("gas_remaining", self.gas_remaining);
+        builder.member("_accepted", self.accepted).key("messages");
+        match self.messages {
+            None => drop(builder.null()),
+            Some(messages) => {
+                const LABELS: &[&str] = &["_tag", "_amount", "_recipient"];
+                labelled(&mut builder, messages, LABELS, self.lists);
+            }
+        }
+        builder.key("states").begin_array();
+        for state in self.states {
+            builder.begin_object().member("vname", &state.name).member("type", state.kind.global());
+            builder.key("value").value(&state.value, self.lists).end();
+        }
+        builder.end().key("events");
+        labelled(&mut builder, self.events, &["_eventname"], self.lists);
+        builder.end();
+        builder.finish()
+    }
+}
+
+/// Returns what a message to a library, which does nothing, gives.
+///
+/// `units` are units of gas: eight of them are one gas, as in the reference.
+pub fn library_message(units: u64) -> Document {
+    let mut builder = Builder::new();
+    builder.begin_object().member("gas_remaining", units).member("_accepted", false);
+    builder.key("messages").begin_array().end().key("events").begin_array().end().end();
+    builder.finish()
+}
+
+/// Returns what the deployment of a library gives.
+pub fn library_deployment(gas_remaining: u64) -> Document {
+    let mut builder = Builder::new();
+    builder.begin_object().member("gas_remaining", gas_remaining).end();
+    builder.finish()
+}
+
+/// Puts messages or events: the labels that all have, then the others as parameters.
+fn labelled(builder: &mut Builder, messages: &[Arc<Message>], labels: &[&str], lists: ListForm) {
+    builder.begin_array();
+    for message in messages {
+        builder.begin_object();
+        for label in labels {
+            if let Some(value) = message.get(label) {
+                builder.key(label).value(value, lists);
+            }
+        }
+        builder.key("params").begin_array();
+        for entry in message.entries().iter().filter(|entry| !labels.contains(&&*entry.label)) {
+            builder.begin_object().member("vname", &entry.label).member("type", entry.kind.global());
+            builder.key("value").value(&entry.value, lists).end();
+        }
+        builder.end().end();
+    }
+    builder.end();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        types::{Primitive, Type, Width},
+        value::{MessageEntry, Value},
+    };
+
+    fn entry(label: &str, kind: Primitive, value: Value) -> MessageEntry {
+        MessageEntry { label: label.into(), kind: kind.into(), value }
+    }
+
+    #[test]
+    fn a_run_is_told_as_the_reference_tells_it() {
+        let message = Message::new(vec![
+            entry("a", Primitive::Uint(Width::W32), Value::uint32(1)),
+            entry("_recipient", Primitive::ByStrX(20), Value::bystrx([0x12])),
+            entry("_tag", Primitive::String, Value::string("Go")),
+            entry("_amount", Primitive::Uint(Width::W128), Value::uint128(7)),
+        ]);
+        let event = Message::new(vec![entry("_eventname", Primitive::String, Value::string("E"))]);
+        let kind = Type::list(Type::nat());
+        let states = [Named { name: "f".into(), value: Value::list(Type::nat(), []), kind }];
+        let report = RunReport {
+            gas_remaining: 5,
+            accepted: true,
+            messages: Some(&[Arc::new(message)]),
+            states: &states,
+            events: &[Arc::new(event)],
+            lists: ListForm::Array,
+        };
+        assert_eq!(
+            report.to_json().root().compact().to_string(),
+            concat!(
+                r#"{"scilla_major_version":"0","gas_remaining":"5","_accepted":"true","#,
+                r#""messages":[{"_tag":"Go","_amount":"7","_recipient":"0x12","#,
+                r#""params":[{"vname":"a","type":"Uint32","value":"1"}]}],"#,
+                r#""states":[{"vname":"f","type":"List (Nat)","value":[]}],"#,
+                r#""events":[{"_eventname":"E","params":[]}]}"#
+            )
+        );
+        let deployment = RunReport { messages: None, accepted: false, events: &[], states: &[], ..report };
+        assert_eq!(
+            deployment.to_json().root().compact().to_string(),
+            r#"{"scilla_major_version":"0","gas_remaining":"5","_accepted":"false","messages":null,"states":[],"events":[]}"#
+        );
+    }
+
+    #[test]
+    fn libraries_give_little() {
+        assert_eq!(library_deployment(5).root().compact().to_string(), r#"{"gas_remaining":"5"}"#);
+        assert_eq!(
+            library_message(5).root().compact().to_string(),
+            r#"{"gas_remaining":"5","_accepted":"false","messages":[],"events":[]}"#
+        );
+    }
+}
