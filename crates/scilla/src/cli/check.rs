@@ -41,6 +41,8 @@ that is rejected is told why, with the line.
         Flag::switch("typeinfo", "Print the types of all names, for editors."),
         Flag::switch("cf", "Look also at how the contract accepts and handles money."),
         Flag::valued("cf-token-field", "FIELD", "A field that holds tokens, for -cf."),
+        Flag::switch("dump-callgraph", "Write which functions and components call which, for dot, beside FILE."),
+        Flag::switch("dump-callgraph-stdout", "Print which functions and components call which, for dot."),
         Flag::switch("jsonerrors", "Tell errors as JSON."),
         Flag::switch(
             "disable-developer-warnings",
@@ -61,6 +63,15 @@ struct Task<'a> {
     limit: u64,
     contract_info: bool,
     type_info: bool,
+    call_graph: Drawing,
+}
+
+/// Where the call graph goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Drawing {
+    File,
+    None,
+    Output,
 }
 
 /// Why a check ended, and what its places mean.
@@ -87,8 +98,11 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
     };
     Ok(checked.unwrap_or_else(|stopped| {
         let Rejected { failure, warnings, meter } = &stopped.rejected;
-        let report = FailureReport { gas_remaining: meter.map(Meter::gas), failure, warnings };
-        session.rejected(style, &report, stopped.pointing)
+        let gas_remaining = meter.map(Meter::gas);
+        if stopped.pointing == Pointing::Behind {
+            return session.unparsed(style, failure, gas_remaining);
+        }
+        session.rejected(style, &FailureReport { gas_remaining, failure, warnings }, stopped.pointing)
     }))
 }
 
@@ -107,7 +121,12 @@ fn prepare<'a>(file: &'a str, limit: u64, arguments: &Arguments, session: &'a Se
         accepts: arguments.has("cf"),
     };
     let (contract_info, type_info) = (arguments.has("contractinfo"), arguments.has("typeinfo"));
-    Ok(Task { file, text, origin, libraries, options, limit, contract_info, type_info })
+    let call_graph = match (arguments.has("dump-callgraph-stdout"), arguments.has("dump-callgraph")) {
+        (true, _) => Drawing::Output,
+        (false, true) => Drawing::File,
+        (false, false) => Drawing::None,
+    };
+    Ok(Task { file, text, origin, libraries, options, limit, contract_info, type_info, call_graph })
 }
 
 impl Task<'_> {
@@ -123,6 +142,17 @@ impl Task<'_> {
             warnings: &checked.warnings,
             gas_remaining: checked.meter.gas_of_success(self.limit),
         };
+        let graph = &checked.summary.call_graph;
+        match self.call_graph {
+            Drawing::None => {}
+            Drawing::Output => return Ok(Outcome::of(format!("{graph}\n"))),
+            Drawing::File => {
+                let stem = self.file.strip_suffix(".scilla").unwrap_or(self.file);
+                if let Err(failure) = session.files.write(&format!("{stem}.dot"), &format!("{graph}\n")) {
+                    return Ok(session.failed(style, &failure, None));
+                }
+            }
+        }
         Ok(accepted(&report, style, session))
     }
 

@@ -56,6 +56,7 @@ fn row(text: &mut String, name: &str, about: &str) {
     let mut column = COLUMN.max(name.len() + 3);
     for word in about.split(' ') {
         if column + word.len() > WIDTH {
+            text.truncate(text.trim_end().len());
             let _ = write!(text, "\n{:COLUMN$}", "");
             column = COLUMN;
         }

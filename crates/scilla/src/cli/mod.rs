@@ -84,6 +84,14 @@ impl Session {
         Outcome { stderr, code: 1, stdout: String::new() }
     }
 
+    /// Rejects a text that does not parse. People are told of several errors; tools of the first, as the reference's
+    /// are.
+    fn unparsed(&self, style: Style, failure: &Failure, gas_remaining: Option<u64>) -> Outcome {
+        let first = failure.entries().first().cloned().map(Failure::of);
+        let failure = first.as_ref().filter(|_| matches!(style, Style::Json | Style::Plain)).unwrap_or(failure);
+        self.rejected(style, &FailureReport { gas_remaining, failure, warnings: &[] }, Pointing::Behind)
+    }
+
     /// Rejects what was not even begun.
     fn failed(&self, style: Style, failure: &Failure, gas_remaining: Option<u64>) -> Outcome {
         let report = FailureReport { gas_remaining, failure, warnings: &[] };

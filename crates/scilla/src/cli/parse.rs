@@ -1,12 +1,7 @@
 //! `scilla parse`: is a file in the language at all?
 
-use super::{
-    Arguments, Command, Flag, Outcome, Session, UsageError,
-    files::extension,
-    tell::{Pointing, Style},
-};
+use super::{Arguments, Command, Flag, Outcome, Session, UsageError, files::extension, tell::Style};
 use crate::{
-    json::FailureReport,
     report::{Entry, Failure},
     syntax::{parse_contract, parse_expression, parse_library},
 };
@@ -38,6 +33,5 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
         _ => Err(Failure::of(Entry::nowhere("Unknown file extension"))),
     };
     let Err(failure) = parsed else { return Ok(Outcome::default()) };
-    let report = FailureReport { gas_remaining: None, failure: &failure, warnings: &[] };
-    Ok(session.rejected(style, &report, Pointing::Behind))
+    Ok(session.unparsed(style, &failure, None))
 }

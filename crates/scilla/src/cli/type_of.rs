@@ -78,11 +78,12 @@ pub(super) enum Unread {
 impl Unread {
     /// Tells the failure, with the gas that a tool tells where it tells it.
     pub(super) fn tell(&self, style: Style, session: &Session, gas_remaining: Option<u64>) -> Outcome {
-        let (failure, pointing) = match self {
-            Self::Expression(failure) => (failure, Pointing::Behind),
-            Self::File(failure) | Self::Import(failure) | Self::Names(failure) => (failure, Pointing::To),
-        };
-        session.rejected(style, &FailureReport { gas_remaining, failure, warnings: &[] }, pointing)
+        match self {
+            Self::Expression(failure) => session.unparsed(style, failure, gas_remaining),
+            Self::File(failure) | Self::Import(failure) | Self::Names(failure) => {
+                session.failed(style, failure, gas_remaining)
+            }
+        }
     }
 }
 
