@@ -21,7 +21,7 @@ use crate::{
 
 /// How many steps the checks of all matches of a module may take together. The reference has no limit; a match with so
 /// many cases takes seconds there.
-const MAX_STEPS: u64 = 4_000_000;
+const MAX_STEPS: u64 = 1 << 20;
 
 /// Checks the matches of one module.
 #[derive(Debug)]
@@ -295,5 +295,49 @@ impl<'a> Walk<'a, '_> {
                 None => break,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax;
+
+    /// Checks a match on a `List Bool` whose clauses are these; returns the answer and the steps it took.
+    fn check(patterns: &[String], limit: u64) -> (Result<(), String>, u64) {
+        let clauses: String = patterns.iter().map(|pattern| format!("| {pattern} => l ")).collect();
+        let text = format!("match l with {clauses} end");
+        let module = syntax::parse_expression("test.scilexp", text.as_bytes()).expect("the text parses");
+        let ExpressionKind::Match { clauses, .. } = &module.arena.get(module.root).kind else { panic!("no match") };
+        let patterns: Vec<_> = clauses.iter().map(|clause| &clause.pattern).collect();
+        let known = DataTypes::built_in();
+        let mut walk = Walk { known: &known, places: HashMap::new(), facts: HashMap::new(), trail: Vec::new() };
+        let mut steps = limit;
+        (walk.check(&patterns, &mut steps), limit - steps)
+    }
+
+    /// A list of so many elements, of which this one and the next are true.
+    fn two_true(of: usize, at: usize) -> String {
+        let element = |index: usize| if index == at || index == at + 1 { "True" } else { "_" };
+        (0..of).rev().fold("Nil".to_owned(), |rest, index| {
+            format!("Cons {} {}", element(index), if rest == "Nil" { rest } else { format!("({rest})") })
+        })
+    }
+
+    #[test]
+    fn cases_are_followed_up_to_a_limit() {
+        let patterns: Vec<_> = (0..19).map(|at| two_true(20, at)).chain(["_".to_owned()]).collect();
+        assert_eq!(check(&patterns, 10_000).0, Err("Pattern match has too many cases.".to_owned()));
+        let few: Vec<_> = (0..3).map(|at| two_true(4, at)).chain(["_".to_owned()]).collect();
+        assert_eq!(check(&few, 10_000).0, Ok(()));
+    }
+
+    #[test]
+    fn long_matches_on_one_value_take_few_steps() {
+        let deep = |depth: usize| (0..depth).fold("Nil".to_owned(), |rest, _| format!("Cons x ({rest})"));
+        let patterns: Vec<_> = (0..100).map(deep).chain(["_".to_owned()]).collect();
+        let (outcome, steps) = check(&patterns, 1 << 20);
+        assert_eq!(outcome, Ok(()));
+        assert!(steps < 40_000, "{steps}");
     }
 }

@@ -354,3 +354,6 @@ fn contract_patterns(
     let errors = module.library.as_ref().map(own).unwrap_or_default();
     patterns.contract(&module.contract, errors)
 }
+
+#[cfg(test)]
+mod tests;
