@@ -19,6 +19,9 @@
 //! - [`gas`]: what work costs.
 //! - [`resolve`]: imports, and the module that defines each name.
 //! - [`builtins`]: the built-in functions, one row each.
+//! - [`code`]: programs made ready to run.
+//! - [`host`]: the questions a running contract may ask.
+//! - [`eval`]: running programs.
 //! - [`report`]: what is told about a rejected program or a failed run.
 //! - [`json`]: values, types, inputs and outputs as JSON.
 //! - [`stdlib`]: the standard library.
@@ -37,8 +40,12 @@ pub mod builtins;
 pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod code;
+pub mod eval;
 pub mod gas;
+pub mod host;
 pub mod json;
+mod lower;
 pub mod name;
 pub mod report;
 pub mod resolve;

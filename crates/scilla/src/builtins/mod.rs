@@ -19,6 +19,7 @@ use std::fmt;
 
 pub use self::hash::write_serialized;
 use self::typing::Typing;
+pub(crate) use self::{text::hex, typing::without_addresses};
 use crate::{
     types::{Type, adt::DataTypes},
     value::Value,

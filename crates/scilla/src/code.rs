@@ -1,0 +1,277 @@
+//! Programs made ready to run: no names to look up, no types to work out.
+//!
+//! Variables are places in frames; builtins, constructors and procedures are what their names stand for. Where each
+//! node stands in the source is kept beside the nodes, and only asked when something fails.
+
+use std::sync::Arc;
+
+use crate::{
+    builtins::Builtin,
+    name::Name,
+    source::{Location, Source, Span},
+    syntax::ast::{ComponentKind, Want},
+    types::{AddressType, Type, TypeVariable, adt::DataTypes},
+    value::{Constructor, Value},
+};
+
+/// A place among the nodes of a [`Code`].
+pub(crate) type NodeId = u32;
+
+/// A program made ready to run.
+#[derive(Debug)]
+pub struct Code {
+    pub(crate) nodes: Vec<Node>,
+    /// Where each node stands.
+    pub(crate) places: Vec<Place>,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) functions: Vec<Function>,
+    pub(crate) unbound: Vec<UnboundName>,
+    pub(crate) data_types: Arc<DataTypes>,
+    /// The number after `scilla_version`; that of expressions is right.
+    pub(crate) version: Arc<str>,
+    /// The recursion principles and the values of all libraries, in the order in which they are evaluated. A library
+    /// that is imported several times stands here several times.
+    pub(crate) entries: Vec<LibraryValue>,
+    /// How many values the entries leave behind.
+    pub(crate) globals: usize,
+    pub(crate) contract: Option<ContractCode>,
+    /// The expression, if the program is one.
+    pub(crate) expression: Option<Block>,
+    /// Of the expression: what leads to each node in the place of a result.
+    pub(crate) tails: std::collections::HashMap<NodeId, Tail>,
+    pub(crate) library_cache: std::sync::OnceLock<LibraryValues>,
+}
+
+/// What the entries of the libraries left behind once, and for how much.
+#[derive(Debug)]
+pub(crate) struct LibraryValues {
+    pub(crate) values: Arc<[Value]>,
+    pub(crate) units: u64,
+}
+
+/// What leads to a node in the place of a result: the node around it, and the names that this binds, with their slots.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    pub(crate) around: NodeId,
+    pub(crate) names: Vec<(Arc<str>, u32)>,
+}
+
+/// A place in one of the sources of a program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) source: u32,
+    pub(crate) span: Span,
+}
+
+/// One value of a library.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LibraryValue {
+    pub(crate) block: Block,
+    pub(crate) global: u32,
+}
+
+/// An expression with the frame it needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    pub(crate) node: NodeId,
+    pub(crate) slots: u32,
+}
+
+/// Where a variable is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variable {
+    /// Among what the running function captured.
+    Captured(u32),
+    /// Among the values of the libraries.
+    Global(u32),
+    /// It is the running function itself.
+    Itself,
+    /// In the running frame.
+    Local(u32),
+    /// Among `_sender`, `_origin`, `_amount`.
+    Message(u32),
+    /// Among the parameters of the contract.
+    Parameter(u32),
+    /// Nowhere, as far as the source tells: the index of its name in a list of such names.
+    Unbound(u32),
+}
+
+/// The name of a variable that is bound nowhere.
+#[derive(Clone, Debug)]
+pub(crate) struct UnboundName {
+    pub(crate) name: Name,
+    pub(crate) place: Place,
+}
+
+/// Types that may contain variables for which the running frame knows types.
+#[derive(Clone, Debug)]
+pub(crate) struct Types {
+    pub(crate) types: Arc<[Type]>,
+    /// The variables in scope, the outermost first; none if the types contain none of them.
+    pub(crate) variables: Option<Arc<[TypeVariable]>>,
+}
+
+/// An expression.
+#[derive(Debug)]
+pub(crate) enum Node {
+    Apply { function: Variable, arguments: Box<[Variable]> },
+    Builtin { builtin: Builtin, types: Types, arguments: Box<[Variable]>, name: Place },
+    Construct { constructor: Arc<Constructor>, types: Types, arguments: Box<[Variable]> },
+    EmptyMap { types: Types },
+    Fail { message: String, place: Place },
+    Function { function: u32 },
+    Instantiate { function: Variable, types: Types },
+    Let { slot: u32, value: NodeId, body: NodeId },
+    Literal(Value),
+    Match { scrutinee: Variable, clauses: Box<[(Pattern, NodeId)]> },
+    Message { entries: Box<[(Arc<str>, Payload)]> },
+    Variable(Variable),
+}
+
+/// The value of an entry of a message.
+#[derive(Debug)]
+pub(crate) enum Payload {
+    Literal(Value),
+    Variable(Variable),
+}
+
+/// What a clause fits.
+#[derive(Debug)]
+pub(crate) enum Pattern {
+    Binder(u32),
+    Constructor(Arc<Constructor>, Box<[Self]>),
+    /// An unknown constructor, or one with a wrong number of parts.
+    Nothing,
+    Wildcard,
+}
+
+/// A function of one or more values, a function of a type, or a recursion principle.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub(crate) kind: FunctionKind,
+    /// Where each of the nested functions stands that this one is made of: as many as it takes arguments.
+    pub(crate) layers: Box<[Place]>,
+    pub(crate) captures: Box<[Variable]>,
+    pub(crate) body: Block,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FunctionKind {
+    /// It knows itself. Its first layer is evaluated anew each time it is applied.
+    Fixpoint,
+    OfTypes,
+    Plain,
+}
+
+/// A contract made ready to run.
+#[derive(Debug)]
+pub(crate) struct ContractCode {
+    /// The parameters, the implicit ones first.
+    pub(crate) parameters: Vec<(Name, Type)>,
+    pub(crate) constraint: Block,
+    pub(crate) fields: Vec<FieldCode>,
+    pub(crate) components: Vec<ComponentCode>,
+}
+
+/// A field.
+#[derive(Debug)]
+pub(crate) struct FieldCode {
+    pub(crate) field: Field,
+    pub(crate) initial: Block,
+}
+
+/// A field of a contract.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its type.
+    pub kind: Type,
+}
+
+/// A transition or procedure.
+#[derive(Debug)]
+pub(crate) struct ComponentCode {
+    pub(crate) kind: ComponentKind,
+    pub(crate) name: Name,
+    pub(crate) place: Place,
+    pub(crate) parameters: Vec<(Name, Type)>,
+    pub(crate) slots: u32,
+    pub(crate) body: Statements,
+}
+
+pub(crate) type Statements = Arc<[Statement]>;
+
+/// A statement in its place.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    pub(crate) kind: StatementKind,
+    pub(crate) place: Place,
+}
+
+/// The field a statement works on.
+#[derive(Debug)]
+pub(crate) struct FieldUse {
+    /// The field; none if the contract declares none of this name.
+    pub(crate) field: Option<u32>,
+    pub(crate) name: Arc<str>,
+    pub(crate) place: Place,
+}
+
+#[derive(Debug)]
+pub(crate) enum StatementKind {
+    Accept,
+    Bind { slot: u32, value: NodeId },
+    BlockNumber { slot: u32 },
+    Call { slot: Option<(u32, Name)>, procedure: Result<u32, Name>, arguments: Box<[Variable]> },
+    Cast { slot: u32, address: Variable, kind: AddressType },
+    ChainId { slot: u32 },
+    Event(Variable),
+    ForEach { list: Variable, procedure: Result<u32, Name> },
+    Load { slot: u32, field: FieldUse },
+    LoadBalance { slot: u32 },
+    MapDelete { map: FieldUse, keys: Box<[Variable]> },
+    MapGet { slot: u32, map: FieldUse, keys: Box<[Variable]>, want: Want },
+    MapPut { map: FieldUse, keys: Box<[Variable]>, value: Variable },
+    Match { scrutinee: Variable, clauses: Box<[(Pattern, Statements)]> },
+    RemoteLoad { slot: u32, address: Variable, field: FieldUse },
+    RemoteMapGet { slot: u32, address: Variable, map: FieldUse, keys: Box<[Variable]>, want: Want },
+    Return(Variable),
+    Send(Variable),
+    Store { field: FieldUse, value: Variable },
+    Throw(Option<Variable>),
+    Timestamp { slot: u32, block: Variable },
+}
+
+impl Code {
+    /// Returns where a place is.
+    pub(crate) fn location(&self, place: Place) -> Location {
+        self.sources.get(place.source as usize).map_or_else(Location::default, |source| source.start(place.span))
+    }
+
+    /// Returns where a node stands.
+    pub(crate) fn node_location(&self, node: NodeId) -> Location {
+        self.places.get(node as usize).map_or_else(Location::default, |place| self.location(*place))
+    }
+
+    /// Returns the names that are bound at a node of the expression, and their slots, the outermost first.
+    pub(crate) fn bound_at(&self, mut node: NodeId) -> Vec<(Arc<str>, u32)> {
+        let mut names = Vec::new();
+        while let Some(tail) = self.tails.get(&node) {
+            names.extend(tail.names.iter().rev().cloned());
+            node = tail.around;
+        }
+        names.reverse();
+        names
+    }
+
+    /// Returns the data types that the program knows.
+    pub fn data_types(&self) -> &Arc<DataTypes> {
+        &self.data_types
+    }
+
+    /// Returns the fields of the contract, in the order of their declaration.
+    pub fn fields(&self) -> impl Iterator<Item = &Field> {
+        self.contract.iter().flat_map(|contract| contract.fields.iter().map(|field| &field.field))
+    }
+}

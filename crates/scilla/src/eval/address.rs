@@ -1,0 +1,155 @@
+//! What an address must be, when it claims to be one.
+//!
+//! Values of address types are plain bytes. What the types say of the accounts behind them is looked up when such a
+//! value comes from outside, or is cast.
+
+use super::{
+    machine::{Evaluation, failure},
+    statement::host_failure,
+};
+use crate::{
+    builtins::hex,
+    gas::Meter,
+    host::{Address, Host, HostError, RemoteWant},
+    report::Failure,
+    types::{AddressType, Type, adt::DataTypes, relation::assignable, substitution::replace},
+    value::Value,
+};
+
+/// An address, and what it claims to be.
+#[derive(Clone, Debug)]
+pub(super) struct Claim {
+    pub(super) address: Address,
+    pub(super) kind: AddressType,
+}
+
+impl Claim {
+    /// Says whether the claim holds; if not, in what words.
+    pub(super) fn check(&self, host: &mut dyn Host) -> Result<Result<(), String>, HostError> {
+        let mut has = |name: &str| Ok(host.remote(&self.address, name, &[], RemoteWant::Kind)?.is_some());
+        let address = || hex(&self.address);
+        Ok(match &self.kind {
+            AddressType::Any => {
+                let used = is_used(host, &self.address)?;
+                used.then_some(()).ok_or_else(|| format!("Address not in use: {}", address()))
+            }
+            AddressType::Code => {
+                let found = has("_codehash")?;
+                found
+                    .then_some(())
+                    .ok_or_else(|| format!("No code (library or contract) found at address: {}", address()))
+            }
+            AddressType::Library => {
+                let (code, contract) = (has("_codehash")?, has("_this_address")?);
+                (code && !contract).then_some(()).ok_or_else(|| format!("No library found at address: {}", address()))
+            }
+            AddressType::Contract(fields) => {
+                if !has("_this_address")? {
+                    return Ok(Err(format!("No contract found at address: {}", address())));
+                }
+                for (name, expected) in fields.iter() {
+                    let found = host.remote(&self.address, name, &[], RemoteWant::Kind)?;
+                    if !found.is_some_and(|found| assignable(expected, &found.kind)) {
+                        let kind = Type::Address(self.kind.clone());
+                        let of = format!("address is {}, expected type is {}", address(), kind.global());
+                        return Ok(Err(format!("Address does not satisfy type: {of}")));
+                    }
+                }
+                Ok(())
+            }
+        })
+    }
+}
+
+/// What checking a claim costs, in units.
+pub(super) fn cost(kind: &AddressType) -> u64 {
+    match kind {
+        AddressType::Any | AddressType::Code | AddressType::Library => 2,
+        AddressType::Contract(fields) => 3 + fields.len() as u64,
+    }
+}
+
+/// Says whether an account has money, has sent something, or has code. Both numbers must be known to count.
+fn is_used(host: &mut dyn Host, address: &Address) -> Result<bool, HostError> {
+    let mut number = |name: &str| -> Result<Option<bool>, HostError> {
+        let found = host.remote(address, name, &[], RemoteWant::Value)?;
+        let value = found.and_then(|found| found.value);
+        Ok(value.as_ref().and_then(Value::as_integer).map(|number| !number.magnitude().is_zero()))
+    };
+    let (balance, nonce) = (number("_balance")?, number("_nonce")?);
+    if let (Some(rich), Some(active)) = (balance, nonce)
+        && (rich || active)
+    {
+        return Ok(true);
+    }
+    Ok(host.remote(address, "_codehash", &[], RemoteWant::Kind)?.is_some())
+}
+
+/// Checks all claims, the last one first, and takes their costs. These are taken whether they are there or not.
+pub(super) fn check_all(claims: Vec<Claim>, gas: &mut Meter, host: &mut dyn Host) -> Evaluation<()> {
+    for claim in claims.into_iter().rev() {
+        gas.charge_unchecked(cost(&claim.kind));
+        match claim.check(host).map_err(|error| host_failure(error, None))? {
+            Ok(()) => {}
+            Err(text) => return Err(failure(text)),
+        }
+    }
+    Ok(())
+}
+
+/// Checks that a value from outside has a type, and adds the addresses within to the claims.
+///
+/// Parts are gone through in order: the arguments of a constructor from left to right, of a map first all keys.
+pub(super) fn check_type(
+    expected: &Type,
+    value: &Value,
+    known: &DataTypes,
+    print: &dyn Fn(&Value) -> String,
+    claims: &mut Vec<Claim>,
+) -> Result<(), Failure> {
+    // A list of a hundred thousand elements is as deep; the queue is a stack whose top is the next part.
+    let mut pending = vec![(expected.clone(), value)];
+    while let Some((expected, value)) = pending.pop() {
+        match (&expected, value) {
+            (Type::Address(kind), Value::ByStrX(bytes)) if bytes.len() == 20 => {
+                let address = bytes.as_ref().try_into().unwrap_or_default();
+                claims.push(Claim { address, kind: kind.clone() });
+            }
+            (Type::Adt(name, types), Value::Adt(adt)) => {
+                let constructor = adt.constructor();
+                if name.name != constructor.data_type {
+                    let (of, not) = (constructor.name.as_written(), name.name.as_written());
+                    let text = "Literal constructor does not belong to expected type";
+                    return Err(failure(format!("{text}: {of} does not belong to {not}")));
+                }
+                let Some((data_type, found)) = known.constructor(&constructor.name) else {
+                    let name = constructor.name.as_written();
+                    return Err(failure(format!("No data type with this constructor found: {name}")));
+                };
+                if found.arguments.len() != adt.arguments().len() || data_type.parameters.len() != types.len() {
+                    return Err(failure(format!("Malformed ADT literal: {}", print(value))));
+                }
+                let with: Vec<_> = data_type.parameters.iter().zip(types.iter()).collect();
+                let parts = found.arguments.iter().zip(adt.arguments());
+                let parts: Vec<_> = parts.map(|(kind, part)| (replace(kind, &with), part)).collect();
+                pending.extend(parts.into_iter().rev());
+            }
+            (Type::Map(key_type, value_type), Value::Map(map)) => {
+                for (_, value) in map {
+                    pending.push((Type::clone(value_type), value));
+                }
+                for (key, _) in map {
+                    pending.push((Type::clone(key_type), key.value()));
+                }
+            }
+            _ => {
+                let actual = value.kind().map_err(|untyped| failure(untyped.to_string()))?;
+                if !assignable(&expected, &actual) {
+                    let (expected, actual) = (expected.global(), actual.global());
+                    return Err(failure(format!("Type unassignable: {expected} expected, but {actual} provided")));
+                }
+            }
+        }
+    }
+    Ok(())
+}

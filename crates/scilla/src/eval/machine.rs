@@ -1,0 +1,480 @@
+//! The machine that evaluates expressions.
+//!
+//! It has a stack of values, in which each running function has its frame, and a stack of what is to be done with a
+//! result. Nothing recurses: folding a long list from the back makes these stacks long, and gas limits them.
+//!
+//! A function of several arguments is entered once with all of them. The charges are those of the reference, which
+//! makes a function of the remaining arguments after each one.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::run::Settings;
+use crate::{
+    builtins::{Builtin, Refusal},
+    code::{Block, Code, Function, FunctionKind, Node, NodeId, Pattern, Payload, Place, Types, Variable},
+    gas::Meter,
+    lower::empty_map,
+    report::{Entry, Failure},
+    source::Location,
+    types::{Type, substitution::replace, usage::Use},
+    value::{AdtValue, Closure, Message, MessageEntry, Value},
+};
+
+/// What comes of an evaluation.
+pub(super) type Evaluation<T> = Result<T, Failure>;
+
+/// A frame on the stack of values.
+#[derive(Clone, Default)]
+pub(super) struct Frame {
+    base: usize,
+    /// What the running function captured; none outside of functions.
+    closure: Option<Arc<Closure>>,
+}
+
+/// What is to be done with a result.
+enum Continuation {
+    /// Apply it to these values.
+    Apply(SmallVec<[Value; 4]>),
+    /// Give it these types.
+    Instantiate(Arc<[Type]>, usize),
+    /// Put it into the frame, and go on there.
+    Let { slot: u32, body: NodeId },
+    /// Go back to this frame.
+    Return(Frame),
+}
+
+/// What an application leads to.
+enum Step {
+    /// The evaluation of a body, in a frame that has been opened.
+    Enter(NodeId),
+    /// A result.
+    Value(Value),
+}
+
+/// The state of a run.
+pub(super) struct Machine<'c> {
+    pub(super) code: &'c Code,
+    pub(super) settings: Settings,
+    pub(super) gas: Meter,
+    pub(super) globals: Arc<[Value]>,
+    /// The parameters of the contract.
+    pub(super) parameters: Vec<Value>,
+    /// `_sender`, `_origin`, `_amount`.
+    pub(super) message: Vec<Value>,
+    /// What the message told, by name: for names that are bound nowhere.
+    pub(super) message_entries: Vec<(Arc<str>, Value)>,
+    stack: Vec<Value>,
+    frame: Frame,
+    continuations: Vec<Continuation>,
+    /// The last node that was evaluated outside of functions.
+    last: NodeId,
+}
+
+/// What stands in a slot before something is put there.
+fn nothing() -> Value {
+    Value::uint32(0)
+}
+
+impl<'c> Machine<'c> {
+    pub(super) fn new(code: &'c Code, settings: Settings, gas: Meter, globals: Arc<[Value]>) -> Self {
+        Self {
+            code,
+            settings,
+            gas,
+            globals,
+            parameters: Vec::new(),
+            message: Vec::new(),
+            message_entries: Vec::new(),
+            stack: Vec::new(),
+            frame: Frame::default(),
+            continuations: Vec::new(),
+            last: 0,
+        }
+    }
+
+    /// Evaluates an expression in a frame of its own.
+    pub(super) fn block(&mut self, block: Block) -> Evaluation<Value> {
+        let outer = self.open(block.slots as usize);
+        let value = self.evaluate(block.node)?;
+        self.close(outer);
+        Ok(value)
+    }
+
+    /// Evaluates an expression, and returns the last node that was evaluated outside of functions, and the frame that
+    /// holds what is bound there.
+    pub(super) fn traced(&mut self, block: Block) -> Evaluation<(Value, NodeId, Vec<Value>)> {
+        let outer = self.open(block.slots as usize);
+        let value = self.evaluate(block.node)?;
+        let frame = self.stack.get(self.frame.base..).unwrap_or_default().to_vec();
+        self.close(outer);
+        Ok((value, self.last, frame))
+    }
+
+    /// Opens a frame and returns the one that was open.
+    pub(super) fn open(&mut self, slots: usize) -> Frame {
+        let base = self.stack.len();
+        self.stack.resize(base + slots, nothing());
+        std::mem::replace(&mut self.frame, Frame { base, closure: None })
+    }
+
+    /// Closes the frame and goes back to another one.
+    pub(super) fn close(&mut self, outer: Frame) {
+        self.stack.truncate(self.frame.base);
+        self.frame = outer;
+    }
+
+    pub(super) fn set(&mut self, slot: u32, value: Value) {
+        if let Some(place) = self.stack.get_mut(self.frame.base + slot as usize) {
+            *place = value;
+        }
+    }
+
+    /// Evaluates an expression in the frame that is open.
+    pub(super) fn evaluate(&mut self, node: NodeId) -> Evaluation<Value> {
+        let floor = self.continuations.len();
+        let mut node = node;
+        loop {
+            let mut step = self.step(node, floor)?;
+            node = loop {
+                let value = match step {
+                    Step::Enter(body) => break body,
+                    Step::Value(value) => value,
+                };
+                if self.continuations.len() == floor {
+                    return Ok(value);
+                }
+                step = match self.continuations.pop() {
+                    None => return Ok(value),
+                    Some(Continuation::Apply(arguments)) => self.apply(&value, arguments, floor)?,
+                    Some(Continuation::Instantiate(types, given)) => self.instantiate(&value, types, given, floor)?,
+                    Some(Continuation::Let { slot, body }) => {
+                        self.set(slot, value);
+                        Step::Enter(body)
+                    }
+                    Some(Continuation::Return(frame)) => {
+                        self.close(frame);
+                        Step::Value(value)
+                    }
+                }
+            };
+        }
+    }
+
+    /// Charges for a node, and evaluates it as far as it goes.
+    fn step(&mut self, id: NodeId, floor: usize) -> Evaluation<Step> {
+        let code: &'c Code = self.code;
+        if self.frame.closure.is_none() {
+            self.last = id;
+        }
+        let Some(node) = code.nodes.get(id as usize) else { return Err(internal("a node is missing")) };
+        match node {
+            Node::Builtin { builtin, types, arguments, name } => {
+                self.builtin(*builtin, types, arguments, *name).map(Step::Value)
+            }
+            Node::Match { scrutinee, clauses } => {
+                self.charge(clauses.len() as u64, id)?;
+                let value = self.look_up(*scrutinee)?;
+                for (pattern, body) in clauses {
+                    if self.fits(pattern, &value) {
+                        return Ok(Step::Enter(*body));
+                    }
+                }
+                Err(Failure::of(Entry::at(code.node_location(id), "Match expression failed. No clause matched.")))
+            }
+            Node::Apply { .. }
+            | Node::Construct { .. }
+            | Node::EmptyMap { .. }
+            | Node::Fail { .. }
+            | Node::Function { .. }
+            | Node::Instantiate { .. }
+            | Node::Let { .. }
+            | Node::Literal(_)
+            | Node::Message { .. }
+            | Node::Variable(_) => {
+                self.charge(1, id)?;
+                self.simple(node, floor)
+            }
+        }
+    }
+
+    /// Evaluates a node for which one unit has been charged.
+    fn simple(&mut self, node: &'c Node, floor: usize) -> Evaluation<Step> {
+        match node {
+            Node::Apply { function, arguments } => {
+                let arguments = arguments.iter().map(|name| self.look_up(*name)).collect::<Result<_, _>>()?;
+                let function = self.look_up(*function)?;
+                self.apply(&function, arguments, floor)
+            }
+            Node::Construct { constructor, types, arguments } => {
+                let arguments = arguments.iter().map(|name| self.look_up(*name)).collect::<Result<_, _>>()?;
+                let types = self.types(types)?;
+                Ok(Step::Value(Value::Adt(Arc::new(AdtValue::new(Arc::clone(constructor), types, arguments)))))
+            }
+            Node::EmptyMap { types } => {
+                let types = self.types(types)?;
+                empty_map(&types).map(Step::Value).ok_or_else(|| internal("a map has two types"))
+            }
+            Node::Fail { message, place } => Err(Failure::of(Entry::at(self.code.location(*place), message.clone()))),
+            Node::Function { function } => self.closure(*function).map(Step::Value),
+            Node::Instantiate { function, types } => {
+                let function = self.look_up(*function)?;
+                let types = self.types(types)?;
+                self.instantiate(&function, types, 0, floor)
+            }
+            Node::Let { slot, value, body } => {
+                self.continuations.push(Continuation::Let { slot: *slot, body: *body });
+                Ok(Step::Enter(*value))
+            }
+            Node::Literal(value) => Ok(Step::Value(value.clone())),
+            Node::Message { entries } => self.message_of(entries).map(Step::Value),
+            Node::Variable(variable) => self.look_up(*variable).map(Step::Value),
+            Node::Builtin { .. } | Node::Match { .. } => Err(internal("a node is evaluated twice")),
+        }
+    }
+
+    /// Charges for a node.
+    fn charge(&mut self, units: u64, node: NodeId) -> Evaluation<()> {
+        self.gas.charge(units).map_err(|_| Failure::of(Entry::at(self.code.node_location(node), "Insufficient gas")))
+    }
+
+    fn charge_at(&mut self, units: u64, place: Option<&Place>) -> Evaluation<()> {
+        self.gas.charge(units).map_err(|_| {
+            let location = place.map_or_else(Location::default, |place| self.code.location(*place));
+            Failure::of(Entry::at(location, "Insufficient gas"))
+        })
+    }
+
+    /// Returns what a variable stands for.
+    pub(super) fn look_up(&self, variable: Variable) -> Evaluation<Value> {
+        let found = match variable {
+            Variable::Captured(index) => {
+                self.frame.closure.as_ref().and_then(|closure| closure.captured.get(index as usize))
+            }
+            Variable::Global(index) => self.globals.get(index as usize),
+            Variable::Itself => {
+                return self.frame.closure.clone().map(Value::Closure).ok_or_else(|| internal("no function runs"));
+            }
+            Variable::Local(slot) => self.stack.get(self.frame.base + slot as usize),
+            Variable::Message(index) => self.message.get(index as usize),
+            Variable::Parameter(index) => self.parameters.get(index as usize),
+            Variable::Unbound(index) => return self.look_up_name(index),
+        };
+        found.cloned().ok_or_else(|| internal("a variable has no value"))
+    }
+
+    /// Looks for a name that the source binds nowhere among the names of the message: the reference lets procedures
+    /// see the parameters of the transition, which the checker forbids.
+    fn look_up_name(&self, index: u32) -> Evaluation<Value> {
+        let Some(unbound) = self.code.unbound.get(index as usize) else { return Err(internal("a name is missing")) };
+        let simple = unbound.name.module().is_none() && unbound.name.namespace().is_none();
+        let found = self.message_entries.iter().find(|(name, _)| simple && name == unbound.name.base());
+        found.map(|(_, value)| value.clone()).ok_or_else(|| {
+            let message = format!("Identifier is not bound in environment: {}", unbound.name.as_written());
+            Failure::of(Entry::at(self.code.location(unbound.place), message))
+        })
+    }
+
+    /// Returns types, with what the frame knows in the place of variables.
+    fn types(&self, of: &Types) -> Evaluation<Arc<[Type]>> {
+        let Some(variables) = &of.variables else { return Ok(Arc::clone(&of.types)) };
+        let known = self.frame.closure.as_ref().map(|closure| &*closure.types).unwrap_or_default();
+        // An inner variable hides an outer one of the same name.
+        let pairs: Vec<_> = variables.iter().zip(known).rev().collect();
+        let types: Arc<[Type]> = of.types.iter().map(|of| replace(of, &pairs)).collect();
+        if types.iter().all(is_moderate) { Ok(types) } else { Err(failure("Type is too large")) }
+    }
+
+    /// Makes a function of what it captures.
+    fn closure(&self, index: u32) -> Evaluation<Value> {
+        let function = self.function(index)?;
+        let captured: Box<[Value]> =
+            function.captures.iter().map(|name| self.look_up(*name)).collect::<Result<_, _>>()?;
+        let types = self.frame.closure.as_ref().map_or_else(|| Arc::from([]), |closure| Arc::clone(&closure.types));
+        let closure = Arc::new(Closure::new(index, captured, types, SmallVec::new()));
+        Ok(match function.kind {
+            FunctionKind::OfTypes => Value::TypeClosure(closure),
+            FunctionKind::Fixpoint | FunctionKind::Plain => Value::Closure(closure),
+        })
+    }
+
+    fn function(&self, index: u32) -> Evaluation<&'c Function> {
+        self.code.functions.get(index as usize).ok_or_else(|| internal("a function is missing"))
+    }
+
+    /// Applies a function to at least one value.
+    fn apply(&mut self, function: &Value, mut arguments: SmallVec<[Value; 4]>, floor: usize) -> Evaluation<Step> {
+        let Value::Closure(closure) = function else {
+            let text = self.settings.print(function);
+            return Err(failure(format!("Trying to apply a non-functional value: {text}")));
+        };
+        let function = self.function(closure.function)?;
+        let (had, arity) = (closure.applied.len(), function.layers.len());
+        let has = (had + arguments.len()).min(arity);
+        if function.kind == FunctionKind::Fixpoint && had == 0 {
+            self.charge_at(1, function.layers.first())?;
+        }
+        // Each argument but the last of all leads to the evaluation of the function that takes the next one.
+        for layer in function.layers.get(had + 1..(has + 1).min(arity)).unwrap_or_default() {
+            self.charge_at(1, Some(layer))?;
+        }
+        if has < arity {
+            let applied = closure.applied.iter().cloned().chain(arguments).collect();
+            let (captured, types) = (closure.captured.clone(), Arc::clone(&closure.types));
+            let partial = Closure::new(closure.function, captured, types, applied);
+            return Ok(Step::Value(Value::Closure(Arc::new(partial))));
+        }
+        let rest: SmallVec<[Value; 4]> = arguments.drain(arity - had..).collect();
+        let closure = Arc::clone(closure);
+        let running = if had > 0 && function.kind == FunctionKind::Fixpoint {
+            // What knows itself by name must not meet the arguments it once got.
+            let (captured, types) = (closure.captured.clone(), Arc::clone(&closure.types));
+            Arc::new(Closure::new(closure.function, captured, types, SmallVec::new()))
+        } else {
+            Arc::clone(&closure)
+        };
+        self.enter(running, floor);
+        if !rest.is_empty() {
+            self.continuations.push(Continuation::Apply(rest));
+        }
+        self.stack.extend(closure.applied.iter().cloned().chain(arguments));
+        self.stack.resize(self.frame.base + function.body.slots as usize, nothing());
+        Ok(Step::Enter(function.body.node))
+    }
+
+    /// Gives types to a function of types, from the one at `given` on.
+    fn instantiate(&mut self, function: &Value, types: Arc<[Type]>, given: usize, floor: usize) -> Evaluation<Step> {
+        let Some(next) = types.get(given) else { return Ok(Step::Value(function.clone())) };
+        let Value::TypeClosure(closure) = function else {
+            let text = self.settings.print(function);
+            return Err(failure(format!("Trying to type-apply a non-type closure: {text}")));
+        };
+        let function = self.function(closure.function)?;
+        let known = closure.types.iter().chain([next]).cloned().collect();
+        let running = Closure::new(closure.function, closure.captured.clone(), known, SmallVec::new());
+        self.enter(Arc::new(running), floor);
+        if given + 1 < types.len() {
+            self.continuations.push(Continuation::Instantiate(types, given + 1));
+        }
+        self.stack.resize(self.frame.base + function.body.slots as usize, nothing());
+        Ok(Step::Enter(function.body.node))
+    }
+
+    /// Opens the frame of a function. If nothing is left to be done in the frame that is open, it takes its place.
+    fn enter(&mut self, running: Arc<Closure>, floor: usize) {
+        let is_tail =
+            self.continuations.len() > floor && matches!(self.continuations.last(), Some(Continuation::Return(_)));
+        if is_tail {
+            self.stack.truncate(self.frame.base);
+            self.frame.closure = Some(running);
+        } else {
+            let frame = Frame { base: self.stack.len(), closure: Some(running) };
+            let outer = std::mem::replace(&mut self.frame, frame);
+            self.continuations.push(Continuation::Return(outer));
+        }
+    }
+
+    /// Says whether a value fits a pattern; if it does, what the pattern binds is bound.
+    pub(super) fn fits(&mut self, pattern: &Pattern, value: &Value) -> bool {
+        match pattern {
+            Pattern::Binder(slot) => {
+                self.set(*slot, value.clone());
+                true
+            }
+            Pattern::Constructor(constructor, parts) => {
+                let Value::Adt(adt) = value else { return false };
+                let parts_fit = |machine: &mut Self| {
+                    parts.iter().zip(adt.arguments()).all(|(part, argument)| machine.fits(part, argument))
+                };
+                adt.is(constructor) && adt.arguments().len() == parts.len() && parts_fit(self)
+            }
+            Pattern::Nothing => false,
+            Pattern::Wildcard => true,
+        }
+    }
+
+    fn builtin(&mut self, builtin: Builtin, types: &Types, arguments: &[Variable], name: Place) -> Evaluation<Value> {
+        let values: SmallVec<[Value; 4]> =
+            arguments.iter().map(|name| self.look_up(*name)).collect::<Result<_, _>>()?;
+        let cost = match builtin.cost(&values) {
+            Some(cost) if types.types.is_empty() => cost,
+            found => {
+                let kinds = values.iter().map(Value::kind).collect::<Result<Vec<_>, _>>();
+                let kinds = kinds.map_err(|untyped| failure(untyped.to_string()))?;
+                let fits = builtin.result_type(&kinds, !types.types.is_empty(), &self.code.data_types).is_some();
+                match found {
+                    Some(cost) if fits => cost,
+                    _ => return Err(self.misapplied(builtin, types, &kinds, name)),
+                }
+            }
+        };
+        self.gas.charge(cost).map_err(|exhausted| failure(exhausted.to_string()))?;
+        builtin.run(&values).map_err(|refusal| self.refused(&refusal, &values))
+    }
+
+    fn misapplied(&self, builtin: Builtin, types: &Types, kinds: &[Type], name: Place) -> Failure {
+        let list = |types: &[Type]| {
+            let texts: Vec<String> = types.iter().map(|of| of.as_written().to_string()).collect();
+            format!("[{}]", texts.join("; "))
+        };
+        let braces = if types.types.is_empty() { String::new() } else { format!("{{{}}} ", list(&types.types)) };
+        let kinds = list(kinds);
+        let message =
+            format!("Type error: cannot apply \"{builtin}\" built-in to argument(s) of type(s): {braces} {kinds}");
+        Failure::of(Entry::at(self.code.location(name), message))
+    }
+
+    fn refused(&self, refusal: &Refusal, arguments: &[Value]) -> Failure {
+        match refusal {
+            Refusal::Arguments { .. } => {
+                let texts: Vec<String> =
+                    arguments.iter().map(|argument| format!(" {}", self.settings.print(argument))).collect();
+                failure(format!("{refusal}: [ {}]", texts.join(",\n ")))
+            }
+            Refusal::Text(text) => failure(*text),
+        }
+    }
+
+    fn message_of(&self, entries: &[(Arc<str>, Payload)]) -> Evaluation<Value> {
+        let ready = entries.iter().map(|(label, payload)| {
+            let value = match payload {
+                Payload::Literal(value) => value.clone(),
+                Payload::Variable(name) => self.look_up(*name)?,
+            };
+            let kind = value.kind().map_err(|untyped| failure(untyped.to_string()))?;
+            if !kind.is_legal(Use::Payload, &self.code.data_types) {
+                return Err(failure(format!("Cannot serialize literal: {}", self.settings.print(&value))));
+            }
+            Ok(MessageEntry { label: Arc::clone(label), kind, value })
+        });
+        Ok(Value::Message(Arc::new(Message::new(ready.collect::<Result<_, _>>()?))))
+    }
+}
+
+/// A failure without place.
+pub(super) fn failure(message: impl Into<String>) -> Failure {
+    Failure::of(Entry::nowhere(message))
+}
+
+/// A failure that no program leads to.
+pub(super) fn internal(what: &str) -> Failure {
+    failure(format!("Internal error: {what}"))
+}
+
+/// How deep and how large the types may be that a running program puts together; those it writes are smaller by far.
+/// Checked programs have paid for their types in the checker.
+const MAX_TYPE_DEPTH: usize = 512;
+const MAX_TYPE_PARTS: usize = 10_000;
+
+fn is_moderate(of: &Type) -> bool {
+    let (mut pending, mut parts) = (vec![(of, 0)], 0);
+    while let Some((of, depth)) = pending.pop() {
+        parts += 1;
+        if depth > MAX_TYPE_DEPTH || parts > MAX_TYPE_PARTS {
+            return false;
+        }
+        pending.extend(of.parts().map(|part| (part, depth + 1)));
+    }
+    true
+}

@@ -1,0 +1,20 @@
+//! Running programs.
+//!
+//! # Modules, in reading order
+//!
+//! - [`run`]: deployments, messages, libraries and single expressions from beginning to end.
+//! - `machine`: expressions.
+//! - `statement`: transitions and procedures.
+//! - `address`: what an address must be, when it claims to be one.
+
+mod address;
+mod machine;
+pub mod run;
+mod statement;
+
+#[cfg(test)]
+mod tests;
+
+pub use self::run::{
+    Deployment, Evaluated, Failed, InitEntry, Loaded, Message, MessageEntry, Outcome, Settings, VERSION, local_state,
+};

@@ -1,0 +1,468 @@
+//! Deployments, messages, libraries and single expressions, from beginning to end.
+//!
+//! What is read from files, and when, is for the caller to order; between the steps the gas that is left is passed on.
+//!
+//! ```text
+//! Meter ─▶ Code::load ─▶ Loaded ─▶ check_version ─▶ deploy ─▶ Deployment
+//!          libraries                              └▶ call ──▶ Outcome
+//! ```
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::{
+    address::{Claim, check_all, check_type},
+    machine::{Evaluation, Machine, failure, internal},
+    statement::{Execution, host_failure, total_amount},
+};
+use crate::{
+    code::{Code, ComponentCode, ContractCode, LibraryValues},
+    gas::Meter,
+    host::{Host, StateField},
+    json::ListForm,
+    lower::implicit_message_parameters,
+    name::Name,
+    report::Failure,
+    syntax::ast::ComponentKind,
+    types::Type,
+    value::{Message as Sent, Value},
+};
+
+/// How a run reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Whether values in texts are literals, as nodes have them, or JSON.
+    pub pretty_literals: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { pretty_literals: true }
+    }
+}
+
+/// The size from which a value is not printed in a text. It is far beyond what gas pays for; only programs that were
+/// not checked put such values into texts.
+const MAX_PRINTED_SIZE: u64 = 1 << 24;
+
+impl Settings {
+    /// Returns a value as text.
+    pub(super) fn print(self, value: &Value) -> String {
+        if value.size() > MAX_PRINTED_SIZE {
+            "<a large value>".to_owned()
+        } else if self.pretty_literals {
+            value.literal().to_string()
+        } else {
+            value.to_json(ListForm::Constructors).root().compact().to_string()
+        }
+    }
+}
+
+/// A run that failed, with the gas that was left.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{failure}")]
+pub struct Failed {
+    /// Why.
+    pub failure: Failure,
+    /// What was left. It is reported without the gas that a success uses at least.
+    pub gas: Meter,
+}
+
+/// A parameter that is given at deployment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InitEntry {
+    /// The name.
+    pub name: Arc<str>,
+    /// The value.
+    pub value: Value,
+}
+
+/// A message to a contract.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// The name of the transition.
+    pub tag: Arc<str>,
+    /// `_amount`, `_origin`, `_sender` and the parameters of the transition, in the order of the message.
+    pub entries: Vec<MessageEntry>,
+}
+
+/// An entry of a [`Message`].
+#[derive(Clone, Debug)]
+pub struct MessageEntry {
+    /// The name.
+    pub name: Arc<str>,
+    /// The value.
+    pub value: Value,
+}
+
+/// What a deployment leads to.
+#[derive(Clone, Debug)]
+pub struct Deployment {
+    /// The fields with their first values, in the order of their declaration.
+    pub fields: Vec<StateField>,
+    /// The gas that is left.
+    pub gas: Meter,
+}
+
+/// What a message leads to, besides what the host was told.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Whether the amount was accepted.
+    pub accepted: bool,
+    /// The balance of the contract, with what was accepted and without what is sent.
+    pub balance: u128,
+    /// The messages to be sent, in order.
+    pub messages: Vec<Arc<Sent>>,
+    /// The events, the newest first.
+    pub events: Vec<Arc<Sent>>,
+    /// The gas that is left.
+    pub gas: Meter,
+}
+
+/// A single expression evaluated.
+#[derive(Clone, Debug)]
+pub struct Evaluated {
+    /// The value.
+    pub value: Value,
+    /// What is bound where the last part was evaluated, the latest first.
+    pub bindings: Vec<(Arc<str>, Value)>,
+    /// The gas that is left.
+    pub gas: Meter,
+}
+
+/// A program whose libraries have been evaluated.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    code: Arc<Code>,
+    settings: Settings,
+    globals: Arc<[Value]>,
+    /// The gas that is left.
+    pub gas: Meter,
+}
+
+impl Code {
+    /// Evaluates the libraries of the program.
+    ///
+    /// What they evaluate to is kept: next time they are only charged for, unless the gas does not suffice.
+    ///
+    /// # Errors
+    ///
+    /// If an entry of a library fails, or the gas does not suffice.
+    pub fn load(self: &Arc<Self>, settings: Settings, mut gas: Meter) -> Result<Loaded, Failed> {
+        let loaded = |globals: &Arc<[Value]>, gas| Loaded {
+            code: Arc::clone(self),
+            settings,
+            globals: Arc::clone(globals),
+            gas,
+        };
+        if let Some(cached) = self.library_cache.get()
+            && gas.charge(cached.units).is_ok()
+        {
+            return Ok(loaded(&cached.values, gas));
+        }
+        let before = gas.units();
+        let unset: Arc<[Value]> = std::iter::repeat_n(Value::uint32(0), self.globals).collect();
+        let mut machine = Machine::new(self, settings, gas, unset);
+        for entry in &self.entries {
+            let value = machine.block(entry.block);
+            let value = value.map_err(|failure| Failed { failure, gas: machine.gas })?;
+            let globals = Arc::get_mut(&mut machine.globals);
+            if let Some(place) = globals.and_then(|globals| globals.get_mut(entry.global as usize)) {
+                *place = value;
+            }
+        }
+        let (globals, gas) = (machine.globals, machine.gas);
+        let values = LibraryValues { values: Arc::clone(&globals), units: before - gas.units() };
+        // Whoever came first has found the same.
+        self.library_cache.set(values).ok();
+        Ok(loaded(&globals, gas))
+    }
+}
+
+/// The only version of the language.
+pub const VERSION: &str = "0";
+/// What the reference takes before it reports that versions differ.
+const VERSION_CHARGE: u64 = 97;
+
+impl Loaded {
+    /// Checks that module, init parameters and this implementation agree on the version of the language.
+    ///
+    /// # Errors
+    ///
+    /// If they do not. The gas of the failure may be less than nothing, that is enormous: the reference does not look.
+    pub fn check_version(&self, init: Option<&Value>) -> Result<(), Failed> {
+        let stated = init.and_then(Value::as_integer).is_some_and(|version| version.to_string() == VERSION);
+        if stated && *self.code.version == *VERSION {
+            return Ok(());
+        }
+        let mut gas = self.gas;
+        gas.charge_unchecked(VERSION_CHARGE);
+        Err(Failed { failure: failure("Scilla version mismatch"), gas })
+    }
+
+    /// Evaluates the constraint of a contract and the first values of its fields.
+    ///
+    /// # Errors
+    ///
+    /// If the constraint does not hold, or an expression fails.
+    pub fn initial_fields(&self, init: &[InitEntry]) -> Result<Deployment, Failed> {
+        let mut machine = self.machine();
+        let contract = self.contract().map_err(|failure| self.failed(failure))?;
+        machine.parameters = parameters(contract, init);
+        let fields = initial_fields(contract, &mut machine);
+        let gas = machine.gas;
+        match fields {
+            Ok(fields) => Ok(Deployment { fields, gas }),
+            Err(failure) => Err(Failed { failure, gas }),
+        }
+    }
+
+    /// Deploys a contract. With a host, the addresses among the parameters are checked, and the fields are stored.
+    ///
+    /// # Errors
+    ///
+    /// If the constraint does not hold, an expression fails, or the parameters are not those of the contract.
+    pub fn deploy(&self, init: &[InitEntry], host: Option<&mut dyn Host>) -> Result<Deployment, Failed> {
+        let deployment = self.initial_fields(init)?;
+        let mut gas = deployment.gas;
+        let finish = || {
+            let claims = self.check_parameters(init)?;
+            let Some(host) = host else { return Ok(()) };
+            check_all(claims, &mut gas, host)?;
+            for (field, made) in self.code.fields().zip(&deployment.fields) {
+                host.store(field, &[], made.value.clone()).map_err(|error| host_failure(error, None))?;
+            }
+            Ok(())
+        };
+        // The charges of the checks are told only if one fails.
+        finish().map_err(|failure| Failed { failure, gas }).map(|()| deployment)
+    }
+
+    /// Checks that the init parameters are those of the contract, and returns the addresses they claim to be.
+    fn check_parameters(&self, init: &[InitEntry]) -> Evaluation<Vec<Claim>> {
+        let mut claims = Vec::new();
+        let contract = self.contract()?;
+        let given: Vec<_> = init.iter().filter(|entry| is_parameter(&entry.name)).collect();
+        for (name, kind) in &contract.parameters {
+            let found = given.iter().find(|entry| entry.name == *name.base()).ok_or_else(|| {
+                failure(format!("No init entry found matching contract parameter: {}", name.as_written()))
+            })?;
+            self.check_value(kind, &found.value, &mut claims)?;
+        }
+        let known = |entry: &&InitEntry| contract.parameters.iter().any(|(name, _)| *name.base() == entry.name);
+        if let Some(unknown) = given.iter().find(|entry| !known(entry)) {
+            return Err(failure(format!("Parameter is not specified in the contract: {}", unknown.name)));
+        }
+        if !are_distinct(given.iter().map(|entry| &*entry.name)) {
+            return Err(failure("Duplicate init arguments entries found"));
+        }
+        Ok(claims)
+    }
+
+    fn check_value(&self, kind: &Type, value: &Value, claims: &mut Vec<Claim>) -> Evaluation<()> {
+        check_type(kind, value, &self.code.data_types, &|value| self.settings.print(value), claims)
+    }
+
+    /// Runs the transition that a message names.
+    ///
+    /// What the host was told is to be dropped if this fails.
+    ///
+    /// # Errors
+    ///
+    /// If the parameters of deployment or message are not those of contract and transition, or the transition fails.
+    pub fn call(
+        &self,
+        init: &[InitEntry],
+        message: &Message,
+        balance: u128,
+        host: &mut dyn Host,
+    ) -> Result<Outcome, Failed> {
+        let mut machine = self.machine();
+        let outcome = self.check_parameters(init).and_then(|_| {
+            let contract = self.contract()?;
+            machine.parameters = parameters(contract, init);
+            self.transition(contract, &mut machine, message, balance, host)
+        });
+        let gas = machine.gas;
+        outcome.map_err(|failure| Failed { failure, gas })
+    }
+
+    fn transition<'c>(
+        &'c self,
+        contract: &'c ContractCode,
+        machine: &mut Machine<'c>,
+        message: &Message,
+        balance: u128,
+        host: &mut dyn Host,
+    ) -> Evaluation<Outcome> {
+        let transitions = || contract.components.iter().filter(|it| it.kind == ComponentKind::Transition);
+        let transition = transitions().find(|transition| *transition.name.base() == message.tag);
+        let transition =
+            transition.ok_or_else(|| failure(format!("No contract transition for tag found: {}", message.tag)))?;
+        let claims = self.check_message(transition, message)?;
+        check_all(claims, &mut machine.gas, host)?;
+        let entry = |name: &str| message.entries.iter().find(|entry| *entry.name == *name);
+        let value = |name: &str| entry(name).map(|entry| entry.value.clone());
+        let message_values: Option<Vec<Value>> = crate::lower::MESSAGE_NAMES.iter().map(|name| value(name)).collect();
+        machine.message = message_values.ok_or_else(|| internal("a message has no sender"))?;
+        machine.message_entries =
+            message.entries.iter().map(|entry| (Arc::clone(&entry.name), entry.value.clone())).collect();
+        let arguments = transition.parameters.iter().filter_map(|(name, _)| value(name.base())).collect();
+        let mut execution = Execution::new(machine, host, balance);
+        execution.run(transition, arguments)?;
+        let (accepted, balance) = (execution.accepted, execution.balance);
+        let (messages, mut events) = (std::mem::take(&mut execution.messages), std::mem::take(&mut execution.events));
+        events.reverse();
+        let sent = total_amount(&messages)?;
+        let left = balance.checked_sub(sent).ok_or_else(|| {
+            let text = "The balance is too low to transfer all the funds in the messages";
+            failure(format!("{text}: balance = {balance}, amount to transfer = {sent}"))
+        })?;
+        Ok(Outcome { accepted, balance: left, messages, events, gas: machine.gas })
+    }
+
+    /// Checks that a message has the parameters of a transition, and returns the addresses they claim to be.
+    fn check_message(&self, transition: &ComponentCode, message: &Message) -> Evaluation<Vec<Claim>> {
+        let implicit = implicit_message_parameters();
+        let parameters: Vec<&(Name, Type)> = implicit.iter().chain(&transition.parameters).collect();
+        let mut claims = Vec::new();
+        for (name, kind) in &parameters {
+            let found = message.entries.iter().find(|entry| entry.name == *name.base());
+            let found = found
+                .ok_or_else(|| failure(format!("No message entry found matching parameter: {}", name.as_written())))?;
+            let before = claims.len();
+            self.check_value(kind, &found.value, &mut claims)?;
+            if matches!(&**name.base(), "_sender" | "_origin") {
+                // Who sent and who signed is known to exist.
+                claims.truncate(before);
+            }
+        }
+        let known = |entry: &&MessageEntry| parameters.iter().any(|(name, _)| *name.base() == entry.name);
+        if let Some(unknown) = message.entries.iter().find(|entry| !known(entry)) {
+            return Err(failure(format!("No parameter found matching message entry: {}", unknown.name)));
+        }
+        if !are_distinct(message.entries.iter().map(|entry| &*entry.name)) {
+            return Err(failure("Duplicate message entries found"));
+        }
+        Ok(claims)
+    }
+
+    /// Evaluates the expression that the program is.
+    ///
+    /// # Errors
+    ///
+    /// If it fails, or the program is none.
+    pub fn evaluate(&self) -> Result<Evaluated, Failed> {
+        let mut machine = self.machine();
+        let block = self.code.expression.ok_or_else(|| self.failed(internal("this is no expression")))?;
+        let traced = machine.traced(block);
+        let gas = machine.gas;
+        let (value, last, frame) = traced.map_err(|failure| Failed { failure, gas })?;
+        let names = self.code.bound_at(last);
+        let mut bindings: Vec<(Arc<str>, Value)> = Vec::new();
+        for (name, slot) in names {
+            // A binding takes the place of an earlier one of the same name, and counts as the latest.
+            bindings.retain(|(bound, _)| *bound != name);
+            bindings.extend(frame.get(slot as usize).map(|value| (name, value.clone())));
+        }
+        bindings.reverse();
+        Ok(Evaluated { value, bindings, gas })
+    }
+
+    fn contract(&self) -> Evaluation<&ContractCode> {
+        self.code.contract.as_ref().ok_or_else(|| internal("this is no contract"))
+    }
+
+    fn machine(&self) -> Machine<'_> {
+        Machine::new(&self.code, self.settings, self.gas, Arc::clone(&self.globals))
+    }
+
+    const fn failed(&self, failure: Failure) -> Failed {
+        Failed { failure, gas: self.gas }
+    }
+}
+
+/// Says whether an init parameter concerns the program: `_extlibs` does not.
+fn is_parameter(name: &str) -> bool {
+    name != "_extlibs"
+}
+
+fn are_distinct<'a>(names: impl Iterator<Item = &'a str>) -> bool {
+    let mut seen = BTreeSet::new();
+    names.into_iter().all(|name| seen.insert(name))
+}
+
+/// The values of the parameters, in the order of the contract. What is missing is found when they are checked.
+fn parameters(contract: &ContractCode, init: &[InitEntry]) -> Vec<Value> {
+    let value = |name: &Name| init.iter().rev().find(|entry| entry.name == *name.base());
+    let values = contract.parameters.iter().map(|(name, _)| value(name));
+    values.map(|entry| entry.map_or_else(|| Value::bool(false), |entry| entry.value.clone())).collect()
+}
+
+fn initial_fields(contract: &ContractCode, machine: &mut Machine<'_>) -> Evaluation<Vec<StateField>> {
+    let constraint = machine.block(contract.constraint)?;
+    if constraint.as_bool() != Some(true) {
+        return Err(failure("Contract constraint violation"));
+    }
+    let fields = contract.fields.iter().map(|code| {
+        let value = machine.block(code.initial)?;
+        let (name, kind) = (Arc::clone(&code.field.name), code.field.kind.clone());
+        if is_storable(&value) {
+            Ok(StateField { name, kind, value })
+        } else {
+            Err(failure(format!("Closure cannot be stored in a field: {name}")))
+        }
+    });
+    fields.collect()
+}
+
+/// Says whether there are no functions in a value, maps aside.
+fn is_storable(value: &Value) -> bool {
+    let mut pending = vec![value];
+    while let Some(value) = pending.pop() {
+        match value {
+            Value::Closure(_) | Value::TypeClosure(_) => return false,
+            Value::Adt(adt) => pending.extend(adt.arguments()),
+            Value::Message(message) => pending.extend(message.entries().iter().map(|entry| &entry.value)),
+            Value::BNum(_)
+            | Value::ByStr(_)
+            | Value::ByStrX(_)
+            | Value::Integer(_)
+            | Value::Map(_)
+            | Value::String(_) => {}
+        }
+    }
+    true
+}
+
+/// Joins the first values of fields with what a file of the state says.
+///
+/// Fields that the file does not mention keep their first values, and come first.
+///
+/// # Errors
+///
+/// If the file has fields that the contract does not have, or not with this type, or a field twice.
+pub fn local_state(
+    loaded: &Loaded,
+    initial: Vec<StateField>,
+    current: Vec<StateField>,
+) -> Result<Vec<StateField>, Failure> {
+    for field in &current {
+        let (name, kind) = (&field.name, field.kind.global());
+        let Some(declared) = initial.iter().find(|declared| declared.name == *name) else {
+            return Err(failure(format!("Field not defined in the contract: field {name} of type {kind}")));
+        };
+        if declared.kind != field.kind {
+            let declared = declared.kind.global();
+            let text = "State type of field does not match the declared type";
+            return Err(failure(format!("{text}: Field {name} : {kind} does not match the declared type {declared}")));
+        }
+        loaded.check_value(&field.kind, &field.value, &mut Vec::new())?;
+    }
+    if !are_distinct(current.iter().map(|field| &*field.name)) {
+        return Err(failure("Duplicate field entries found"));
+    }
+    let told = |declared: &StateField| current.iter().any(|field| field.name == declared.name);
+    let mut fields: Vec<StateField> = initial.into_iter().filter(|declared| !told(declared)).collect();
+    fields.extend(current);
+    Ok(fields)
+}

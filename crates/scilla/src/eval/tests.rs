@@ -1,0 +1,588 @@
+//! Programs run.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::*;
+use crate::{
+    code::Code,
+    gas::Meter,
+    host::{MemoryHost, StateField},
+    report::Failure,
+    resolve::{self, FoundLibrary, LibrarySource, Origin},
+    stdlib,
+    syntax::{parse_contract, parse_expression},
+    types::{Primitive, Type},
+    value::{BNum, Value},
+};
+
+/// The standard library.
+struct Standard;
+
+impl LibrarySource for Standard {
+    fn find(&self, target: &str) -> Result<Option<FoundLibrary>, Failure> {
+        Ok(stdlib::text(target).map(|text| FoundLibrary {
+            file: format!("{target}.scillib").into(),
+            text: text.as_bytes().into(),
+            origin: Origin::default(),
+        }))
+    }
+}
+
+const LIMIT: u64 = 100_000;
+
+fn load(code: Code, units: u64) -> Result<Loaded, Failed> {
+    Arc::new(code).load(Settings::default(), Meter::with_units(units))
+}
+
+/// Evaluates an expression that sees these libraries, with so many units for itself and the recursion principles.
+fn evaluate_with(libraries: &[&str], text: &str, units: u64) -> Result<Evaluated, Failed> {
+    let module = parse_expression("test.scilexp", text.as_bytes()).unwrap();
+    let program = resolve::expression(module, libraries, &Standard).unwrap();
+    load(Code::of_expression(&program), units)?.evaluate()
+}
+
+/// Returns the value of an expression, and what it costs besides the recursion principles.
+fn evaluate(text: &str) -> (String, u64) {
+    let done = evaluate_with(&[], text, LIMIT).unwrap();
+    (done.value.literal().to_string(), LIMIT - PRINCIPLES - done.gas.units())
+}
+
+/// What the recursion principles cost.
+const PRINCIPLES: u64 = 5;
+
+fn check(text: &str, value: &str, units: u64) {
+    assert_eq!(evaluate(text), (value.to_owned(), units), "{text}");
+}
+
+/// Checks the text of a failure, and its line and column.
+fn check_failure(text: &str, message: &str, place: (u32, u32)) {
+    let failed = evaluate_with(&[], text, LIMIT).unwrap_err();
+    let [entry] = failed.failure.entries() else { panic!("one entry was expected") };
+    assert_eq!((entry.message.as_str(), (entry.start.line, entry.start.column)), (message, place), "{text}");
+}
+
+#[test]
+fn every_node_is_charged() {
+    check("Uint32 1", "(Uint32 1)", 1);
+    check("\"a\"", "(String \"a\")", 1);
+    check("let x = Uint32 1 in x", "(Uint32 1)", 3);
+    check("let x = True in match x with | False => x | True => let y = Zero in y end", "(Nat 0)", 7);
+    check("let f = fun (x : Uint32) => x in f", "<closure>", 3);
+    check("let f = tfun 'A => fun (x : 'A) => x in let g = @f Uint32 in g", "<closure>", 6);
+    check("let x = Uint32 1 in builtin add x x", "(Uint32 2)", 6);
+    check(
+        "let a = \"E\" in { _exception : a; n : Uint32 1 }",
+        "(Message [(_exception : (String \"E\")) ; (n : (Uint32 1))])",
+        3,
+    );
+    check("Emp Uint32 String", "(Map Uint32 String [])", 1);
+}
+
+#[test]
+fn each_argument_but_the_last_leads_to_a_function() {
+    let three = |body: &str| {
+        let function = "let f = fun (a : Uint32) => fun (b : Uint32) => fun (c : Uint32) => c in";
+        let numbers = "let x = Uint32 1 in let y = Uint32 2 in let z = Uint32 3 in";
+        format!("{function} {numbers} {body}")
+    };
+    // The lets and what they bind are 8; an application is 1, each inner function 1, and the body 1.
+    check(&three("f x y z"), "(Uint32 3)", 12);
+    check(&three("f x"), "<closure>", 10);
+    check(&three("let g = f x in g y z"), "(Uint32 3)", 14);
+    check(&three("let g = f x in let h = g y in let a = h z in h x"), "(Uint32 1)", 19);
+}
+
+#[test]
+fn a_function_of_a_function_takes_the_rest() {
+    let text = "let f = fun (a : Uint32) => let g = fun (b : Uint32) => a in g in
+        let x = Uint32 1 in let y = Uint32 2 in f x y";
+    check(text, "(Uint32 1)", 11);
+}
+
+#[test]
+fn closures_keep_what_they_saw() {
+    let text = "let x = Uint32 1 in let f = fun (y : Uint32) => x in let x = Uint32 2 in f x";
+    assert_eq!(evaluate(text).0, "(Uint32 1)");
+    let deep = "let x = Uint32 7 in
+        let f = fun (a : Uint32) => let g = fun (b : Uint32) => let h = fun (c : Uint32) => x in h in g in
+        let n = Uint32 0 in f n n n";
+    assert_eq!(evaluate(deep).0, "(Uint32 7)");
+}
+
+#[test]
+fn types_are_put_into_constructors_without_addresses() {
+    let module = "let f = tfun 'A => fun (x : 'A) => Some {(Pair 'A (ByStr20 with end))} x in
+        let g = @f Uint32 in let x = Uint32 1 in g x";
+    let done = evaluate_with(&[], module, LIMIT).unwrap();
+    assert_eq!(done.value.kind().unwrap().global().to_string(), "Option (Pair (Uint32) (ByStr20))");
+    let hidden = "let f = tfun 'A => tfun 'A => None {'A} in @f Uint32 String";
+    let done = evaluate_with(&[], hidden, LIMIT).unwrap();
+    assert_eq!(done.value.kind().unwrap().global().to_string(), "Option (String)");
+    let map = "let f = tfun 'A => let m = Emp Uint32 (Option (ByStr20 with end)) in m in @f Uint32";
+    assert_eq!(evaluate(map).0, "(Map Uint32 Option (ByStr20) [])");
+}
+
+/// A fold over the numbers from `n` down, in the style of the spec's worked figures.
+fn fold(name: &str, step: &str, elements: u32) -> u64 {
+    let mut text = String::from("let nil = Nil {Uint32} in let e = Uint32 1 in let z = Uint32 0 in let l = nil in ");
+    for _ in 0..elements {
+        text.push_str("let l = Cons {Uint32} e l in ");
+    }
+    let before = evaluate(&format!("{text} let f = {step} in let fold = @{name} Uint32 Uint32 in z")).1;
+    evaluate(&format!("{text} let f = {step} in let fold = @{name} Uint32 Uint32 in fold f z l")).1 - before + 1
+}
+
+#[test]
+fn folds_cost_seven_and_seven_more_for_each_element() {
+    // F is 2: the inner function and its body.
+    let first = "fun (a : Uint32) => fun (b : Uint32) => a";
+    for elements in [0, 1, 5] {
+        assert_eq!(fold("list_foldl", first, elements), 7 + u64::from(elements) * 9);
+        assert_eq!(fold("list_foldr", first, elements), 7 + u64::from(elements) * 9);
+    }
+}
+
+#[test]
+fn principles_are_instantiated_for_two_or_three_units() {
+    check("let f = @nat_fold Uint32 in f", "<closure>", 4);
+    check("let f = @list_foldl Uint32 Uint32 in f", "<closure>", 5);
+}
+
+#[test]
+fn folds_go_in_their_directions() {
+    let with = |name: &str, step: &str| {
+        format!(
+            "let nil = Nil {{String}} in let b = \"b\" in let a = \"a\" in let l = Cons {{String}} b nil in
+             let l = Cons {{String}} a l in let z = \"\" in let f = {step} in
+             let fold = @{name} String String in fold f z l"
+        )
+    };
+    let acc_first = "fun (z : String) => fun (x : String) => builtin concat z x";
+    let acc_last = "fun (x : String) => fun (z : String) => builtin concat z x";
+    assert_eq!(evaluate(&with("list_foldl", acc_first)).0, "(String \"ab\")");
+    assert_eq!(evaluate(&with("list_foldr", acc_last)).0, "(String \"ba\")");
+    let stop = "fun (z : String) => fun (x : String) => fun (k : String -> String) => x";
+    assert_eq!(evaluate(&with("list_foldk", stop)).0, "(String \"a\")");
+    let go_on = "fun (z : String) => fun (x : String) => fun (k : String -> String) =>
+        let y = builtin concat z x in k y";
+    assert_eq!(evaluate(&with("list_foldk", go_on)).0, "(String \"ab\")");
+    let nat = "let n = Uint32 3 in let n = builtin to_nat n in let z = Nil {Nat} in
+        let f = fun (l : List Nat) => fun (m : Nat) => Cons {Nat} m l in
+        let fold = @nat_fold (List Nat) in fold f z n";
+    assert_eq!(evaluate(nat).0, "(List (Nat 0), (Nat 1), (Nat 2), (Nil))");
+    let natk = "let n = Uint32 3 in let n = builtin to_nat n in let z = Nil {Nat} in
+        let f = fun (l : List Nat) => fun (m : Nat) => fun (k : List Nat -> List Nat) =>
+            let l = Cons {Nat} m l in k l in
+        let fold = @nat_foldk (List Nat) in fold f z n";
+    assert_eq!(evaluate(natk).0, "(List (Nat 1), (Nat 2), (Nat 3), (Nil))");
+}
+
+#[test]
+fn a_fold_may_be_applied_bit_by_bit() {
+    let text = |last: &str| {
+        format!(
+            "let nil = Nil {{Uint32}} in let e = Uint32 1 in let l = Cons {{Uint32}} e nil in
+             let l = Cons {{Uint32}} e l in let z = Uint32 0 in
+             let f = fun (a : Uint32) => fun (b : Uint32) => builtin add a b in
+             let fold = @list_foldl Uint32 Uint32 in {last}"
+        )
+    };
+    let at_once = evaluate(&text("fold f z l"));
+    let in_two = evaluate(&text("let g = fold f z in g l"));
+    let in_three = evaluate(&text("let g = fold f in let h = g z in h l"));
+    assert_eq!(at_once.0, "(Uint32 2)");
+    assert_eq!(in_two, (at_once.0.clone(), at_once.1 + 2));
+    assert_eq!(in_three, (at_once.0, at_once.1 + 4));
+}
+
+#[test]
+fn failures_say_what_and_where() {
+    check_failure("let x = Uint32 1 in\n  y", "Identifier is not bound in environment: y", (2, 3));
+    check_failure("let x = Uint32 1 in x x", "Trying to apply a non-functional value: (Uint32 1)", (0, 0));
+    check_failure("let x = Uint32 1 in @x Uint32", "Trying to type-apply a non-type closure: (Uint32 1)", (0, 0));
+    check_failure(
+        "let x = Zero in match x with | Succ n => n end",
+        "Match expression failed. No clause matched.",
+        (1, 17),
+    );
+    check_failure(
+        "let x = Uint32 1 in Some {Uint32}",
+        "Constructor arity mismatch: Some expects 1 arguments, but got 0.",
+        (1, 21),
+    );
+    check_failure("Nowhere", "No data type with this constructor found: Nowhere", (1, 1));
+    let text = "let x = Uint32 1 in let y = Int32 1 in\nbuiltin add x y";
+    let message = "Type error: cannot apply \"add\" built-in to argument(s) of type(s):  [Uint32; Int32]";
+    check_failure(text, message, (2, 9));
+    let text = "let x = Uint32 1 in builtin add {Uint32} x x";
+    let message = "Type error: cannot apply \"add\" built-in to argument(s) of type(s): {[Uint32]}  [Uint32; Uint32]";
+    check_failure(text, message, (1, 29));
+    let text = "let x = Uint32 0 in builtin div x x";
+    let kind = "Cannot apply built-in Uint.div: Division by zero / UintOverflow error occurred";
+    check_failure(text, &format!("{kind} to a list of arguments: [  (Uint32 0),\n  (Uint32 0)]"), (0, 0));
+    let text = "let f = fun (x : Uint32) => x in builtin eq f f";
+    check_failure(text, "Cannot type runtime closure", (0, 0));
+    let text = "let m = Emp Uint32 Uint32 in { _exception : \"E\"; m : m }";
+    check_failure(text, "Cannot serialize literal: (Map Uint32 Uint32 [])", (0, 0));
+}
+
+#[test]
+fn gas_runs_out_where_it_is_spent() {
+    let text = "let x = Uint32 1 in\nlet y = x in\nbuiltin add x y";
+    let whole = evaluate(text).1 + PRINCIPLES;
+    assert_eq!(whole, 13);
+    let places = [(9, 0, 0), (8, 2, 9), (7, 2, 1), (6, 1, 9), (5, 1, 1), (4, 1, 1), (0, 1, 1)];
+    for (units, line, column) in places {
+        let failed = evaluate_with(&[], text, units).unwrap_err();
+        let entry = &failed.failure.entries()[0];
+        assert_eq!(entry.message, "Insufficient gas");
+        assert_eq!((entry.start.line, entry.start.column), (line, column), "{units} units");
+        let unpaid = if units > 8 { units - 9 } else { 0 };
+        assert_eq!(failed.gas.units(), unpaid);
+    }
+    assert_eq!(evaluate_with(&[], text, whole).unwrap().gas.units(), 0);
+}
+
+#[test]
+fn libraries_are_charged_each_time_and_evaluated_once() {
+    let module = parse_expression("test.scilexp", b"True").unwrap();
+    let program = resolve::expression(module, &["BoolUtils", "ListUtils"], &Standard).unwrap();
+    let code = Arc::new(Code::of_expression(&program));
+    let load = |units| code.load(Settings::default(), Meter::with_units(units));
+    for _ in 0..2 {
+        assert_eq!(load(100).unwrap().gas.units(), 100 - 5 - 8 - 20);
+    }
+    let failed = load(12).unwrap_err();
+    let entry = &failed.failure.entries()[0];
+    assert_eq!((entry.message.as_str(), &*entry.start.file), ("Insufficient gas", "BoolUtils.scillib"));
+    assert_eq!(failed.gas.units(), 0);
+}
+
+#[test]
+fn what_is_bound_at_the_end_is_told() {
+    let text = "let x = Uint32 1 in let y = let hidden = x in hidden in let o = Some {Uint32} y in
+        match o with | Some x => let z = x in z | None => x end";
+    let done = evaluate_with(&[], text, LIMIT).unwrap();
+    let names: Vec<&str> = done.bindings.iter().map(|(name, _)| &**name).collect();
+    assert_eq!(names, ["z", "x", "o", "y"]);
+}
+
+#[test]
+fn a_long_chain_of_lets_and_a_deep_fold_do_not_recurse() {
+    let mut text = String::from("let x = Uint32 1 in ");
+    for _ in 0..20_000 {
+        text.push_str("let x = builtin add x x in let x = Uint32 1 in ");
+    }
+    text.push('x');
+    let done = evaluate_with(&[], &text, 10_000_000).unwrap();
+    assert_eq!(done.value, Value::uint32(1));
+    let fold = "let n = Uint32 50000 in let n = builtin to_nat n in let nil = Nil {Nat} in
+        let push = fun (l : List Nat) => fun (m : Nat) => Cons {Nat} m l in
+        let fold = @nat_fold (List Nat) in let l = fold push nil n in
+        let count = fun (m : Nat) => fun (s : Uint32) => let one = Uint32 1 in builtin add s one in
+        let fold = @list_foldr Nat Uint32 in let z = Uint32 0 in fold count z l";
+    let done = evaluate_with(&[], fold, 10_000_000).unwrap();
+    assert_eq!(done.value, Value::uint32(50_000));
+}
+
+#[test]
+fn endless_recursion_of_an_unchecked_program_ends_with_the_gas() {
+    let text = "let f = fun (x : Uint32) => x x in f f";
+    let failed = evaluate_with(&[], text, 100_000).unwrap_err();
+    assert_eq!(failed.failure.entries()[0].message, "Insufficient gas");
+    let growing = "let f = tfun 'A => fun (x : Uint32) => let g = @x (Pair 'A 'A) in g x in let g = @f Uint32 in g f";
+    let failed = evaluate_with(&[], growing, 100_000).unwrap_err();
+    assert_eq!(failed.failure.entries()[0].message, "Type is too large");
+}
+
+/// A contract deployed in memory.
+struct World {
+    code: Arc<Code>,
+    init: Vec<InitEntry>,
+    host: MemoryHost,
+    balance: u128,
+}
+
+const SENDER: [u8; 20] = [1; 20];
+
+impl World {
+    fn new(text: &str, parameters: &[(&str, Value)]) -> Result<Self, Failed> {
+        let module = parse_contract("test.scilla", text.as_bytes()).unwrap();
+        let program =
+            resolve::contract(module, &Origin { address: Some("0x05".into()), ..Origin::default() }, &Standard);
+        let code = Arc::new(Code::of_contract(&program.unwrap()));
+        let implicit = [
+            ("_creation_block", Value::BNum(BNum::from_u64(7))),
+            ("_scilla_version", Value::uint32(0)),
+            ("_this_address", Value::bystrx([5; 20])),
+        ];
+        let entries = implicit.into_iter().chain(parameters.iter().cloned());
+        let init: Vec<_> = entries.map(|(name, value)| InitEntry { name: name.into(), value }).collect();
+        let field = |name: &str, value: Value| StateField { name: name.into(), kind: value.kind().unwrap(), value };
+        let sender = vec![
+            field("_balance", Value::uint128(1_000)),
+            field("_nonce", Value::Integer(crate::value::Integer::from_u64(1))),
+        ];
+        let loaded = code.load(Settings::default(), Meter::with_units(LIMIT))?;
+        let fields = loaded.deploy(&init, None)?.fields;
+        let accounts = BTreeMap::from([(SENDER, sender)]);
+        let host = MemoryHost { fields, accounts, block_number: Some(BNum::from_u64(9)), ..MemoryHost::default() };
+        Ok(Self { code, init, host, balance: 0 })
+    }
+
+    /// Calls a transition with so many units for it alone.
+    fn call_with(
+        &mut self,
+        tag: &str,
+        amount: u128,
+        arguments: &[(&str, Value)],
+        units: u64,
+    ) -> Result<Outcome, Failed> {
+        let mut loaded = self.code.load(Settings::default(), Meter::with_units(LIMIT))?;
+        loaded.gas = Meter::with_units(units);
+        let implicit = [
+            ("_amount", Value::uint128(amount)),
+            ("_origin", Value::bystrx(SENDER)),
+            ("_sender", Value::bystrx(SENDER)),
+        ];
+        let entries = implicit.into_iter().chain(arguments.iter().cloned());
+        let entries = entries.map(|(name, value)| MessageEntry { name: name.into(), value }).collect();
+        loaded.call(&self.init, &Message { tag: tag.into(), entries }, self.balance, &mut self.host)
+    }
+
+    fn call(&mut self, tag: &str, arguments: &[(&str, Value)]) -> Result<Outcome, Failed> {
+        self.call_with(tag, 10, arguments, LIMIT)
+    }
+
+    fn field(&self, name: &str) -> String {
+        let field = self.host.fields.iter().find(|field| *field.name == *name).unwrap();
+        field.value.literal().to_string()
+    }
+}
+
+/// Runs the statements of a transition `T` of a contract with some fields, and returns what happened.
+fn run(statements: &str) -> (World, Result<Outcome, Failed>) {
+    let text = format!(
+        "scilla_version 0
+library L
+let none = None {{Uint32}}
+contract C (limit : Uint32)
+field n : Uint32 = Uint32 5
+field s : String = \"\"
+field m : Map Uint32 (Map Uint32 String) = Emp Uint32 (Map Uint32 String)
+procedure Set(value : Uint32)
+  n := value
+end
+procedure twice(value : Uint32) : Uint32
+  sum = builtin add value value;
+  _return := sum
+end
+procedure Fail(value : Uint32)
+  e = {{ _exception : \"E\"; value : value }};
+  throw e
+end
+transition T(k : Uint32, l : List Uint32)
+{statements}
+end"
+    );
+    let mut world = World::new(&text, &[("limit", Value::uint32(3))]).unwrap();
+    let list = Value::list(Type::from(Primitive::Uint(crate::types::Width::W32)), [1, 2].map(Value::uint32));
+    let outcome = world.call("T", &[("k", Value::uint32(4)), ("l", list)]);
+    (world, outcome)
+}
+
+/// Checks what the statements cost, and what a field is afterwards.
+fn check_statements(statements: &str, units: u64, field: &str, expected: &str) {
+    let (world, outcome) = run(statements);
+    assert_eq!(LIMIT - outcome.unwrap().gas.units(), units, "{statements}");
+    assert_eq!(world.field(field), expected, "{statements}");
+}
+
+fn check_statement_failure(statements: &str, expected: &[(&str, u32)]) {
+    let failed = run(statements).1.unwrap_err();
+    let entries: Vec<_> =
+        failed.failure.entries().iter().map(|entry| (entry.message.as_str(), entry.start.line)).collect();
+    assert_eq!(entries, expected, "{statements}");
+}
+
+#[test]
+fn statements_do_and_cost_what_they_should() {
+    check_statements("", 0, "n", "(Uint32 5)");
+    check_statements("n := k", 4, "n", "(Uint32 4)");
+    check_statements("x <- n; y = builtin add x limit; n := y", 4 + 5 + 4, "n", "(Uint32 8)");
+    check_statements("x <- s", 20, "s", "(String \"\")");
+    let one =
+        "(Map Uint32 Map (Uint32) (String) [((Uint32 4) => (Map Uint32 String [((Uint32 4) => (String \"a\"))]))])";
+    check_statements("a = \"a\"; m[k][k] := a", 2 + 22, "m", one);
+    check_statements("a = \"a\"; m[k][k] := a; delete m[k][k]; delete m[k]", 24 + 2 + 1, "m", {
+        "(Map Uint32 Map (Uint32) (String) [])"
+    });
+    check_statements("delete m[k][k]", 2, "m", "(Map Uint32 Map (Uint32) (String) [])");
+    check_statements("x <- m[k][k]; y <- exists m[k]", 3 + 2, "n", "(Uint32 5)");
+    check_statements("a = \"a\"; m[k][k] := a; x <- m[k][k]; y <- m[k]; z <- m", 24 + 22 + 25 + 28, "n", "(Uint32 5)");
+    check_statements("Set k", 1 + 4, "n", "(Uint32 4)");
+    check_statements("x = twice k; n := x", 1 + 5 + 1 + 4, "n", "(Uint32 8)");
+    check_statements("forall l Set", 2 + 8, "n", "(Uint32 2)");
+    check_statements("match k with | x => n := x | _ => end", 2 + 4, "n", "(Uint32 4)");
+    check_statements("b <- & BLOCKNUMBER", 1, "n", "(Uint32 5)");
+    check_statements("x <- _balance", 16, "n", "(Uint32 5)");
+    check_statements("o <- & _sender as ByStr20 with end", 2, "n", "(Uint32 5)");
+    check_statements(
+        "o <- & _sender as ByStr20 with contract field a : Uint32, field b : Uint32 end",
+        5,
+        "n",
+        "(Uint32 5)",
+    );
+    check_statements("x <- & _sender._balance", 16, "n", "(Uint32 5)");
+    let event = "e = { _eventname : \"E\" }; event e";
+    check_statements(event, 2 + 40, "n", "(Uint32 5)");
+}
+
+#[test]
+fn a_name_bound_in_a_branch_is_forgotten_behind_it() {
+    let statements = "x = Uint32 1; match k with | y => x = Uint32 2 end; n := x";
+    check_statements(statements, 2 + 1 + 2 + 4, "n", "(Uint32 1)");
+}
+
+#[test]
+fn money_is_accepted_once_and_sent_at_the_end() {
+    let message = |amount: u128| {
+        format!(
+            "accept; accept; m1 = {{ _tag : \"\"; _recipient : _sender; _amount : Uint128 {amount} }};
+             nil = Nil {{Message}}; one = Cons {{Message}} m1 nil; send one"
+        )
+    };
+    let outcome = run(&message(4)).1.unwrap();
+    assert!(outcome.accepted);
+    assert_eq!(outcome.balance, 6);
+    assert_eq!(outcome.messages.len(), 1);
+    let text =
+        "The balance is too low to transfer all the funds in the messages: balance = 10, amount to transfer = 11";
+    check_statement_failure(&message(11), &[(text, 0)]);
+    let poor = "x <- & _sender._balance; accept; y <- & _sender._balance; a = builtin sub x y; b = builtin to_uint32 a;
+        match b with | Some c => n := c | None => end";
+    assert_eq!(run(poor).0.field("n"), "(Uint32 10)");
+}
+
+#[test]
+fn events_are_told_with_the_newest_first() {
+    let statements = "e = { _eventname : \"A\" }; event e; e = { _eventname : \"B\" }; event e";
+    let events = run(statements).1.unwrap().events;
+    let names: Vec<_> = events.iter().map(|event| event.get("_eventname").unwrap().literal().to_string()).collect();
+    assert_eq!(names, ["(String \"B\")", "(String \"A\")"]);
+}
+
+#[test]
+fn an_exception_tells_who_was_running() {
+    let thrown = "Exception thrown: (Message [(_exception : (String \"E\")) ; (value : (Uint32 4))])";
+    check_statement_failure("Set k;\nFail k", &[(thrown, 17), ("Raised from Fail", 15), ("Raised from T", 19)]);
+    check_statement_failure("throw", &[("Exception thrown", 20), ("Raised from T", 19)]);
+}
+
+#[test]
+fn statements_that_were_not_checked_fail_with_these_texts() {
+    check_statement_failure("Nobody k", &[("Procedure not found: Nobody", 0)]);
+    check_statement_failure("Set k k", &[("Attempting to bind different number of keys and values in environment", 0)]);
+    check_statement_failure("x = y", &[("Identifier is not bound in environment: y", 20)]);
+    check_statement_failure("n := y", &[("Identifier is not bound in environment: y", 0)]);
+    check_statement_failure("x <- & k.f", &[("Expected remote load address to be ByStr20 value", 0)]);
+    check_statement_failure("x <- & _sender._codehash", &[("Error loading field: _codehash", 20)]);
+    check_statement_failure("event k", &[("Incorrect event parameter(s): (Uint32 4)", 0)]);
+    let text = "Event is missing a mandatory field or has duplicate fields: (Message [(_exception : (String \"E\"))])";
+    check_statement_failure("e = { _exception : \"E\" };\nevent e", &[(text, 0)]);
+    let text = "Message is missing a mandatory field or has duplicate fields: (Message [(_tag : (String \"T\"))])";
+    check_statement_failure("e = { _tag : \"T\" }; z = Nil {Message}; l = Cons {Message} e z; send l", &[(text, 0)]);
+    let text = "Unable to fetch type for field at address: field g, address 0x0101010101010101010101010101010101010101";
+    check_statement_failure("a = _sender; x <- & a.g[k]", &[(text, 0)]);
+}
+
+#[test]
+fn gas_runs_out_at_the_statement() {
+    let text = "scilla_version 0 contract C ()\nfield n : Uint32 = Uint32 5\ntransition T()\n x <- n;\n n := x\nend";
+    let mut world = World::new(text, &[]).unwrap();
+    assert_eq!(world.call_with("T", 0, &[], 8).unwrap().gas.units(), 0);
+    for (units, line, left) in [(7, 5, 3), (4, 5, 0), (3, 4, 3)] {
+        let failed = world.call_with("T", 0, &[], units).unwrap_err();
+        let entry = &failed.failure.entries()[0];
+        assert_eq!(entry.message, "Ran out of gas after evaluating statement");
+        assert_eq!((entry.start.line, failed.gas.units()), (line, left));
+    }
+}
+
+#[test]
+fn deployment_and_messages_are_held_to_their_parameters() {
+    let text = "scilla_version 0 contract C (owner : ByStr20) with let z = _this_address in builtin eq z z =>
+        field n : Uint32 = Uint32 5 transition T(a : ByStr20 with end) end transition U() end";
+    let text_of = |failed: Failed| failed.failure.entries()[0].message.clone();
+    let deploy = |parameters: &[(&str, Value)]| World::new(text, parameters).map_err(text_of);
+    let owner = || ("owner", Value::bystrx([2; 20]));
+    let mut world = deploy(&[owner()]).unwrap();
+    assert_eq!(deploy(&[]).err().unwrap(), "No init entry found matching contract parameter: owner");
+    assert_eq!(deploy(&[owner(), owner()]).err().unwrap(), "Duplicate init arguments entries found");
+    assert_eq!(deploy(&[owner(), ("more", Value::uint32(1))]).err().unwrap(), {
+        "Parameter is not specified in the contract: more"
+    });
+    assert_eq!(deploy(&[("owner", Value::bystrx([2]))]).err().unwrap(), {
+        "Type unassignable: ByStr20 expected, but ByStr1 provided"
+    });
+    let mut call = |tag, arguments: &[(&str, Value)]| world.call(tag, arguments).map_err(text_of);
+    let address = |byte| ("a", Value::bystrx([byte; 20]));
+    assert_eq!(call("T", &[address(1)]).unwrap().gas.units(), LIMIT - 2);
+    let nobody = "Address not in use: 0x0202020202020202020202020202020202020202";
+    assert_eq!(call("T", &[address(2)]).unwrap_err(), nobody);
+    assert_eq!(call("V", &[]).unwrap_err(), "No contract transition for tag found: V");
+    assert_eq!(call("T", &[]).unwrap_err(), "No message entry found matching parameter: a");
+    assert_eq!(call("U", &[address(1)]).unwrap_err(), "No parameter found matching message entry: a");
+    assert_eq!(call("T", &[address(1), address(1)]).unwrap_err(), "Duplicate message entries found");
+}
+
+#[test]
+fn a_constraint_must_hold_and_fields_hold_no_functions() {
+    let deploy =
+        |text: &str| World::new(text, &[]).map(|_| ()).map_err(|failed| failed.failure.entries()[0].message.clone());
+    assert_eq!(deploy("scilla_version 0 contract C () with False =>"), Err("Contract constraint violation".into()));
+    let text = "scilla_version 0 contract C () field f : Uint32 = fun (x : Uint32) => x";
+    assert_eq!(deploy(text), Err("Closure cannot be stored in a field: f".into()));
+}
+
+#[test]
+fn the_last_address_of_the_last_parameter_is_checked_first() {
+    let text = "scilla_version 0 contract C ()
+        transition T(a : ByStr20 with end, l : List (ByStr20 with library end)) end";
+    let mut world = World::new(text, &[]).unwrap();
+    let list = Value::list(Type::bystr(20), [3, 4].map(|byte| Value::bystrx([byte; 20])));
+    let failed = world.call("T", &[("a", Value::bystrx([2; 20])), ("l", list)]).unwrap_err();
+    let text = "No library found at address: 0x0404040404040404040404040404040404040404";
+    assert_eq!(failed.failure.entries()[0].message, text);
+    assert_eq!(failed.gas.units(), LIMIT - 2);
+}
+
+#[test]
+fn an_inner_map_is_one_entry_of_a_field_in_memory() {
+    let (world, outcome) =
+        run("a = \"a\"; m[k][k] := a; m[k][limit] := a; delete m[k][k]; x = Uint32 9; delete m[x][x]");
+    outcome.unwrap();
+    let expected =
+        "(Map Uint32 Map (Uint32) (String) [((Uint32 4) => (Map Uint32 String [((Uint32 3) => (String \"a\"))]))])";
+    assert_eq!(world.field("m"), expected);
+}
+
+#[test]
+fn storing_a_field_moves_it_to_the_front() {
+    let (world, outcome) = run("a = \"a\"; s := a; m[k][k] := a");
+    outcome.unwrap();
+    let names: Vec<&str> = world.host.fields.iter().map(|field| &*field.name).collect();
+    assert_eq!(names, ["s", "n", "m"]);
+}
+
+#[test]
+fn versions_must_agree() {
+    let world = |version: &str| World::new(&format!("scilla_version {version} contract C ()"), &[]).unwrap();
+    let check = |version: &str, stated: u32| {
+        let loaded = world(version).code.load(Settings::default(), Meter::with_units(100)).unwrap();
+        loaded.check_version(Some(&Value::uint32(stated))).map_err(|failed| failed.gas.units())
+    };
+    assert_eq!(check("0", 0), Ok(()));
+    assert_eq!(check("1", 0), Err(u64::MAX - 1));
+    assert_eq!(check("0", 1), Err(u64::MAX - 1));
+}

@@ -1,0 +1,277 @@
+//! The questions a running contract may ask of the world, and a world in memory that answers them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::{
+    code::Field,
+    types::{Primitive, Type, Width},
+    value::{BNum, Key, Map, Value},
+};
+
+/// The bytes of an address.
+pub type Address = [u8; 20];
+
+/// What a running contract may ask, and what it may change.
+///
+/// Maps are reached by their keys: whoever answers never has to load a map in order to give one of its entries. With
+/// fewer keys than the map is deep, the question is about an inner map.
+///
+/// Changes are not undone by the one who asks: if a run fails, the one who answers drops them.
+pub trait Host {
+    /// Returns the value of a field, or of an entry; none if there is no such entry.
+    ///
+    /// # Errors
+    ///
+    /// If the question cannot be answered.
+    fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError>;
+
+    /// Says whether an entry exists.
+    ///
+    /// # Errors
+    ///
+    /// If the question cannot be answered.
+    fn exists(&mut self, field: &Field, keys: &[Key]) -> Result<bool, HostError>;
+
+    /// Replaces the value of a field, or of an entry, for which missing inner maps are created.
+    ///
+    /// # Errors
+    ///
+    /// If the change cannot be made.
+    fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError>;
+
+    /// Removes an entry, or an inner map. That there is none is no error, and nothing is created on the way.
+    ///
+    /// # Errors
+    ///
+    /// If the change cannot be made.
+    fn delete(&mut self, field: &Field, keys: &[Key]) -> Result<(), HostError>;
+
+    /// Returns what another account has under a name; none if there is no such account, field or entry.
+    ///
+    /// Besides the fields of contracts, the names are `_balance`, `_nonce`, `_this_address` and `_codehash`.
+    ///
+    /// # Errors
+    ///
+    /// If the question cannot be answered.
+    fn remote(
+        &mut self,
+        address: &Address,
+        name: &str,
+        keys: &[Key],
+        want: RemoteWant,
+    ) -> Result<Option<Remote>, HostError>;
+
+    /// Returns the number of the current block.
+    ///
+    /// # Errors
+    ///
+    /// If it is not known.
+    fn block_number(&mut self) -> Result<BNum, HostError>;
+
+    /// Returns the number of the chain.
+    ///
+    /// # Errors
+    ///
+    /// If it is not known.
+    fn chain_id(&mut self) -> Result<u32, HostError>;
+
+    /// Returns the time of a block in microseconds; none if it is not known, for whatever reason.
+    fn timestamp(&mut self, block: &BNum) -> Option<u64>;
+}
+
+/// What is asked of another account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RemoteWant {
+    /// The type of the field, which tells that there is one.
+    Kind,
+    /// Type and value.
+    Value,
+}
+
+/// What another account has under a name.
+#[derive(Clone, Debug)]
+pub struct Remote {
+    /// The type of the whole field.
+    pub kind: Type,
+    /// The value, if it was asked for.
+    pub value: Option<Value>,
+}
+
+/// Why a question was not answered; the text is part of the receipt.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct HostError {
+    /// The text.
+    pub message: String,
+    /// Whether the text is reported at the name of the field.
+    pub at_field: bool,
+}
+
+impl HostError {
+    /// An error without place.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), at_field: false }
+    }
+
+    /// An error that is reported at the name of the field in question.
+    pub fn at_field(message: impl Into<String>) -> Self {
+        Self { message: message.into(), at_field: true }
+    }
+}
+
+/// A named value with its type: a field, or an entry of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateField {
+    /// The name.
+    pub name: Arc<str>,
+    /// The type.
+    pub kind: Type,
+    /// The value.
+    pub value: Value,
+}
+
+/// A world in memory: what the files of the command line tell.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryHost {
+    /// The fields of the contract. Replacing the value of a field moves it to the front, as in the reference.
+    pub fields: Vec<StateField>,
+    /// What other accounts have.
+    pub accounts: BTreeMap<Address, Vec<StateField>>,
+    /// The number of the current block.
+    pub block_number: Option<BNum>,
+    /// The number of the chain.
+    pub chain_id: Option<u32>,
+    /// The times of blocks by the texts of their numbers; none if nothing was told of times at all.
+    pub timestamps: Option<BTreeMap<String, u64>>,
+}
+
+impl MemoryHost {
+    fn field(&mut self, name: &str) -> Result<&mut StateField, HostError> {
+        let missing = || HostError::at_field(format!("StateService: Field \"{name}\" not found.\n"));
+        self.fields.iter_mut().find(|field| *field.name == *name).ok_or_else(missing)
+    }
+}
+
+impl Host for MemoryHost {
+    fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError> {
+        look_up(&self.field(&field.name)?.value, keys, &field.name)
+    }
+
+    fn exists(&mut self, field: &Field, keys: &[Key]) -> Result<bool, HostError> {
+        Ok(self.load(field, keys)?.is_some())
+    }
+
+    fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError> {
+        let stored = self.field(&field.name)?;
+        if let (Some((last, path)), Value::Map(map)) = (keys.split_last(), &mut stored.value) {
+            return put(map, path, last, value, &field.name);
+        }
+        stored.value = value;
+        let position = self.fields.iter().position(|stored| stored.name == field.name).unwrap_or_default();
+        if let Some(front) = self.fields.get_mut(..=position) {
+            front.rotate_right(1);
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, field: &Field, keys: &[Key]) -> Result<(), HostError> {
+        let stored = self.field(&field.name)?;
+        match (keys.split_last(), &mut stored.value) {
+            (Some((last, path)), Value::Map(map)) => delete(map, path, last, &field.name),
+            _ => {
+                Err(HostError::at_field(format!("StateService: Cannot remove non-map value {} from state", field.name)))
+            }
+        }
+    }
+
+    fn remote(
+        &mut self,
+        address: &Address,
+        name: &str,
+        keys: &[Key],
+        want: RemoteWant,
+    ) -> Result<Option<Remote>, HostError> {
+        let fields = self.accounts.get(address);
+        let Some(field) = fields.and_then(|fields| fields.iter().find(|field| *field.name == *name)) else {
+            return Ok(None);
+        };
+        let value = look_up(&field.value, keys, name)?;
+        let wanted = |value| Some(value).filter(|_| want == RemoteWant::Value);
+        Ok(value.map(|value| Remote { kind: field.kind.clone(), value: wanted(value) }))
+    }
+
+    fn block_number(&mut self) -> Result<BNum, HostError> {
+        self.block_number.clone().ok_or_else(|| absent("BLOCKNUMBER"))
+    }
+
+    fn chain_id(&mut self) -> Result<u32, HostError> {
+        self.chain_id.ok_or_else(|| absent("CHAINID"))
+    }
+
+    fn timestamp(&mut self, block: &BNum) -> Option<u64> {
+        self.timestamps.as_ref()?.get(&**block.digits()).copied()
+    }
+}
+
+fn absent(name: &str) -> HostError {
+    HostError::new(format!("fetch_bcinfo: query_name {name} not found"))
+}
+
+fn too_many_keys(name: &str) -> HostError {
+    HostError::at_field(format!("StateService: Cannot index into map {name}. Too many index keys."))
+}
+
+fn look_up(value: &Value, keys: &[Key], name: &str) -> Result<Option<Value>, HostError> {
+    let mut value = value;
+    for key in keys {
+        let map = value.as_map().ok_or_else(|| too_many_keys(name))?;
+        match map.get(key) {
+            Some(found) => value = found,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(value.clone()))
+}
+
+/// Puts an entry into a map within maps. Maps on the way are taken out while they change, so that they are not copied.
+fn put(map: &mut Map, path: &[Key], last: &Key, value: Value, name: &str) -> Result<(), HostError> {
+    let Some((first, rest)) = path.split_first() else {
+        map.insert(last.clone(), value);
+        return Ok(());
+    };
+    let inner = if let Some(inner) = map.remove(first) {
+        inner
+    } else if let Type::Map(key, value) = map.value_type() {
+        Value::Map(Map::new(Type::clone(key), Type::clone(value)))
+    } else {
+        return Err(HostError::at_field(format!("StateService: Cannot index into map {name} due to non-map type")));
+    };
+    let Value::Map(mut inner) = inner else { return Err(too_many_keys(name)) };
+    put(&mut inner, rest, last, value, name)?;
+    map.insert(first.clone(), Value::Map(inner));
+    Ok(())
+}
+
+fn delete(map: &mut Map, path: &[Key], last: &Key, name: &str) -> Result<(), HostError> {
+    let Some((first, rest)) = path.split_first() else {
+        map.remove(last);
+        return Ok(());
+    };
+    match map.remove(first) {
+        None => Ok(()),
+        Some(Value::Map(mut inner)) => {
+            delete(&mut inner, rest, last, name)?;
+            map.insert(first.clone(), Value::Map(inner));
+            Ok(())
+        }
+        Some(_) => Err(too_many_keys(name)),
+    }
+}
+
+/// Returns the type that a map has behind so many keys; none if there are not so many maps.
+pub fn type_behind(kind: &Type, keys: usize) -> Option<&Type> {
+    (0..keys).try_fold(kind, |kind, _| if let Type::Map(_, value) = kind { Some(&**value) } else { None })
+}
+
+/// The type of balances.
+pub(crate) const BALANCE: Type = Type::Primitive(Primitive::Uint(Width::W128));
