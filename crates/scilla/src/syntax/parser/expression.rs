@@ -66,7 +66,7 @@ impl Parser<'_> {
         let mut stack = Stack::default();
         let result = self.parse_onto(&mut stack);
         if result.is_err() {
-            self.interrupted_matches += stack.matches;
+            self.open_ends += stack.matches;
         }
         result
     }
@@ -121,7 +121,7 @@ impl Parser<'_> {
     }
 
     fn add(&mut self, span: Span, kind: ExpressionKind) -> ExprId {
-        self.arena.add(Expression { kind, span })
+        self.arena.add(Expression { kind, span: span.to(self.last) })
     }
 
     /// Reports that an expression goes on no further, in a place where `what` should follow.
@@ -188,17 +188,17 @@ impl Parser<'_> {
 
     /// Reads what stands between `match` and the clauses.
     pub(super) fn parse_scrutinee(&mut self) -> Parsed<Ident> {
-        self.within_match(|parser| {
+        self.until_end(|parser| {
             let scrutinee = parser.expect_name("the name to match on")?;
             parser.expect_fixed(TokenKind::With)?;
             Ok(scrutinee)
         })
     }
 
-    /// Reads a part of a match, and notes an interruption.
-    pub(super) fn within_match<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    /// Reads a part of what has an `end` that is still to come, and notes an interruption.
+    pub(super) fn until_end<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         let result = read(self);
-        self.interrupted_matches += usize::from(result.is_err());
+        self.open_ends += usize::from(result.is_err());
         result
     }
 
@@ -213,7 +213,7 @@ impl Parser<'_> {
         if self.maybe(TokenKind::EndWord).is_some() {
             return Ok(Some(self.add(span, ExpressionKind::Match { scrutinee, clauses })));
         }
-        let pattern = self.within_match(|parser| {
+        let pattern = self.until_end(|parser| {
             if parser.maybe(TokenKind::Bar).is_none() {
                 return Err(parser.unexpected_after_expression("`|` or `end`"));
             }

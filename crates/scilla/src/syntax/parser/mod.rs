@@ -18,7 +18,7 @@ mod types;
 use std::{collections::HashMap, sync::Arc};
 
 use super::{
-    ast::{Arena, ContractModule, ExpressionModule, LibraryModule, Statement},
+    ast::{Arena, ContractModule, ExprId, ExpressionModule, LibraryModule, Statement},
     lexer::Lexer,
     token::{Token, TokenKind},
 };
@@ -66,8 +66,7 @@ pub fn parse_library(file: &str, text: &[u8]) -> Result<LibraryModule, Failure> 
 ///
 /// What is wrong with the text; the first entry is the one the reference would report.
 pub fn parse_expression(file: &str, text: &[u8]) -> Result<ExpressionModule, Failure> {
-    let whole = |parser: &mut Parser<'_>| parser.parse_whole(Parser::parse_expression, "the end of the expression");
-    parse(file, text, whole, |source, arena, root| ExpressionModule { source, root, arena })
+    parse(file, text, Parser::parse_expression_module, |source, arena, root| ExpressionModule { source, root, arena })
 }
 
 /// Reads a type as JSON spells it: what stands in front of the dot of a name is the module that defines it.
@@ -138,8 +137,8 @@ struct Parser<'a> {
     arena: Arena,
     texts: HashMap<&'a str, Arc<str>>,
     nesting: usize,
-    /// How many matches were open where an error interrupted the reading of a statement.
-    interrupted_matches: usize,
+    /// How many `end`s are still to come of what an error interrupted: of matches and address types.
+    open_ends: usize,
     names_are_global: bool,
 }
 
@@ -153,7 +152,7 @@ impl<'a> Parser<'a> {
             arena: Arena::default(),
             texts: HashMap::new(),
             nesting: 0,
-            interrupted_matches: 0,
+            open_ends: 0,
             names_are_global: false,
         }
     }
@@ -170,6 +169,15 @@ impl<'a> Parser<'a> {
         let whole = read(self)?;
         self.expect(TokenKind::End, what)?;
         Ok(whole)
+    }
+
+    fn parse_expression_module(&mut self) -> Parsed<ExprId> {
+        let root = self.parse_expression()?;
+        if self.at(TokenKind::End) {
+            Ok(root)
+        } else {
+            Err(self.unexpected_after_expression("the end of the expression"))
+        }
     }
 
     // Tokens.
@@ -317,10 +325,10 @@ impl<'a> Parser<'a> {
             }
             TokenKind::Cid => {
                 self.bump();
-                self.expect(
-                    TokenKind::Period,
-                    &format!("`.` and a name, since `{}` is a namespace", self.text(token)),
-                )?;
+                if self.maybe(TokenKind::Period).is_none() {
+                    let hint = "types, constructors and namespaces, which begin with a capital letter, are no values";
+                    return Err(self.unexpected_because("`.` and a name", Some(hint)));
+                }
                 let base = self.expect(TokenKind::Id, "a name in the namespace")?;
                 Ok(self.qualified(token, base))
             }

@@ -120,7 +120,7 @@ impl Parser<'_> {
     /// right than the last one did.
     fn skip_library_entry(&mut self, column: u32) {
         use TokenKind::{Contract, End, Field, Let, Procedure, Transition, Type};
-        self.interrupted_matches = 0;
+        self.open_ends = 0;
         loop {
             match self.peek().kind {
                 Contract | End | Field | Procedure | Transition | Type => return,
@@ -270,7 +270,7 @@ impl Parser<'_> {
     /// Passes what could not be read, to the next component, or to the next field if `fields`.
     fn skip_to_component(&mut self, fields: bool) {
         use TokenKind::{Comma, Contract, Field, Procedure, Transition};
-        self.interrupted_matches = 0;
+        self.open_ends = 0;
         self.skip_to(|kind, before| match kind {
             Procedure | Transition => true,
             // In an address type, too, there are fields.

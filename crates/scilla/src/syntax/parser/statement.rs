@@ -50,7 +50,7 @@ impl Parser<'_> {
     /// Passes the rest of a statement that could not be read: to the `;` behind it, or to what ends the list.
     fn skip_statement(&mut self) -> Parsed<()> {
         use TokenKind::{Bar, Contract, End, EndWord, Field, Match, Procedure, Semicolon, Transition, With};
-        let mut open = std::mem::take(&mut self.interrupted_matches);
+        let mut open = std::mem::take(&mut self.open_ends);
         let mut head = false;
         loop {
             match self.peek().kind {
@@ -111,7 +111,7 @@ impl Parser<'_> {
                 return Err(self.unexpected_because("a statement", hint));
             }
         };
-        Ok(Statement { kind, span: token.span })
+        Ok(Statement { kind, span: token.span.to(self.last) })
     }
 
     /// Reads the arguments of a procedure, whose name has been taken.
@@ -154,7 +154,7 @@ impl Parser<'_> {
     fn parse_match_statement(&mut self) -> Parsed<StatementKind> {
         self.bump();
         let scrutinee = self.parse_scrutinee()?;
-        let clauses = self.nested(|parser| parser.within_match(Self::parse_statement_clauses))?;
+        let clauses = self.nested(|parser| parser.until_end(Self::parse_statement_clauses))?;
         Ok(StatementKind::Match { scrutinee, clauses })
     }
 

@@ -179,6 +179,10 @@ impl Parser<'_> {
     }
 
     fn parse_address_after_with(&mut self, name: Token) -> Parsed<AddressType> {
+        self.until_end(|parser| parser.parse_address_to_end(name))
+    }
+
+    fn parse_address_to_end(&mut self, name: Token) -> Parsed<AddressType> {
         let token = self.peek();
         let address = match token.kind {
             TokenKind::EndWord => AddressType::Any,
