@@ -174,7 +174,7 @@ pub enum ComponentKind {
 pub struct Statement {
     /// What it does.
     pub kind: StatementKind,
-    /// Its place: the variable on the left, or the keyword.
+    /// Its place, from the variable on the left or the keyword to its last token.
     pub span: Span,
 }
 
@@ -400,7 +400,7 @@ impl Arena {
 pub struct Expression {
     /// What it is.
     pub kind: ExpressionKind,
-    /// Its place: the first token of the whole.
+    /// Its place, from its first token to its last.
     pub span: Span,
 }
 

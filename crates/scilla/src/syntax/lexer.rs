@@ -55,6 +55,11 @@ impl<'a> Lexer<'a> {
         &self.lines
     }
 
+    /// Returns the bytes of the comments seen so far, the outermost ones.
+    pub(super) fn comments(&self) -> &[Range<u32>] {
+        &self.comments
+    }
+
     /// Takes the errors found since this was last asked.
     pub(super) fn take_errors(&mut self) -> Vec<LexicalError> {
         std::mem::take(&mut self.errors)

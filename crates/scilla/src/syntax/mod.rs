@@ -6,10 +6,14 @@ pub mod ast;
 mod lexer;
 #[expect(clippy::wildcard_enum_match_arm, reason = "a production looks for its few tokens among all of them")]
 mod parser;
+mod pretty;
 mod token;
 mod walk;
 
 pub(crate) use self::address_fields::address_fields;
 pub use self::parser::{
     MAX_ERRORS, MAX_NESTING, parse_contract, parse_expression, parse_library, parse_statements, parse_type,
+};
+pub use self::pretty::{
+    format_contract, format_expression, format_library, print_contract, print_expression, print_library,
 };

@@ -1,0 +1,112 @@
+//! A source in one style, its comments kept.
+
+use super::{
+    Op, contract_ops, expression_ops,
+    layout::{Comment, Position, is_behind_empty_line, lay_out, line_breaks},
+    library_ops,
+};
+use crate::{
+    report::Failure,
+    syntax::{
+        lexer::Lexer,
+        parser::{parse_contract, parse_expression, parse_library},
+        token::TokenKind,
+    },
+};
+
+/// Formats a contract: one style, the comments kept.
+///
+/// # Errors
+///
+/// What is wrong with a text that does not parse.
+pub fn format_contract(file: &str, text: &[u8]) -> Result<String, Failure> {
+    Ok(with_comments(contract_ops(&parse_contract(file, text)?), text))
+}
+
+/// Formats a library: one style, the comments kept.
+///
+/// # Errors
+///
+/// What is wrong with a text that does not parse.
+pub fn format_library(file: &str, text: &[u8]) -> Result<String, Failure> {
+    Ok(with_comments(library_ops(&parse_library(file, text)?), text))
+}
+
+/// Formats an expression: one style, the comments kept.
+///
+/// # Errors
+///
+/// What is wrong with a text that does not parse.
+pub fn format_expression(file: &str, text: &[u8]) -> Result<String, Failure> {
+    Ok(with_comments(expression_ops(&parse_expression(file, text)?), text))
+}
+
+fn with_comments(ops: Vec<Op>, text: &[u8]) -> String {
+    let (first, comments) = comments(text);
+    // The first token of a module has no place in its tree.
+    let mut placed = vec![Op::At(first)];
+    placed.extend(ops);
+    lay_out(&placed, &comments, text)
+}
+
+/// Returns where the first token of a text stands, and the comments of the text.
+fn comments(text: &[u8]) -> (u32, Vec<Comment>) {
+    let mut lexer = Lexer::new(text);
+    let first = lexer.next_token().first;
+    while lexer.next_token().kind != TokenKind::End {}
+    let mut comments: Vec<Comment> = Vec::new();
+    let mut end_of_last = 0;
+    for range in lexer.comments() {
+        let (start, end) = (range.start as usize, range.end as usize);
+        let between = text.get(end_of_last..start).unwrap_or_default();
+        let contents = contents(text.get(start..end).unwrap_or_default());
+        let after = text.get(end..).unwrap_or_default();
+        match comments.last_mut() {
+            Some(last) if between.iter().all(|byte| is_blank(*byte)) => {
+                last.text.push(' ');
+                last.text.push_str(&contents);
+                last.position = position(text.get(..last.start as usize).unwrap_or_default(), after);
+                last.before_empty_line = is_before_empty_line(after);
+            }
+            _ => comments.push(Comment {
+                start: range.start,
+                text: contents,
+                position: position(text.get(..start).unwrap_or_default(), after),
+                behind_empty_line: is_behind_empty_line(text, range.start),
+                before_empty_line: is_before_empty_line(after),
+            }),
+        }
+        end_of_last = end;
+    }
+    (first, comments)
+}
+
+/// Returns a comment with line breaks of one kind. Bytes that are no UTF-8 are replaced.
+fn contents(comment: &[u8]) -> String {
+    String::from_utf8_lossy(comment).replace("\r\n", "\n").replace('\r', "\n")
+}
+
+const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+const fn is_line_break(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
+/// Returns what stands beside a comment on its line, given all that stands before it and after it.
+fn position(before: &[u8], after: &[u8]) -> Position {
+    let neighbour = |byte: Option<&u8>| byte.is_some_and(|byte| !is_line_break(*byte));
+    let has_before = neighbour(before.iter().rev().find(|byte| !is_blank(**byte)));
+    let has_after = neighbour(after.iter().find(|byte| !is_blank(**byte)));
+    match (has_before, has_after) {
+        (_, true) => Position::Inline,
+        (true, false) => Position::Trailing,
+        (false, false) => Position::OwnLine,
+    }
+}
+
+/// Says whether an empty line stands behind a comment, given all that stands there.
+fn is_before_empty_line(after: &[u8]) -> bool {
+    line_breaks(after.iter().copied()) > 1
+}

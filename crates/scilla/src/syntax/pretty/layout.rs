@@ -1,0 +1,297 @@
+//! Where lines break, and where comments go.
+//!
+//! A tree becomes a stream of operations: texts, places where a line may or must break, and groups, of which each
+//! stands on one line if it fits. Operations carry the places of the source they come from, so that comments can be put
+//! back where they stood: in front of the first token behind them.
+
+use std::borrow::Cow;
+
+/// One operation.
+#[derive(Debug)]
+pub(super) enum Op {
+    /// The token that comes next stands at this byte of the source.
+    At(u32),
+    /// The group ends.
+    Close,
+    /// The lines that follow are no longer indented.
+    Dedent,
+    /// A line ends.
+    Hard,
+    /// The lines that follow are indented by one more step.
+    Indent,
+    /// Nothing, or a line break where the group does not fit.
+    Join,
+    /// A space, or a line break where the group does not fit.
+    Line,
+    /// A group begins: all its breaks are line breaks, or none.
+    Open,
+    /// An empty line, on top of a line that ends.
+    Skip,
+    /// As [`Op::At`]; an empty line in front of the token, or of the keyword in front of it, is kept.
+    StartAt(u32),
+    /// A text without line breaks, never empty.
+    Text(Cow<'static, str>),
+}
+
+/// A comment, or several that stand on one line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Comment {
+    /// Where it begins in the source.
+    pub(super) start: u32,
+    /// The text, from the opening to the closing.
+    pub(super) text: String,
+    /// What stands beside it.
+    pub(super) position: Position,
+    /// Whether an empty line stands in front of it.
+    pub(super) behind_empty_line: bool,
+    /// Whether an empty line stands behind it.
+    pub(super) before_empty_line: bool,
+}
+
+/// What stands beside a comment on its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Position {
+    /// Something behind it.
+    Inline,
+    /// Nothing.
+    OwnLine,
+    /// Something in front of it only.
+    Trailing,
+}
+
+/// How wide lines are, where they can break.
+const WIDTH: usize = 80;
+
+/// How far one step indents.
+const STEP: usize = 2;
+
+/// How far lines are indented at most: deep trees stay readable for no one, but small.
+const MAX_INDENT: usize = 60;
+
+/// Lays a stream of operations out as text, with the comments of the source it came from.
+pub(super) fn lay_out(ops: &[Op], comments: &[Comment], source: &[u8]) -> String {
+    let mut layout = Layout {
+        ops,
+        comments,
+        source,
+        out: String::new(),
+        column: 0,
+        steps: 0,
+        breaks: 0,
+        opened: false,
+        groups: Vec::new(),
+    };
+    for (index, op) in ops.iter().enumerate() {
+        layout.apply(index, op);
+    }
+    layout.put_comments(u32::MAX);
+    layout.finish()
+}
+
+struct Layout<'a> {
+    ops: &'a [Op],
+    /// The comments that have not been put down yet.
+    comments: &'a [Comment],
+    source: &'a [u8],
+    out: String,
+    column: usize,
+    /// How many steps the next line is indented.
+    steps: usize,
+    /// How many line breaks stand between what has been put down and what comes next.
+    breaks: usize,
+    /// Whether an indented block begins here: no empty line stands in front of its first comment.
+    opened: bool,
+    /// For each open group, whether it stands on one line.
+    groups: Vec<bool>,
+}
+
+impl Layout<'_> {
+    fn apply(&mut self, index: usize, op: &Op) {
+        let flat = self.groups.last().copied().unwrap_or(false);
+        match op {
+            Op::At(place) => self.put_comments(*place),
+            Op::Close => {
+                self.groups.pop();
+            }
+            Op::Dedent => self.steps = self.steps.saturating_sub(1),
+            Op::Hard => self.break_line(1),
+            Op::Indent => {
+                self.steps += 1;
+                self.opened = true;
+            }
+            Op::Join if flat => {}
+            Op::Line if flat => self.put(" "),
+            Op::Join | Op::Line => self.break_line(1),
+            Op::Open => {
+                let fits = flat || self.fits(index + 1);
+                self.groups.push(fits);
+            }
+            Op::Skip => self.break_line(2),
+            Op::StartAt(place) => {
+                self.put_comments(*place);
+                if self.breaks > 0 && starts_behind_empty_line(self.source, *place) {
+                    self.break_line(2);
+                }
+            }
+            Op::Text(text) => self.put(text),
+        }
+    }
+
+    /// Asks for so many line breaks in front of what comes next. In front of the first text there are none.
+    fn break_line(&mut self, count: usize) {
+        if !self.out.is_empty() {
+            self.breaks = self.breaks.max(count);
+        }
+    }
+
+    fn put(&mut self, text: &str) {
+        let mut text = text;
+        self.opened = false;
+        if self.breaks > 0 {
+            self.end_line();
+            text = text.trim_start_matches(' ');
+        }
+        self.out.push_str(text);
+        self.column = match text.rfind('\n') {
+            Some(last) => text.len() - last - 1,
+            None => self.column + text.len(),
+        };
+    }
+
+    /// Puts down the line breaks that have been asked for, and the indentation of the next line.
+    fn end_line(&mut self) {
+        self.out.truncate(self.out.trim_end_matches(' ').len());
+        self.out.extend(std::iter::repeat_n('\n', self.breaks));
+        self.breaks = 0;
+        self.column = self.indentation();
+        self.out.extend(std::iter::repeat_n(' ', self.column));
+    }
+
+    fn indentation(&self) -> usize {
+        (self.steps * STEP).min(MAX_INDENT)
+    }
+
+    /// Puts down the comments in front of a place of the source.
+    fn put_comments(&mut self, place: u32) {
+        while let Some((comment, rest)) = self.comments.split_first()
+            && comment.start < place
+        {
+            self.comments = rest;
+            match comment.position {
+                Position::Inline => {
+                    if comment.behind_empty_line && self.breaks > 0 && !self.opened {
+                        self.break_line(2);
+                    }
+                    self.put_spaced(&comment.text);
+                    self.put(" ");
+                }
+                Position::OwnLine => {
+                    self.break_line(if comment.behind_empty_line && !self.opened { 2 } else { 1 });
+                    self.put(&comment.text);
+                    self.break_line(if comment.before_empty_line { 2 } else { 1 });
+                }
+                Position::Trailing => {
+                    let breaks = std::mem::take(&mut self.breaks);
+                    self.put_spaced(&comment.text);
+                    self.breaks = breaks.max(1);
+                }
+            }
+        }
+    }
+
+    /// Puts down a text with a space in front of it, unless it begins a line or stands behind an opening.
+    fn put_spaced(&mut self, text: &str) {
+        if self.breaks == 0 && !self.out.is_empty() && !self.out.ends_with([' ', '(', '[', '\n']) {
+            self.put(" ");
+        }
+        self.put(text);
+    }
+
+    /// Says whether what stands from this operation to the end of its group, and behind that to the next break, has
+    /// room on the line, and no comment in it wants a line break.
+    fn fits(&self, from: usize) -> bool {
+        let start = if self.breaks > 0 { self.indentation() } else { self.column };
+        let mut room = WIDTH.saturating_sub(start);
+        let mut comments = self.comments;
+        let mut depth = 1_usize;
+        let mut begun = false;
+        for op in self.ops.get(from..).unwrap_or_default() {
+            let width = match op {
+                Op::At(place) | Op::StartAt(place) => {
+                    let (wide, rest) = inline_width(comments, *place);
+                    comments = rest;
+                    match wide {
+                        _ if !begun || depth == 0 => 0,
+                        Some(width) => width,
+                        None => return false,
+                    }
+                }
+                Op::Close => {
+                    depth = depth.saturating_sub(1);
+                    0
+                }
+                Op::Dedent | Op::Indent => 0,
+                Op::Hard | Op::Skip => return depth == 0,
+                Op::Join | Op::Line if depth == 0 => return true,
+                Op::Join => 0,
+                Op::Line => 1,
+                Op::Open => {
+                    depth += usize::from(depth > 0);
+                    0
+                }
+                Op::Text(text) => {
+                    begun = true;
+                    text.len()
+                }
+            };
+            let Some(left) = room.checked_sub(width) else { return false };
+            room = left;
+        }
+        true
+    }
+
+    fn finish(mut self) -> String {
+        self.out.truncate(self.out.trim_end_matches(' ').len());
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        self.out
+    }
+}
+
+/// Returns how wide the comments in front of a place are, none if one of them wants a line break, and those behind.
+fn inline_width(comments: &[Comment], place: u32) -> (Option<usize>, &[Comment]) {
+    let count = comments.iter().take_while(|comment| comment.start < place).count();
+    let (before, rest) = comments.split_at_checked(count).unwrap_or((comments, &[]));
+    let width = |comment: &Comment| {
+        let on_one_line = comment.position == Position::Inline && !comment.text.contains('\n');
+        on_one_line.then(|| comment.text.len() + 2)
+    };
+    (before.iter().map(width).sum(), rest)
+}
+
+/// Says whether an empty line stands in front of a place, with nothing but blanks between.
+pub(super) fn is_behind_empty_line(source: &[u8], place: u32) -> bool {
+    let before = source.get(..place as usize).unwrap_or_default();
+    line_breaks(before.iter().rev().copied()) > 1
+}
+
+/// Says whether an empty line stands in front of a place, or in front of the keyword before it.
+fn starts_behind_empty_line(source: &[u8], place: u32) -> bool {
+    let before = source.get(..place as usize).unwrap_or_default();
+    let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let word = before.iter().rev().skip(blanks).take_while(|byte| byte.is_ascii_lowercase()).count();
+    let start = if word == 0 { place } else { place.saturating_sub(u32::try_from(blanks + word).unwrap_or(0)) };
+    is_behind_empty_line(source, start)
+}
+
+/// Counts the line breaks among the blanks with which this begins. CR LF is one, and so is LF CR read backwards.
+pub(super) fn line_breaks(bytes: impl Iterator<Item = u8>) -> usize {
+    let blanks = bytes.take_while(u8::is_ascii_whitespace);
+    let (feeds, returns) = blanks.fold((0_usize, 0_usize), |(feeds, returns), byte| match byte {
+        b'\n' => (feeds + 1, returns),
+        b'\r' => (feeds, returns + 1),
+        _ => (feeds, returns),
+    });
+    feeds.max(returns)
+}

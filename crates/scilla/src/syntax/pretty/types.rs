@@ -1,0 +1,84 @@
+//! Types, as a source spells them.
+
+use super::{Op, Printer};
+use crate::types::{AddressType, Type};
+
+impl Printer<'_> {
+    /// Prints a type. It nests no deeper than the parser allows.
+    pub(super) fn kind(&mut self, kind: &Type) {
+        match kind {
+            Type::Address(address) => self.address(address),
+            Type::Adt(ident, arguments) => {
+                self.name(&ident.name);
+                for argument in arguments.iter() {
+                    self.text(" ");
+                    self.type_argument(argument);
+                }
+            }
+            Type::Forall(variable, body) => {
+                self.text(format!("forall {variable}. "));
+                self.kind(body);
+            }
+            Type::Function(from, to) => {
+                self.bracketed(matches!(**from, Type::Function(..) | Type::Forall(..)), from);
+                self.text(" -> ");
+                self.kind(to);
+            }
+            Type::Map(key, value) => {
+                self.text("Map ");
+                self.type_argument(key);
+                self.text(" ");
+                self.type_argument(value);
+            }
+            Type::Primitive(primitive) => self.text(primitive.to_string()),
+            // It cannot be written, so no tree of a source has it.
+            Type::Unit => self.text("()"),
+            Type::Variable(variable) => self.text(variable.to_string()),
+        }
+    }
+
+    /// Prints a type with the brackets that it needs as an argument.
+    pub(super) fn type_argument(&mut self, kind: &Type) {
+        let alone = match kind {
+            Type::Adt(_, arguments) => arguments.is_empty(),
+            Type::Primitive(_) | Type::Unit | Type::Variable(_) => true,
+            Type::Address(_) | Type::Forall(..) | Type::Function(..) | Type::Map(..) => false,
+        };
+        self.bracketed(!alone, kind);
+    }
+
+    pub(super) fn bracketed(&mut self, brackets: bool, kind: &Type) {
+        if brackets {
+            self.text("(");
+        }
+        self.kind(kind);
+        if brackets {
+            self.text(")");
+        }
+    }
+
+    pub(super) fn address(&mut self, address: &AddressType) {
+        match address {
+            AddressType::Any => self.text("ByStr20 with end"),
+            AddressType::Code => self.text("ByStr20 with _codehash end"),
+            AddressType::Library => self.text("ByStr20 with library end"),
+            AddressType::Contract(fields) => {
+                self.op(Op::Open);
+                self.text("ByStr20 with contract");
+                self.op(Op::Indent);
+                for (index, (name, kind)) in fields.iter().enumerate() {
+                    if index > 0 {
+                        self.text(",");
+                    }
+                    self.op(Op::Line);
+                    self.text(format!("field {name} : "));
+                    self.kind(kind);
+                }
+                self.op(Op::Dedent);
+                self.op(Op::Line);
+                self.text("end");
+                self.op(Op::Close);
+            }
+        }
+    }
+}
