@@ -1,18 +1,19 @@
 //! Maps as values.
 
-use super::{MISUSE, Refusal};
+use super::{MISUSE, Refusal, without_addresses};
 use crate::{
     gas::log,
     types::{Primitive, Type, relation::assignable},
     value::{Integer, Key, Map, Value},
 };
 
-/// Says whether a value may stand where this type is expected.
+/// Says whether a value may stand where this type is expected. Of a running program, addresses are plain bytes: maps
+/// read from the state have the types of their declarations, which may say more.
 pub(crate) fn accepts(expected: &Type, value: &Value) -> bool {
     match (expected, value) {
         (Type::Primitive(expected), Value::Integer(integer)) => *expected == Primitive::from(integer.kind()),
         (Type::Primitive(Primitive::ByStrX(width)), Value::ByStrX(bytes)) => *width as usize == bytes.len(),
-        _ => value.kind().is_ok_and(|kind| assignable(expected, &kind)),
+        _ => value.kind().is_ok_and(|kind| assignable(&without_addresses(expected), &without_addresses(&kind))),
     }
 }
 

@@ -441,3 +441,14 @@ fn functions_have_no_hash() {
     assert_eq!(Builtin::find("sha256hash").unwrap().cost(&[closure]), None);
     assert!(Value::bool(true).as_adt().unwrap().is(Constructor::r#true()));
 }
+
+#[test]
+fn maps_of_the_state_take_addresses_as_bytes() {
+    let address = || Type::Address(AddressType::Any);
+    let map = || Value::Map(Map::new(address(), Type::option(address())));
+    let (key, value) = (|| Value::bystrx([1; 20]), || Value::none(Type::bystr(20)));
+    let builtin = |name| Builtin::find(name).unwrap();
+    assert_eq!(builtin("put").cost(&[map(), key(), value()]), Some(1));
+    assert_eq!(builtin("get").cost(&[map(), key()]), Some(1));
+    assert_eq!(builtin("get").cost(&[map(), Value::bystrx([1; 19])]), None);
+}

@@ -118,7 +118,8 @@ pub(super) fn check_type(
             (Type::Adt(name, types), Value::Adt(adt)) => {
                 let constructor = adt.constructor();
                 if name.name != constructor.data_type {
-                    let (of, not) = (constructor.name.as_written(), name.name.as_written());
+                    // The value comes from outside, where names are written in full.
+                    let (of, not) = (constructor.name.global(), name.name.as_written());
                     let text = "Literal constructor does not belong to expected type";
                     return Err(failure(format!("{text}: {of} does not belong to {not}")));
                 }

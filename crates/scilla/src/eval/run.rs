@@ -190,7 +190,7 @@ impl Loaded {
     ///
     /// If they do not. The gas of the failure may be less than nothing, that is enormous: the reference does not look.
     pub fn check_version(&self, init: Option<&Value>) -> Result<(), Failed> {
-        let stated = init.and_then(Value::as_integer).is_some_and(|version| version.to_string() == VERSION);
+        let stated = init.is_some_and(|version| *version == Value::uint32(0));
         if stated && *self.code.version == *VERSION {
             return Ok(());
         }
