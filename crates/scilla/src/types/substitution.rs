@@ -1,7 +1,7 @@
 //! Putting types in the place of type variables: the one step of the checker that costs gas.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -36,13 +36,10 @@ impl From<Exhausted> for InstantiationError {
 pub fn instantiate(of: &Type, arguments: &[Type], meter: &mut Meter) -> Result<Type, InstantiationError> {
     let mut rest = of.clone();
     for (taken, argument) in arguments.iter().enumerate() {
-        let Type::Forall(variable, body) = &rest else {
+        let Type::Forall(variable, body) = Renaming::apart_from(argument.free_variables()).rename(&rest) else {
             return Err(InstantiationError::NotForall { rest, taken });
         };
-        let free = argument.free_variables();
-        let size = argument.size();
-        let (variable, body) = renamed_apart(variable, body, &free);
-        rest = substitute(&body, &variable, argument, size, meter)?;
+        rest = substitute(&body, &variable, argument, argument.size(), meter)?;
     }
     Ok(rest)
 }
@@ -72,54 +69,71 @@ pub(crate) fn replace(of: &Type, with: &[(&TypeVariable, &Type)]) -> Type {
     }
 }
 
-/// Renames the variables that a `forall` type binds where they would catch a free variable, or where one is bound again
-/// under itself.
-fn renamed_apart(variable: &TypeVariable, body: &Type, free: &BTreeSet<TypeVariable>) -> (TypeVariable, Type) {
-    let mut taken = free.clone();
-    let outer = fresh(variable, &taken);
-    let body = rename_variable(body, variable, &outer);
-    taken.insert(Arc::clone(&outer));
-    (outer, rename_binders(&body, &mut taken))
+/// Gives the variables that a type binds names of their own: neither free in what is put in, nor bound further outside.
+///
+/// A name that is taken gets the first number that makes it free.
+struct Renaming {
+    /// The names that cannot be used, and how often they are there.
+    taken: HashMap<TypeVariable, usize>,
+    /// The new names of the variables bound around, by old name, the innermost last.
+    bound: HashMap<TypeVariable, Vec<TypeVariable>>,
 }
 
-fn rename_binders(of: &Type, taken: &mut BTreeSet<TypeVariable>) -> Type {
-    match of {
-        Type::Forall(variable, body) => {
-            let name = fresh(variable, taken);
-            let body = rename_variable(body, variable, &name);
-            let added = taken.insert(Arc::clone(&name));
-            let body = rename_binders(&body, taken);
-            if added {
-                taken.remove(&name);
+impl Renaming {
+    fn apart_from(free: BTreeSet<TypeVariable>) -> Self {
+        Self { taken: free.into_iter().map(|variable| (variable, 1)).collect(), bound: HashMap::new() }
+    }
+
+    fn rename(&mut self, of: &Type) -> Type {
+        match of {
+            Type::Variable(variable) => {
+                let new = self.bound.get(variable).and_then(|names| names.last());
+                Type::Variable(Arc::clone(new.unwrap_or(variable)))
             }
-            Type::Forall(name, Arc::new(body))
+            Type::Forall(variable, body) => {
+                let name = self.bind(variable);
+                let body = self.rename(body);
+                self.unbind(variable, &name);
+                Type::Forall(name, Arc::new(body))
+            }
+            Type::Function(from, to) => Type::function(self.rename(from), self.rename(to)),
+            Type::Map(key, value) => Type::map(self.rename(key), self.rename(value)),
+            Type::Adt(name, arguments) => {
+                Type::Adt(name.clone(), arguments.iter().map(|argument| self.rename(argument)).collect())
+            }
+            Type::Address(AddressType::Contract(fields)) => {
+                let fields = fields.iter().map(|(name, kind)| (Arc::clone(name), self.rename(kind))).collect();
+                Type::Address(AddressType::Contract(Arc::new(fields)))
+            }
+            Type::Address(_) | Type::Primitive(_) | Type::Unit => of.clone(),
         }
-        Type::Function(from, to) => Type::function(rename_binders(from, taken), rename_binders(to, taken)),
-        Type::Map(key, value) => Type::map(rename_binders(key, taken), rename_binders(value, taken)),
-        Type::Adt(name, arguments) => {
-            Type::Adt(name.clone(), arguments.iter().map(|argument| rename_binders(argument, taken)).collect())
-        }
-        Type::Address(AddressType::Contract(fields)) => {
-            let fields = fields.iter().map(|(name, kind)| (Arc::clone(name), rename_binders(kind, taken))).collect();
-            Type::Address(AddressType::Contract(Arc::new(fields)))
-        }
-        Type::Address(_) | Type::Primitive(_) | Type::Unit | Type::Variable(_) => of.clone(),
     }
-}
 
-fn rename_variable(of: &Type, from: &TypeVariable, to: &TypeVariable) -> Type {
-    if from == to { of.clone() } else { replace(of, &[(from, &Type::Variable(Arc::clone(to)))]) }
-}
-
-/// Returns the variable itself if it is free, else with the first number that makes it so.
-fn fresh(variable: &TypeVariable, taken: &BTreeSet<TypeVariable>) -> TypeVariable {
-    if !taken.contains(variable) {
-        return Arc::clone(variable);
+    fn bind(&mut self, variable: &TypeVariable) -> TypeVariable {
+        let names = self.bound.entry(Arc::clone(variable)).or_default();
+        let taken = &self.taken;
+        // As many names as bind the variable already are taken from the front of the list.
+        let numbered = (names.len().max(1)..).take(taken.len() + 1);
+        let numbered = numbered.map(|number| TypeVariable::from(format!("{variable}{number}")));
+        let mut candidates = std::iter::once(Arc::clone(variable)).chain(numbered);
+        let is_free = |name: &TypeVariable| !taken.contains_key(name);
+        let name = candidates.find(is_free).unwrap_or_else(|| Arc::clone(variable));
+        names.push(Arc::clone(&name));
+        *self.taken.entry(Arc::clone(&name)).or_default() += 1;
+        name
     }
-    (1..=taken.len() + 1)
-        .map(|number| TypeVariable::from(format!("{variable}{number}")))
-        .find(|name| !taken.contains(name))
-        .unwrap_or_else(|| Arc::clone(variable))
+
+    fn unbind(&mut self, variable: &TypeVariable, name: &TypeVariable) {
+        if let Some(names) = self.bound.get_mut(variable) {
+            names.pop();
+        }
+        if let Some(times) = self.taken.get_mut(name) {
+            *times = times.saturating_sub(1);
+            if *times == 0 {
+                self.taken.remove(name);
+            }
+        }
+    }
 }
 
 /// Puts `by`, which has `size` nodes, in the place of a variable. Every node that is visited costs a unit, and every
@@ -169,6 +183,13 @@ impl Type {
         let mut size = 0u64;
         self.visit(|_| size = size.saturating_add(1));
         size
+    }
+
+    /// Says whether there are no type variables, neither free ones nor such as are bound within.
+    pub fn is_ground(&self) -> bool {
+        let mut ground = true;
+        self.visit(|node| ground &= !matches!(node, Self::Variable(_) | Self::Forall(..)));
+        ground
     }
 
     /// Returns the variables that are not bound within.
@@ -276,6 +297,24 @@ mod tests {
         let of = forall("'A", forall("'B", Type::function(variable("'A"), variable("'B"))));
         let made = instantiate(&of, &[variable("'B")], &mut Meter::with_units(100)).expect("the gas suffices");
         assert_eq!(made.global().to_string(), "forall 'B1. 'B -> 'B1");
+    }
+
+    #[test]
+    fn variables_get_the_first_name_that_is_free() {
+        let of = forall("'A", forall("'A1", forall("'A", Type::function(variable("'A"), variable("'A1")))));
+        let made = instantiate(&of, &[variable("'A")], &mut Meter::with_units(100)).expect("the gas suffices");
+        assert_eq!(made.global().to_string(), "forall 'A11. forall 'A2. 'A2 -> 'A11");
+    }
+
+    #[test]
+    fn renaming_takes_time_for_each_node_once() {
+        let depth = 250;
+        let of = (0..depth).fold(variable("'A"), |body, _| forall("'A", body));
+        let mut meter = Meter::with_units(u64::MAX);
+        for _ in 0..100 {
+            instantiate(&of, &[variable("'A")], &mut meter).expect("the gas suffices");
+        }
+        assert_eq!(u64::MAX - meter.units(), 100 * depth);
     }
 
     #[test]

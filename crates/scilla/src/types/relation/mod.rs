@@ -138,3 +138,5 @@ fn address_fits<'a>(
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod written;
