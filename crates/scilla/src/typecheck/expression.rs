@@ -9,7 +9,7 @@ use crate::{
     types::{
         Type, TypeVariable,
         adt::DataType,
-        formation::{Malformed, TypeList},
+        formation::{MAX_DEPTH, Malformed, TypeList},
         relation::equivalent,
         substitution::{InstantiationError, instantiate, replace},
     },
@@ -29,6 +29,12 @@ enum Wrap {
     TypeFunction(TypeVariable, Span),
 }
 
+impl Wrap {
+    const fn adds_depth(&self) -> bool {
+        matches!(self, Self::Function(_) | Self::TypeFunction(..))
+    }
+}
+
 impl Checker<'_> {
     /// Types an expression. Chains of `let`, `fun` and `tfun` are as long as they like.
     pub(super) fn expression(&mut self, root: ExprId) -> Outcome<Type> {
@@ -37,7 +43,16 @@ impl Checker<'_> {
         let arena = self.text.arena;
         let mut kind = loop {
             let expression = arena.get(at);
-            match self.enter(at, expression)? {
+            // Parts that are typed by recursion are typed from here, so that only what is small stands on the stack
+            // once for each nesting.
+            let value = match &expression.kind {
+                ExpressionKind::Match { scrutinee, clauses } => {
+                    break self.match_expression(scrutinee, clauses, expression.span)?;
+                }
+                ExpressionKind::Let { value, .. } => Some(self.expression(*value)?),
+                _ => None,
+            };
+            match self.enter(at, expression, value)? {
                 Some((link, body)) => {
                     chain.push(link);
                     at = body;
@@ -46,12 +61,15 @@ impl Checker<'_> {
             }
         };
         self.typing.expressions.insert(at, kind.clone());
+        if kind.right_depth() + chain.iter().filter(|link| link.wrap.adds_depth()).count() > MAX_DEPTH {
+            return self.error(arena.get(root).span, Malformed::TooDeep.to_string());
+        }
         while let Some(link) = chain.pop() {
             self.environment.restore(link.before);
             kind = self.leave(link.wrap, kind)?;
             self.typing.expressions.insert(link.id, kind.clone());
         }
-        if kind.is_short() { Ok(kind) } else { self.too_deep(arena.get(root).span) }
+        Ok(kind)
     }
 
     /// Types an expression on its own.
@@ -59,12 +77,8 @@ impl Checker<'_> {
         self.expression(root)
     }
 
-    fn too_deep<T>(&self, at: Span) -> Outcome<T> {
-        self.error(at, Malformed::TooDeep.to_string())
-    }
-
-    /// Goes into a node that has a body; none if it has none.
-    fn enter(&mut self, id: ExprId, expression: &Expression) -> Outcome<Option<(Link, ExprId)>> {
+    /// Goes into a node that has a body; none if it has none. The type of what a `let` binds has been found before.
+    fn enter(&mut self, id: ExprId, expression: &Expression, found: Option<Type>) -> Outcome<Option<(Link, ExprId)>> {
         let (wrap, before, body) = match &expression.kind {
             ExpressionKind::Function { parameter, kind, body } => {
                 self.expect_formed(kind)?;
@@ -73,7 +87,7 @@ impl Checker<'_> {
                 (Wrap::Function(kind.clone()), before, body)
             }
             ExpressionKind::Let { name, annotation, value, body } => {
-                let found = self.expression(*value)?;
+                let found = found.unwrap_or(Type::Unit);
                 if let Some(annotation) = annotation {
                     self.expect_assignable(annotation, &found, self.text.arena.get(*value).span)?;
                 }
@@ -136,12 +150,12 @@ impl Checker<'_> {
             }
             ExpressionKind::Instantiate { function, types } => self.instantiate(function, types, at),
             ExpressionKind::Literal(literal) => Ok(literal.kind()),
-            ExpressionKind::Match { scrutinee, clauses } => self.match_expression(scrutinee, clauses, at),
             ExpressionKind::Message(entries) => self.message(entries, at),
             ExpressionKind::Variable(variable) => self.resolve(variable),
             ExpressionKind::Fixpoint { .. }
             | ExpressionKind::Function { .. }
             | ExpressionKind::Let { .. }
+            | ExpressionKind::Match { .. }
             | ExpressionKind::TypeFunction { .. } => Ok(Type::Unit),
         }
     }
@@ -239,12 +253,7 @@ impl Checker<'_> {
     }
 
     fn match_expression(&mut self, scrutinee: &Ident, clauses: &[Clause], at: Span) -> Outcome<Type> {
-        if clauses.is_empty() {
-            // The reference adds a dump of its tree here.
-            let name = scrutinee.name.as_written();
-            return self.error(at, format!("List of pattern matching clauses is empty: match {name} with end"));
-        }
-        let of = self.resolve(scrutinee)?;
+        let of = self.match_scrutinee(scrutinee, clauses, at)?;
         let mut found = Vec::with_capacity(clauses.len());
         for clause in clauses {
             let before = self.environment.mark();
@@ -252,10 +261,24 @@ impl Checker<'_> {
             found.push(self.expression(clause.body)?);
             self.environment.restore(before);
         }
+        self.common(&found, at)
+    }
+
+    fn match_scrutinee(&mut self, scrutinee: &Ident, clauses: &[Clause], at: Span) -> Outcome<Type> {
+        if clauses.is_empty() {
+            // The reference adds a dump of its tree here.
+            let name = scrutinee.name.as_written();
+            return self.error(at, format!("List of pattern matching clauses is empty: match {name} with end"));
+        }
+        self.resolve(scrutinee)
+    }
+
+    /// Returns the type of all branches.
+    fn common(&self, found: &[Type], at: Span) -> Outcome<Type> {
         match found.split_first() {
             Some((first, others)) if others.iter().all(|other| equivalent(first, other)) => Ok(first.clone()),
             _ => {
-                let found = TypeList(&found);
+                let found = TypeList(found);
                 self.error(at, format!("Not all types of pattern matching branches are equivalent: {found}"))
             }
         }

@@ -62,10 +62,12 @@ impl Checker<'_> {
         // What a `throw` throws is judged after the statements that follow it, the last `throw` first.
         let mut thrown = Vec::new();
         for statement in statements {
-            if let StatementKind::Throw(exception) = &statement.kind {
-                thrown.push((exception.as_ref(), self.environment.mark()));
-            } else {
-                self.statement(statement, component, scope)?;
+            match &statement.kind {
+                StatementKind::Throw(exception) => thrown.push((exception.as_ref(), self.environment.mark())),
+                StatementKind::Match { scrutinee, clauses } => {
+                    self.match_statement(scrutinee, clauses, component, scope)?;
+                }
+                _ => self.statement(statement, component, scope)?,
             }
         }
         for (exception, mark) in thrown.into_iter().rev() {
@@ -78,9 +80,12 @@ impl Checker<'_> {
         Ok(())
     }
 
+    /// Types a statement that is neither a match nor a throw.
+    ///
+    /// Those are typed by [`Self::statements`], so that only what is small stands on the stack once for each nesting.
     fn statement(&mut self, statement: &Statement, component: &Component, scope: &Scope) -> Outcome<()> {
         match &statement.kind {
-            StatementKind::Accept | StatementKind::Throw(_) => {}
+            StatementKind::Accept | StatementKind::Match { .. } | StatementKind::Throw(_) => {}
             StatementKind::Bind { to, value } => {
                 let kind = self.expression(*value)?;
                 self.bind(to, kind);
@@ -108,9 +113,6 @@ impl Checker<'_> {
             StatementKind::MapPut { map, keys, value } => {
                 let expected = self.map_access(map, keys, scope)?;
                 self.expect(value, &expected)?;
-            }
-            StatementKind::Match { scrutinee, clauses } => {
-                self.match_statement(scrutinee, clauses, component, scope)?;
             }
             StatementKind::ReadChain { to, what } => {
                 let kind = self.chain_read(what)?;
@@ -215,13 +217,7 @@ impl Checker<'_> {
         component: &Component,
         scope: &Scope,
     ) -> Outcome<()> {
-        if clauses.is_empty() {
-            // The reference adds a dump of its tree here.
-            let name = scrutinee.name.as_written();
-            let text = format!("List of clauses for pattern matching statement is empty: match {name} with end");
-            return self.error(Span::NOWHERE, text);
-        }
-        let of = self.resolve(scrutinee)?;
+        let of = self.scrutinee(scrutinee, clauses)?;
         for clause in clauses {
             let before = self.environment.mark();
             self.pattern(&clause.pattern, &of)?;
@@ -229,6 +225,16 @@ impl Checker<'_> {
             self.environment.restore(before);
         }
         Ok(())
+    }
+
+    fn scrutinee(&mut self, scrutinee: &Ident, clauses: &[StatementClause]) -> Outcome<Type> {
+        if clauses.is_empty() {
+            // The reference adds a dump of its tree here.
+            let name = scrutinee.name.as_written();
+            let text = format!("List of clauses for pattern matching statement is empty: match {name} with end");
+            return self.error(Span::NOWHERE, text);
+        }
+        self.resolve(scrutinee)
     }
 
     fn call(
