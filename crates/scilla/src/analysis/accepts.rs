@@ -17,7 +17,10 @@ use crate::{
 };
 
 /// How many ways through a component are looked at. They double with every match of two branches.
-const MAX_PATHS: usize = 1 << 12;
+const MAX_PATHS: usize = 256;
+
+/// How many accepts on one way are told.
+const MAX_ACCEPTS: usize = 64;
 
 /// Warns of ways through a component that accept twice, and of contracts that never accept though they send money.
 pub(crate) fn contract(subject: Subject<'_>, warnings: &mut Warnings) {
@@ -54,7 +57,10 @@ fn twice(subject: Subject<'_>, component: &Component, path: &[Span], first: Span
 fn paths(statements: &[Statement], mut seen: Vec<Vec<Span>>) -> Vec<Vec<Span>> {
     for statement in statements {
         match &statement.kind {
-            StatementKind::Accept => seen.iter_mut().for_each(|path| path.push(statement.span)),
+            StatementKind::Accept => {
+                let unfilled = seen.iter_mut().filter(|path| path.len() < MAX_ACCEPTS);
+                unfilled.for_each(|path| path.push(statement.span));
+            }
             StatementKind::Match { clauses, .. } => {
                 seen = clauses.iter().flat_map(|clause| paths(&clause.body, seen.clone())).take(MAX_PATHS).collect();
             }

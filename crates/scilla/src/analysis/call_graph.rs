@@ -3,7 +3,10 @@
 //! Functions that are applied to some of their arguments only are not followed. Source of the rules and of the drawing:
 //! `Zilliqa/scilla: src/base/Callgraph.ml`.
 
-use std::{collections::BTreeSet, fmt};
+use std::{
+    collections::{BTreeSet, HashMap},
+    fmt,
+};
 
 use crate::{
     name::Name,
@@ -17,6 +20,7 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallGraph {
     nodes: Vec<Node>,
+    by_name: HashMap<Name, usize>,
     edges: Vec<Edge>,
 }
 
@@ -80,6 +84,9 @@ impl CallGraph {
         }
         let values = values(library);
         graph.nodes.extend(functions(arena, &values));
+        for (index, node) in graph.nodes.iter().enumerate() {
+            graph.by_name.entry(node.name.clone()).or_insert(index);
+        }
         for component in &contract.components {
             let called = graph.called_by_component(arena, component);
             graph.connect(&component.name.name, &called);
@@ -98,7 +105,7 @@ impl CallGraph {
 
     /// Returns the node of a name.
     pub(crate) fn find(&self, name: &Name) -> Option<usize> {
-        self.nodes.iter().position(|node| node.name == *name)
+        self.by_name.get(name).copied()
     }
 
     /// Returns the nodes, each after those that it calls.
@@ -194,24 +201,22 @@ fn values(library: Option<&Library>) -> Vec<(&Name, ExprId)> {
 
 /// Returns the functions of a library and their other names, by name.
 fn functions(arena: &Arena, values: &[(&Name, ExprId)]) -> Vec<Node> {
-    let mut found: Vec<Node> = Vec::new();
-    for (name, body) in values {
-        let kind = match &arena.get(*body).kind {
+    let mut found: HashMap<&Name, NodeKind> = HashMap::new();
+    for &(name, body) in values {
+        let kind = match &arena.get(body).kind {
             ExpressionKind::Function { .. } | ExpressionKind::Instantiate { .. } => Some(NodeKind::Function),
             ExpressionKind::TypeFunction { .. } => Some(NodeKind::TypeFunction),
-            ExpressionKind::Variable(of) => {
-                found.iter().find(|node| node.name == of.name).map(|node| node.kind.of_alias())
-            }
+            ExpressionKind::Variable(of) => found.get(&of.name).map(|kind| kind.of_alias()),
             _ => None,
         };
-        if let Some(kind) = kind
-            && !found.iter().any(|node| node.name == **name)
-        {
-            found.push(Node { name: (*name).clone(), kind, calls: vec![] });
+        if let Some(kind) = kind {
+            found.entry(name).or_insert(kind);
         }
     }
-    found.sort_by(|a, b| a.name.cmp(&b.name));
-    found
+    let node = |(name, kind): (&Name, NodeKind)| Node { name: name.clone(), kind, calls: vec![] };
+    let mut nodes: Vec<_> = found.into_iter().map(node).collect();
+    nodes.sort_by(|a, b| a.name.cmp(&b.name));
+    nodes
 }
 
 /// Draws the graph in the language of `dot`, as the reference does.

@@ -2,7 +2,7 @@
 //!
 //! Source: `Zilliqa/scilla: src/base/EventInfo.ml`.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{collections::HashMap, fmt::Write as _, sync::Arc};
 
 use super::messages::MessageLiteral;
 use crate::{
@@ -29,13 +29,17 @@ pub(crate) fn events(
     typing: &Typing,
 ) -> Result<Vec<EventInfo>, Entry> {
     let mut events: Vec<EventInfo> = Vec::new();
+    let mut by_name: HashMap<Arc<str>, usize> = HashMap::new();
     for literal in literals {
         let Some(event) = event(literal, text, typing)? else { continue };
-        match events.iter().find(|known| known.name == event.name) {
-            Some(known) => expect_match(known, &event, literal.at, text)?,
-            None => events.insert(0, event),
+        if let Some(known) = by_name.get(&event.name).and_then(|&index| events.get(index)) {
+            expect_match(known, &event, literal.at, text)?;
+        } else {
+            by_name.insert(Arc::clone(&event.name), events.len());
+            events.push(event);
         }
     }
+    events.reverse();
     Ok(events)
 }
 
@@ -62,8 +66,12 @@ fn payload_type(entry: &MessageEntry, typing: &Typing) -> Type {
 
 /// Expects another literal of the same event to carry the same.
 fn expect_match(known: &EventInfo, other: &EventInfo, at: Span, text: Text<'_>) -> Result<(), Entry> {
+    let mut by_label: HashMap<&str, Vec<&Type>> = HashMap::new();
+    for (label, kind) in &other.parameters {
+        by_label.entry(label).or_default().push(kind);
+    }
     let fits = |(label, actual): &(Arc<str>, Type)| {
-        other.parameters.iter().any(|(other, expected)| other == label && assignable(expected, actual))
+        by_label.get(label.as_ref()).into_iter().flatten().any(|expected| assignable(expected, actual))
     };
     if known.parameters.len() == other.parameters.len() && known.parameters.iter().all(fits) {
         return Ok(());

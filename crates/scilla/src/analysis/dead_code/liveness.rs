@@ -247,6 +247,6 @@ impl<'a> Pass<'a, '_> {
     }
 
     fn is_field(&self, ident: &Ident) -> bool {
-        self.subject.contract.fields.iter().any(|field| field.name == *ident)
+        self.fields.contains(&ident.name)
     }
 }

@@ -31,6 +31,7 @@ pub(crate) struct Imports<'a> {
 struct Pass<'a, 'w> {
     subject: Subject<'a>,
     warnings: &'w mut Warnings,
+    fields: HashSet<&'a Name>,
     /// The fields that are read and written, where that was first seen.
     read: BTreeMap<&'a Name, Span>,
     written: BTreeMap<&'a Name, Span>,
@@ -40,7 +41,14 @@ struct Pass<'a, 'w> {
 
 /// Warns of what is never used in a contract.
 pub(crate) fn contract(subject: Subject<'_>, imports: &Imports<'_>, warnings: &mut Warnings) {
-    let mut pass = Pass { subject, warnings, read: BTreeMap::new(), written: BTreeMap::new(), called: HashSet::new() };
+    let mut pass = Pass {
+        subject,
+        warnings,
+        fields: subject.contract.fields.iter().map(|field| &field.name.name).collect(),
+        read: BTreeMap::new(),
+        written: BTreeMap::new(),
+        called: HashSet::new(),
+    };
     let (mut live, parameter_types) = pass.components();
     addresses::contract(subject, pass.warnings);
     live.extend(pass.expression(subject.contract.constraint));

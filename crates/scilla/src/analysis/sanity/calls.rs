@@ -1,6 +1,6 @@
 //! Calls that do again what all callers have done before.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{Subject, WASTE, Warnings};
 use crate::{
@@ -15,7 +15,7 @@ type Names<'a> = BTreeSet<&'a Name>;
 pub(super) fn contract(subject: Subject<'_>, graph: &CallGraph, warnings: &mut Warnings) {
     let pure = pure_procedures(subject, graph);
     let calls = calls(graph);
-    let callers = callers(graph, &calls);
+    let callers = callers(&calls);
     for procedure in subject.contract.components.iter().filter(|component| component.is_procedure()) {
         let Some(callers) = callers.get(&procedure.name.name).filter(|callers| !callers.is_empty()) else { continue };
         for statement in &procedure.body {
@@ -36,13 +36,16 @@ pub(super) fn contract(subject: Subject<'_>, graph: &CallGraph, warnings: &mut W
 fn pure_procedures<'a>(subject: Subject<'a>, graph: &CallGraph) -> Names<'a> {
     let contract = subject.contract;
     let fields: Names<'_> = contract.fields.iter().map(|field| &field.name.name).collect();
+    let mut procedures: HashMap<&Name, &Component> = HashMap::new();
+    for component in &contract.components {
+        procedures.entry(&component.name.name).or_insert(component);
+    }
     let (mut pure, mut impure) = (Names::new(), Names::new());
     for node in graph.callees_first().into_iter().filter_map(|index| graph.nodes().get(index)) {
-        let is_it = |component: &&Component| component.name.name == node.name;
         if node.kind != NodeKind::Procedure {
             continue;
         }
-        let Some(procedure) = contract.components.iter().find(is_it) else { continue };
+        let Some(procedure) = procedures.get(&node.name) else { continue };
         if procedure.body.iter().any(|statement| changes(statement, &fields, &impure)) {
             impure.insert(&procedure.name.name);
         } else if procedure.parameters.is_empty() {
@@ -77,11 +80,13 @@ fn calls(graph: &CallGraph) -> BTreeMap<&Name, Names<'_>> {
     components.map(|node| (&node.name, node.calls.iter().filter_map(called).collect())).collect()
 }
 
-/// Returns which components call each procedure.
-fn callers<'a>(graph: &'a CallGraph, calls: &BTreeMap<&'a Name, Names<'a>>) -> BTreeMap<&'a Name, Names<'a>> {
-    let procedures = graph.nodes().iter().filter(|node| node.kind == NodeKind::Procedure);
-    let callers = |name: &Name| {
-        calls.iter().filter(|(_, called)| called.contains(name)).map(|(caller, _)| *caller).collect::<Names<'_>>()
-    };
-    procedures.map(|node| (&node.name, callers(&node.name))).collect()
+/// Returns which components call each procedure or function.
+fn callers<'a>(calls: &BTreeMap<&'a Name, Names<'a>>) -> BTreeMap<&'a Name, Names<'a>> {
+    let mut callers: BTreeMap<_, Names<'_>> = BTreeMap::new();
+    for (caller, called) in calls {
+        for name in called {
+            callers.entry(*name).or_default().insert(*caller);
+        }
+    }
+    callers
 }

@@ -1,6 +1,6 @@
 //! Options from maps that nobody looks into.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{NAMES, Subject, Warnings};
 use crate::{
@@ -16,13 +16,16 @@ type Matched = HashMap<Name, Vec<bool>>;
 struct Pass<'a> {
     subject: Subject<'a>,
     fields: HashSet<&'a Name>,
+    /// The values of the library, the first of each name.
+    values: HashMap<&'a Name, ExprId>,
+    /// The procedures, the first of each name.
+    procedures: HashMap<&'a Name, &'a Component>,
     matched: Matched,
 }
 
 /// Warns of variables that come from a map and are neither matched on nor handed on.
 pub(super) fn contract(subject: Subject<'_>, graph: &CallGraph, warnings: &mut Warnings) {
-    let fields = subject.contract.fields.iter().map(|field| &field.name.name).collect();
-    let mut pass = Pass { subject, fields, matched: Matched::new() };
+    let mut pass = Pass::of(subject);
     for name in followed(graph) {
         if let Some(matched) = pass.matched_by_value(name).or_else(|| pass.matched_by_procedure(name)) {
             pass.matched.insert(name.clone(), matched);
@@ -65,12 +68,23 @@ fn is_option(kind: &Type) -> bool {
 }
 
 impl<'a> Pass<'a> {
+    fn of(subject: Subject<'a>) -> Self {
+        let mut values = HashMap::new();
+        for entry in subject.library.into_iter().flat_map(|library| &library.entries) {
+            if let LibraryEntry::Value { name, body, .. } = entry {
+                values.entry(&name.name).or_insert(*body);
+            }
+        }
+        let mut procedures = HashMap::new();
+        for component in subject.contract.components.iter().filter(|component| component.is_procedure()) {
+            procedures.entry(&component.name.name).or_insert(component);
+        }
+        let fields = subject.contract.fields.iter().map(|field| &field.name.name).collect();
+        Self { subject, fields, values, procedures, matched: Matched::new() }
+    }
+
     fn matched_by_value(&self, function: &Name) -> Option<Vec<bool>> {
-        let entries = self.subject.library?.entries.iter();
-        let body = entries.into_iter().find_map(|entry| match entry {
-            LibraryEntry::Value { name, body, .. } if name.name == *function => Some(*body),
-            LibraryEntry::Type { .. } | LibraryEntry::Value { .. } => None,
-        })?;
+        let body = *self.values.get(function)?;
         let mut parameters = Vec::new();
         let mut rest = body;
         while let ExpressionKind::Function { parameter, body, .. }
@@ -86,8 +100,7 @@ impl<'a> Pass<'a> {
     }
 
     fn matched_by_procedure(&self, procedure: &Name) -> Option<Vec<bool>> {
-        let mut components = self.subject.contract.components.iter();
-        let found = components.find(|component| component.is_procedure() && component.name.name == *procedure)?;
+        let found = self.procedures.get(procedure)?;
         let parameters = found.parameters.iter();
         let parameters: Vec<_> =
             parameters.map(|parameter| (&parameter.name.name, is_option(&parameter.kind))).collect();
@@ -156,26 +169,55 @@ impl<'a> Pass<'a> {
 
     /// Returns the variables from maps that are left at the end of a component.
     fn left_boxed(&self, component: &'a Component) -> Vec<&'a Ident> {
-        let mut boxed: Vec<&Ident> = Vec::new();
+        let mut boxed = Boxed::default();
         for statement in &component.body {
             let mut gone = Vec::new();
             self.matches_in_statement(statement, &mut gone);
             self.handed_on(statement, &mut gone);
-            let gone: BTreeSet<_> = gone.into_iter().collect();
-            boxed.retain(|ident| !gone.contains(&ident.name));
+            for name in gone {
+                boxed.remove(name);
+            }
             if let StatementKind::MapGet { to, want: Want::Value, .. }
             | StatementKind::RemoteMapGet { to, want: Want::Value, .. } = &statement.kind
             {
-                boxed.insert(0, to);
+                boxed.put_first(to);
             }
             if let StatementKind::Bind { to, value } = &statement.kind
                 && let ExpressionKind::Variable(of) = &self.subject.text.arena.get(*value).kind
-                && boxed.iter().any(|ident| ident.name == of.name)
+                && boxed.places.contains_key(&of.name)
             {
-                boxed.push(to);
+                boxed.put_last(to);
             }
         }
-        boxed
+        boxed.in_order.into_values().collect()
+    }
+}
+
+/// Variables that hold options, in the order of the report.
+#[derive(Default)]
+struct Boxed<'a> {
+    in_order: BTreeMap<i64, &'a Ident>,
+    places: HashMap<&'a Name, Vec<i64>>,
+}
+
+impl<'a> Boxed<'a> {
+    fn put_first(&mut self, ident: &'a Ident) {
+        self.put(self.in_order.first_key_value().map_or(0, |(place, _)| place.saturating_sub(1)), ident);
+    }
+
+    fn put_last(&mut self, ident: &'a Ident) {
+        self.put(self.in_order.last_key_value().map_or(0, |(place, _)| place.saturating_add(1)), ident);
+    }
+
+    fn put(&mut self, place: i64, ident: &'a Ident) {
+        self.in_order.insert(place, ident);
+        self.places.entry(&ident.name).or_default().push(place);
+    }
+
+    fn remove(&mut self, name: &Name) {
+        for place in self.places.remove(name).unwrap_or_default() {
+            self.in_order.remove(&place);
+        }
     }
 }
 
