@@ -305,8 +305,8 @@ mod tests {
 
     /// Checks a match on a `List Bool` whose clauses are these; returns the answer and the steps it took.
     fn check(patterns: &[String], limit: u64) -> (Result<(), String>, u64) {
-        let clauses: String = patterns.iter().map(|pattern| format!("| {pattern} => l ")).collect();
-        let text = format!("match l with {clauses} end");
+        let clauses: Vec<_> = patterns.iter().map(|pattern| format!("| {pattern} => l ")).collect();
+        let text = format!("match l with {} end", clauses.concat());
         let module = syntax::parse_expression("test.scilexp", text.as_bytes()).expect("the text parses");
         let ExpressionKind::Match { clauses, .. } = &module.arena.get(module.root).kind else { panic!("no match") };
         let patterns: Vec<_> = clauses.iter().map(|clause| &clause.pattern).collect();

@@ -45,13 +45,13 @@ impl Checker<'_> {
             let expression = arena.get(at);
             // Parts that are typed by recursion are typed from here, so that only what is small stands on the stack
             // once for each nesting.
-            let value = match &expression.kind {
-                ExpressionKind::Match { scrutinee, clauses } => {
-                    break self.match_expression(scrutinee, clauses, expression.span)?;
-                }
-                ExpressionKind::Let { value, .. } => Some(self.expression(*value)?),
-                _ => None,
-            };
+            if let ExpressionKind::Match { scrutinee, clauses } = &expression.kind {
+                break self.match_expression(scrutinee, clauses, expression.span)?;
+            }
+            let mut value = None;
+            if let ExpressionKind::Let { value: id, .. } = &expression.kind {
+                value = Some(self.expression(*id)?);
+            }
             match self.enter(at, expression, value)? {
                 Some((link, body)) => {
                     chain.push(link);

@@ -62,12 +62,12 @@ impl Checker<'_> {
         // What a `throw` throws is judged after the statements that follow it, the last `throw` first.
         let mut thrown = Vec::new();
         for statement in statements {
-            match &statement.kind {
-                StatementKind::Throw(exception) => thrown.push((exception.as_ref(), self.environment.mark())),
-                StatementKind::Match { scrutinee, clauses } => {
-                    self.match_statement(scrutinee, clauses, component, scope)?;
-                }
-                _ => self.statement(statement, component, scope)?,
+            if let StatementKind::Throw(exception) = &statement.kind {
+                thrown.push((exception.as_ref(), self.environment.mark()));
+            } else if let StatementKind::Match { scrutinee, clauses } = &statement.kind {
+                self.match_statement(scrutinee, clauses, component, scope)?;
+            } else {
+                self.statement(statement, component, scope)?;
             }
         }
         for (exception, mark) in thrown.into_iter().rev() {
