@@ -6,9 +6,12 @@
 mod arguments;
 mod check;
 mod conformance;
+mod eval;
 mod files;
+mod fmt;
 mod help;
 mod parse;
+mod run;
 mod tell;
 mod type_of;
 
@@ -45,7 +48,15 @@ struct Command {
     run: fn(&Arguments, &Session) -> Result<Outcome, UsageError>,
 }
 
-const COMMANDS: &[Command] = &[check::COMMAND, type_of::COMMAND, parse::COMMAND, conformance::COMMAND];
+const COMMANDS: &[Command] = &[
+    check::COMMAND,
+    run::COMMAND,
+    eval::COMMAND,
+    type_of::COMMAND,
+    fmt::COMMAND,
+    parse::COMMAND,
+    conformance::COMMAND,
+];
 
 /// What a command gives back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

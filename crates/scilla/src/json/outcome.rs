@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use super::{
     document::{Builder, Document},
-    input::Named,
     value::ListForm,
 };
-use crate::value::Message;
+use crate::{host::StateField, value::Message};
 
 /// What a run of a contract gives.
 #[derive(Clone, Debug)]
@@ -19,7 +18,7 @@ pub struct RunReport<'a> {
     /// The messages, in the order in which they were sent; none for a deployment.
     pub messages: Option<&'a [Arc<Message>]>,
     /// The balance and the fields.
-    pub states: &'a [Named],
+    pub states: &'a [StateField],
     /// The events, the newest first.
     pub events: &'a [Arc<Message>],
     /// How lists are written.
@@ -110,7 +109,7 @@ mod tests {
         ]);
         let event = Message::new(vec![entry("_eventname", Primitive::String, Value::string("E"))]);
         let kind = Type::list(Type::nat());
-        let states = [Named { name: "f".into(), value: Value::list(Type::nat(), []), kind }];
+        let states = [StateField { name: "f".into(), value: Value::list(Type::nat(), []), kind }];
         let report = RunReport {
             gas_remaining: 5,
             accepted: true,

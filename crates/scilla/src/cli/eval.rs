@@ -1,0 +1,65 @@
+//! `scilla eval`: the value of an expression.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use super::{
+    Arguments, Command, Flag, Outcome, Session, UsageError, check::DEFAULT_GAS_LIMIT, tell::Pointing, type_of::load,
+};
+use crate::{
+    code::Code,
+    eval::{Evaluated, Failed, Settings},
+    gas::Meter,
+    json::FailureReport,
+};
+
+pub(super) const COMMAND: Command = Command {
+    name: "eval",
+    alias: Some("eval-runner"),
+    operands: "FILE",
+    summary: "Evaluate an expression.",
+    details: "\
+FILE holds one expression (.scilexp). All libraries that are found are imported, the standard library among them. The
+value is printed, then what is bound where the last part was evaluated, then the gas that is left. Types are not
+checked first: see `scilla type`.
+
+    echo 'let x = Uint32 20 in builtin add x x' > forty.scilexp
+    scilla eval forty.scilexp",
+    flags: &[
+        Flag::valued("libdir", "DIR[:DIR]", "Import the libraries there too; may be repeated."),
+        Flag::valued("gaslimit", "N", "The gas that the evaluation may use (100000)."),
+        Flag::valued("pplit", "BOOL", "Write values in reports as literals (true) or as JSON (false)."),
+        Flag::switch("jsonerrors", "Tell errors as JSON."),
+    ],
+    run,
+};
+
+fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> {
+    let file = arguments.operand("FILE")?;
+    let limit = arguments.number("gaslimit")?.unwrap_or(DEFAULT_GAS_LIMIT);
+    let settings = Settings { pretty_literals: arguments.truth("pplit")?.unwrap_or(true) };
+    let style = session.style(arguments);
+    let program = match load(file, arguments, session) {
+        Ok(program) => program,
+        Err(unread) => return Ok(unread.tell(style, session, None)),
+    };
+    let code = Arc::new(Code::of_expression(&program));
+    let evaluated = code.load(settings, Meter::with_limit(limit)).and_then(|loaded| loaded.evaluate());
+    Ok(match evaluated {
+        Ok(evaluated) => Outcome::of(text_of(&evaluated, limit)),
+        Err(Failed { failure, gas }) => {
+            let report = FailureReport { gas_remaining: Some(gas.gas()), failure: &failure, warnings: &[] };
+            session.rejected(style, &report, Pointing::To)
+        }
+    })
+}
+
+fn text_of(evaluated: &Evaluated, limit: u64) -> String {
+    let mut text = format!("{},\n{{ ", evaluated.value.literal());
+    for (index, (name, value)) in evaluated.bindings.iter().enumerate() {
+        let separator = if index == 0 { "" } else { ",\n  " };
+        // A `String` accepts every write.
+        let _ = write!(text, "{separator}[{name} -> {}]", value.literal());
+    }
+    let _ = writeln!(text, " }}\nGas remaining: {}", evaluated.gas.gas_of_success(limit));
+    text
+}
