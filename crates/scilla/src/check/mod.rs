@@ -95,44 +95,22 @@ pub fn contract(program: &Program<ContractModule>, options: &Options) -> Result<
     let imports = in_order(&program.imports);
     let reject = |errors, meter, warnings| Rejected::of(errors, Some(meter), warnings);
 
-    let mut known = DataTypes::built_in();
-    let mut errors = imported_definitions(&imports, &mut known);
-    let mut recursion = Recursion { known: &mut known, text };
-    errors.extend(module.library.iter().flat_map(|library| recursion.library(library)));
-    errors.extend(recursion.contract(contract));
-    if !errors.is_empty() {
-        let errors = recursion::contract_header(text, contract, errors);
-        return Err(reject(errors, options.meter, Warnings::default()));
-    }
+    let known =
+        contract_definitions(module, &imports).map_err(|errors| reject(errors, options.meter, Warnings::default()))?;
 
     let typed = contract_types(module, &imports, &known, options.meter);
     let Typed { main: typing, imports: typings, meter } =
         typed.map_err(|(errors, meter)| reject(errors, meter, Warnings::default()))?;
 
-    let errors = contract_patterns(module, &imports, &known, &typing, &typings);
-    if !errors.is_empty() {
-        let errors = recursion::contract_header_with_line_feed(text, contract, errors);
-        return Err(reject(errors, meter, Warnings::default()));
-    }
+    contract_patterns(module, &imports, &known, &typing, &typings)
+        .map_err(|errors| reject(errors, meter, Warnings::default()))?;
 
     let mut warnings = Warnings::default();
     let subject = Subject { text, typing: &typing, library: module.library.as_ref(), contract };
-    if options.accepts {
-        accepts::contract(subject, &mut warnings);
-    }
     let call_graph = CallGraph::of(&module.arena, module.library.as_ref(), contract);
-    let literals = messages::literals(&module.arena, module.library.as_ref(), contract);
-    if options.sanity {
-        let libraries: Vec<_> = imports.iter().map(|library| (library.text(), &library.module.library)).collect();
-        if let Err(errors) = sanity::contract(subject, &literals, &libraries, &call_graph, &mut warnings) {
-            return Err(reject(errors, meter, warnings));
-        }
-        let libraries = program.imports.iter().map(|import| &import.module.library).collect();
-        dead_code::contract(subject, &dead_code::Imports { imports: &module.imports, libraries }, &mut warnings);
-    }
-    let events = match events::events(&literals, text, &typing) {
+    let events = match look_over(program, &imports, subject, &call_graph, options, &mut warnings) {
         Ok(events) => events,
-        Err(error) => return Err(reject(vec![error], meter, warnings)),
+        Err(errors) => return Err(reject(errors, meter, warnings)),
     };
     if *module.version != *VERSION {
         let message = format!("Scilla version mismatch. Expected {VERSION} vs Contract {}\n", module.version);
@@ -146,6 +124,40 @@ pub fn contract(program: &Program<ContractModule>, options: &Options) -> Result<
         typing,
         data_types: known,
     })
+}
+
+/// Finds the data types of a contract and its libraries.
+fn contract_definitions(module: &ContractModule, imports: &[&Imported]) -> Result<DataTypes, Vec<Entry>> {
+    let text = Text { source: &module.source, arena: &module.arena };
+    let mut known = DataTypes::built_in();
+    let mut errors = imported_definitions(imports, &mut known);
+    let mut recursion = Recursion { known: &mut known, text };
+    errors.extend(module.library.iter().flat_map(|library| recursion.library(library)));
+    errors.extend(recursion.contract(&module.contract));
+    if errors.is_empty() { Ok(known) } else { Err(recursion::contract_header(text, &module.contract, errors)) }
+}
+
+/// Looks at a contract whose types and patterns are right: for what is wrong or suspicious, and for its events.
+fn look_over(
+    program: &Program<ContractModule>,
+    imports: &[&Imported],
+    subject: Subject<'_>,
+    call_graph: &CallGraph,
+    options: &Options,
+    warnings: &mut Warnings,
+) -> Result<Vec<EventInfo>, Vec<Entry>> {
+    let module = &program.main;
+    if options.accepts {
+        accepts::contract(subject, warnings);
+    }
+    let literals = messages::literals(&module.arena, module.library.as_ref(), &module.contract);
+    if options.sanity {
+        let libraries: Vec<_> = imports.iter().map(|library| (library.text(), &library.module.library)).collect();
+        sanity::contract(subject, &literals, &libraries, call_graph, warnings)?;
+        let libraries = program.imports.iter().map(|import| &import.module.library).collect();
+        dead_code::contract(subject, &dead_code::Imports { imports: &module.imports, libraries }, warnings);
+    }
+    events::events(&literals, subject.text, subject.typing).map_err(|error| vec![error])
 }
 
 /// Checks a library.
@@ -344,15 +356,21 @@ fn contract_patterns(
     known: &DataTypes,
     typing: &Typing,
     typings: &[Typing],
-) -> Vec<Entry> {
-    if let Err(errors) = import_patterns(imports, known, typings) {
-        return errors;
-    }
+) -> Result<(), Vec<Entry>> {
     let text = Text { source: &module.source, arena: &module.arena };
-    let mut patterns = Patterns::new(known, text, typing);
-    let own = |library: &Library| patterns.library(library).err().unwrap_or_default();
-    let errors = module.library.as_ref().map(own).unwrap_or_default();
-    patterns.contract(&module.contract, errors)
+    let errors = import_patterns(imports, known, typings).map_or_else(
+        |errors| errors,
+        |()| {
+            let mut patterns = Patterns::new(known, text, typing);
+            let own = |library: &Library| patterns.library(library).err().unwrap_or_default();
+            let errors = module.library.as_ref().map(own).unwrap_or_default();
+            patterns.contract(&module.contract, errors)
+        },
+    );
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(recursion::contract_header_with_line_feed(text, &module.contract, errors))
 }
 
 #[cfg(test)]

@@ -248,6 +248,17 @@ fn long_chains_are_typed() {
 }
 
 #[test]
+fn nested_matches_do_not_overflow() {
+    let nested =
+        |inner: &str, depth: usize| format!("{}{inner}{}", "match b with | _ => ".repeat(depth), " end".repeat(depth));
+    let statements = nested(&format!("x = {}", nested("b", 100)), 140);
+    check(&format!("contract C ()\ntransition t (b : Bool)\n{statements}\nend"), &[]);
+    check_expression(&format!("fun (b : Bool) => {}", nested("b", 240)), "Bool -> Bool");
+    let lets = format!("{}b{}", "let x = ".repeat(240), " in x".repeat(240));
+    check_expression(&format!("fun (b : Bool) => {lets}"), "Bool -> Bool");
+}
+
+#[test]
 fn functions_of_too_many_parameters_are_refused() {
     let chain = |n: usize| "fun (x : Bool) => ".repeat(n) + "x";
     check_expression(
