@@ -7,6 +7,7 @@ mod lexer;
 #[expect(clippy::wildcard_enum_match_arm, reason = "a production looks for its few tokens among all of them")]
 mod parser;
 mod pretty;
+mod sexp;
 mod token;
 mod walk;
 
@@ -17,3 +18,4 @@ pub use self::parser::{
 pub use self::pretty::{
     format_contract, format_expression, format_library, print_contract, print_expression, print_library,
 };
+pub use self::sexp::{SexpStyle, contract_sexp, expression_sexp, library_sexp};

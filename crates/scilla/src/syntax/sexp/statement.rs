@@ -1,0 +1,122 @@
+//! Components and statements.
+
+use super::Writer;
+use crate::{
+    name::Ident,
+    syntax::ast::{ChainRead, Component, ComponentKind, Parameter, Statement, StatementKind, Want},
+};
+
+impl Writer<'_> {
+    pub(super) fn component(&mut self, component: &Component) {
+        self.open();
+        self.member("comp_type", |writer| {
+            writer.atom(match component.kind {
+                ComponentKind::Procedure => "CompProc",
+                ComponentKind::Transition => "CompTrans",
+            });
+        });
+        self.member("comp_name", |writer| writer.ident(&component.name));
+        self.member("comp_params", |writer| writer.parameters(&component.parameters));
+        self.member("comp_body", |writer| writer.statements(&component.body));
+        self.member("comp_return", |writer| writer.maybe_kind(component.result.as_ref()));
+        self.close();
+    }
+
+    pub(super) fn parameters(&mut self, parameters: &[Parameter]) {
+        self.list(parameters, |writer, parameter| {
+            writer.open();
+            writer.ident(&parameter.name);
+            writer.kind(&parameter.kind);
+            writer.close();
+        });
+    }
+
+    fn statements(&mut self, statements: &[Statement]) {
+        self.list(statements, |writer, statement| {
+            writer.open();
+            writer.statement(&statement.kind);
+            writer.place(statement.span);
+            writer.close();
+        });
+    }
+
+    fn statement(&mut self, statement: &StatementKind) {
+        match statement {
+            StatementKind::Accept => self.atom("AcceptPayment"),
+            StatementKind::Bind { to, value } => self.variant("Bind", |writer| {
+                writer.ident(to);
+                writer.expression(*value);
+            }),
+            StatementKind::Call { to, procedure, arguments } => self.variant("CallProc", |writer| {
+                writer.maybe_ident(to.as_ref());
+                writer.ident(procedure);
+                writer.idents(arguments);
+            }),
+            StatementKind::Cast { to, address, kind, kind_span: _ } => self.variant("TypeCast", |writer| {
+                writer.ident(to);
+                writer.ident(address);
+                writer.address(kind);
+            }),
+            StatementKind::Event(value) => self.of_idents("CreateEvnt", [value]),
+            StatementKind::ForEach { list, procedure } => self.of_idents("Iterate", [list, procedure]),
+            StatementKind::Load { to, field } => self.of_idents("Load", [to, field]),
+            StatementKind::MapDelete { map, keys } => self.map_update(map, keys, None),
+            StatementKind::MapGet { to, map, keys, want } => self.map_get("MapGet", &[to, map], keys, *want),
+            StatementKind::MapPut { map, keys, value } => self.map_update(map, keys, Some(value)),
+            StatementKind::Match { scrutinee, clauses } => self.variant("MatchStmt", |writer| {
+                writer.ident(scrutinee);
+                writer.list(clauses, |writer, clause| {
+                    writer.open();
+                    writer.pattern(&clause.pattern);
+                    writer.statements(&clause.body);
+                    writer.close();
+                });
+            }),
+            StatementKind::ReadChain { to, what } => self.variant("ReadFromBC", |writer| {
+                writer.ident(to);
+                match what {
+                    ChainRead::BlockNumber => writer.atom("CurBlockNum"),
+                    ChainRead::ChainId => writer.atom("ChainID"),
+                    ChainRead::Timestamp(block) => writer.of_idents("Timestamp", [block]),
+                }
+            }),
+            StatementKind::RemoteLoad { to, address, field } => self.of_idents("RemoteLoad", [to, address, field]),
+            StatementKind::RemoteMapGet { to, address, map, keys, want } => {
+                self.map_get("RemoteMapGet", &[to, address, map], keys, *want);
+            }
+            StatementKind::Return(value) => self.of_idents("Return", [value]),
+            StatementKind::Send(value) => self.of_idents("SendMsgs", [value]),
+            StatementKind::Store { field, value } => self.of_idents("Store", [field, value]),
+            StatementKind::Throw(value) => self.variant("Throw", |writer| writer.maybe_ident(value.as_ref())),
+        }
+    }
+
+    fn of_idents<const N: usize>(&mut self, name: &str, idents: [&Ident; N]) {
+        self.variant(name, |writer| {
+            for ident in idents {
+                writer.ident(ident);
+            }
+        });
+    }
+
+    fn map_update(&mut self, map: &Ident, keys: &[Ident], value: Option<&Ident>) {
+        self.variant("MapUpdate", |writer| {
+            writer.ident(map);
+            writer.idents(keys);
+            writer.maybe_ident(value);
+        });
+    }
+
+    fn map_get(&mut self, name: &str, idents: &[&Ident], keys: &[Ident], want: Want) {
+        self.variant(name, |writer| {
+            for ident in idents {
+                writer.ident(ident);
+            }
+            writer.idents(keys);
+            writer.atom(match want {
+                Want::Existence => "false",
+                Want::Value => "true",
+            });
+        });
+    }
+}

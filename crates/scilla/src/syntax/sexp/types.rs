@@ -1,0 +1,72 @@
+//! Types.
+
+use super::Writer;
+use crate::{
+    name::Name,
+    source::Location,
+    types::{AddressType, Type},
+};
+
+impl Writer<'_> {
+    pub(super) fn kind(&mut self, kind: &Type) {
+        match kind {
+            Type::Address(address) => self.address(address),
+            Type::Adt(ident, arguments) => {
+                // The place of the name of a type is part of the type: it is blanked, not left out.
+                let nowhere = self.style.without_places;
+                let location = if nowhere { Location::default() } else { self.source.start(ident.span) };
+                self.variant("ADT", |writer| {
+                    writer.type_ident(&ident.name, &location);
+                    writer.kinds(arguments);
+                });
+            }
+            Type::Forall(variable, body) => self.variant("PolyFun", |writer| {
+                writer.atom(variable.as_bytes());
+                writer.kind(body);
+            }),
+            Type::Function(from, to) => self.variant("FunType", |writer| {
+                writer.kind(from);
+                writer.kind(to);
+            }),
+            Type::Map(key, value) => self.variant("MapType", |writer| {
+                writer.kind(key);
+                writer.kind(value);
+            }),
+            Type::Primitive(primitive) => self.variant("PrimType", |writer| writer.atom(primitive.to_string())),
+            Type::Unit => self.atom("Unit"),
+            Type::Variable(variable) => self.variant("TypeVar", |writer| writer.atom(variable.as_bytes())),
+        }
+    }
+
+    pub(super) fn kinds(&mut self, kinds: &[Type]) {
+        self.list(kinds, Self::kind);
+    }
+
+    pub(super) fn maybe_kind(&mut self, kind: Option<&Type>) {
+        self.list(kind, Self::kind);
+    }
+
+    pub(super) fn address(&mut self, address: &AddressType) {
+        self.variant("Address", |writer| match address {
+            AddressType::Any => writer.atom("AnyAddr"),
+            AddressType::Code => writer.atom("CodeAddr"),
+            AddressType::Contract(fields) => writer.variant("ContrAddr", |writer| {
+                writer.list(fields.iter(), |writer, (name, kind)| {
+                    writer.open();
+                    // The tree does not keep where the fields of an address type stand.
+                    writer.type_ident(&Name::simple(name.as_ref()), &Location::default());
+                    writer.kind(kind);
+                    writer.close();
+                });
+            }),
+            AddressType::Library => writer.atom("LibAddr"),
+        });
+    }
+
+    fn type_ident(&mut self, name: &Name, location: &Location) {
+        self.variant("Ident", |writer| {
+            writer.name(name);
+            writer.location(location);
+        });
+    }
+}
