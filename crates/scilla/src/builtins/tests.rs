@@ -452,3 +452,30 @@ fn maps_of_the_state_take_addresses_as_bytes() {
     assert_eq!(builtin("get").cost(&[map(), key()]), Some(1));
     assert_eq!(builtin("get").cost(&[map(), Value::bystrx([1; 19])]), None);
 }
+
+proptest::proptest! {
+    #[test]
+    fn the_order_of_insertion_is_forgotten(entries in proptest::collection::vec(("[a-c]{0,3}", "[x-z]{0,30}"), 0..30)) {
+        // Of the entries of one key, the first counts for both: it is put in last, or it is put in alone.
+        let put = |map: &mut Map, key: &str, value: &str| map.insert(Key::new(text(key)).unwrap(), text(value));
+        let (mut forth, mut back) = (map(&[]), map(&[]));
+        for (key, value) in &entries {
+            if back.get(&Key::new(text(key)).unwrap()).is_none() {
+                put(&mut back, key, value);
+            }
+        }
+        for (key, value) in entries.iter().rev() {
+            put(&mut forth, key, value);
+        }
+        let (forth, back) = (Value::Map(forth), Value::Map(back));
+        proptest::prop_assert_eq!(serialized(&forth), serialized(&back));
+        proptest::prop_assert_eq!((forth.size(), forth.sort_cost()), (back.size(), back.sort_cost()));
+        proptest::prop_assert_eq!(forth.literal().to_string(), back.literal().to_string());
+        for builtin in ["sha256hash", "to_list", "size"].map(|name| Builtin::find(name).unwrap()) {
+            let (forth, back) = (std::slice::from_ref(&forth), std::slice::from_ref(&back));
+            proptest::prop_assert_eq!(builtin.cost(forth), builtin.cost(back));
+            proptest::prop_assert_eq!(builtin.run(forth), builtin.run(back));
+        }
+        proptest::prop_assert_eq!(forth, back);
+    }
+}
