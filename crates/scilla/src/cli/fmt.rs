@@ -3,7 +3,10 @@
 use super::{Arguments, Command, Flag, Outcome, Session, UsageError, files::extension};
 use crate::{
     report::{Entry, Failure},
-    syntax::{format_contract, format_expression, format_library},
+    syntax::{
+        SexpStyle, contract_sexp, expression_sexp, format_contract, format_expression, format_library, library_sexp,
+        parse_contract, parse_expression, parse_library,
+    },
 };
 
 pub(super) const COMMAND: Command = Command {
@@ -20,6 +23,9 @@ its comments; with -inplace it is written back. Formatting what is formatted cha
     flags: &[
         Flag::switch("inplace", "Write FILE back instead of printing it."),
         Flag::switch("check", "Print nothing; fail if FILE is not formatted."),
+        Flag::switch("sexp", "Print the tree of FILE as an S-expression, for other tools."),
+        Flag::switch("human-readable", "Break the lines of the S-expression."),
+        Flag::switch("deannot", "Leave the places of nodes out of the S-expression."),
     ],
     run,
 };
@@ -29,10 +35,25 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
     if arguments.has("inplace") && arguments.has("check") {
         return Err(UsageError::Combination("-inplace and -check do not go together"));
     }
+    let sexp = arguments.has("sexp");
+    if sexp && (arguments.has("inplace") || arguments.has("check")) {
+        return Err(UsageError::Combination("-sexp goes with neither -inplace nor -check"));
+    }
+    if !sexp && (arguments.has("human-readable") || arguments.has("deannot")) {
+        return Err(UsageError::Combination("-human-readable and -deannot go with -sexp only"));
+    }
     let text = match session.files.read(file) {
         Ok(text) => text,
         Err(failure) => return Ok(session.failed(session.style, &failure, None)),
     };
+    if sexp {
+        let style =
+            SexpStyle { human_readable: arguments.has("human-readable"), without_places: arguments.has("deannot") };
+        return Ok(match tree(file, &text, style) {
+            Ok(tree) => Outcome::of(tree),
+            Err(failure) => session.unparsed(session.style, &failure, None),
+        });
+    }
     let formatted = match extension(file) {
         Some("scilla") => format_contract(file, &text),
         Some("scillib") => format_library(file, &text),
@@ -56,4 +77,32 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
         Ok(()) => Outcome::default(),
         Err(failure) => session.failed(session.style, &failure, None),
     })
+}
+
+/// Writes the tree of a source as an S-expression.
+fn tree(file: &str, text: &[u8], style: SexpStyle) -> Result<String, Failure> {
+    match extension(file) {
+        Some("scilla") => parse_contract(file, text).map(|module| contract_sexp(&module, style)),
+        Some("scillib") => parse_library(file, text).map(|module| library_sexp(&module, style)),
+        Some("scilexp") => parse_expression(file, text).map(|module| expression_sexp(&module, style)),
+        _ => Err(Failure::of(Entry::nowhere("Unknown file extension"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extension_says_what_is_written_as_a_tree() {
+        let style = SexpStyle { human_readable: false, without_places: true };
+        let write = |file: &str, text: &str| tree(file, text.as_bytes(), style);
+        assert_eq!(write("a.scilexp", "x").unwrap(), "((Var (Ident (SimpleLocal x) ())) ())\n");
+        let contract = write("a.scilla", "scilla_version 0 contract C ()").unwrap();
+        assert!(contract.starts_with("((smver 0) (libs ()) (elibs ()) (contr ((cname (Ident (SimpleLocal C) ()))"));
+        let library = write("a.scillib", "scilla_version 0 library L").unwrap();
+        assert!(library.starts_with("((smver 0) (elibs ()) (libs ((lname (Ident (SimpleLocal L) ()))"));
+        assert_eq!(write("a.txt", "x").unwrap_err().entries()[0].message, "Unknown file extension");
+        assert!(write("a.scilexp", "let").is_err());
+    }
 }

@@ -1,4 +1,10 @@
-//! Tokens, the tree, the parser.
+//! Bytes to tokens to the tree, and the tree back to text.
+//!
+//! ```text
+//! bytes ─▶ lexer ─▶ parser ─▶ ast ─▶ pretty: one style, for people
+//!            │                 └───▶ sexp: the reference's S-expression, for tools
+//!            └─ comments ───────────▶ pretty: the formatter puts them back
+//! ```
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "few of the many tokens matter")]
 mod address_fields;
