@@ -191,3 +191,6 @@ fn misused(error: &UsageError, command: Option<&Command>) -> Outcome {
     let stderr = format!("scilla{topic}: {error}\n`scilla help{topic}` tells more\n");
     Outcome { stderr, code: 2, stdout: String::new() }
 }
+
+#[cfg(test)]
+mod tests;

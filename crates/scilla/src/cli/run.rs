@@ -292,7 +292,7 @@ impl Task<'_> {
     /// Deploys a contract where other accounts are known, so that addresses among the parameters can be checked. The
     /// fields are told to the world, not printed.
     fn deploy_into(&self, begun: &Begun, world: &(Text, Text)) -> Result<Document, Stopped> {
-        let (mut host, _) = self.world(begun, world)?;
+        let (mut host, _) = Self::world(begun, world)?;
         host.fields = begun.loaded.initial_fields(&begun.init)?.fields;
         let host: &mut dyn Host = &mut host;
         let deployment = begun.loaded.deploy(&begun.init, Some(host))?;
@@ -318,7 +318,7 @@ impl Task<'_> {
         let document = message.document().map_err(told)?;
         let known = begun.code.data_types();
         let message = MessageInput::read(&message.file, document.root(), known).map_err(told)?;
-        let (mut host, state) = self.world(begun, world)?;
+        let (mut host, state) = Self::world(begun, world)?;
         // What the first values cost is told only if something is wrong with the state.
         let initial = loaded.initial_fields(&begun.init)?;
         let current = state.fields.into_iter().map(state_field).collect();
@@ -337,7 +337,7 @@ impl Task<'_> {
     }
 
     /// Reads the facts of the chain and the state, in this order.
-    fn world(&self, begun: &Begun, (state, chain): &(Text, Text)) -> Result<(MemoryHost, StateInput), Stopped> {
+    fn world(begun: &Begun, (state, chain): &(Text, Text)) -> Result<(MemoryHost, StateInput), Stopped> {
         let told = |error| Stopped::input(error, Some(begun.loaded.gas));
         let document = chain.document().map_err(told)?;
         let facts = ChainInput::read(&chain.file, document.root()).map_err(told)?;

@@ -146,7 +146,7 @@ fn runner(suite: &Path) -> io::Result<Vec<Case>> {
         let call = Call { tokens: tokens.get(index + 1..).unwrap_or_default(), suite };
         match token.as_word() {
             Some("build_contract_tests" | "build_contract_tests_with_init_file") => {
-                cases.extend(call.messages().unwrap_or_default())
+                cases.extend(call.messages().unwrap_or_default());
             }
             Some("build_library_tests") => cases.extend(call.library_messages().unwrap_or_default()),
             Some("build_contract_init_test") => cases.extend(call.deployment()),

@@ -1,0 +1,168 @@
+//! The command as it is called, on files.
+
+use std::{fs, path::Path};
+
+use super::*;
+
+const CONTRACT: &str = r#"scilla_version 0
+
+library Counter
+
+let one = Uint32 1
+
+contract Counter (owner : ByStr20)
+
+field count : Uint32 = Uint32 0
+
+transition Add ()
+  now <- count;
+  more = builtin add now one;
+  count := more
+end
+
+transition Fail ()
+  throw
+end
+"#;
+
+const INIT: &str = r#"[
+  { "vname": "_scilla_version", "type": "Uint32", "value": "0" },
+  { "vname": "_this_address", "type": "ByStr20", "value": "0xabfeccdc9012345678901234567890f777567890" },
+  { "vname": "_creation_block", "type": "BNum", "value": "1" },
+  { "vname": "owner", "type": "ByStr20", "value": "0x1234567890123456789012345678901234567890" }
+]"#;
+
+const STATE: &str = r#"[
+  { "vname": "_balance", "type": "Uint128", "value": "0" },
+  { "vname": "count", "type": "Uint32", "value": "41" }
+]"#;
+
+const CHAIN: &str = r#"[ { "vname": "BLOCKNUMBER", "type": "BNum", "value": "100" } ]"#;
+
+fn message(tag: &str) -> String {
+    let sender = "0x1234567890123456789012345678901234567890";
+    format!(r#"{{"_tag":"{tag}","_amount":"0","_sender":"{sender}","_origin":"{sender}","params":[]}}"#)
+}
+
+/// A directory with a contract and what its runs need.
+fn directory() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+    write("counter.scilla", CONTRACT);
+    write("wrong.scilla", &CONTRACT.replace("add now one", "add now two"));
+    write("broken.scilla", &CONTRACT.replace("field count :", "field count"));
+    write("init.json", INIT);
+    write("state.json", STATE);
+    write("chain.json", CHAIN);
+    write("add.json", &message("Add"));
+    write("fail.json", &message("Fail"));
+    write("sum.scilexp", "let x = Uint32 20 in builtin add x x");
+    directory
+}
+
+fn call_in(root: &Path, line: &str) -> Outcome {
+    let session = Session {
+        files: Files::new(root.to_owned(), "stdlib".into()),
+        library_path: Vec::new(),
+        style: Style::Drawn { colours: false },
+    };
+    dispatch(line.split_whitespace().map(str::to_owned).collect(), session)
+}
+
+fn call(line: &str) -> Outcome {
+    call_in(directory().path(), line)
+}
+
+const RUN: &str =
+    "scilla run -init init.json -i counter.scilla -istate state.json -iblockchain chain.json -gaslimit 8000";
+
+#[test]
+fn a_contract_is_checked() {
+    let checked = call("scilla check counter.scilla -gaslimit 8000");
+    assert_eq!((checked.code, checked.stdout.as_str()), (0, "gas remaining: 7999\n"));
+    let told = call("scilla check -contractinfo -jsonerrors counter.scilla").stdout;
+    assert!(told.contains(r#""vname": "Counter""#), "{told}");
+}
+
+#[test]
+fn what_is_wrong_is_drawn_told_or_listed() {
+    let drawn = call("scilla check wrong.scilla");
+    assert_eq!(drawn.code, 1);
+    assert!(drawn.stderr.contains("13 |   more = builtin add now two;"), "{}", drawn.stderr);
+    assert!(drawn.stderr.contains("^^^"), "{}", drawn.stderr);
+    let listed = call("bin/scilla-checker wrong.scilla -gaslimit 8000").stderr;
+    assert_eq!(listed, "\nwrong.scilla:13:26: error: Couldn't resolve identifier: two\n\nGas remaining: 8000\n");
+    let told = call("scilla check wrong.scilla -jsonerrors -gaslimit 8000").stderr;
+    assert!(told.contains(r#""gas_remaining": "8000""#), "{told}");
+}
+
+#[test]
+fn the_place_of_a_parse_error_is_the_word_that_does_not_fit() {
+    let drawn = call("scilla parse broken.scilla").stderr;
+    let line = drawn.lines().find(|line| line.contains('^')).unwrap();
+    assert_eq!(line, "  |             ^^^^^^", "{drawn}");
+}
+
+#[test]
+fn a_contract_is_deployed() {
+    let deployed = call("scilla run -init init.json -i counter.scilla -gaslimit 8000 -disable-pp-json");
+    assert_eq!(deployed.code, 0, "{}", deployed.stderr);
+    let fields =
+        r#""states":[{"vname":"_balance","type":"Uint128","value":"0"},{"vname":"count","type":"Uint32","value":"0"}]"#;
+    assert!(deployed.stdout.contains(fields), "{}", deployed.stdout);
+}
+
+#[test]
+fn a_message_changes_the_state() {
+    let directory = directory();
+    let run = call_in(directory.path(), &format!("{RUN} -imessage add.json -o out.json"));
+    assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{}", run.stderr);
+    let out = fs::read_to_string(directory.path().join("out.json")).unwrap();
+    assert!(out.contains(r#"{ "vname": "count", "type": "Uint32", "value": "42" }"#), "{out}");
+}
+
+#[test]
+fn an_exception_is_told_with_its_trace() {
+    let run = call(&format!("{RUN} -imessage fail.json"));
+    assert_eq!(run.code, 1);
+    assert!(run.stderr.contains("error: Exception thrown"), "{}", run.stderr);
+    assert!(run.stderr.contains("error: Raised from Fail"), "{}", run.stderr);
+}
+
+#[test]
+fn expressions_have_values_and_types() {
+    let value = call("scilla eval sum.scilexp");
+    assert!(value.stdout.starts_with("(Uint32 40),\n{ [x -> (Uint32 20)] }\nGas remaining: "), "{}", value.stdout);
+    assert_eq!(call("scilla type sum.scilexp").stdout, "Uint32\n");
+}
+
+#[test]
+fn a_source_is_formatted_in_place() {
+    let directory = directory();
+    fs::write(directory.path().join("crowded.scilexp"), "let x=Uint32 20 in x").unwrap();
+    assert_eq!(call_in(directory.path(), "scilla fmt -check crowded.scilexp").code, 1);
+    assert_eq!(call_in(directory.path(), "scilla fmt -inplace crowded.scilexp").code, 0);
+    assert_eq!(call_in(directory.path(), "scilla fmt -check crowded.scilexp").code, 0);
+}
+
+#[test]
+fn wrong_use_is_told_apart_from_rejection() {
+    for line in ["scilla", "scilla chek x", "scilla check", "scilla check -x a.scilla", "scilla run -i counter.scilla"]
+    {
+        assert_eq!(call(line).code, 2, "{line}");
+    }
+    for line in ["scilla check missing.scilla", "scilla check init.json", "scilla run -i wrong.json -init init.json"] {
+        assert_eq!(call(line).code, 1, "{line}");
+    }
+}
+
+#[test]
+fn every_command_has_help() {
+    for command in COMMANDS {
+        let help = call(&format!("scilla help {}", command.name));
+        assert_eq!(help.code, 0);
+        for flag in command.flags {
+            assert!(help.stdout.contains(flag.name), "{} -{}", command.name, flag.name);
+        }
+    }
+}
