@@ -265,7 +265,7 @@ fn inline_width(comments: &[Comment], place: u32) -> (Option<usize>, &[Comment])
     let (before, rest) = comments.split_at_checked(count).unwrap_or((comments, &[]));
     let width = |comment: &Comment| {
         let on_one_line = comment.position == Position::Inline && !comment.text.contains('\n');
-        on_one_line.then(|| comment.text.len() + 2)
+        on_one_line.then(|| comment.text.len() + 1)
     };
     (before.iter().map(width).sum(), rest)
 }
