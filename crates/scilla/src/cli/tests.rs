@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use super::*;
 
-const CONTRACT: &str = r#"scilla_version 0
+const CONTRACT: &str = r"scilla_version 0
 
 library Counter
 
@@ -23,7 +23,7 @@ end
 transition Fail ()
   throw
 end
-"#;
+";
 
 const INIT: &str = r#"[
   { "vname": "_scilla_version", "type": "Uint32", "value": "0" },
