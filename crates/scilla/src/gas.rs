@@ -67,7 +67,7 @@ pub struct Exhausted;
 
 /// Returns the logarithm of the gas formulas: the natural logarithm of the number plus one, rounded down, plus one.
 ///
-/// The reference computes it in double precision; [`STEPS`] holds where that reaches the next integer.
+/// The reference computes it in double precision; `STEPS` holds where that reaches the next integer.
 pub fn log(number: &U256) -> u64 {
     1 + STEPS.partition_point(|step| step <= number) as u64
 }

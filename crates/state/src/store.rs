@@ -464,10 +464,10 @@ impl Store {
         *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot.clone();
         self.core.older.release(window.oldest());
         writer.backlog.release(self.core.records.durable());
-        if !self.is_due(writer, window) {
+        if !self.is_due(writer) {
             return;
         }
-        self.checkpointer.request(window.newest());
+        self.checkpointer.request(window.newest(), || self.may_checkpoint(window));
         // The changes since the newest checkpoint are held in memory: the writer must not run away.
         if writer.backlog.pending().bytes > self.options.checkpoint_bytes.saturating_mul(RUN_AHEAD) {
             self.checkpointer.wait();
@@ -475,12 +475,17 @@ impl Store {
         }
     }
 
-    /// Whether a checkpoint is due, and may be written: it takes from the window what is older than the newest one.
-    fn is_due(&self, writer: &Writer, window: &Window) -> bool {
+    /// Whether enough has changed since the newest checkpoint for another.
+    fn is_due(&self, writer: &Writer) -> bool {
         let pending = writer.backlog.pending();
-        let due = pending.bytes >= self.options.checkpoint_bytes || pending.blocks >= self.options.checkpoint_blocks;
+        pending.bytes >= self.options.checkpoint_bytes || pending.blocks >= self.options.checkpoint_blocks
+    }
+
+    /// Whether another checkpoint may be written: it takes from the window what is older than the newest one. To be asked
+    /// while none is being written.
+    fn may_checkpoint(&self, window: &Window) -> bool {
         let durable = self.core.records.durable();
-        due && (durable == 0 || durable <= window.oldest())
+        durable == 0 || durable <= window.oldest()
     }
 
     /// Writes what is not on disk yet, as far as the window allows, so that the next opening is quick, and closes.
@@ -494,9 +499,9 @@ impl Store {
         if let Some(failure) = self.checkpointer.failure() {
             return Err(CloseError(failure));
         }
-        let (window, durable) = (snapshot.window(), self.core.records.durable());
-        let behind = durable < window.newest().version;
-        let written = if behind && (durable == 0 || durable <= window.oldest()) {
+        let window = snapshot.window();
+        let behind = self.core.records.durable() < window.newest().version;
+        let written = if behind && self.may_checkpoint(window) {
             self.checkpointer.write_now(window.newest())
         } else {
             let stored = self.core.archive.sync_diffs().and_then(|()| self.core.archive.store_index());

@@ -1,7 +1,7 @@
 //! The `scilla` command: the tools of the language for people, and for programs that know the reference's tools.
 //!
-//! Each command is a row of [`COMMANDS`] with a table of its flags; help and parsing come from the tables. A command
-//! is a function from arguments and files to an [`Outcome`]: only [`main`] touches the process.
+//! Each command is a row of `COMMANDS` with a table of its flags; help and parsing come from the tables. A command
+//! is a function from arguments and files to an `Outcome`: only [`main`] touches the process.
 
 mod arguments;
 mod check;
