@@ -243,6 +243,9 @@ pub(crate) enum StatementKind {
     Timestamp { slot: u32, block: Variable },
 }
 
+/// About how much memory a byte of the text stands for, besides the nodes.
+const BYTES_PER_CHARACTER: usize = 16;
+
 impl Code {
     /// Returns where a place is.
     pub(crate) fn location(&self, place: Place) -> Location {
@@ -263,6 +266,18 @@ impl Code {
         }
         names.reverse();
         names
+    }
+
+    /// Returns about how many bytes the program takes, texts included.
+    ///
+    /// Whatever hangs on the nodes was written in the texts: names, types and literals are no longer in memory, but for
+    /// a constant factor, than they are there.
+    pub fn weight(&self) -> u64 {
+        let texts: usize = self.sources.iter().map(|source| source.text().len()).sum();
+        let nodes = self.nodes.len() * (size_of::<Node>() + size_of::<Place>());
+        let bytes =
+            size_of::<Self>() + nodes + self.functions.len() * size_of::<Function>() + texts * BYTES_PER_CHARACTER;
+        bytes as u64
     }
 
     /// Returns the data types that the program knows.

@@ -20,6 +20,7 @@
 //! - [`resolve`]: imports, and the module that defines each name.
 //! - [`builtins`]: the built-in functions, one row each.
 //! - [`code`]: programs made ready to run.
+//! - [`cache`]: keeping them for the next call.
 //! - [`host`]: the questions a running contract may ask.
 //! - [`eval`]: running programs.
 //! - [`report`]: what is told about a rejected program or a failed run.
@@ -37,6 +38,7 @@
 #[expect(clippy::wildcard_enum_match_arm, reason = "a pass looks for its few kinds of node among all of them")]
 mod analysis;
 pub mod builtins;
+pub mod cache;
 pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -1,0 +1,276 @@
+//! Programs that have been made ready to run, kept for the next call.
+//!
+//! Reading a program and making it ready takes a hundred times as long as a short call. What comes of it depends on
+//! the program alone and never changes, so that it may be kept for as long as there is room, and be shared between
+//! threads. Whether a program was found or had to be made again shows in nothing but time.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use silica_scilla::{cache::{CodeCache, CodeKey}, code::Code, resolve::{self, Origin}, syntax::parse_contract};
+//! # use silica_scilla::{report::Failure, resolve::{FoundLibrary, LibrarySource}};
+//! # struct Nowhere;
+//! # impl LibrarySource for Nowhere {
+//! #     fn find(&self, _: &str) -> Result<Option<FoundLibrary>, Failure> { Ok(None) }
+//! # }
+//! # let code_hash = [7; 32];
+//! # let text = b"scilla_version 0 contract Empty ()";
+//!
+//! let cache = CodeCache::with_bound(64 << 20);
+//! let make = || -> Result<Code, Box<dyn std::error::Error>> {
+//!     let module = parse_contract("contract.scilla", text)?;
+//!     let program = resolve::contract(module, &Origin::default(), &Nowhere)?;
+//!     Ok(Code::of_contract(&program))
+//! };
+//! let code = cache.get_or_make(CodeKey::new(code_hash), make)?;
+//! assert!(cache.get(CodeKey::new(code_hash)).is_some_and(|kept| Arc::ptr_eq(&kept, &code)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::code::Code;
+
+/// What tells programs apart: a digest of everything on which [`Code`] depends.
+///
+/// That is the text of the program, its address, which is part of the names of its types, what its `_extlibs` say, and
+/// the same of each library that it imports, and of those which these import. The code hash of a contract account
+/// (SHA-256 of code and stored init data) has all of that but the libraries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CodeKey([u8; 32]);
+
+impl CodeKey {
+    /// The key of a program without libraries of users, from a digest of its text and its init parameters.
+    pub const fn new(digest: [u8; 32]) -> Self {
+        Self(digest)
+    }
+
+    /// The key of a program that also imports this library. The libraries come in the order in which they are
+    /// imported, which `_extlibs` and the text settle. Those that are built in need not be told.
+    #[must_use]
+    pub fn with_library(self, library: Self) -> Self {
+        Self(Sha256::new().chain_update(b"import").chain_update(self.0).chain_update(library.0).finalize().into())
+    }
+}
+
+/// A bounded memory of programs, of which those that were not used for the longest time are forgotten first.
+///
+/// It may be used from several threads. Nobody waits for a program that another thread makes ready; if two make the
+/// same, the first one done counts for both.
+#[derive(Debug)]
+pub struct CodeCache {
+    kept: Mutex<Kept>,
+    bound: u64,
+}
+
+/// How much a cache keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheUsage {
+    /// How many programs.
+    pub programs: usize,
+    /// About how many bytes these take; see [`Code::weight`].
+    pub bytes: u64,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    programs: HashMap<CodeKey, Program>,
+    /// The programs by when they were last used.
+    by_use: BTreeMap<u64, CodeKey>,
+    /// Counts the uses.
+    now: u64,
+    bytes: u64,
+}
+
+#[derive(Debug)]
+struct Program {
+    code: Arc<Code>,
+    weight: u64,
+    used: u64,
+}
+
+impl CodeCache {
+    /// A cache of programs that together take about so many bytes. One that is larger by itself is not kept.
+    pub fn with_bound(bytes: u64) -> Self {
+        Self { kept: Mutex::default(), bound: bytes }
+    }
+
+    /// Returns a program if it is kept.
+    pub fn get(&self, key: CodeKey) -> Option<Arc<Code>> {
+        self.lock().touch(key)
+    }
+
+    /// Returns a program that is kept, or makes and keeps it. The cache is not locked meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// What `make` says; nothing is kept then.
+    pub fn get_or_make<E>(&self, key: CodeKey, make: impl FnOnce() -> Result<Code, E>) -> Result<Arc<Code>, E> {
+        match self.get(key) {
+            Some(code) => Ok(code),
+            None => Ok(self.keep(key, Arc::new(make()?))),
+        }
+    }
+
+    /// Returns how much is kept.
+    pub fn usage(&self) -> CacheUsage {
+        let kept = self.lock();
+        CacheUsage { programs: kept.programs.len(), bytes: kept.bytes }
+    }
+
+    /// Keeps a program, unless another thread has kept it meanwhile, and returns what is kept.
+    fn keep(&self, key: CodeKey, code: Arc<Code>) -> Arc<Code> {
+        let weight = code.weight();
+        if weight > self.bound {
+            return code;
+        }
+        // What is forgotten is dropped when the lock is open again: a large program takes its time.
+        let mut forgotten = Vec::new();
+        let mut kept = self.lock();
+        if let Some(earlier) = kept.touch(key) {
+            return earlier;
+        }
+        kept.insert(key, &code, weight);
+        while kept.bytes > self.bound {
+            let Some(oldest) = kept.forget_oldest() else { break };
+            forgotten.push(oldest);
+        }
+        drop(kept);
+        code
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        // Nothing that runs under the lock panics, and each change leaves what is kept as a whole.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    /// Returns a program, and notes that it was used.
+    fn touch(&mut self, key: CodeKey) -> Option<Arc<Code>> {
+        let program = self.programs.get_mut(&key)?;
+        self.by_use.remove(&program.used);
+        self.now += 1;
+        program.used = self.now;
+        self.by_use.insert(self.now, key);
+        Some(Arc::clone(&program.code))
+    }
+
+    fn insert(&mut self, key: CodeKey, code: &Arc<Code>, weight: u64) {
+        self.now += 1;
+        self.by_use.insert(self.now, key);
+        self.programs.insert(key, Program { code: Arc::clone(code), weight, used: self.now });
+        self.bytes += weight;
+    }
+
+    fn forget_oldest(&mut self) -> Option<Arc<Code>> {
+        let (_, key) = self.by_use.pop_first()?;
+        let program = self.programs.remove(&key)?;
+        self.bytes -= program.weight;
+        Some(program.code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        convert::Infallible,
+        sync::{Barrier, atomic::AtomicUsize, atomic::Ordering},
+    };
+
+    use super::*;
+    use crate::{
+        report::Failure,
+        resolve::{self, FoundLibrary, LibrarySource, Origin},
+        syntax::parse_contract,
+    };
+
+    struct Nowhere;
+
+    impl LibrarySource for Nowhere {
+        fn find(&self, _: &str) -> Result<Option<FoundLibrary>, Failure> {
+            Ok(None)
+        }
+    }
+
+    fn code() -> Code {
+        let module = parse_contract("test.scilla", b"scilla_version 0 contract Test () field f : Bool = True").unwrap();
+        Code::of_contract(&resolve::contract(module, &Origin::default(), &Nowhere).unwrap())
+    }
+
+    const fn key(number: u8) -> CodeKey {
+        CodeKey::new([number; 32])
+    }
+
+    fn make(cache: &CodeCache, number: u8) -> Arc<Code> {
+        cache.get_or_make(key(number), || Ok::<_, Infallible>(code())).unwrap()
+    }
+
+    #[test]
+    fn a_program_is_made_once() {
+        let cache = CodeCache::with_bound(1 << 20);
+        assert!(cache.get(key(1)).is_none());
+        let first = make(&cache, 1);
+        assert!(Arc::ptr_eq(&first, &make(&cache, 1)));
+        assert!(!Arc::ptr_eq(&first, &make(&cache, 2)));
+        assert_eq!(cache.usage(), CacheUsage { programs: 2, bytes: 2 * first.weight() });
+    }
+
+    #[test]
+    fn what_was_not_used_for_the_longest_time_is_forgotten() {
+        let cache = CodeCache::with_bound(code().weight() * 2);
+        for number in [1, 2, 1, 3] {
+            make(&cache, number);
+        }
+        let kept = [1, 2, 3].map(|number| cache.get(key(number)).is_some());
+        assert_eq!(kept, [true, false, true]);
+        assert_eq!(cache.usage().programs, 2);
+    }
+
+    #[test]
+    fn a_program_larger_than_the_cache_is_not_kept() {
+        let cache = CodeCache::with_bound(code().weight() - 1);
+        make(&cache, 1);
+        assert_eq!(cache.usage(), CacheUsage::default());
+    }
+
+    #[test]
+    fn a_failure_is_told_and_not_kept() {
+        let cache = CodeCache::with_bound(1 << 20);
+        assert_eq!(cache.get_or_make(key(1), || Err("wrong")).err(), Some("wrong"));
+        assert!(cache.get(key(1)).is_none());
+    }
+
+    #[test]
+    fn threads_that_make_the_same_program_share_one() {
+        let (cache, both, made) = (CodeCache::with_bound(1 << 20), Barrier::new(2), AtomicUsize::new(0));
+        let work = || {
+            cache.get_or_make(key(1), || {
+                // Neither goes on before the other is here: the cache is open while programs are made.
+                both.wait();
+                made.fetch_add(1, Ordering::Relaxed);
+                Ok::<_, Infallible>(code())
+            })
+        };
+        let codes = std::thread::scope(|scope| {
+            let threads = [scope.spawn(work), scope.spawn(work)];
+            threads.map(|thread| thread.join().unwrap().unwrap())
+        });
+        let [one, other] = codes;
+        assert_eq!(made.into_inner(), 2);
+        assert!(Arc::ptr_eq(&one, &other));
+        assert_eq!(cache.usage().programs, 1);
+    }
+
+    #[test]
+    fn libraries_are_part_of_the_key() {
+        let with = |libraries: &[u8]| libraries.iter().fold(key(0), |all, number| all.with_library(key(*number)));
+        let keys = [with(&[]), with(&[1]), with(&[2]), with(&[1, 2]), with(&[2, 1])];
+        assert_eq!(keys.into_iter().collect::<std::collections::BTreeSet<_>>().len(), 5);
+    }
+}
