@@ -163,3 +163,39 @@ fn write(records: &Records, archive: &Archive, job: &Job) -> Result<(), StateErr
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use silica_protocol::StateRoot;
+
+    use super::*;
+    use crate::{archive::Files, db::Db};
+
+    #[test]
+    fn leave_for_a_checkpoint_is_asked_when_none_can_come_in_between() {
+        let db = Db::in_memory();
+        let archive = Archive::open(Db::in_memory(), db.clone(), Files::in_memory(), None, &mut |_, _| {}).unwrap();
+        let records = Records::open(db, 1 << 20, None).unwrap();
+        let checkpointer = Checkpointer::start(&Arc::new(records), &Arc::new(archive)).unwrap();
+        let state = State { version: 1, ..State::EMPTY };
+        let mut asked = 0;
+        checkpointer.request(&State::EMPTY, || unreachable!("there is no block"));
+        checkpointer.request(&state, || {
+            asked += 1;
+            assert!(checkpointer.status.0.try_lock().is_err(), "another request could be in between");
+            false
+        });
+        assert!(!lock(&checkpointer.status.0).running);
+        lock(&checkpointer.status.0).running = true;
+        checkpointer.request(&state, || unreachable!("a checkpoint is being written"));
+        lock(&checkpointer.status.0).running = false;
+        checkpointer.request(&state, || {
+            asked += 1;
+            true
+        });
+        checkpointer.wait();
+        assert_eq!((asked, checkpointer.records.durable()), (2, 1));
+        assert!(checkpointer.failure().is_none());
+        assert_eq!(state.root(), StateRoot::new(crate::trie::EMPTY_ROOT));
+    }
+}

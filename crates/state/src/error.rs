@@ -4,7 +4,10 @@ use std::{io, path::PathBuf, sync::Arc};
 
 use silica_protocol::{Address, BlockNumber, StateRoot};
 
-use crate::archive::{AppendError, ArchiveError, OpenArchiveError};
+use crate::{
+    archive::{AppendError, ArchiveError, OpenArchiveError},
+    forest::tree::Version,
+};
 
 /// Reason why the engine did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -149,6 +152,13 @@ pub enum HistoryError {
     /// The state was to be computed again after a restart, and could not be.
     #[error(transparent)]
     State(#[from] StateError),
+}
+
+impl HistoryError {
+    /// The state is not kept; those from version `earliest` on are.
+    pub(crate) fn expired(earliest: Version) -> Self {
+        Self::Expired { earliest: BlockNumber::new(earliest.saturating_sub(1)) }
+    }
 }
 
 fn newest(head: Option<BlockNumber>) -> String {

@@ -41,6 +41,11 @@ impl Snapshot {
         Self { core: Arc::clone(core), archive, state, window }
     }
 
+    #[cfg(test)]
+    pub(crate) fn records(&self) -> &Records {
+        &self.core.records
+    }
+
     pub(crate) const fn window(&self) -> &Window {
         &self.window
     }
@@ -72,8 +77,7 @@ impl Snapshot {
         // A snapshot may itself be far behind the store.
         let readable = self.core.records.floor();
         if version < oldest || version < readable {
-            let earliest = BlockNumber::new(oldest.max(readable).saturating_sub(1));
-            return Err(HistoryError::Expired { earliest });
+            return Err(HistoryError::expired(oldest.max(readable)));
         }
         let state = match self.window.get(version) {
             Some(state) => state.clone(),

@@ -16,16 +16,12 @@ use crate::{
     db::{Db, DbOptions, Durability},
     diff::StateDiff,
     error::{CloseError, CommitError, OpenError, StateError},
-    forest::{
-        key::Owner,
-        records::{Checkpoint, Records},
-        tree::Top,
-    },
+    forest::{key::Owner, records::Records},
     snapshot::{Core, Snapshot},
     transition::State,
     trie::{Builder, Nibbles},
     view::StateView,
-    window::{Backlog, Older, Window, catch_up},
+    window::{Backlog, Older, Window, catch_up, on_disk},
 };
 
 /// How a store is opened.
@@ -304,7 +300,7 @@ impl Store {
                 }),
             },
         };
-        let older = Older::new(recovered.base, at);
+        let older = Older::new(at);
         let core = Arc::new(Core { records, archive, older });
         let view = if recovered.complete {
             core.archive.view()
@@ -519,8 +515,7 @@ impl Store {
     pub fn check(&self, progress: Progress<'_>) -> Result<CheckReport, StateError> {
         let mut report = CheckReport { record: self.core.archive.check(progress)?, ..CheckReport::default() };
         let Some(checkpoint) = self.core.records.manifest().current else { return Ok(report) };
-        let state = State { top: Top::Root(checkpoint.origin.root), version: checkpoint.version() };
-        let view = StateView::new(Arc::clone(&self.core.records), state);
+        let view = StateView::new(Arc::clone(&self.core.records), State::of(&checkpoint));
         let mut trie = Builder::new();
         for account in view.accounts() {
             let (address, account) = account?;
@@ -682,15 +677,13 @@ struct Recovered {
     state: State,
     /// Whether that is the state of the newest block.
     complete: bool,
-    /// The oldest state from which others can be computed.
-    base: State,
     backlog: Backlog,
 }
 
 impl Recovered {
     /// The blocks after `base` are to be executed.
     fn without_changes(base: State) -> Self {
-        Self { state: base.clone(), complete: false, base, backlog: Backlog::default() }
+        Self { state: base, complete: false, backlog: Backlog::default() }
     }
 }
 
@@ -703,9 +696,7 @@ fn recover(
     history: u64,
 ) -> Result<Recovered, Opening> {
     let manifest = records.manifest();
-    let state_of =
-        |checkpoint: &Checkpoint| State { top: Top::Root(checkpoint.origin.root), version: checkpoint.version() };
-    let current = manifest.current.as_ref().map_or(State::EMPTY, state_of);
+    let current = manifest.current.as_ref().map_or(State::EMPTY, State::of);
     let newest = head.map_or(0, |head| head.number.get().saturating_add(1));
     if let Some(block) = current.block() {
         let recorded = archive.view().tx_block(block).map_err(|error| Opening::Failed(open_error(error)))?;
@@ -715,12 +706,8 @@ fn recover(
         records.top(&Owner::Accounts, &current.top, current.version)?;
     }
     let oldest = newest.saturating_sub(history.max(1).saturating_sub(1));
-    let base = match &manifest.previous {
-        _ if current.version <= oldest => current.clone(),
-        Some(previous) => state_of(previous),
-        None if manifest.is_first() => State::EMPTY,
-        None => current.clone(),
-    };
+    let base = on_disk(&manifest).find(|state| state.version <= oldest);
+    let base = base.or_else(|| on_disk(&manifest).last()).unwrap_or(State::EMPTY);
     let mut backlog = Backlog::default();
     for version in base.version.saturating_add(1)..=newest {
         let len = archive.diff_len(BlockNumber::new(version.saturating_sub(1))).map_err(StateError::from)?;
@@ -730,7 +717,7 @@ fn recover(
         }
     }
     match catch_up(&current, newest, records, archive)? {
-        Some(state) => Ok(Recovered { state, complete: true, base, backlog }),
+        Some(state) => Ok(Recovered { state, complete: true, backlog }),
         None => Ok(Recovered::without_changes(base)),
     }
 }

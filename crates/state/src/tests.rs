@@ -514,10 +514,8 @@ fn check_history(history: u64, ops: Vec<Op>) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
-    // A window of 50 has a known fault: after a close within the first fifty blocks, some of the oldest states of the
-    // window can be reported as expired when later checkpoints were written (docs/storage.md). It joins when that is mended.
     #[test]
-    fn store_agrees_with_the_model(history in prop_oneof![Just(1_u64), Just(3)], ops in vec(op(), 1..25)) {
+    fn store_agrees_with_the_model(history in prop_oneof![Just(1_u64), Just(3), Just(50)], ops in vec(op(), 1..25)) {
         check_history(history, ops);
     }
 }
@@ -537,6 +535,35 @@ fn window_of_fifty_blocks_moves_with_the_chain() {
     fixture.crash(Kept::NONE);
     fixture.check_window(3);
     fixture.model().check_whole(fixture.store().snapshot().state());
+}
+
+/// The checkpoint that the states of an earlier process were to be computed from is given up while they are in the window.
+#[test]
+fn states_of_an_earlier_process_outlive_what_it_began_with() {
+    let mut given_up = 0;
+    for (history, before) in (3..10).flat_map(|history| (2..14).map(move |before| (history, before))) {
+        let mut fixture = Fixture::new(history);
+        for number in 0..before {
+            fixture.commit(number).unwrap();
+            fixture.store().settle();
+        }
+        fixture.close();
+        let began_with = fixture.store().snapshot().records().manifest();
+        // The oldest state of the window is then the last but one of the earlier process, and none has been asked for.
+        for number in 0..history - 2 {
+            fixture.commit(number).unwrap();
+            fixture.store().settle();
+        }
+        given_up += u32::from(fixture.store().snapshot().records().manifest() != began_with);
+        fixture.check_window(before);
+    }
+    assert!(given_up > 10, "{given_up} times a checkpoint was written");
+}
+
+#[test]
+fn young_chain_that_was_closed_keeps_its_window() {
+    let blocks = [Op::Blocks(18, 4_711_291_446_167_416_411), Op::Close, Op::Blocks(23, 0), Op::Blocks(10, 300_713_382)];
+    check_history(50, blocks.into_iter().chain([Op::Ask(10_265_888_504_551_680_729)]).collect());
 }
 
 /// At start the changes of both blocks are read before any is applied.

@@ -11,7 +11,7 @@ use crate::{
         key::{Key, Owner},
         leaf::{Bytes, Change, Leaf, Tail},
         parallel,
-        records::{Records, Source},
+        records::{Checkpoint, Records, Source},
         tree::{Top, Version},
         update::Update,
     },
@@ -27,6 +27,11 @@ pub(crate) struct State {
 impl State {
     /// The state before genesis.
     pub(crate) const EMPTY: Self = Self { top: Top::Empty, version: 0 };
+
+    /// The state that a checkpoint has.
+    pub(crate) fn of(checkpoint: &Checkpoint) -> Self {
+        Self { top: Top::Root(checkpoint.origin.root), version: checkpoint.version() }
+    }
 
     pub(crate) fn root(&self) -> StateRoot {
         StateRoot::new(self.top.root())

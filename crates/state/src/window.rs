@@ -11,7 +11,10 @@ use crate::{
     archive::Archive,
     diff::StateDiff,
     error::{HistoryError, StateError},
-    forest::{records::Records, tree::Version},
+    forest::{
+        records::{Manifest, Records},
+        tree::Version,
+    },
     transition::State,
 };
 
@@ -54,12 +57,19 @@ impl Window {
     }
 }
 
+/// Returns the states that the records have whole, the newest first. They are what others are computed from.
+pub(crate) fn on_disk(manifest: &Manifest) -> impl Iterator<Item = State> {
+    let checkpoints = [&manifest.current, &manifest.previous].into_iter().flatten();
+    let checkpoints: Vec<_> = checkpoints.map(State::of).collect();
+    let begin = (checkpoints.is_empty() || manifest.is_first()).then_some(State::EMPTY);
+    checkpoints.into_iter().chain(begin)
+}
+
 /// The states of the window that an earlier process made: computed again when they are first asked for, from a
 /// checkpoint and the changes since.
 #[derive(Debug)]
 pub(crate) struct Older {
-    /// A state on disk, and the version that this process began with.
-    base: State,
+    /// The version that this process began with.
     end: Version,
     made: Mutex<Made>,
 }
@@ -71,9 +81,9 @@ struct Made {
 }
 
 impl Older {
-    /// States from that of `base` on can be made again, up to the version before `end`.
-    pub(crate) fn new(base: State, end: Version) -> Self {
-        Self { base, end, made: Mutex::default() }
+    /// States up to the version before `end` can be made again.
+    pub(crate) fn new(end: Version) -> Self {
+        Self { end, made: Mutex::default() }
     }
 
     /// Returns the state of a version.
@@ -84,16 +94,17 @@ impl Older {
         records: &Records,
         archive: &Arc<Archive>,
     ) -> Result<State, HistoryError> {
-        let expired = || HistoryError::Expired { earliest: BlockNumber::new(oldest.saturating_sub(1)) };
-        if version < self.base.version || version >= self.end {
-            return Err(expired());
-        }
+        let expired = || HistoryError::expired(oldest.max(records.floor()));
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         made.states = made.states.split_off(&oldest);
         if let Some(state) = made.states.get(&version) {
             return Ok(state.clone());
         }
-        let mut state = made.newest.clone().filter(|made| made.version <= version).unwrap_or_else(|| self.base.clone());
+        // Asked each time: what this process began with is given up, and its changes are dropped, as checkpoints follow.
+        let base = on_disk(&records.manifest()).find(|state| state.version <= version);
+        let made_before = made.newest.clone().filter(|made| made.version <= version);
+        let nearest = [base, made_before].into_iter().flatten().max_by_key(|state| state.version);
+        let mut state = nearest.filter(|_| version < self.end).ok_or_else(expired)?;
         while state.version < version {
             // What no one can ask for is made in one step.
             let end = if state.version < oldest { oldest.min(version) } else { state.version.saturating_add(1) };
