@@ -7,16 +7,21 @@
 pub mod address;
 pub mod proof;
 pub mod request;
+pub mod scilla;
 pub mod transaction;
 
 /// A target: its name, what it checks, and where to start.
 pub type Target = (&'static str, fn(&[u8]), fn() -> Vec<Vec<u8>>);
 
 /// All targets.
-pub const TARGETS: [Target; 4] = [
+pub const TARGETS: [Target; 8] = [
     ("address", address::check, address::seeds),
     ("proof", proof::check, proof::seeds),
     ("request", request::check, request::seeds),
+    ("scilla_check", scilla::check::check, scilla::check::seeds),
+    ("scilla_json", scilla::json::check, scilla::json::seeds),
+    ("scilla_run", scilla::run::check, scilla::run::seeds),
+    ("scilla_syntax", scilla::syntax::check, scilla::syntax::seeds),
     ("transaction", transaction::check, transaction::seeds),
 ];
 

@@ -1,0 +1,95 @@
+//! The Scilla language: texts of programs, and the files that go with them.
+//!
+//! An input is the text of a module. Lines that begin with `%% ` end it and begin another part, named by what follows:
+//! `lib NAME` is a library that can be imported, and [`run`] knows more.
+
+pub mod check;
+pub mod json;
+pub mod run;
+mod samples;
+pub mod syntax;
+
+use silica_scilla::{
+    report::Failure,
+    resolve::{FoundLibrary, LibrarySource, Origin},
+    stdlib,
+};
+
+/// Programs that between them have all statements, expressions and types.
+const PROGRAMS: [&str; 6] = [
+    include_str!("programs/auction.scilla"),
+    include_str!("programs/builtins.scilla"),
+    include_str!("programs/library.scilla"),
+    include_str!("programs/remote.scilla"),
+    include_str!("programs/statements.scilla"),
+    include_str!("programs/types.scilla"),
+];
+
+/// The documentation, which has programs and JSON in it.
+const DOCUMENTATION: &str = include_str!("../../../docs/scilla.md");
+
+/// An input, taken apart.
+struct Parts<'a> {
+    /// What stands in front of the first line that begins another part.
+    main: &'a str,
+    /// The other parts, with their names.
+    others: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(text: &'a str) -> Self {
+        let mut pieces = text.split("\n%% ");
+        let main = pieces.next().unwrap_or_default();
+        Self { main, others: pieces.map(|piece| piece.split_once('\n').unwrap_or((piece, ""))).collect() }
+    }
+
+    /// Returns the parts of this name, in order.
+    fn named(&self, name: &str) -> impl Iterator<Item = &'a str> {
+        self.others.iter().filter(move |(found, _)| *found == name).map(|(_, text)| *text)
+    }
+}
+
+impl LibrarySource for Parts<'_> {
+    fn find(&self, target: &str) -> Result<Option<FoundLibrary>, Failure> {
+        let own = self.others.iter().find(|(name, _)| name.strip_prefix("lib ") == Some(target)).map(|(_, text)| *text);
+        Ok(own.or_else(|| stdlib::text(target)).map(|text| FoundLibrary {
+            file: format!("{target}.scillib").into(),
+            text: text.as_bytes().into(),
+            origin: Origin::default(),
+        }))
+    }
+}
+
+/// Checks that a report says something, and that its places are within the files that it names.
+fn check_report(failure: &Failure, text_of: impl Fn(&str) -> Option<usize>) {
+    assert!(!failure.entries().is_empty());
+    for entry in failure.entries() {
+        assert!(!entry.message.is_empty(), "{failure:?}");
+        for place in [&entry.start, &entry.end] {
+            if place.line == 0 {
+                assert_eq!((&*place.file, place.column), ("", 0), "{failure:?}");
+            } else if &*place.file != "Prelude" {
+                let length = text_of(&place.file).unwrap_or_else(|| panic!("an unknown file: {failure:?}"));
+                assert!(place.column >= 1, "{failure:?}");
+                assert!(place.line as usize + place.column as usize <= length + 3, "{length}: {failure:?}");
+            }
+        }
+    }
+}
+
+/// What stands in the blocks of the documentation that are of this kind.
+fn documented(kind: &str) -> Vec<&'static str> {
+    let opening = format!("```{kind}\n");
+    let blocks = DOCUMENTATION.split(&*opening).skip(1);
+    blocks.map(|block| block.split("```").next().expect("a split has a first part")).collect()
+}
+
+/// Whole programs: our own, and those of the documentation.
+fn programs() -> Vec<&'static str> {
+    let documented = documented("ocaml").into_iter().filter(|text| text.starts_with("scilla_version"));
+    PROGRAMS.into_iter().chain(documented).collect()
+}
+
+fn bytes(texts: impl IntoIterator<Item: AsRef<str>>) -> Vec<Vec<u8>> {
+    texts.into_iter().map(|text| text.as_ref().as_bytes().to_vec()).collect()
+}
