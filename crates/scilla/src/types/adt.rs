@@ -1,9 +1,12 @@
 //! Algebraic data types and their constructors.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
-use super::{Type, TypeVariable};
-use crate::name::{Ident, Name};
+use super::{Type, TypeVariable, usage::Uses};
+use crate::name::Name;
 
 /// An algebraic data type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,12 +29,6 @@ pub struct Constructor {
 }
 
 impl DataType {
-    /// Returns the type itself, its parameters being the arguments.
-    pub fn general(&self) -> Type {
-        let arguments = self.parameters.iter().cloned().map(Type::Variable).collect();
-        Type::Adt(Ident::new(self.name.clone(), crate::source::Span::NOWHERE), arguments)
-    }
-
     /// Returns a constructor, and its index among them.
     pub fn constructor(&self, name: &Name) -> Option<(usize, &Constructor)> {
         self.constructors.iter().enumerate().find(|(_, constructor)| constructor.name == *name)
@@ -42,6 +39,8 @@ impl DataType {
 #[derive(Clone, Debug)]
 pub struct DataTypes {
     types: Vec<Arc<DataType>>,
+    /// The uses of each type. They are found when it is added, so that nobody has to go through all that it holds.
+    uses: Vec<Uses>,
     by_name: HashMap<Name, usize>,
     by_constructor: HashMap<Name, (usize, usize)>,
 }
@@ -60,7 +59,8 @@ pub enum Redefinition {
 impl DataTypes {
     /// The types that every program knows: `Bool`, `Nat`, `Option`, `List`, `Pair`.
     pub fn built_in() -> Self {
-        let mut known = Self { types: Vec::new(), by_name: HashMap::new(), by_constructor: HashMap::new() };
+        let (types, uses) = (Vec::new(), Vec::new());
+        let mut known = Self { types, uses, by_name: HashMap::new(), by_constructor: HashMap::new() };
         let (a, b) = (|| Type::Variable("'A".into()), || Type::Variable("'B".into()));
         known.insert(built_in("Bool", &[], vec![("True", vec![]), ("False", vec![])]));
         known.insert(built_in("Nat", &[], vec![("Zero", vec![]), ("Succ", vec![Type::nat()])]));
@@ -79,9 +79,9 @@ impl DataTypes {
         if self.by_name.contains_key(&added.name) {
             return Err(Redefinition::Type(added.name));
         }
-        for (index, constructor) in added.constructors.iter().enumerate() {
-            let repeated = added.constructors.iter().take(index).any(|other| other.name == constructor.name);
-            if repeated || self.by_constructor.contains_key(&constructor.name) {
+        let mut own = HashSet::new();
+        for constructor in &added.constructors {
+            if !own.insert(&constructor.name) || self.by_constructor.contains_key(&constructor.name) {
                 return Err(Redefinition::Constructor(constructor.name.clone()));
             }
         }
@@ -95,7 +95,12 @@ impl DataTypes {
         for (position, constructor) in added.constructors.iter().enumerate() {
             self.by_constructor.insert(constructor.name.clone(), (index, position));
         }
+        self.uses.push(Uses::of(&added, self));
         self.types.push(Arc::new(added));
+    }
+
+    pub(super) fn uses(&self, name: &Name) -> Option<Uses> {
+        self.by_name.get(name).and_then(|&index| self.uses.get(index)).copied()
     }
 
     /// Returns the type of a name.
@@ -143,7 +148,7 @@ mod tests {
     fn a_constructor_leads_to_its_type() {
         let known = DataTypes::built_in();
         let (of, constructor) = known.constructor(&Name::simple("Cons")).expect("built in");
-        assert_eq!(of.general(), Type::list(Type::Variable("'A".into())));
+        assert_eq!(of.name, Name::simple("List"));
         assert_eq!(constructor.arguments.len(), 2);
         assert!(known.constructor(&Name::simple("List")).is_none());
     }

@@ -2,13 +2,10 @@
 //!
 //! Source: `Zilliqa/scilla: src/base/TypeUtil.ml`.
 
-use std::collections::HashSet;
-
 use super::{
-    AddressType, Primitive, Type, TypeVariable,
+    AddressType, Primitive, Type,
     adt::{DataType, DataTypes},
 };
-use crate::name::Name;
 
 /// A use of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +25,15 @@ pub enum Use {
 }
 
 impl Use {
+    const ALL: [Self; 6] = [
+        Self::ContractParameter,
+        Self::Field,
+        Self::HashArgument,
+        Self::Payload,
+        Self::ProcedureParameter,
+        Self::TransitionParameter,
+    ];
+
     const fn takes_maps(self) -> bool {
         matches!(self, Self::ContractParameter | Self::Field | Self::HashArgument)
     }
@@ -47,45 +53,53 @@ impl Type {
     /// Functions never may. Where messages may not, `Event` and `Exception` still may: in the reference, the test that
     /// would refuse them can never fail for them.
     pub fn is_legal(&self, for_use: Use, known: &DataTypes) -> bool {
-        Walk { known, seen: HashSet::new() }.is_legal(self, for_use, &[])
+        is_legal(self, for_use, None, known)
     }
 }
 
-struct Walk<'a> {
-    known: &'a DataTypes,
-    /// Data types whose constructors are being looked at or have been; what they take does not depend on arguments.
-    /// Those inside an address type are judged as fields, hence apart.
-    seen: HashSet<(&'a Name, bool)>,
+/// The uses to which values of a data type may be put, as far as its constructors say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Uses(u8);
+
+impl Uses {
+    /// Finds the uses of a data type; those that it holds, besides itself, are known already.
+    pub(super) fn of(data_type: &DataType, known: &DataTypes) -> Self {
+        let takes = |for_use| {
+            let mut arguments = data_type.constructors.iter().flat_map(|constructor| &constructor.arguments);
+            arguments.all(|argument| is_legal(argument, for_use, Some(data_type), known))
+        };
+        let legal = Use::ALL.into_iter().filter(|for_use| takes(*for_use));
+        Self(legal.fold(0, |uses, for_use| uses | Self::bit(for_use)))
+    }
+
+    const fn contains(self, for_use: Use) -> bool {
+        self.0 & Self::bit(for_use) != 0
+    }
+
+    const fn bit(for_use: Use) -> u8 {
+        1 << for_use as u8
+    }
 }
 
-impl<'a> Walk<'a> {
-    fn is_legal(&mut self, of: &'a Type, for_use: Use, bound: &[TypeVariable]) -> bool {
-        match of {
-            Type::Adt(name, arguments) => {
-                arguments.iter().all(|argument| self.is_legal(argument, for_use, bound))
-                    && self.known.get(&name.name).is_some_and(|of| self.takes_legal_arguments(of, for_use))
-            }
-            Type::Address(AddressType::Contract(fields)) => {
-                !for_use.looks_into_addresses() || fields.values().all(|field| self.is_legal(field, Use::Field, bound))
-            }
-            Type::Address(_) => true,
-            Type::Map(key, value) => {
-                for_use.takes_maps() && self.is_legal(key, for_use, bound) && self.is_legal(value, for_use, bound)
-            }
-            Type::Primitive(Primitive::Message) => for_use.takes_messages(),
-            Type::Primitive(_) => true,
-            Type::Variable(variable) => bound.contains(variable),
-            Type::Forall(..) | Type::Function(..) | Type::Unit => false,
+/// Says whether a type is legal, perhaps in the definition of a data type, the parameters of which are known there.
+fn is_legal(of: &Type, for_use: Use, within: Option<&DataType>, known: &DataTypes) -> bool {
+    let legal = |part: &Type| is_legal(part, for_use, within, known);
+    match of {
+        Type::Adt(name, arguments) => {
+            let is_itself = within.is_some_and(|within| within.name == name.name);
+            let allowed = is_itself || known.uses(&name.name).is_some_and(|uses| uses.contains(for_use));
+            allowed && arguments.iter().all(legal)
         }
-    }
-
-    fn takes_legal_arguments(&mut self, of: &'a DataType, for_use: Use) -> bool {
-        !self.seen.insert((&of.name, for_use == Use::Field))
-            || of
-                .constructors
-                .iter()
-                .flat_map(|constructor| &constructor.arguments)
-                .all(|argument| self.is_legal(argument, for_use, &of.parameters))
+        Type::Address(AddressType::Contract(fields)) => {
+            let fits = |field: &Type| is_legal(field, Use::Field, within, known);
+            !for_use.looks_into_addresses() || fields.values().all(fits)
+        }
+        Type::Address(_) => true,
+        Type::Map(key, value) => for_use.takes_maps() && legal(key) && legal(value),
+        Type::Primitive(Primitive::Message) => for_use.takes_messages(),
+        Type::Primitive(_) => true,
+        Type::Variable(variable) => within.is_some_and(|within| within.parameters.contains(variable)),
+        Type::Forall(..) | Type::Function(..) | Type::Unit => false,
     }
 }
 
@@ -94,7 +108,10 @@ mod tests {
     use std::{collections::BTreeMap, sync::Arc};
 
     use super::*;
-    use crate::{name::Ident, types::adt::Constructor};
+    use crate::{
+        name::{Ident, Name},
+        types::adt::Constructor,
+    };
 
     /// Knows `Handler`, which holds a function, and `Letter`, which holds a message.
     fn known() -> DataTypes {
@@ -110,26 +127,10 @@ mod tests {
 
     fn check(of: &Type, legal: &[Use]) {
         let known = known();
-        for use_ in [
-            Use::ContractParameter,
-            Use::Field,
-            Use::HashArgument,
-            Use::Payload,
-            Use::ProcedureParameter,
-            Use::TransitionParameter,
-        ] {
+        for use_ in Use::ALL {
             assert_eq!(of.is_legal(use_, &known), legal.contains(&use_), "{} as {use_:?}", of.global());
         }
     }
-
-    const ALL: [Use; 6] = [
-        Use::ContractParameter,
-        Use::Field,
-        Use::HashArgument,
-        Use::Payload,
-        Use::ProcedureParameter,
-        Use::TransitionParameter,
-    ];
 
     fn adt(name: &str) -> Type {
         Type::Adt(Ident::nowhere(name), Arc::from([]))
@@ -137,8 +138,8 @@ mod tests {
 
     #[test]
     fn plain_data_may_be_used_everywhere() {
-        check(&Type::list(Type::pair(Type::bystr(20), Type::bool())), &ALL);
-        check(&Type::nat(), &ALL);
+        check(&Type::list(Type::pair(Type::bystr(20), Type::bool())), &Use::ALL);
+        check(&Type::nat(), &Use::ALL);
     }
 
     #[test]
@@ -156,8 +157,8 @@ mod tests {
 
     #[test]
     fn events_pass_where_messages_do_not() {
-        check(&Primitive::Event.into(), &ALL);
-        check(&Primitive::Exception.into(), &ALL);
+        check(&Primitive::Event.into(), &Use::ALL);
+        check(&Primitive::Exception.into(), &Use::ALL);
     }
 
     #[test]
@@ -174,21 +175,22 @@ mod tests {
             let fields = BTreeMap::from([(Arc::from("f"), kind)]);
             Type::Address(AddressType::Contract(Arc::new(fields)))
         };
-        check(&with(Type::map(Type::bystr(20), Type::bool())), &ALL);
+        check(&with(Type::map(Type::bystr(20), Type::bool())), &Use::ALL);
         check(&with(adt("Handler")), &[Use::HashArgument, Use::Payload]);
         check(&with(Primitive::Message.into()), &[Use::HashArgument, Use::Payload]);
     }
 
     #[test]
-    fn a_chain_of_types_is_walked_once_each() {
+    fn types_may_hold_others_by_the_thousand() {
         let mut known = DataTypes::built_in();
         let mut below = Type::bool();
-        for level in 0..200 {
+        for level in 0..100_000 {
             let name = Name::simple(format!("T{level}"));
             let constructors = vec![Constructor { name: name.clone(), arguments: vec![below.clone(), below] }];
             known.add(DataType { name: name.clone(), parameters: vec![], constructors }).expect("new");
             below = adt(name.base());
         }
         assert!(below.is_legal(Use::Field, &known));
+        assert!(!Type::map(below.clone(), below).is_legal(Use::Payload, &known));
     }
 }
