@@ -4,7 +4,7 @@
 //! in order; where a constructor in a pattern meets a place of which too little is known, both cases are followed.
 //! The texts are those of `Zilliqa/scilla: src/base/PatternChecker.ml`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{headed, shown};
 use crate::{
@@ -164,8 +164,7 @@ impl<'a> Patterns<'a> {
 
     /// Checks the patterns of one match.
     fn clauses(&mut self, patterns: &[&Pattern]) -> Result<(), Errors> {
-        let mut walk = Walk { known: self.known, places: HashMap::new(), facts: HashMap::new(), trail: Vec::new() };
-        walk.check(patterns, &mut self.steps).map_err(|message| vec![Entry::nowhere(message)])
+        Walk::new(self.known).check(patterns, &mut self.steps).map_err(|message| vec![Entry::nowhere(message)])
     }
 }
 
@@ -173,12 +172,21 @@ impl<'a> Patterns<'a> {
 type Place = usize;
 
 /// What is known of the value at a place.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Fact<'a> {
     /// A constructor that made it.
     Is(&'a Name),
     /// Constructors that did not.
-    IsNot(Vec<&'a Name>),
+    IsNot(HashSet<&'a Name>),
+}
+
+/// How to undo a change of the facts.
+#[derive(Debug)]
+enum Change<'a> {
+    /// One more constructor was excluded at a place.
+    Excluded(Place, &'a Name),
+    /// There was another fact, or none.
+    Replaced(Place, Option<Fact<'a>>),
 }
 
 /// The part of a place: which of the arguments of which constructor.
@@ -189,31 +197,37 @@ struct Walk<'a, 'k> {
     known: &'k DataTypes,
     places: HashMap<Part<'a>, Place>,
     facts: HashMap<Place, Fact<'a>>,
-    /// What the facts were before they changed.
-    trail: Vec<(Place, Option<Fact<'a>>)>,
+    /// How the facts came about, the latest change last.
+    trail: Vec<Change<'a>>,
 }
 
-/// A case that is still to be followed: facts as they were, one fact more, and the clause to try.
+/// A case that is still to be followed: facts as they were, one constructor more that is excluded, and the clause to
+/// try.
 struct Case<'a> {
     trail: usize,
-    fact: Option<(Place, Fact<'a>)>,
+    excluded: Option<(Place, &'a Name)>,
     clause: usize,
 }
 
-enum Answer<'a> {
+enum Answer {
     Fits,
     FitsNot,
-    FitsIf(Fact<'a>),
+    /// It may, or it may not.
+    Open,
 }
 
-impl<'a> Walk<'a, '_> {
+impl<'a, 'k> Walk<'a, 'k> {
+    fn new(known: &'k DataTypes) -> Self {
+        Self { known, places: HashMap::new(), facts: HashMap::new(), trail: Vec::new() }
+    }
+
     fn check(&mut self, patterns: &[&'a Pattern], steps: &mut u64) -> Result<(), String> {
         let mut reached = vec![false; patterns.len()];
-        let mut cases = vec![Case { trail: 0, fact: None, clause: 0 }];
+        let mut cases = vec![Case { trail: 0, excluded: None, clause: 0 }];
         while let Some(case) = cases.pop() {
             self.undo(case.trail);
-            if let Some((place, fact)) = case.fact {
-                self.learn(place, fact);
+            if let Some((place, constructor)) = case.excluded {
+                self.exclude(place, constructor);
             }
             let mut clause = case.clause;
             loop {
@@ -248,11 +262,12 @@ impl<'a> Walk<'a, '_> {
             match self.ask(place, &constructor.name) {
                 Answer::FitsNot => return Ok(false),
                 Answer::Fits => {}
-                Answer::FitsIf(otherwise) => {
-                    cases.push(Case { trail: self.trail.len(), fact: Some((place, otherwise)), clause: next });
+                Answer::Open => {
+                    let excluded = Some((place, &constructor.name));
+                    cases.push(Case { trail: self.trail.len(), excluded, clause: next });
                 }
             }
-            self.learn(place, Fact::Is(&constructor.name));
+            self.replace(place, Fact::Is(&constructor.name));
             for (index, part) in parts.iter().enumerate().rev() {
                 let count = self.places.len() + 1;
                 let part_place = *self.places.entry((place, &constructor.name, index)).or_insert(count);
@@ -263,36 +278,48 @@ impl<'a> Walk<'a, '_> {
     }
 
     /// Asks whether the value at a place was made by a constructor.
-    fn ask(&self, place: Place, constructor: &'a Name) -> Answer<'a> {
-        let mut excluded = match self.facts.get(&place) {
+    fn ask(&self, place: Place, constructor: &Name) -> Answer {
+        let excluded = match self.facts.get(&place) {
             Some(Fact::Is(name)) if *name == constructor => return Answer::Fits,
             Some(Fact::Is(_)) => return Answer::FitsNot,
-            Some(Fact::IsNot(excluded)) => excluded.clone(),
-            None => Vec::new(),
+            Some(Fact::IsNot(excluded)) if excluded.contains(constructor) => return Answer::FitsNot,
+            Some(Fact::IsNot(excluded)) => excluded.len(),
+            None => 0,
         };
-        if excluded.contains(&constructor) {
-            return Answer::FitsNot;
-        }
-        let span = self.known.constructor(constructor).map_or(0, |(of, _)| of.constructors.len());
-        excluded.push(constructor);
-        if excluded.len() == span { Answer::Fits } else { Answer::FitsIf(Fact::IsNot(excluded)) }
+        let all = self.known.constructor(constructor).map_or(0, |(of, _)| of.constructors.len());
+        if excluded + 1 == all { Answer::Fits } else { Answer::Open }
     }
 
-    fn learn(&mut self, place: Place, fact: Fact<'a>) {
+    fn replace(&mut self, place: Place, fact: Fact<'a>) {
         let before = self.facts.insert(place, fact);
-        self.trail.push((place, before));
+        self.trail.push(Change::Replaced(place, before));
+    }
+
+    fn exclude(&mut self, place: Place, constructor: &'a Name) {
+        if let Some(Fact::IsNot(excluded)) = self.facts.get_mut(&place) {
+            excluded.insert(constructor);
+            self.trail.push(Change::Excluded(place, constructor));
+        } else {
+            self.replace(place, Fact::IsNot(HashSet::from([constructor])));
+        }
     }
 
     fn undo(&mut self, length: usize) {
-        while self.trail.len() > length {
-            match self.trail.pop() {
-                Some((place, Some(before))) => {
+        while self.trail.len() > length
+            && let Some(change) = self.trail.pop()
+        {
+            match change {
+                Change::Excluded(place, constructor) => {
+                    if let Some(Fact::IsNot(excluded)) = self.facts.get_mut(&place) {
+                        excluded.remove(constructor);
+                    }
+                }
+                Change::Replaced(place, Some(before)) => {
                     self.facts.insert(place, before);
                 }
-                Some((place, None)) => {
+                Change::Replaced(place, None) => {
                     self.facts.remove(&place);
                 }
-                None => break,
             }
         }
     }
@@ -301,19 +328,24 @@ impl<'a> Walk<'a, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::syntax;
+    use crate::{
+        syntax,
+        types::adt::{Constructor, DataType},
+    };
 
     /// Checks a match on a `List Bool` whose clauses are these; returns the answer and the steps it took.
     fn check(patterns: &[String], limit: u64) -> (Result<(), String>, u64) {
+        check_with(&DataTypes::built_in(), patterns, limit)
+    }
+
+    fn check_with(known: &DataTypes, patterns: &[String], limit: u64) -> (Result<(), String>, u64) {
         let clauses: Vec<_> = patterns.iter().map(|pattern| format!("| {pattern} => l ")).collect();
         let text = format!("match l with {} end", clauses.concat());
         let module = syntax::parse_expression("test.scilexp", text.as_bytes()).expect("the text parses");
         let ExpressionKind::Match { clauses, .. } = &module.arena.get(module.root).kind else { panic!("no match") };
         let patterns: Vec<_> = clauses.iter().map(|clause| &clause.pattern).collect();
-        let known = DataTypes::built_in();
-        let mut walk = Walk { known: &known, places: HashMap::new(), facts: HashMap::new(), trail: Vec::new() };
         let mut steps = limit;
-        (walk.check(&patterns, &mut steps), limit - steps)
+        (Walk::new(known).check(&patterns, &mut steps), limit - steps)
     }
 
     /// A list of so many elements, of which this one and the next are true.
@@ -339,5 +371,20 @@ mod tests {
         let (outcome, steps) = check(&patterns, 1 << 20);
         assert_eq!(outcome, Ok(()));
         assert!(steps < 40_000, "{steps}");
+    }
+
+    #[test]
+    fn a_match_may_have_a_clause_for_each_of_many_constructors() {
+        let name = |index: usize| format!("C{index}");
+        let constructor = |index| Constructor { name: Name::simple(name(index)), arguments: vec![] };
+        let constructors: Vec<_> = (0..20_000).map(constructor).collect();
+        let mut known = DataTypes::built_in();
+        known.add(DataType { name: Name::simple("T"), parameters: vec![], constructors }).expect("the names are new");
+        let mut patterns: Vec<_> = (0..20_000).map(name).collect();
+        assert_eq!(check_with(&known, &patterns, 1 << 20).0, Ok(()));
+        patterns.truncate(19_999);
+        assert_eq!(check_with(&known, &patterns, 1 << 20).0, Err("Non-exhaustive pattern match.".to_owned()));
+        patterns.extend([name(7), "_".to_owned()]);
+        assert_eq!(check_with(&known, &patterns, 1 << 20).0, Err("Pattern is unreachable: 20000".to_owned()));
     }
 }
