@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use smallvec::SmallVec;
 
 use super::{
-    document::{Builder, Document, Elements, Json},
+    document::{Builder, Document, Elements, Json, Kind},
     types::{parse_constructor, parse_type},
 };
 use crate::{
@@ -203,8 +203,13 @@ impl<'k> ValueReader<'k> {
             Type::Primitive(primitive) => read_primitive(json, *primitive, kind).map(Begun::Whole),
             Type::Address(_) => read_primitive(json, Primitive::ByStrX(20), kind).map(Begun::Whole),
             Type::Map(key, value) => {
-                let rest = json.elements().ok_or(ValueError::NotAMap)?;
                 let map = Map::new((**key).clone(), (**value).clone());
+                // The reference takes null for an empty map. Members that are null are missing, so this is about
+                // elements and arguments.
+                if json.kind() == Kind::Null {
+                    return Ok(Begun::Whole(Value::Map(map)));
+                }
+                let rest = json.elements().ok_or(ValueError::NotAMap)?;
                 Ok(Begun::Part(Frame::Map { map, rest, key: None }))
             }
             Type::Adt(name, arguments) => {
@@ -551,6 +556,17 @@ mod tests {
             value.to_json(ListForm::Constructors).root().compact().to_string(),
             r#"{"constructor":"Cons","argtypes":["Uint32"],"arguments":["1",{"constructor":"Nil","argtypes":["Uint32"],"arguments":[]}]}"#
         );
+    }
+
+    #[test]
+    fn null_is_an_empty_map_where_it_is_no_member() {
+        let some =
+            |map: &str| format!(r#"{{"constructor":"Some","argtypes":["Map (Uint32) (Bool)"],"arguments":[{map}]}}"#);
+        check("Option (Map Uint32 Bool)", &some("null"), &some("[]"));
+        check("List (Map Uint32 Bool)", "[null,[]]", "[[],[]]");
+        let nested = r#"[{"key":"1","val":null}]"#;
+        check_error("Map Uint32 (Map Uint32 Bool)", nested, "Member not found in json: val");
+        check_error("List Uint32", "[null]", "Expected string, got null");
     }
 
     #[test]
