@@ -163,7 +163,8 @@ impl Host for MemoryHost {
 
     fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError> {
         let stored = self.field(&field.name)?;
-        if let (Some((last, path)), Value::Map(map)) = (keys.split_last(), &mut stored.value) {
+        if let Some((last, path)) = keys.split_last() {
+            let Value::Map(map) = &mut stored.value else { return Err(no_map(&field.name)) };
             return put(map, path, last, value, &field.name);
         }
         stored.value = value;
@@ -221,6 +222,10 @@ fn too_many_keys(name: &str) -> HostError {
     HostError::at_field(format!("StateService: Cannot index into map {name}. Too many index keys."))
 }
 
+fn no_map(name: &str) -> HostError {
+    HostError::at_field(format!("StateService: Cannot index into map {name} due to non-map type"))
+}
+
 fn look_up(value: &Value, keys: &[Key], name: &str) -> Result<Option<Value>, HostError> {
     let mut value = value;
     for key in keys {
@@ -244,7 +249,7 @@ fn put(map: &mut Map, path: &[Key], last: &Key, value: Value, name: &str) -> Res
     } else if let Type::Map(key, value) = map.value_type() {
         Value::Map(Map::new(Type::clone(key), Type::clone(value)))
     } else {
-        return Err(HostError::at_field(format!("StateService: Cannot index into map {name} due to non-map type")));
+        return Err(no_map(name));
     };
     let Value::Map(mut inner) = inner else { return Err(too_many_keys(name)) };
     put(&mut inner, rest, last, value, name)?;
