@@ -51,13 +51,6 @@ impl Failure {
         self
     }
 
-    /// Puts an entry in front of the others.
-    #[must_use]
-    pub fn headed_by(mut self, entry: Entry) -> Self {
-        self.entries.insert(0, entry);
-        self
-    }
-
     /// Returns the entries.
     pub fn entries(&self) -> &[Entry] {
         &self.entries

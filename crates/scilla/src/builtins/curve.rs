@@ -9,7 +9,7 @@ use silica_crypto::{
 };
 use silica_protocol::{PublicKey, Signature};
 
-use super::{MISUSE, Refusal, div_ceil, typing};
+use super::{MISUSE, Refusal, typing};
 use crate::{
     gas::log,
     types::{Type, Width},
@@ -29,7 +29,7 @@ fn signed(arguments: &[Value]) -> Option<([u8; 33], &[u8], [u8; 64])> {
 }
 
 pub(super) fn verify_cost(arguments: &[Value]) -> Option<u64> {
-    signed(arguments).map(|(_, message, _)| 250 + 15 * div_ceil(message.len() as u64 + 66, 64))
+    signed(arguments).map(|(_, message, _)| 250 + 15 * (message.len() as u64 + 66).div_ceil(64))
 }
 
 /// No key and no signature is an error: what cannot be valid is false.
@@ -58,7 +58,7 @@ fn recoverable(arguments: &[Value]) -> Option<(&[u8], [u8; 64], u32)> {
 }
 
 pub(super) fn ecdsa_recover_cost(arguments: &[Value]) -> Option<u64> {
-    recoverable(arguments).map(|(message, _, _)| div_ceil(message.len() as u64, 960))
+    recoverable(arguments).map(|(message, _, _)| (message.len() as u64).div_ceil(960))
 }
 
 pub(super) fn ecdsa_recover(arguments: &[Value]) -> Result<Value, Refusal> {
@@ -76,7 +76,7 @@ fn key(arguments: &[Value]) -> Option<[u8; 33]> {
 }
 
 pub(super) fn get_address_cost(arguments: &[Value]) -> Option<u64> {
-    key(arguments).map(|key| div_ceil(key.len() as u64, 960))
+    key(arguments).map(|key| (key.len() as u64).div_ceil(960))
 }
 
 /// The last twenty bytes of the hash of the key.

@@ -4,7 +4,7 @@ use ripemd::Ripemd160;
 use sha2::{Digest, Sha256};
 use sha3::Keccak256;
 
-use super::{MISUSE, Refusal, div_ceil};
+use super::{MISUSE, Refusal};
 use crate::value::{Map, Message, Value};
 
 /// What is still to be written.
@@ -61,7 +61,7 @@ fn queue_message<'a>(message: &'a Message, pending: &mut Vec<Pending<'a>>) {
 fn cost(arguments: &[Value], bytes_per_unit: u64) -> Option<u64> {
     let [of] = arguments else { return None };
     let hashable = of.kind().is_ok();
-    hashable.then(|| div_ceil(of.size().saturating_add(of.sort_cost()), bytes_per_unit))
+    hashable.then(|| of.size().saturating_add(of.sort_cost()).div_ceil(bytes_per_unit))
 }
 
 pub(super) fn sha256_cost(arguments: &[Value]) -> Option<u64> {

@@ -19,7 +19,7 @@ use std::fmt;
 
 pub use self::hash::write_serialized;
 use self::typing::Typing;
-pub(crate) use self::{text::hex, typing::without_addresses};
+pub(crate) use self::typing::without_addresses;
 use crate::{
     types::{Type, adt::DataTypes},
     value::Value,
@@ -222,8 +222,3 @@ use crate::{
     types::Width::{W32, W64, W128, W256},
     value::IntegerKind::{Int, Uint},
 };
-
-/// Returns a / b, rounded up.
-const fn div_ceil(a: u64, b: u64) -> u64 {
-    a.div_ceil(b)
-}

@@ -3,7 +3,7 @@
 use super::{MISUSE, Refusal};
 use crate::{
     types::{Primitive, Type},
-    value::Value,
+    value::{Hex, Value, is_text_byte},
 };
 
 fn size_of_one(arguments: &[Value], fits: fn(&Value) -> bool) -> Option<u64> {
@@ -46,17 +46,9 @@ pub(super) fn to_string_cost(arguments: &[Value]) -> Option<u64> {
 pub(super) fn to_string(arguments: &[Value]) -> Result<Value, Refusal> {
     match arguments {
         [Value::Integer(integer)] => Ok(Value::string(integer.to_string())),
-        [Value::ByStr(bytes) | Value::ByStrX(bytes)] => Ok(Value::string(hex(bytes))),
+        [Value::ByStr(bytes) | Value::ByStrX(bytes)] => Ok(Value::string(Hex(bytes).to_string())),
         _ => Err(MISUSE),
     }
-}
-
-/// Bytes as `0x` and lower-case hex.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |place: u8| char::from(DIGITS.get(usize::from(place)).copied().unwrap_or_default());
-    let digits = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
-    "0x".chars().chain(digits).collect()
 }
 
 pub(super) fn to_ascii_cost(arguments: &[Value]) -> Option<u64> {
@@ -65,9 +57,8 @@ pub(super) fn to_ascii_cost(arguments: &[Value]) -> Option<u64> {
 
 pub(super) fn to_ascii(arguments: &[Value]) -> Result<Value, Refusal> {
     let [Value::ByStr(bytes) | Value::ByStrX(bytes)] = arguments else { return Err(MISUSE) };
-    let printable = |byte: &u8| matches!(byte, 32..=126 | 8 | 12 | b'\n' | b'\r' | b'\t');
     match std::str::from_utf8(bytes) {
-        Ok(text) if bytes.iter().all(printable) => Ok(Value::string(text)),
+        Ok(text) if bytes.iter().copied().all(is_text_byte) => Ok(Value::string(text)),
         _ => Err(Refusal::Text("String.to_ascii: Not printable")),
     }
 }

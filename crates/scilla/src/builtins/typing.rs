@@ -46,14 +46,8 @@ const fn width(of: &Type) -> Option<u32> {
     }
 }
 
-const fn integer(of: &Type) -> Option<IntegerKind> {
-    if let Type::Primitive(Primitive::Int(width)) = of {
-        Some(IntegerKind::Int(*width))
-    } else if let Type::Primitive(Primitive::Uint(width)) = of {
-        Some(IntegerKind::Uint(*width))
-    } else {
-        None
-    }
+fn integer(of: &Type) -> Option<IntegerKind> {
+    if let Type::Primitive(primitive) = of { IntegerKind::of(*primitive) } else { None }
 }
 
 pub(super) const STRING_PAIR: fn() -> (Vec<Type>, Type) = || (vec![STRING, STRING], Type::bool());

@@ -16,6 +16,7 @@ use crate::{
         sanity::{self, Subject, Warnings},
         summary, type_info,
     },
+    eval::VERSION,
     gas::Meter,
     report::{Entry, Failure, Warning},
     resolve::{Imported, Program},
@@ -32,9 +33,6 @@ pub use crate::{
     },
     typecheck::Typing,
 };
-
-/// The version of the language.
-const VERSION: &str = "0";
 
 /// How a check goes about it.
 #[derive(Clone, Copy, Debug)]

@@ -8,12 +8,11 @@ use super::{
     statement::host_failure,
 };
 use crate::{
-    builtins::hex,
     gas::Meter,
     host::{Address, Host, HostError, RemoteWant},
     report::Failure,
     types::{AddressType, Type, adt::DataTypes, relation::assignable, substitution::replace},
-    value::Value,
+    value::{Hex, Value},
 };
 
 /// An address, and what it claims to be.
@@ -27,7 +26,7 @@ impl Claim {
     /// Says whether the claim holds; if not, in what words.
     pub(super) fn check(&self, host: &mut dyn Host) -> Result<Result<(), String>, HostError> {
         let mut has = |name: &str| Ok(host.remote(&self.address, name, &[], RemoteWant::Kind)?.is_some());
-        let address = || hex(&self.address);
+        let address = || Hex(&self.address);
         Ok(match &self.kind {
             AddressType::Any => {
                 let used = is_used(host, &self.address)?;

@@ -14,7 +14,7 @@ use crate::{
     source::Location,
     syntax::ast::Want,
     types::{AddressType, Primitive, Type, Width},
-    value::{Integer, Key, Message, Value},
+    value::{Hex, Integer, Key, Message, Value},
 };
 
 /// What is still to be done, the next thing last.
@@ -370,7 +370,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         }
         // The type is asked for first: of an entry that is missing, nothing would be known.
         let Some(field) = remote(&[], RemoteWant::Kind)? else {
-            let (name, address) = (&map.name, crate::builtins::hex(address));
+            let (name, address) = (&map.name, Hex(address));
             let text = "Unable to fetch type for field at address";
             return Err(failure(format!("{text}: field {name}, address {address}")));
         };

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     check::{ComponentSummary, ContractSummary, EventInfo, FieldSummary, ParameterSummary, TypeInfo},
+    eval::VERSION,
     report::Warning,
     types::{Type, adt::DataType},
 };
@@ -86,7 +87,7 @@ impl ContractSummary {
 }
 
 fn contract_info(builder: &mut Builder, contract: &ContractSummary) {
-    builder.begin_object().member("scilla_major_version", "0").member("vname", &contract.name);
+    builder.begin_object().member("scilla_major_version", VERSION).member("vname", &contract.name);
     list(builder, "params", &contract.parameters, parameter);
     list(builder, "fields", &contract.fields, field);
     list(builder, "transitions", &contract.transitions, component);

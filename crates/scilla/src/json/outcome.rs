@@ -6,7 +6,7 @@ use super::{
     document::{Builder, Document},
     value::ListForm,
 };
-use crate::{host::StateField, value::Message};
+use crate::{eval::VERSION, host::StateField, value::Message};
 
 /// What a run of a contract gives.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ impl RunReport<'_> {
     /// Returns the report as JSON.
     pub fn to_json(&self) -> Document {
         let mut builder = Builder::new();
-        builder.begin_object().member("scilla_major_version", "0").member("gas_remaining", self.gas_remaining);
+        builder.begin_object().member("scilla_major_version", VERSION).member("gas_remaining", self.gas_remaining);
         builder.member("_accepted", self.accepted).key("messages");
         match self.messages {
             None => drop(builder.null()),

@@ -16,7 +16,7 @@ use crate::{
         relation::equivalent,
         substitution::replace,
     },
-    value::{BNum, Constructor, Integer, IntegerKind, Key, Map, Value},
+    value::{BNum, Constructor, Hex, Integer, IntegerKind, Key, Map, Value, is_text_byte},
 };
 
 /// Why a JSON value is not one of its type.
@@ -351,17 +351,12 @@ fn read_primitive(json: Json<'_>, primitive: Primitive, kind: &Type) -> Result<V
         Primitive::Int(width) => Integer::parse(IntegerKind::Int(width), text).map(Value::Integer),
         Primitive::Uint(width) => Integer::parse(IntegerKind::Uint(width), text).map(Value::Integer),
         Primitive::BNum => BNum::parse(text).map(Value::BNum),
-        Primitive::String => is_text(text).then(|| Value::string(text)),
+        Primitive::String => text.bytes().all(is_text_byte).then(|| Value::string(text)),
         Primitive::ByStr => Some(Value::ByStr(bytes(text)?.into())),
         Primitive::ByStrX(_) => Some(Value::bystrx(bytes(text)?)),
         Primitive::Event | Primitive::Exception | Primitive::Message | Primitive::ReplicateContract => None,
     };
     read.ok_or_else(|| ValueError::InvalidValue { text: text.into(), kind: kind.global().to_string() })
-}
-
-/// Says whether a text may be a `String`: printable ASCII and BS, FF, LF, CR, TAB.
-fn is_text(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, b' '..=b'~' | 8 | 9 | 10 | 12 | 13))
 }
 
 /// Reads `0x` and hex digits. For anything else the reference ends without a report.
@@ -464,16 +459,6 @@ impl Builder {
     }
 }
 
-/// Bytes as `0x` and lower-case hex.
-struct Hex<'a>(&'a [u8]);
-
-impl std::fmt::Display for Hex<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("0x")?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
 impl Value {
     /// Returns the value as a JSON document.
     pub fn to_json(&self, lists: ListForm) -> Document {
@@ -559,17 +544,6 @@ mod tests {
     }
 
     #[test]
-    fn null_is_an_empty_map_where_it_is_no_member() {
-        let some =
-            |map: &str| format!(r#"{{"constructor":"Some","argtypes":["Map (Uint32) (Bool)"],"arguments":[{map}]}}"#);
-        check("Option (Map Uint32 Bool)", &some("null"), &some("[]"));
-        check("List (Map Uint32 Bool)", "[null,[]]", "[[],[]]");
-        let nested = r#"[{"key":"1","val":null}]"#;
-        check_error("Map Uint32 (Map Uint32 Bool)", nested, "Member not found in json: val");
-        check_error("List Uint32", "[null]", "Expected string, got null");
-    }
-
-    #[test]
     fn the_last_entry_of_a_key_wins() {
         check("Map Uint32 String", "[]", "[]");
         check(
@@ -581,6 +555,17 @@ mod tests {
             "Map Uint32 (Map ByStr20 Bool)",
             &format!(r#"[{{"key":"1","val":[{{"key":"0x01","val":{TRUE}}}]}}]"#),
         );
+    }
+
+    #[test]
+    fn null_is_an_empty_map_where_it_is_no_member() {
+        let some =
+            |map: &str| format!(r#"{{"constructor":"Some","argtypes":["Map (Uint32) (Bool)"],"arguments":[{map}]}}"#);
+        check("Option (Map Uint32 Bool)", &some("null"), &some("[]"));
+        check("List (Map Uint32 Bool)", "[null,[]]", "[[],[]]");
+        let nested = r#"[{"key":"1","val":null}]"#;
+        check_error("Map Uint32 (Map Uint32 Bool)", nested, "Member not found in json: val");
+        check_error("List Uint32", "[null]", "Expected string, got null");
     }
 
     #[test]

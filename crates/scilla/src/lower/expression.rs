@@ -237,7 +237,7 @@ impl Lowering {
                 empty_map(&types.types).unwrap_or_else(|| Value::bool(false))
             }
             Literal::Integer(kind, digits) => {
-                let integer = integer_kind(*kind).and_then(|kind| Integer::parse(kind, digits));
+                let integer = IntegerKind::of(*kind).and_then(|kind| Integer::parse(kind, digits));
                 // The parser has seen that the number fits.
                 integer.map_or_else(|| Value::string(&**digits), Value::Integer)
             }
@@ -282,16 +282,6 @@ impl Lowering {
             self.unbound.push(UnboundName { name: name.name.clone(), place: self.place(name.span) });
             Variable::Unbound(index)
         })
-    }
-}
-
-fn integer_kind(of: Primitive) -> Option<IntegerKind> {
-    if let Primitive::Int(width) = of {
-        Some(IntegerKind::Int(width))
-    } else if let Primitive::Uint(width) = of {
-        Some(IntegerKind::Uint(width))
-    } else {
-        None
     }
 }
 

@@ -58,11 +58,6 @@ impl Width {
     pub const fn bytes(self) -> u32 {
         self.bits() / 8
     }
-
-    /// Returns the width of this many bits.
-    pub fn from_bits(bits: u32) -> Option<Self> {
-        Self::ALL.into_iter().find(|width| width.bits() == bits)
-    }
 }
 
 impl Primitive {

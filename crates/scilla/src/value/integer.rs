@@ -16,6 +16,17 @@ pub enum IntegerKind {
 }
 
 impl IntegerKind {
+    /// Returns the integer type that a primitive type is, if it is one.
+    pub const fn of(primitive: Primitive) -> Option<Self> {
+        if let Primitive::Int(width) = primitive {
+            Some(Self::Int(width))
+        } else if let Primitive::Uint(width) = primitive {
+            Some(Self::Uint(width))
+        } else {
+            None
+        }
+    }
+
     /// Returns the number of bits.
     pub const fn width(self) -> Width {
         match self {
@@ -204,8 +215,7 @@ impl Integer {
             let fits = middle.checked_mul(middle).is_some_and(|square| square <= self.magnitude);
             if fits { low = middle } else { high = middle }
         }
-        let root = if self.magnitude == U256::ONE { U256::ONE } else { low };
-        Self { magnitude: root, ..*self }
+        Self { magnitude: low, ..*self }
     }
 
     /// Compares as numbers.

@@ -17,7 +17,10 @@ mod map;
 mod message;
 mod print;
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt::{self, Write as _},
+    sync::Arc,
+};
 
 pub use self::{
     adt::{AdtValue, Constructor, Elements},
@@ -171,6 +174,26 @@ impl Value {
     pub const fn as_message(&self) -> Option<&Arc<Message>> {
         if let Self::Message(message) = self { Some(message) } else { None }
     }
+}
+
+/// Bytes as `0x` and lower-case hex.
+pub(crate) struct Hex<'a>(pub(crate) &'a [u8]);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digit = |place: u8| char::from(DIGITS.get(usize::from(place)).copied().unwrap_or_default());
+        f.write_str("0x")?;
+        self.0.iter().try_for_each(|byte| {
+            f.write_char(digit(byte >> 4))?;
+            f.write_char(digit(byte & 15))
+        })
+    }
+}
+
+/// Says whether a byte may stand in a text: printable ASCII and BS, FF, LF, CR, TAB.
+pub(crate) const fn is_text_byte(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | 8 | 12 | b'\n' | b'\r' | b'\t')
 }
 
 /// Returns the size of a text, on which gas is charged: short ones count as twenty.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{AdtValue, Constructor, Value};
+use super::{AdtValue, Constructor, Hex, Value};
 
 /// A value as text: `(Uint32 5)`.
 #[derive(Clone, Copy)]
@@ -132,9 +132,7 @@ fn print_bytes(name: &str, width: Option<usize>, bytes: &[u8], f: &mut fmt::Form
     if let Some(width) = width {
         write!(f, "{width}")?;
     }
-    f.write_str(" 0x")?;
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-    f.write_str(")")
+    write!(f, " {})", Hex(bytes))
 }
 
 #[cfg(test)]

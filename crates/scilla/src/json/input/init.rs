@@ -1,6 +1,6 @@
 //! Init files: the parameters of a module.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::sync::Arc;
 
 use super::{Ending, InputError, Named, Pair, check_kind, entries, read_named, rejected};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     report::{Entry, Failure},
     resolve::Origin,
     types::adt::DataTypes,
-    value::Value,
+    value::{Hex, Value},
 };
 
 /// Reads from an init file what is needed before its libraries are known: who the module is, and where they are.
@@ -64,7 +64,7 @@ fn read_all(file: &str, json: Json<'_>, known: &DataTypes, ending: Ending) -> Re
 fn this_address(value: &Value) -> Result<Arc<str>, InputError> {
     let wrong = || rejected("Illegal type for field specified in init json: _this_address");
     let Value::ByStrX(bytes) = value else { return Err(wrong()) };
-    if bytes.len() == 20 { Ok(hex(bytes)) } else { Err(wrong()) }
+    if bytes.len() == 20 { Ok(address_text(bytes)) } else { Err(wrong()) }
 }
 
 /// Takes apart a `List (Pair String ByStr20)`.
@@ -74,7 +74,9 @@ fn external_libraries(value: &Value) -> Result<Vec<Pair>, InputError> {
     let mut libraries = Vec::new();
     for element in elements.by_ref() {
         match element.as_adt().map(|pair| pair.arguments()) {
-            Some([Value::String(name), Value::ByStrX(address)]) => libraries.push((Arc::clone(name), hex(address))),
+            Some([Value::String(name), Value::ByStrX(address)]) => {
+                libraries.push((Arc::clone(name), address_text(address)));
+            }
             _ => return Err(wrong()),
         }
     }
@@ -82,13 +84,8 @@ fn external_libraries(value: &Value) -> Result<Vec<Pair>, InputError> {
     if is_list { Ok(libraries) } else { Err(wrong()) }
 }
 
-fn hex(bytes: &[u8]) -> Arc<str> {
-    let mut text = String::from("0x");
-    for byte in bytes {
-        // A `String` accepts every write.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text.into()
+fn address_text(bytes: &[u8]) -> Arc<str> {
+    Hex(bytes).to_string().into()
 }
 
 /// Reports that the module must have an address and has none.

@@ -10,6 +10,7 @@ use crate::{
         token::{Token, TokenKind},
     },
     types::{Primitive, Width},
+    value::is_text_byte,
 };
 
 impl Parser<'_> {
@@ -57,7 +58,7 @@ impl Parser<'_> {
         let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
         let contents = unescape_all(inner);
         let text = String::from_utf8_lossy(&contents);
-        if !contents.iter().all(|&byte| is_allowed_in_text(byte)) {
+        if !contents.iter().copied().all(is_text_byte) {
             self.report(token.span.start, format!("Syntax error: Invalid String literal {text}"));
         }
         Literal::String(text.into())
@@ -84,11 +85,6 @@ impl Parser<'_> {
         self.bump();
         Ok(Some(literal))
     }
-}
-
-/// Says whether a byte may stand in a text.
-const fn is_allowed_in_text(byte: u8) -> bool {
-    matches!(byte, 32..=126 | 8 | 12 | b'\n' | b'\r' | b'\t')
 }
 
 fn unescape_all(inner: &[u8]) -> Vec<u8> {
