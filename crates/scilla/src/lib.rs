@@ -46,6 +46,7 @@ pub mod code;
 pub mod eval;
 pub mod gas;
 pub mod host;
+mod implicit;
 pub mod json;
 mod lower;
 pub mod name;

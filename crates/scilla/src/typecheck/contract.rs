@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::{Checker, Fault, Outcome, library::Aborted, statement::Scope};
 use crate::{
+    implicit,
     name::Name,
     report::Entry,
     syntax::ast::{Contract, Field, Parameter},
@@ -53,7 +54,7 @@ impl Checker<'_> {
                 errors.push(self.text.error(name.span, text));
             }
         }
-        for (name, kind) in implicit_parameters() {
+        for (name, kind) in implicit::contract_parameters() {
             self.environment.bind(&Name::simple(name), kind);
         }
         for Parameter { name, kind } in parameters {
@@ -74,15 +75,6 @@ impl Checker<'_> {
         }
         Ok(known)
     }
-}
-
-/// What every contract is given without saying so.
-pub(crate) fn implicit_parameters() -> [(&'static str, Type); 3] {
-    [
-        ("_creation_block", Primitive::BNum.into()),
-        ("_scilla_version", Primitive::Uint(Width::W32).into()),
-        ("_this_address", Type::bystr(20)),
-    ]
 }
 
 /// Puts an error aside. Out of gas, nothing else is reported.

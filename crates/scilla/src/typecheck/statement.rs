@@ -1,9 +1,10 @@
 //! Typing of statements.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use super::{Checker, Outcome};
 use crate::{
+    implicit,
     name::{Ident, Name},
     source::Span,
     syntax::ast::{ChainRead, Component, ComponentKind, Statement, StatementClause, StatementKind, Want},
@@ -45,7 +46,7 @@ impl Checker<'_> {
             }
         }
         let before = self.environment.mark();
-        for (name, kind) in implicit_parameters() {
+        for (name, kind) in implicit::message_parameters() {
             self.environment.bind(&Name::simple(name), kind);
         }
         for parameter in &component.parameters {
@@ -304,14 +305,4 @@ impl Want {
             Self::Value => Type::option(entry),
         }
     }
-}
-
-/// What every component is given without saying so.
-fn implicit_parameters() -> [(Arc<str>, Type); 3] {
-    let address = || Type::Address(AddressType::Any);
-    [
-        ("_sender".into(), address()),
-        ("_origin".into(), address()),
-        ("_amount".into(), Primitive::Uint(Width::W128).into()),
-    ]
 }
