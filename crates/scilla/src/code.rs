@@ -29,20 +29,20 @@ pub struct Code {
     pub(crate) data_types: Arc<DataTypes>,
     /// The number after `scilla_version`; that of expressions is right.
     pub(crate) version: Arc<str>,
-    /// The recursion principles and the values of all libraries, in the order in which they are evaluated. A library
-    /// that is imported several times stands here several times.
-    pub(crate) entries: Vec<LibraryValue>,
-    /// How many values the entries leave behind.
+    /// The recursion principles, the imported libraries that leave values behind, each behind those that it imports, and
+    /// at last the library of the module itself.
+    pub(crate) libraries: Vec<LibraryCode>,
+    /// How many values the libraries leave behind.
     pub(crate) globals: usize,
     pub(crate) contract: Option<ContractCode>,
     /// The expression, if the program is one.
-    pub(crate) expression: Option<Block>,
+    pub(crate) expression: Option<NodeId>,
     /// Of the expression: what leads to each node in the place of a result.
     pub(crate) tails: std::collections::HashMap<NodeId, Tail>,
     pub(crate) library_cache: std::sync::OnceLock<LibraryValues>,
 }
 
-/// What the entries of the libraries left behind once, and for how much.
+/// What the libraries left behind once, and for how much.
 #[derive(Debug)]
 pub(crate) struct LibraryValues {
     pub(crate) values: Arc<[Value]>,
@@ -63,18 +63,19 @@ pub(crate) struct Place {
     pub(crate) span: Span,
 }
 
+/// A library, of which every import is evaluated anew.
+#[derive(Debug)]
+pub(crate) struct LibraryCode {
+    /// The libraries that are evaluated first; those without values are left out. They stand before this one.
+    pub(crate) imports: Vec<usize>,
+    pub(crate) values: Vec<LibraryValue>,
+}
+
 /// One value of a library.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LibraryValue {
-    pub(crate) block: Block,
-    pub(crate) global: u32,
-}
-
-/// An expression with the frame it needs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Block {
     pub(crate) node: NodeId,
-    pub(crate) slots: u32,
+    pub(crate) global: u32,
 }
 
 /// Where a variable is found.
@@ -152,7 +153,7 @@ pub(crate) struct Function {
     /// Where each of the nested functions stands that this one is made of: as many as it takes arguments.
     pub(crate) layers: Box<[Place]>,
     pub(crate) captures: Box<[Variable]>,
-    pub(crate) body: Block,
+    pub(crate) body: NodeId,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +169,7 @@ pub(crate) enum FunctionKind {
 pub(crate) struct ContractCode {
     /// The parameters, the implicit ones first.
     pub(crate) parameters: Vec<(Name, Type)>,
-    pub(crate) constraint: Block,
+    pub(crate) constraint: NodeId,
     pub(crate) fields: Vec<FieldCode>,
     pub(crate) components: Vec<ComponentCode>,
 }
@@ -177,7 +178,7 @@ pub(crate) struct ContractCode {
 #[derive(Debug)]
 pub(crate) struct FieldCode {
     pub(crate) field: Field,
-    pub(crate) initial: Block,
+    pub(crate) initial: NodeId,
 }
 
 /// A field of a contract.
@@ -196,7 +197,6 @@ pub(crate) struct ComponentCode {
     pub(crate) name: Name,
     pub(crate) place: Place,
     pub(crate) parameters: Vec<(Name, Type)>,
-    pub(crate) slots: u32,
     pub(crate) body: Statements,
 }
 

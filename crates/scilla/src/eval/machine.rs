@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::run::Settings;
 use crate::{
     builtins::{Builtin, Refusal},
-    code::{Block, Code, Function, FunctionKind, Node, NodeId, Pattern, Payload, Place, Types, Variable},
+    code::{Code, Function, FunctionKind, Node, NodeId, Pattern, Payload, Place, Types, Variable},
     gas::Meter,
     lower::empty_map,
     report::{Entry, Failure},
@@ -72,11 +72,6 @@ pub(super) struct Machine<'c> {
     last: NodeId,
 }
 
-/// What stands in a slot before something is put there.
-fn nothing() -> Value {
-    Value::uint32(0)
-}
-
 impl<'c> Machine<'c> {
     pub(super) fn new(code: &'c Code, settings: Settings, gas: Meter, globals: Arc<[Value]>) -> Self {
         Self {
@@ -95,28 +90,26 @@ impl<'c> Machine<'c> {
     }
 
     /// Evaluates an expression in a frame of its own.
-    pub(super) fn block(&mut self, block: Block) -> Evaluation<Value> {
-        let outer = self.open(block.slots as usize);
-        let value = self.evaluate(block.node)?;
+    pub(super) fn outermost(&mut self, node: NodeId) -> Evaluation<Value> {
+        let outer = self.open();
+        let value = self.evaluate(node)?;
         self.close(outer);
         Ok(value)
     }
 
     /// Evaluates an expression, and returns the last node that was evaluated outside of functions, and the frame that
     /// holds what is bound there.
-    pub(super) fn traced(&mut self, block: Block) -> Evaluation<(Value, NodeId, Vec<Value>)> {
-        let outer = self.open(block.slots as usize);
-        let value = self.evaluate(block.node)?;
+    pub(super) fn traced(&mut self, node: NodeId) -> Evaluation<(Value, NodeId, Vec<Value>)> {
+        let outer = self.open();
+        let value = self.evaluate(node)?;
         let frame = self.stack.get(self.frame.base..).unwrap_or_default().to_vec();
         self.close(outer);
         Ok((value, self.last, frame))
     }
 
     /// Opens a frame and returns the one that was open.
-    pub(super) fn open(&mut self, slots: usize) -> Frame {
-        let base = self.stack.len();
-        self.stack.resize(base + slots, nothing());
-        std::mem::replace(&mut self.frame, Frame { base, closure: None })
+    pub(super) fn open(&mut self) -> Frame {
+        std::mem::replace(&mut self.frame, Frame { base: self.stack.len(), closure: None })
     }
 
     /// Closes the frame and goes back to another one.
@@ -125,9 +118,14 @@ impl<'c> Machine<'c> {
         self.frame = outer;
     }
 
+    /// Puts a value into the frame, which grows with what is put there. Slots are bound in order.
     pub(super) fn set(&mut self, slot: u32, value: Value) {
-        if let Some(place) = self.stack.get_mut(self.frame.base + slot as usize) {
+        let place = self.frame.base + slot as usize;
+        if let Some(place) = self.stack.get_mut(place) {
             *place = value;
+        } else {
+            self.stack.resize(place, Value::uint32(0));
+            self.stack.push(value);
         }
     }
 
@@ -339,8 +337,7 @@ impl<'c> Machine<'c> {
             self.continuations.push(Continuation::Apply(rest));
         }
         self.stack.extend(closure.applied.iter().cloned().chain(arguments));
-        self.stack.resize(self.frame.base + function.body.slots as usize, nothing());
-        Ok(Step::Enter(function.body.node))
+        Ok(Step::Enter(function.body))
     }
 
     /// Gives types to a function of types, from the one at `given` on.
@@ -357,8 +354,7 @@ impl<'c> Machine<'c> {
         if given + 1 < types.len() {
             self.continuations.push(Continuation::Instantiate(types, given + 1));
         }
-        self.stack.resize(self.frame.base + function.body.slots as usize, nothing());
-        Ok(Step::Enter(function.body.node))
+        Ok(Step::Enter(function.body))
     }
 
     /// Opens the frame of a function. If nothing is left to be done in the frame that is open, it takes its place.

@@ -7,7 +7,10 @@
 //!          libraries                              └▶ call ──▶ Outcome
 //! ```
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{
     address::{Claim, check_all, check_type},
@@ -18,8 +21,8 @@ use crate::{
     code::{Code, ComponentCode, ContractCode, LibraryValues},
     gas::Meter,
     host::{Host, StateField},
+    implicit,
     json::ListForm,
-    lower::implicit_message_parameters,
     name::Name,
     report::Failure,
     syntax::ast::ComponentKind,
@@ -162,19 +165,37 @@ impl Code {
         let before = gas.units();
         let unset: Arc<[Value]> = std::iter::repeat_n(Value::uint32(0), self.globals).collect();
         let mut machine = Machine::new(self, settings, gas, unset);
-        for entry in &self.entries {
-            let value = machine.block(entry.block);
-            let value = value.map_err(|failure| Failed { failure, gas: machine.gas })?;
-            let globals = Arc::get_mut(&mut machine.globals);
-            if let Some(place) = globals.and_then(|globals| globals.get_mut(entry.global as usize)) {
-                *place = value;
-            }
-        }
+        machine.libraries().map_err(|failure| Failed { failure, gas: machine.gas })?;
         let (globals, gas) = (machine.globals, machine.gas);
         let values = LibraryValues { values: Arc::clone(&globals), units: before - gas.units() };
         // Whoever came first has found the same.
         self.library_cache.set(values).ok();
         Ok(loaded(&globals, gas))
+    }
+}
+
+impl Machine<'_> {
+    /// Evaluates the libraries, each after what it imports, as often as it is imported.
+    ///
+    /// There may be far more imports than libraries; as each leads to a value, gas limits them.
+    fn libraries(&mut self) -> Evaluation<()> {
+        let libraries = &self.code.libraries;
+        let mut pending = vec![(libraries.len().saturating_sub(1), 0)];
+        while let Some((index, imported)) = pending.pop() {
+            let Some(library) = libraries.get(index) else { return Err(internal("a library is missing")) };
+            if let Some(import) = library.imports.get(imported) {
+                pending.extend([(index, imported + 1), (*import, 0)]);
+                continue;
+            }
+            for entry in &library.values {
+                let value = self.outermost(entry.node)?;
+                let globals = Arc::get_mut(&mut self.globals);
+                if let Some(place) = globals.and_then(|globals| globals.get_mut(entry.global as usize)) {
+                    *place = value;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -241,18 +262,18 @@ impl Loaded {
     fn check_parameters(&self, init: &[InitEntry]) -> Evaluation<Vec<Claim>> {
         let mut claims = Vec::new();
         let contract = self.contract()?;
-        let given: Vec<_> = init.iter().filter(|entry| is_parameter(&entry.name)).collect();
+        let entries = init.iter().filter(|entry| is_parameter(&entry.name));
+        let given = Given::of(entries.map(|entry| (&*entry.name, &entry.value)));
         for (name, kind) in &contract.parameters {
-            let found = given.iter().find(|entry| entry.name == *name.base()).ok_or_else(|| {
+            let found = given.get(name.base()).ok_or_else(|| {
                 failure(format!("No init entry found matching contract parameter: {}", name.as_written()))
             })?;
-            self.check_value(kind, &found.value, &mut claims)?;
+            self.check_value(kind, found, &mut claims)?;
         }
-        let known = |entry: &&InitEntry| contract.parameters.iter().any(|(name, _)| *name.base() == entry.name);
-        if let Some(unknown) = given.iter().find(|entry| !known(entry)) {
-            return Err(failure(format!("Parameter is not specified in the contract: {}", unknown.name)));
+        if let Some(unknown) = given.other_than(contract.parameters.iter().map(|(name, _)| name)) {
+            return Err(failure(format!("Parameter is not specified in the contract: {unknown}")));
         }
-        if !are_distinct(given.iter().map(|entry| &*entry.name)) {
+        if !given.are_distinct() {
             return Err(failure("Duplicate init arguments entries found"));
         }
         Ok(claims)
@@ -298,10 +319,10 @@ impl Loaded {
         let transition = transitions().find(|transition| *transition.name.base() == message.tag);
         let transition =
             transition.ok_or_else(|| failure(format!("No contract transition for tag found: {}", message.tag)))?;
-        let claims = self.check_message(transition, message)?;
+        let given = Given::of(message.entries.iter().map(|entry| (&*entry.name, &entry.value)));
+        let claims = self.check_message(transition, &given)?;
         check_all(claims, &mut machine.gas, host)?;
-        let entry = |name: &str| message.entries.iter().find(|entry| *entry.name == *name);
-        let value = |name: &str| entry(name).map(|entry| entry.value.clone());
+        let value = |name: &str| given.get(name).cloned();
         let message_values: Option<Vec<Value>> = crate::lower::MESSAGE_NAMES.iter().map(|name| value(name)).collect();
         machine.message = message_values.ok_or_else(|| internal("a message has no sender"))?;
         machine.message_entries =
@@ -321,26 +342,25 @@ impl Loaded {
     }
 
     /// Checks that a message has the parameters of a transition, and returns the addresses they claim to be.
-    fn check_message(&self, transition: &ComponentCode, message: &Message) -> Evaluation<Vec<Claim>> {
-        let implicit = implicit_message_parameters();
-        let parameters: Vec<&(Name, Type)> = implicit.iter().chain(&transition.parameters).collect();
+    fn check_message(&self, transition: &ComponentCode, given: &Given<'_>) -> Evaluation<Vec<Claim>> {
+        let implicit = implicit::message_parameters().map(|(name, kind)| (Name::simple(name), kind));
+        let parameters = || implicit.iter().chain(&transition.parameters);
         let mut claims = Vec::new();
-        for (name, kind) in &parameters {
-            let found = message.entries.iter().find(|entry| entry.name == *name.base());
-            let found = found
+        for (name, kind) in parameters() {
+            let found = given
+                .get(name.base())
                 .ok_or_else(|| failure(format!("No message entry found matching parameter: {}", name.as_written())))?;
             let before = claims.len();
-            self.check_value(kind, &found.value, &mut claims)?;
+            self.check_value(kind, found, &mut claims)?;
             if matches!(&**name.base(), "_sender" | "_origin") {
                 // Who sent and who signed is known to exist.
                 claims.truncate(before);
             }
         }
-        let known = |entry: &&MessageEntry| parameters.iter().any(|(name, _)| *name.base() == entry.name);
-        if let Some(unknown) = message.entries.iter().find(|entry| !known(entry)) {
-            return Err(failure(format!("No parameter found matching message entry: {}", unknown.name)));
+        if let Some(unknown) = given.other_than(parameters().map(|(name, _)| name)) {
+            return Err(failure(format!("No parameter found matching message entry: {unknown}")));
         }
-        if !are_distinct(message.entries.iter().map(|entry| &*entry.name)) {
+        if !given.are_distinct() {
             return Err(failure("Duplicate message entries found"));
         }
         Ok(claims)
@@ -353,8 +373,8 @@ impl Loaded {
     /// If it fails, or the program is none.
     pub fn evaluate(&self) -> Result<Evaluated, Failed> {
         let mut machine = self.machine();
-        let block = self.code.expression.ok_or_else(|| self.failed(internal("this is no expression")))?;
-        let traced = machine.traced(block);
+        let node = self.code.expression.ok_or_else(|| self.failed(internal("this is no expression")))?;
+        let traced = machine.traced(node);
         let gas = machine.gas;
         let (value, last, frame) = traced.map_err(|failure| Failed { failure, gas })?;
         let names = self.code.bound_at(last);
@@ -386,25 +406,49 @@ fn is_parameter(name: &str) -> bool {
     name != "_extlibs"
 }
 
-fn are_distinct<'a>(names: impl Iterator<Item = &'a str>) -> bool {
-    let mut seen = BTreeSet::new();
-    names.into_iter().all(|name| seen.insert(name))
+/// What is given for parameters.
+struct Given<'a> {
+    in_order: Vec<(&'a str, &'a Value)>,
+    /// Of several values of one name the first.
+    by_name: BTreeMap<&'a str, &'a Value>,
+}
+
+impl<'a> Given<'a> {
+    fn of(entries: impl Iterator<Item = (&'a str, &'a Value)>) -> Self {
+        let in_order: Vec<_> = entries.collect();
+        let by_name = in_order.iter().rev().copied().collect();
+        Self { in_order, by_name }
+    }
+
+    fn get(&self, name: &str) -> Option<&'a Value> {
+        self.by_name.get(name).copied()
+    }
+
+    /// Returns the first name that is none of these.
+    fn other_than<'n>(&self, names: impl Iterator<Item = &'n Name>) -> Option<&'a str> {
+        let known: BTreeSet<&str> = names.map(|name| &**name.base()).collect();
+        self.in_order.iter().map(|(name, _)| *name).find(|name| !known.contains(name))
+    }
+
+    fn are_distinct(&self) -> bool {
+        self.by_name.len() == self.in_order.len()
+    }
 }
 
 /// The values of the parameters, in the order of the contract. What is missing is found when they are checked.
 fn parameters(contract: &ContractCode, init: &[InitEntry]) -> Vec<Value> {
-    let value = |name: &Name| init.iter().rev().find(|entry| entry.name == *name.base());
-    let values = contract.parameters.iter().map(|(name, _)| value(name));
-    values.map(|entry| entry.map_or_else(|| Value::bool(false), |entry| entry.value.clone())).collect()
+    let by_name: BTreeMap<_, _> = init.iter().map(|entry| (&*entry.name, &entry.value)).collect();
+    let value = |name: &Name| by_name.get(&**name.base()).map_or_else(|| Value::bool(false), |value| (*value).clone());
+    contract.parameters.iter().map(|(name, _)| value(name)).collect()
 }
 
 fn initial_fields(contract: &ContractCode, machine: &mut Machine<'_>) -> Evaluation<Vec<StateField>> {
-    let constraint = machine.block(contract.constraint)?;
+    let constraint = machine.outermost(contract.constraint)?;
     if constraint.as_bool() != Some(true) {
         return Err(failure("Contract constraint violation"));
     }
     let fields = contract.fields.iter().map(|code| {
-        let value = machine.block(code.initial)?;
+        let value = machine.outermost(code.initial)?;
         let (name, kind) = (Arc::clone(&code.field.name), code.field.kind.clone());
         if is_storable(&value) {
             Ok(StateField { name, kind, value })
@@ -446,9 +490,10 @@ pub fn local_state(
     initial: Vec<StateField>,
     current: Vec<StateField>,
 ) -> Result<Vec<StateField>, Failure> {
+    let declared: BTreeMap<&str, &StateField> = initial.iter().rev().map(|field| (&*field.name, field)).collect();
     for field in &current {
         let (name, kind) = (&field.name, field.kind.global());
-        let Some(declared) = initial.iter().find(|declared| declared.name == *name) else {
+        let Some(declared) = declared.get(&**name) else {
             return Err(failure(format!("Field not defined in the contract: field {name} of type {kind}")));
         };
         if declared.kind != field.kind {
@@ -458,11 +503,11 @@ pub fn local_state(
         }
         loaded.check_value(&field.kind, &field.value, &mut Vec::new())?;
     }
-    if !are_distinct(current.iter().map(|field| &*field.name)) {
+    let told: BTreeSet<&str> = current.iter().map(|field| &*field.name).collect();
+    if told.len() != current.len() {
         return Err(failure("Duplicate field entries found"));
     }
-    let told = |declared: &StateField| current.iter().any(|field| field.name == declared.name);
-    let mut fields: Vec<StateField> = initial.into_iter().filter(|declared| !told(declared)).collect();
+    let mut fields: Vec<StateField> = initial.into_iter().filter(|field| !told.contains(&*field.name)).collect();
     fields.extend(current);
     Ok(fields)
 }

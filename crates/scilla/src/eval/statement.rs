@@ -81,7 +81,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
 
     /// Opens the frame of a component and begins with its statements.
     fn begin(&mut self, component: &'c ComponentCode, arguments: Vec<Value>) -> Frame {
-        let outer = self.machine.open(component.slots as usize);
+        let outer = self.machine.open();
         for (argument, slot) in arguments.into_iter().zip(0..) {
             self.machine.set(slot, argument);
         }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::Lowering;
 use crate::{
     builtins::Builtin,
-    code::{Block, Function, FunctionKind, Node, NodeId, Pattern, Payload, Place, Tail, UnboundName, Variable},
+    code::{Function, FunctionKind, Node, NodeId, Pattern, Payload, Place, Tail, UnboundName, Variable},
     name::{Ident, Name},
     syntax::ast::{self, Arena, ExprId, Expression, ExpressionKind, Literal, PatternKind},
-    types::{Primitive, Type},
+    types::Type,
     value::{BNum, Integer, IntegerKind, Map, Value},
 };
 
@@ -17,11 +17,27 @@ enum Work<'a> {
     /// Bind a name to the next slot.
     Bind(&'a Name),
     /// Close the frame of a function, the body of which is ready.
-    Close { function: u32, body: NodeId, kind: FunctionKind, layers: Vec<Place>, itself: Option<&'a Name> },
+    Close(Opened<'a>),
     /// Make an expression ready, and put it there.
     Expression(ExprId, NodeId),
     /// End the binding of a name.
     Unbind(&'a Name),
+}
+
+/// A function whose body is being made ready.
+struct Opened<'a> {
+    /// Its place among the functions.
+    function: u32,
+    head: Head<'a>,
+    body: NodeId,
+}
+
+/// What stands in front of the body of a function, its parameters aside.
+struct Head<'a> {
+    kind: FunctionKind,
+    layers: Vec<Place>,
+    /// The name by which it knows itself.
+    itself: Option<&'a Name>,
 }
 
 impl Lowering {
@@ -33,9 +49,7 @@ impl Lowering {
                 Work::Bind(name) => {
                     self.scope.bind(name);
                 }
-                Work::Close { function, body, kind, layers, itself } => {
-                    self.close_function(function, body, kind, layers, itself);
-                }
+                Work::Close(opened) => self.close_function(opened),
                 Work::Expression(expression, node) => {
                     let made = self.node_of(arena, node, arena.get(expression), &mut work);
                     if let Some(node) = self.nodes.get_mut(node as usize) {
@@ -65,13 +79,15 @@ impl Lowering {
             }
             ExpressionKind::Fixpoint { name, body, .. } => {
                 let (parameters, layers, body) = self.layers(arena, *body);
-                self.open_function(arena, &parameters, layers, body, FunctionKind::Fixpoint, Some(&name.name), work)
+                let head = Head { kind: FunctionKind::Fixpoint, layers, itself: Some(&name.name) };
+                self.open_function(arena, head, &parameters, body, work)
             }
             ExpressionKind::Function { parameter, body, .. } => {
                 let (mut parameters, mut layers, body) = self.layers(arena, *body);
                 parameters.insert(0, parameter.name.clone());
                 layers.insert(0, self.place(of.span));
-                self.open_function(arena, &parameters, layers, body, FunctionKind::Plain, None, work)
+                let head = Head { kind: FunctionKind::Plain, layers, itself: None };
+                self.open_function(arena, head, &parameters, body, work)
             }
             ExpressionKind::Instantiate { function, types } => {
                 Node::Instantiate { function: self.variable(function), types: self.types(types) }
@@ -102,8 +118,8 @@ impl Lowering {
             }
             ExpressionKind::TypeFunction { parameter, body, .. } => {
                 self.scope.bind_type(parameter);
-                let layers = vec![self.place(of.span)];
-                self.open_function(arena, &[], layers, *body, FunctionKind::OfTypes, None, work)
+                let head = Head { kind: FunctionKind::OfTypes, layers: vec![self.place(of.span)], itself: None };
+                self.open_function(arena, head, &[], *body, work)
             }
             ExpressionKind::Variable(name) => Node::Variable(self.variable(name)),
         }
@@ -147,41 +163,31 @@ impl Lowering {
         (parameters, layers, body)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of a function, and what is being worked on")]
     fn open_function<'a>(
         &mut self,
         arena: &Arena,
+        head: Head<'a>,
         parameters: &[Name],
-        layers: Vec<Place>,
         body: ExprId,
-        kind: FunctionKind,
-        itself: Option<&'a Name>,
         work: &mut Vec<Work<'a>>,
     ) -> Node {
         let function = u32::try_from(self.functions.len()).unwrap_or(u32::MAX);
         let node = self.reserve(arena, body);
-        let unfinished = Block { node, slots: 0 };
-        self.functions.push(Function { kind, layers: Box::default(), captures: Box::default(), body: unfinished });
-        self.scope.open(itself, parameters);
-        work.push(Work::Close { function, body: node, kind, layers, itself });
+        self.functions.push(Function { kind: head.kind, layers: Box::default(), captures: Box::default(), body: node });
+        self.scope.open(head.itself, parameters);
+        work.push(Work::Close(Opened { function, head, body: node }));
         work.push(Work::Expression(body, node));
         Node::Function { function }
     }
 
-    fn close_function(
-        &mut self,
-        function: u32,
-        body: NodeId,
-        kind: FunctionKind,
-        layers: Vec<Place>,
-        itself: Option<&Name>,
-    ) {
-        let (slots, captures) = self.scope.close(itself);
+    fn close_function(&mut self, opened: Opened<'_>) {
+        let Opened { function, head: Head { kind, layers, itself }, body } = opened;
+        let captures = self.scope.close(itself);
         if kind == FunctionKind::OfTypes {
             self.scope.unbind_type();
         }
         if let Some(unfinished) = self.functions.get_mut(function as usize) {
-            *unfinished = Function { kind, layers: layers.into(), captures, body: Block { node: body, slots } };
+            *unfinished = Function { kind, layers: layers.into(), captures, body };
         }
     }
 

@@ -5,22 +5,26 @@ mod principles;
 mod scope;
 mod statement;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 pub(crate) use self::expression::empty_map;
 use self::scope::Scope;
 use crate::{
     builtins::without_addresses,
     code::{
-        Block, Code, ContractCode, Field, FieldCode, Function, LibraryValue, Node, NodeId, Place, Tail, Types,
+        Code, ContractCode, Field, FieldCode, Function, LibraryCode, LibraryValue, Node, NodeId, Place, Tail, Types,
         UnboundName,
     },
+    implicit,
     name::{Ident, Name},
     resolve::{Imported, Program},
     source::{Source, Span},
     syntax::ast::{Arena, Contract, ContractModule, ExprId, ExpressionModule, Library, LibraryEntry, LibraryModule},
     types::{
-        AddressType, Primitive, Type, Width,
+        Type,
         adt::{self, DataType, DataTypes},
     },
     value::Constructor,
@@ -33,11 +37,10 @@ impl Code {
     /// Makes a contract ready to run.
     pub fn of_contract(program: &Program<ContractModule>) -> Self {
         let main = &program.main;
-        let mut lowering = Lowering::begin(&program.imports, main.library.as_ref());
+        let (mut lowering, imports) = Lowering::begin(&program.imports, main.library.as_ref());
         lowering.module(&main.source);
-        if let Some(library) = &main.library {
-            lowering.library(library, &main.arena);
-        }
+        let values = main.library.as_ref().map(|library| lowering.values(library, &main.arena)).unwrap_or_default();
+        lowering.libraries.push(LibraryCode { imports, values });
         let contract = lowering.contract(main);
         Self { contract: Some(contract), ..lowering.finish(&main.version) }
     }
@@ -45,20 +48,22 @@ impl Code {
     /// Makes a library ready to run.
     pub fn of_library(program: &Program<LibraryModule>) -> Self {
         let main = &program.main;
-        let mut lowering = Lowering::begin(&program.imports, Some(&main.library));
+        let (mut lowering, imports) = Lowering::begin(&program.imports, Some(&main.library));
         lowering.module(&main.source);
-        lowering.library(&main.library, &main.arena);
+        let values = lowering.values(&main.library, &main.arena);
+        lowering.libraries.push(LibraryCode { imports, values });
         lowering.finish(&main.version)
     }
 
     /// Makes a single expression ready to run.
     pub fn of_expression(program: &Program<ExpressionModule>) -> Self {
         let main = &program.main;
-        let mut lowering = Lowering::begin(&program.imports, None);
+        let (mut lowering, imports) = Lowering::begin(&program.imports, None);
+        lowering.libraries.push(LibraryCode { imports, values: Vec::new() });
         lowering.module(&main.source);
         lowering.tails = Some(HashMap::new());
-        let block = lowering.block(&main.arena, main.root);
-        Self { expression: Some(block), ..lowering.finish(&crate::eval::VERSION.into()) }
+        let root = lowering.outermost(&main.arena, main.root);
+        Self { expression: Some(root), ..lowering.finish(&crate::eval::VERSION.into()) }
     }
 }
 
@@ -73,15 +78,14 @@ struct Lowering {
     tails: Option<HashMap<NodeId, Tail>>,
     constructors: HashMap<Name, Arc<Constructor>>,
     data_types: DataTypes,
-    entries: Vec<LibraryValue>,
+    libraries: Vec<LibraryCode>,
     globals: u32,
-    /// The libraries that have been made ready, and their entries.
-    done: Vec<(Arc<Imported>, Vec<LibraryValue>)>,
     scope: Scope,
 }
 
 impl Lowering {
-    fn begin(imports: &[Arc<Imported>], local: Option<&Library>) -> Self {
+    /// Makes everything ready that stands in front of the module itself, and returns what is evaluated before it.
+    fn begin(imports: &[Arc<Imported>], local: Option<&Library>) -> (Self, Vec<usize>) {
         let mut lowering = Self {
             nodes: Vec::new(),
             places: Vec::new(),
@@ -91,26 +95,22 @@ impl Lowering {
             tails: None,
             constructors: HashMap::new(),
             data_types: DataTypes::built_in(),
-            entries: Vec::new(),
+            libraries: Vec::new(),
             globals: 0,
-            done: Vec::new(),
             scope: Scope::default(),
         };
-        lowering.collect_types(imports);
+        lowering.collect_types(imports, &mut HashSet::new());
         if let Some(library) = local {
             lowering.add_types(library);
         }
         lowering.intern_constructors();
         let (source, arena, principles) = principles::principles();
         lowering.module(&source);
-        for (name, body) in principles {
-            let value = lowering.library_value(&arena, name, body);
-            lowering.entries.push(value);
-        }
-        for library in imports {
-            lowering.import(library);
-        }
-        lowering
+        let principles =
+            principles.into_iter().map(|(name, body)| lowering.library_value(&arena, name, body)).collect();
+        lowering.libraries.push(LibraryCode { imports: Vec::new(), values: principles });
+        let before = std::iter::once(0).chain(lowering.imports(imports, &mut HashMap::new())).collect();
+        (lowering, before)
     }
 
     fn finish(self, version: &Arc<str>) -> Code {
@@ -123,7 +123,7 @@ impl Lowering {
             unbound: self.unbound,
             tails: self.tails.unwrap_or_default(),
             data_types: Arc::new(self.data_types),
-            entries: self.entries,
+            libraries: self.libraries,
             globals: self.globals as usize,
             contract: None,
             expression: None,
@@ -132,19 +132,13 @@ impl Lowering {
     }
 
     /// Adds the types of libraries, dependencies first.
-    fn collect_types(&mut self, imports: &[Arc<Imported>]) {
+    fn collect_types(&mut self, imports: &[Arc<Imported>], done: &mut HashSet<*const Imported>) {
         for library in imports {
-            if self.data_types_of_done(library) {
-                continue;
+            if done.insert(Arc::as_ptr(library)) {
+                self.collect_types(&library.imports, done);
+                self.add_types(&library.module.library);
             }
-            self.done.push((Arc::clone(library), Vec::new()));
-            self.collect_types(&library.imports);
-            self.add_types(&library.module.library);
         }
-    }
-
-    fn data_types_of_done(&self, library: &Arc<Imported>) -> bool {
-        self.done.iter().any(|(done, _)| Arc::ptr_eq(done, library))
     }
 
     fn add_types(&mut self, library: &Library) {
@@ -190,51 +184,50 @@ impl Lowering {
         Place { source: u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX), span }
     }
 
-    /// Adds the entries of a library and of what it imports, once for each import.
-    fn import(&mut self, library: &Arc<Imported>) {
-        for dependency in &library.imports {
-            self.import(dependency);
-        }
-        let position = self.done.iter().position(|(done, _)| Arc::ptr_eq(done, library));
-        let known = position.and_then(|position| self.done.get(position)).map(|(_, entries)| entries.clone());
-        match known {
-            Some(entries) if !entries.is_empty() => self.entries.extend(entries),
-            _ => {
-                self.module(&library.module.source);
-                let start = self.entries.len();
-                self.library(&library.module.library, &library.module.arena);
-                let entries = self.entries.get(start..).unwrap_or_default().to_vec();
-                if let Some(done) = position.and_then(|position| self.done.get_mut(position)) {
-                    done.1 = entries;
-                }
-            }
-        }
+    /// Makes libraries ready, each once, and returns which of them leave values behind, themselves or through others.
+    fn imports(&mut self, imports: &[Arc<Imported>], done: &mut HashMap<*const Imported, Option<usize>>) -> Vec<usize> {
+        imports.iter().filter_map(|library| self.import(library, done)).collect()
     }
 
-    fn library(&mut self, library: &Library, arena: &Arena) {
-        for entry in &library.entries {
-            if let LibraryEntry::Value { name, body, .. } = entry {
-                let value = self.library_value(arena, name.name.clone(), *body);
-                self.entries.push(value);
-            }
+    fn import(&mut self, library: &Arc<Imported>, done: &mut HashMap<*const Imported, Option<usize>>) -> Option<usize> {
+        if let Some(known) = done.get(&Arc::as_ptr(library)) {
+            return *known;
         }
+        let imports = self.imports(&library.imports, done);
+        self.module(&library.module.source);
+        let values = self.values(&library.module.library, &library.module.arena);
+        let code = (!imports.is_empty() || !values.is_empty()).then_some(LibraryCode { imports, values });
+        let index = code.map(|code| {
+            self.libraries.push(code);
+            self.libraries.len() - 1
+        });
+        done.insert(Arc::as_ptr(library), index);
+        index
+    }
+
+    fn values(&mut self, library: &Library, arena: &Arena) -> Vec<LibraryValue> {
+        let values = library.entries.iter().filter_map(|entry| match entry {
+            LibraryEntry::Type { .. } => None,
+            LibraryEntry::Value { name, body, .. } => Some((name.name.clone(), *body)),
+        });
+        values.map(|(name, body)| self.library_value(arena, name, body)).collect()
     }
 
     /// Makes an entry ready; its name is known from the next one on.
     fn library_value(&mut self, arena: &Arena, name: Name, body: ExprId) -> LibraryValue {
-        let block = self.block(arena, body);
+        let node = self.outermost(arena, body);
         let global = self.globals;
         self.globals += 1;
         self.scope.add_global(name, global);
-        LibraryValue { block, global }
+        LibraryValue { node, global }
     }
 
     /// Makes an expression ready that stands in no function.
-    fn block(&mut self, arena: &Arena, root: ExprId) -> Block {
+    fn outermost(&mut self, arena: &Arena, root: ExprId) -> NodeId {
         self.scope.open(None, &[]);
         let node = self.expression(arena, root);
-        let (slots, _) = self.scope.close(None);
-        Block { node, slots }
+        self.scope.close(None);
+        node
     }
 
     fn node(&mut self, span: Span, node: Node) -> NodeId {
@@ -252,16 +245,17 @@ impl Lowering {
 
     fn contract(&mut self, main: &ContractModule) -> ContractCode {
         let Contract { parameters, constraint, fields, components, .. } = &main.contract;
-        let mut all = implicit_parameters();
-        all.extend(parameters.iter().map(|parameter| (parameter.name.name.clone(), parameter.kind.clone())));
+        let given = implicit::contract_parameters().map(|(name, kind)| (Name::simple(name), kind));
+        let declared = parameters.iter().map(|parameter| (parameter.name.name.clone(), parameter.kind.clone()));
+        let all: Vec<_> = given.into_iter().chain(declared).collect();
         for (index, (name, _)) in all.iter().enumerate() {
             self.scope.add_parameter(name.clone(), index);
         }
-        let constraint = self.block(&main.arena, *constraint);
+        let constraint = self.outermost(&main.arena, *constraint);
         let fields: Vec<FieldCode> = (fields.iter())
             .map(|field| FieldCode {
                 field: Field { name: Arc::clone(field.name.name.base()), kind: field.kind.clone() },
-                initial: self.block(&main.arena, field.initial),
+                initial: self.outermost(&main.arena, field.initial),
             })
             .collect();
         for name in MESSAGE_NAMES {
@@ -274,22 +268,4 @@ impl Lowering {
     fn constructor(&self, name: &Ident) -> Option<Arc<Constructor>> {
         self.constructors.get(&name.name).map(Arc::clone)
     }
-}
-
-/// The parameters that every contract has, in the order in which they are looked at.
-fn implicit_parameters() -> Vec<(Name, Type)> {
-    vec![
-        (Name::simple("_creation_block"), Primitive::BNum.into()),
-        (Name::simple("_scilla_version"), Primitive::Uint(Width::W32).into()),
-        (Name::simple("_this_address"), Type::bystr(20)),
-    ]
-}
-
-/// The parameters that every transition has, in the order in which they are looked at.
-pub(crate) fn implicit_message_parameters() -> [(Name, Type); 3] {
-    [
-        (Name::simple("_amount"), Primitive::Uint(Width::W128).into()),
-        (Name::simple("_origin"), Type::Address(AddressType::Any)),
-        (Name::simple("_sender"), Type::Address(AddressType::Any)),
-    ]
 }

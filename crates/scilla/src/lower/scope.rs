@@ -29,7 +29,6 @@ struct Binding {
 #[derive(Default)]
 struct Frame {
     next: u32,
-    slots: u32,
     captures: Vec<Variable>,
     known: HashMap<u64, u32>,
     /// The names bound when the frame was opened.
@@ -62,13 +61,13 @@ impl Scope {
         }
     }
 
-    /// Closes a frame, and returns how many slots it needs and what the function captures.
-    pub(super) fn close(&mut self, itself: Option<&Name>) -> (u32, Box<[Variable]>) {
-        let Some(frame) = self.frames.pop() else { return (0, Box::default()) };
+    /// Closes a frame, and returns what the function captures.
+    pub(super) fn close(&mut self, itself: Option<&Name>) -> Box<[Variable]> {
+        let Some(frame) = self.frames.pop() else { return Box::default() };
         for name in frame.parameters.iter().rev().chain(itself) {
             self.forget(name);
         }
-        (frame.slots, frame.captures.into())
+        frame.captures.into()
     }
 
     /// Returns the next free slot of the frame.
@@ -82,7 +81,6 @@ impl Scope {
         let Some(top) = self.frames.last_mut() else { return 0 };
         let slot = top.next;
         top.next += 1;
-        top.slots = top.slots.max(top.next);
         self.locals.entry(name.clone()).or_default().push(Binding { frame, variable: Variable::Local(slot) });
         slot
     }

@@ -43,9 +43,9 @@ impl Lowering {
         let names: Vec<Name> = parameters.iter().map(|(name, _)| name.clone()).collect();
         self.scope.open(None, &names);
         let body = self.statements(known, &component.body);
-        let (slots, _) = self.scope.close(None);
+        self.scope.close(None);
         let place = self.place(component.name.span);
-        ComponentCode { kind: component.kind, name: component.name.name.clone(), place, parameters, slots, body }
+        ComponentCode { kind: component.kind, name: component.name.name.clone(), place, parameters, body }
     }
 
     /// Makes statements ready. What they bind is known to the statements behind, and forgotten at the end.
