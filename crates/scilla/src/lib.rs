@@ -8,6 +8,61 @@
 //!                                    host │ the questions a running contract may ask
 //! ```
 //!
+//! # Examples
+//!
+//! A contract is checked, deployed, and sent a message:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use silica_scilla::{
+//!     check::{self, Options},
+//!     code::Code,
+//!     eval::{InitEntry, Message, MessageEntry, Settings},
+//!     gas::Meter,
+//!     host::MemoryHost,
+//!     resolve::{self, Origin},
+//!     stdlib::Standard,
+//!     syntax::parse_contract,
+//!     value::{BNum, Value},
+//! };
+//!
+//! let text = b"scilla_version 0
+//!     contract Counter ()
+//!     field count : Uint32 = Uint32 4
+//!     transition Add (number : Uint32)
+//!       before <- count;
+//!       after = builtin add before number;
+//!       count := after
+//!     end";
+//! let program = resolve::contract(parse_contract("counter.scilla", text)?, &Origin::default(), &Standard)?;
+//! let checked = check::contract(&program, &Options::with_limit(1_000))?;
+//! assert_eq!(&*checked.summary.name, "Counter");
+//!
+//! let init = [
+//!     ("_creation_block", Value::BNum(BNum::from_u64(7))),
+//!     ("_scilla_version", Value::uint32(0)),
+//!     ("_this_address", Value::bystrx([5; 20])),
+//! ];
+//! let init = init.map(|(name, value)| InitEntry { name: name.into(), value });
+//! let code = Arc::new(Code::of_contract(&program));
+//! let loaded = code.load(Settings::default(), Meter::with_limit(1_000))?;
+//! let mut host = MemoryHost { fields: loaded.deploy(&init, None)?.fields, ..MemoryHost::default() };
+//!
+//! let entries = [
+//!     ("_amount", Value::uint128(0)),
+//!     ("_origin", Value::bystrx([6; 20])),
+//!     ("_sender", Value::bystrx([6; 20])),
+//!     ("number", Value::uint32(3)),
+//! ];
+//! let entries = entries.map(|(name, value)| MessageEntry { name: name.into(), value });
+//! let message = Message { tag: "Add".into(), entries: entries.into() };
+//! let outcome = loaded.call(&init, &message, 0, &mut host)?;
+//! assert_eq!(host.fields[0].value, Value::uint32(7));
+//! assert_eq!(loaded.gas.units() - outcome.gas.units(), 4 + (1 + 4) + 4);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Modules, in reading order
 //!
 //! - [`source`]: texts, and places in them.
@@ -33,7 +88,8 @@
 //! - The crate knows no trie, account or block.
 //! - No clock, randomness, floating point or hash-map order: the same text, state and message give the same result and
 //!   the same gas everywhere.
-//! - Gas is the only limit on work, depth of data included: nothing here overflows the stack of its caller.
+//! - Gas is the only limit on the work of a program that runs, and on the depth of its data; texts may nest so deep
+//!   only ([`syntax::MAX_NESTING`]). Nothing here overflows the stack of its caller.
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "a pass looks for its few kinds of node among all of them")]
 mod analysis;
