@@ -1,6 +1,6 @@
 //! How failures and warnings are told: as JSON, in the lines of the reference's tools, or drawn for people.
 
-use std::{fmt::Write as _, ops::Range};
+use std::{borrow::Cow, collections::HashMap, fmt::Write as _, ops::Range, sync::Arc};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
@@ -40,27 +40,27 @@ pub(super) fn failure(report: &FailureReport<'_>, pointing: Pointing, style: Sty
         Style::Json => format!("{}\n", report.to_json().root().pretty()),
         Style::Plain => plain(report),
         Style::Drawn { colours } => {
-            let mut text = String::new();
+            let mut drawing = Drawing::new(colours, files);
             for entry in report.failure.entries() {
                 let behind = entry.message.contains("but found") || entry.message.starts_with("Lexical error: ");
                 let pointing = if behind { pointing } else { Pointing::To };
-                draw(&mut text, Level::ERROR, &entry.message, &entry.start, (pointing, hint(entry)), colours, files);
+                drawing.draw(Level::ERROR, &entry.message, &entry.start, pointing, hint(entry));
             }
-            draw_warnings(&mut text, report.warnings, colours, files);
+            drawing.warnings(report.warnings);
             if let Some(gas) = report.gas_remaining {
                 // A `String` accepts every write.
-                let _ = writeln!(text, "gas remaining: {gas}");
+                let _ = writeln!(drawing.drawn, "gas remaining: {gas}");
             }
-            text
+            drawing.drawn
         }
     }
 }
 
 /// Tells warnings for people.
 pub(super) fn warnings(warnings: &[Warning], colours: bool, files: &Files) -> String {
-    let mut text = String::new();
-    draw_warnings(&mut text, warnings, colours, files);
-    text
+    let mut drawing = Drawing::new(colours, files);
+    drawing.warnings(warnings);
+    drawing.drawn
 }
 
 /// Tells warnings line by line.
@@ -87,57 +87,87 @@ fn plain(report: &FailureReport<'_>) -> String {
     text
 }
 
-fn draw_warnings(text: &mut String, warnings: &[Warning], colours: bool, files: &Files) {
-    for warning in warnings.iter().rev() {
-        draw(text, Level::WARNING, &warning.message, &warning.start, (Pointing::To, None), colours, files);
+/// Messages drawn with the lines they are about.
+struct Drawing<'f> {
+    drawn: String,
+    renderer: Renderer,
+    files: &'f Files,
+    /// The files that were asked for; none for those that cannot be found again.
+    sources: HashMap<Arc<str>, Option<Lines>>,
+}
+
+impl<'f> Drawing<'f> {
+    fn new(colours: bool, files: &'f Files) -> Self {
+        let renderer = if colours { Renderer::styled() } else { Renderer::plain() };
+        Self { drawn: String::new(), renderer, files, sources: HashMap::new() }
+    }
+
+    fn warnings(&mut self, warnings: &[Warning]) {
+        for warning in warnings.iter().rev() {
+            self.draw(Level::WARNING, &warning.message, &warning.start, Pointing::To, None);
+        }
+    }
+
+    fn draw(
+        &mut self,
+        level: Level<'static>,
+        message: &str,
+        place: &Location,
+        pointing: Pointing,
+        hint: Option<&'static str>,
+    ) {
+        let message = message.trim();
+        let (title, rest) = message.split_once('\n').map_or((message, ""), |(title, rest)| (title, rest.trim()));
+        let read = |file: &Arc<str>| self.files.text_of(file).map(Lines::of);
+        let source = self.sources.entry(Arc::clone(&place.file)).or_insert_with_key(read);
+        let line = source.as_ref().and_then(|source| source.line(place.line)).map(String::from_utf8_lossy);
+        let mut group = Group::with_title(level.primary_title(title));
+        if let Some(line) = line.as_deref() {
+            let range = marked(line, place.column, pointing);
+            let annotation = AnnotationKind::Primary.span(range);
+            let number = usize::try_from(place.line).unwrap_or(1);
+            group = group.element(Snippet::source(line).path(&*place.file).line_start(number).annotation(annotation));
+        } else if !place.file.is_empty() {
+            group = group.element(Level::NOTE.message(format!("in {}:{}:{}", place.file, place.line, place.column)));
+        }
+        if !rest.is_empty() {
+            group = group.element(Level::NOTE.message(rest));
+        }
+        if let Some(hint) = hint {
+            group = group.element(Level::HELP.message(hint));
+        }
+        self.drawn.push_str(&self.renderer.render(&[group]));
+        self.drawn.push_str("\n\n");
     }
 }
 
-/// Draws a message with the line it is about.
-fn draw(
-    text: &mut String,
-    level: Level<'static>,
-    message: &str,
-    place: &Location,
-    (pointing, hint): (Pointing, Option<&'static str>),
-    colours: bool,
-    files: &Files,
-) {
-    let message = message.trim();
-    let (title, rest) = message.split_once('\n').map_or((message, ""), |(title, rest)| (title, rest.trim()));
-    let source = files.text_of(&place.file).filter(|_| place.line > 0);
-    let line = source.as_deref().and_then(|source| line_of(source, place.line)).map(String::from_utf8_lossy);
-    let mut group = Group::with_title(level.primary_title(title));
-    if let Some(line) = line.as_deref() {
-        let range = marked(line, place.column, pointing);
-        let annotation = AnnotationKind::Primary.span(range);
-        let number = usize::try_from(place.line).unwrap_or(1);
-        group = group.element(Snippet::source(line).path(&*place.file).line_start(number).annotation(annotation));
-    } else if !place.file.is_empty() {
-        group = group.element(Level::NOTE.message(format!("in {}:{}:{}", place.file, place.line, place.column)));
-    }
-    if !rest.is_empty() {
-        group = group.element(Level::NOTE.message(rest));
-    }
-    if let Some(hint) = hint {
-        group = group.element(Level::HELP.message(hint));
-    }
-    let renderer = if colours { Renderer::styled() } else { Renderer::plain() };
-    text.push_str(&renderer.render(&[group]));
-    text.push_str("\n\n");
+/// A text and where its lines are.
+struct Lines {
+    text: Cow<'static, [u8]>,
+    lines: Vec<Range<usize>>,
 }
 
-/// Returns a line of a text, counted from 1, without what ends it.
-fn line_of(text: &[u8], number: u32) -> Option<&[u8]> {
-    let index = usize::try_from(number).ok()?.checked_sub(1)?;
-    let mut rest = text;
-    for _ in 0..index {
-        let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'))?;
-        let both = rest.get(end..end + 2) == Some(b"\r\n");
-        rest = rest.get(end + 1 + usize::from(both)..)?;
+impl Lines {
+    fn of(text: Cow<'static, [u8]>) -> Self {
+        let (mut lines, mut start, mut bytes) = (Vec::new(), 0, text.iter().copied().enumerate().peekable());
+        while let Some((at, byte)) = bytes.next() {
+            if matches!(byte, b'\n' | b'\r') {
+                lines.push(start..at);
+                start = at + 1;
+                if byte == b'\r' && bytes.next_if(|(_, next)| *next == b'\n').is_some() {
+                    start += 1;
+                }
+            }
+        }
+        lines.push(start..text.len());
+        Self { text, lines }
     }
-    let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
-    rest.get(..end)
+
+    /// Returns a line, counted from 1, without what ends it.
+    fn line(&self, number: u32) -> Option<&[u8]> {
+        let index = usize::try_from(number).ok()?.checked_sub(1)?;
+        self.text.get(self.lines.get(index)?.clone())
+    }
 }
 
 /// Returns the bytes of a line that a place means: the word that begins or ends there, or one byte.
@@ -189,10 +219,14 @@ mod tests {
 
     #[test]
     fn lines_are_found_past_all_line_breaks() {
-        let text = b"one\ntwo\r\nthree\rfour";
-        let lines: Vec<_> = (0..6).map(|number| line_of(text, number)).collect();
+        let lines = |text: &'static [u8]| Lines::of(text.into());
+        let four = lines(b"one\ntwo\r\nthree\rfour");
+        let found: Vec<_> = (0..6).map(|number| four.line(number)).collect();
         let expected: [Option<&[u8]>; 6] = [None, Some(b"one"), Some(b"two"), Some(b"three"), Some(b"four"), None];
-        assert_eq!(lines, expected);
+        assert_eq!(found, expected);
+        let none: &[u8] = b"";
+        let found: Vec<_> = (1..5).map(|number| lines(b"\n\r").line(number).map(<[u8]>::to_vec)).collect();
+        assert_eq!(found, [Some(none.to_vec()), Some(none.to_vec()), Some(none.to_vec()), None]);
     }
 
     #[test]
