@@ -665,3 +665,152 @@ fn a_library_is_checked() {
         ],
     );
 }
+
+#[test]
+fn what_is_bound_and_never_used_is_told() {
+    let found = warnings(
+        "contract C ()\nprocedure p () : Bool\nr = True; _return := r\nend\n\
+         transition t (a : ByStr20 with contract field f : Map String Bool, field g : Bool, field h : Bool end)\n\
+         b = \"\";\nx <- & a.g;\nx <- & a.f[b];\nx <- & BLOCKNUMBER;\nx <- & a as ByStr20 with end;\nx = b;\nx = p\nend",
+    );
+    assert_eq!(
+        found,
+        [
+            "9:1 Variable x has the Option type, but it wasn't unboxed. Probably, you should match it before using it.",
+            "13:1 Unused local binding: x",
+            "11:1 Unused type cast statement to: x",
+            "10:1 Unused Read From BC statement to: x",
+            "9:1 Unused remote map get statement to: x",
+            "8:1 Unused remote load statement to: x",
+            "6:90 Unused field in contract address type: h",
+        ],
+    );
+    assert_eq!(warnings("contract C ()\ntransition t ()\nx = True\nend"), ["4:1 Unused bind statement to: x"]);
+}
+
+#[test]
+fn data_types_that_nobody_uses_are_told() {
+    let found = warnings(
+        "library L\ntype T = | A | B\ntype U = | D\nlet f = fun (t : T) => match t with | A => t | B => t end\n\
+         contract C ()\nfield g : Bool = let t = A in let u = f t in match u with | A => True | B => False end\n",
+    );
+    assert_eq!(
+        found,
+        [
+            "4:1 Unused library ADT: U",
+            "3:14 Unused ADT constructor: B",
+            "5:48 Unreachable pattern B",
+            "7:7 Unused field: g",
+        ],
+    );
+}
+
+#[test]
+fn libraries_that_nobody_uses_are_told() {
+    let libraries = Libraries(&[("Lib", "scilla_version 0 library Lib let a = True")]);
+    let told = |text: &str| {
+        let checked = try_contract(text, &libraries, 1000).expect("nothing is wrong");
+        checked.warnings.iter().map(|warning| warning.message.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(told("scilla_version 0 import Lib contract C ()"), ["Unused imported library: Lib"]);
+    assert_eq!(told("scilla_version 0 import Lib contract C () with a =>"), [""; 0]);
+}
+
+#[test]
+fn what_is_odd_in_messages_hashes_and_patterns_is_told() {
+    let found = warnings(
+        "library L\nlet f = fun (p : Pair Bool Bool) => match p with | Pair x x => x end\n\
+         contract C ()\ntransition t (l : List Bool)\n\
+         z = Uint128 0;\nm = { _tag : \"\"; _recipient : _sender; _amount : z };\nh = builtin sha256hash l;\n\
+         e = { _eventname : \"E\"; h : h };\nevent e;\nn = Nil {Message};\no = Cons {Message} m n;\nsend o\nend",
+    );
+    assert_eq!(
+        found,
+        [
+            "7:1 Consider using \"AddFunds\" tag instead of empty tag as suggested by ZRC-5",
+            "3:59 Deprecated: variable x shadows a previous binding in the same pattern.",
+            "8:24 A hashing builtin is applied to argument \"l\" whose compound type makes it prone to hash collisions. Consider using values of more primitive types in your hashing scheme.",
+            "3:5 Unused library value: f",
+        ],
+    );
+}
+
+#[test]
+fn calls_that_all_callers_make_themselves_are_told() {
+    let found = warnings(
+        "contract C ()\nprocedure check ()\ne = { _exception : \"E\" };\nthrow e\nend\n\
+         procedure work ()\ncheck\nend\ntransition t ()\ncheck;\nwork\nend",
+    );
+    assert_eq!(found, ["8:1 Redundant call to procedure check. This call can be safely removed."]);
+}
+
+#[test]
+fn contracts_that_send_money_and_take_none_are_told() {
+    let told = |amount: &str| {
+        let text = format!(
+            "scilla_version 0\nlibrary L let zero = Uint128 0\ncontract C ()\ntransition t ()\n\
+             m = {{ _tag : \"T\"; _recipient : _sender; _amount : {amount} }}; n = Nil {{Message}};\n\
+             o = Cons {{Message}} m n; send o\nend"
+        );
+        let module = syntax::parse_contract("test.scilla", text.as_bytes()).expect("the text parses");
+        let program = resolve::contract(module, &Origin::default(), &NONE).expect("the names resolve");
+        let options = Options { accepts: true, ..Options::with_limit(1000) };
+        let checked = contract(&program, &options).expect("nothing is wrong");
+        checked.warnings.iter().any(|it| it.message == "No transition in contract C contains an accept statement\n")
+    };
+    assert!(told("Uint128 1"));
+    assert!(!told("Uint128 0"));
+    assert!(!told("zero"));
+    assert!(told("_amount"));
+}
+
+#[test]
+fn what_procedures_return_is_checked() {
+    let with = |result: &str, body: &str| format!("contract C ()\nprocedure p () {result}\n{body}\nend\n");
+    let map = with(": Map String Bool", "");
+    check(&map, &["3:11 Type procedure is not a legal return type: Map (String) (Bool)"]);
+    check(
+        &with("", "t = True; _return := t"),
+        &["4:11 Procedure p cannot return because it doesn't have a return type"],
+    );
+    check(
+        "contract C ()\ntransition t ()\nt = True; _return := t\nend",
+        &["4:11 Return statements in transition are prohibited"],
+    );
+}
+
+#[test]
+fn a_match_has_clauses() {
+    check_expression(
+        "let t = True in match t with end",
+        "1:17 List of pattern matching clauses is empty: match t with end",
+    );
+    check_statements(
+        "match a with end",
+        &["0:0 List of clauses for pattern matching statement is empty: match a with end"],
+    );
+}
+
+#[test]
+fn a_binding_whose_match_is_wrong_is_named() {
+    check(
+        "contract C ()\ntransition t (b : Bool)\nx = match b with | True => b end\nend",
+        &[
+            "2:10 Type error(s) in contract: C\n",
+            "3:12 Error during pattern-match checking of component: transition t:\n",
+            "4:5 Type error in the binding to into `x`:\nType error in pattern matching on `b` of type Bool (or one of its branches):\nNon-exhaustive pattern match.",
+        ],
+    );
+}
+
+#[test]
+fn data_types_may_hold_others_by_the_thousand() {
+    let types = (1..5_000).map(|level| format!("type T{level} = | C{level} of T{0} T{0}\n", level - 1));
+    let types = types.collect::<String>();
+    check(
+        &format!(
+            "library L\ntype T0 = | C0\n{types}contract C (x : T4999)\ntransition t (y : T4999)\ne = {{ _eventname : \"E\"; y : y }}; event e\nend"
+        ),
+        &[],
+    );
+}

@@ -9,24 +9,11 @@ use crate::{
     host::{MemoryHost, StateField},
     report::Failure,
     resolve::{self, FoundLibrary, LibrarySource, Origin},
-    stdlib,
+    stdlib::Standard,
     syntax::{parse_contract, parse_expression},
     types::{Primitive, Type},
     value::{BNum, Value},
 };
-
-/// The standard library.
-struct Standard;
-
-impl LibrarySource for Standard {
-    fn find(&self, target: &str) -> Result<Option<FoundLibrary>, Failure> {
-        Ok(stdlib::text(target).map(|text| FoundLibrary {
-            file: format!("{target}.scillib").into(),
-            text: text.as_bytes().into(),
-            origin: Origin::default(),
-        }))
-    }
-}
 
 const LIMIT: u64 = 100_000;
 
@@ -254,7 +241,7 @@ fn libraries_are_charged_each_time_and_evaluated_once() {
     }
     let failed = load(12).unwrap_err();
     let entry = &failed.failure.entries()[0];
-    assert_eq!((entry.message.as_str(), &*entry.start.file), ("Insufficient gas", "BoolUtils.scillib"));
+    assert_eq!((entry.message.as_str(), &*entry.start.file), ("Insufficient gas", "stdlib/BoolUtils.scillib"));
     assert_eq!(failed.gas.units(), 0);
 }
 
@@ -293,6 +280,34 @@ fn endless_recursion_of_an_unchecked_program_ends_with_the_gas() {
     let growing = "let f = tfun 'A => fun (x : Uint32) => let g = @x (Pair 'A 'A) in g x in let g = @f Uint32 in g f";
     let failed = evaluate_with(&[], growing, 100_000).unwrap_err();
     assert_eq!(failed.failure.entries()[0].message, "Type is too large");
+}
+
+/// Libraries each of which imports the one before twice; only the first may have a value.
+struct Doubling {
+    first: &'static str,
+}
+
+impl LibrarySource for Doubling {
+    fn find(&self, target: &str) -> Result<Option<FoundLibrary>, Failure> {
+        let number: u32 = target.trim_start_matches('L').parse().unwrap();
+        let imports = number.checked_sub(1).map(|before| format!("import L{before} as A L{before} as B"));
+        let (imports, values) = imports.map_or((String::new(), self.first), |imports| (imports, ""));
+        let text = format!("scilla_version 0 {imports} library {target} {values}");
+        Ok(Some(FoundLibrary { file: target.into(), text: text.into_bytes().into(), origin: Origin::default() }))
+    }
+}
+
+#[test]
+fn a_library_is_evaluated_as_often_as_it_is_imported_and_gas_limits_that() {
+    let load = |depth: u32, first| {
+        let text = format!("scilla_version 0 import L{depth} contract C ()");
+        let module = parse_contract("test.scilla", text.as_bytes()).unwrap();
+        let program = resolve::contract(module, &Origin::default(), &Doubling { first }).unwrap();
+        load(Code::of_contract(&program), LIMIT).map(|loaded| LIMIT - loaded.gas.units()).map_err(|failed| failed.gas)
+    };
+    assert_eq!(load(10, "let one = Uint32 1"), Ok(PRINCIPLES + 1024));
+    assert_eq!(load(60, "let one = Uint32 1"), Err(Meter::with_units(0)));
+    assert_eq!(load(60, ""), Ok(PRINCIPLES));
 }
 
 /// A contract deployed in memory.
@@ -585,4 +600,160 @@ fn versions_must_agree() {
     assert_eq!(check("0", 0), Ok(()));
     assert_eq!(check("1", 0), Err(u64::MAX - 1));
     assert_eq!(check("0", 1), Err(u64::MAX - 1));
+}
+
+/// A world with a library and a contract besides the sender.
+fn world_with_accounts(text: &str) -> World {
+    let mut world = World::new(text, &[]).unwrap();
+    let field = |name: &str, value: Value| StateField { name: name.into(), kind: value.kind().unwrap(), value };
+    let code = || field("_codehash", Value::bystrx([0; 32]));
+    world.host.accounts.insert(LIBRARY, vec![code()]);
+    let contract = vec![code(), field("_this_address", Value::bystrx(CONTRACT)), field("n", Value::uint32(1))];
+    world.host.accounts.insert(CONTRACT, contract);
+    world
+}
+
+const LIBRARY: [u8; 20] = [2; 20];
+const CONTRACT: [u8; 20] = [3; 20];
+const NOBODY: [u8; 20] = [4; 20];
+
+/// Which addresses are what these types say, in what words they are not, and what asking costs.
+const CLAIMS: [(&str, [u8; 20], u64, Option<&str>); 13] = [
+    ("ByStr20 with end", SENDER, 2, None),
+    ("ByStr20 with end", LIBRARY, 2, None),
+    ("ByStr20 with end", NOBODY, 2, Some("Address not in use: 0x0404040404040404040404040404040404040404")),
+    ("ByStr20 with _codehash end", LIBRARY, 2, None),
+    ("ByStr20 with _codehash end", CONTRACT, 2, None),
+    ("ByStr20 with _codehash end", SENDER, 2, {
+        Some("No code (library or contract) found at address: 0x0101010101010101010101010101010101010101")
+    }),
+    ("ByStr20 with library end", LIBRARY, 2, None),
+    ("ByStr20 with library end", CONTRACT, 2, {
+        Some("No library found at address: 0x0303030303030303030303030303030303030303")
+    }),
+    ("ByStr20 with contract end", CONTRACT, 3, None),
+    ("ByStr20 with contract end", LIBRARY, 3, {
+        Some("No contract found at address: 0x0202020202020202020202020202020202020202")
+    }),
+    ("ByStr20 with contract field n : Uint32 end", CONTRACT, 4, None),
+    ("ByStr20 with contract field n : String end", CONTRACT, 4, {
+        Some(
+            "Address does not satisfy type: address is 0x0303030303030303030303030303030303030303, expected type is \
+             ByStr20 with contract field n : String end",
+        )
+    }),
+    ("ByStr20 with contract field n : Uint32, field o : Uint32 end", CONTRACT, 5, {
+        Some(
+            "Address does not satisfy type: address is 0x0303030303030303030303030303030303030303, expected type is \
+             ByStr20 with contract field n : Uint32, field o : Uint32 end",
+        )
+    }),
+];
+
+#[test]
+fn addresses_given_to_a_transition_are_what_they_claim_to_be() {
+    for (kind, address, units, expected) in CLAIMS {
+        let mut world = world_with_accounts(&format!("scilla_version 0 contract C () transition T(a : {kind}) end"));
+        let (gas, message) = match world.call("T", &[("a", Value::bystrx(address))]) {
+            Ok(outcome) => (outcome.gas, None),
+            Err(failed) => (failed.gas, Some(failed.failure.entries()[0].message.clone())),
+        };
+        assert_eq!(message.as_deref(), expected, "{kind}");
+        assert_eq!(LIMIT - gas.units(), units, "{kind}");
+    }
+}
+
+#[test]
+fn a_cast_of_an_address_that_is_something_else_gives_none() {
+    for (kind, address, units, expected) in CLAIMS {
+        let mut world = world_with_accounts(&format!(
+            "scilla_version 0 contract C () field n : Uint32 = Uint32 0
+             transition T(a : ByStr20)
+               o <- & a as {kind};
+               match o with | Some x => y = Uint32 1; n := y | None => y = Uint32 2; n := y end
+             end"
+        ));
+        let outcome = world.call("T", &[("a", Value::bystrx(address))]).unwrap();
+        assert_eq!(LIMIT - outcome.gas.units(), units + 2 + 2 + 4, "{kind}");
+        let answer = if expected.is_none() { "(Uint32 1)" } else { "(Uint32 2)" };
+        assert_eq!(world.field("n"), answer, "{kind}");
+    }
+}
+
+#[test]
+fn the_state_holds_the_fields_of_the_contract() {
+    let text = "scilla_version 0 contract C ()
+        field n : Uint32 = Uint32 0 field s : String = \"\" field b : Bool = False";
+    let world = World::new(text, &[]).unwrap();
+    let loaded = world.code.load(Settings::default(), Meter::with_units(LIMIT)).unwrap();
+    let field = |name: &str, value: Value| StateField { name: name.into(), kind: value.kind().unwrap(), value };
+    let state = |fields: Vec<StateField>| {
+        let joined = local_state(&loaded, world.host.fields.clone(), fields);
+        let names = |fields: Vec<StateField>| fields.iter().map(|field| field.name.to_string()).collect::<Vec<_>>();
+        joined.map(names).map_err(|failure| failure.entries()[0].message.clone())
+    };
+    assert_eq!(state(vec![field("s", Value::string("x"))]).unwrap(), ["n", "b", "s"]);
+    assert_eq!(state(vec![field("x", Value::uint32(1))]).unwrap_err(), {
+        "Field not defined in the contract: field x of type Uint32"
+    });
+    assert_eq!(state(vec![field("n", Value::string("x"))]).unwrap_err(), {
+        "State type of field does not match the declared type: Field n : String does not match the declared type Uint32"
+    });
+    let twice = vec![field("n", Value::uint32(1)), field("n", Value::uint32(1))];
+    assert_eq!(state(twice).unwrap_err(), "Duplicate field entries found");
+    let nat = StateField { name: "b".into(), kind: Type::bool(), value: Value::nat(0) };
+    let foreign = "Literal constructor does not belong to expected type: Zero does not belong to Bool";
+    assert_eq!(state(vec![nat]).unwrap_err(), foreign);
+    let missing = Value::adt(crate::value::Constructor::some(), Arc::from([]), []);
+    let malformed = World::new("scilla_version 0 contract C (o : Option Bool)", &[("o", missing)]).err().unwrap();
+    assert_eq!(malformed.failure.entries()[0].message, "Malformed ADT literal: (Some)");
+}
+
+#[test]
+fn more_than_the_sender_has_is_not_accepted() {
+    let mut world = World::new("scilla_version 0 contract C () transition T() accept end", &[]).unwrap();
+    let failed = world.call_with("T", 1_001, &[], LIMIT).unwrap_err();
+    assert_eq!(failed.failure.entries()[0].message, {
+        "Insufficient sender balance for acceptance: Incoming vs sender_balance: 1001 vs 1000"
+    });
+    assert_eq!(world.call_with("T", 1_000, &[], LIMIT).unwrap().balance, 1_000);
+    world.host.accounts.clear();
+    let failed = world.call("T", &[]).unwrap_err();
+    assert_eq!(failed.failure.entries()[0].message, "Error loading field: _balance");
+}
+
+#[test]
+fn values_that_are_not_what_a_statement_takes_are_told() {
+    let no_clause = "Value does not match any clause of pattern matching statement: (List (Uint32 1), (Uint32 2), \
+                     (Nil))\ndoes not match any clause.";
+    check_statement_failure("match l with | Nil => end", &[(no_clause, 0)]);
+    check_statement_failure("x <- & k.f[k]", &[("Expected address to be ByStr20 value", 0)]);
+    check_statement_failure("x <- & k as ByStr20 with end", &[("Expected address or ByStr20 in type cast", 0)]);
+    let text = "Timestamp argument of incorrect type. Expected BNum.: (Uint32 4)";
+    check_statement_failure("x <- & TIMESTAMP(k)", &[(text, 20)]);
+    let text = "Map key is not of a primitive type: (List (Uint32 1), (Uint32 2), (Nil))";
+    check_statement_failure("m[l] := k", &[(text, 0)]);
+    check_statement_failure("send l", &[("Literal is not a message, cannot be sent: (Uint32 1)", 0)]);
+    check_statement_failure("send k", &[("eval_gas_charge: Can only take length of Maps and Lists", 0)]);
+    check_statement_failure("forall k Set", &[("eval_gas_charge: Can only take length of Maps and Lists", 0)]);
+    let message = "e = { _tag : \"\"; _recipient : _sender; _amount : k };
+        z = Nil {Message}; o = Cons {Message} e z; send o";
+    check_statement_failure(message, &[("Message contents have no \"_amount\" field", 0)]);
+    let text = "scilla_version 0 contract C () procedure p() : Uint32 end transition T() x = p end";
+    let failed = World::new(text, &[]).unwrap().call("T", &[]).unwrap_err();
+    assert_eq!(failed.failure.entries()[0].message, "Trying to bind to a procedure that doesn't return: x");
+}
+
+#[test]
+fn fields_that_cannot_be_reached_are_told_at_their_names() {
+    check_statement_failure("g := k", &[("StateService: Field \"g\" not found.\n", 20)]);
+    check_statement_failure("x <- g", &[("Error loading field: g", 20)]);
+    let too_many = |name| format!("StateService: Cannot index into map {name}. Too many index keys.");
+    check_statement_failure("x <- n[k]", &[(&too_many("n"), 20)]);
+    check_statement_failure("a = \"a\"; m[k][k] := a;\nx <- m[k][k][k]", &[(&too_many("m"), 21)]);
+    let no_map = |name| format!("StateService: Cannot index into map {name} due to non-map type");
+    check_statement_failure("n[k] := k", &[(&no_map("n"), 20)]);
+    check_statement_failure("m[k][k][k] := k", &[(&no_map("m"), 20)]);
+    check_statement_failure("delete n[k]", &[("StateService: Cannot remove non-map value n from state", 20)]);
+    check_statement_failure("x <- & CHAINID", &[("fetch_bcinfo: query_name CHAINID not found", 0)]);
 }
