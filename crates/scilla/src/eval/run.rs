@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     code::{Code, ComponentCode, ContractCode, LibraryValues},
-    gas::Meter,
+    gas::{Exhausted, Meter},
     host::{Host, StateField},
     implicit,
     json::ListForm,
@@ -321,7 +321,13 @@ impl Loaded {
             transition.ok_or_else(|| failure(format!("No contract transition for tag found: {}", message.tag)))?;
         let given = Given::of(message.entries.iter().map(|entry| (&*entry.name, &entry.value)));
         let claims = self.check_message(transition, &given)?;
+        let before = machine.gas.units();
         check_all(claims, &mut machine.gas, host)?;
+        if machine.gas.units() > before {
+            // The reference goes on with what is more than anybody could pay for.
+            machine.gas = Meter::with_units(0);
+            return Err(failure(Exhausted.to_string()));
+        }
         let value = |name: &str| given.get(name).cloned();
         let message_values: Option<Vec<Value>> = crate::lower::MESSAGE_NAMES.iter().map(|name| value(name)).collect();
         machine.message = message_values.ok_or_else(|| internal("a message has no sender"))?;

@@ -664,6 +664,20 @@ fn addresses_given_to_a_transition_are_what_they_claim_to_be() {
 }
 
 #[test]
+fn nobody_gains_gas_by_having_too_little_for_an_address() {
+    let mut world = world_with_accounts("scilla_version 0 contract C () transition T(a : ByStr20 with end) end");
+    let mut call = |address, units| {
+        let failed = world.call_with("T", 0, &[("a", Value::bystrx(address))], units).unwrap_err();
+        (failed.failure.entries()[0].message.clone(), failed.gas.units())
+    };
+    assert_eq!(call(SENDER, 1), ("Insufficient gas".to_owned(), 0));
+    // Of a run that ends, the reference tells it.
+    let nobody = "Address not in use: 0x0404040404040404040404040404040404040404".to_owned();
+    assert_eq!(call(NOBODY, 1), (nobody, u64::MAX));
+    assert_eq!(world.call_with("T", 0, &[("a", Value::bystrx(SENDER))], 2).unwrap().gas.units(), 0);
+}
+
+#[test]
 fn a_cast_of_an_address_that_is_something_else_gives_none() {
     for (kind, address, units, expected) in CLAIMS {
         let mut world = world_with_accounts(&format!(
