@@ -209,13 +209,15 @@ impl Archive {
     ///
     /// Only what is cheap to check is checked: that the block follows the last one written, and that its parts are
     /// those that its hashes name. After an error from the engine nothing more can be appended, for what became of the
-    /// block is known only when the record is opened again.
+    /// block is known only when the record is opened again; after one from the files of changes the block can be appended
+    /// again.
     pub(crate) fn write(&self, record: &BlockRecord, diff: &[u8]) -> Result<(), AppendError> {
         let mut written = self.begin()?;
         let last = written.last().map(|written| Arc::clone(&written.entry)).or_else(|| self.newest());
         let Prepared { entry, batch, index } = prepare(record, diff.len(), last.as_deref())?;
-        self.broken.store(true, Ordering::Release);
+        // Without it nothing of the block is in the record.
         self.changes.append(entry.number(), entry.head.hash, diff).map_err(AppendError::Changes)?;
+        self.broken.store(true, Ordering::Release);
         self.db.apply(batch).map_err(ArchiveError::from)?;
         written.push(Written { entry: Arc::new(entry), index });
         self.broken.store(false, Ordering::Release);

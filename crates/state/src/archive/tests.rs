@@ -176,6 +176,15 @@ struct Disks {
 }
 
 impl Disks {
+    /// The record of a model, with its index.
+    fn indexed(model: &Model) -> Self {
+        let disks = Self::default();
+        let archive = disks.open().unwrap();
+        append_from(&archive, model, 0);
+        archive.store_index().unwrap();
+        disks
+    }
+
     fn open(&self) -> Result<Arc<Archive>, OpenArchiveError> {
         self.open_with(None)
     }
@@ -470,7 +479,8 @@ fn block_is_not_written_without_its_change() {
     disks.changes.fail_after(0);
     let error = archive.append(&model.blocks[2], &model.diffs[2]).unwrap_err();
     assert!(matches!(error, AppendError::Changes(_)), "{error}");
-    assert!(matches!(archive.flush().unwrap_err(), AppendError::Broken));
+    archive.flush().unwrap();
+    check_view(&archive.view(), &model, 2, true);
     disks.changes.kill();
     disks.chain.crash(usize::MAX);
     let archive = disks.open().unwrap();
@@ -478,6 +488,29 @@ fn block_is_not_written_without_its_change() {
     append_from(&archive, &model, 2);
     drop(archive);
     assert_eq!(disks.open().unwrap().check(&mut |_, _| {}).unwrap().diffs, 3);
+}
+
+/// A disk that was full and is not any more.
+#[test]
+fn block_whose_change_failed_to_be_written_can_be_appended_again() {
+    let model = Model::with(&[1, 2, 3, 4]);
+    for failures in 1..4 {
+        let disks = Disks::default();
+        let archive = disks.open().unwrap();
+        append_from(&archive, &Model::with(&[1, 2]), 0);
+        for _ in 0..failures {
+            disks.changes.fail_after(0);
+            archive.append(&model.blocks[2], &model.diffs[2]).unwrap_err();
+            disks.changes.kill();
+        }
+        append_from(&archive, &model, 2);
+        check_view(&archive.view(), &model, 4, true);
+        drop(archive);
+        let archive = disks.open().unwrap();
+        assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 4);
+        archive.prune_diffs(block(3)).unwrap();
+        assert_eq!(disks.changes.lengths(), [0; 0]);
+    }
 }
 
 #[test]
@@ -773,11 +806,7 @@ fn record_with_changes_of_state_in_it_is_converted() {
 #[test]
 fn index_is_made_again_when_it_is_lost_stale_or_foreign() {
     let model = Model::with(&[1, 300, 5, 300, 2]);
-    let disks = Disks::default();
-    let archive = disks.open().unwrap();
-    append_from(&archive, &model, 0);
-    archive.store_index().unwrap();
-    drop(archive);
+    let disks = Disks::indexed(&model);
     let whole = |disks: &Disks| {
         let archive = disks.open().unwrap();
         check_view(&archive.view(), &model, 5, true);
@@ -793,29 +822,18 @@ fn index_is_made_again_when_it_is_lost_stale_or_foreign() {
     whole(&disks);
     // Of a longer record, and of another one.
     for foreign in [vec![1, 300, 5, 300, 2, 6], vec![2, 300, 5, 300, 2], vec![3]] {
-        let other = Disks::default();
-        let archive = other.open().unwrap();
-        append_from(&archive, &Model::with(&foreign), 0);
-        archive.store_index().unwrap();
-        whole(&Disks { index: other.index, ..disks.clone() });
+        whole(&Disks { index: Disks::indexed(&Model::with(&foreign)).index, ..disks.clone() });
     }
     // Behind.
-    let behind = Disks::default();
-    let archive = behind.open().unwrap();
-    append_from(&archive, &Model::with(&[1, 300]), 0);
-    archive.store_index().unwrap();
-    append_from(&archive, &model, 2);
+    let behind = Disks::indexed(&Model::with(&[1, 300]));
+    append_from(&behind.open().unwrap(), &model, 2);
     whole(&behind);
 }
 
 #[test]
 fn damaged_index_is_reported_then_mended() {
     let model = Model::with(&[1, 300, 5, 300, 2]);
-    let disks = Disks::default();
-    let archive = disks.open().unwrap();
-    append_from(&archive, &model, 0);
-    archive.store_index().unwrap();
-    drop(archive);
+    let disks = Disks::indexed(&model);
     let buckets: Vec<_> = disks.index.keys().into_iter().filter(|key| key[0] == 0xf1).collect();
     assert!(buckets.len() > 2);
     for key in buckets {

@@ -109,7 +109,9 @@ impl Files {
             Self::Directory(_, Durability::Relaxed) => Ok(()),
             Self::Directory(path, Durability::Flush) => {
                 File::open(path.join(file_name(name)))?.sync_all()?;
-                File::open(path)?.sync_all()
+                File::open(path)?.sync_all()?;
+                // The directory may be new as well.
+                path.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all())
             }
             #[cfg(not(test))]
             Self::Memory(_) => Ok(()),

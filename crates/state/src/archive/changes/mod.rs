@@ -14,6 +14,10 @@
 
 mod files;
 
+#[cfg(test)]
+#[expect(clippy::arithmetic_side_effects, clippy::cast_possible_truncation, reason = "an overflow fails the test")]
+mod tests;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::{self, Read},
@@ -73,13 +77,13 @@ struct Extent {
 }
 
 impl Changes {
-    /// Finds the changes in `files` that are whole, and of blocks up to `head`.
+    /// Finds the changes in `files` that are whole, and of blocks up to `head`. A file without any is removed.
     pub(super) fn open(files: Files, head: Option<BlockNumber>) -> io::Result<Self> {
         let mut kept = Kept::default();
         for name in files.list()? {
             kept.next = name.saturating_add(1);
             let (mut reader, len) = files.reader(name)?;
-            kept.scan(&mut reader, name, len, head)?;
+            kept.scan(&mut reader, name, len, head);
             if !kept.extents.contains_key(&name) {
                 files.remove(name)?;
             }
@@ -100,17 +104,19 @@ impl Changes {
         let len = u64::try_from(change.len()).unwrap_or(u64::MAX);
         let header = [&number.get().to_be_bytes()[..], hash.as_bytes(), &len.to_be_bytes()].concat();
         let frame = seal(KEY, &[&header, change].concat());
-        let mut extent = kept.extents.get(&file).copied().unwrap_or_default();
+        let extent = kept.extents.entry(file).or_default();
+        extent.newest = extent.newest.max(number.get());
+        let offset = extent.len;
         kept.unsynced.insert(file);
         if let Err(error) = self.files.append(file, &frame) {
             // Nothing can be read after a torn frame.
             kept.current = None;
             return Err(error);
         }
-        kept.frames.insert(number.get(), Frame { hash, file, offset: extent.len, len });
-        extent.len = extent.len.saturating_add(u64::try_from(frame.len()).unwrap_or(u64::MAX));
-        extent.newest = extent.newest.max(number.get());
-        kept.extents.insert(file, extent);
+        kept.frames.insert(number.get(), Frame { hash, file, offset, len });
+        if let Some(extent) = kept.extents.get_mut(&file) {
+            extent.len = offset.saturating_add(u64::try_from(frame.len()).unwrap_or(u64::MAX));
+        }
         Ok(())
     }
 
@@ -139,8 +145,10 @@ impl Changes {
 
     /// Returns when all changes are durable that are kept now.
     pub(super) fn sync(&self) -> io::Result<()> {
-        let unsynced = std::mem::take(&mut self.kept().unsynced);
-        for name in unsynced {
+        let names: Vec<_> = self.kept().unsynced.iter().copied().collect();
+        for name in names {
+            // Beforehand, since what is appended meanwhile may miss this turn.
+            self.kept().unsynced.remove(&name);
             match self.files.sync(name) {
                 Err(error) if !is_missing(&error) => {
                     self.kept().unsynced.insert(name);
@@ -158,13 +166,13 @@ impl Changes {
         kept.frames = kept.frames.split_off(&number.get().saturating_add(1));
         let passed = kept.extents.iter().filter(|(_, extent)| extent.newest <= number.get()).map(|(name, _)| *name);
         for name in passed.collect::<Vec<_>>() {
-            kept.extents.remove(&name);
-            kept.unsynced.remove(&name);
-            kept.current = kept.current.filter(|current| *current != name);
             match self.files.remove(name) {
                 Err(error) if !is_missing(&error) => return Err(error),
                 _ => {}
             }
+            kept.extents.remove(&name);
+            kept.unsynced.remove(&name);
+            kept.current = kept.current.filter(|current| *current != name);
         }
         Ok(())
     }
@@ -176,10 +184,10 @@ impl Changes {
 }
 
 impl Kept {
-    /// Takes in what can be read of a file, up to the first frame that is torn or damaged.
-    fn scan(&mut self, reader: &mut dyn Read, file: u64, len: u64, head: Option<BlockNumber>) -> io::Result<()> {
+    /// Takes in what can be read of a file, up to the first frame that is torn, damaged, or on a bad place of the disk.
+    fn scan(&mut self, reader: &mut dyn Read, file: u64, len: u64, head: Option<BlockNumber>) {
         let (mut offset, mut frame) = (0_u64, Vec::new());
-        while let Some((number, hash, change)) = read_frame(reader, len.saturating_sub(offset), &mut frame)? {
+        while let Ok(Some((number, hash, change))) = read_frame(reader, len.saturating_sub(offset), &mut frame) {
             if head.is_some_and(|head| number <= head.get()) {
                 self.frames.insert(number, Frame { hash, file, offset, len: change });
                 let extent = self.extents.entry(file).or_insert(Extent { len, newest: number });
@@ -187,7 +195,6 @@ impl Kept {
             }
             offset = offset.saturating_add(u64::try_from(frame.len()).unwrap_or(u64::MAX));
         }
-        Ok(())
     }
 
     /// Returns the file to append to: the current one, or a new one when there is none, or it is full.
