@@ -247,22 +247,23 @@ mod tests {
         assert!(draws.0.is_empty());
     }
 
-    /// Gives out its elements, the last first.
+    /// Gives out its elements, the last first, each for one request.
     struct Draws(Vec<[u8; 32]>);
 
     impl TryRng for Draws {
         type Error = Infallible;
 
         fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-            unimplemented!("keys are drawn as bytes")
+            rand_core::utils::next_word_via_fill(self)
         }
 
         fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-            unimplemented!("keys are drawn as bytes")
+            rand_core::utils::next_word_via_fill(self)
         }
 
         fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-            bytes.copy_from_slice(&self.0.pop().unwrap());
+            let drawn = self.0.pop().unwrap();
+            bytes.copy_from_slice(&drawn[..bytes.len()]);
             Ok(())
         }
     }

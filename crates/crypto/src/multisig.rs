@@ -8,8 +8,8 @@
 //! # struct Rng(u8);
 //! # impl rand_core::TryRng for Rng {
 //! #     type Error = rand_core::Infallible;
-//! #     fn try_next_u32(&mut self) -> Result<u32, Self::Error> { unimplemented!() }
-//! #     fn try_next_u64(&mut self) -> Result<u64, Self::Error> { unimplemented!() }
+//! #     fn try_next_u32(&mut self) -> Result<u32, Self::Error> { rand_core::utils::next_word_via_fill(self) }
+//! #     fn try_next_u64(&mut self) -> Result<u64, Self::Error> { rand_core::utils::next_word_via_fill(self) }
 //! #     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> { self.0 += 1; bytes.fill(self.0); Ok(()) }
 //! # }
 //! # impl rand_core::TryCryptoRng for Rng {}
