@@ -126,6 +126,7 @@ impl Routing {
 pub(crate) struct Entrance<'a, A> {
     pub(crate) config: &'a ChainConfig,
     pub(crate) minimum_price: GasPrice,
+    pub(crate) nonces: NoncePolicy,
     pub(crate) accounts: &'a A,
 }
 
@@ -183,7 +184,7 @@ impl<A: Accounts> Entrance<'_, A> {
         if got <= current {
             return Err(AdmissionError::NonceTooLow { got, current });
         }
-        match (self.config.policy.nonces, current.next()) {
+        match (self.nonces, current.next()) {
             (NoncePolicy::Exact, Some(expected)) if got != expected => Err(AdmissionError::NonceGap { got, expected }),
             (NoncePolicy::Exact | NoncePolicy::Queue, _) => Ok(()),
         }
@@ -302,7 +303,7 @@ mod tests {
 
     fn admit_on(config: &ChainConfig, transaction: Transaction, priority: bool) -> Result<VerifiedTransaction, String> {
         let minimum_price = GasPrice::new(Qa::new(PRICE));
-        let entrance = Entrance { config, minimum_price, accounts: &state() };
+        let entrance = Entrance { config, minimum_price, nonces: config.policy.nonces, accounts: &state() };
         entrance.admit(transaction, priority).map_err(|error| error.to_string())
     }
 
@@ -386,7 +387,12 @@ mod tests {
     fn row_21_the_null_account_cannot_send() {
         // No key has this address, so that the check is asked directly.
         let config = config();
-        let entrance = Entrance { config: &config, minimum_price: GasPrice::default(), accounts: &state() };
+        let entrance = Entrance {
+            config: &config,
+            minimum_price: GasPrice::default(),
+            nonces: NoncePolicy::Queue,
+            accounts: &state(),
+        };
         let error = entrance.sender(&Address::ZERO).unwrap_err();
         assert_eq!(error.to_string(), "Invalid address for issuing transactions");
     }

@@ -7,7 +7,7 @@ use silica_protocol::{Address, BlockNumber, DsBlock, GasPrice, Receipt, Timestam
 use crate::{
     admission::{Entrance, Routing, VerifiedTransaction},
     builder::{Head, Network},
-    config::ChainConfig,
+    config::{ChainConfig, NoncePolicy},
     error::{AdmissionError, PoolError, PoolImportError},
     pool::{self, Exported, Pool},
     snapshot::{Snapshot, Times},
@@ -83,10 +83,20 @@ impl Chain {
     ///
     /// [`AdmissionError`]: the first check that the transaction does not pass.
     pub fn admit(&self, transaction: Transaction, priority: bool) -> Result<VerifiedTransaction, AdmissionError> {
+        self.admit_by(self.config().policy.nonces, transaction, priority)
+    }
+
+    fn admit_by(
+        &self,
+        nonces: NoncePolicy,
+        transaction: Transaction,
+        priority: bool,
+    ) -> Result<VerifiedTransaction, AdmissionError> {
         let published = self.shared.published();
         let entrance = Entrance {
             config: self.config(),
             minimum_price: published.minimum_gas_price(),
+            nonces,
             accounts: &published.state,
         };
         entrance.admit(transaction, priority)
@@ -123,7 +133,8 @@ impl Chain {
         pool::export(&self.shared.lock_pool())
     }
 
-    /// Admits the transactions that waited when a node stopped, as if they came in now, but with their age.
+    /// Admits the transactions that waited when a node stopped, as if they came in now, but with their age. They may
+    /// wait for others whatever [policy](NoncePolicy) holds for new ones, for they were accepted when another one held.
     ///
     /// # Errors
     ///
@@ -131,7 +142,7 @@ impl Chain {
     pub fn import_pool(&self, bytes: &[u8], at: Timestamp) -> Result<PoolImport, PoolImportError> {
         let mut report = PoolImport::default();
         for Exported { transaction, inserted, priority } in pool::import(bytes)? {
-            let admitted = self.admit(transaction, priority).is_ok_and(|transaction| {
+            let admitted = self.admit_by(NoncePolicy::Queue, transaction, priority).is_ok_and(|transaction| {
                 let epoch = inserted.min(self.shared.published().epoch());
                 self.shared.lock_pool().insert(transaction, epoch, at).is_ok()
             });

@@ -1,6 +1,6 @@
 //! Opening a chain that exists: it goes on where it was, and another one is refused.
 
-use silica_chain::{ChainConfig, OpenError, open};
+use silica_chain::{ChainConfig, OpenError, config::NoncePolicy, open};
 use silica_protocol::{Qa, Timestamp};
 use silica_state::Store;
 
@@ -84,6 +84,27 @@ fn imported_transactions_keep_their_age() {
     assert_eq!(net.status(&ahead), Some(4));
     net.demand(1);
     assert_eq!(net.status(&ahead), Some(255));
+}
+
+/// A chain that made blocks at intervals goes on in instant mode: nonces that are not due were accepted before, and are
+/// not any more.
+#[test]
+fn imported_transactions_may_wait_for_others_where_new_ones_may_not() {
+    let mut config = config(1, 5);
+    let mut net = Net::new(config.clone());
+    let waiting = [1, 2, 4].map(|nonce| net.submit(payment(1, nonce, user(9), 1, PRICE)));
+    let bytes = net.chain.export_pool();
+    config.policy.nonces = NoncePolicy::Exact;
+    let mut net = net.reopen(config);
+    let report = net.chain.import_pool(&bytes, Timestamp::new(net.now)).unwrap();
+    assert_eq!((report.admitted, report.refused), (3, 0));
+    let refused = net.chain.admit(payment(1, 3, user(9), 1, PRICE), false).unwrap_err();
+    assert_eq!(refused.to_string(), "Expected Nonce: 1");
+    net.tick();
+    assert_eq!(waiting.each_ref().map(|hash| net.status(hash)), [Some(3), Some(3), Some(4)]);
+    net.submit(payment(1, 3, user(9), 1, PRICE));
+    net.tick();
+    assert_eq!(net.status(&waiting[2]), Some(3));
 }
 
 #[test]
