@@ -8,6 +8,7 @@ use std::{
 };
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use silica_chain::config::MAX_SHARDS;
 use silica_protocol::ChainId;
 
 use crate::http::HttpLimits;
@@ -62,7 +63,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", env = "SILICA_ACCOUNTS_FILE")]
     pub accounts_file: Option<PathBuf>,
     /// Virtual shards of a new chain [default: 1].
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=256), env = "SILICA_SHARDS")]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=i64::from(MAX_SHARDS)),
+          env = "SILICA_SHARDS")]
     pub shards: Option<u32>,
     /// Tx blocks for each DS block of a new chain [default: 100].
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(2..), env = "SILICA_BLOCKS_PER_DS_EPOCH")]
@@ -326,7 +328,8 @@ mod tests {
     fn refusals_name_the_flag_and_what_was_expected() {
         check_refused("--block-mode fast", &["--block-mode", "instant, interval=MS", "fast"]);
         check_refused("--block-mode interval=0", &["1 to 86400000", "interval=0"]);
-        check_refused("--shards 0", &["--shards", "1..=256"]);
+        check_refused("--shards 0", &["--shards", "1..=1000"]);
+        check_refused("--shards 1001", &["--shards", "1..=1000"]);
         check_refused("--blocks-per-ds-epoch 1", &["--blocks-per-ds-epoch", "2.."]);
         check_refused("--proof-window 49", &["--proof-window", "50..=10000"]);
         check_refused("--chain-id 70000", &["--chain-id", "70000"]);
