@@ -19,9 +19,52 @@ impl Progress {
 
     /// Notes that `done` blocks of `all` are done, and says so if it is time.
     pub(crate) fn tell(&mut self, done: u64, all: u64) {
-        if self.last.elapsed() >= RHYTHM {
-            self.last = Instant::now();
-            tracing::info!("{}: {done} of {all} blocks", self.what);
+        if let Some(message) = self.message(done, all, Instant::now()) {
+            tracing::info!("{message}");
         }
+    }
+
+    /// What is to be said at the time `now`.
+    fn message(&mut self, done: u64, all: u64, now: Instant) -> Option<String> {
+        if now.saturating_duration_since(self.last) < RHYTHM {
+            return None;
+        }
+        self.last = now;
+        Some(format!("{}: {done} of {all} blocks", self.what))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_within_a_second_is_done_in_silence() {
+        let mut progress = Progress::new("counting");
+        let begun = progress.last;
+        for millis in 0..1_000 {
+            assert_eq!(progress.message(millis, 1_000, begun + Duration::from_millis(millis)), None);
+        }
+    }
+
+    #[test]
+    fn longer_work_is_told_once_a_second() {
+        let mut progress = Progress::new("counting");
+        let begun = progress.last;
+        let mut told = Vec::new();
+        for done in 0..=350 {
+            told.extend(progress.message(done, 350, begun + Duration::from_millis(done * 10)));
+        }
+        let expected = ["100 of 350", "200 of 350", "300 of 350"].map(|part| format!("counting: {part} blocks"));
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn pause_is_followed_by_one_message() {
+        let mut progress = Progress::new("counting");
+        let late = progress.last + Duration::from_mins(1);
+        assert_eq!(progress.message(7, 9, late).as_deref(), Some("counting: 7 of 9 blocks"));
+        assert_eq!(progress.message(8, 9, late + RHYTHM / 2), None);
+        assert_eq!(progress.message(9, 9, late + RHYTHM).as_deref(), Some("counting: 9 of 9 blocks"));
     }
 }
