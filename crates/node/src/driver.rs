@@ -8,15 +8,16 @@
 //! ```
 //!
 //! The loop has a thread of its own, since making a block is work and waiting for the disk. Whatever arrived while it
-//! made one goes into the next together, so that a flush is shared by all who wait for it.
+//! made one goes into the next together, so that a flush is shared by all who wait for it. Many blocks that were demanded
+//! are made in parts, between which everything else has its turn.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     fmt,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
-        mpsc::{self, Receiver, RecvTimeoutError, Sender},
+        mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -32,7 +33,8 @@ use tokio::sync::oneshot;
 
 use crate::{clock, config::BlockMode, data_dir::DataDir, rpc::Context};
 
-/// Blocks that are demanded of the engine at once; a larger demand is met in parts, so that a stop need not wait.
+/// Blocks that are demanded of the engine at once; a larger demand is met in parts, so that neither a payment nor a stop
+/// has to wait for all of it. As many as wait for the disk together.
 const DEMAND: u64 = 64;
 
 /// Pause after the engine failed before it is asked again at an interval.
@@ -173,7 +175,8 @@ pub(crate) fn start(
     let node =
         NodeHandle { shared: Arc::new(Shared { chain, mode, context, events, stopping: AtomicBool::new(false) }) };
     let next_tick = first_tick(mode);
-    let driver = Driver { node: node.clone(), producer, engine, data_dir, queue, held: None, next_tick };
+    let (held, demands) = (None, VecDeque::new());
+    let driver = Driver { node: node.clone(), producer, engine, data_dir, queue, held, demands, next_tick };
     let thread = thread::Builder::new().name("driver".to_owned()).spawn(move || driver.run())?;
     Ok((node.clone(), RunningDriver { node, thread }))
 }
@@ -194,7 +197,15 @@ struct Driver<E> {
     queue: Receiver<Event>,
     /// An event that was taken from the queue and has to wait for those before it.
     held: Option<Event>,
+    /// Blocks that are still to be made, in the order of those who asked.
+    demands: VecDeque<Demand>,
     next_tick: Option<Instant>,
+}
+
+/// Blocks that someone waits for.
+struct Demand {
+    blocks: u64,
+    reply: oneshot::Sender<Result<(), DriverError>>,
 }
 
 /// A transaction in the pool whose sender waits for its block.
@@ -211,31 +222,40 @@ impl<E: Engine> Driver<E> {
         }
         loop {
             match self.next_event() {
-                Event::Arrival { transaction, reply } => self.arrivals(transaction, reply),
-                Event::Mine { blocks, reply } => {
-                    let result = self.mine(blocks);
-                    answer(reply, result);
-                }
-                Event::SetMinimumGasPrice { price, reply } => {
+                Some(Event::Arrival { transaction, reply }) => self.arrivals(transaction, reply),
+                Some(Event::Mine { blocks, reply }) => self.demands.push_back(Demand { blocks, reply }),
+                Some(Event::SetMinimumGasPrice { price, reply }) => {
                     let result = self.set_minimum_gas_price(price);
                     answer(reply, result);
                 }
-                Event::Tick => self.tick(),
-                Event::Shutdown => return self.producer,
+                Some(Event::Tick) => self.tick(),
+                Some(Event::Shutdown) => return self.producer,
+                None => {}
             }
+            self.meet_demand();
         }
     }
 
-    fn next_event(&mut self) -> Event {
+    /// Returns what is to be done next; `None` when nothing is but to make blocks that are demanded.
+    fn next_event(&mut self) -> Option<Event> {
         if let Some(event) = self.held.take() {
-            return event;
+            return Some(event);
         }
-        let Some(tick) = self.next_tick else { return self.queue.recv().unwrap_or(Event::Shutdown) };
-        match self.queue.recv_timeout(tick.saturating_duration_since(Instant::now())) {
+        if !self.demands.is_empty() {
+            return match self.queue.try_recv() {
+                Ok(event) => Some(event),
+                Err(TryRecvError::Empty) => {
+                    self.next_tick.is_some_and(|tick| tick <= Instant::now()).then_some(Event::Tick)
+                }
+                Err(TryRecvError::Disconnected) => Some(Event::Shutdown),
+            };
+        }
+        let Some(tick) = self.next_tick else { return Some(self.queue.recv().unwrap_or(Event::Shutdown)) };
+        Some(match self.queue.recv_timeout(tick.saturating_duration_since(Instant::now())) {
             Ok(event) => event,
             Err(RecvTimeoutError::Timeout) => Event::Tick,
             Err(RecvTimeoutError::Disconnected) => Event::Shutdown,
-        }
+        })
     }
 
     fn tick(&mut self) {
@@ -247,16 +267,18 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    fn mine(&mut self, mut blocks: u64) -> Result<(), DriverError> {
-        while blocks > 0 {
-            if self.node.shared.stopping.load(Ordering::Relaxed) {
-                return Err(DriverError::Stopping);
-            }
-            let part = blocks.min(DEMAND);
-            self.step(Input::Demand { at: clock::now(), blocks: part })?;
-            blocks -= part;
+    /// Makes the first part of the blocks that are demanded.
+    fn meet_demand(&mut self) {
+        let Some(Demand { blocks, reply }) = self.demands.pop_front() else { return };
+        if self.node.shared.stopping.load(Ordering::Relaxed) {
+            return answer(reply, Err(DriverError::Stopping));
         }
-        Ok(())
+        let part = blocks.min(DEMAND);
+        match (self.step(Input::Demand { at: clock::now(), blocks: part }), blocks.saturating_sub(part)) {
+            (Err(error), _) => answer(reply, Err(error)),
+            (Ok(_), 0) => answer(reply, Ok(())),
+            (Ok(_), blocks) => self.demands.push_front(Demand { blocks, reply }),
+        }
     }
 
     fn set_minimum_gas_price(&mut self, price: GasPrice) -> Result<(), GasPriceError> {
@@ -375,6 +397,13 @@ fn answer<T>(reply: oneshot::Sender<T>, value: T) {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        future::Future,
+        pin::{Pin, pin},
+        sync::Mutex,
+        task::{Context as TaskContext, Waker},
+    };
+
     use silica_chain::{
         ChainConfig, EngineError, Genesis, PUBLISHED_ACCOUNTS,
         consensus::{Application, Solo},
@@ -444,6 +473,84 @@ mod tests {
         assert!(matches!(again, SubmitError::Pool(PoolError::Known { .. })), "{again}");
         drop(driver.stop().unwrap());
         assert!(chain.snapshot().transaction(&payment.hash()).unwrap().is_some());
+    }
+
+    /// Polls a future once.
+    fn is_pending(future: Pin<&mut impl Future>) -> bool {
+        future.poll(&mut TaskContext::from_waker(Waker::noop())).is_pending()
+    }
+
+    /// Counts the blocks of each demand.
+    struct Counts {
+        demands: Arc<Mutex<Vec<u64>>>,
+        engine: Solo,
+    }
+
+    impl Engine for Counts {
+        fn step(&mut self, input: Input, application: &mut dyn Application) -> Result<Vec<Effect>, EngineError> {
+            if let Input::Demand { blocks, .. } = input {
+                self.demands.lock().unwrap().push(blocks);
+            }
+            self.engine.step(input, application)
+        }
+    }
+
+    #[tokio::test]
+    async fn payment_does_not_wait_for_all_blocks_that_are_demanded() {
+        let (chain, producer, engine) = chain();
+        let payment = payment(&chain);
+        let (node, driver) = start(chain.clone(), producer, engine, BlockMode::Instant, None).unwrap();
+        let mut many = pin!(node.mine(100_000));
+        assert!(is_pending(many.as_mut()));
+        let mut few = pin!(node.mine(3));
+        assert!(is_pending(few.as_mut()));
+        node.submit(payment.clone()).await.unwrap();
+        assert!(is_pending(many.as_mut()) && is_pending(few.as_mut()));
+        let price = GasPrice::new(Qa::new(3_000_000_000));
+        node.set_minimum_gas_price(price).await.unwrap().unwrap();
+        assert!(is_pending(many.as_mut()));
+        drop(driver.stop().unwrap());
+        assert_eq!((many.await, few.await), (Err(DriverError::Stopping), Err(DriverError::Stopping)));
+        let snapshot = chain.snapshot();
+        assert!(snapshot.transaction(&payment.hash()).unwrap().is_some());
+        assert_eq!(snapshot.minimum_gas_price(), price);
+        assert!(snapshot.latest_tx_block().header.number < BlockNumber::new(100_000));
+    }
+
+    #[tokio::test]
+    async fn demands_are_met_whole_and_in_turn() {
+        let (chain, producer, engine) = chain();
+        let demands = Arc::new(Mutex::new(Vec::new()));
+        let engine = Counts { demands: Arc::clone(&demands), engine };
+        let (node, driver) = start(chain.clone(), producer, engine, BlockMode::Manual, None).unwrap();
+        let (first, second, third) = tokio::join!(node.mine(2 * DEMAND + 1), node.mine(DEMAND), node.mine(2));
+        assert_eq!((first, second, third), (Ok(()), Ok(()), Ok(())));
+        drop(driver.stop().unwrap());
+        assert_eq!(*demands.lock().unwrap(), [DEMAND, DEMAND, 1, DEMAND, 2]);
+        assert_eq!(chain.snapshot().latest_tx_block().header.number.get(), 3 * DEMAND + 3);
+    }
+
+    #[tokio::test]
+    async fn blocks_at_intervals_go_on_while_others_are_demanded() {
+        let (chain, producer, engine) = chain();
+        let demands = Arc::new(Mutex::new(Vec::new()));
+        let engine = Counts { demands: Arc::clone(&demands), engine };
+        let mode = BlockMode::Interval(Duration::from_millis(1));
+        let (node, driver) = start(chain.clone(), producer, engine, mode, None).unwrap();
+        assert_eq!(node.mine(5 * DEMAND).await, Ok(()));
+        drop(driver.stop().unwrap());
+        assert_eq!(*demands.lock().unwrap(), [DEMAND; 5]);
+        // Each part takes longer than the interval.
+        assert!(chain.snapshot().latest_tx_block().header.number.get() >= 5 * DEMAND + 4);
+    }
+
+    #[tokio::test]
+    async fn demand_that_fails_is_told_and_ends_there() {
+        let (chain, producer, engine) = chain();
+        let (node, driver) = start(chain, producer, Fails { times: 1, engine }, BlockMode::Manual, None).unwrap();
+        assert_eq!(node.mine(100_000).await, Err(DriverError::Failed));
+        assert_eq!(node.mine(2).await, Ok(()));
+        drop(driver.stop().unwrap());
     }
 
     #[tokio::test]
