@@ -12,7 +12,7 @@ use crate::{
     code::Code,
     eval::{Failed, InitEntry, Loaded, Message, MessageEntry, Settings, local_state},
     gas::Meter,
-    host::{Host, MemoryHost, StateField},
+    host::{BALANCE, Host, MemoryHost, StateField},
     json::{
         ChainInput, Document, FailureReport, InputError, ListForm, MessageInput, Named, RunReport, StateInput,
         library_deployment, library_message, missing_this_address, read_document, read_init,
@@ -20,7 +20,6 @@ use crate::{
     report::{Entry, Failure},
     resolve::{self, LibrarySource, Origin, ResolveError},
     syntax::{parse_contract, parse_library},
-    types::{Primitive, Width},
     value::{BNum, Value},
 };
 
@@ -394,7 +393,6 @@ fn to_message(input: MessageInput) -> Message {
 
 /// Puts the balance in front of the fields.
 fn with_balance(balance: u128, fields: &[StateField]) -> Vec<StateField> {
-    let kind = Primitive::Uint(Width::W128).into();
-    let balance = StateField { name: "_balance".into(), kind, value: Value::uint128(balance) };
+    let balance = StateField { name: "_balance".into(), kind: BALANCE, value: Value::uint128(balance) };
     std::iter::once(balance).chain(fields.iter().cloned()).collect()
 }

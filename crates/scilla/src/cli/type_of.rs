@@ -8,7 +8,6 @@ use super::{
 };
 use crate::{
     check::{self, Options, Rejected},
-    gas::Meter,
     json::{FailureReport, expression_types},
     report::Failure,
     resolve::{self, Program, ResolveError},
@@ -45,8 +44,7 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
         Ok(program) => program,
         Err(unread) => return Ok(unread.tell(style, session, None)),
     };
-    let options = Options { meter: Meter::with_limit(limit), ..Options::with_limit(limit) };
-    Ok(match check::expression(&program, &options) {
+    Ok(match check::expression(&program, &Options::with_limit(limit)) {
         Ok(checked) => {
             let types = arguments.has("typeinfo").then_some(&*checked.type_info);
             let stdout = if types.is_none() && style != Style::Json {

@@ -8,7 +8,7 @@ use crate::{
     report::{Entry, Failure},
     resolve::Origin,
     types::adt::DataTypes,
-    value::{Hex, Value},
+    value::{Constructor, Hex, Value},
 };
 
 /// Reads from an init file what is needed before its libraries are known: who the module is, and where they are.
@@ -80,7 +80,7 @@ fn external_libraries(value: &Value) -> Result<Vec<Pair>, InputError> {
             _ => return Err(wrong()),
         }
     }
-    let is_list = elements.rest().as_adt().is_some_and(|nil| &**nil.constructor().name.base() == "Nil");
+    let is_list = elements.rest().as_adt().is_some_and(|end| end.is(Constructor::nil()));
     if is_list { Ok(libraries) } else { Err(wrong()) }
 }
 
