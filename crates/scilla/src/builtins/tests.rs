@@ -398,6 +398,24 @@ fn signatures() {
     check("schnorr_get_address", &[key()], 1, Ok(Value::bystrx(*address.as_bytes())));
 }
 
+#[test]
+fn ecdsa_signatures() {
+    // Made with the secret key of thirty-two sevens over "pay 1 ZIL".
+    let r = "4ab48fe13b1722e49931cda4380dc6ce589927603260e28c80e13807b6d88f64";
+    let low = || bystrx(&format!("{r}44d45c3c65167507e0f475d4af62908841dbefbf8d80d2400bb7155e96638f99"));
+    let high = || bystrx(&format!("{r}bb2ba3c39ae98af81f0b8a2b509d6f7678d2ed2721c7cdfbb41b492e39d2b1a8"));
+    let x = "989c0b76cb563971fdc9bef31ec06c3560f3249d6ee9e5d83c57625596e05f6f";
+    let key = || bystrx(&format!("02{x}"));
+    let whole = || bystrx(&format!("04{x}631f4d05b3ae518776ee08755a7703e64b2ebc32547504de0b55a142d4ecdf80"));
+    let message = |message: &[u8]| Value::ByStr(message.into());
+    check("ecdsa_verify", &[key(), message(b"pay 1 ZIL"), low()], 280, Ok(truth(true)));
+    check("ecdsa_verify", &[key(), message(b"pay 9 ZIL"), low()], 280, Ok(truth(false)));
+    // Of the two signatures that there are, only the one with the smaller s verifies; the key recovers from both.
+    check("ecdsa_verify", &[key(), message(b"pay 1 ZIL"), high()], 280, Ok(truth(false)));
+    check("ecdsa_recover_pk", &[message(b"pay 1 ZIL"), low(), Value::uint32(1)], 1, Ok(whole()));
+    check("ecdsa_recover_pk", &[message(b"pay 1 ZIL"), high(), Value::uint32(0)], 1, Ok(whole()));
+}
+
 fn point(x: &str, y: &str) -> Value {
     let side = |number: &str| {
         let Value::Integer(number) = uint256(number) else { unreachable!("a number was asked for") };
@@ -417,6 +435,13 @@ fn points_of_the_pairing_curve() {
     check("alt_bn128_G1_neg", &[generator()], 20, Ok(some(opposite())));
     check("alt_bn128_G1_add", &[generator(), opposite()], 20, Ok(some(point("0", "0"))));
     check("alt_bn128_G1_add", &[generator(), point("1", "3")], 20, Ok(none()));
+    // Coordinates count modulo that of the field: this is the generator again, and nothing.
+    let modulus = "21888242871839275222246405745257275088696311157297823662689037894645226208583";
+    let (again, nothing) = (
+        point("21888242871839275222246405745257275088696311157297823662689037894645226208584", "2"),
+        point(modulus, modulus),
+    );
+    check("alt_bn128_G1_add", &[again, nothing], 20, Ok(some(generator())));
     check("alt_bn128_G1_mul", &[generator(), scalar("1")], 20, Ok(some(generator())));
     check("alt_bn128_G1_mul", &[generator(), scalar("2")], 40, {
         Ok(Builtin::find("alt_bn128_G1_add").unwrap().run(&[generator(), generator()]).unwrap())
