@@ -333,6 +333,13 @@ impl Loaded {
         machine.message = message_values.ok_or_else(|| internal("a message has no sender"))?;
         machine.message_entries =
             message.entries.iter().map(|entry| (Arc::clone(&entry.name), entry.value.clone())).collect();
+        // To procedures, too, a parameter of the transition hides that of the contract, although the checker does not let
+        // them see it: `Zilliqa/scilla: src/eval/Eval.ml` runs them where the message has been bound.
+        for (place, (name, _)) in machine.parameters.iter_mut().zip(&contract.parameters) {
+            if let Some(hiding) = value(name.base()) {
+                *place = hiding;
+            }
+        }
         let arguments = transition.parameters.iter().filter_map(|(name, _)| value(name.base())).collect();
         let mut execution = Execution::new(machine, host, balance);
         execution.run(transition, arguments)?;
