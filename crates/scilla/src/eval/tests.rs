@@ -454,6 +454,48 @@ fn statements_do_and_cost_what_they_should() {
 }
 
 #[test]
+fn money_and_the_chain_cost_what_they_should() {
+    check_statements("accept; accept", 2, "n", "(Uint32 5)");
+    check_statements("b <- & BLOCKNUMBER; t <- & TIMESTAMP(b)", 2, "n", "(Uint32 5)");
+    let send = "m = { _tag : \"\"; _recipient : _sender; _amount : Uint128 0 }; z = Nil {Message};
+        o = Cons {Message} m z; send o";
+    let message = 3 * 20 + 20 + 20 + 16;
+    check_statements(send, 3 * 2 + message + 1, "n", "(Uint32 5)");
+    let units = |statements| LIMIT - run(statements).1.unwrap_err().gas.units();
+    assert_eq!(units("throw"), 1);
+    assert_eq!(units("e = { _exception : \"E\" }; throw e"), 2 + 20 + 20);
+}
+
+#[test]
+fn reads_of_other_contracts_cost_what_those_of_fields_do() {
+    let check = |statement: &str, units: u64, expected: &str| {
+        let mut world = world_with_accounts(&format!(
+            "scilla_version 0 contract C () field seen : Uint32 = Uint32 0
+             transition T(a : ByStr20, k : Uint32) {statement}; seen := x end"
+        ));
+        let mut map =
+            crate::value::Map::new(Type::from(Primitive::Uint(crate::types::Width::W32)), Primitive::String.into());
+        map.insert(crate::value::Key::new(Value::uint32(1)).unwrap(), Value::string("a"));
+        let value = Value::Map(map);
+        let field = StateField { name: "m".into(), kind: value.kind().unwrap(), value };
+        world.host.accounts.get_mut(&CONTRACT).unwrap().push(field);
+        let arguments = [("a", Value::bystrx(CONTRACT)), ("k", Value::uint32(1))];
+        let outcome = world.call("T", &arguments).unwrap();
+        assert_eq!(world.field("seen"), expected, "{statement}");
+        let stored = world.host.fields[0].value.size();
+        assert_eq!(LIMIT - outcome.gas.units() - stored, units, "{statement}");
+    };
+    check("x <- & a.n", 4, "(Uint32 1)");
+    check("x <- & a._codehash", 32, &format!("(ByStr32 0x{})", "00".repeat(32)));
+    check("x <- & a.m", 24, "(Map Uint32 String [((Uint32 1) => (String \"a\"))])");
+    check("x <- & a.m[k]", 1 + 20, "(Some (String \"a\"))");
+    check("z = Uint32 2; x <- & a.m[z]", 2 + 1 + 1, "(None)");
+    check("x <- & exists a.m[k]", 1 + 1, "(True)");
+    check("z = Uint32 2; x <- & exists a.m[z]", 2 + 1 + 1, "(False)");
+    check("x <- & exists a.o[k]", 1 + 1, "(False)");
+}
+
+#[test]
 fn a_name_bound_in_a_branch_is_forgotten_behind_it() {
     let statements = "x = Uint32 1; match k with | y => x = Uint32 2 end; n := x";
     check_statements(statements, 2 + 1 + 2 + 4, "n", "(Uint32 1)");
@@ -721,6 +763,19 @@ fn the_state_holds_the_fields_of_the_contract() {
     let missing = Value::adt(crate::value::Constructor::some(), Arc::from([]), []);
     let malformed = World::new("scilla_version 0 contract C (o : Option Bool)", &[("o", missing)]).err().unwrap();
     assert_eq!(malformed.failure.entries()[0].message, "Malformed ADT literal: (Some)");
+}
+
+#[test]
+fn a_parameter_of_the_transition_hides_that_of_the_contract_from_procedures() {
+    let text = "scilla_version 0 contract C (limit : Uint32) field n : Uint32 = Uint32 0
+        procedure P() n := limit end
+        transition T(limit : Uint32) P end
+        transition U() P end";
+    let mut world = World::new(text, &[("limit", Value::uint32(3))]).unwrap();
+    world.call("T", &[("limit", Value::uint32(4))]).unwrap();
+    assert_eq!(world.field("n"), "(Uint32 4)");
+    world.call("U", &[]).unwrap();
+    assert_eq!(world.field("n"), "(Uint32 3)");
 }
 
 #[test]
