@@ -107,14 +107,33 @@ fn idle_connection_does_not_hold_up_the_stop() {
 }
 
 #[test]
+fn requests_that_come_only_in_part_do_not_hold_up_the_stop() {
+    let node = Node::start(&[]);
+    let halves = ["POST / HT", "POST / HTTP/1.1\r\nHost: x\r\n", "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n1"];
+    let halves = halves.map(|half| {
+        let mut connection = node.connect();
+        connection.write(half.as_bytes()).unwrap();
+        connection
+    });
+    // Once an earlier connection is served, these have been read, too.
+    pay_once(&node, 0);
+    let end = node.stop();
+    assert!(end.status.success(), "{end:?}");
+    assert!(!end.output.contains("did not finish"), "{}", end.output);
+    drop(halves);
+}
+
+#[test]
 fn second_signal_stops_at_once_and_loses_nothing() {
     let directory = Directory::new();
     let data = directory.path().join("data");
     let node = Node::start_in(&data, &[]);
     let hash = pay_once(&node, 0);
-    // A request without an end holds up an orderly stop, for the time that requests are given.
-    let mut half = node.connect();
-    half.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{").unwrap();
+    // Work without an end holds up an orderly stop, for the time that requests are given.
+    let mut long = node.connect();
+    let demand = br#"{"id":1,"jsonrpc":"2.0","method":"IncreaseBlocknum","params":[100000]}"#;
+    let head = format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", demand.len());
+    long.write(&[head.as_bytes(), demand].concat()).unwrap();
     // Once an earlier connection is served, this one has been read, too.
     pay_once(&node, 1);
     node.signal("TERM");

@@ -168,6 +168,23 @@ fn body_up_to_the_limit_is_served_and_a_larger_one_is_413() {
 }
 
 #[test]
+fn large_bodies_come_one_after_the_other() {
+    let node = Node::start(&["--max-bodies-mb", "10"]);
+    let answers: Vec<Answer> = thread::scope(|scope| {
+        let clients: Vec<_> = (0..12).map(|_| scope.spawn(|| node.post(padded(BODY_LIMIT)))).collect();
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
+    });
+    let (served, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
+    assert!(served.len() >= 2, "{} served", served.len());
+    served.into_iter().for_each(check_served);
+    // On a slow machine some may have waited too long.
+    for answer in refused {
+        assert_eq!((answer.status, &answer.body[..]), (503, &b"too many large requests at once, try again later"[..]));
+    }
+    check_served(&node.post(ASK));
+}
+
+#[test]
 fn announced_size_over_the_limit_is_refused_before_the_body_comes() {
     let node = Node::start(&[]);
     for (length, expected) in [("100000000", 413), ("99999999999999999999", 400)] {

@@ -83,6 +83,10 @@ pub struct RunArgs {
     /// Largest request body in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = 5 * 1024 * 1024, env = "SILICA_MAX_BODY_BYTES")]
     pub max_body_bytes: usize,
+    /// Memory for large request bodies of all connections together, in megabytes; further ones wait.
+    #[arg(long, value_name = "MB", default_value_t = 64, value_parser = value_parser!(u32).range(1..=1_048_576),
+          env = "SILICA_MAX_BODIES_MB")]
+    pub max_bodies_mb: u32,
     /// Connections open at once; further ones wait, and idle ones give way to them.
     #[arg(long, value_name = "N", default_value_t = 900, value_parser = value_parser!(u32).range(1..),
           env = "SILICA_MAX_CONNECTIONS")]
@@ -251,6 +255,7 @@ impl From<RunArgs> for Config {
             durability: args.durability,
             http: HttpLimits {
                 body_bytes: args.max_body_bytes,
+                bodies_bytes: usize::try_from(u64::from(args.max_bodies_mb) << 20).unwrap_or(usize::MAX),
                 connections: usize::try_from(args.max_connections).unwrap_or(usize::MAX),
                 ..HttpLimits::default()
             },
@@ -285,7 +290,7 @@ mod tests {
         let cli = parse(
             "--data-dir d --listen 127.0.0.1:80 --chain-id 333 --block-mode interval=250 --accounts-file f --shards 3 \
              --blocks-per-ds-epoch 5 --proof-window 60 --cache-mb 16 --durability relaxed --max-body-bytes 7 \
-             --max-connections 8",
+             --max-bodies-mb 9 --max-connections 8",
         )
         .unwrap();
         let config = Config::from(cli.run);
@@ -298,6 +303,7 @@ mod tests {
         assert_eq!((config.proof_window, config.cache_bytes), (60, 16 << 20));
         assert_eq!(config.durability, Durability::Relaxed);
         assert_eq!((config.http.body_bytes, config.http.connections), (7, 8));
+        assert_eq!(config.http.bodies_bytes, 9 << 20);
         assert_eq!(Config::from(parse("--ephemeral").unwrap().run).data_dir, None);
     }
 

@@ -2,9 +2,9 @@
 //!
 //! Nothing here knows JSON or a method. A body that was posted to any path is handed over whole; every answer has
 //! status 200, since JSON-RPC carries its own errors. What a client may hold up is bounded: the number of
-//! connections, the size of a body, the time from the first byte of a request to its last, and the time a connection
-//! may lie idle or leave an answer unread. When all places are taken and someone waits for one, those who only hold
-//! theirs have to give way soon.
+//! connections, the size of a body and of all bodies together, the time from the first byte of a request to its last,
+//! and the time a connection may lie idle or leave an answer unread. When all places, or all memory for bodies, are
+//! taken and someone waits, those who only hold theirs have to give way soon.
 
 use std::{
     convert::Infallible,
@@ -32,7 +32,7 @@ use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
-    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch},
     task::JoinSet,
     time::{Instant, interval, timeout},
 };
@@ -42,6 +42,11 @@ use tokio::{
 pub struct HttpLimits {
     /// Largest request body in bytes; a larger one is answered with status 413.
     pub body_bytes: usize,
+    /// Bytes of request bodies in memory, of all connections together; further ones wait. At least that of one body.
+    /// What a connection reads at once does not count.
+    pub bodies_bytes: usize,
+    /// Time that a body waits for memory before it is answered with status 503.
+    pub bodies_timeout: Duration,
     /// Time from the first byte of a request to its last; a slower client is disconnected.
     pub request_timeout: Duration,
     /// Time a connection may lie idle between requests, or leave an answer unread.
@@ -58,6 +63,8 @@ impl Default for HttpLimits {
     fn default() -> Self {
         Self {
             body_bytes: 5 * 1024 * 1024,
+            bodies_bytes: 64 * 1024 * 1024,
+            bodies_timeout: Duration::from_secs(10),
             request_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_mins(2),
             crowded_timeout: Duration::from_secs(2),
@@ -70,7 +77,13 @@ impl Default for HttpLimits {
 /// Bytes of an oversized body that are taken and thrown away, as a multiple of the limit.
 const DISCARDED_BODIES: usize = 8;
 
-/// Time between two demands for a place that is not needed by its holder.
+/// Bytes that a connection reads at once, and of a body that it keeps, before the body draws on the common memory.
+const READ_AT_ONCE: usize = 32 * 1024;
+
+/// Bytes in a unit of the common memory.
+const UNIT: usize = 1024;
+
+/// Time between two demands for something that is not needed by its holder.
 const REMINDER: Duration = Duration::from_millis(250);
 
 /// What stands behind the server: turns the body of a request into the body of its answer.
@@ -97,10 +110,10 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Serves until `stop` becomes true, then lets requests in progress finish within the grace period.
+    /// Serves until `stop` becomes true, then lets requests that came whole be answered within the grace period.
     pub(crate) async fn serve<A: Answer>(self, answer: Arc<A>, stop: watch::Receiver<bool>) {
         let mut stop_seen = stop.clone();
-        let room = Arc::new(Room::new(self.limits.connections));
+        let room = Arc::new(Room::new(self.limits));
         let mut connections = JoinSet::new();
         let mut waiting = None;
         loop {
@@ -110,7 +123,7 @@ impl Server {
                     Err(error) => {
                         tracing::warn!(%error, "cannot accept connections");
                         // The system has too few descriptors left, perhaps, and those who hold one can give it back.
-                        room.wanted.notify_waiters();
+                        room.place_wanted.notify_waiters();
                         tokio::time::sleep(Duration::from_millis(100)).await;
                     }
                 },
@@ -139,16 +152,25 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
     drop(stop.wait_for(|stop| *stop).await);
 }
 
-/// Places for connections, and word to their holders that others wait.
+/// Places for connections and memory for bodies, and word to their holders that others wait.
 #[derive(Debug)]
 struct Room {
     places: Arc<Semaphore>,
-    wanted: Notify,
+    place_wanted: Notify,
+    /// In units.
+    memory: Semaphore,
+    memory_wanted: Notify,
 }
 
 impl Room {
-    fn new(places: usize) -> Self {
-        Self { places: Arc::new(Semaphore::new(places.min(Semaphore::MAX_PERMITS))), wanted: Notify::new() }
+    fn new(limits: HttpLimits) -> Self {
+        let units = limits.bodies_bytes.max(limits.body_bytes).div_ceil(UNIT);
+        Self {
+            places: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
+            place_wanted: Notify::new(),
+            memory: Semaphore::new(units.min(Semaphore::MAX_PERMITS)),
+            memory_wanted: Notify::new(),
+        }
     }
 
     /// Waits for a free place, and lets it be known for as long as there is none.
@@ -157,10 +179,27 @@ impl Room {
             if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
                 return place;
             }
-            self.wanted.notify_waiters();
+            self.place_wanted.notify_waiters();
             if let Ok(Ok(place)) = timeout(REMINDER, Arc::clone(&self.places).acquire_owned()).await {
                 return place;
             }
+        }
+    }
+
+    /// Waits for memory for a body, in turn, and lets it be known for as long as there is none; `None` when `longest`
+    /// is over.
+    async fn reserve(&self, bytes: usize, longest: Duration) -> Option<SemaphorePermit<'_>> {
+        let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX);
+        let mut acquired = pin!(self.memory.acquire_many(units));
+        let begun = Instant::now();
+        loop {
+            if let Ok(memory) = timeout(REMINDER.min(longest), acquired.as_mut()).await {
+                return memory.ok();
+            }
+            if begun.elapsed() >= longest {
+                return None;
+            }
+            self.memory_wanted.notify_waiters();
         }
     }
 }
@@ -178,9 +217,10 @@ async fn serve_connection<A: Answer>(
     }
     let patience = Arc::new(Patience::new(limits));
     let io = TokioIo::new(Watched { stream, patience: Arc::clone(&patience) });
-    let service = service_fn(|request| respond(request, &*answer, &patience));
-    let mut connection =
-        pin!(http1::Builder::new().header_read_timeout(None).half_close(true).serve_connection(io, service));
+    let service = service_fn(|request| respond(request, &*answer, room, &patience));
+    let mut builder = http1::Builder::new();
+    builder.header_read_timeout(None).half_close(true).max_buf_size(READ_AT_ONCE);
+    let mut connection = pin!(builder.serve_connection(io, service));
     let mut check = interval(limits.request_timeout / 2);
     let mut stopping = false;
     loop {
@@ -196,11 +236,19 @@ async fn serve_connection<A: Answer>(
                 tracing::debug!("closed a connection that was too slow or idle");
                 return;
             },
-            () = room.wanted.notified() => if patience.gives_way() {
+            () = room.place_wanted.notified() => if patience.gives_way() {
                 tracing::debug!("closed a connection that was slow or idle while others waited");
                 return;
             },
+            () = room.memory_wanted.notified() => if patience.holds_memory() && patience.gives_way() {
+                tracing::debug!("closed a connection that was slow with a large body while others waited");
+                return;
+            },
             () = stopped(&mut stop), if !stopping => {
+                if patience.is_incomplete() {
+                    tracing::debug!("closed a connection whose request had not come whole");
+                    return;
+                }
                 stopping = true;
                 connection.as_mut().graceful_shutdown();
             }
@@ -211,11 +259,12 @@ async fn serve_connection<A: Answer>(
 async fn respond<A: Answer>(
     request: Request<Incoming>,
     answer: &A,
+    room: &Room,
     patience: &Patience,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     patience.request_begins();
     let response = match *request.method() {
-        Method::POST => post(request, answer, patience).await,
+        Method::POST => post(request, answer, room, patience).await,
         Method::OPTIONS => options(),
         Method::GET if request.uri().path() == "/health" => json(StatusCode::OK, r#"{"health":true}"#),
         // The media type is the reference's, although the text is not JSON (rpc page, section 1.1).
@@ -229,21 +278,34 @@ async fn respond<A: Answer>(
     Ok(response)
 }
 
-async fn post<A: Answer>(request: Request<Incoming>, answer: &A, patience: &Patience) -> Response<Full<Bytes>> {
-    match read_body(request, patience.limits.body_bytes).await {
-        Ok(body) => {
+async fn post<A: Answer>(
+    request: Request<Incoming>,
+    answer: &A,
+    room: &Room,
+    patience: &Patience,
+) -> Response<Full<Bytes>> {
+    match read_body(request, room, patience).await {
+        Ok((body, memory)) => {
             patience.request_complete();
-            json(StatusCode::OK, answer.answer(body).await)
+            let answer = answer.answer(body).await;
+            drop(memory);
+            json(StatusCode::OK, answer)
         }
         Err(BodyError::TooLarge { limit }) => {
-            let text = format!("request body exceeds {limit} bytes");
-            let response = response(StatusCode::PAYLOAD_TOO_LARGE, "text/plain", text);
-            with_header(response, header::CONNECTION, HeaderValue::from_static("close"))
+            refusal(StatusCode::PAYLOAD_TOO_LARGE, format!("request body exceeds {limit} bytes"))
+        }
+        Err(BodyError::NoMemory) => {
+            refusal(StatusCode::SERVICE_UNAVAILABLE, "too many large requests at once, try again later")
         }
         Err(BodyError::Broken(error)) => {
             response(StatusCode::BAD_REQUEST, "text/plain", format!("request body cannot be read: {error}"))
         }
     }
+}
+
+/// The answer to a body that is not taken.
+fn refusal(status: StatusCode, text: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    with_header(response(status, "text/plain", text), header::CONNECTION, HeaderValue::from_static("close"))
 }
 
 /// What the reference answers to a preflight (rpc page, section 1.1).
@@ -282,35 +344,57 @@ fn with_header(
 /// Reason why a request body was not taken.
 #[derive(Debug)]
 enum BodyError {
-    TooLarge { limit: usize },
+    TooLarge {
+        limit: usize,
+    },
+    /// Too many others had too much.
+    NoMemory,
     Broken(hyper::Error),
 }
 
-/// Reads a body of at most `limit` bytes. One that arrived in a single piece is not copied.
+/// Reads a body of at most the limit, and returns the memory that it takes of all, if it is large. One that arrived in a
+/// single piece is not copied.
 ///
 /// A larger one is refused as soon as it is known to be larger. A client that sends all of it before it reads would lose
 /// the answer if the connection were closed at once, so the rest is taken and thrown away while the answer is on its way.
-async fn read_body(request: Request<Incoming>, limit: usize) -> Result<Bytes, BodyError> {
+async fn read_body<'a>(
+    request: Request<Incoming>,
+    room: &'a Room,
+    patience: &Patience,
+) -> Result<(Bytes, Option<SemaphorePermit<'a>>), BodyError> {
     let mut body = request.into_body();
-    let refuse = |body| {
+    let limit = patience.limits.body_bytes;
+    let refuse = |body, error| {
         tokio::spawn(discard(body, limit.saturating_mul(DISCARDED_BODIES)));
-        Err(BodyError::TooLarge { limit })
+        Err(error)
     };
-    if body.size_hint().lower() > u64::try_from(limit).unwrap_or(u64::MAX) {
-        return refuse(body);
+    let hint = body.size_hint();
+    if hint.lower() > u64::try_from(limit).unwrap_or(u64::MAX) {
+        return refuse(body, BodyError::TooLarge { limit });
     }
     let first = next_data(&mut body).await?.unwrap_or_default();
     if first.len() <= limit && body.is_end_stream() {
-        return Ok(first);
+        return Ok((first, None));
     }
-    let mut whole = Vec::from(first);
+    let (mut whole, mut memory) = (Vec::from(first), None);
     while whole.len() <= limit {
+        if memory.is_none() && whole.len() >= READ_AT_ONCE {
+            // All at once, so that never two wait for each other with a half each.
+            let expected = hint.exact().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(limit);
+            patience.memory_awaited();
+            memory = room.reserve(expected, patience.limits.bodies_timeout).await;
+            patience.memory_decided(memory.is_some());
+            if memory.is_none() {
+                return refuse(body, BodyError::NoMemory);
+            }
+            whole.reserve_exact(expected.saturating_sub(whole.len()));
+        }
         match next_data(&mut body).await? {
             Some(data) => whole.extend_from_slice(&data),
-            None => return Ok(whole.into()),
+            None => return Ok((whole.into(), memory)),
         }
     }
-    refuse(body)
+    refuse(body, BodyError::TooLarge { limit })
 }
 
 async fn discard(mut body: Incoming, mut limit: usize) {
@@ -344,6 +428,9 @@ struct Patience {
     /// Until when it is waited for, likewise; `u64::MAX` while the server is the one to act.
     deadline: AtomicU64,
     idle: AtomicBool,
+    /// The request that began has come whole.
+    complete: AtomicBool,
+    holds_memory: AtomicBool,
 }
 
 impl Patience {
@@ -354,6 +441,8 @@ impl Patience {
             since: AtomicU64::new(0),
             deadline: AtomicU64::new(0),
             idle: AtomicBool::new(true),
+            complete: AtomicBool::new(false),
+            holds_memory: AtomicBool::new(false),
         };
         patience.wait(limits.idle_timeout);
         patience
@@ -374,21 +463,43 @@ impl Patience {
 
     fn request_begins(&self) {
         if self.idle.swap(false, Relaxed) {
+            self.complete.store(false, Relaxed);
             self.wait(self.limits.request_timeout);
         }
     }
 
+    fn memory_awaited(&self) {
+        self.deadline.store(u64::MAX, Relaxed);
+    }
+
+    /// The client is waited for again, for the rest of its request or until it has read that there is no memory.
+    fn memory_decided(&self, granted: bool) {
+        self.holds_memory.store(granted, Relaxed);
+        self.wait(self.limits.request_timeout);
+    }
+
     fn request_complete(&self) {
+        self.complete.store(true, Relaxed);
         self.deadline.store(u64::MAX, Relaxed);
     }
 
     fn answer_begins(&self) {
+        self.holds_memory.store(false, Relaxed);
         self.idle.store(true, Relaxed);
         self.wait(self.limits.idle_timeout);
     }
 
     fn exhausted(&self) -> bool {
         milliseconds(self.accepted.elapsed()) >= self.deadline.load(Relaxed)
+    }
+
+    fn holds_memory(&self) -> bool {
+        self.holds_memory.load(Relaxed)
+    }
+
+    /// Whether a part of a request has come, and the rest has not.
+    fn is_incomplete(&self) -> bool {
+        !self.idle.load(Relaxed) && !self.complete.load(Relaxed)
     }
 
     /// Whether the connection should end for the sake of others: the client is waited for, and not only just now.
@@ -501,6 +612,8 @@ mod tests {
     fn quick() -> HttpLimits {
         HttpLimits {
             body_bytes: 1000,
+            bodies_bytes: 1000,
+            bodies_timeout: Duration::from_millis(300),
             request_timeout: Duration::from_millis(200),
             idle_timeout: Duration::from_millis(600),
             crowded_timeout: Duration::from_millis(400),
@@ -724,6 +837,110 @@ mod tests {
         server.answer.go_on.notify_one();
         assert!(begun.await.unwrap().ends_with("\r\n\r\n4"));
         assert!(second.await.unwrap().ends_with("\r\n\r\n3"));
+    }
+
+    /// Room for two bodies of the largest size.
+    fn large() -> HttpLimits {
+        let bodies_timeout = Duration::from_secs(5);
+        HttpLimits { body_bytes: 1 << 20, bodies_bytes: 2 << 20, bodies_timeout, ..HttpLimits::default() }
+    }
+
+    /// Sends the head of a request and half of its megabyte.
+    async fn half_of_a_large_body(addr: SocketAddr) -> TcpStream {
+        let mut stream = TcpStream::connect(addr).await.unwrap();
+        let head = format!("POST / HTTP/1.1\r\nhost: x\r\n{CLOSE}content-length: {}\r\n\r\n", 1 << 20);
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(&vec![b'x'; 1 << 19]).await.unwrap();
+        stream
+    }
+
+    async fn rest_of_a_large_body(mut stream: TcpStream) -> String {
+        // A server that has refused the body reads all of it nevertheless.
+        stream.write_all(&vec![b'x'; 1 << 19]).await.unwrap();
+        let mut answer = String::new();
+        timeout(Duration::from_secs(20), stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+        answer
+    }
+
+    #[tokio::test]
+    async fn large_bodies_wait_for_memory_in_turn() {
+        let server = start(large()).await;
+        let mut clients = JoinSet::new();
+        for _ in 0..20 {
+            let addr = server.addr;
+            clients.spawn(async move { rest_of_a_large_body(half_of_a_large_body(addr).await).await });
+        }
+        while let Some(answer) = clients.join_next().await {
+            assert!(answer.unwrap().ends_with("\r\n\r\n1048576"));
+        }
+    }
+
+    #[tokio::test]
+    async fn large_body_without_memory_is_503_and_small_ones_go_on() {
+        let server = start(HttpLimits { bodies_timeout: Duration::from_millis(300), ..large() }).await;
+        let begun = Instant::now();
+        let first = [half_of_a_large_body(server.addr).await, half_of_a_large_body(server.addr).await];
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let further = rest_of_a_large_body(half_of_a_large_body(server.addr).await).await;
+        assert!(begun.elapsed() >= Duration::from_millis(300));
+        assert!(further.starts_with("HTTP/1.1 503"), "{further}");
+        assert!(further.ends_with("\r\n\r\ntoo many large requests at once, try again later"), "{further}");
+        assert!(exchange(server.addr, &post_of(&"x".repeat(5000), CLOSE)).await.ends_with("\r\n\r\n5000"));
+        for stream in first {
+            assert!(rest_of_a_large_body(stream).await.ends_with("\r\n\r\n1048576"));
+        }
+        // What they had is free again.
+        let further = rest_of_a_large_body(half_of_a_large_body(server.addr).await).await;
+        assert!(further.ends_with("\r\n\r\n1048576"), "{further}");
+    }
+
+    #[tokio::test]
+    async fn those_who_are_slow_with_a_large_body_give_way() {
+        let server = start(HttpLimits { crowded_timeout: Duration::from_millis(400), ..large() }).await;
+        let slow = [half_of_a_large_body(server.addr).await, half_of_a_large_body(server.addr).await];
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let answer = rest_of_a_large_body(half_of_a_large_body(server.addr).await).await;
+        assert!(answer.ends_with("\r\n\r\n1048576"), "{answer}");
+        drop(slow);
+    }
+
+    #[tokio::test]
+    async fn body_of_unknown_length_has_memory_for_the_largest() {
+        let server = start(HttpLimits { bodies_bytes: 0, ..large() }).await;
+        let head = format!("POST / HTTP/1.1\r\nhost: x\r\n{CLOSE}transfer-encoding: chunked\r\n\r\n");
+        let chunks = format!("10000\r\n{}\r\n", "x".repeat(0x10000)).repeat(3);
+        for _ in 0..3 {
+            let answer = exchange(server.addr, &format!("{head}{chunks}0\r\n\r\n")).await;
+            assert!(answer.ends_with(&format!("\r\n\r\n{}", 3 * 0x10000)), "{answer}");
+        }
+    }
+
+    #[tokio::test]
+    async fn stop_waits_for_no_request_that_has_not_come_whole() {
+        let server = start(HttpLimits { grace: Duration::from_mins(1), ..large() }).await;
+        let mut halves = Vec::new();
+        for half in ["POST / HT", "POST / HTTP/1.1\r\nhost: x\r\n", "POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\n12"] {
+            let mut stream = TcpStream::connect(server.addr).await.unwrap();
+            stream.write_all(half.as_bytes()).await.unwrap();
+            halves.push(stream);
+        }
+        // Two that have memory, and one that waits for it.
+        for _ in 0..3 {
+            halves.push(half_of_a_large_body(server.addr).await);
+        }
+        let whole = server.post_wait().await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        server.stop.send_replace(true);
+        for mut stream in halves {
+            let mut answer = Vec::new();
+            // With an error, since there are bytes that nobody has read.
+            drop(timeout(Duration::from_secs(5), stream.read_to_end(&mut answer)).await.unwrap());
+            assert_eq!(answer, b"");
+        }
+        assert!(!server.served.is_finished());
+        server.answer.go_on.notify_one();
+        assert!(whole.await.unwrap().ends_with("\r\n\r\n4"));
+        timeout(Duration::from_secs(5), server.served).await.unwrap().unwrap();
     }
 
     #[tokio::test]
