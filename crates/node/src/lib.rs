@@ -22,7 +22,7 @@
 //! - `rpc`: from the bytes of a body to the bytes of its answer; the `method` table, what callers may write as
 //!   `params`, which `error` gets which code, and the [OpenRPC document](openrpc) of it all.
 //! - `methods`: what each method does, one file per family; `statistics` has their rates.
-//! - `clock` and `telemetry`: the time, and the log.
+//! - `clock`, `telemetry` and `progress`: the time, the log, and how far something is that takes long.
 //! - `maintenance`: checking and rebuilding a data directory; `load`: a load for measuring a node.
 //!
 //! # Invariants
