@@ -1,0 +1,5 @@
+//! The example contracts, each transition in success and in failure.
+
+mod fungible_token;
+mod hello_world;
+mod world;
