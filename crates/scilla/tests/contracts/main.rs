@@ -2,4 +2,5 @@
 
 mod fungible_token;
 mod hello_world;
+mod multisig_wallet;
 mod world;
