@@ -1,5 +1,7 @@
 //! The example contracts, each transition in success and in failure.
 
+mod auction;
+mod crowdfunding;
 mod fungible_token;
 mod hello_world;
 mod multisig_wallet;
