@@ -6,4 +6,5 @@ mod fungible_token;
 mod hello_world;
 mod multisig_wallet;
 mod non_fungible_token;
+mod token_exchange;
 mod world;
