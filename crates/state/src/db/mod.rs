@@ -10,10 +10,14 @@
 //!   for what must be atomic and is small; bulk goes through [`Db::insert`] and [`Db::remove`], which exclude nobody.
 //! - Damage shows as a panic about as often as it shows as an error. Both become [`DbError::Damaged`]. After a panic in
 //!   a write nothing more is written, and the handle is leaked rather than dropped, for dropping would write again.
+//! - Opening writes a snapshot of sled's page table, under a name of its own until it is whole. An end of the process
+//!   meanwhile leaves a part under that name, which sled takes for its newest snapshot, and refuses. It is removed then:
+//!   the snapshot before is still there, and the log is what counts.
 //! - The background thread that flushes at intervals is switched off: an idle database does nothing.
 
 use std::{
-    fs::File,
+    fs::{self, File},
+    io,
     ops::{Bound, Deref, Range},
     panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
@@ -272,7 +276,13 @@ impl Sled {
             .cache_capacity(options.cache_bytes.max(1 << 20))
             .segment_size(SEGMENT)
             .flush_every_ms(None);
-        let db = guarded(|| config.open()).map_err(|error| {
+        let open = || guarded(|| config.open());
+        let db = open().or_else(|error| {
+            // To have found damage, sled held its lock.
+            let can_help = matches!(error, DbError::Damaged { .. }) && remove_unfinished_snapshots(path)?;
+            if can_help { open() } else { Err(error) }
+        });
+        let db = db.map_err(|error| {
             let locked = matches!(&error, DbError::Io(source) if source.to_string().contains("could not acquire lock"));
             if locked { DbError::Locked { path: path.to_owned() } } else { error }
         })?;
@@ -325,6 +335,19 @@ impl Drop for Sled {
     }
 }
 
+/// Removes the snapshots that sled was writing when a process ended, and returns whether there were any.
+fn remove_unfinished_snapshots(path: &Path) -> io::Result<bool> {
+    let mut any = false;
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with("snap.") && name.ends_with(".generating")) {
+            fs::remove_file(entry.path())?;
+            any = true;
+        }
+    }
+    Ok(any)
+}
+
 /// Runs an operation of sled and turns its errors and panics into ours.
 fn guarded<T>(operation: impl FnOnce() -> sled::Result<T>) -> Result<T, DbError> {
     match catch_unwind(AssertUnwindSafe(operation)) {
@@ -341,5 +364,50 @@ fn guarded<T>(operation: impl FnOnce() -> sled::Result<T>) -> Result<T, DbError>
             let reason = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
             Err(DbError::Panicked { reason: reason.to_owned() })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn snapshot_that_was_being_written_when_the_process_ended_is_no_damage() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = DbOptions { cache_bytes: 1 << 20, durability: Durability::Flush };
+        let open = || Db::open(dir.path(), options);
+        let snapshots = || {
+            let names =
+                fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            names.filter(|name| name.starts_with("snap.")).collect::<Vec<_>>()
+        };
+        for round in 0..6_u8 {
+            let db = open().unwrap();
+            for key in 0..200 {
+                db.insert(&[round, key], &[key; 100]).unwrap();
+            }
+            db.flush().unwrap();
+            drop(db);
+            drop(open().unwrap());
+            let whole = fs::read(dir.path().join(&snapshots()[0])).unwrap();
+            let left = [0, 1, 12, 13, whole.len() / 2, whole.len() - 1][usize::from(round)];
+            fs::write(dir.path().join("snap.7000000000000000.generating"), &whole[..left]).unwrap();
+            let db = open().unwrap();
+            for key in 0..200 {
+                assert_eq!(db.get(&[round, key]).unwrap().as_deref(), Some(&[key; 100][..]), "{left} bytes");
+            }
+            drop(db);
+            assert!(snapshots().iter().all(|name| !name.ends_with(".generating")), "{:?}", snapshots());
+        }
+    }
+
+    #[test]
+    fn other_damage_of_a_snapshot_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = DbOptions { cache_bytes: 1 << 20, durability: Durability::Flush };
+        drop(Db::open(dir.path(), options).unwrap());
+        fs::write(dir.path().join("snap.7000000000000000"), b"this is not a snapshot of sled").unwrap();
+        let error = Db::open(dir.path(), options).map(drop).unwrap_err();
+        assert!(error.is_damage(), "{error}");
     }
 }
