@@ -182,7 +182,7 @@ fn unordered(value: Json<'_>, sort: bool) -> String {
             half.keys.push(key);
             match next.kind() {
                 Kind::Array | Kind::Object => {
-                    let is_set = sort && open.len() == 1 || key == "ADTs" || is_map(next);
+                    let is_set = sort && open.len() == 1 || ["ADTs", "ADT constructors"].contains(&key) || is_map(next);
                     open.push(begin(next, is_set));
                 }
                 Kind::Boolean | Kind::Float | Kind::Integer | Kind::Null | Kind::String => {
@@ -252,6 +252,16 @@ mod tests {
             r#"{"contract_info":{"ADTs":[{"a":1},{"b":2}]}}"#,
             r#"{"contract_info":{"ADTs":[{"b":2},{"a":1}]}}"#,
             Nearness::Exact,
+        );
+        check(
+            r#"{"cashflow_tags":{"ADT constructors":[{"a":[1]},{"b":[2]}]}}"#,
+            r#"{"cashflow_tags":{"ADT constructors":[{"b":[2]},{"a":[1]}]}}"#,
+            Nearness::Exact,
+        );
+        check(
+            r#"{"cashflow_tags":{"State variables":[1,2]}}"#,
+            r#"{"cashflow_tags":{"State variables":[2,1]}}"#,
+            Nearness::Core,
         );
         check(
             "x [(a => 1); (b => [(c => 2); (d => 3)])]",
