@@ -1,7 +1,7 @@
 //! The checker: verdicts depend on the program alone, and on gas only as long as there is too little.
 
 use silica_scilla::{
-    check::{self, Checked, Options, Rejected},
+    check::{self, Checked, Options, Rejected, TokenFields},
     gas::Meter,
     json::CheckReport,
     report::Failure,
@@ -36,6 +36,7 @@ impl Verdict {
             Ok(checked) => {
                 let report = CheckReport {
                     contract: None,
+                    cash_flow: None,
                     type_info: Some(&checked.type_info),
                     is_library: false,
                     warnings: &checked.warnings,
@@ -124,7 +125,7 @@ impl Language {
 }
 
 fn options(limit: u64) -> Options {
-    Options { meter: Meter::with_units(limit), sanity: true, accepts: true }
+    Options { meter: Meter::with_units(limit), sanity: true, money: Some(TokenFields::new()) }
 }
 
 fn contract(file: &str, text: &str, parts: &Parts<'_>, limit: u64) -> Result<Verdict, Failure> {
@@ -134,6 +135,7 @@ fn contract(file: &str, text: &str, parts: &Parts<'_>, limit: u64) -> Result<Ver
         Ok(program) => Verdict::of(check::contract(&program, &options(limit)), limit, |summary| {
             let report = CheckReport {
                 contract: Some(summary),
+                cash_flow: summary.cash_flow.as_ref(),
                 type_info: None,
                 is_library: false,
                 warnings: &[],

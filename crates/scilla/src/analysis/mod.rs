@@ -2,6 +2,7 @@
 
 pub(crate) mod accepts;
 pub(crate) mod call_graph;
+pub(crate) mod cash_flow;
 pub(crate) mod dead_code;
 pub(crate) mod events;
 pub(crate) mod messages;

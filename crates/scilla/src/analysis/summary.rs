@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{call_graph::CallGraph, events::EventInfo};
+use super::{call_graph::CallGraph, cash_flow::CashFlow, events::EventInfo};
 use crate::{
     syntax::ast::{Component, Contract, Parameter},
     types::{
@@ -28,6 +28,8 @@ pub struct ContractSummary {
     pub events: Vec<EventInfo>,
     /// Who calls whom.
     pub call_graph: CallGraph,
+    /// Where it holds money, if that was asked for.
+    pub cash_flow: Option<CashFlow>,
     /// The data types it knows: those that every program knows, those of libraries, its own.
     pub data_types: Vec<Arc<DataType>>,
 }
@@ -66,6 +68,7 @@ pub(crate) fn summary(
     contract: &Contract,
     events: Vec<EventInfo>,
     call_graph: CallGraph,
+    cash_flow: Option<CashFlow>,
     known: &DataTypes,
 ) -> ContractSummary {
     let fields = contract.fields.iter().map(|field| FieldSummary {
@@ -83,6 +86,7 @@ pub(crate) fn summary(
         procedures: procedures.into_iter().map(component).collect(),
         events,
         call_graph,
+        cash_flow,
         data_types: known.iter().cloned().collect(),
     }
 }

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 use crate::{
     analysis::{
-        accepts, dead_code, events, messages,
+        accepts, cash_flow, dead_code, events, messages,
         patterns::Patterns,
         recursion::{self, Recursion},
         sanity::{self, Subject, Warnings},
@@ -27,6 +27,7 @@ use crate::{
 pub use crate::{
     analysis::{
         call_graph::CallGraph,
+        cash_flow::{CashFlow, ConstructorTags, DataTag, DataTypeTags, Tag, TokenFields},
         events::EventInfo,
         summary::{ComponentSummary, ContractSummary, FieldSummary, ParameterSummary},
         type_info::TypeInfo,
@@ -35,20 +36,21 @@ pub use crate::{
 };
 
 /// How a check goes about it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// What it may use.
     pub meter: Meter,
     /// Whether to look for what is suspicious. Some errors are only found then; the nodes always look.
     pub sanity: bool,
-    /// Whether to look for transitions that accept no money, or accept it twice.
-    pub accepts: bool,
+    /// Whether to look at money: for transitions that accept none, or accept it twice, and at where it goes. With what is
+    /// known to hold some.
+    pub money: Option<TokenFields>,
 }
 
 impl Options {
     /// The options of the nodes, for a limit in gas.
     pub const fn with_limit(gas: u64) -> Self {
-        Self { meter: Meter::with_limit(gas), sanity: true, accepts: false }
+        Self { meter: Meter::with_limit(gas), sanity: true, money: None }
     }
 }
 
@@ -114,11 +116,12 @@ pub fn contract(program: &Program<ContractModule>, options: &Options) -> Result<
         let message = format!("Scilla version mismatch. Expected {VERSION} vs Contract {}\n", module.version);
         return Err(Rejected::of(vec![Entry::nowhere(message)], None, warnings));
     }
+    let cash_flow = options.money.as_ref().map(|tokens| cash_flow::contract(&module.arena, contract, &known, tokens));
     Ok(Checked {
         meter,
         warnings: warnings.into_newest_first(),
         type_info: type_info::contract(text, &typing, module.library.as_ref(), contract),
-        summary: summary::summary(contract, events, call_graph, &known),
+        summary: summary::summary(contract, events, call_graph, cash_flow, &known),
         typing,
         data_types: known,
     })
@@ -145,7 +148,7 @@ fn look_over(
     warnings: &mut Warnings,
 ) -> Result<Vec<EventInfo>, Vec<Entry>> {
     let module = &program.main;
-    if options.accepts {
+    if options.money.is_some() {
         accepts::contract(subject, warnings);
     }
     let literals = messages::literals(&module.arena, module.library.as_ref(), &module.contract);

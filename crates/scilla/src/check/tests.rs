@@ -637,7 +637,7 @@ fn accepts_are_told_if_asked() {
     let text = "scilla_version 0\ncontract C ()\ntransition t (b : Bool)\naccept; match b with | True => accept | False => end\nend";
     let module = syntax::parse_contract("test.scilla", text.as_bytes()).expect("the text parses");
     let program = resolve::contract(module, &Origin::default(), &NONE).expect("the names resolve");
-    let options = Options { accepts: true, ..Options::with_limit(1000) };
+    let options = Options { money: Some(TokenFields::new()), ..Options::with_limit(1000) };
     let checked = contract(&program, &options).expect("nothing is wrong");
     let told: Vec<_> = checked.warnings.iter().map(|warning| warning.message.as_str()).collect();
     let expected = "transition t has a potential code path with duplicate accept statements:\n  \
@@ -754,7 +754,7 @@ fn contracts_that_send_money_and_take_none_are_told() {
         );
         let module = syntax::parse_contract("test.scilla", text.as_bytes()).expect("the text parses");
         let program = resolve::contract(module, &Origin::default(), &NONE).expect("the names resolve");
-        let options = Options { accepts: true, ..Options::with_limit(1000) };
+        let options = Options { money: Some(TokenFields::new()), ..Options::with_limit(1000) };
         let checked = contract(&program, &options).expect("nothing is wrong");
         checked.warnings.iter().any(|it| it.message == "No transition in contract C contains an accept statement\n")
     };

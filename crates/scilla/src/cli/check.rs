@@ -39,8 +39,12 @@ that is rejected is told why, with the line.
         Flag::valued("init", "FILE", "The init file of the contract: its address, and the addresses of libraries."),
         Flag::switch("contractinfo", "Print what the contract is: parameters, fields, transitions, events."),
         Flag::switch("typeinfo", "Print the types of all names, for editors."),
-        Flag::switch("cf", "Look also at how the contract accepts and handles money."),
-        Flag::valued("cf-token-field", "FIELD", "A field that holds tokens, for -cf."),
+        Flag::switch("cf", "Look also at money: warn of odd accepts, and print which fields hold some."),
+        Flag::valued(
+            "cf-token-field",
+            "FIELD",
+            "A field or parameter that holds money, as -cf cannot see; may be repeated.",
+        ),
         Flag::switch("dump-callgraph", "Write which functions and components call which, for dot, beside FILE."),
         Flag::switch("dump-callgraph-stdout", "Print which functions and components call which, for dot."),
         Flag::switch("jsonerrors", "Tell errors as JSON."),
@@ -118,7 +122,7 @@ fn prepare<'a>(file: &'a str, limit: u64, arguments: &Arguments, session: &'a Se
     let options = Options {
         meter: Meter::with_limit(limit),
         sanity: !arguments.has("disable-developer-warnings"),
-        accepts: arguments.has("cf"),
+        money: arguments.has("cf").then(|| arguments.values("cf-token-field").map(str::to_owned).collect()),
     };
     let (contract_info, type_info) = (arguments.has("contractinfo"), arguments.has("typeinfo"));
     let call_graph = match (arguments.has("dump-callgraph-stdout"), arguments.has("dump-callgraph")) {
@@ -137,6 +141,7 @@ impl Task<'_> {
         let checked = check::contract(&program, &self.options).map_err(rejected)?;
         let report = CheckReport {
             contract: self.contract_info.then_some(&checked.summary),
+            cash_flow: checked.summary.cash_flow.as_ref(),
             type_info: self.type_info.then_some(&checked.type_info),
             is_library: false,
             warnings: &checked.warnings,
@@ -163,6 +168,7 @@ impl Task<'_> {
         let checked = check::library(&program, &self.options).map_err(rejected)?;
         let report = CheckReport {
             contract: None,
+            cash_flow: None,
             type_info: self.type_info.then_some(&checked.type_info),
             is_library: true,
             warnings: &checked.warnings,

@@ -85,6 +85,22 @@ fn a_contract_is_checked() {
 }
 
 #[test]
+fn money_is_followed_where_that_is_asked_for() {
+    let tags = |line: &str| {
+        let told = call(line).stdout.replace(char::is_whitespace, "");
+        told.split("],").next().map(str::to_owned)
+    };
+    let expected = |tag: &str| {
+        Some(format!(
+            r#"{{"cashflow_tags":{{"Statevariables":[{{"field":"owner","tag":"NoInfo"}},{{"field":"count","tag":"{tag}"}}"#
+        ))
+    };
+    assert_eq!(tags("scilla check -cf counter.scilla"), expected("NoInfo"));
+    assert_eq!(tags("scilla check -cf -cf-token-field count counter.scilla"), expected("Money"));
+    assert_eq!(tags("scilla check -cf-token-field count counter.scilla"), Some("gasremaining:99999".into()));
+}
+
+#[test]
 fn what_is_wrong_is_drawn_told_or_listed() {
     let drawn = call("scilla check wrong.scilla");
     assert_eq!(drawn.code, 1);

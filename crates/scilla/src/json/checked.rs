@@ -7,7 +7,7 @@ use super::{
     report::{place, warnings},
 };
 use crate::{
-    check::{ComponentSummary, ContractSummary, EventInfo, FieldSummary, ParameterSummary, TypeInfo},
+    check::{CashFlow, ComponentSummary, ContractSummary, EventInfo, FieldSummary, ParameterSummary, TypeInfo},
     eval::VERSION,
     report::Warning,
     types::{Type, adt::DataType},
@@ -18,6 +18,8 @@ use crate::{
 pub struct CheckReport<'a> {
     /// What the contract is, if that was asked for.
     pub contract: Option<&'a ContractSummary>,
+    /// Where it holds money, if that was asked for.
+    pub cash_flow: Option<&'a CashFlow>,
     /// The types of names, if they were asked for.
     pub type_info: Option<&'a [TypeInfo]>,
     /// Whether the module is a library; the reference then puts the types last.
@@ -31,13 +33,17 @@ pub struct CheckReport<'a> {
 impl CheckReport<'_> {
     /// Says whether there is nothing to tell but warnings and gas.
     pub const fn is_short(&self) -> bool {
-        self.contract.is_none() && self.type_info.is_none()
+        self.cash_flow.is_none() && self.contract.is_none() && self.type_info.is_none()
     }
 
     /// Returns the report as JSON.
     pub fn to_json(&self) -> Document {
         let mut builder = Builder::new();
         builder.begin_object();
+        if let Some(tags) = self.cash_flow {
+            builder.key("cashflow_tags");
+            cash_flow(&mut builder, tags);
+        }
         if let Some(types) = self.type_info.filter(|_| !self.is_library) {
             type_info(&mut builder, types);
         }
@@ -53,6 +59,28 @@ impl CheckReport<'_> {
         builder.end();
         builder.finish()
     }
+}
+
+fn cash_flow(builder: &mut Builder, tags: &CashFlow) {
+    builder.begin_object();
+    list(builder, "State variables", &tags.variables, |builder, (name, tag)| {
+        builder.begin_object().member("field", name).member("tag", tag).end();
+    });
+    list(builder, "ADT constructors", &tags.data_types, |builder, of| {
+        builder.begin_object();
+        list(builder, &of.name.global().to_string(), &of.constructors, |builder, constructor| {
+            builder.begin_object().member("constructor", constructor.name.global());
+            list(builder, "tags", &constructor.arguments, |builder, tag| {
+                match tag {
+                    Some(tag) => builder.string(tag),
+                    None => builder.string("_"),
+                };
+            });
+            builder.end();
+        });
+        builder.end();
+    });
+    builder.end();
 }
 
 /// Returns the types of the names of an expression, and its type, as JSON.
@@ -144,4 +172,40 @@ fn data_type(builder: &mut Builder, data_type: &Arc<DataType>) {
         builder.end();
     });
     builder.end();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        check::{ConstructorTags, DataTypeTags, Tag},
+        name::Name,
+    };
+
+    #[test]
+    fn tags_stand_before_what_else_is_told() {
+        let of = |base: &str| Name::simple(base).defined_in("0xab".into());
+        let tags = vec![None, Some(Tag::Map(Arc::new(Tag::Money)))];
+        let constructors = vec![ConstructorTags { name: of("Purse"), arguments: tags }];
+        let tags = CashFlow {
+            variables: vec![("f".into(), Tag::Money), ("g".into(), Tag::NoInfo)],
+            data_types: vec![DataTypeTags { name: of("Bag"), constructors }],
+        };
+        let report = CheckReport {
+            contract: None,
+            cash_flow: Some(&tags),
+            type_info: Some(&[]),
+            is_library: false,
+            warnings: &[],
+            gas_remaining: 5,
+        };
+        let variables = r#"[{"field":"f","tag":"Money"},{"field":"g","tag":"NoInfo"}]"#;
+        let constructors = r#"[{"0xab.Bag":[{"constructor":"0xab.Purse","tags":["_","(Map Money)"]}]}]"#;
+        assert_eq!(
+            report.to_json().root().compact().to_string(),
+            format!(
+                r#"{{"cashflow_tags":{{"State variables":{variables},"ADT constructors":{constructors}}},"type_info":[],"warnings":[],"gas_remaining":"5"}}"#
+            )
+        );
+    }
 }

@@ -1,0 +1,226 @@
+//! What constructors say of the values that they make, and of what these are made of.
+
+use std::collections::HashMap;
+
+use super::{ConstructorTags, DataTypeTags, tag::Tag};
+use crate::{
+    name::Name,
+    types::{
+        Type, TypeVariable,
+        adt::{Constructor, DataType, DataTypes},
+    },
+};
+
+/// What is known of the arguments of constructors whose tags do not come from the parameters of the data type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ConstructorTable {
+    /// For each constructor with such arguments what is known of them, and nothing for the others.
+    tags: HashMap<Name, Vec<Option<Tag>>>,
+}
+
+impl ConstructorTable {
+    /// The table of the constructors of a program, nothing being known of them.
+    pub(super) fn new(known: &DataTypes) -> Self {
+        let constructors = known.iter().flat_map(|of| &of.constructors);
+        let tags = constructors.filter_map(|constructor| {
+            let tags: Vec<_> =
+                constructor.arguments.iter().map(|kind| has_tag_of_its_own(kind).then_some(Tag::NoInfo)).collect();
+            tags.iter().any(Option::is_some).then(|| (constructor.name.clone(), tags))
+        });
+        Self { tags: tags.collect() }
+    }
+
+    /// Takes note of what is known of arguments.
+    pub(super) fn learn(&mut self, constructor: &Name, arguments: &[Tag]) {
+        for (known, argument) in self.tags.get_mut(constructor).into_iter().flatten().zip(arguments) {
+            if let Some(known) = known {
+                *known = known.join(argument);
+            }
+        }
+    }
+
+    /// Returns what is known, in the order in which the data types became known.
+    pub(super) fn report(&self, known: &DataTypes) -> Vec<DataTypeTags> {
+        let of_constructor = |constructor: &Constructor| {
+            let arguments = self.tags.get(&constructor.name)?.clone();
+            Some(ConstructorTags { name: constructor.name.clone(), arguments })
+        };
+        let of_type = |of: &DataType| {
+            let constructors: Vec<_> = of.constructors.iter().filter_map(of_constructor).collect();
+            (!constructors.is_empty()).then(|| DataTypeTags { name: of.name.clone(), constructors })
+        };
+        known.iter().filter_map(|of| of_type(of)).collect()
+    }
+}
+
+/// Says whether an argument of this type has a tag that belongs to the constructor.
+///
+/// That of a type variable belongs to the data type; data types within data types are not followed.
+const fn has_tag_of_its_own(kind: &Type) -> bool {
+    matches!(kind, Type::Function(..) | Type::Map(..) | Type::Primitive(_))
+}
+
+/// Returns the tag of what a constructor makes of arguments with these tags.
+pub(super) fn made(known: &DataTypes, constructor: &Name, arguments: &[Tag]) -> Tag {
+    let Some((of, constructor)) = known.constructor(constructor) else { return Tag::Inconsistent };
+    if of.parameters.is_empty() && of.constructors.iter().all(|constructor| constructor.arguments.is_empty()) {
+        return Tag::NotMoney;
+    }
+    let mut found = Parameters::new(of, |_| Tag::NoInfo);
+    for (kind, tag) in constructor.arguments.iter().zip(arguments) {
+        found.read(kind, tag);
+    }
+    Tag::data(of.name.clone(), found.tags)
+}
+
+/// Returns the tags of the arguments that a constructor was given to make what has this tag.
+pub(super) fn parts(known: &DataTypes, constructor: &Name, whole: &Tag) -> Vec<Tag> {
+    let Some((of, constructor)) = known.constructor(constructor) else { return vec![] };
+    let parameters = match whole {
+        Tag::Data(data) if data.name == of.name => {
+            Parameters::new(of, |index| data.arguments.get(index).cloned().unwrap_or_default())
+        }
+        // What is known of a value without a shape is as good for its parts.
+        Tag::Money | Tag::NoInfo | Tag::NotMoney => Parameters::new(of, |_| whole.clone()),
+        // A clash stays where it is.
+        Tag::Data(_) | Tag::Inconsistent | Tag::Map(_) => Parameters::new(of, |_| Tag::NoInfo),
+    };
+    constructor.arguments.iter().map(|kind| parameters.write(kind)).collect()
+}
+
+/// The parameters of a data type, and a tag for each.
+struct Parameters<'a> {
+    names: &'a [TypeVariable],
+    tags: Vec<Tag>,
+}
+
+impl<'a> Parameters<'a> {
+    fn new(of: &'a DataType, tag: impl Fn(usize) -> Tag) -> Self {
+        Self { names: &of.parameters, tags: (0..of.parameters.len()).map(tag).collect() }
+    }
+
+    fn index(&self, name: &TypeVariable) -> Option<usize> {
+        self.names.iter().position(|other| other == name)
+    }
+
+    /// Learns what the tag of a value of a type says of the parameters that the type mentions.
+    fn read(&mut self, kind: &Type, tag: &Tag) {
+        match (kind, tag) {
+            (Type::Variable(name), tag) => {
+                if let Some(known) = self.index(name).and_then(|index| self.tags.get_mut(index)) {
+                    *known = known.join(tag);
+                }
+            }
+            (Type::Map(_, kind) | Type::Function(_, kind), Tag::Map(tag)) => self.read(kind, tag),
+            (Type::Adt(_, kinds), Tag::Data(data)) => {
+                for (kind, tag) in kinds.iter().zip(&data.arguments) {
+                    self.read(kind, tag);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the tag of a value of a type.
+    fn write(&self, kind: &Type) -> Tag {
+        match kind {
+            Type::Adt(name, kinds) => Tag::data(name.name.clone(), kinds.iter().map(|kind| self.write(kind)).collect()),
+            Type::Function(_, kind) | Type::Map(_, kind) => Tag::map(self.write(kind)),
+            Type::Primitive(_) => Tag::NoInfo,
+            Type::Variable(name) => {
+                self.index(name).and_then(|index| self.tags.get(index)).cloned().unwrap_or(Tag::Inconsistent)
+            }
+            Type::Address(_) | Type::Forall(..) | Type::Unit => Tag::Inconsistent,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The built-in types, and `Purse`, `Colour` and `Bag`.
+    fn known() -> DataTypes {
+        let uint = || Type::Primitive(crate::types::Primitive::Uint(crate::types::Width::W128));
+        let address = Type::Address(crate::types::AddressType::Any);
+        let type_of = |name: &str, constructors: Vec<(&str, Vec<Type>)>| DataType {
+            name: Name::simple(name),
+            parameters: vec![],
+            constructors: constructors
+                .into_iter()
+                .map(|(name, arguments)| Constructor { name: Name::simple(name), arguments })
+                .collect(),
+        };
+        let mut known = DataTypes::built_in();
+        let purse = vec![uint(), Type::option(uint()), Type::map(Type::bystr(20), uint()), address];
+        for added in [
+            type_of("Purse", vec![("Empty", vec![]), ("Purse", purse)]),
+            type_of("Colour", vec![("Red", vec![]), ("Green", vec![])]),
+            type_of("Bag", vec![("Bag", vec![Type::bool()])]),
+        ] {
+            known.add(added).expect("the names differ");
+        }
+        known
+    }
+
+    fn check_made(constructor: &str, arguments: &[Tag], expected: &str) {
+        let made = made(&known(), &Name::simple(constructor), arguments);
+        assert_eq!(made.to_string(), expected, "{constructor} {arguments:?}");
+    }
+
+    fn check_parts(constructor: &str, whole: &Tag, expected: &[&str]) {
+        let parts = parts(&known(), &Name::simple(constructor), whole);
+        assert_eq!(parts.iter().map(Tag::to_string).collect::<Vec<_>>(), expected, "{constructor} {whole}");
+    }
+
+    #[test]
+    fn what_is_made_has_the_tags_of_its_parameters() {
+        check_made("Some", &[Tag::Money], "(Option Money)");
+        check_made("None", &[], "(Option NoInfo)");
+        check_made("Pair", &[Tag::Money, Tag::NotMoney], "(Pair Money NotMoney)");
+        let list = Tag::data(Name::simple("List"), vec![Tag::NotMoney]);
+        check_made("Cons", &[Tag::NoInfo, list.clone()], "(List NotMoney)");
+        check_made("Cons", &[Tag::Money, list], "(List Inconsistent)");
+        check_made("Cons", &[Tag::Money, Tag::Inconsistent], "(List Money)");
+    }
+
+    #[test]
+    fn what_is_one_of_a_few_words_is_no_money() {
+        check_made("True", &[], "NotMoney");
+        check_made("Green", &[], "NotMoney");
+        check_made("Empty", &[], "(Purse )");
+        check_made("Succ", &[Tag::Money], "(Nat )");
+    }
+
+    #[test]
+    fn parts_have_the_tags_of_the_whole() {
+        check_parts("Some", &Tag::option(Tag::Money), &["Money"]);
+        check_parts("None", &Tag::option(Tag::Money), &[]);
+        check_parts("Some", &Tag::NotMoney, &["NotMoney"]);
+        check_parts("Some", &Tag::Inconsistent, &["NoInfo"]);
+        check_parts("Some", &Tag::map(Tag::Money), &["NoInfo"]);
+        check_parts("Cons", &Tag::data(Name::simple("List"), vec![Tag::Money]), &["Money", "(List Money)"]);
+        check_parts("Purse", &Tag::NoInfo, &["NoInfo", "(Option NoInfo)", "(Map NoInfo)", "Inconsistent"]);
+        check_parts("Bag", &Tag::NoInfo, &["(Bool )"]);
+    }
+
+    #[test]
+    fn only_some_arguments_have_tags_of_their_own() {
+        let known = known();
+        let mut table = ConstructorTable::new(&known);
+        table.learn(&Name::simple("Purse"), &[Tag::Money, Tag::Money, Tag::map(Tag::NotMoney), Tag::Money]);
+        table.learn(&Name::simple("Bag"), &[Tag::Money]);
+        table.learn(&Name::simple("Some"), &[Tag::Money]);
+        let report = table.report(&known);
+        let [purse] = report.as_slice() else { panic!("{report:?}") };
+        let [constructor] = purse.constructors.as_slice() else { panic!("{purse:?}") };
+        let shown: Vec<_> = constructor.arguments.iter().map(|tag| tag.as_ref().map(Tag::to_string)).collect();
+        assert_eq!(shown, [Some("Money".into()), None, Some("(Map NotMoney)".into()), None]);
+        table.learn(&Name::simple("Purse"), &[Tag::NotMoney, Tag::NoInfo, Tag::NoInfo, Tag::NoInfo]);
+        assert_eq!(
+            table.report(&known)[0].constructors[0].arguments[0],
+            Some(Tag::Inconsistent),
+            "what is learnt adds up"
+        );
+    }
+}
