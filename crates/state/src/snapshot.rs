@@ -158,6 +158,15 @@ impl Snapshot {
         self.archive.transaction(hash)
     }
 
+    /// Returns the transaction that deployed a contract or library, or `None` when none did. It was successful.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn deployment(&self, contract: &Address) -> Result<Option<StoredTransaction>, ArchiveError> {
+        self.archive.deployment(contract)
+    }
+
     /// Returns the transactions of a Tx block at a range of positions, or as many of them as there are; `None` when
     /// there is no block of this number yet.
     ///

@@ -8,7 +8,7 @@
 //!
 //! In reading order: `record` is what is appended; `section` cuts byte strings into values; `entry` is what is read
 //! first of a block; `transactions` and `receipts` are packed forms; `view` answers questions as of one block; `index`
-//! finds things by hash; `changes` and `witness` are the files.
+//! finds things by hash; `deployments` finds contracts; `changes` and `witness` are the files.
 //!
 //! ```text
 //! head       00                                            format, number and hash of the newest block
@@ -16,12 +16,14 @@
 //! micro      10  Tx block (8)  01  part (4)                micro blocks, without the hashes of their transactions
 //! bodies     10  Tx block (8)  02  part (4)                transactions with receipts, in groups
 //! DS block   11  DS block (8)  00  part (4)
+//! deployed   13  contract (20)                         Tx block and position of its deployment
 //! ```
 //!
 //! The archive knows neither accounts nor what a change of state says.
 
 mod cache;
 mod changes;
+mod deployments;
 mod entry;
 mod error;
 mod index;
@@ -364,7 +366,17 @@ impl Archive {
             parts(entry.transactions_len()),
             record.ds_block.map_or(0, |block| framed_parts(block.encode().len())),
         ];
-        *values = of_block.into_iter().map(u64::from).fold(*values, u64::saturating_add);
+        let deployed = deployments::of(&record.transactions);
+        for (address, position) in &deployed {
+            if deployments::find(&self.db, address)? != Some(Position { block: number, position: *position }) {
+                return Err(ArchiveError::damaged(
+                    Place::DEPLOYMENT,
+                    format!("{address} is not found in block {number}"),
+                ));
+            }
+        }
+        let deployed = u64::try_from(deployed.len()).unwrap_or(u64::MAX);
+        *values = of_block.into_iter().map(u64::from).fold(values.saturating_add(deployed), u64::saturating_add);
         Ok(diff.is_some())
     }
 
@@ -396,6 +408,9 @@ impl Archive {
                 }
                 batch.remove(&*key);
             }
+        }
+        if !batch.is_empty() {
+            deployments::discard_after(&self.db, head, &mut batch)?;
         }
         Ok(self.db.apply(batch)?)
     }

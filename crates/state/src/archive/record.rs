@@ -6,6 +6,7 @@ use silica_protocol::{
 };
 
 use super::{
+    deployments,
     entry::{Entry, Head, Totals},
     error::AppendError,
     index::{self, Position},
@@ -64,6 +65,7 @@ pub(super) fn prepare(record: &BlockRecord, diff_len: usize, newest: Option<&Ent
     if !written {
         return Err(AppendError::TooLarge { what: "bytes" });
     }
+    deployments::write(entry.number(), transactions, &mut batch);
     write_head(entry.number(), &entry.head.hash, &mut batch);
     Ok(Prepared { entry, batch, index })
 }

@@ -59,6 +59,7 @@ pub struct Place(PlaceKind);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PlaceKind {
+    Deployment,
     Head,
     Keys,
     Index,
@@ -70,6 +71,8 @@ impl Place {
     pub(super) const HEAD: Self = Self(PlaceKind::Head);
     /// The keys of the record, taken together.
     pub(super) const KEYS: Self = Self(PlaceKind::Keys);
+    /// Where a contract was deployed.
+    pub(super) const DEPLOYMENT: Self = Self(PlaceKind::Deployment);
     /// The index.
     pub(super) const INDEX: Self = Self(PlaceKind::Index);
 }
@@ -77,6 +80,7 @@ impl Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
+            PlaceKind::Deployment => f.write_str("place of a deployment"),
             PlaceKind::Head => f.write_str("head"),
             PlaceKind::Keys => f.write_str("keys"),
             PlaceKind::Index => f.write_str("index of hashes"),

@@ -3,14 +3,14 @@
 use std::{ops::Range, sync::Arc};
 
 use silica_protocol::{
-    BlockHash, BlockNumber, DsBlock, DsBlockNumber, MicroBlock, Receipt, Transaction, TxBlock, TxHash,
+    Address, BlockHash, BlockNumber, DsBlock, DsBlockNumber, MicroBlock, Receipt, Transaction, TxBlock, TxHash,
 };
 
 use super::{
-    Archive, ArchiveError, BlockRecord, Head, Totals,
+    Archive, ArchiveError, BlockRecord, Head, Totals, deployments,
     entry::{Entry, Located},
     index::{self, Position},
-    section::{Kind, Section},
+    section::{Kind, Place, Section},
     transactions::unpack,
 };
 use crate::codec::Reader;
@@ -93,6 +93,21 @@ impl ArchiveView {
             }
         }
         Ok(None)
+    }
+
+    /// Returns the transaction that deployed a contract or library.
+    pub(crate) fn deployment(&self, contract: &Address) -> Result<Option<StoredTransaction>, ArchiveError> {
+        let Some(Position { block, position }) = deployments::find(&self.archive.db, contract)? else {
+            return Ok(None);
+        };
+        let block = BlockNumber::new(block);
+        let Some(found) = self.transactions(block, position..position.saturating_add(1))? else { return Ok(None) };
+        match found.into_iter().next() {
+            Some((transaction, receipt)) if transaction.contract_address() == Some(*contract) => {
+                Ok(Some(StoredTransaction { transaction, receipt, block, position }))
+            }
+            _ => Err(ArchiveError::damaged(Place::DEPLOYMENT, "it names another transaction")),
+        }
     }
 
     /// Returns the transactions of a Tx block at a range of positions, or as many of them as there are.

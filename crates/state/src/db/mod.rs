@@ -88,6 +88,11 @@ impl Batch {
     pub(crate) fn remove(&mut self, key: impl Into<Vec<u8>>) {
         self.writes.push((key.into(), None));
     }
+
+    /// Whether there are no writes.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.writes.is_empty()
+    }
 }
 
 /// A key or value that was read; cheap to clone.
