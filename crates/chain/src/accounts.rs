@@ -1,6 +1,8 @@
-//! The one question that admission and execution ask of the state.
+//! What admission and execution ask of the state.
 
-use silica_protocol::{Account, Address};
+use std::{ops::ControlFlow, sync::Arc};
+
+use silica_protocol::{Account, Address, BlockNumber, CodeHash, InitData, StorageKey, Timestamp};
 use silica_state::{Snapshot, StateError};
 
 /// A state that can be asked for accounts.
@@ -9,9 +11,73 @@ pub(crate) trait Accounts {
     fn account(&self, address: &Address) -> Result<Option<Account>, StateError>;
 }
 
+/// A state that can be asked for what contracts need as well.
+pub(crate) trait World: Accounts {
+    /// The value of an entry of contract storage, or `None` when there is no such entry.
+    fn entry(&self, contract: &Address, key: &StorageKey) -> Result<Option<Vec<u8>>, StateError>;
+
+    /// Shows the entries of a contract's storage, in no order that means anything, until the visitor has seen enough.
+    fn visit_entries(&self, contract: &Address, visit: Visitor<'_>) -> Result<(), StateError>;
+
+    /// The texts of a contract or library, or `None` when none was deployed there.
+    fn source(&self, contract: &Address) -> Result<Option<Source>, StateError>;
+
+    /// When a block was made, or `None` when it is beyond the head.
+    fn block_time(&self, block: BlockNumber) -> Result<Option<Timestamp>, StateError>;
+}
+
+/// Who is shown entries of contract storage.
+pub(crate) type Visitor<'a> = &'a mut dyn FnMut(&StorageKey, &[u8]) -> ControlFlow<()>;
+
+/// The texts that make a contract or library.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// The program.
+    pub(crate) code: Arc<str>,
+    /// The init data, as they are stored.
+    pub(crate) init: Arc<str>,
+}
+
+impl Source {
+    /// The hash by which accounts know these texts.
+    pub(crate) fn hash(&self) -> CodeHash {
+        CodeHash::of(&self.code, &self.init)
+    }
+}
+
 impl Accounts for Snapshot {
     fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
         Self::account(self, address)
+    }
+}
+
+impl World for Snapshot {
+    fn entry(&self, contract: &Address, key: &StorageKey) -> Result<Option<Vec<u8>>, StateError> {
+        self.storage_value(contract, &key.variable_hash())
+    }
+
+    fn visit_entries(&self, contract: &Address, visit: Visitor<'_>) -> Result<(), StateError> {
+        for entry in self.state().storage(contract)? {
+            let (key, value) = entry?;
+            if visit(&key, &value).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn source(&self, contract: &Address) -> Result<Option<Source>, StateError> {
+        let Some(deployment) = self.deployment(contract)? else { return Ok(None) };
+        let sent = InitData::parse(&deployment.transaction.data).map_err(|_| StateError::Damaged {
+            what: format!("init data of {contract}"),
+            reason: "they were deployed, and are not readable",
+        })?;
+        let init = sent.deployed(deployment.block, contract).to_styled_json();
+        Ok(Some(Source { code: deployment.transaction.code.into(), init: init.into() }))
+    }
+
+    fn block_time(&self, block: BlockNumber) -> Result<Option<Timestamp>, StateError> {
+        Ok(self.tx_block(block)?.map(|block| block.timestamp))
     }
 }
 
@@ -19,5 +85,25 @@ impl Accounts for Snapshot {
 impl Accounts for std::collections::BTreeMap<Address, Account> {
     fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
         Ok(self.get(address).copied())
+    }
+}
+
+/// A world of accounts in which no contract has storage or code yet.
+#[cfg(test)]
+impl World for std::collections::BTreeMap<Address, Account> {
+    fn entry(&self, _: &Address, _: &StorageKey) -> Result<Option<Vec<u8>>, StateError> {
+        Ok(None)
+    }
+
+    fn visit_entries(&self, _: &Address, _: Visitor<'_>) -> Result<(), StateError> {
+        Ok(())
+    }
+
+    fn source(&self, _: &Address) -> Result<Option<Source>, StateError> {
+        Ok(None)
+    }
+
+    fn block_time(&self, block: BlockNumber) -> Result<Option<Timestamp>, StateError> {
+        Ok(Some(Timestamp::new(block.get())))
     }
 }

@@ -284,6 +284,7 @@ mod tests {
     fn config() -> ChainConfig {
         let mut config = ChainConfig::isolated();
         config.policy.nonces = NoncePolicy::Queue;
+        config.rules.contracts = false;
         config
     }
 

@@ -10,15 +10,18 @@
 //! Shards execute one after the other on the same running state. Sources of transactions are the pool, which is asked
 //! for the best whose nonce is due, or a given order, in which nothing may be dropped or left out.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use silica_protocol::{
-    Account, AccountDelta, Address, BalanceChange, BlockHash, BlockNumber, CoSignatures, CommitteeHash, DsBlock,
-    DsBlockHeader, DsBlockNumber, Gas, GasPrice, MbInfo, MbInfoHash, MicroBlock, MicroBlockHeader, Nonce, Peer,
-    PublicKey, Qa, Receipt, ReceiptsHash, Reserved, ShardId, ShardMember, ShardingHash, StateDelta, StateDeltaHash,
-    SwInfo, Timestamp, TxBlock, TxBlockHeader, TxHash, TxRoot,
+    Account, AccountDelta, Address, BalanceChange, BlockHash, BlockNumber, CoSignatures, CommitteeHash,
+    DeployedContract, DsBlock, DsBlockHeader, DsBlockNumber, Gas, GasPrice, MbInfo, MbInfoHash, MicroBlock,
+    MicroBlockHeader, Nonce, Peer, PublicKey, Qa, Receipt, ReceiptsHash, Reserved, ShardId, ShardMember, ShardingHash,
+    StateDelta, StateDeltaHash, SwInfo, Timestamp, TxBlock, TxBlockHeader, TxHash, TxRoot,
 };
-use silica_state::{ArchiveError, Snapshot, StateDiff, StateError, Store};
+use silica_state::{ArchiveError, Snapshot, StateDiff, StateError, StorageDiff, Store};
 
 use crate::{
     admission::VerifiedTransaction,
@@ -26,7 +29,7 @@ use crate::{
     difficulty::Adjustment,
     epoch::Epochs,
     error::{BuildError, ConfigError, InvalidBlock, InvalidTransaction},
-    executor::{self, Change, Context, Outcome, Overlay, Recorded},
+    executor::{self, Change, Context, Modules, Outcome, Overlay, Recorded},
     pool::{DropReason, Line, Postponed},
     reward::Settlement,
     stage::{Blocks, ExecutedBlock},
@@ -63,7 +66,7 @@ impl Network {
     pub(crate) fn new(config: ChainConfig, member: PublicKey) -> Result<Self, ConfigError> {
         config.check()?;
         let epochs = config.epochs()?;
-        Ok(Self { config, epochs, member })
+        Ok(Self { config, epochs, member, modules: Arc::default() })
     }
 }
 
@@ -74,11 +77,14 @@ pub(crate) struct Network {
     pub(crate) epochs: Epochs,
     /// The only member of the DS committee and of each virtual shard.
     pub(crate) member: PublicKey,
+    /// The contracts that were used lately.
+    pub(crate) modules: Arc<Modules>,
 }
 
 /// A block that is being built.
 pub(crate) struct Builder<'a> {
     config: &'a ChainConfig,
+    modules: &'a Modules,
     epochs: Epochs,
     head: &'a Head,
     /// The only member of all committees.
@@ -118,10 +124,11 @@ impl<'a> Builder<'a> {
         timestamp: Timestamp,
         minimum_price: Option<GasPrice>,
     ) -> Result<Self, BuildError> {
-        let Network { config, epochs, member } = network;
+        let Network { config, epochs, member, modules } = network;
         let number = head.tx_block.header.number.next().ok_or(BuildError::End)?;
         Ok(Self {
             config,
+            modules,
             epochs: *epochs,
             head,
             member: *member,
@@ -282,7 +289,9 @@ impl<'a> Builder<'a> {
             block: self.number,
             gas_limit: draft.gas_limit,
             minimum_price: self.minimum_price,
+            chain_id: self.config.chain_id,
             rules: &self.config.rules,
+            modules: self.modules,
         };
         Ok(match executor::execute(transaction, context, &mut self.overlay)? {
             Outcome::Recorded(recorded) => Tried::Recorded(recorded),
@@ -419,7 +428,22 @@ fn delta_hash(changes: &[Change]) -> StateDeltaHash {
         let before = change.before.unwrap_or_default();
         let nonce_increase = nonce_increase(before.nonce, change.after.nonce);
         let balance = BalanceChange::between(before.balance, change.after.balance);
-        (change.address, AccountDelta { balance, nonce_increase, ..AccountDelta::default() })
+        let entries = || change.storage.iter();
+        let delta = AccountDelta {
+            balance,
+            nonce_increase,
+            deployed: change.deployed.as_ref().map(|source| DeployedContract {
+                code_hash: source.hash(),
+                code: source.code.to_string(),
+                init_data: source.init.to_string(),
+            }),
+            written: entries().filter_map(|(key, value)| Some((key.clone(), value.as_deref()?.to_vec()))).collect(),
+            removed: entries()
+                .filter(|(_, value)| value.is_none())
+                .map(|(key, _)| key.clone())
+                .collect::<BTreeSet<_>>(),
+        };
+        (change.address, delta)
     };
     StateDelta { accounts: changes.iter().map(delta).collect() }.hash()
 }
@@ -427,7 +451,12 @@ fn delta_hash(changes: &[Change]) -> StateDeltaHash {
 /// The changes as the store takes them.
 fn state_diff(changes: &[Change]) -> StateDiff {
     let accounts = changes.iter().map(|change| (change.address, change.after));
-    StateDiff { accounts: accounts.collect(), ..StateDiff::default() }
+    let entries = |change: &Change| -> StorageDiff {
+        change.storage.iter().map(|(key, value)| (key.clone(), value.as_deref().map(<[u8]>::to_vec))).collect()
+    };
+    let stored = changes.iter().filter(|change| !change.storage.is_empty());
+    let storage = stored.map(|change| (change.address, entries(change)));
+    StateDiff { accounts: accounts.collect(), storage: storage.collect() }
 }
 
 fn nonce_increase(before: Nonce, after: Nonce) -> u64 {

@@ -45,8 +45,8 @@ pub struct ChainConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own, named as in execution.md 0.4")]
 pub struct Rules {
-    /// Whether deployments and calls are executed. Contracts are not part of this generation of Silica yet, so that
-    /// such transactions are refused with `Smart contract is disabled`.
+    /// Whether deployments and calls are executed (`ENABLE_SC`). Otherwise they are refused with `Smart contract is
+    /// disabled`.
     pub contracts: bool,
     /// Gas of a payment, and the lowest gas limit it may have (`NORMAL_TRAN_GAS`).
     pub payment_gas: Gas,
@@ -54,6 +54,10 @@ pub struct Rules {
     pub deployment_gas: Gas,
     /// Lowest charge of a call (`CONTRACT_INVOKE_GAS`).
     pub call_gas: Gas,
+    /// Charge for starting the checker (`SCILLA_CHECKER_INVOKE_GAS`).
+    pub checker_gas: Gas,
+    /// Charge for starting the interpreter, once for each contract that runs (`SCILLA_RUNNER_INVOKE_GAS`).
+    pub runner_gas: Gas,
     /// Longest code of a deployment in bytes (`MAX_CODE_SIZE_IN_BYTES`).
     pub max_code_bytes: u64,
     /// What a failed call pays.
@@ -221,12 +225,14 @@ impl Default for ChainConfig {
 }
 
 impl Rules {
-    /// Generation 8.1, with contracts left out.
+    /// Generation 8.1.
     pub const V8_1: Self = Self {
-        contracts: false,
+        contracts: true,
         payment_gas: Gas::new(50),
         deployment_gas: Gas::new(50),
         call_gas: Gas::new(10),
+        checker_gas: Gas::new(100),
+        runner_gas: Gas::new(300),
         max_code_bytes: 76_800,
         failed_call_gas: FailedCallGas::Actual,
         per_message_gas: Gas::ZERO,
@@ -244,10 +250,14 @@ impl Rules {
     /// Refuses what is not carried out: the switches may only stand as in [`V8_1`](Self::V8_1), the numbers are free.
     fn check(&self) -> Result<(), ConfigError> {
         let supported = Self {
+            contracts: self.contracts,
             payment_gas: self.payment_gas,
             deployment_gas: self.deployment_gas,
             call_gas: self.call_gas,
+            checker_gas: self.checker_gas,
+            runner_gas: self.runner_gas,
             max_code_bytes: self.max_code_bytes,
+            edge_limit: self.edge_limit,
             ..Self::V8_1
         };
         if *self == supported { Ok(()) } else { Err(ConfigError::Rules) }

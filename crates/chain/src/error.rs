@@ -42,7 +42,7 @@ pub enum ConfigError {
     #[error("gas limits: the sum over all shards exceeds 64 bits")]
     GasLimitSum,
     /// A rule of execution is set to what this implementation does not carry out.
-    #[error("rules: only the profile of generation 8.1 without contracts is carried out")]
+    #[error("rules: only the profile of generation 8.1 is carried out")]
     Rules,
 }
 

@@ -67,7 +67,8 @@
 //! - [`difficulty`], [`gas_price`], [`reward`], `terms`: figures of DS blocks and vacuous blocks.
 //! - `builder`, `stage`: a block from the head and its transactions, and the stages it goes through.
 //! - [`consensus`]: who decides that a block is the next one; `judge` for those of others.
-//! - `producer`, `handle`, `snapshot`: the writing end, the cloneable end, and what readers may ask.
+//! - `producer`, `handle`, `snapshot`: the writing end, the cloneable end, and what readers may ask, of contracts in
+//!   `contract`.
 //! - `open`, `replay`: beginning or continuing a chain, and executing its blocks again; `parallel` helps.
 //!
 //! # Invariants
@@ -83,7 +84,7 @@
 //! - Readers see a head as a whole, and only after it is durable.
 //! - The crate knows no HTTP, no RPC method and no error code; the texts of [`AdmissionError`] and of some others are
 //!   nevertheless those that clients know, since they name what was checked. It knows no disk: that is the store's.
-//! - Contracts are not executed: their transactions are decoded, hashed, checked and refused.
+//! - A contract that fails, or panics, leaves no trace but its fee, and not even that.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod accounts;
@@ -92,6 +93,7 @@ mod admission;
 mod builder;
 pub mod config;
 pub mod consensus;
+mod contract;
 pub mod difficulty;
 mod epoch;
 mod error;

@@ -96,7 +96,7 @@ fn read_head(state: &Snapshot, network: &Network) -> Result<Head, OpenError> {
 }
 
 fn check_network(tx_block: &TxBlock, ds_block: &DsBlock, network: &Network) -> Result<(), OpenError> {
-    let Network { config, epochs, member } = network;
+    let Network { config, epochs, member, .. } = network;
     let header = &tx_block.header;
     if ds_block.header.leader != *member {
         return Err(OpenError::Key { stored: ds_block.header.leader, asked: *member });

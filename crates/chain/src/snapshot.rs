@@ -148,6 +148,16 @@ impl Snapshot {
         Self { published, shared }
     }
 
+    /// The store at this head.
+    pub(crate) fn state(&self) -> &silica_state::Snapshot {
+        &self.published.state
+    }
+
+    /// The state at this head.
+    pub(crate) fn view(&self) -> &silica_state::StateView {
+        self.published.state.state()
+    }
+
     /// The latest Tx block.
     pub fn latest_tx_block(&self) -> &Arc<TxBlock> {
         &self.published.head.tx_block

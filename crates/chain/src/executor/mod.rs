@@ -3,14 +3,26 @@
 //! The outcome is a receipt, or a reason to drop the transaction, which then left no trace. It depends on nothing but
 //! the arguments: no clock, no randomness, no order of a hash map.
 
+mod call;
+mod deploy;
+mod host;
+mod module;
+mod outcome;
 mod overlay;
 mod payment;
+mod run;
+mod storage;
 
-use silica_protocol::{BlockNumber, Gas, GasPrice, Qa, Receipt, TransactionKind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use silica_protocol::{BlockNumber, ChainId, Gas, GasPrice, Qa, Receipt, TransactionKind};
 use silica_state::StateError;
 
-pub(crate) use self::overlay::{Change, Overlay};
-use crate::{accounts::Accounts, admission::VerifiedTransaction, config::Rules, pool::DropReason};
+pub(crate) use self::{
+    module::{Facts, Modules},
+    overlay::{Change, Overlay},
+};
+use crate::{accounts::World, admission::VerifiedTransaction, config::Rules, pool::DropReason};
 
 /// The micro block in which a transaction is executed.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +33,12 @@ pub(crate) struct Context<'a> {
     pub(crate) gas_limit: Gas,
     /// Lowest price of gas, or `None` where a block is judged whose proposer may have had another one in force.
     pub(crate) minimum_price: Option<GasPrice>,
+    /// The network.
+    pub(crate) chain_id: ChainId,
     /// Rules of execution.
     pub(crate) rules: &'a Rules,
+    /// The contracts that were used lately.
+    pub(crate) modules: &'a Modules,
 }
 
 /// What became of a transaction.
@@ -66,21 +82,43 @@ impl From<DropReason> for Stop {
 /// # Errors
 ///
 /// The state could not be read; the block cannot be built.
-pub(crate) fn execute<A: Accounts>(
+pub(crate) fn execute<W: World>(
     transaction: &VerifiedTransaction,
     context: Context<'_>,
-    overlay: &mut Overlay<A>,
+    overlay: &mut Overlay<W>,
 ) -> Result<Outcome, StateError> {
     let result = check_still_valid(transaction, context).map_err(Stop::Drop).and_then(|()| match transaction.kind() {
         TransactionKind::Payment => payment::execute(transaction, context, overlay),
         // A chain without contracts knows neither of these kinds.
-        TransactionKind::Deployment | TransactionKind::Call => Err(Stop::Drop(DropReason::IncorrectType)),
+        TransactionKind::Deployment | TransactionKind::Call if !context.rules.contracts => {
+            Err(Stop::Drop(DropReason::IncorrectType))
+        }
+        TransactionKind::Deployment => undone_unless_recorded(overlay, |it| deploy::execute(transaction, context, it)),
+        TransactionKind::Call => undone_unless_recorded(overlay, |it| call::execute(transaction, context, it)),
     });
     match result {
         Ok(recorded) => Ok(Outcome::Recorded(recorded)),
         Err(Stop::Drop(reason)) => Ok(Outcome::Dropped(reason)),
         Err(Stop::Fatal(error)) => Err(error),
     }
+}
+
+/// Executes a transaction that runs a contract, and takes back what it wrote if it is not recorded.
+///
+/// A panic in there is a fault of ours, which must not keep others from being executed: the transaction is dropped.
+fn undone_unless_recorded<W: World>(
+    overlay: &mut Overlay<W>,
+    execute: impl FnOnce(&mut Overlay<W>) -> Result<Recorded, Stop>,
+) -> Result<Recorded, Stop> {
+    let before = overlay.begin();
+    // Whatever state the panic leaves the running state in is taken back, entry by entry.
+    let result = catch_unwind(AssertUnwindSafe(|| execute(overlay)));
+    let result = result.unwrap_or(Err(Stop::Drop(DropReason::Internal)));
+    if result.is_err() {
+        overlay.revert(before);
+    }
+    overlay.end();
+    result
 }
 
 /// Repeats the checks of the entrance whose answers may have changed since (execution.md 3.3).

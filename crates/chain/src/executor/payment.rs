@@ -3,14 +3,14 @@
 use silica_protocol::{Account, Qa, Receipt};
 
 use super::{Context, Overlay, Recorded, Stop};
-use crate::{accounts::Accounts, admission::VerifiedTransaction, pool::DropReason};
+use crate::{accounts::World, admission::VerifiedTransaction, pool::DropReason};
 
 /// Executes a payment. The checks stand in the order of the reference, which decides what a payment with several
 /// faults is dropped for; everything is computed before anything is written.
-pub(super) fn execute<A: Accounts>(
+pub(super) fn execute<W: World>(
     transaction: &VerifiedTransaction,
     context: Context<'_>,
-    overlay: &mut Overlay<A>,
+    overlay: &mut Overlay<W>,
 ) -> Result<Recorded, Stop> {
     let tx = transaction.transaction();
     let gas = context.rules.payment_gas;
@@ -61,12 +61,12 @@ fn credit(account: Account, amount: Qa) -> Option<Account> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use silica_protocol::{Address, BlockNumber, Gas, GasPrice, Nonce, ShardId, Transaction};
+    use silica_protocol::{Address, BlockNumber, ChainId, Gas, GasPrice, Nonce, ShardId, Transaction};
 
     use super::*;
     use crate::{
         config::Rules,
-        executor::{self, Outcome},
+        executor::{self, Modules, Outcome},
         testing::{PRICE, account, address, contract, payment, unchecked},
     };
 
@@ -81,11 +81,14 @@ mod tests {
 
     fn run_at(price: Option<u128>, accounts: &[(Address, Account)], transaction: Transaction) -> Run {
         let mut overlay = Overlay::new(accounts.iter().copied().collect::<BTreeMap<_, _>>());
+        let rules = Rules { contracts: false, ..Rules::V8_1 };
         let context = Context {
             block: BlockNumber::new(7),
+            chain_id: ChainId::new(222),
+            modules: &Modules::default(),
             gas_limit: Gas::new(1_000),
             minimum_price: price.map(|qa| GasPrice::new(Qa::new(qa))),
-            rules: &Rules::V8_1,
+            rules: &rules,
         };
         let transaction = unchecked(transaction, ShardId::new(0));
         let outcome = executor::execute(&transaction, context, &mut overlay).unwrap();

@@ -25,6 +25,10 @@ pub enum TxStatus {
 pub enum DropReason {
     /// A sum or product left the range of the formats (`MATH_ERROR`).
     Arithmetic = 10,
+    /// Init data, message, contract or libraries cannot be used (`FAIL_SCILLA_LIB`).
+    Libraries = 11,
+    /// There is no interpreter for the contract's version (`FAIL_CONTRACT_INIT`).
+    Preparation = 12,
     /// The sender does not exist or is the null account (`INVALID_FROM_ACCOUNT`).
     InvalidSender = 13,
     /// The gas limit is above that of the micro block (`HIGH_GAS_LIMIT`).
@@ -45,8 +49,12 @@ pub enum DropReason {
     Outbid = 24,
     /// The recipient cannot receive (`INVALID_TO_ACCOUNT`).
     InvalidRecipient = 25,
+    /// Another contract has the address (`FAIL_CONTRACT_ACCOUNT_CREATION`).
+    AddressTaken = 26,
     /// The nonce is used up (`NONCE_TOO_LOW`).
     NonceTooLow = 27,
+    /// A fault of ours kept it from being executed (`ERROR`).
+    Internal = 254,
     /// The transaction waited longer than the pool keeps any (`ERROR`).
     Expired = 255,
 }
@@ -88,7 +96,8 @@ impl TxStatus {
 impl DropReason {
     /// The number of this status.
     pub const fn code(self) -> u8 {
-        self as u8
+        // To clients it is the same unspecified error.
+        if matches!(self, Self::Internal) { Self::Expired as u8 } else { self as u8 }
     }
 }
 
@@ -131,5 +140,6 @@ mod tests {
         check(TxStatus::Dropped(DropReason::Outbid), 24, 2);
         check(TxStatus::Dropped(DropReason::NonceTooLow), 27, 2);
         check(TxStatus::Dropped(DropReason::Expired), 255, 2);
+        check(TxStatus::Dropped(DropReason::Internal), 255, 2);
     }
 }

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod blocks;
+mod contracts;
 mod disk;
 mod epochs;
 mod harness;

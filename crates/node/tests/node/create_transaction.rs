@@ -166,9 +166,12 @@ async fn transactions_are_compared_with_the_state() {
     let large = Transaction { gas_limit: Gas::new(400_001), ..valid() };
     check_signed(addr, &rich, large, -8, "Txn gas limit 400001 greater than microblock gas limit400000").await;
 
-    let disabled = "Smart contract is disabled";
-    check_signed(addr, &rich, Transaction { gas_limit: Gas::new(100), ..deployment() }, -1, disabled).await;
-    check_signed(addr, &rich, Transaction { data: "{}".to_owned(), ..valid() }, -1, disabled).await;
+    let large = Transaction { gas_limit: Gas::new(400_001), ..deployment() };
+    let text = "Txn gas limit 400001 greater than microblock gas limit400000";
+    check_signed(addr, &rich, large, -8, text).await;
+    // Init data that name no version are found wrong when the deployment is executed.
+    check_signed(addr, &rich, Transaction { gas_limit: Gas::new(100), ..deployment() }, -8, "Error Code: 11").await;
+    check_signed(addr, &rich, Transaction { data: "{}".to_owned(), ..valid() }, -5, "To addr is null").await;
     let nothing = Transaction { to: Address::ZERO, ..valid() };
     check_signed(addr, &rich, nothing, -5, "Code is empty and To addr is null").await;
 

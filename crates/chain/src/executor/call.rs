@@ -1,0 +1,294 @@
+//! Calls of contracts, and the calls that these make (execution.md 6).
+//!
+//! ```text
+//! run root ─▶ accept ─▶ events ─▶ message 1 ─▶ run callee ─▶ … everything it leads to …
+//!                                 message 2 ─▶ …
+//! ```
+//!
+//! Whatever fails, at any depth, fails the whole transaction.
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use silica_protocol::{
+    Account, Address, ContractMessage, ContractParam, EventLog, Gas, Qa, Receipt, ReceiptError, Transition,
+};
+use silica_scilla::{
+    eval::Outcome,
+    json::ListForm,
+    value::{Message, Value},
+};
+
+use super::{
+    Context, Overlay, Recorded, Stop,
+    host::ContractHost,
+    module::{Ready, Unready},
+    outcome::{Deposit, Halt, penalty, transfer},
+    run,
+};
+use crate::{accounts::World, admission::VerifiedTransaction, pool::DropReason};
+
+/// How deep values in messages and events may nest. Receipts are read back by a reader that has a limit.
+const MAX_VALUE_DEPTH: usize = 100;
+
+/// A call of a transaction with all that follows from it.
+struct Calls<'a, 'c, W> {
+    context: Context<'c>,
+    overlay: &'a mut Overlay<W>,
+    /// Who signed the transaction.
+    origin: Address,
+    /// The gas that is left.
+    gas: u64,
+    /// Chained calls that were attempted.
+    edges: u32,
+    accepted: Option<bool>,
+    event_logs: Vec<EventLog>,
+    transitions: Vec<Transition>,
+}
+
+/// One message that runs a contract.
+struct Call {
+    sender: Address,
+    contract: Address,
+    amount: Qa,
+    /// `_tag` and `params`, and whatever else the sender of a transaction wrote.
+    body: Json,
+    depth: u32,
+}
+
+/// Executes a call. The steps stand in the order of the reference.
+pub(super) fn execute<W: World>(
+    transaction: &VerifiedTransaction,
+    context: Context<'_>,
+    overlay: &mut Overlay<W>,
+) -> Result<Recorded, Stop> {
+    let (tx, rules, origin) = (transaction.transaction(), context.rules, transaction.sender());
+    let least = penalty(rules.call_gas, &[&tx.data]);
+    let cost = tx.gas_limit.checked_cost(tx.gas_price).ok_or(DropReason::Arithmetic)?;
+    let sender = overlay.account(&origin)?.ok_or(DropReason::InvalidSender)?;
+    if tx.gas_limit < least {
+        return Err(DropReason::InsufficientGasLimit.into());
+    }
+    let needed = cost.checked_add(tx.amount).ok_or(DropReason::InsufficientBalance)?;
+    if sender.balance < needed {
+        return Err(DropReason::InsufficientBalance.into());
+    }
+    let gas = tx.gas_limit.checked_sub(rules.runner_gas).ok_or(DropReason::InsufficientGas)?.get();
+    overlay.account(&tx.to)?.ok_or(DropReason::InvalidRecipient)?;
+    let ready = root(&tx.to, context, overlay)?;
+    let body: Json = serde_json::from_str(&tx.data).map_err(|_| DropReason::Libraries)?;
+    if !body.is_object() {
+        return Err(DropReason::Libraries.into());
+    }
+
+    let deposit = Deposit { sender: origin, limit: tx.gas_limit, price: tx.gas_price };
+    deposit.take(overlay)?;
+    let frame = overlay.mark();
+    let mut calls = Calls {
+        context,
+        overlay,
+        origin,
+        gas,
+        edges: 0,
+        accepted: None,
+        event_logs: Vec::new(),
+        transitions: Vec::new(),
+    };
+    let result = calls.run(&ready, &Call { sender: origin, contract: tx.to, amount: tx.amount, body, depth: 0 });
+    let Calls { gas: mut left, edges, accepted, event_logs, transitions, .. } = calls;
+    let mut receipt = Receipt { accepted, ..Receipt::payment(tx.gas_limit, context.block) };
+    match result {
+        Ok(()) => (receipt.event_logs, receipt.transitions) = (event_logs, transitions),
+        Err(Halt::Fatal(error)) => return Err(Stop::Fatal(error)),
+        Err(Halt::Failed(error, exceptions)) => {
+            overlay.revert(frame);
+            left = left.min(tx.gas_limit.checked_sub(least).map_or(0, Gas::get));
+            receipt.success = false;
+            receipt.errors.insert(edges, vec![error]);
+            receipt.exceptions = exceptions;
+        }
+    }
+    let (used, fee) = deposit.settle(left, overlay)?;
+    receipt.cumulative_gas = used;
+    Ok(Recorded { receipt, fee })
+}
+
+/// Makes the contract ready that a transaction calls.
+fn root<W: World>(to: &Address, context: Context<'_>, overlay: &mut Overlay<W>) -> Result<Ready, Stop> {
+    let module = context.modules.get(to, overlay)?.filter(|module| !module.is_library);
+    let module = module.ok_or(DropReason::Libraries)?;
+    context.modules.ready(&module, overlay).map_err(|unready| match unready {
+        Unready::State(error) => Stop::Fatal(error),
+        Unready::Libraries | Unready::Unusable => DropReason::Libraries.into(),
+    })
+}
+
+impl<W: World> Calls<'_, '_, W> {
+    /// Runs a contract, and everything that follows from it. This calls itself as often as there are chained calls in a
+    /// row, which are few.
+    fn run(&mut self, ready: &Ready, call: &Call) -> Result<(), Halt> {
+        let outcome = self.interpret(ready, call)?;
+        let Effects { events, messages } = Effects::of(&outcome)?;
+        if outcome.accepted && !transfer(&call.sender, &call.contract, call.amount, self.overlay)? {
+            return Err(Halt::with(ReceiptError::BalanceTransferFailed));
+        }
+        match self.transitions.last_mut() {
+            Some(cause) if call.depth > 0 => cause.accepted = Some(outcome.accepted),
+            Some(_) | None => self.accepted = Some(outcome.accepted),
+        }
+        for event in events {
+            let (name, params) = event.ok_or(Halt::with(ReceiptError::LogEntryInstallFailed))?;
+            self.event_logs.push(EventLog { address: call.contract, name, params });
+        }
+        for message in messages {
+            let message = message.ok_or(Halt::with(ReceiptError::MessageCorrupted))?;
+            self.send(call, message)?;
+        }
+        Ok(())
+    }
+
+    fn interpret(&mut self, ready: &Ready, call: &Call) -> Result<Outcome, Halt> {
+        let mut body = call.body.clone();
+        if let Some(members) = body.as_object_mut() {
+            members.insert("_sender".to_owned(), json!(format!("0x{}", call.sender)));
+            members.insert("_origin".to_owned(), json!(format!("0x{}", self.origin)));
+            members.insert("_amount".to_owned(), json!(call.amount.to_string()));
+        }
+        let balance = self.overlay.account(&call.contract)?.unwrap_or_default().balance;
+        let mut host = ContractHost {
+            overlay: &mut *self.overlay,
+            context: self.context,
+            contract: call.contract,
+            known: Arc::clone(ready.code.data_types()),
+            fault: None,
+        };
+        let result = run::call(ready, &body, balance.get(), self.gas, &mut host);
+        if let Some(fault) = host.fault {
+            return Err(Halt::Fatal(fault));
+        }
+        match result {
+            Ok((outcome, left)) => {
+                self.gas = self.gas.min(left);
+                Ok(outcome)
+            }
+            Err(stopped) => {
+                let Some(left) = stopped.gas else {
+                    self.gas = self.gas.saturating_sub(self.context.rules.call_gas.get());
+                    return Err(Halt::with(ReceiptError::NoGasRemainingFound));
+                };
+                self.gas = self.gas.min(left);
+                Err(Halt::Failed(ReceiptError::CallContractFailed, stopped.exceptions()))
+            }
+        }
+    }
+
+    /// Delivers a message of a contract that has run.
+    fn send(&mut self, from: &Call, message: ContractMessage) -> Result<(), Halt> {
+        let (emitter, recipient, amount) = (from.contract, message.recipient, message.amount);
+        if recipient.is_zero() {
+            return Err(Halt::with(ReceiptError::ReceiptIsNull));
+        }
+        let account = if let Some(account) = self.overlay.account(&recipient)? {
+            account
+        } else {
+            self.overlay.set(&recipient, Account::default())?;
+            Account::default()
+        };
+        let runs = account.contract.is_some() && !message.tag.is_empty();
+        if account.contract.is_none() && !transfer(&emitter, &recipient, amount, self.overlay)? {
+            return Err(Halt::with(ReceiptError::BalanceTransferFailed));
+        }
+        let body = runs.then(|| body(&message));
+        self.transitions.push(Transition { address: emitter, depth: from.depth, message, accepted: None });
+        let Some(body) = body else { return Ok(()) };
+        let ready = self.chain(&recipient)?;
+        let depth = from.depth.saturating_add(1);
+        self.run(&ready, &Call { sender: emitter, contract: recipient, amount, body, depth })
+    }
+
+    /// Counts and charges a chained call, and makes the callee ready.
+    fn chain(&mut self, callee: &Address) -> Result<Ready, Halt> {
+        self.edges = self.edges.saturating_add(1);
+        let start = self.context.rules.runner_gas.get();
+        self.gas = self.gas.checked_sub(start).ok_or(Halt::with(ReceiptError::GasNotSufficient))?;
+        if self.edges > self.context.rules.edge_limit {
+            return Err(Halt::with(ReceiptError::MaxEdgesReached));
+        }
+        // All contracts have the one version of the language that there is.
+        let module = self.context.modules.get(callee, self.overlay)?.ok_or(Halt::with(ReceiptError::InternalError))?;
+        if module.is_library {
+            return Err(Halt::with(ReceiptError::LibraryAsRecipient));
+        }
+        self.context.modules.ready(&module, self.overlay).map_err(|unready| match unready {
+            Unready::State(error) => Halt::Fatal(error),
+            Unready::Libraries => Halt::with(ReceiptError::LibraryExtractionFailed),
+            Unready::Unusable => Halt::with(ReceiptError::PreparationFailed),
+        })
+    }
+}
+
+/// What a chained run is told of the message that causes it.
+fn body(message: &ContractMessage) -> Json {
+    let param = |param: &ContractParam| json!({ "vname": param.name, "type": param.type_name, "value": param.value });
+    json!({ "_tag": message.tag, "params": message.params.iter().map(param).collect::<Vec<_>>() })
+}
+
+/// What a run gave out, in the form of receipts; `None` stands for what lacks a part.
+struct Effects {
+    events: Vec<Option<(String, Vec<ContractParam>)>>,
+    messages: Vec<Option<ContractMessage>>,
+}
+
+impl Effects {
+    /// # Errors
+    ///
+    /// A value nests too deep for the documents of the chain.
+    fn of(outcome: &Outcome) -> Result<Self, Halt> {
+        let event = |event: &Arc<Message>| {
+            let params = params(event, &["_eventname"])?;
+            Ok(text(event, "_eventname").map(|name| (name, params)))
+        };
+        let message = |message: &Arc<Message>| {
+            let params = params(message, &["_tag", "_amount", "_recipient"])?;
+            Ok(read_message(message, params))
+        };
+        Ok(Self {
+            events: outcome.events.iter().map(event).collect::<Result<_, Halt>>()?,
+            messages: outcome.messages.iter().map(message).collect::<Result<_, Halt>>()?,
+        })
+    }
+}
+
+fn read_message(message: &Message, params: Vec<ContractParam>) -> Option<ContractMessage> {
+    let amount = message.get("_amount")?.as_integer()?.to_u128()?;
+    let recipient = message.get("_recipient")?.as_bytes().and_then(|bytes| <[u8; 20]>::try_from(&**bytes).ok())?;
+    let tag = text(message, "_tag")?;
+    Some(ContractMessage { amount: Qa::new(amount), recipient: Address::new(recipient), tag, params })
+}
+
+fn text(message: &Message, label: &str) -> Option<String> {
+    if let Value::String(text) = message.get(label)? { Some(text.to_string()) } else { None }
+}
+
+/// The entries of a message besides its labels.
+fn params(message: &Message, labels: &[&str]) -> Result<Vec<ContractParam>, Halt> {
+    let entries = message.entries().iter().filter(|entry| !labels.contains(&&*entry.label));
+    let param = |entry: &silica_scilla::value::MessageEntry| {
+        let text = entry.value.to_json(ListForm::Array).root().compact().to_string();
+        let value: Option<Json> = serde_json::from_str(&text).ok();
+        let value = value.filter(|value| is_shallow(value, MAX_VALUE_DEPTH));
+        let value = value.ok_or(Halt::with(ReceiptError::JsonOutputCorrupted))?;
+        Ok(ContractParam { name: entry.label.to_string(), type_name: entry.kind.global().to_string(), value })
+    };
+    entries.map(param).collect()
+}
+
+/// Whether a value nests no deeper than so many containers. It was read by a reader with a limit.
+fn is_shallow(value: &Json, depth: usize) -> bool {
+    let below = |value: &Json| depth.checked_sub(1).is_some_and(|depth| is_shallow(value, depth));
+    match value {
+        Json::Array(elements) => elements.iter().all(below),
+        Json::Object(members) => members.values().all(below),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => true,
+    }
+}

@@ -1,0 +1,179 @@
+//! Deployments of contracts and libraries (execution.md 5).
+
+use silica_protocol::{
+    Account, Address, CodeHash, ContractAccount, Exception, InitData, Receipt, ReceiptError, StorageKey,
+};
+
+use super::{
+    Context, Overlay, Recorded, Stop,
+    host::ContractHost,
+    module::{Facts, Libraries},
+    outcome::{Deposit, Halt, penalty, transfer},
+    run::{self, Accepted, Stopped},
+};
+use crate::{
+    accounts::{Source, World},
+    admission::VerifiedTransaction,
+    pool::DropReason,
+};
+
+/// A deployment that is about to run.
+struct Deployment<'a, 'c, W> {
+    context: Context<'c>,
+    overlay: &'a mut Overlay<W>,
+    address: Address,
+    source: Source,
+    facts: Facts,
+    libraries: Libraries,
+    /// The gas that is left.
+    gas: u64,
+}
+
+/// Executes a deployment. The steps stand in the order of the reference.
+pub(super) fn execute<W: World>(
+    transaction: &VerifiedTransaction,
+    context: Context<'_>,
+    overlay: &mut Overlay<W>,
+) -> Result<Recorded, Stop> {
+    let (tx, rules, signer) = (transaction.transaction(), context.rules, transaction.sender());
+    let least = penalty(rules.deployment_gas, &[&tx.code, &tx.data]);
+    let cost = tx.gas_limit.checked_cost(tx.gas_price).ok_or(DropReason::Arithmetic)?;
+    let sender = overlay.account(&signer)?.ok_or(DropReason::InvalidSender)?;
+    if tx.gas_limit < least {
+        return Err(DropReason::InsufficientGasLimit.into());
+    }
+    let needed = cost.checked_add(tx.amount).ok_or(DropReason::InsufficientBalance)?;
+    if sender.balance < needed {
+        return Err(DropReason::InsufficientBalance.into());
+    }
+    let gas = tx.gas_limit.checked_sub(rules.checker_gas).ok_or(DropReason::InsufficientGas)?.get();
+    let address = Address::of_contract(&signer, sender.nonce);
+    // Whoever sent money there already has paid the contract; only another contract is in the way.
+    let before = overlay.account(&address)?.unwrap_or_default();
+    if before.contract.is_some() {
+        return Err(DropReason::AddressTaken.into());
+    }
+    let sent = InitData::parse(&tx.data).map_err(|_| DropReason::Libraries)?;
+    let facts = Facts::of(&sent).ok_or(DropReason::Libraries)?;
+    let init = sent.deployed(context.block, &address).to_styled_json();
+    let libraries = Libraries::find(&facts, overlay)?.ok_or(DropReason::Libraries)?;
+    if !facts.is_supported() {
+        return Err(DropReason::Preparation.into());
+    }
+
+    let deposit = Deposit { sender: signer, limit: tx.gas_limit, price: tx.gas_price };
+    deposit.take(overlay)?;
+    let frame = overlay.mark();
+    let source = Source { code: tx.code.as_str().into(), init: init.into() };
+    let contract = ContractAccount { code_hash: CodeHash::of(&source.code, &source.init), storage_root: None };
+    overlay.set(&address, Account { contract: Some(contract), ..before })?;
+    overlay.set_source(&address, source.clone());
+    let mut deployment = Deployment { context, overlay, address, source, facts, libraries, gas };
+    let (result, mut left) = (deployment.run(), deployment.gas);
+    let mut receipt = Receipt::payment(tx.gas_limit, context.block);
+    match result {
+        Ok(()) => {
+            if !transfer(&signer, &address, tx.amount, overlay)? {
+                return Err(DropReason::Arithmetic.into());
+            }
+        }
+        Err(Failure::Fatal(error)) => return Err(Stop::Fatal(error)),
+        Err(Failure::Recorded { errors, exceptions }) => {
+            overlay.revert(frame);
+            left = left.min(tx.gas_limit.checked_sub(least).map_or(0, silica_protocol::Gas::get));
+            receipt.success = false;
+            receipt.errors.insert(0, errors);
+            receipt.exceptions = exceptions;
+        }
+    }
+    let (used, fee) = deposit.settle(left, overlay)?;
+    receipt.cumulative_gas = used;
+    Ok(Recorded { receipt, fee })
+}
+
+/// Why a deployment does not succeed.
+enum Failure {
+    Fatal(silica_state::StateError),
+    Recorded { errors: Vec<ReceiptError>, exceptions: Vec<Exception> },
+}
+
+impl Failure {
+    /// A stage failed, which is filed after the reason.
+    fn of(halt: Halt, stage: ReceiptError) -> Self {
+        match halt {
+            Halt::Fatal(error) => Self::Fatal(error),
+            Halt::Failed(error, exceptions) => Self::Recorded { errors: vec![error, stage], exceptions },
+        }
+    }
+}
+
+impl<W: World> Deployment<'_, '_, W> {
+    fn run(&mut self) -> Result<(), Failure> {
+        let accepted = self.check().map_err(|halt| Failure::of(halt, ReceiptError::CheckerFailed))?;
+        let fields = self.initialise(&accepted).map_err(|halt| Failure::of(halt, ReceiptError::RunnerFailed));
+        fields.and_then(|()| self.write_metadata(&accepted).map_err(Failure::Fatal))
+    }
+
+    fn check(&mut self) -> Result<Accepted, Halt> {
+        let check = if self.facts.is_library { run::check_library } else { run::check_contract };
+        let checked = check(&self.source, &self.libraries, self.gas);
+        let accepted = checked.map_err(|stopped| self.stopped(stopped, ReceiptError::CheckerFailed))?;
+        self.gas = self.gas.min(accepted.gas);
+        Ok(accepted)
+    }
+
+    fn initialise(&mut self, accepted: &Accepted) -> Result<(), Halt> {
+        let start = self.context.rules.runner_gas.get();
+        self.gas = self.gas.checked_sub(start).ok_or(Halt::with(ReceiptError::GasNotSufficient))?;
+        if self.facts.is_library {
+            // Beyond its gas, the outcome for a library does not count.
+            return match run::deploy_library(&self.source, &accepted.code, self.gas) {
+                Ok(left) => {
+                    self.gas = self.gas.min(left);
+                    Ok(())
+                }
+                Err(stopped) => match self.stopped(stopped, ReceiptError::CreateContractFailed) {
+                    Halt::Failed(ReceiptError::CreateContractFailed, _) => Ok(()),
+                    halt @ (Halt::Failed(..) | Halt::Fatal(_)) => Err(halt),
+                },
+            };
+        }
+        let mut host = ContractHost {
+            overlay: &mut *self.overlay,
+            context: self.context,
+            contract: self.address,
+            known: std::sync::Arc::clone(accepted.code.data_types()),
+            fault: None,
+        };
+        let deployed = run::deploy_contract(&self.source, &accepted.code, self.gas, &mut host);
+        if let Some(fault) = host.fault {
+            return Err(Halt::Fatal(fault));
+        }
+        let left = deployed.map_err(|stopped| self.stopped(stopped, ReceiptError::CreateContractFailed))?;
+        self.gas = self.gas.min(left);
+        Ok(())
+    }
+
+    /// Counts the gas of a stage that failed, and says why it did.
+    fn stopped(&mut self, stopped: Stopped, error: ReceiptError) -> Halt {
+        let Some(left) = stopped.gas else {
+            self.gas = self.gas.saturating_sub(self.context.rules.deployment_gas.get());
+            return Halt::with(ReceiptError::NoGasRemainingFound);
+        };
+        self.gas = self.gas.min(left);
+        Halt::Failed(error, stopped.exceptions())
+    }
+
+    /// Writes what the node keeps of a contract beside its fields (execution.md 5.7).
+    fn write_metadata(&mut self, accepted: &Accepted) -> Result<(), silica_state::StateError> {
+        let (contract, overlay) = (&self.address, &mut *self.overlay);
+        overlay.set_entry(contract, &StorageKey::version(contract), Some(self.facts.version.as_bytes()))?;
+        overlay.set_entry(contract, &StorageKey::address(contract), Some(contract.as_bytes()))?;
+        for (name, kind, depth) in &accepted.fields {
+            let depth = depth.to_string();
+            overlay.set_entry(contract, &StorageKey::depth(contract, name), Some(depth.as_bytes()))?;
+            overlay.set_entry(contract, &StorageKey::type_of(contract, name), Some(kind.as_bytes()))?;
+        }
+        Ok(())
+    }
+}

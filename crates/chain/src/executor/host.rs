@@ -1,0 +1,168 @@
+//! What a running contract sees of the chain: its own fields, other accounts, and the block.
+
+use std::sync::Arc;
+
+use silica_protocol::{Address, BlockNumber, StorageKey, Timestamp};
+use silica_scilla::{
+    code::Field,
+    host::{self, Host, HostError, Remote, RemoteWant},
+    json,
+    types::{Primitive, Type, Width, adt::DataTypes},
+    value::{BNum, Integer, Key, Value},
+};
+use silica_state::StateError;
+
+use super::{
+    Context, Overlay,
+    storage::{StorageFault, StoredField},
+};
+use crate::accounts::World;
+
+/// The world of one run of one contract.
+///
+/// What the contract writes goes into the running state at once; whoever runs it takes that back if the run fails.
+pub(super) struct ContractHost<'a, W> {
+    pub(super) overlay: &'a mut Overlay<W>,
+    pub(super) context: Context<'a>,
+    pub(super) contract: Address,
+    /// The data types that the contract knows.
+    pub(super) known: Arc<DataTypes>,
+    /// Why the state could not be read, if it could not. What the run led to then means nothing.
+    pub(super) fault: Option<StateError>,
+}
+
+impl<W: World> ContractHost<'_, W> {
+    fn with_field<T>(
+        &mut self,
+        field: &Field,
+        act: impl FnOnce(StoredField<'_>, &mut Overlay<W>) -> Result<T, StorageFault>,
+    ) -> Result<T, HostError> {
+        let known = Arc::clone(&self.known);
+        let stored = StoredField { contract: &self.contract, name: &field.name, kind: &field.kind, known: &known };
+        let done = act(stored, self.overlay);
+        done.map_err(|fault| self.explain(fault, &field.name))
+    }
+
+    /// Turns a fault into what the contract is told. It is told nothing of ours: that is noted.
+    fn explain(&mut self, fault: StorageFault, field: &str) -> HostError {
+        match fault {
+            StorageFault::TooManyKeys => {
+                HostError::at_field(format!("StateService: Cannot index into map {field}. Too many index keys."))
+            }
+            StorageFault::Unreadable => {
+                HostError::at_field(format!("StateService: Field {field} does not have a value of its type"))
+            }
+            StorageFault::State(error) => self.fail(error),
+        }
+    }
+
+    fn fail(&mut self, error: StateError) -> HostError {
+        self.fault.get_or_insert(error);
+        HostError::new("the state could not be read")
+    }
+
+    fn try_remote(
+        &mut self,
+        address: Address,
+        name: &str,
+        keys: &[Key],
+        want: RemoteWant,
+    ) -> Result<Option<Remote>, StorageFault> {
+        let Some(account) = self.overlay.account(&address)? else { return Ok(None) };
+        let told = |kind, value| Ok(Some(Remote { kind, value: Some(value).filter(|_| want == RemoteWant::Value) }));
+        let uint = |width| Type::Primitive(Primitive::Uint(width));
+        match name {
+            "_balance" => return told(uint(Width::W128), Value::uint128(account.balance.get())),
+            "_nonce" => {
+                return told(uint(Width::W64), Value::Integer(Integer::from_u64(account.nonce.get())));
+            }
+            _ => {}
+        }
+        if account.contract.is_none() {
+            return Ok(None);
+        }
+        match name {
+            "_codehash" => match self.context.modules.get(&address, self.overlay)? {
+                Some(module) => told(Type::bystr(32), Value::bystrx(module.program_hash)),
+                None => Ok(None),
+            },
+            "_this_address" => match self.context.modules.get(&address, self.overlay)? {
+                Some(module) if !module.is_library => told(Type::bystr(20), Value::bystrx(address.to_bytes())),
+                Some(_) | None => Ok(None),
+            },
+            field => self.remote_field(address, field, keys, want),
+        }
+    }
+
+    fn remote_field(
+        &mut self,
+        address: Address,
+        name: &str,
+        keys: &[Key],
+        want: RemoteWant,
+    ) -> Result<Option<Remote>, StorageFault> {
+        let Some(stored) = self.overlay.entry(&address, &StorageKey::type_of(&address, name))? else { return Ok(None) };
+        let kind = std::str::from_utf8(&stored).ok().and_then(|text| json::parse_type(text).ok());
+        let kind = kind.ok_or(StorageFault::Unreadable)?;
+        let known = Arc::clone(&self.known);
+        let field = StoredField { contract: &address, name, kind: &kind, known: &known };
+        let value = match want {
+            RemoteWant::Kind if keys.is_empty() => None,
+            RemoteWant::Kind if field.exists(self.overlay, keys)? => None,
+            RemoteWant::Kind => return Ok(None),
+            RemoteWant::Value => match field.load(self.overlay, keys)? {
+                Some(value) => Some(value),
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(Remote { kind, value }))
+    }
+}
+
+impl<W: World> Host for ContractHost<'_, W> {
+    fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError> {
+        self.with_field(field, |stored, overlay| stored.load(overlay, keys))
+    }
+
+    fn exists(&mut self, field: &Field, keys: &[Key]) -> Result<bool, HostError> {
+        self.with_field(field, |stored, overlay| stored.exists(overlay, keys))
+    }
+
+    fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError> {
+        self.with_field(field, |stored, overlay| stored.store(overlay, keys, &value))
+    }
+
+    fn delete(&mut self, field: &Field, keys: &[Key]) -> Result<(), HostError> {
+        self.with_field(field, |stored, overlay| stored.delete(overlay, keys))
+    }
+
+    fn remote(
+        &mut self,
+        address: &host::Address,
+        name: &str,
+        keys: &[Key],
+        want: RemoteWant,
+    ) -> Result<Option<Remote>, HostError> {
+        let found = self.try_remote(Address::new(*address), name, keys, want);
+        found.map_err(|fault| self.explain(fault, name))
+    }
+
+    fn block_number(&mut self) -> Result<BNum, HostError> {
+        Ok(BNum::from_u64(self.context.block.get()))
+    }
+
+    fn chain_id(&mut self) -> Result<u32, HostError> {
+        Ok(u32::from(self.context.chain_id.get()))
+    }
+
+    fn timestamp(&mut self, block: &BNum) -> Option<u64> {
+        let number = block.digits().parse().ok().filter(|number| *number < self.context.block.get())?;
+        match self.overlay.block_time(BlockNumber::new(number)) {
+            Ok(time) => time.map(Timestamp::get),
+            Err(error) => {
+                self.fail(error);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Contracts and libraries made ready to run, from their texts.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+use silica_protocol::{Address, CodeHash, InitData, sha256};
+use silica_scilla::{
+    cache::{CodeCache, CodeKey},
+    code::Code,
+    eval::{InitEntry, VERSION},
+    json::{InputError, Named, read_document, read_init, read_origin},
+    report::Failure,
+    resolve::{self, FoundLibrary, LibrarySource, Origin},
+    stdlib,
+    syntax::parse_contract,
+};
+use silica_state::StateError;
+
+use super::Overlay;
+use crate::accounts::{Source, World};
+
+/// The names that the files of a run have in reports.
+pub(super) const CONTRACT_FILE: &str = "input.scilla";
+pub(super) const LIBRARY_FILE: &str = "input.scillib";
+pub(super) const INIT_FILE: &str = "init.json";
+pub(super) const MESSAGE_FILE: &str = "input_message.json";
+
+/// What the node itself reads from init data (execution.md 5.4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// The number of the language's version, as it was given.
+    pub(super) version: String,
+    pub(crate) is_library: bool,
+    /// The libraries that it imports besides those of the language.
+    pub(super) libraries: Vec<Address>,
+}
+
+impl Facts {
+    /// Reads init data, or returns `None` when they are not those of a contract or library.
+    pub(crate) fn of(init: &InitData) -> Option<Self> {
+        let params = init.params();
+        let of = |name: &'static str| params.iter().filter(move |param| param.name == name);
+        let (mut versions, mut flags, mut lists) = (of("_scilla_version"), of("_library"), of("_extlibs"));
+        let (version, flag, list) = (versions.next()?, flags.next(), lists.next());
+        if versions.next().is_some() || flags.next().is_some() || lists.next().is_some() {
+            return None;
+        }
+        let number = version.value.as_str().filter(|text| text.parse::<u32>().is_ok());
+        let number = number.filter(|_| version.type_name == "Uint32")?;
+        let is_library = match flag {
+            Some(flag) if flag.type_name != "Bool" => return None,
+            Some(flag) => flag.value.get("constructor").and_then(serde_json::Value::as_str) == Some("True"),
+            None => false,
+        };
+        let mut libraries = Vec::new();
+        if let Some(list) = list {
+            for element in list.value.as_array()? {
+                let Some([first, second]) = element.get("arguments").and_then(|it| it.as_array()).map(Vec::as_slice)
+                else {
+                    continue;
+                };
+                libraries.push([first, second].into_iter().find_map(address)?);
+            }
+        }
+        Some(Self { version: number.to_owned(), is_library, libraries })
+    }
+
+    /// Reads init data as they are stored.
+    fn of_stored(source: &Source) -> Option<Self> {
+        Self::of(&InitData::parse(&source.init).ok()?)
+    }
+
+    /// Whether there is an interpreter for the version.
+    pub(super) fn is_supported(&self) -> bool {
+        self.version.trim_start_matches('0') == VERSION.trim_start_matches('0')
+    }
+}
+
+fn address(value: &serde_json::Value) -> Option<Address> {
+    let text = value.as_str().filter(|text| text.len() == 42)?;
+    text.strip_prefix("0x")?.parse().ok()
+}
+
+/// The external libraries of a program, found beforehand: the interpreter asks for them one by one, and knows no state.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Libraries {
+    found: BTreeMap<String, FoundLibrary>,
+    /// Which they are.
+    hashes: BTreeMap<Address, CodeHash>,
+}
+
+impl Libraries {
+    /// Finds the libraries that `facts` name, and those that these name, or returns `None` when one is missing, is no
+    /// library, or has another version.
+    pub(super) fn find<W: World>(facts: &Facts, overlay: &mut Overlay<W>) -> Result<Option<Self>, StateError> {
+        let mut libraries = Self::default();
+        let mut pending = facts.libraries.clone();
+        while let Some(address) = pending.pop() {
+            if libraries.hashes.contains_key(&address) {
+                continue;
+            }
+            let Some(contract) = overlay.account(&address)?.and_then(|account| account.contract) else {
+                return Ok(None);
+            };
+            let Some(source) = overlay.source(&address)? else { return Ok(None) };
+            let found = Facts::of_stored(&source).filter(|it| it.is_library && it.version == facts.version);
+            let (Some(found), Some(origin)) = (found, origin(&source.init).ok()) else { return Ok(None) };
+            let (target, text) = (format!("0x{address}"), Arc::from(source.code.as_bytes()));
+            let file = format!("{target}.scillib").into();
+            libraries.found.insert(target, FoundLibrary { file, text, origin });
+            libraries.hashes.insert(address, contract.code_hash);
+            pending.extend(found.libraries);
+        }
+        Ok(Some(libraries))
+    }
+}
+
+impl LibrarySource for Libraries {
+    fn find(&self, target: &str) -> Result<Option<FoundLibrary>, Failure> {
+        if let Some(found) = self.found.get(target) {
+            return Ok(Some(found.clone()));
+        }
+        Ok(stdlib::text(target).map(|text| FoundLibrary {
+            file: format!("stdlib/{target}.scillib").into(),
+            text: text.as_bytes().into(),
+            origin: Origin::default(),
+        }))
+    }
+}
+
+/// Reads from init data what the interpreter needs to know before it reads the program.
+pub(super) fn origin(init: &str) -> Result<Origin, InputError> {
+    read_origin(INIT_FILE, read_document(INIT_FILE, init.as_bytes())?.root())
+}
+
+/// Reads the parameters of a program that is ready to run.
+pub(super) fn parameters(init: &str, code: &Code) -> Result<Vec<InitEntry>, InputError> {
+    let document = read_document(INIT_FILE, init.as_bytes())?;
+    let entries = read_init(INIT_FILE, document.root(), code.data_types())?;
+    Ok(entries.into_iter().map(|Named { name, value, .. }| InitEntry { name, value }).collect())
+}
+
+/// A contract or library that was deployed.
+#[derive(Debug)]
+pub(super) struct Module {
+    pub(super) is_library: bool,
+    /// The hash of the program alone, which other contracts see.
+    pub(super) program_hash: [u8; 32],
+    hash: CodeHash,
+    facts: Facts,
+    source: Source,
+    /// The parameters it was deployed with, once it has been called.
+    init: OnceLock<Vec<InitEntry>>,
+}
+
+/// A contract that is ready to run.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub(super) code: Arc<Code>,
+    module: Arc<Module>,
+}
+
+impl Ready {
+    /// The parameters with which the contract was deployed.
+    pub(super) fn init(&self) -> &[InitEntry] {
+        self.module.init.get().map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// Why a contract cannot be called.
+#[derive(Debug)]
+pub(super) enum Unready {
+    /// The libraries it imports are not there.
+    Libraries,
+    /// It cannot be made ready. No contract that was deployed is like that.
+    Unusable,
+    State(StateError),
+}
+
+impl From<StateError> for Unready {
+    fn from(error: StateError) -> Self {
+        Self::State(error)
+    }
+}
+
+impl Module {
+    fn make_ready(&self, libraries: &Libraries) -> Result<Code, Unready> {
+        let origin = origin(&self.source.init).map_err(|_| Unready::Unusable)?;
+        let parsed = parse_contract(CONTRACT_FILE, self.source.code.as_bytes()).map_err(|_| Unready::Unusable)?;
+        let program = resolve::contract(parsed, &origin, libraries).map_err(|_| Unready::Unusable)?;
+        Ok(Code::of_contract(&program))
+    }
+
+    fn bytes(&self) -> usize {
+        self.source.code.len().saturating_add(self.source.init.len())
+    }
+}
+
+/// The modules that were used lately, by the hash of their texts, so that they need not be read again.
+///
+/// Nothing depends on what is in here but time.
+#[derive(Debug)]
+pub(crate) struct Modules {
+    codes: CodeCache,
+    shelf: Mutex<Shelf>,
+}
+
+#[derive(Debug, Default)]
+struct Shelf {
+    modules: BTreeMap<CodeHash, (u64, Arc<Module>)>,
+    /// Bytes of all texts.
+    bytes: usize,
+    /// Counts the uses.
+    clock: u64,
+}
+
+/// Bytes of texts beyond which the modules that were not used for longest are dropped.
+const MOST_BYTES: usize = 16 << 20;
+/// Bytes of programs that are kept ready to run.
+const MOST_CODE: u64 = 128 << 20;
+
+impl Default for Modules {
+    fn default() -> Self {
+        Self { codes: CodeCache::with_bound(MOST_CODE), shelf: Mutex::default() }
+    }
+}
+
+impl Modules {
+    /// Makes a contract ready to run, or finds that it is.
+    pub(super) fn ready<W: World>(&self, module: &Arc<Module>, overlay: &mut Overlay<W>) -> Result<Ready, Unready> {
+        let libraries = Libraries::find(&module.facts, overlay)?.ok_or(Unready::Libraries)?;
+        let key = CodeKey::new(module.hash.to_bytes());
+        let key = libraries.hashes.values().fold(key, |key, hash| key.with_library(CodeKey::new(hash.to_bytes())));
+        let code = self.codes.get_or_make(key, || module.make_ready(&libraries))?;
+        if module.init.get().is_none() {
+            let init = parameters(&module.source.init, &code).map_err(|_| Unready::Unusable)?;
+            // Whoever came first has read the same.
+            module.init.set(init).ok();
+        }
+        Ok(Ready { code, module: Arc::clone(module) })
+    }
+
+    /// Returns the contract or library at an address, or `None` when there is none.
+    pub(super) fn get<W: World>(
+        &self,
+        address: &Address,
+        overlay: &mut Overlay<W>,
+    ) -> Result<Option<Arc<Module>>, StateError> {
+        let Some(contract) = overlay.account(address)?.and_then(|account| account.contract) else { return Ok(None) };
+        if let Some(module) = self.lock().get(&contract.code_hash) {
+            return Ok(Some(module));
+        }
+        let damaged = |reason| StateError::Damaged { what: format!("contract {address}"), reason };
+        let source = overlay.source(address)?.ok_or_else(|| damaged("its deployment is not found"))?;
+        if source.hash() != contract.code_hash {
+            return Err(damaged("its texts do not have the hash of its account"));
+        }
+        let facts = Facts::of_stored(&source).ok_or_else(|| damaged("its init data are not those of a contract"))?;
+        let module = Arc::new(Module {
+            is_library: facts.is_library,
+            program_hash: sha256(&[source.code.as_bytes()]),
+            hash: contract.code_hash,
+            facts,
+            source,
+            init: OnceLock::new(),
+        });
+        self.lock().put(contract.code_hash, &module);
+        Ok(Some(module))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shelf {
+    fn get(&mut self, hash: &CodeHash) -> Option<Arc<Module>> {
+        self.clock = self.clock.saturating_add(1);
+        let (used, module) = self.modules.get_mut(hash)?;
+        *used = self.clock;
+        Some(Arc::clone(module))
+    }
+
+    fn put(&mut self, hash: CodeHash, module: &Arc<Module>) {
+        self.bytes = self.bytes.saturating_add(module.bytes());
+        if let Some((_, replaced)) = self.modules.insert(hash, (self.clock, Arc::clone(module))) {
+            self.bytes = self.bytes.saturating_sub(replaced.bytes());
+        }
+        while self.bytes > MOST_BYTES
+            && let Some(oldest) = self.modules.iter().min_by_key(|(_, (used, _))| *used).map(|(hash, _)| *hash)
+            && let Some((_, removed)) = self.modules.remove(&oldest)
+        {
+            self.bytes = self.bytes.saturating_sub(removed.bytes());
+        }
+    }
+}

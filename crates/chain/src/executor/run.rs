@@ -1,0 +1,176 @@
+//! One run of the interpreter, as a node of generation 8.1 makes it: what it is charged for, and what it reports.
+
+use std::sync::Arc;
+
+use silica_protocol::{Exception, to_styled_json};
+use silica_scilla::{
+    check::{self, Options},
+    code::Code,
+    eval::{Failed, Message, MessageEntry, Outcome, Settings},
+    gas::Meter,
+    host::Host,
+    json::{InputError, MessageInput, read_document},
+    report::{Entry, Failure},
+    resolve::{self, ResolveError},
+    syntax::{parse_contract, parse_library},
+    value::Value,
+};
+
+use super::module::{CONTRACT_FILE, LIBRARY_FILE, Libraries, MESSAGE_FILE, Ready, origin, parameters};
+use crate::accounts::Source;
+
+/// A run that failed.
+#[derive(Debug)]
+pub(super) struct Stopped {
+    pub(super) failure: Failure,
+    /// The gas that is left, where it is told.
+    pub(super) gas: Option<u64>,
+}
+
+impl Stopped {
+    fn new(failure: Failure, gas: Option<Meter>) -> Self {
+        Self { failure, gas: gas.map(Meter::gas) }
+    }
+
+    fn told(message: impl Into<String>, gas: Option<Meter>) -> Self {
+        Self::new(Failure::of(Entry::nowhere(message)), gas)
+    }
+
+    fn input(error: InputError, gas: Option<Meter>) -> Self {
+        match error {
+            InputError::Rejected(failure) => Self::new(failure, gas),
+            InputError::Internal(text) => Self::told(text, None),
+        }
+    }
+
+    fn resolving(error: ResolveError, gas: Meter) -> Self {
+        match error {
+            ResolveError::Import(failure) => Self::new(failure, None),
+            ResolveError::Names(failure) => Self::new(failure, Some(gas)),
+        }
+    }
+
+    /// What a receipt says of the failure.
+    pub(super) fn exceptions(self) -> Vec<Exception> {
+        let exception = |entry: Entry| Exception { line: entry.start.line, message: entry.message };
+        self.failure.into_entries().into_iter().map(exception).collect()
+    }
+}
+
+impl From<Failed> for Stopped {
+    fn from(Failed { failure, gas }: Failed) -> Self {
+        Self::new(failure, Some(gas))
+    }
+}
+
+/// A program that was accepted.
+pub(super) struct Accepted {
+    pub(super) gas: u64,
+    /// Name, type and depth of each field.
+    pub(super) fields: Vec<(Arc<str>, String, u32)>,
+    pub(super) code: Arc<Code>,
+}
+
+/// Checks a contract with a limit of gas, and makes it ready to run.
+pub(super) fn check_contract(source: &Source, libraries: &Libraries, limit: u64) -> Result<Accepted, Stopped> {
+    let options = Options::with_limit(limit);
+    let origin = origin(&source.init).map_err(|error| Stopped::input(error, None))?;
+    let module = parse_contract(CONTRACT_FILE, source.code.as_bytes())
+        .map_err(|failure| Stopped::new(failure, Some(options.meter)))?;
+    let program =
+        resolve::contract(module, &origin, libraries).map_err(|error| Stopped::resolving(error, options.meter))?;
+    let checked =
+        check::contract(&program, &options).map_err(|rejected| Stopped::new(rejected.failure, rejected.meter))?;
+    let fields = checked.summary.fields.iter();
+    Ok(Accepted {
+        gas: checked.meter.gas_of_success(limit),
+        fields: fields.map(|it| (Arc::clone(&it.name), it.kind.global().to_string(), it.depth)).collect(),
+        code: Arc::new(Code::of_contract(&program)),
+    })
+}
+
+/// Checks a library with a limit of gas, and makes it ready to run.
+pub(super) fn check_library(source: &Source, libraries: &Libraries, limit: u64) -> Result<Accepted, Stopped> {
+    let options = Options::with_limit(limit);
+    let origin = origin(&source.init).map_err(|error| Stopped::input(error, None))?;
+    let module = parse_library(LIBRARY_FILE, source.code.as_bytes())
+        .map_err(|failure| Stopped::new(failure, Some(options.meter)))?;
+    let program =
+        resolve::library(module, &origin, libraries).map_err(|error| Stopped::resolving(error, options.meter))?;
+    let checked =
+        check::library(&program, &options).map_err(|rejected| Stopped::new(rejected.failure, rejected.meter))?;
+    Ok(Accepted {
+        gas: checked.meter.gas_of_success(limit),
+        fields: Vec::new(),
+        code: Arc::new(Code::of_library(&program)),
+    })
+}
+
+/// Takes the charge for the texts of a deployment.
+fn charged_for_texts(source: &Source, limit: u64) -> Result<Meter, Stopped> {
+    let mut gas = Meter::with_limit(limit);
+    let bytes = source.code.len().saturating_add(source.init.len());
+    match gas.charge(u64::try_from(bytes).unwrap_or(u64::MAX)) {
+        Ok(()) => Ok(gas),
+        Err(_) => Err(Stopped::told("Insufficient gas to parse contract/init files", Some(Meter::with_units(0)))),
+    }
+}
+
+/// Deploys a contract that was accepted: its fields are told to the host. Returns the gas that the run reports as left.
+///
+/// A success reports units, eight of which are one gas, as the reference does (scilla/gas.md 8); callers never believe
+/// that more is left than there was.
+pub(super) fn deploy_contract(
+    source: &Source,
+    code: &Arc<Code>,
+    limit: u64,
+    host: &mut dyn Host,
+) -> Result<u64, Stopped> {
+    let gas = charged_for_texts(source, limit)?;
+    let loaded = code.load(Settings::default(), gas)?;
+    let init = parameters(&source.init, code).map_err(|error| Stopped::input(error, Some(loaded.gas)))?;
+    let version = init.iter().find(|entry| &*entry.name == "_scilla_version").map(|entry| &entry.value);
+    loaded.check_version(version)?;
+    Ok(loaded.deploy(&init, Some(host))?.gas.units())
+}
+
+/// Deploys a library that was accepted: its values are evaluated. Returns the gas that is left.
+pub(super) fn deploy_library(source: &Source, code: &Arc<Code>, limit: u64) -> Result<u64, Stopped> {
+    let gas = charged_for_texts(source, limit)?;
+    let loaded = code.load(Settings::default(), gas)?;
+    let init = parameters(&source.init, code).map_err(|error| Stopped::input(error, Some(loaded.gas)))?;
+    let version = init.iter().find(|entry| &*entry.name == "_scilla_version").map(|entry| &entry.value);
+    loaded.check_version(version)?;
+    Ok(loaded.gas.gas_of_success(limit))
+}
+
+/// Sends a message to a contract. Returns what it leads to, and the gas that is left.
+pub(super) fn call(
+    ready: &Ready,
+    message: &serde_json::Value,
+    balance: u128,
+    limit: u64,
+    host: &mut dyn Host,
+) -> Result<(Outcome, u64), Stopped> {
+    // The file of the message is laid out like a receipt, and charged for with its white space.
+    let text = to_styled_json(message);
+    let mut gas = Meter::with_limit(limit);
+    if gas.charge(u64::try_from(text.len()).unwrap_or(u64::MAX)).is_err() {
+        return Err(Stopped::told("Insufficient gas to parse message", Some(Meter::with_units(0))));
+    }
+    let loaded = ready.code.load(Settings::default(), gas)?;
+    let told = |error| Stopped::input(error, Some(loaded.gas));
+    let document = read_document(MESSAGE_FILE, text.as_bytes()).map_err(told)?;
+    let input = MessageInput::read(MESSAGE_FILE, document.root(), ready.code.data_types()).map_err(told)?;
+    let outcome = loaded.call(ready.init(), &to_message(input), balance, host)?;
+    let left = outcome.gas.gas_of_success(limit);
+    Ok((outcome, left))
+}
+
+/// Puts what the chain tells of a message in front of its parameters.
+fn to_message(input: MessageInput) -> Message {
+    let entry = |(name, value): (&str, Value)| MessageEntry { name: name.into(), value };
+    let told = [("_amount", Value::uint128(input.amount)), ("_origin", input.origin), ("_sender", input.sender)];
+    let given = input.parameters.into_iter().map(|named| MessageEntry { name: named.name, value: named.value });
+    Message { tag: input.tag, entries: told.map(entry).into_iter().chain(given).collect() }
+}

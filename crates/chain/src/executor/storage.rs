@@ -1,0 +1,402 @@
+//! Values of fields as entries of contract storage (formats.md 6.4), one entry for each innermost value of a map.
+//!
+//! ```text
+//! field m : Map K1 (Map K2 V)          keys, after the address, with a separator behind each part
+//!   m = { }                            m            12 00
+//!   m = { a: { } }                     m "a"        12 00
+//!   m = { a: { b: v } }                m "a" "b"    v
+//! ```
+//!
+//! A map without entries has a marker in its place, and a map with entries has none. So writing an entry removes the
+//! markers on the way to it, and removing the last one puts a marker back.
+
+use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
+
+use silica_protocol::{Address, StorageKey};
+use silica_scilla::{
+    host::type_behind,
+    json::{self, ListForm, ValueReader},
+    types::{Type, adt::DataTypes},
+    value::{Key, Map, Value},
+};
+use silica_state::StateError;
+
+use super::Overlay;
+use crate::accounts::World;
+
+/// A field of a contract, to be read and written by the keys of its map.
+#[derive(Clone, Copy)]
+pub(super) struct StoredField<'a> {
+    pub(super) contract: &'a Address,
+    pub(super) name: &'a str,
+    pub(super) kind: &'a Type,
+    /// The data types that its values may have.
+    pub(super) known: &'a DataTypes,
+}
+
+/// Why a field was not read or written.
+#[derive(Debug)]
+pub(super) enum StorageFault {
+    /// There are more keys than maps in the type.
+    TooManyKeys,
+    /// What is stored is no value of the type.
+    Unreadable,
+    /// The state could not be read.
+    State(StateError),
+}
+
+impl From<StateError> for StorageFault {
+    fn from(error: StateError) -> Self {
+        Self::State(error)
+    }
+}
+
+impl StoredField<'_> {
+    /// Reads the value behind some keys, or `None` when there is none.
+    pub(super) fn load<W: World>(self, overlay: &mut Overlay<W>, keys: &[Key]) -> Result<Option<Value>, StorageFault> {
+        let (kind, indices) = (self.kind_behind(keys)?, texts(keys));
+        let key = self.key(&indices);
+        let stored = overlay.entry(self.contract, &key)?;
+        let Type::Map(key_type, value_type) = kind else {
+            return stored.map(|value| self.read(&value, kind)).transpose();
+        };
+        let empty = Map::new(Type::clone(key_type), Type::clone(value_type));
+        if stored.is_some() {
+            return Ok(Some(Value::Map(empty)));
+        }
+        let entries = entries_below(overlay, self.contract, &key)?;
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        let entries: Vec<_> = entries
+            .iter()
+            .map(|(path, value)| (path.split_terminator(StorageKey::SEPARATOR).collect(), value))
+            .collect();
+        self.read_map(empty, kind, &entries, 0).map(|map| Some(Value::Map(map)))
+    }
+
+    /// Says whether there is a value behind some keys.
+    pub(super) fn exists<W: World>(self, overlay: &mut Overlay<W>, keys: &[Key]) -> Result<bool, StorageFault> {
+        let kind = self.kind_behind(keys)?;
+        let key = self.key(&texts(keys));
+        if overlay.entry(self.contract, &key)?.is_some() {
+            return Ok(true);
+        }
+        Ok(matches!(kind, Type::Map(..)) && has_entries(overlay, self.contract, &key)?)
+    }
+
+    /// Replaces the value behind some keys.
+    pub(super) fn store<W: World>(
+        self,
+        overlay: &mut Overlay<W>,
+        keys: &[Key],
+        value: &Value,
+    ) -> Result<(), StorageFault> {
+        let (kind, mut indices) = (self.kind_behind(keys)?, texts(keys));
+        if matches!(kind, Type::Map(..)) {
+            self.clear(overlay, &indices)?;
+        }
+        for outer in 0..indices.len() {
+            let marker = self.key(indices.get(..outer).unwrap_or_default());
+            overlay.set_entry(self.contract, &marker, None)?;
+        }
+        self.write(overlay, &mut indices, kind, value)
+    }
+
+    /// Removes what is behind some keys. Where there is nothing, nothing happens.
+    pub(super) fn delete<W: World>(self, overlay: &mut Overlay<W>, keys: &[Key]) -> Result<(), StorageFault> {
+        if !self.exists(overlay, keys)? {
+            return Ok(());
+        }
+        let indices = texts(keys);
+        self.clear(overlay, &indices)?;
+        let Some((_, outer)) = indices.split_last() else { return Ok(()) };
+        let parent = self.key(outer);
+        if !has_entries(overlay, self.contract, &parent)? {
+            overlay.set_entry(self.contract, &parent, Some(&StorageKey::EMPTY_MAP))?;
+        }
+        Ok(())
+    }
+
+    fn kind_behind(&self, keys: &[Key]) -> Result<&Type, StorageFault> {
+        type_behind(self.kind, keys.len()).ok_or(StorageFault::TooManyKeys)
+    }
+
+    fn key(&self, indices: &[String]) -> StorageKey {
+        StorageKey::entry(self.contract, self.name, indices)
+    }
+
+    /// Removes all entries at and below a place.
+    fn clear<W: World>(self, overlay: &mut Overlay<W>, indices: &[String]) -> Result<(), StorageFault> {
+        let prefix = self.key(indices);
+        let is_map = type_behind(self.kind, indices.len()).is_some_and(|kind| matches!(kind, Type::Map(..)));
+        let below = if is_map { entries_below(overlay, self.contract, &prefix)? } else { BTreeMap::new() };
+        for path in below.keys() {
+            let key = StorageKey::from_text(format!("{}{path}", prefix.as_str()));
+            overlay.set_entry(self.contract, &key, None)?;
+        }
+        Ok(overlay.set_entry(self.contract, &prefix, None)?)
+    }
+
+    /// Writes a value where there is nothing. Maps nest as deep as their type, which the checker limits.
+    fn write<W: World>(
+        self,
+        overlay: &mut Overlay<W>,
+        indices: &mut Vec<String>,
+        kind: &Type,
+        value: &Value,
+    ) -> Result<(), StorageFault> {
+        let (Type::Map(_, value_type), Value::Map(map)) = (kind, value) else {
+            let text = text_of(value);
+            return Ok(overlay.set_entry(self.contract, &self.key(indices), Some(text.as_bytes()))?);
+        };
+        if map.iter().next().is_none() {
+            return Ok(overlay.set_entry(self.contract, &self.key(indices), Some(&StorageKey::EMPTY_MAP))?);
+        }
+        for (key, value) in map {
+            indices.push(text_of(key.value()));
+            self.write(overlay, indices, value_type, value)?;
+            indices.pop();
+        }
+        Ok(())
+    }
+
+    /// Reads a map from the entries below it, which are sorted and have `depth` keys in common.
+    fn read_map(
+        &self,
+        mut map: Map,
+        kind: &Type,
+        entries: &[(Vec<&str>, &Arc<[u8]>)],
+        depth: usize,
+    ) -> Result<Map, StorageFault> {
+        let Type::Map(key_type, value_type) = kind else { return Err(StorageFault::Unreadable) };
+        for group in entries.chunk_by(|(left, _), (right, _)| left.get(depth) == right.get(depth)) {
+            // A marker of this very map: there is nothing else then.
+            let Some((path, value)) = group.first() else { continue };
+            let Some(index) = path.get(depth) else { continue };
+            let key = Key::new(self.read(index.as_bytes(), key_type)?).map_err(|_| StorageFault::Unreadable)?;
+            let value = match &**value_type {
+                Type::Map(inner_key, inner_value) => {
+                    let inner = Map::new(Type::clone(inner_key), Type::clone(inner_value));
+                    Value::Map(self.read_map(inner, value_type, group, depth.saturating_add(1))?)
+                }
+                Type::Address(_)
+                | Type::Adt(..)
+                | Type::Forall(..)
+                | Type::Function(..)
+                | Type::Primitive(_)
+                | Type::Unit
+                | Type::Variable(_) => self.read(value, value_type)?,
+            };
+            map.insert(key, value);
+        }
+        Ok(map)
+    }
+
+    fn read(&self, text: &[u8], kind: &Type) -> Result<Value, StorageFault> {
+        let document = json::parse(text).map_err(|_| StorageFault::Unreadable)?;
+        ValueReader::new(self.known).read(document.root(), kind).map_err(|_| StorageFault::Unreadable)
+    }
+}
+
+/// The JSON text of a value, as it is stored and as it stands in keys.
+pub(super) fn text_of(value: &Value) -> String {
+    value.to_json(ListForm::Array).root().compact().to_string()
+}
+
+fn texts(keys: &[Key]) -> Vec<String> {
+    keys.iter().map(|key| text_of(key.value())).collect()
+}
+
+/// The entries below a key, without the key itself, by the rest of their keys.
+fn entries_below<W: World>(
+    overlay: &mut Overlay<W>,
+    contract: &Address,
+    prefix: &StorageKey,
+) -> Result<BTreeMap<String, Arc<[u8]>>, StateError> {
+    let mut entries = BTreeMap::new();
+    overlay.visit_below(contract, prefix, &mut |key, value| {
+        if let Some(path) = key.as_str().strip_prefix(prefix.as_str()).filter(|path| !path.is_empty()) {
+            entries.insert(path.to_owned(), Arc::from(value));
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(entries)
+}
+
+fn has_entries<W: World>(
+    overlay: &mut Overlay<W>,
+    contract: &Address,
+    prefix: &StorageKey,
+) -> Result<bool, StateError> {
+    let mut found = false;
+    overlay.visit_below(contract, prefix, &mut |key, _| {
+        found = key != prefix;
+        if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use silica_protocol::Account;
+    use silica_scilla::json::parse_type;
+
+    use super::*;
+
+    const CONTRACT: Address = Address::new([0xc0; 20]);
+
+    struct Field {
+        overlay: Overlay<BTreeMap<Address, Account>>,
+        kind: Type,
+        known: DataTypes,
+    }
+
+    impl Field {
+        fn new(kind: &str, initial: &str) -> Self {
+            let overlay = Overlay::new(BTreeMap::from([(CONTRACT, crate::testing::contract())]));
+            let mut field = Self { overlay, kind: parse_type(kind).unwrap(), known: DataTypes::built_in() };
+            field.store(&[], initial);
+            field
+        }
+
+        fn field(&self) -> StoredField<'_> {
+            StoredField { contract: &CONTRACT, name: "m", kind: &self.kind, known: &self.known }
+        }
+
+        fn keys(keys: &[&str]) -> Vec<Key> {
+            keys.iter().map(|key| Key::new(Value::string(*key)).unwrap()).collect()
+        }
+
+        fn store(&mut self, keys: &[&str], value: &str) {
+            let (kind, known) = (self.kind.clone(), self.known.clone());
+            let field = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+            let keys = Self::keys(keys);
+            let value = field.read(value.as_bytes(), type_behind(&kind, keys.len()).unwrap()).unwrap();
+            field.store(&mut self.overlay, &keys, &value).unwrap();
+        }
+
+        fn delete(&mut self, keys: &[&str]) {
+            let (kind, known) = (self.kind.clone(), self.known.clone());
+            let field = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+            field.delete(&mut self.overlay, &Self::keys(keys)).unwrap();
+        }
+
+        fn load(&mut self, keys: &[&str]) -> Option<String> {
+            let (kind, known) = (self.kind.clone(), self.known.clone());
+            let field = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+            let keys = Self::keys(keys);
+            let value = field.load(&mut self.overlay, &keys).unwrap();
+            assert_eq!(field.exists(&mut self.overlay, &keys).unwrap(), value.is_some());
+            value.map(|value| text_of(&value))
+        }
+
+        /// The entries, with `/` for separators and the contract left out.
+        fn entries(&self) -> Vec<(String, String)> {
+            let changes = self.overlay.changes();
+            let entries = changes.iter().flat_map(|change| &change.storage);
+            let text = |(key, value): (&StorageKey, &super::super::overlay::Entry)| {
+                let key = key.as_str()[40..].replace(StorageKey::SEPARATOR, "/");
+                Some((key, String::from_utf8_lossy(value.as_deref()?).into_owned()))
+            };
+            entries.filter_map(text).collect()
+        }
+
+        #[track_caller]
+        fn check(&self, expected: &[(&str, &str)]) {
+            let expected: Vec<_> =
+                expected.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+            assert_eq!(self.entries(), expected);
+        }
+    }
+
+    const MARKER: &str = "\u{12}\0";
+
+    #[test]
+    fn a_plain_field_is_one_entry() {
+        let mut field = Field::new("Uint32", r#""420""#);
+        field.check(&[("/m/", r#""420""#)]);
+        assert_eq!(field.field().kind_behind(&[]).unwrap(), &field.kind);
+        assert_eq!(field.load(&[]).as_deref(), Some(r#""420""#));
+        field.store(&[], r#""7""#);
+        field.check(&[("/m/", r#""7""#)]);
+    }
+
+    #[test]
+    fn values_have_the_text_of_the_interpreter() {
+        let field = Field::new("Bool", r#"{ "constructor": "True", "argtypes": [], "arguments": [] }"#);
+        field.check(&[("/m/", r#"{"constructor":"True","argtypes":[],"arguments":[]}"#)]);
+        let field = Field::new("List String", r#"["a\"b", "c"]"#);
+        field.check(&[("/m/", r#"["a\"b","c"]"#)]);
+    }
+
+    #[test]
+    fn the_marker_of_an_empty_map_goes_and_comes_back() {
+        let mut field = Field::new("Map String String", "[]");
+        field.check(&[("/m/", MARKER)]);
+        assert_eq!(field.load(&[]).as_deref(), Some("[]"));
+        assert_eq!(field.load(&["a"]), None);
+        field.store(&["a"], r#""1""#);
+        field.store(&["b"], r#""2""#);
+        field.check(&[(r#"/m/"a"/"#, r#""1""#), (r#"/m/"b"/"#, r#""2""#)]);
+        assert_eq!(field.load(&[]).as_deref(), Some(r#"[{"key":"a","val":"1"},{"key":"b","val":"2"}]"#));
+        field.delete(&["a"]);
+        field.delete(&["nobody"]);
+        field.check(&[(r#"/m/"b"/"#, r#""2""#)]);
+        field.delete(&["b"]);
+        field.check(&[("/m/", MARKER)]);
+    }
+
+    #[test]
+    fn nested_maps_have_markers_at_each_depth() {
+        let mut field = Field::new("Map String (Map String String)", "[]");
+        field.store(&["a", "b"], r#""1""#);
+        field.store(&["c"], "[]");
+        field.check(&[(r#"/m/"a"/"b"/"#, r#""1""#), (r#"/m/"c"/"#, MARKER)]);
+        assert_eq!(field.load(&["c"]).as_deref(), Some("[]"));
+        assert_eq!(field.load(&["d"]), None);
+        assert_eq!(field.load(&["a"]).as_deref(), Some(r#"[{"key":"b","val":"1"}]"#));
+        assert_eq!(
+            field.load(&[]).as_deref(),
+            Some(r#"[{"key":"a","val":[{"key":"b","val":"1"}]},{"key":"c","val":[]}]"#)
+        );
+        field.delete(&["x", "y"]);
+        field.delete(&["a", "b"]);
+        field.check(&[(r#"/m/"a"/"#, MARKER), (r#"/m/"c"/"#, MARKER)]);
+        field.delete(&["a"]);
+        field.delete(&["c"]);
+        field.check(&[("/m/", MARKER)]);
+    }
+
+    #[test]
+    fn whole_maps_replace_what_was_there() {
+        let mut field = Field::new("Map String (Map String String)", "[]");
+        field.store(&["a", "b"], r#""1""#);
+        field.store(&["a"], r#"[{"key":"x","val":"2"}]"#);
+        field.check(&[(r#"/m/"a"/"x"/"#, r#""2""#)]);
+        field.store(&[], r#"[{"key":"k","val":[]}]"#);
+        field.check(&[(r#"/m/"k"/"#, MARKER)]);
+        field.store(&[], "[]");
+        field.check(&[("/m/", MARKER)]);
+    }
+
+    #[test]
+    fn names_that_begin_alike_are_kept_apart() {
+        let mut field = Field::new("Map String String", "[]");
+        let other = StorageKey::entry(&CONTRACT, "ma", &[r#""a""#]);
+        field.overlay.set_entry(&CONTRACT, &other, Some(b"1")).unwrap();
+        field.store(&[], "[]");
+        assert_eq!(field.load(&[]).as_deref(), Some("[]"));
+        field.check(&[("/m/", MARKER), (r#"/ma/"a"/"#, "1")]);
+    }
+
+    #[test]
+    fn too_many_keys_are_told() {
+        let mut field = Field::new("Uint32", r#""1""#);
+        let kind = field.kind.clone();
+        let known = DataTypes::built_in();
+        let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+        let load = stored.load(&mut field.overlay, &Field::keys(&["a"]));
+        assert!(matches!(load, Err(StorageFault::TooManyKeys)));
+    }
+}
