@@ -394,7 +394,7 @@ fn gas_limit_has_a_ceiling() {
 }
 
 #[test]
-fn deployments_and_calls_are_disabled_for_now() {
+fn deployments_and_calls_of_nothing_are_refused() {
     let node = Node::start(&[]);
     let deployment = payment(|payment| {
         payment.to = Address::ZERO;
@@ -402,12 +402,12 @@ fn deployments_and_calls_are_disabled_for_now() {
         payment.data = "[]".to_owned();
         payment.gas_limit = 10_000;
     });
-    check_refused(&node, &deployment, -1, "Smart contract is disabled");
+    check_refused(&node, &deployment, -8, "Error Code: 11");
     let call = payment(|payment| {
         payment.data = r#"{"_tag":"Pay","params":[]}"#.to_owned();
         payment.gas_limit = 10_000;
     });
-    check_refused(&node, &call, -1, "Smart contract is disabled");
+    check_refused(&node, &call, -5, "Non - contract address called");
 }
 
 #[test]

@@ -12,12 +12,13 @@ use silica_tests::{
 };
 
 /// Every documented method that the node has.
-const METHODS: [&str; 41] = [
+const METHODS: [&str; 46] = [
     "CreateTransaction",
     "DSBlockListing",
     "GetBalance",
     "GetBlockchainInfo",
     "GetBlocknum",
+    "GetContractAddressFromTransactionID",
     "GetCurrentDSEpoch",
     "GetCurrentMiniEpoch",
     "GetDSBlockRate",
@@ -37,7 +38,11 @@ const METHODS: [&str; 41] = [
     "GetPrevDSDifficulty",
     "GetPrevDifficulty",
     "GetRecentTransactions",
+    "GetSmartContractCode",
     "GetSmartContractInit",
+    "GetSmartContractState",
+    "GetSmartContractSubState",
+    "GetSmartContracts",
     "GetStateProof",
     "GetTotalCoinSupply",
     "GetTotalCoinSupplyAsInt",
@@ -56,10 +61,15 @@ const METHODS: [&str; 41] = [
     "TxBlockListing",
 ];
 
-/// Methods whose documented results no request can bring about, and why. Their errors are tested with contracts.
-const WITHOUT_RESULT: [(&str, &str); 2] = [
-    ("GetSmartContractInit", "only a contract has init parameters, and deployments are refused"),
-    ("GetStateProof", "only the state of a contract is proved, and deployments are refused"),
+/// Methods that have nothing to answer on a chain of payments, and why. The tests of contracts compare their answers.
+const WITHOUT_RESULT: [(&str, &str); 7] = [
+    ("GetContractAddressFromTransactionID", "no payment has a contract"),
+    ("GetSmartContractCode", "only a contract has code"),
+    ("GetSmartContractInit", "only a contract has init parameters"),
+    ("GetSmartContractState", "only a contract has fields"),
+    ("GetSmartContractSubState", "only a contract has fields"),
+    ("GetSmartContracts", "nobody has deployed any"),
+    ("GetStateProof", "only the state of a contract is proved"),
 ];
 
 /// Methods of this node that the documentation does not know, and why they are there.

@@ -1,15 +1,20 @@
-//! Contracts: how they were created, and proofs of their state.
+//! Contracts: how they were created, what they hold, and proofs of it.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use silica_protocol::{
-    Address, VariableHash,
-    rpc::{account::StateProof, contract::ContractParamJson},
+    Account, Address, DeployedContract, HexError, InitData, TxHash, VariableHash,
+    rpc::{
+        account::StateProof,
+        contract::{ContractCode, ContractParamJson, SmartContract},
+        text::Hex,
+    },
 };
 
 use crate::rpc::{
     CallError, Context, Method,
-    params::{AddressFault, BlockOrLatest, HashFault, Text},
+    params::{AddressFault, BlockOrLatest, FromParam, HashFault, Text},
 };
 
 /// Init parameters of a contract.
@@ -27,12 +32,164 @@ impl Method for GetSmartContractInit {
     type Output = Vec<ContractParamJson>;
 
     fn call(self, at: &Context) -> Result<Self::Output, CallError> {
-        let account = at.snapshot.account(&self.address.get()?)?.ok_or(CallError::AddressUnknown)?;
-        match account.contract {
-            // Contracts are not executed yet, so that no account has come to have code.
-            Some(_) | None => Err(CallError::NotAContract),
+        let contract = contract(at, &self.address.get()?)?;
+        let init = InitData::parse(&contract.init_data).map_err(|_| CallError::InitData)?;
+        Ok(init.params().into_iter().map(ContractParamJson::from).collect())
+    }
+}
+
+/// The program of a contract or library.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetSmartContractCode {
+    /// The contract.
+    address: Text<Address>,
+}
+
+impl Method for GetSmartContractCode {
+    const NAME: &'static str = "GetSmartContractCode";
+    type Output = ContractCode;
+
+    fn call(self, at: &Context) -> Result<ContractCode, CallError> {
+        Ok(ContractCode { code: contract(at, &self.address.get()?)?.code })
+    }
+}
+
+/// The contracts that an account has deployed, in the order of their deployment, without libraries.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetSmartContracts {
+    /// The account.
+    address: Text<Address>,
+}
+
+impl Method for GetSmartContracts {
+    const NAME: &'static str = "GetSmartContracts";
+    type Output = Vec<SmartContract>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        let address = self.address.get()?;
+        let account = at.snapshot.account(&address)?.ok_or(CallError::AddressUnknown)?;
+        if account.contract.is_some() {
+            return Err(CallError::ContractQueried);
+        }
+        let contracts = at.snapshot.contracts_of(&address)?;
+        Ok(contracts.into_iter().map(|address| SmartContract { address: address.into() }).collect())
+    }
+}
+
+/// The balance of a contract and all its fields.
+///
+/// Maps are objects by the text of their keys, values of other types are in the JSON form of the contract language.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetSmartContractState {
+    /// The contract.
+    address: Text<Address>,
+}
+
+impl Method for GetSmartContractState {
+    const NAME: &'static str = "GetSmartContractState";
+    type Output = Map<String, Value>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        let address = self.address.get()?;
+        let account = contract_account(at, &address)?;
+        let mut fields = at.snapshot.contract_fields(&address)?;
+        fields.insert(BALANCE.to_owned(), account.balance.to_string().into());
+        Ok(fields)
+    }
+}
+
+/// A part of a contract's state: a field, or what its map has under keys, given from the outermost to the innermost.
+///
+/// The answer is nested like the state, and null when there is nothing. Without a name it has all fields, and without
+/// keys the balance as well.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetSmartContractSubState {
+    /// The contract.
+    address: Text<Address>,
+    /// The name of the field; may be empty.
+    field: String,
+    /// Keys of the map, as text without quotes; may be empty.
+    indices: Vec<Value>,
+}
+
+impl Method for GetSmartContractSubState {
+    const NAME: &'static str = "GetSmartContractSubState";
+    type Output = Option<Map<String, Value>>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        let address = self.address.get()?;
+        let account = contract_account(at, &address)?;
+        let text = |index: Value| if let Value::String(text) = index { Ok(text) } else { Err(CallError::IndexNotText) };
+        let indices = self.indices.into_iter().map(text).collect::<Result<Vec<_>, _>>()?;
+        let balance = || Value::from(account.balance.to_string());
+        match self.field.as_str() {
+            "" => {
+                let mut fields = at.snapshot.contract_fields(&address)?;
+                if indices.is_empty() {
+                    fields.insert(BALANCE.to_owned(), balance());
+                }
+                Ok(Some(fields))
+            }
+            BALANCE => Ok(Some(Map::from_iter([(BALANCE.to_owned(), balance())]))),
+            field => {
+                let found = at.snapshot.contract_field(&address, field, &indices)?;
+                Ok(found.map(|value| Map::from_iter([(field.to_owned(), value)])))
+            }
         }
     }
+}
+
+/// The name under which the state shows the balance, which no field can have.
+const BALANCE: &str = "_balance";
+
+/// The address of the contract that a transaction deploys, whether it succeeded or not.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetContractAddressFromTransactionID {
+    /// The deployment.
+    hash: Text<DeploymentHash>,
+}
+
+impl Method for GetContractAddressFromTransactionID {
+    const NAME: &'static str = "GetContractAddressFromTransactionID";
+    type Output = Hex<Address>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        let DeploymentHash(hash) = self.hash.get().map_err(CallError::DeploymentHash)?;
+        let stored = at.snapshot.transaction(&hash)?.ok_or(CallError::DeploymentUnknown)?;
+        let contract = stored.transaction.contract_address().ok_or(CallError::NoDeployment)?;
+        Ok(contract.into())
+    }
+}
+
+/// The hash of a deployment. Unlike with other methods, its length is the first thing noticed.
+#[derive(Clone, Copy, Debug)]
+struct DeploymentHash(TxHash);
+
+impl FromParam for DeploymentHash {
+    type Fault = HashFault;
+    const NAME: &'static str = "DeploymentHash";
+    const DESCRIPTION: &'static str =
+        "Hash of a deployment, 64 hexadecimal digits in any letter case, with or without 0x.";
+    const EXAMPLE: &'static str = "AAF3089596288D1C1D3E6E7CD7E5C9B0D4E4A6DC4C5A9F4B1B8B7E9C1D2E3F40";
+
+    fn from_param(text: &str) -> Result<Self, HashFault> {
+        text.parse().map(Self).map_err(|error| match error {
+            HexError::Length { .. } => HashFault::Size,
+            HexError::Digit { .. } => HashFault::Digit,
+        })
+    }
+}
+
+/// The account of a contract or library.
+fn contract_account(at: &Context, address: &Address) -> Result<Account, CallError> {
+    let account = at.snapshot.account(address)?.ok_or(CallError::AddressUnknown)?;
+    if account.contract.is_some() { Ok(account) } else { Err(CallError::NotAContract) }
+}
+
+/// The texts of a contract or library.
+fn contract(at: &Context, address: &Address) -> Result<DeployedContract, CallError> {
+    contract_account(at, address)?;
+    at.snapshot.contract(address)?.ok_or(CallError::NotAContract)
 }
 
 /// Proof of a contract's variable in the state of a Tx block.

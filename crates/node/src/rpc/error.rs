@@ -30,12 +30,22 @@ pub(crate) enum CallError {
     Archive(ArchiveError),
     /// The transactions of a block cannot be listed.
     BlockTransactions(BlockTransactionsError),
+    /// A contract was asked for its contracts.
+    ContractQueried,
+    /// The hash of a deployment cannot be read.
+    DeploymentHash(HashFault),
+    /// The transaction of a deployment is in no block.
+    DeploymentUnknown,
     /// The driver did not do what it was asked.
     Driver(DriverError),
     /// The number of a DS block, or of the block of a proof, cannot be read.
     DsBlockNumber(NumberFault),
     /// The price of gas is not changed.
     GasPrice(GasPriceError),
+    /// A key of a map is no text.
+    IndexNotText,
+    /// Init data that were deployed cannot be read.
+    InitData,
     /// There is no such page of blocks.
     Listing(ListingError),
     /// Blocks are made at intervals, and neither they nor their price by hand.
@@ -44,6 +54,8 @@ pub(crate) enum CallError {
     MinerInfo(MinerInfoError),
     /// The account has no code.
     NotAContract,
+    /// The transaction deploys nothing.
+    NoDeployment,
     /// A price of gas cannot be read.
     Price(PriceFault),
     /// There is no proof.
@@ -125,13 +137,20 @@ impl CallError {
             Self::AddressUnknown => text(Code::INVALID_ADDRESS_OR_KEY, "Address does not exist"),
             Self::Archive(error) => return Err(error.into()),
             Self::BlockTransactions(error) => return block_transactions(error),
+            Self::ContractQueried => text(Code::INVALID_ADDRESS_OR_KEY, "A contract account queried"),
+            Self::DeploymentHash(HashFault::Digit) => text(Code::MISC_ERROR, "Unable To Process"),
+            Self::DeploymentHash(HashFault::Size) => text(Code::INVALID_PARAMETER, "Address size not appropriate"),
+            Self::DeploymentUnknown => text(Code::INVALID_ADDRESS_OR_KEY, "Txn Hash not Present"),
             Self::Driver(error) => return Err(error.into()),
             Self::DsBlockNumber(error) => number(error, "Invalid arugment"),
             Self::GasPrice(error) => gas_price(error),
+            Self::IndexNotText => text(Code::INVALID_PARAMETER, "Every array value should be a string"),
+            Self::InitData => text(Code::PARSE_ERROR, "Unable to convert initData into Json"),
             Self::Listing(error) => return listing(error),
             Self::ManualTriggerDisallowed => text(Code::INVALID_PARAMETER, "Manual trigger disallowed"),
             Self::MinerInfo(error) => (Code::MISC_ERROR, error.to_string().into()),
             Self::NotAContract => text(Code::INVALID_ADDRESS_OR_KEY, "Address not contract address"),
+            Self::NoDeployment => text(Code::INVALID_ADDRESS_OR_KEY, "ID is not a contract txn"),
             Self::Price(PriceFault) => text(Code::INVALID_PARAMETER, "Gas price should be numeric"),
             Self::Proof(error) => return proof(error),
             Self::Refused(error) => return admission(error),

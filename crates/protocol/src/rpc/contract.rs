@@ -1,10 +1,25 @@
-//! Parameters of contracts: those of their creation, and those of their messages and events.
+//! Contracts, and their parameters: those of their creation, and those of their messages and events.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::contract::ContractParam;
+use super::text::Hex;
+use crate::{address::Address, contract::ContractParam};
+
+/// The program of a contract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ContractCode {
+    /// Its text.
+    pub code: String,
+}
+
+/// A contract of a user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SmartContract {
+    /// Where it is.
+    pub address: Hex<Address>,
+}
 
 /// A named and typed value of the contract language.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
