@@ -242,6 +242,25 @@ fn types_that_grow_end_with_the_gas() {
 }
 
 #[test]
+fn large_types_are_gone_through_in_proportion_to_the_gas() {
+    let with = |uses: usize| {
+        let mut text = String::from("let f = tfun 'A => fun (x : 'A) => x in ");
+        text += &"let f = tfun 'A => @f ('A -> 'A) in ".repeat(12);
+        text += "let large = @f Uint32 in let n = Uint32 1 in let give = fun (x : Uint32) => large in ";
+        text += &"let y = give n in ".repeat(uses);
+        text + "n"
+    };
+    let check = |text: &str| {
+        let module = syntax::parse_expression("test.scilexp", text.as_bytes()).expect("the text parses");
+        let program = resolve::expression(module, &[], &NONE).expect("the names resolve");
+        told(expression(&program, &Options::with_limit(100_000)))
+    };
+    assert_eq!(check(&with(100)), [""; 0]);
+    let [error] = <[String; 1]>::try_from(check(&with(1000))).expect("one error");
+    assert!(error.starts_with("0:0 Types of more than "), "{error}");
+}
+
+#[test]
 fn long_chains_are_typed() {
     let lets: Vec<_> = (0..10_000).map(|n| format!("let x{} = x{n} in ", n + 1)).collect();
     check_expression(&format!("fun (x0 : Bool) => {} x10000", lets.concat()), "Bool -> Bool");

@@ -275,6 +275,11 @@ impl Checker<'_> {
 
     /// Returns the type of all branches.
     fn common(&self, found: &[Type], at: Span) -> Outcome<Type> {
+        if let [first, others @ ..] = found
+            && !others.is_empty()
+        {
+            self.go_through(first.size().saturating_mul(others.len() as u64))?;
+        }
         match found.split_first() {
             Some((first, others)) if others.iter().all(|other| equivalent(first, other)) => Ok(first.clone()),
             _ => {

@@ -11,7 +11,7 @@ mod pattern;
 mod principles;
 mod statement;
 
-use std::collections::HashMap;
+use std::{cell::Cell, collections::HashMap};
 
 use self::environment::Environment;
 pub(crate) use self::{library::Aborted, message::kind_of};
@@ -93,7 +93,18 @@ pub(crate) struct Checker<'a> {
     typing: Typing,
     environment: Environment,
     meter: Meter,
+    /// The units of gas at the beginning.
+    start: u64,
+    /// How many nodes of types have been gone through free of charge.
+    nodes: Cell<u64>,
 }
+
+/// How many nodes of types may be gone through free of charge, and how many more for each unit of gas that was used.
+///
+/// Each use of a name goes through its type, in the reference too, which has no such limit. Types grow beyond what is
+/// written only by being instantiated, which is paid for once.
+const FREE_NODES: u64 = 5_000_000;
+const NODES_PER_UNIT: u64 = 64;
 
 impl<'a> Checker<'a> {
     /// A checker that knows the recursion principles, for the module of a text.
@@ -102,7 +113,8 @@ impl<'a> Checker<'a> {
         for (name, kind) in principles::types() {
             environment.bind(&name, kind);
         }
-        Self { known, text, typing: Typing::default(), environment, meter }
+        let start = meter.units();
+        Self { known, text, typing: Typing::default(), environment, meter, start, nodes: Cell::new(0) }
     }
 
     /// Goes on to another module; returns what was found in the one before.
@@ -166,8 +178,22 @@ impl<'a> Checker<'a> {
 
     fn expect_formed(&self, kind: &Type) -> Outcome<()> {
         let environment = &self.environment;
-        kind.check_formation(self.known, |variable| environment.has_type_variable(variable))
-            .map_err(|malformed| Fault::Error(malformed_entry(self.text, &malformed)))
+        let size = kind
+            .check_formation(self.known, |variable| environment.has_type_variable(variable))
+            .map_err(|malformed| Fault::Error(malformed_entry(self.text, &malformed)))?;
+        self.go_through(size)
+    }
+
+    /// Counts nodes of types that are gone through, which must be in proportion to the gas that was used.
+    fn go_through(&self, nodes: u64) -> Outcome<()> {
+        let done = self.nodes.get().saturating_add(nodes);
+        self.nodes.set(done);
+        let used = self.start.saturating_sub(self.meter.units());
+        let allowed = FREE_NODES.saturating_add(used.saturating_mul(NODES_PER_UNIT));
+        if done > allowed {
+            return self.error(Span::NOWHERE, format!("Types of more than {allowed} nodes for little gas"));
+        }
+        Ok(())
     }
 }
 

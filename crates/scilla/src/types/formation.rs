@@ -52,18 +52,20 @@ impl Malformed {
 }
 
 impl Type {
-    /// Checks that the type is well formed where `is_bound` tells which type variables are known.
+    /// Checks that the type is well formed where `is_bound` tells which type variables are known, and returns the number
+    /// of its nodes.
     ///
     /// # Errors
     ///
     /// The first thing that is wrong, from left to right.
-    pub fn check_formation(&self, known: &DataTypes, is_bound: impl Fn(&str) -> bool) -> Result<(), Malformed> {
+    pub fn check_formation(&self, known: &DataTypes, is_bound: impl Fn(&str) -> bool) -> Result<u64, Malformed> {
         enum Step<'a> {
             Enter(&'a Type, usize),
             Unbind,
         }
         let mut bound: Vec<&TypeVariable> = Vec::new();
         let mut pending = vec![Step::Enter(self, 1)];
+        let mut size = 0;
         while let Some(step) = pending.pop() {
             let Step::Enter(node, depth) = step else {
                 bound.pop();
@@ -72,6 +74,7 @@ impl Type {
             if depth > MAX_DEPTH {
                 return Err(Malformed::TooDeep);
             }
+            size += 1;
             match node {
                 Self::Adt(of, arguments) => check_arity(of, arguments.len(), known)?,
                 Self::Variable(variable) if !bound.contains(&variable) && !is_bound(variable) => {
@@ -95,7 +98,7 @@ impl Type {
                 added.reverse();
             }
         }
-        Ok(())
+        Ok(size)
     }
 
     /// Returns the first data type in the type that is not known.
@@ -154,7 +157,7 @@ mod tests {
 
     fn check(of: &Type, expected: Result<(), &str>) {
         let found = of.check_formation(&DataTypes::built_in(), |variable| variable == "'K");
-        assert_eq!(found.map_err(|error| error.to_string()), expected.map_err(str::to_owned));
+        assert_eq!(found.map(|_| ()).map_err(|error| error.to_string()), expected.map_err(str::to_owned));
     }
 
     fn variable(name: &str) -> Type {

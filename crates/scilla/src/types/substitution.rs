@@ -1,7 +1,8 @@
 //! Putting types in the place of type variables: the one step of the checker that costs gas.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    fmt::Write as _,
     sync::Arc,
 };
 
@@ -36,10 +37,18 @@ impl From<Exhausted> for InstantiationError {
 pub fn instantiate(of: &Type, arguments: &[Type], meter: &mut Meter) -> Result<Type, InstantiationError> {
     let mut rest = of.clone();
     for (taken, argument) in arguments.iter().enumerate() {
-        let Type::Forall(variable, body) = Renaming::apart_from(argument.free_variables()).rename(&rest) else {
+        let free = argument.free_variables();
+        if !is_apart(&rest, &free, &mut HashSet::new()) {
+            rest = Renaming::apart_from(free).rename(&rest);
+        }
+        let Type::Forall(variable, body) = &rest else {
             return Err(InstantiationError::NotForall { rest, taken });
         };
-        rest = substitute(&body, &variable, argument, argument.size(), meter)?;
+        let replacement = Replacement { variable, by: argument, size: argument.size() };
+        rest = match replacement.within(body, meter)? {
+            Some(changed) => changed,
+            None => Type::clone(body),
+        };
     }
     Ok(rest)
 }
@@ -67,6 +76,35 @@ pub(crate) fn replace(of: &Type, with: &[(&TypeVariable, &Type)]) -> Type {
         }
         Type::Address(_) | Type::Primitive(_) | Type::Unit => of.clone(),
     }
+}
+
+/// Says whether the variables that a type binds have names of their own already.
+fn is_apart<'a>(mut of: &'a Type, free: &BTreeSet<TypeVariable>, bound: &mut HashSet<&'a TypeVariable>) -> bool {
+    let mut added = Vec::new();
+    let result = loop {
+        match of {
+            Type::Forall(variable, body) => {
+                if free.contains(variable) || !bound.insert(variable) {
+                    break false;
+                }
+                added.push(variable);
+                of = body;
+            }
+            Type::Function(from, to) => {
+                if !is_apart(from, free, bound) {
+                    break false;
+                }
+                of = to;
+            }
+            Type::Address(_) | Type::Adt(..) | Type::Map(..) | Type::Primitive(_) | Type::Unit | Type::Variable(_) => {
+                break of.parts().all(|part| is_apart(part, free, bound));
+            }
+        }
+    };
+    for variable in added {
+        bound.remove(variable);
+    }
+    result
 }
 
 /// Gives the variables that a type binds names of their own: neither free in what is put in, nor bound further outside.
@@ -111,13 +149,20 @@ impl Renaming {
 
     fn bind(&mut self, variable: &TypeVariable) -> TypeVariable {
         let names = self.bound.entry(Arc::clone(variable)).or_default();
-        let taken = &self.taken;
-        // As many names as bind the variable already are taken from the front of the list.
-        let numbered = (names.len().max(1)..).take(taken.len() + 1);
-        let numbered = numbered.map(|number| TypeVariable::from(format!("{variable}{number}")));
-        let mut candidates = std::iter::once(Arc::clone(variable)).chain(numbered);
-        let is_free = |name: &TypeVariable| !taken.contains_key(name);
-        let name = candidates.find(is_free).unwrap_or_else(|| Arc::clone(variable));
+        let mut name = Arc::clone(variable);
+        if self.taken.contains_key(variable) {
+            let mut text = String::with_capacity(variable.len() + 4);
+            // As many names as bind the variable already are taken from the front of the list.
+            for number in (names.len().max(1)..).take(self.taken.len() + 1) {
+                text.clear();
+                // A `String` accepts every write.
+                let _ = write!(text, "{variable}{number}");
+                if !self.taken.contains_key(text.as_str()) {
+                    name = text.into();
+                    break;
+                }
+            }
+        }
         names.push(Arc::clone(&name));
         *self.taken.entry(Arc::clone(&name)).or_default() += 1;
         name
@@ -136,26 +181,64 @@ impl Renaming {
     }
 }
 
-/// Puts `by`, which has `size` nodes, in the place of a variable. Every node that is visited costs a unit, and every
-/// occurrence of the variable as much as what it becomes has nodes.
+/// A type that takes the place of a variable.
 ///
 /// Source of the charges: `Zilliqa/scilla: src/base/TypeUtil.ml` (substitution with gas).
-fn substitute(of: &Type, variable: &TypeVariable, by: &Type, size: u64, meter: &mut Meter) -> Result<Type, Exhausted> {
-    meter.charge(charge(of, variable, size))?;
-    let mut inner = |part: &Type| substitute(part, variable, by, size, meter);
-    Ok(match of {
-        Type::Variable(other) if other == variable => by.clone(),
-        Type::Function(from, to) => Type::function(inner(from)?, inner(to)?),
-        Type::Map(key, value) => Type::map(inner(key)?, inner(value)?),
-        Type::Adt(name, arguments) => Type::Adt(name.clone(), arguments.iter().map(inner).collect::<Result<_, _>>()?),
-        // The variables were renamed apart: nothing in here binds this one.
-        Type::Forall(other, body) => Type::Forall(Arc::clone(other), Arc::new(inner(body)?)),
-        Type::Address(AddressType::Contract(fields)) => {
-            let fields = fields.iter().map(|(name, kind)| Ok((Arc::clone(name), inner(kind)?)));
-            Type::Address(AddressType::Contract(Arc::new(fields.collect::<Result<_, _>>()?)))
+struct Replacement<'a> {
+    variable: &'a TypeVariable,
+    by: &'a Type,
+    /// The number of nodes of the type.
+    size: u64,
+}
+
+impl Replacement<'_> {
+    /// Returns what becomes of a type; none if it stays as it is. Every node that is visited costs a unit, and every
+    /// occurrence of the variable as much as what it becomes has nodes.
+    fn within(&self, of: &Type, meter: &mut Meter) -> Result<Option<Type>, Exhausted> {
+        meter.charge(charge(of, self.variable, self.size))?;
+        Ok(match of {
+            Type::Variable(other) => (other == self.variable).then(|| self.by.clone()),
+            Type::Function(from, to) => self.within_two(from, to, meter)?.map(|[from, to]| Type::Function(from, to)),
+            Type::Map(key, value) => self.within_two(key, value, meter)?.map(|[key, value]| Type::Map(key, value)),
+            Type::Adt(name, arguments) => self.within_all(arguments, meter)?.map(|new| Type::Adt(name.clone(), new)),
+            // The variables are apart: nothing in here binds this one.
+            Type::Forall(other, body) => {
+                self.within(body, meter)?.map(|body| Type::Forall(Arc::clone(other), Arc::new(body)))
+            }
+            Type::Address(AddressType::Contract(fields)) => {
+                let fields = fields.iter().map(|(name, kind)| {
+                    Ok((Arc::clone(name), self.within(kind, meter)?.unwrap_or_else(|| kind.clone())))
+                });
+                Some(Type::Address(AddressType::Contract(Arc::new(fields.collect::<Result<_, _>>()?))))
+            }
+            Type::Address(_) | Type::Primitive(_) | Type::Unit => None,
+        })
+    }
+
+    /// What is not changed is shared.
+    fn within_two(
+        &self,
+        one: &Arc<Type>,
+        two: &Arc<Type>,
+        meter: &mut Meter,
+    ) -> Result<Option<[Arc<Type>; 2]>, Exhausted> {
+        let (new_one, new_two) = (self.within(one, meter)?, self.within(two, meter)?);
+        let either = |new: Option<Type>, old: &Arc<Type>| new.map_or_else(|| Arc::clone(old), Arc::new);
+        Ok((new_one.is_some() || new_two.is_some()).then(|| [either(new_one, one), either(new_two, two)]))
+    }
+
+    fn within_all(&self, types: &[Type], meter: &mut Meter) -> Result<Option<Arc<[Type]>>, Exhausted> {
+        let mut new: Option<Vec<Type>> = None;
+        for (index, of) in types.iter().enumerate() {
+            if let Some(changed) = self.within(of, meter)? {
+                let all = new.get_or_insert_with(|| types.to_vec());
+                if let Some(place) = all.get_mut(index) {
+                    *place = changed;
+                }
+            }
         }
-        Type::Address(_) | Type::Primitive(_) | Type::Unit | Type::Variable(_) => of.clone(),
-    })
+        Ok(new.map(Into::into))
+    }
 }
 
 /// Returns the charge of a node. That of a contract address is the charge of its fields, which are visited and charged
@@ -180,9 +263,7 @@ fn charge(of: &Type, variable: &TypeVariable, size: u64) -> u64 {
 impl Type {
     /// Returns the number of nodes.
     pub fn size(&self) -> u64 {
-        let mut size = 0u64;
-        self.visit(|_| size = size.saturating_add(1));
-        size
+        self.parts().map(Self::size).fold(1, u64::saturating_add)
     }
 
     /// Says whether there are no type variables, neither free ones nor such as are bound within.
