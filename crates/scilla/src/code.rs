@@ -245,6 +245,8 @@ pub(crate) enum StatementKind {
 
 /// About how much memory a byte of the text stands for, besides the nodes.
 const BYTES_PER_CHARACTER: usize = 16;
+/// About how much memory the values take at most that are made for a unit of gas.
+const BYTES_PER_UNIT: u64 = 160;
 
 impl Code {
     /// Returns where a place is.
@@ -268,16 +270,21 @@ impl Code {
         names
     }
 
-    /// Returns about how many bytes the program takes, texts included.
+    /// Returns about how many bytes the program takes, texts and the values of its libraries included.
     ///
     /// Whatever hangs on the nodes was written in the texts: names, types and literals are no longer in memory, but for
     /// a constant factor, than they are there.
     pub fn weight(&self) -> u64 {
         let texts: usize = self.sources.iter().map(|source| source.text().len()).sum();
         let nodes = self.nodes.len() * (size_of::<Node>() + size_of::<Place>());
-        let bytes =
-            size_of::<Self>() + nodes + self.functions.len() * size_of::<Function>() + texts * BYTES_PER_CHARACTER;
-        bytes as u64
+        let functions = self.functions.len() * size_of::<Function>();
+        let bytes = size_of::<Self>() + nodes + functions + texts * BYTES_PER_CHARACTER;
+        (bytes as u64).saturating_add(self.max_library_units().saturating_mul(BYTES_PER_UNIT))
+    }
+
+    /// Returns how much gas and effort may go into values of libraries that are kept with the program.
+    pub(crate) fn max_library_units(&self) -> u64 {
+        1000 + self.nodes.len() as u64
     }
 
     /// Returns the data types that the program knows.

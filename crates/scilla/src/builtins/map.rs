@@ -1,9 +1,9 @@
 //! Maps as values.
 
-use super::{MISUSE, Refusal, without_addresses};
+use super::{MISUSE, Refusal, typing::same_without_addresses};
 use crate::{
     gas::log,
-    types::{Primitive, Type, relation::assignable},
+    types::{Primitive, Type},
     value::{Integer, Key, Map, Value},
 };
 
@@ -13,7 +13,7 @@ pub(crate) fn accepts(expected: &Type, value: &Value) -> bool {
     match (expected, value) {
         (Type::Primitive(expected), Value::Integer(integer)) => *expected == Primitive::from(integer.kind()),
         (Type::Primitive(Primitive::ByStrX(width)), Value::ByStrX(bytes)) => *width as usize == bytes.len(),
-        _ => value.kind().is_ok_and(|kind| assignable(&without_addresses(expected), &without_addresses(&kind))),
+        _ => value.kind().is_ok_and(|kind| same_without_addresses(expected, &kind)),
     }
 }
 

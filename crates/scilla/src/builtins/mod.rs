@@ -96,6 +96,11 @@ impl Builtin {
         }
     }
 
+    /// Says whether it goes through its arguments as a whole.
+    pub(crate) fn is_hash(self) -> bool {
+        matches!(self, Self::Row(Row { name: "keccak256hash" | "ripemd160hash" | "sha256hash", .. }))
+    }
+
     /// Returns the cost for these values, in units; none if it does not take them.
     pub fn cost(self, arguments: &[Value]) -> Option<u64> {
         match self {

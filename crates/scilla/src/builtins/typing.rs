@@ -1,7 +1,14 @@
 //! Which types the built-in functions take, and which they give.
 
+use std::sync::Arc;
+
 use crate::{
-    types::{AddressType, Primitive, Type, Width, adt::DataTypes, relation::assignable, usage::Use},
+    types::{
+        AddressType, Primitive, Type, Width,
+        adt::DataTypes,
+        relation::{assignable, equivalent},
+        usage::Use,
+    },
     value::IntegerKind,
 };
 
@@ -261,6 +268,24 @@ pub(super) fn to_list(arguments: &[Type], _: &DataTypes) -> Option<Type> {
 
 pub(super) fn size(arguments: &[Type], _: &DataTypes) -> Option<Type> {
     matches!(arguments, [Type::Map(..)]).then_some(UINT32)
+}
+
+/// Says whether types are the same with `ByStr20` for address types.
+pub(crate) fn same_without_addresses(one: &Type, other: &Type) -> bool {
+    match (one, other) {
+        (Type::Adt(one_name, ones), Type::Adt(other_name, others)) => {
+            let all = || ones.iter().zip(others.iter()).all(|(one, other)| same_without_addresses(one, other));
+            one_name == other_name && (Arc::ptr_eq(ones, others) || ones.len() == others.len() && all())
+        }
+        (Type::Function(one_from, one_to), Type::Function(other_from, other_to))
+        | (Type::Map(one_from, one_to), Type::Map(other_from, other_to)) => {
+            let same = |one, other| Arc::ptr_eq(one, other) || same_without_addresses(one, other);
+            same(one_from, other_from) && same(one_to, other_to)
+        }
+        (Type::Address(_), Type::Address(_) | Type::Primitive(Primitive::ByStrX(20)))
+        | (Type::Primitive(Primitive::ByStrX(20)), Type::Address(_)) => true,
+        _ => equivalent(one, other),
+    }
 }
 
 /// Returns the type with `ByStr20` for address types, as the evaluator keeps it in what constructors and maps hold.

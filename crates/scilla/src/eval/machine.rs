@@ -10,7 +10,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::run::Settings;
+use super::{
+    effort::{COPY, Effort, MESSAGE_ENTRY, TYPE_NODE, TooMuch},
+    run::Settings,
+};
 use crate::{
     builtins::{Builtin, Refusal},
     code::{Code, Function, FunctionKind, Node, NodeId, Pattern, Payload, Place, Types, Variable},
@@ -58,6 +61,7 @@ pub(super) struct Machine<'c> {
     pub(super) code: &'c Code,
     pub(super) settings: Settings,
     pub(super) gas: Meter,
+    effort: Effort,
     pub(super) globals: Arc<[Value]>,
     /// The parameters of the contract.
     pub(super) parameters: Vec<Value>,
@@ -78,6 +82,7 @@ impl<'c> Machine<'c> {
             code,
             settings,
             gas,
+            effort: Effort::begin(gas),
             globals,
             parameters: Vec::new(),
             message: Vec::new(),
@@ -87,6 +92,26 @@ impl<'c> Machine<'c> {
             continuations: Vec::new(),
             last: 0,
         }
+    }
+
+    /// Counts the parts of a value that is about to be gone through as a whole.
+    pub(super) fn go_through(&mut self, value: &Value) -> Evaluation<()> {
+        self.effort.go_through(value, self.gas).map_err(too_much)
+    }
+
+    /// Counts what goes beyond the small change of a node.
+    pub(super) fn spend(&mut self, parts: u64) -> Evaluation<()> {
+        self.effort.spend(parts, self.gas).map_err(too_much)
+    }
+
+    /// Counts values that are about to be copied.
+    pub(super) fn copy(&mut self, values: usize) -> Evaluation<()> {
+        self.spend(COPY * values as u64)
+    }
+
+    /// Returns what was counted so far.
+    pub(super) const fn effort(&self) -> u64 {
+        self.effort.done()
     }
 
     /// Evaluates an expression in a frame of its own.
@@ -206,6 +231,7 @@ impl<'c> Machine<'c> {
                 self.apply(&function, arguments, floor)
             }
             Node::Construct { constructor, types, arguments } => {
+                self.copy(arguments.len())?;
                 let arguments = arguments.iter().map(|name| self.look_up(*name)).collect::<Result<_, _>>()?;
                 let types = self.types(types)?;
                 Ok(Step::Value(Value::Adt(Arc::new(AdtValue::new(Arc::clone(constructor), types, arguments)))))
@@ -275,19 +301,22 @@ impl<'c> Machine<'c> {
     }
 
     /// Returns types, with what the frame knows in the place of variables.
-    fn types(&self, of: &Types) -> Evaluation<Arc<[Type]>> {
+    fn types(&mut self, of: &Types) -> Evaluation<Arc<[Type]>> {
         let Some(variables) = &of.variables else { return Ok(Arc::clone(&of.types)) };
         let known = self.frame.closure.as_ref().map(|closure| &*closure.types).unwrap_or_default();
         // An inner variable hides an outer one of the same name.
         let pairs: Vec<_> = variables.iter().zip(known).rev().collect();
         let types: Arc<[Type]> = of.types.iter().map(|of| replace(of, &pairs)).collect();
-        if types.iter().all(is_moderate) { Ok(types) } else { Err(failure("Type is too large")) }
+        let parts = types.iter().try_fold(0, |parts, of| Some(parts + moderate_parts(of)?));
+        self.spend(TYPE_NODE * parts.ok_or_else(|| failure("Type is too large"))?)?;
+        Ok(types)
     }
 
     /// Makes a function of what it captures.
-    fn closure(&self, index: u32) -> Evaluation<Value> {
+    fn closure(&mut self, index: u32) -> Evaluation<Value> {
         let function = self.function(index)?;
-        let captured: Box<[Value]> =
+        self.copy(function.captures.len())?;
+        let captured: Arc<[Value]> =
             function.captures.iter().map(|name| self.look_up(*name)).collect::<Result<_, _>>()?;
         let types = self.frame.closure.as_ref().map_or_else(|| Arc::from([]), |closure| Arc::clone(&closure.types));
         let closure = Arc::new(Closure::new(index, captured, types, SmallVec::new()));
@@ -393,6 +422,10 @@ impl<'c> Machine<'c> {
     fn builtin(&mut self, builtin: Builtin, types: &Types, arguments: &[Variable], name: Place) -> Evaluation<Value> {
         let values: SmallVec<[Value; 4]> =
             arguments.iter().map(|name| self.look_up(*name)).collect::<Result<_, _>>()?;
+        for value in &values {
+            // Their types may have to be compared.
+            self.spend(value.type_parts())?;
+        }
         let cost = match builtin.cost(&values) {
             Some(cost) if types.types.is_empty() => cost,
             found => {
@@ -406,6 +439,9 @@ impl<'c> Machine<'c> {
             }
         };
         self.gas.charge(cost).map_err(|exhausted| failure(exhausted.to_string()))?;
+        if builtin.is_hash() {
+            values.iter().try_for_each(|value| self.go_through(value))?;
+        }
         builtin.run(&values).map_err(|refusal| self.refused(&refusal, &values))
     }
 
@@ -432,12 +468,14 @@ impl<'c> Machine<'c> {
         }
     }
 
-    fn message_of(&self, entries: &[(Arc<str>, Payload)]) -> Evaluation<Value> {
+    fn message_of(&mut self, entries: &[(Arc<str>, Payload)]) -> Evaluation<Value> {
+        self.spend(MESSAGE_ENTRY * entries.len() as u64)?;
         let ready = entries.iter().map(|(label, payload)| {
             let value = match payload {
                 Payload::Literal(value) => value.clone(),
                 Payload::Variable(name) => self.look_up(*name)?,
             };
+            self.spend(value.type_parts())?;
             let kind = value.kind().map_err(|untyped| failure(untyped.to_string()))?;
             if !kind.is_legal(Use::Payload, &self.code.data_types) {
                 return Err(failure(format!("Cannot serialize literal: {}", self.settings.print(&value))));
@@ -458,19 +496,25 @@ pub(super) fn internal(what: &str) -> Failure {
     failure(format!("Internal error: {what}"))
 }
 
+fn too_much(reason: TooMuch) -> Failure {
+    failure(reason.to_string())
+}
+
 /// How deep and how large the types may be that a running program puts together; those it writes are smaller by far.
 /// Checked programs have paid for their types in the checker.
 const MAX_TYPE_DEPTH: usize = 512;
-const MAX_TYPE_PARTS: usize = 10_000;
+const MAX_TYPE_PARTS: u64 = 10_000;
 
-fn is_moderate(of: &Type) -> bool {
-    let (mut pending, mut parts) = (vec![(of, 0)], 0);
+/// Returns the number of nodes of a type; none if there are too many, or they stand too deep.
+fn moderate_parts(of: &Type) -> Option<u64> {
+    let (mut pending, mut parts) = (SmallVec::<[(&Type, usize); 8]>::new(), 0);
+    pending.push((of, 0));
     while let Some((of, depth)) = pending.pop() {
         parts += 1;
         if depth > MAX_TYPE_DEPTH || parts > MAX_TYPE_PARTS {
-            return false;
+            return None;
         }
         pending.extend(of.parts().map(|part| (part, depth + 1)));
     }
-    true
+    Some(parts)
 }

@@ -5,9 +5,11 @@
 //! - [`run`]: deployments, messages, libraries and single expressions from beginning to end.
 //! - `machine`: expressions.
 //! - `statement`: transitions and procedures.
+//! - `effort`: what bounds the work that gas does not.
 //! - `address`: what an address must be, when it claims to be one.
 
 mod address;
+mod effort;
 mod machine;
 pub mod run;
 mod statement;

@@ -46,11 +46,13 @@ impl Default for Settings {
 /// The size from which a value is not printed in a text. It is far beyond what gas pays for; only programs that were
 /// not checked put such values into texts.
 const MAX_PRINTED_SIZE: u64 = 1 << 24;
+/// The same for its parts.
+const MAX_PRINTED_PARTS: u64 = 1 << 20;
 
 impl Settings {
     /// Returns a value as text.
     pub(super) fn print(self, value: &Value) -> String {
-        if value.size() > MAX_PRINTED_SIZE {
+        if value.size() > MAX_PRINTED_SIZE || value.parts() > MAX_PRINTED_PARTS {
             "<a large value>".to_owned()
         } else if self.pretty_literals {
             value.literal().to_string()
@@ -145,7 +147,8 @@ pub struct Loaded {
 impl Code {
     /// Evaluates the libraries of the program.
     ///
-    /// What they evaluate to is kept: next time they are only charged for, unless the gas does not suffice.
+    /// What they evaluate to is kept, unless that is out of proportion to the program: next time they are only charged
+    /// for, if the gas suffices.
     ///
     /// # Errors
     ///
@@ -166,10 +169,13 @@ impl Code {
         let unset: Arc<[Value]> = std::iter::repeat_n(Value::uint32(0), self.globals).collect();
         let mut machine = Machine::new(self, settings, gas, unset);
         machine.libraries().map_err(|failure| Failed { failure, gas: machine.gas })?;
+        let effort = machine.effort();
         let (globals, gas) = (machine.globals, machine.gas);
-        let values = LibraryValues { values: Arc::clone(&globals), units: before - gas.units() };
-        // Whoever came first has found the same.
-        self.library_cache.set(values).ok();
+        let units = before - gas.units();
+        if units.saturating_add(effort) <= self.max_library_units() {
+            // Whoever came first has found the same.
+            self.library_cache.set(LibraryValues { values: Arc::clone(&globals), units }).ok();
+        }
         Ok(loaded(&globals, gas))
     }
 }
@@ -390,12 +396,16 @@ impl Loaded {
         let traced = machine.traced(node);
         let gas = machine.gas;
         let (value, last, frame) = traced.map_err(|failure| Failed { failure, gas })?;
+        machine.go_through(&value).map_err(|failure| Failed { failure, gas })?;
         let names = self.code.bound_at(last);
         let mut bindings: Vec<(Arc<str>, Value)> = Vec::new();
         for (name, slot) in names {
             // A binding takes the place of an earlier one of the same name, and counts as the latest.
             bindings.retain(|(bound, _)| *bound != name);
             bindings.extend(frame.get(slot as usize).map(|value| (name, value.clone())));
+        }
+        for (_, value) in &bindings {
+            machine.go_through(value).map_err(|failure| Failed { failure, gas })?;
         }
         bindings.reverse();
         Ok(Evaluated { value, bindings, gas })
@@ -462,6 +472,7 @@ fn initial_fields(contract: &ContractCode, machine: &mut Machine<'_>) -> Evaluat
     }
     let fields = contract.fields.iter().map(|code| {
         let value = machine.outermost(code.initial)?;
+        machine.go_through(&value)?;
         let (name, kind) = (Arc::clone(&code.field.name), code.field.kind.clone());
         if is_storable(&value) {
             Ok(StateField { name, kind, value })

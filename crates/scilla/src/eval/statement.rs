@@ -249,10 +249,11 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
             .map_err(|_| Failure::of(Entry::at(self.location(place), "Ran out of gas after evaluating statement")))
     }
 
-    /// Charges for the size of a value, and something more, before it is used.
+    /// Charges for the size of a value that leaves, and something more.
     fn charge_size(&mut self, variable: Variable, more: u64, place: Place) -> Evaluation<Value> {
         let value = self.nowhere(variable)?;
         self.charge(value.size().saturating_add(more), place)?;
+        self.machine.go_through(&value)?;
         Ok(value)
     }
 

@@ -264,7 +264,7 @@ fn a_long_chain_of_lets_and_a_deep_fold_do_not_recurse() {
     let done = evaluate_with(&[], &text, 10_000_000).unwrap();
     assert_eq!(done.value, Value::uint32(1));
     let fold = "let n = Uint32 50000 in let n = builtin to_nat n in let nil = Nil {Nat} in
-        let push = fun (l : List Nat) => fun (m : Nat) => Cons {Nat} m l in
+        let zero = Zero in let push = fun (l : List Nat) => fun (m : Nat) => Cons {Nat} zero l in
         let fold = @nat_fold (List Nat) in let l = fold push nil n in
         let count = fun (m : Nat) => fun (s : Uint32) => let one = Uint32 1 in builtin add s one in
         let fold = @list_foldr Nat Uint32 in let z = Uint32 0 in fold count z l";
@@ -825,4 +825,96 @@ fn fields_that_cannot_be_reached_are_told_at_their_names() {
     check_statement_failure("m[k][k][k] := k", &[(&no_map("m"), 20)]);
     check_statement_failure("delete n[k]", &[("StateService: Cannot remove non-map value n from state", 20)]);
     check_statement_failure("x <- & CHAINID", &[("fetch_bcinfo: query_name CHAINID not found", 0)]);
+}
+
+/// An expression of 2⁴⁰ parts and no size: pairs of pairs of empty maps. Types are not checked here; a checked program
+/// makes as many with lists of lists.
+fn huge() -> String {
+    let pairs: String = (0..40).map(|_| "let x = Pair {Uint32 Uint32} x x in ").collect();
+    format!("let x = Emp Uint32 Uint32 in {pairs}x")
+}
+
+fn check_too_much<T>(outcome: Result<T, Failed>) {
+    let failed = outcome.err().expect("there is too much");
+    let text = &failed.failure.entries()[0].message;
+    assert!(text.starts_with("Data of more than ") && text.ends_with(" parts for little gas"), "{text}");
+}
+
+#[test]
+fn a_value_that_shares_without_end_does_not_leave() {
+    check_too_much(evaluate_with(&[], &huge(), LIMIT));
+    check_too_much(evaluate_with(&[], &format!("let h = {} in let z = Zero in z", huge()), LIMIT));
+    check_too_much(World::new(&format!("scilla_version 0 contract C () field f : Nat = {}", huge()), &[]));
+    for last in [
+        "s := v",
+        "m[k][k] := v",
+        "e = { _eventname : \"E\"; v : v }; event e",
+        "e = { _exception : \"E\"; v : v }; throw e",
+        "a = Uint128 0; nil = Nil {Message}; \
+         msg = { _tag : \"T\"; _recipient : _sender; _amount : a; v : v }; \
+         msgs = Cons {Message} msg nil; send msgs",
+        "h = builtin sha256hash v",
+        "h = builtin keccak256hash v",
+        "h = builtin ripemd160hash v",
+    ] {
+        check_too_much(run(&format!("v = {};\n{last}", huge())).1);
+    }
+}
+
+#[test]
+fn a_value_that_shares_without_end_can_be_worked_with() {
+    let (_, outcome) = run(&format!("v = {};\nv = match v with | Pair left _ => left end;\nn := k", huge()));
+    assert!(outcome.is_ok());
+    let (_, outcome) = run(&format!("v = {};\nw = builtin add v v", huge()));
+    assert!(outcome.unwrap_err().to_string().len() < 1000);
+}
+
+#[test]
+fn gas_pays_for_large_values() {
+    let bools: String = (0..12).map(|_| "let l = double l in ").collect();
+    let double = "fun (l : List Bool) => let append = @list_append Bool in append l l";
+    let text = format!(
+        "let t = True in let n = Nil {{Bool}} in let l = Cons {{Bool}} t n in let double = {double} in {bools} l"
+    );
+    let done = evaluate_with(&["ListUtils"], &text, 10 * LIMIT).unwrap();
+    assert_eq!(done.value.elements().count(), 1 << 12);
+}
+
+#[test]
+fn types_that_grow_without_end_are_refused() {
+    let mut text = String::from("let f = tfun 'A => None {'A} in ");
+    for _ in 0..40 {
+        text.push_str("let f = tfun 'A => @f (Pair 'A 'A) in ");
+    }
+    let failed = evaluate_with(&[], &format!("{text} @f Uint32"), LIMIT).unwrap_err();
+    assert_eq!(failed.to_string(), "Type is too large");
+}
+
+#[test]
+fn large_types_in_a_loop_are_refused() {
+    // Each round costs nine units and puts a type of some thousand nodes together.
+    let large = (0..10).fold("'A".to_owned(), |half, _| format!("(Pair {half} {half})"));
+    let text = format!(
+        "let f = tfun 'A => fun (count : Nat) => None {{{large}}} in let g = @f Uint32 in let n = Uint32 10000 in \
+         let n = builtin to_nat n in let z = None {{Uint32}} in let fold = @nat_fold (Option Uint32) in \
+         let step = fun (acc : Option Uint32) => fun (n : Nat) => g n in fold step z n"
+    );
+    check_too_much(evaluate_with(&[], &text, 100 * LIMIT));
+}
+
+#[test]
+fn large_functions_and_messages_in_a_loop_are_refused() {
+    let each = |count: u32, text: fn(u32) -> String| (0..count).map(text).collect::<Vec<_>>().concat();
+    let lets = each(2_000, |number| format!("let x{number} = n in "));
+    let all = each(2_000, |number| format!("let y = x{number} in "));
+    let looped = |body: &str, before: &str| {
+        format!(
+            "let n = Uint32 10000 in {before} let n = builtin to_nat n in let z = Zero in let fold = @nat_fold Nat in \
+             let step = fun (acc : Nat) => fun (n : Nat) => {body} in fold step z n"
+        )
+    };
+    let captures = format!("let f = fun (a : Nat) => {all} acc in acc");
+    check_too_much(evaluate_with(&[], &looped(&captures, &lets), 100 * LIMIT));
+    let entries = each(500, |number| format!("; e{number} : n"));
+    check_too_much(evaluate_with(&[], &looped(&format!("let m = {{ _tag : n {entries} }} in acc"), ""), 100 * LIMIT));
 }

@@ -72,7 +72,9 @@ pub struct AdtValue {
     pub(super) arguments: SmallVec<[Value; 2]>,
     size: u64,
     sort_cost: u64,
+    parts: u64,
     depth: u32,
+    type_parts: u32,
 }
 
 impl AdtValue {
@@ -81,8 +83,11 @@ impl AdtValue {
         let sum = |of: fn(&Value) -> u64| arguments.iter().map(of).fold(0, u64::saturating_add);
         let size = if arguments.is_empty() { 1 } else { sum(Value::size) };
         let sort_cost = sum(Value::sort_cost);
+        let type_parts = types.iter().map(Type::size).fold(1, u64::saturating_add);
+        let parts = sum(Value::parts).saturating_add(type_parts);
+        let type_parts = u32::try_from(type_parts).unwrap_or(u32::MAX);
         let depth = arguments.iter().map(Value::depth).max().unwrap_or(0).saturating_add(1);
-        Self { constructor, types, arguments, size, sort_cost, depth }
+        Self { constructor, types, arguments, size, sort_cost, parts, depth, type_parts }
     }
 
     /// Returns the constructor.
@@ -118,8 +123,16 @@ impl AdtValue {
         self.sort_cost
     }
 
+    pub(super) const fn parts(&self) -> u64 {
+        self.parts
+    }
+
     pub(super) const fn depth(&self) -> u32 {
         self.depth
+    }
+
+    pub(super) fn type_parts(&self) -> u64 {
+        self.type_parts.into()
     }
 
     /// Says whether all but the arguments is equal.

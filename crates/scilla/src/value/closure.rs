@@ -13,7 +13,7 @@ use crate::types::Type;
 #[derive(Clone)]
 pub struct Closure {
     pub(crate) function: u32,
-    pub(crate) captured: Box<[Value]>,
+    pub(crate) captured: Arc<[Value]>,
     /// The types that stand for the type variables in scope.
     pub(crate) types: Arc<[Type]>,
     /// The first arguments, if not all have been given.
@@ -24,11 +24,11 @@ pub struct Closure {
 impl Closure {
     pub(crate) fn new(
         function: u32,
-        captured: Box<[Value]>,
+        captured: Arc<[Value]>,
         types: Arc<[Type]>,
         applied: SmallVec<[Value; 2]>,
     ) -> Self {
-        let depth = captured.iter().chain(&applied).map(Value::depth).max().unwrap_or(0).saturating_add(1);
+        let depth = captured.iter().chain(applied.as_slice()).map(Value::depth).max().unwrap_or(0).saturating_add(1);
         Self { function, captured, types, applied, depth }
     }
 

@@ -24,9 +24,9 @@ impl Drop for AdtValue {
 impl Drop for Closure {
     fn drop(&mut self) {
         if self.depth() > SHALLOW {
-            let captured = mem::take(&mut self.captured).into_vec();
-            let applied = mem::take(&mut self.applied);
-            drop_all(captured.into_iter().chain(applied).map(Pending::Value).collect());
+            let mut pending = Vec::new();
+            dismantle_closure(self, &mut pending);
+            drop_all(pending);
         }
     }
 }
@@ -64,6 +64,15 @@ fn drop_all(mut pending: Vec<Pending>) {
     }
 }
 
+/// Moves what a function got and what it alone captured to the queue.
+fn dismantle_closure(closure: &mut Closure, pending: &mut Vec<Pending>) {
+    pending.extend(closure.applied.drain(..).map(Pending::Value));
+    if let Some(captured) = Arc::get_mut(&mut closure.captured) {
+        let values = captured.iter_mut().map(|value| mem::replace(value, Value::bool(false)));
+        pending.extend(values.map(Pending::Value));
+    }
+}
+
 fn dismantle(value: Value, pending: &mut Vec<Pending>) {
     match value {
         Value::Adt(value) => {
@@ -73,8 +82,7 @@ fn dismantle(value: Value, pending: &mut Vec<Pending>) {
         }
         Value::Closure(closure) | Value::TypeClosure(closure) => {
             if let Some(mut closure) = Arc::into_inner(closure) {
-                let captured = mem::take(&mut closure.captured).into_vec();
-                pending.extend(captured.into_iter().chain(closure.applied.drain(..)).map(Pending::Value));
+                dismantle_closure(&mut closure, pending);
             }
         }
         Value::Map(map) => pending.extend(map.into_root().map(Pending::Tree)),

@@ -79,29 +79,39 @@ impl Ord for Key {
 /// A map.
 #[derive(Clone)]
 pub struct Map {
-    kind: Arc<(Type, Type)>,
+    kind: Arc<Kind>,
     root: Tree,
+}
+
+/// The types of keys and values.
+#[derive(PartialEq)]
+struct Kind {
+    key: Type,
+    value: Type,
+    /// How many nodes the type of the map has.
+    parts: u64,
 }
 
 impl Map {
     /// An empty map from keys to values of these types.
     pub fn new(key: Type, value: Type) -> Self {
-        Self { kind: Arc::new((key, value)), root: None }
+        let parts = key.size().saturating_add(value.size()).saturating_add(1);
+        Self { kind: Arc::new(Kind { key, value, parts }), root: None }
     }
 
     /// Returns the type of the keys.
     pub fn key_type(&self) -> &Type {
-        &self.kind.0
+        &self.kind.key
     }
 
     /// Returns the type of the values.
     pub fn value_type(&self) -> &Type {
-        &self.kind.1
+        &self.kind.value
     }
 
     /// Returns the type of the map.
     pub fn kind(&self) -> Type {
-        Type::map(self.kind.0.clone(), self.kind.1.clone())
+        Type::map(self.kind.key.clone(), self.kind.value.clone())
     }
 
     /// Returns the number of entries.
@@ -156,6 +166,14 @@ impl Map {
         root.sort_cost.saturating_add(entries.saturating_mul(floor_ln(entries)))
     }
 
+    pub(super) fn parts(&self) -> u64 {
+        self.root.as_ref().map_or(0, |node| node.parts).saturating_add(self.kind.parts)
+    }
+
+    pub(super) fn type_parts(&self) -> u64 {
+        self.kind.parts
+    }
+
     pub(super) fn depth(&self) -> u32 {
         self.root.as_ref().map_or(0, |node| node.depth).saturating_add(1)
     }
@@ -163,6 +181,11 @@ impl Map {
     pub(super) fn same_keys(&self, other: &Self) -> bool {
         let mut pairs = self.iter().zip(other.iter());
         self.kind == other.kind && self.len() == other.len() && pairs.all(|((one, _), (two, _))| one == two)
+    }
+
+    /// Returns where the root is in memory.
+    pub(super) fn address(&self) -> Option<usize> {
+        self.root.as_ref().map(|root| Arc::as_ptr(root).addr())
     }
 
     pub(super) fn into_root(self) -> Option<Arc<Node>> {
@@ -223,6 +246,7 @@ pub(super) struct Node {
     count: usize,
     size: u64,
     sort_cost: u64,
+    parts: u64,
     /// The depth of the deepest value.
     depth: u32,
 }
@@ -235,7 +259,8 @@ impl std::fmt::Debug for Node {
 
 impl Node {
     fn leaf(key: Key, value: Value) -> Self {
-        let mut node = Self { key, value, left: None, right: None, count: 0, size: 0, sort_cost: 0, depth: 0 };
+        let mut node =
+            Self { key, value, left: None, right: None, count: 0, size: 0, sort_cost: 0, parts: 0, depth: 0 };
         node.update();
         node
     }
@@ -256,13 +281,16 @@ impl Node {
     fn update(&mut self) {
         let (mut count, mut size) = (1, self.key.0.size().saturating_add(self.value.size()));
         let (mut sort_cost, mut depth) = (self.value.sort_cost(), self.value.depth());
+        let mut parts = self.value.parts().saturating_add(1);
         for side in [&self.left, &self.right].into_iter().flatten() {
             count += side.count;
             size = size.saturating_add(side.size);
             sort_cost = sort_cost.saturating_add(side.sort_cost);
+            parts = parts.saturating_add(side.parts);
             depth = depth.max(side.depth);
         }
-        (self.count, self.size, self.sort_cost, self.depth) = (count, size, sort_cost, depth);
+        (self.count, self.size, self.sort_cost) = (count, size, sort_cost);
+        (self.parts, self.depth) = (parts, depth);
     }
 }
 
@@ -400,6 +428,7 @@ mod tests {
         let mut again = Node::clone(node);
         again.update();
         assert_eq!((again.count, again.size, again.depth), (node.count, node.size, node.depth));
+        assert_eq!((again.parts, again.sort_cost), (node.parts, node.sort_cost));
         1 + check(&node.left).max(check(&node.right))
     }
 

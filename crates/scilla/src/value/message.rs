@@ -9,6 +9,7 @@ use crate::types::{Primitive, Type};
 pub struct Message {
     pub(super) entries: Vec<MessageEntry>,
     size: u64,
+    parts: u64,
     depth: u32,
 }
 
@@ -28,8 +29,10 @@ impl Message {
     pub fn new(entries: Vec<MessageEntry>) -> Self {
         let sizes = entries.iter().map(|entry| string_size(&entry.label).saturating_add(entry.value.size()));
         let size = sizes.fold(0, u64::saturating_add);
+        let parts = entries.iter().map(|entry| entry.value.parts().saturating_add(entry.value.type_parts()));
+        let parts = parts.fold(1, u64::saturating_add);
         let depth = entries.iter().map(|entry| entry.value.depth()).max().unwrap_or(0).saturating_add(1);
-        Self { entries, size, depth }
+        Self { entries, size, parts, depth }
     }
 
     /// Returns the entries, in order.
@@ -58,6 +61,10 @@ impl Message {
 
     pub(super) const fn size(&self) -> u64 {
         self.size
+    }
+
+    pub(super) const fn parts(&self) -> u64 {
+        self.parts
     }
 
     pub(super) const fn depth(&self) -> u32 {

@@ -18,6 +18,7 @@ mod message;
 mod print;
 
 use std::{
+    collections::HashSet,
     fmt::{self, Write as _},
     sync::Arc,
 };
@@ -134,6 +135,42 @@ impl Value {
         }
     }
 
+    /// Returns how many values there are within, itself counted, and how many nodes the types that stand in them have.
+    ///
+    /// Whatever occurs several times counts as often, shared or not: so much is written when the value leaves as JSON
+    /// or is hashed. Sharing makes this grow without bound while the value takes little memory: forty pairs, each of
+    /// them twice in the next, are 2⁴⁰ parts. The number is known without looking, and stops at the largest `u64`.
+    pub fn parts(&self) -> u64 {
+        match self {
+            Self::Adt(value) => value.parts(),
+            Self::Map(map) => map.parts(),
+            Self::Message(message) => message.parts(),
+            Self::BNum(_)
+            | Self::ByStr(_)
+            | Self::ByStrX(_)
+            | Self::Closure(_)
+            | Self::Integer(_)
+            | Self::String(_)
+            | Self::TypeClosure(_) => 1,
+        }
+    }
+
+    /// Returns how many nodes its type has.
+    pub(crate) fn type_parts(&self) -> u64 {
+        match self {
+            Self::Adt(value) => value.type_parts(),
+            Self::Map(map) => map.type_parts(),
+            Self::BNum(_)
+            | Self::ByStr(_)
+            | Self::ByStrX(_)
+            | Self::Closure(_)
+            | Self::Integer(_)
+            | Self::Message(_)
+            | Self::String(_)
+            | Self::TypeClosure(_) => 1,
+        }
+    }
+
     /// Returns how many values stand within each other, itself counted; at least that for maps.
     pub(crate) fn depth(&self) -> u32 {
         match self {
@@ -142,6 +179,22 @@ impl Value {
             Self::Map(map) => map.depth(),
             Self::Message(message) => message.depth(),
             Self::BNum(_) | Self::ByStr(_) | Self::ByStrX(_) | Self::Integer(_) | Self::String(_) => 1,
+        }
+    }
+
+    /// Returns where it is in memory, if it has parts that it may share with others.
+    fn address(&self) -> Option<usize> {
+        match self {
+            Self::Adt(value) => Some(Arc::as_ptr(value).addr()),
+            Self::Map(map) => map.address(),
+            Self::Message(message) => Some(Arc::as_ptr(message).addr()),
+            Self::BNum(_)
+            | Self::ByStr(_)
+            | Self::ByStrX(_)
+            | Self::Closure(_)
+            | Self::Integer(_)
+            | Self::String(_)
+            | Self::TypeClosure(_) => None,
         }
     }
 
@@ -221,10 +274,23 @@ impl fmt::Debug for Value {
     }
 }
 
+/// From how many steps on a comparison notes what it has compared, so that what is shared is compared once.
+const MANY_STEPS: usize = 1000;
+
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
         let mut pairs = vec![(self, other)];
+        let mut steps = 0;
+        let mut compared = HashSet::new();
         while let Some((left, right)) = pairs.pop() {
+            steps += 1;
+            if steps > MANY_STEPS
+                && let Some(pair) = left.address().zip(right.address())
+                && !compared.insert(pair)
+            {
+                // This very pair has been compared, or its parts wait in the queue.
+                continue;
+            }
             let same = match (left, right) {
                 (Self::Adt(left), Self::Adt(right)) => {
                     Arc::ptr_eq(left, right)
@@ -295,6 +361,42 @@ mod tests {
         assert_eq!(Value::pair((Type::bool(), Value::bool(true)), (Type::nat(), Value::nat(2))), {
             Value::pair((Type::bool(), Value::bool(true)), (Type::nat(), Value::nat(2)))
         });
+    }
+
+    /// A value that has a part twice, which has a part twice, and so on.
+    fn shared(first: Value, times: usize) -> Value {
+        (0..times)
+            .fold(first, |half, _| Value::adt(Constructor::pair(), Arc::new([Type::bool()]), [half.clone(), half]))
+    }
+
+    #[test]
+    fn parts_are_counted_as_often_as_they_occur() {
+        let uint = || Type::from(Primitive::Uint(crate::types::Width::W32));
+        assert_eq!(Value::uint32(1).parts(), 1);
+        assert_eq!(Value::nat(9).parts(), 10);
+        assert_eq!(Value::some(uint(), Value::uint32(1)).parts(), 3);
+        assert_eq!(Value::list(uint(), [1, 2, 3].map(Value::uint32)).parts(), 2 + 3 * 3);
+        let mut map = Map::new(uint(), uint());
+        assert_eq!(Value::Map(map.clone()).parts(), 3);
+        map.insert(Key::new(Value::uint32(1)).unwrap(), Value::uint32(2));
+        assert_eq!(Value::Map(map).parts(), 3 + 2);
+        assert_eq!(shared(Value::uint32(1), 40).parts(), (1 << 40) + 2 * ((1 << 40) - 1));
+        assert_eq!(shared(Value::uint32(1), 80).parts(), u64::MAX);
+    }
+
+    #[test]
+    fn what_is_shared_is_compared_and_dropped_once() {
+        let (one, other) = (shared(Value::nat(0), 60), shared(Value::nat(0), 60));
+        assert!(one == other);
+        assert!(one != shared(Value::nat(1), 60));
+        assert!(one != shared(Value::nat(0), 61));
+        drop(one);
+        let inner = |first| {
+            let mut map = Map::new(Primitive::String.into(), Type::nat());
+            map.insert(Key::new(Value::string("k")).unwrap(), first);
+            Value::Map(map)
+        };
+        assert!(inner(shared(inner(shared(Value::nat(0), 60)), 60)) == inner(shared(inner(other), 60)));
     }
 
     #[test]

@@ -1,0 +1,94 @@
+//! Work that is not charged for, or not in proportion.
+//!
+//! Gas is that of the reference, which charges one unit for a node whatever it has to copy, and for a value that
+//! leaves its size, in which empty maps count for nothing. Programs that make use of this could work for hours on
+//! little gas. So what goes beyond the small change of a node is counted, and must stay in proportion to the gas that
+//! was used.
+
+use crate::{gas::Meter, value::Value};
+
+/// What is free for each node and each statement.
+const SMALL: u64 = 64;
+/// What is free in a run.
+const FREE: u64 = 1_000_000;
+/// What each unit of gas that was used allows beyond that.
+const PER_UNIT: u64 = 32;
+
+/// How much a node of a type counts that is put together: it takes about so much more memory than a part of a value.
+pub(super) const TYPE_NODE: u64 = 8;
+/// How much an entry of a message counts that is put together.
+pub(super) const MESSAGE_ENTRY: u64 = 8;
+/// How much a value counts that is copied into a function or a constructor.
+pub(super) const COPY: u64 = 2;
+
+/// What a run has done so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Effort {
+    done: u64,
+    /// The units of gas at the beginning.
+    start: u64,
+}
+
+/// More was done than the gas pays for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("Data of more than {allowed} parts for little gas")]
+pub(super) struct TooMuch {
+    allowed: u64,
+}
+
+impl Effort {
+    pub(super) const fn begin(gas: Meter) -> Self {
+        Self { done: 0, start: gas.units() }
+    }
+
+    /// Counts something that is about to be done.
+    ///
+    /// # Errors
+    ///
+    /// [`TooMuch`] if it is out of proportion to the gas that was used.
+    pub(super) const fn spend(&mut self, parts: u64, gas: Meter) -> Result<(), TooMuch> {
+        if parts <= SMALL {
+            return Ok(());
+        }
+        self.done = self.done.saturating_add(parts);
+        let used = self.start.saturating_sub(gas.units());
+        let allowed = used.saturating_mul(PER_UNIT).saturating_add(FREE);
+        if self.done > allowed { Err(TooMuch { allowed }) } else { Ok(()) }
+    }
+
+    /// Counts a value that is about to be gone through as a whole.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::spend`].
+    pub(super) fn go_through(&mut self, value: &Value, gas: Meter) -> Result<(), TooMuch> {
+        self.spend(value.parts(), gas)
+    }
+
+    /// Returns what has been counted.
+    pub(super) const fn done(self) -> u64 {
+        self.done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gas_allows_effort() {
+        let mut effort = Effort::begin(Meter::with_units(1000));
+        assert_eq!(effort.spend(FREE, Meter::with_units(1000)), Ok(()));
+        assert_eq!(effort.spend(SMALL, Meter::with_units(1000)), Ok(()));
+        assert_eq!(effort.spend(100 * PER_UNIT, Meter::with_units(900)), Ok(()));
+        let allowed = FREE + 102 * PER_UNIT;
+        assert_eq!(effort.spend(100 * PER_UNIT, Meter::with_units(898)), Err(TooMuch { allowed }));
+    }
+
+    #[test]
+    fn gas_below_nothing_allows_no_more() {
+        let mut effort = Effort::begin(Meter::with_units(10));
+        assert_eq!(effort.spend(FREE, Meter::with_units(u64::MAX)), Ok(()));
+        assert!(effort.spend(SMALL + 1, Meter::with_units(u64::MAX)).is_err());
+    }
+}
