@@ -44,7 +44,7 @@ impl Chain {
         (contract.parse().unwrap(), result["TranID"].as_str().unwrap().to_owned())
     }
 
-    fn call(&mut self, from: usize, contract: Address, tag: &str, params: Value) -> Value {
+    fn call(&mut self, from: usize, contract: Address, tag: &str, params: &Value) -> Value {
         let data = json!({"_tag": tag, "params": params});
         let (result, receipt) = self.send(from, contract, "", &data, false);
         assert_eq!(result["Info"], "Contract Txn, Shards Match of the sender and reciever");
@@ -62,7 +62,7 @@ fn greeting_is_deployed_called_and_read_back() {
     let owner = Wallet::funded(0).address();
     let (contract, transaction) = chain.deploy(HELLO, &[address_param("owner", &owner)]);
     let address = contract.to_string();
-    let receipt = chain.call(1, contract, "Greet", json!([]));
+    let receipt = chain.call(1, contract, "Greet", &json!([]));
     assert_eq!(receipt["event_logs"][0]["_eventname"], "Greeting");
     assert_eq!(receipt["event_logs"][0]["address"], format!("0x{address}"));
 
@@ -122,7 +122,7 @@ fn failing_call_is_recorded_with_its_exceptions() {
     let mut chain = Chain::new();
     let (contract, _) = chain.deploy(HELLO, &[address_param("owner", &Wallet::funded(0).address())]);
     let text = json!([{"vname": "text", "type": "String", "value": "Mine"}]);
-    let receipt = chain.call(1, contract, "SetGreeting", text);
+    let receipt = chain.call(1, contract, "SetGreeting", &text);
     assert_eq!(receipt["success"], false);
     assert_eq!(receipt["errors"], json!({"0": [7]}));
     assert_eq!(receipt["exceptions"][1]["message"], "Raised from SetGreeting");
@@ -147,7 +147,7 @@ fn token_is_transferred() {
     let (contract, _) = chain.deploy(TOKEN, &params);
     let to = Wallet::funded(1).address();
     let amount = json!({"vname": "amount", "type": "Uint128", "value": "40"});
-    let receipt = chain.call(0, contract, "Transfer", json!([address_param("to", &to), amount]));
+    let receipt = chain.call(0, contract, "Transfer", &json!([address_param("to", &to), amount]));
     assert_eq!(receipt["success"], true, "{receipt}");
     let holder = format!("0x{to}");
     let balance = chain.node.result("GetSmartContractSubState", &json!([contract.to_string(), "balances", [holder]]));
