@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use super::token::{Token, TokenKind};
+use super::{
+    parser::MAX_ERRORS,
+    token::{Token, TokenKind},
+};
 use crate::source::Span;
 
 /// What is wrong with a text below the level of tokens.
@@ -104,8 +107,11 @@ impl<'a> Lexer<'a> {
         rest.get(..count).unwrap_or_default()
     }
 
+    /// Notes an error, unless one token has had enough of them.
     fn fail(&mut self, at: usize, kind: LexicalErrorKind) {
-        self.errors.push(LexicalError { at: place(at), kind });
+        if self.errors.len() < MAX_ERRORS {
+            self.errors.push(LexicalError { at: place(at), kind });
+        }
     }
 
     fn skip_blank(&mut self) {
@@ -253,10 +259,13 @@ impl<'a> Lexer<'a> {
     /// Passes a byte that begins no token, with those that continue its character; the place reported is behind the
     /// first.
     fn unexpected(&mut self) -> TokenKind {
+        /// How many bytes a character has at most.
+        const LONGEST: usize = 4;
         let first = self.at;
         self.at += 1;
         self.take_while(|byte| byte & 0xc0 == 0x80);
-        let character = String::from_utf8_lossy(self.text.get(first..self.at).unwrap_or_default()).into_owned();
+        let bytes = self.text.get(first..self.at.min(first + LONGEST)).unwrap_or_default();
+        let character = String::from_utf8_lossy(bytes).into_owned();
         self.fail(first + 1, LexicalErrorKind::UnexpectedCharacter(character));
         TokenKind::Unknown
     }

@@ -240,9 +240,9 @@ impl<'a> Parser<'a> {
 
     // Errors.
 
-    /// Reports what is wrong at a place, unless that place has been reported just now.
+    /// Reports what is wrong at a place, unless that place has been reported just now or there are errors enough.
     fn report(&mut self, at: u32, message: impl Into<String>) {
-        if self.errors.last().is_none_or(|last| last.at != at) {
+        if self.errors.len() < MAX_ERRORS && self.errors.last().is_none_or(|last| last.at != at) {
             self.errors.push(Diagnostic { at, message: message.into() });
         }
     }

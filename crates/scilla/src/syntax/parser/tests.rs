@@ -888,6 +888,14 @@ fn errors_have_an_end() {
     assert!(statement_errors(&format!("accept; {text}")).len() <= MAX_ERRORS);
     let text = "x = 'a; ".repeat(1000);
     assert_eq!(statement_errors(&text).len(), MAX_ERRORS);
+    let text = format!("accept; x = \"{}\"", r"\x".repeat(100_000));
+    assert_eq!(statement_errors(&text).len(), MAX_ERRORS);
+}
+
+#[test]
+fn a_text_of_strange_bytes_is_told_in_few_words() {
+    let entry = contract_errors_of_bytes(&vec![0xbf; 100_000]);
+    assert_eq!(entry.message, "Lexical error: Unexpected character: \u{fffd}\u{fffd}\u{fffd}\u{fffd}");
 }
 
 #[test]
