@@ -1,7 +1,8 @@
 //! Flags, and the arguments given for them.
 //!
 //! The reference's tools take long flags with one dash, in any place, and values as the next argument. Two dashes do as
-//! well here, and a value may follow an equals sign.
+//! well here, and a value may follow an equals sign. Where a tool of the reference has flags of one letter, several of
+//! them may share a dash.
 
 use std::ffi::OsString;
 
@@ -10,6 +11,8 @@ use std::ffi::OsString;
 pub(super) struct Flag {
     /// The name without dashes.
     pub(super) name: &'static str,
+    /// One letter that stands for it, where the reference has one.
+    pub(super) short: Option<char>,
     /// What stands for the value in the help; none if there is no value.
     pub(super) value: Option<&'static str>,
     /// What it is for: one sentence.
@@ -19,12 +22,17 @@ pub(super) struct Flag {
 impl Flag {
     /// A flag without a value.
     pub(super) const fn switch(name: &'static str, help: &'static str) -> Self {
-        Self { name, value: None, help }
+        Self { name, short: None, value: None, help }
     }
 
     /// A flag with a value.
     pub(super) const fn valued(name: &'static str, value: &'static str, help: &'static str) -> Self {
-        Self { name, value: Some(value), help }
+        Self { name, short: None, value: Some(value), help }
+    }
+
+    /// The same flag, for which a letter stands as well.
+    pub(super) const fn or(self, short: char) -> Self {
+        Self { short: Some(short), ..self }
     }
 }
 
@@ -102,6 +110,10 @@ impl Arguments {
                 None => (named, None),
             };
             let Some(flag) = flags.iter().find(|flag| flag.name == name) else {
+                if let Some(switches) = letters(&argument, flags) {
+                    arguments.given.extend(switches.into_iter().map(|name| (name, String::new())));
+                    continue;
+                }
                 let nearest = nearest(name, flags);
                 return Err(UsageError::UnknownFlag { given: argument, nearest });
             };
@@ -175,6 +187,13 @@ impl Arguments {
     }
 }
 
+/// Returns the switches for which the letters behind one dash stand, if all of them do.
+fn letters(argument: &str, flags: &[Flag]) -> Option<Vec<&'static str>> {
+    let letters = argument.strip_prefix('-')?.chars();
+    let switch = |letter| flags.iter().find(|flag| flag.short == Some(letter) && flag.value.is_none());
+    letters.map(|letter| switch(letter).map(|flag| flag.name)).collect()
+}
+
 /// Returns the flag whose name is nearest to a name that does not exist, unless none is near.
 fn nearest(name: &str, flags: &[Flag]) -> Option<&'static str> {
     let distances = flags.iter().map(|flag| (distance(name, flag.name), flag.name));
@@ -203,7 +222,8 @@ mod tests {
     use super::*;
 
     const FLAGS: &[Flag] = &[
-        Flag::switch("jsonerrors", "Tell errors as JSON."),
+        Flag::switch("jsonerrors", "Tell errors as JSON.").or('j'),
+        Flag::switch("summary", "Print the table only.").or('s'),
         Flag::valued("libdir", "DIR", "Look for libraries there."),
         Flag::valued("gaslimit", "N", "The gas."),
         Flag::valued("pplit", "BOOL", "Lists as arrays."),
@@ -225,6 +245,17 @@ mod tests {
     #[test]
     fn the_last_value_counts() {
         assert_eq!(parse("-pplit true -pplit false").unwrap().truth("pplit"), Ok(Some(false)));
+    }
+
+    #[test]
+    fn letters_stand_for_flags() {
+        for line in ["-sj", "-j -s", "-s -jsonerrors"] {
+            let arguments = parse(line).unwrap();
+            assert!(arguments.has("jsonerrors") && arguments.has("summary"), "{line}");
+        }
+        for line in ["--s", "-sx", "-s=1"] {
+            assert!(matches!(parse(line), Err(UsageError::UnknownFlag { .. })), "{line}");
+        }
     }
 
     #[test]

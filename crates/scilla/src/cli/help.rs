@@ -44,7 +44,8 @@ pub(super) fn of(command: &Command) -> String {
     }
     for flag in command.flags {
         let value = flag.value.map(|value| format!(" {value}")).unwrap_or_default();
-        row(&mut text, &format!("-{}{value}", flag.name), flag.help);
+        let short = flag.short.map(|letter| format!(", -{letter}")).unwrap_or_default();
+        row(&mut text, &format!("-{}{value}{short}", flag.name), flag.help);
     }
     text
 }

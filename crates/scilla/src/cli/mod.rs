@@ -170,7 +170,13 @@ fn dispatch(given: Vec<String>, mut session: Session) -> Outcome {
 }
 
 fn execute(command: &Command, given: Vec<String>, session: &Session) -> Outcome {
-    if given.iter().any(|argument| matches!(argument.as_str(), "-help" | "--help" | "-h")) {
+    let is_switch = |letter| command.flags.iter().any(|flag| flag.short == Some(letter));
+    let asks = |argument: &String| match argument.as_str() {
+        "-help" | "--help" => true,
+        "-h" => given.len() == 1 || !is_switch('h'),
+        _ => false,
+    };
+    if given.iter().any(asks) {
         return Outcome::of(help::of(command));
     }
     if given.iter().any(|argument| matches!(argument.as_str(), "-version" | "--version" | "-V")) {

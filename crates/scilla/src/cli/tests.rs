@@ -162,6 +162,24 @@ fn a_source_is_formatted_in_place() {
 }
 
 #[test]
+fn the_formatter_takes_the_letters_of_the_reference() {
+    let long = call("bin/scilla-fmt --sexp --human-readable counter.scilla");
+    assert_eq!(long.code, 0, "{}", long.stderr);
+    assert!(long.stdout.starts_with("((smver 0)\n (libs\n"), "{}", long.stdout);
+    for line in
+        ["scilla-fmt -s -h counter.scilla", "scilla-fmt counter.scilla -hs", "scilla fmt -h --sexp counter.scilla"]
+    {
+        assert_eq!(call(line), long, "{line}");
+    }
+    let without_places = call("scilla-fmt --sexp --deannot counter.scilla");
+    assert_eq!(call("scilla-fmt -sd counter.scilla"), without_places);
+    assert!(!without_places.stdout.contains("counter.scilla"));
+    assert_eq!(call("scilla-fmt -h counter.scilla").stdout, CONTRACT);
+    assert_eq!(call("scilla fmt -h counter.scilla").code, 2);
+    assert_eq!(call("scilla fmt -h"), call("scilla fmt --help"));
+}
+
+#[test]
 fn wrong_use_is_told_apart_from_rejection() {
     for line in ["scilla", "scilla chek x", "scilla check", "scilla check -x a.scilla", "scilla run -i counter.scilla"]
     {
