@@ -34,6 +34,15 @@ pub(super) enum Pointing {
     To,
 }
 
+/// How many errors, and how many warnings, are drawn for people; tools are told all.
+const MOST_DRAWN: usize = 20;
+
+/// How many bytes of a line are drawn on each side of a place.
+const REACH: usize = 100;
+
+/// How many characters of a message are drawn.
+const LONGEST_MESSAGE: usize = 1000;
+
 /// Tells why a program was rejected or a run failed.
 pub(super) fn failure(report: &FailureReport<'_>, pointing: Pointing, style: Style, files: &Files) -> String {
     match style {
@@ -41,11 +50,13 @@ pub(super) fn failure(report: &FailureReport<'_>, pointing: Pointing, style: Sty
         Style::Plain => plain(report),
         Style::Drawn { colours } => {
             let mut drawing = Drawing::new(colours, files);
-            for entry in report.failure.entries() {
+            let entries = report.failure.entries();
+            for entry in entries.iter().take(MOST_DRAWN) {
                 let behind = entry.message.contains("but found") || entry.message.starts_with("Lexical error: ");
                 let pointing = if behind { pointing } else { Pointing::To };
                 drawing.draw(Level::ERROR, &entry.message, &entry.start, pointing, hint(entry));
             }
+            drawing.count_rest(entries.len(), "errors");
             drawing.warnings(report.warnings);
             if let Some(gas) = report.gas_remaining {
                 // A `String` accepts every write.
@@ -103,8 +114,17 @@ impl<'f> Drawing<'f> {
     }
 
     fn warnings(&mut self, warnings: &[Warning]) {
-        for warning in warnings.iter().rev() {
+        for warning in warnings.iter().rev().take(MOST_DRAWN) {
             self.draw(Level::WARNING, &warning.message, &warning.start, Pointing::To, None);
+        }
+        self.count_rest(warnings.len(), "warnings");
+    }
+
+    /// Says how many there are beside those that were drawn.
+    fn count_rest(&mut self, all: usize, what: &str) {
+        if let Some(more) = all.checked_sub(MOST_DRAWN).filter(|more| *more > 0) {
+            // A `String` accepts every write.
+            let _ = writeln!(self.drawn, "and {more} more {what}\n");
         }
     }
 
@@ -116,18 +136,23 @@ impl<'f> Drawing<'f> {
         pointing: Pointing,
         hint: Option<&'static str>,
     ) {
-        let message = message.trim();
-        let (title, rest) = message.split_once('\n').map_or((message, ""), |(title, rest)| (title, rest.trim()));
+        let message = shortened(message.trim());
+        let (title, rest) = message.split_once('\n').map_or((&*message, ""), |(title, rest)| (title, rest.trim()));
         let read = |file: &Arc<str>| self.files.text_of(file).map(Lines::of);
         let source = self.sources.entry(Arc::clone(&place.file)).or_insert_with_key(read);
-        let line = source.as_ref().and_then(|source| source.line(place.line)).map(String::from_utf8_lossy);
+        let line = source.as_ref().and_then(|source| source.line(place.line));
+        let whole = line.is_some_and(|line| line.len() <= 2 * REACH);
+        let line = line.map(|line| excerpt(line, place.column));
         let mut group = Group::with_title(level.primary_title(title));
-        if let Some(line) = line.as_deref() {
-            let range = marked(line, place.column, pointing);
+        if let Some((line, column)) = &line {
+            let range = marked(line, *column, pointing);
             let annotation = AnnotationKind::Primary.span(range);
             let number = usize::try_from(place.line).unwrap_or(1);
-            group = group.element(Snippet::source(line).path(&*place.file).line_start(number).annotation(annotation));
-        } else if !place.file.is_empty() {
+            // With a part of a line, the column would be told as if that were the whole.
+            let path = whole.then_some(&*place.file);
+            group = group.element(Snippet::source(&**line).path(path).line_start(number).annotation(annotation));
+        }
+        if !whole && !place.file.is_empty() {
             group = group.element(Level::NOTE.message(format!("in {}:{}:{}", place.file, place.line, place.column)));
         }
         if !rest.is_empty() {
@@ -167,6 +192,27 @@ impl Lines {
     fn line(&self, number: u32) -> Option<&[u8]> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
         self.text.get(self.lines.get(index)?.clone())
+    }
+}
+
+/// Returns what is drawn of a line around a column, and the column there.
+fn excerpt(line: &[u8], column: u32) -> (Cow<'_, str>, u32) {
+    if line.len() <= 2 * REACH {
+        return (String::from_utf8_lossy(line), column);
+    }
+    let at = usize::try_from(column).unwrap_or(usize::MAX).saturating_sub(1).min(line.len());
+    let start = at.saturating_sub(REACH);
+    let before = String::from_utf8_lossy(line.get(start..at).unwrap_or_default());
+    let after = String::from_utf8_lossy(line.get(at..line.len().min(at + REACH)).unwrap_or_default());
+    let column = u32::try_from(before.len() + 1).unwrap_or(u32::MAX);
+    (format!("{before}{after}").into(), column)
+}
+
+/// Returns a message of which the end is left out if it is very long.
+fn shortened(message: &str) -> Cow<'_, str> {
+    match message.char_indices().nth(LONGEST_MESSAGE) {
+        Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()).into(),
+        None => message.into(),
     }
 }
 
@@ -227,6 +273,34 @@ mod tests {
         let none: &[u8] = b"";
         let found: Vec<_> = (1..5).map(|number| lines(b"\n\r").line(number).map(<[u8]>::to_vec)).collect();
         assert_eq!(found, [Some(none.to_vec()), Some(none.to_vec()), Some(none.to_vec()), None]);
+    }
+
+    #[test]
+    fn a_long_line_is_drawn_in_part() {
+        let line = format!("{}x{}", "a".repeat(5000), "b".repeat(5000));
+        let (part, column) = excerpt(line.as_bytes(), 5001);
+        assert_eq!((part.len(), column), (2 * REACH, 101));
+        assert_eq!(part.as_bytes()[REACH], b'x');
+        assert_eq!(excerpt(&[0xbf; 5000], 9000).1, 301, "a byte that is no character becomes three");
+        assert_eq!(excerpt("é = x".as_bytes(), 4), ("é = x".into(), 4));
+    }
+
+    #[test]
+    fn a_long_message_has_its_end_left_out() {
+        assert_eq!(shortened("short"), "short");
+        assert_eq!(shortened(&"é".repeat(2000)), "é".repeat(LONGEST_MESSAGE) + "…");
+    }
+
+    #[test]
+    fn of_many_errors_some_are_drawn() {
+        let entries = (1..=50).map(|line| Entry::at(place(line, 1), "no")).collect();
+        let failure = Failure::from_entries(entries).unwrap();
+        let report = FailureReport { gas_remaining: None, failure: &failure, warnings: &[] };
+        let files = Files::new("nowhere".into(), "stdlib".into());
+        let drawn = super::failure(&report, Pointing::To, Style::Drawn { colours: false }, &files);
+        assert_eq!(drawn.matches("error: no").count(), MOST_DRAWN);
+        assert!(drawn.ends_with("and 30 more errors\n\n"), "{drawn}");
+        assert_eq!(super::failure(&report, Pointing::To, Style::Plain, &files).matches("error: no").count(), 50);
     }
 
     #[test]
