@@ -179,6 +179,108 @@ fn the_formatter_takes_the_letters_of_the_reference() {
     assert_eq!(call("scilla fmt -h"), call("scilla fmt --help"));
 }
 
+/// Calls the command on files of which one is bad, and expects it to end with exit code 1 and few words, among them
+/// these.
+fn check_bad(file: &str, text: impl AsRef<[u8]>, line: &str, expected: &[&str]) {
+    let directory = directory();
+    fs::write(directory.path().join(file), text).unwrap();
+    let outcome = call_in(directory.path(), line);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""), "{line}: {}", outcome.stderr);
+    for expected in expected {
+        assert!(outcome.stderr.contains(expected), "{line}: {expected} is not in {}", outcome.stderr);
+    }
+    assert!(outcome.stderr.len() < 20_000, "{line}: {} bytes are told", outcome.stderr.len());
+}
+
+#[test]
+fn bad_programs_end_in_a_place_and_few_words() {
+    let ten_mebibytes = 10 << 20;
+    let nested = format!("{}Uint32{}", "(".repeat(100_000), ")".repeat(100_000));
+    let field = CONTRACT.replace("field count : Uint32", &format!("field count : {nested}"));
+    let deep = "nested more than 256 levels deep";
+    for command in ["check", "fmt", "parse"] {
+        check_bad("bad.scilla", &field, &format!("scilla {command} bad.scilla"), &[deep, "bad.scilla:9:271"]);
+    }
+    let matches = "match x with | _ => ".repeat(100_000) + "x" + &" end".repeat(100_000);
+    check_bad("bad.scilexp", matches, "scilla eval bad.scilexp", &[deep, "bad.scilexp:1:"]);
+    let unexpected = ["Lexical error: Unexpected character", "bad.scilla:1:2"];
+    check_bad("bad.scilla", vec![0; ten_mebibytes], "scilla parse bad.scilla", &unexpected);
+    let string = CONTRACT.replace("Uint32 1", &format!("\"{}\"", r"\x".repeat(ten_mebibytes / 2)));
+    check_bad("bad.scilla", string, "scilla check bad.scilla", &["Lexical error: Illegal string character", "5:"]);
+    let comment = CONTRACT.replace("library", &("(*".to_owned() + &"x".repeat(ten_mebibytes)));
+    check_bad("bad.scilla", comment, "scilla check bad.scilla", &["Comment unfinished", "bad.scilla:3:1"]);
+}
+
+#[test]
+fn bad_imports_end_in_a_place() {
+    let importing = |name: &str| CONTRACT.replace("\nlibrary", &format!("\nimport {name}\nlibrary"));
+    let check = "scilla check bad.scilla -libdir .";
+    let missing = ["Failed to import library (not found): Nowhere", "bad.scilla:3:8", "-libdir"];
+    check_bad("bad.scilla", importing("Nowhere"), check, &missing);
+
+    let directory = directory();
+    let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+    write("A.scillib", "scilla_version 0\nimport B\nlibrary A\n");
+    write("B.scillib", "scilla_version 0\nimport A\nlibrary B\n");
+    write("circle.scilla", &importing("A"));
+    for line in ["scilla check circle.scilla -libdir .", "scilla run -init init.json -i circle.scilla"] {
+        let outcome = call_in(directory.path(), line);
+        assert_eq!(outcome.code, 1, "{line}");
+        assert!(outcome.stderr.contains("Cyclic dependence found when importing A."), "{line}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("B.scillib:2:8"), "{line}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn bad_json_ends_in_a_place_or_the_name_of_what_is_wrong() {
+    let run = format!("{RUN} -imessage bad.json");
+    let add = message("Add");
+    check_bad("bad.json", add.replace("\"_tag\"", "\"tag\""), &run, &["Member not found in json: _tag"]);
+    check_bad("bad.json", add.replace("\"0\"", "0"), &run, &["Expected string, got int", "bad.json"]);
+    check_bad("bad.json", add.replace("\"0\"", "\"many\""), &run, &["Invalid value in JSON: many of type Uint128"]);
+    check_bad("bad.json", add.replace("[]", "[ }"), &run, &["line 1, column", "expected a value, found '}'"]);
+    check_bad("bad.json", add.replace("Add", "Nothing"), &run, &["No contract transition for tag found: Nothing"]);
+    let elements = vec!["\"1\""; 1_000_000].join(",");
+    let list = format!(r#"{{"vname":"list","type":"List Uint32","value":[{elements}]}}"#);
+    check_bad("bad.json", add.replace("[]", &format!("[{list}]")), &run, &["Insufficient gas to parse message"]);
+
+    let state = format!("{} -imessage add.json", RUN.replace("state.json", "bad.json"));
+    check_bad("bad.json", "[".repeat(1_000_000), &state, &["line 1, column 1000001: expected a value", "bad.json"]);
+    check_bad("bad.json", "[]", &state, &["Field missing: _balance"]);
+    let twice = STATE.replace("\"_balance\", \"type\": \"Uint128\"", "\"count\", \"type\": \"Uint32\"");
+    check_bad("bad.json", twice, &state, &["Field missing: _balance"]);
+    check_bad("bad.json", STATE.replace("Uint32", "String"), &state, &["State type of field does not match"]);
+    check_bad("bad.json", STATE.replace("count", "counts"), &state, &["Field not defined in the contract"]);
+    let doubled = STATE.replace(']', r#", { "vname": "count", "type": "Uint32", "value": "1" } ]"#);
+    check_bad("bad.json", doubled, &state, &["Duplicate field entries found"]);
+
+    let deploy = "scilla run -init bad.json -i counter.scilla";
+    check_bad("bad.json", INIT.replace("owner", "other"), deploy, &["No init entry found matching contract parameter"]);
+    let nested = format!("\"{}Uint32{}\"", "(".repeat(10_000), ")".repeat(10_000));
+    check_bad("bad.json", INIT.replacen("\"Uint32\"", &nested, 1), deploy, &["Invalid type in json: ((("]);
+}
+
+#[test]
+fn of_a_member_that_is_there_twice_the_first_counts() {
+    let directory = directory();
+    let twice = message("Add").replacen('{', r#"{"_tag":"Fail","#, 1);
+    fs::write(directory.path().join("twice.json"), twice).unwrap();
+    let run = call_in(directory.path(), &format!("{RUN} -imessage twice.json"));
+    assert!(run.stderr.contains("Raised from Fail"), "{}", run.stderr);
+}
+
+#[test]
+fn many_warnings_are_told_in_few_words() {
+    let directory = directory();
+    let fields = (0..3000).fold(String::new(), |text, index| text + &format!("field f{index} : Uint32 = one\n"));
+    let text = CONTRACT.replace("field count", &(fields + "field count"));
+    fs::write(directory.path().join("many.scilla"), text).unwrap();
+    let checked = call_in(directory.path(), "scilla check many.scilla");
+    assert_eq!(checked.code, 0, "{}", checked.stderr);
+    assert!(checked.stderr.ends_with("more warnings\n\n"), "{}", checked.stderr);
+    assert!(checked.stderr.len() < 5000);
+}
+
 #[test]
 fn wrong_use_is_told_apart_from_rejection() {
     for line in ["scilla", "scilla chek x", "scilla check", "scilla check -x a.scilla", "scilla run -i counter.scilla"]
