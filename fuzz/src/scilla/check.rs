@@ -180,7 +180,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         format!("{shop}\n%% lib Goods\n{goods}"),
         format!("{circle}\n%% lib A\nscilla_version 0 import B library A\n%% lib B\n{}", circle.replace("L", "B")),
     ];
-    let programs = super::programs().into_iter().map(str::to_owned);
+    let programs = super::PROGRAMS.into_iter().map(str::to_owned);
     super::bytes(programs.chain(expressions.map(str::to_owned)).chain(texts))
 }
 

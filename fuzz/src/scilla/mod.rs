@@ -16,17 +16,30 @@ use silica_scilla::{
 };
 
 /// Programs that between them have all statements, expressions and types.
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 8] = [
     include_str!("programs/auction.scilla"),
     include_str!("programs/builtins.scilla"),
     include_str!("programs/library.scilla"),
     include_str!("programs/remote.scilla"),
     include_str!("programs/statements.scilla"),
     include_str!("programs/types.scilla"),
+    include_str!("../../../contracts/hello_world/hello_world.scilla"),
+    include_str!("../../../contracts/fungible_token/fungible_token.scilla"),
 ];
 
-/// The documentation, which has programs and JSON in it.
-const DOCUMENTATION: &str = include_str!("../../../docs/scilla.md");
+/// An init file of the first of the examples.
+const INIT: &str = r#"[
+  { "vname": "_scilla_version", "type": "Uint32", "value": "0" },
+  { "vname": "_this_address", "type": "ByStr20", "value": "0xabfeccdc9012345678901234567890f777567890" },
+  { "vname": "_creation_block", "type": "BNum", "value": "1" },
+  { "vname": "owner", "type": "ByStr20", "value": "0x1234567890123456789012345678901234567890" } ]"#;
+
+/// A message to it.
+const MESSAGE: &str = r#"{
+  "_tag": "SetGreeting", "_amount": "0",
+  "_sender": "0x1234567890123456789012345678901234567890",
+  "_origin": "0x1234567890123456789012345678901234567890",
+  "params": [ { "vname": "text", "type": "String", "value": "Good day" } ] }"#;
 
 /// An input, taken apart.
 struct Parts<'a> {
@@ -75,19 +88,6 @@ fn check_report(failure: &Failure, text_of: impl Fn(&str) -> Option<usize>) {
             }
         }
     }
-}
-
-/// What stands in the blocks of the documentation that are of this kind.
-fn documented(kind: &str) -> Vec<&'static str> {
-    let opening = format!("```{kind}\n");
-    let blocks = DOCUMENTATION.split(&*opening).skip(1);
-    blocks.map(|block| block.split("```").next().expect("a split has a first part")).collect()
-}
-
-/// Whole programs: our own, and those of the documentation.
-fn programs() -> Vec<&'static str> {
-    let documented = documented("ocaml").into_iter().filter(|text| text.starts_with("scilla_version"));
-    PROGRAMS.into_iter().chain(documented).collect()
 }
 
 fn bytes(texts: impl IntoIterator<Item: AsRef<str>>) -> Vec<Vec<u8>> {

@@ -333,13 +333,12 @@ pub fn seeds() -> Vec<Vec<u8>> {
         "let a = Int32 7 in let b = Int32 0 in builtin div a b",
         "let m = Emp Uint32 String in let k = Uint32 1 in let v = \"a\" in let m = builtin put m k v in builtin to_list m",
     ];
-    let documented = super::documented("json");
     let files = format!(
         "{}\n%% init\n{}\n%% message\n{}\n%% message\n{}\n%% world\n{WORLD}",
-        super::programs().last().expect("there are programs"),
-        documented.iter().find(|text| text.contains("_scilla_version")).expect("there is an init file"),
-        documented.iter().find(|text| text.contains("_tag")).expect("there is a message"),
+        super::PROGRAMS[6],
+        super::INIT,
+        super::MESSAGE,
         r#"{"_tag":"Greet","_amount":"1","_sender":"0x1234567890123456789012345678901234567890","_origin":"0x12","params":[]}"#,
     );
-    super::bytes(super::programs().into_iter().chain(expressions).chain([&*files]))
+    super::bytes(super::PROGRAMS.into_iter().chain(expressions).chain([&*files]))
 }

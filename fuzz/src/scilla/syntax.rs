@@ -143,5 +143,5 @@ pub fn seeds() -> Vec<Vec<u8>> {
         "let x = match a with end in let x = let y = z in y in BNum 100",
     ];
     let libraries = stdlib::ALL.map(|(_, text)| text).into_iter().filter(|text| text.len() < 8192);
-    super::bytes(super::programs().into_iter().chain(libraries).chain(expressions))
+    super::bytes(super::PROGRAMS.into_iter().chain(libraries).chain(expressions))
 }
