@@ -918,3 +918,64 @@ fn large_functions_and_messages_in_a_loop_are_refused() {
     let entries = each(500, |number| format!("; e{number} : n"));
     check_too_much(evaluate_with(&[], &looped(&format!("let m = {{ _tag : n {entries} }} in acc"), ""), 100 * LIMIT));
 }
+
+#[test]
+fn with_less_gas_a_run_stops_at_the_first_charge_that_cannot_be_paid() {
+    let text = "scilla_version 0
+        library L
+        let sum = fun (numbers : List Uint32) =>
+          let fold = @list_foldl Uint32 Uint32 in
+          let step = fun (so_far : Uint32) => fun (number : Uint32) => builtin add so_far number in
+          let zero = Uint32 0 in
+          fold step zero numbers
+        contract C ()
+        field n : Uint32 = Uint32 0
+        field m : Map Uint32 String = Emp Uint32 String
+        procedure Note(key : Uint32)
+          text = \"noted\"; m[key] := text
+        end
+        transition T(numbers : List Uint32)
+          total = sum numbers;
+          n := total;
+          forall numbers Note;
+          seen <- m[total];
+          match seen with | Some text => delete m[total] | None => accept end;
+          e = { _eventname : \"Total\"; total : total };
+          event e
+        end";
+    let numbers = Value::list(Type::from(Primitive::Uint(crate::types::Width::W32)), [1, 2, 3].map(Value::uint32));
+    let run = |units| World::new(text, &[]).unwrap().call_with("T", 0, &[("numbers", numbers.clone())], units);
+    let used = LIMIT - run(LIMIT).unwrap().gas.units();
+    let mut left_before = None;
+    for units in 0..used {
+        let failed = run(units).unwrap_err();
+        let message = &failed.failure.entries()[0].message;
+        assert!(["Insufficient gas", "Ran out of gas after evaluating statement"].contains(&&**message), "{message}");
+        // One unit more is left over, or pays for the charge that could not be paid.
+        let left = failed.gas.units();
+        assert!(left == 0 || left_before.is_some_and(|before| left == before + 1), "{units}: {left}");
+        left_before = Some(left);
+    }
+    assert_eq!(run(used).unwrap().gas.units(), 0);
+}
+
+#[test]
+fn libraries_that_are_kept_fail_as_those_that_are_evaluated() {
+    let make = || {
+        let module = parse_expression("test.scilexp", b"True").unwrap();
+        let program = resolve::expression(module, &["IntUtils", "ListUtils"], &Standard).unwrap();
+        Arc::new(Code::of_expression(&program))
+    };
+    let load = |code: &Arc<Code>, units| {
+        let loaded = code.load(Settings::default(), Meter::with_units(units));
+        loaded.map(|loaded| loaded.gas).map_err(|failed| (failed.failure, failed.gas))
+    };
+    let (kept, new) = (make(), make());
+    let all = 5 + 196 + 20;
+    assert_eq!(load(&kept, all), Ok(Meter::with_units(0)));
+    for units in 0..all {
+        let failed = load(&new, units);
+        assert!(failed.is_err());
+        assert_eq!(load(&kept, units), failed, "{units}");
+    }
+}
