@@ -9,10 +9,10 @@ use serde_json::json;
 use silica_scilla::{
     check::{self, Options},
     code::Code,
-    eval::{Deployment, Failed, InitEntry, Loaded, Message, MessageEntry, Outcome, Settings, local_state},
+    eval::{Deployment, Failed, InitEntry, Loaded, Message, Outcome, Settings, local_state},
     gas::Meter,
     host::{MemoryHost, StateField},
-    json::{Document, ListForm, MessageInput, Named, RunReport, StateInput, parse, read_init},
+    json::{Document, ListForm, MessageInput, RunReport, StateInput, parse, read_init},
     report::Failure,
     resolve::{self, Origin, Program},
     syntax::{
@@ -192,7 +192,7 @@ impl Inputs {
         }
         let read = |text: &String| {
             let document = document(text)?;
-            MessageInput::read("message", document.root(), known).ok().map(to_message)
+            MessageInput::read("message", document.root(), known).ok().map(Message::from)
         };
         let messages = messages.iter().take(MOST_MESSAGES).filter_map(read).collect();
 
@@ -200,7 +200,7 @@ impl Inputs {
         let state = StateInput::read("world", document(world)?.root(), known).ok()?;
         let account = |account: &silica_scilla::json::Account| {
             let bytes: [u8; 20] = hex::decode(account.address.strip_prefix("0x")?).ok()?.try_into().ok()?;
-            Some((bytes, account.fields.iter().cloned().map(state_field).collect()))
+            Some((bytes, account.fields.iter().cloned().map(StateField::from).collect()))
         };
         let world = MemoryHost {
             fields: vec![],
@@ -284,25 +284,13 @@ fn check_state(loaded: &Loaded, code: &Code, fields: &[StateField]) {
     let states = report.root().member("states").expect("a report has states");
     let state = StateInput::read("state", states, code.data_types()).expect("it was written from a state");
     assert_eq!(state.balance, BALANCE);
-    let current = state.fields.into_iter().map(state_field).collect();
+    let current = state.fields.into_iter().map(StateField::from).collect();
     let state = local_state(loaded, fields.to_vec(), current);
     assert_eq!(state.as_deref(), Ok(fields), "the state is not of the types of the fields");
 }
 
 fn document(text: &str) -> Option<Document> {
     parse(text.as_bytes()).ok()
-}
-
-fn state_field(named: Named) -> StateField {
-    StateField { name: named.name, kind: named.kind, value: named.value }
-}
-
-fn to_message(input: MessageInput) -> Message {
-    let entry = |(name, value): (&str, Value)| MessageEntry { name: name.into(), value };
-    let amount = Value::uint128(input.amount);
-    let told = [("_amount", amount), ("_origin", input.origin), ("_sender", input.sender)].map(entry);
-    let given = input.parameters.into_iter().map(|named| MessageEntry { name: named.name, value: named.value });
-    Message { tag: input.tag, entries: told.into_iter().chain(given).collect() }
 }
 
 /// Two accounts, one of them with code and state.

@@ -6,14 +6,13 @@ use silica_protocol::{Exception, to_styled_json};
 use silica_scilla::{
     check::{self, Options},
     code::Code,
-    eval::{Failed, Message, MessageEntry, Outcome, Settings},
+    eval::{Failed, Outcome, Settings},
     gas::Meter,
     host::Host,
     json::{InputError, MessageInput, read_document},
     report::{Entry, Failure},
     resolve::{self, ResolveError},
     syntax::{parse_contract, parse_library},
-    value::Value,
 };
 
 use super::module::{CONTRACT_FILE, LIBRARY_FILE, Libraries, MESSAGE_FILE, Ready, origin, parameters};
@@ -162,15 +161,7 @@ pub(super) fn call(
     let told = |error| Stopped::input(error, Some(loaded.gas));
     let document = read_document(MESSAGE_FILE, text.as_bytes()).map_err(told)?;
     let input = MessageInput::read(MESSAGE_FILE, document.root(), ready.code.data_types()).map_err(told)?;
-    let outcome = loaded.call(ready.init(), &to_message(input), balance, host)?;
+    let outcome = loaded.call(ready.init(), &input.into(), balance, host)?;
     let left = outcome.gas.gas_of_success(limit);
     Ok((outcome, left))
-}
-
-/// Puts what the chain tells of a message in front of its parameters.
-fn to_message(input: MessageInput) -> Message {
-    let entry = |(name, value): (&str, Value)| MessageEntry { name: name.into(), value };
-    let told = [("_amount", Value::uint128(input.amount)), ("_origin", input.origin), ("_sender", input.sender)];
-    let given = input.parameters.into_iter().map(|named| MessageEntry { name: named.name, value: named.value });
-    Message { tag: input.tag, entries: told.map(entry).into_iter().chain(given).collect() }
 }

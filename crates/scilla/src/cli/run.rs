@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     code::Code,
-    eval::{Failed, InitEntry, Loaded, Message, MessageEntry, Settings, local_state},
+    eval::{Failed, InitEntry, Loaded, Settings, local_state},
     gas::Meter,
     host::{BALANCE, Host, MemoryHost, StateField},
     json::{
@@ -320,10 +320,10 @@ impl Task<'_> {
         let (mut host, state) = Self::world(begun, world)?;
         // What the first values cost is told only if something is wrong with the state.
         let initial = loaded.initial_fields(&begun.init)?;
-        let current = state.fields.into_iter().map(state_field).collect();
+        let current = state.fields.into_iter().map(StateField::from).collect();
         host.fields =
             local_state(loaded, initial.fields, current).map_err(|failure| Stopped::new(failure, Some(initial.gas)))?;
-        let outcome = loaded.call(&begun.init, &to_message(message), state.balance, &mut host)?;
+        let outcome = loaded.call(&begun.init, &message.into(), state.balance, &mut host)?;
         let report = RunReport {
             gas_remaining: outcome.gas.gas_of_success(self.limit),
             accepted: outcome.accepted,
@@ -345,7 +345,7 @@ impl Task<'_> {
         let mut host = memory_host(&facts).map_err(told)?;
         for account in std::mem::take(&mut state.accounts) {
             let address = address(&account.address).map_err(told)?;
-            host.accounts.insert(address, account.fields.into_iter().map(state_field).collect());
+            host.accounts.insert(address, account.fields.into_iter().map(StateField::from).collect());
         }
         Ok((host, state))
     }
@@ -376,19 +376,6 @@ fn address(text: &str) -> Result<[u8; 20], InputError> {
         *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
     }
     Ok(bytes)
-}
-
-fn state_field(named: Named) -> StateField {
-    StateField { name: named.name, kind: named.kind, value: named.value }
-}
-
-/// Puts what the chain tells of a message in front of its parameters.
-fn to_message(input: MessageInput) -> Message {
-    let entry = |(name, value): (&str, Value)| MessageEntry { name: name.into(), value };
-    let amount = Value::uint128(input.amount);
-    let told = [("_amount", amount), ("_origin", input.origin), ("_sender", input.sender)].map(entry);
-    let given = input.parameters.into_iter().map(|named| MessageEntry { name: named.name, value: named.value });
-    Message { tag: input.tag, entries: told.into_iter().chain(given).collect() }
 }
 
 /// Puts the balance in front of the fields.

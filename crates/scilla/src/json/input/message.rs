@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Ending, InputError, Named, check_kind, entries, read_named};
 use crate::{
+    eval::{Message, MessageEntry},
     json::{
         document::Json,
         value::{ValueError, ValueReader, member, text_member},
@@ -25,6 +26,17 @@ pub struct MessageInput {
     pub origin: Value,
     /// The parameters, in the order of the file.
     pub parameters: Vec<Named>,
+}
+
+/// What the chain tells of a message stands in front of its parameters.
+impl From<MessageInput> for Message {
+    fn from(input: MessageInput) -> Self {
+        let entry = |(name, value): (&str, Value)| MessageEntry { name: name.into(), value };
+        let amount = Value::uint128(input.amount);
+        let told = [("_amount", amount), ("_origin", input.origin), ("_sender", input.sender)].map(entry);
+        let given = input.parameters.into_iter().map(|named| MessageEntry { name: named.name, value: named.value });
+        Self { tag: input.tag, entries: told.into_iter().chain(given).collect() }
+    }
 }
 
 impl MessageInput {

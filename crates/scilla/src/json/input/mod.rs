@@ -22,6 +22,7 @@ use super::{
     value::{ValueError, ValueReader, member, text_member},
 };
 use crate::{
+    host::StateField,
     report::{Entry, Failure},
     types::{AddressType, Type},
     value::Value,
@@ -36,6 +37,12 @@ pub struct Named {
     pub kind: Type,
     /// The value.
     pub value: Value,
+}
+
+impl From<Named> for StateField {
+    fn from(named: Named) -> Self {
+        Self { name: named.name, kind: named.kind, value: named.value }
+    }
 }
 
 /// Two texts that belong together.
