@@ -25,6 +25,8 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    thread,
+    time::Duration,
 };
 
 use self::memory::Memory;
@@ -281,16 +283,13 @@ impl Sled {
             .cache_capacity(options.cache_bytes.max(1 << 20))
             .segment_size(SEGMENT)
             .flush_every_ms(None);
-        let open = || guarded(|| config.open());
+        let open = || when_unlocked(|| guarded(|| config.open()));
         let db = open().or_else(|error| {
             // To have found damage, sled held its lock.
             let can_help = matches!(error, DbError::Damaged { .. }) && remove_unfinished_snapshots(path)?;
             if can_help { open() } else { Err(error) }
         });
-        let db = db.map_err(|error| {
-            let locked = matches!(&error, DbError::Io(source) if source.to_string().contains("could not acquire lock"));
-            if locked { DbError::Locked { path: path.to_owned() } } else { error }
-        })?;
+        let db = db.map_err(|error| if is_lock(&error) { DbError::Locked { path: path.to_owned() } } else { error })?;
         let file = File::open(path.join("db"))?;
         Ok(Self { db: Some(db), file, durability: options.durability, broken: AtomicBool::new(false) })
     }
@@ -353,6 +352,28 @@ fn remove_unfinished_snapshots(path: &Path) -> io::Result<bool> {
     Ok(any)
 }
 
+/// How often, and how long apart, a locked directory is tried again.
+const LOCK_TRIES: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(25);
+
+/// Opens a database, and waits a little while it is locked: threads of sled may hold the lock for a moment after a database
+/// of this process was dropped, or failed to open.
+fn when_unlocked<T>(mut open: impl FnMut() -> Result<T, DbError>) -> Result<T, DbError> {
+    let mut opened = open();
+    for _ in 0..LOCK_TRIES {
+        if !opened.as_ref().is_err_and(is_lock) {
+            break;
+        }
+        thread::sleep(LOCK_PAUSE);
+        opened = open();
+    }
+    opened
+}
+
+fn is_lock(error: &DbError) -> bool {
+    matches!(error, DbError::Io(source) if source.to_string().contains("could not acquire lock"))
+}
+
 /// Runs an operation of sled and turns its errors and panics into ours.
 fn guarded<T>(operation: impl FnOnce() -> sled::Result<T>) -> Result<T, DbError> {
     match catch_unwind(AssertUnwindSafe(operation)) {
@@ -404,6 +425,44 @@ mod tests {
             drop(db);
             assert!(snapshots().iter().all(|name| !name.ends_with(".generating")), "{:?}", snapshots());
         }
+    }
+
+    #[test]
+    fn lock_that_is_given_up_soon_is_waited_for() {
+        let locked = || DbError::Io(io::Error::other("could not acquire lock on \"db\""));
+        let (mut tries, free_at) = (0, 4);
+        let opened = when_unlocked(|| {
+            tries += 1;
+            if tries < free_at { Err(locked()) } else { Ok(tries) }
+        });
+        assert_eq!(opened.unwrap(), free_at);
+
+        tries = 0;
+        let refused = when_unlocked(|| {
+            tries += 1;
+            Err::<(), _>(locked())
+        });
+        assert!(is_lock(&refused.unwrap_err()));
+        assert_eq!(tries, LOCK_TRIES + 1);
+
+        tries = 0;
+        let damaged = when_unlocked(|| {
+            tries += 1;
+            Err::<(), _>(DbError::Io(io::Error::other("no space left")))
+        });
+        assert!(!is_lock(&damaged.unwrap_err()));
+        assert_eq!(tries, 1, "only a lock is waited for");
+    }
+
+    #[test]
+    fn directory_in_use_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = DbOptions { cache_bytes: 1 << 20, durability: Durability::Flush };
+        let db = Db::open(dir.path(), options).unwrap();
+        let refused = Db::open(dir.path(), options).map(drop).unwrap_err();
+        assert!(matches!(refused, DbError::Locked { .. }), "{refused}");
+        drop(db);
+        Db::open(dir.path(), options).unwrap();
     }
 
     #[test]
