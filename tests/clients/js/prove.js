@@ -22,7 +22,7 @@ export async function valueIn(rootHex, key, nodesHex) {
 export async function proveEntry({ stateRoot, address, variableHash, accountProof, stateProof }) {
   const account = await valueIn(stateRoot, ascii(address.toLowerCase()), accountProof);
   if (account === null) throw new Error('the account is proved to be absent');
-  const storageRoot = field(account, 5);
+  const storageRoot = hex(field(account, 5));
   const value = await valueIn(storageRoot, ascii(variableHash.toLowerCase()), stateProof);
   return { account: hex(account), storageRoot, value: value === null ? null : hex(value) };
 }
@@ -33,9 +33,24 @@ export function variableHash(address, name, indices = []) {
   return createHash('sha256').update(key).digest('hex');
 }
 
+/** The value of an account in the state trie, or null when it is proved that there is none. */
+export async function proveAccount({ stateRoot, address, accountProof }) {
+  const account = await valueIn(stateRoot, ascii(address.toLowerCase()), accountProof);
+  if (account === null) return null;
+  const balance = BigInt(`0x${hex(field(field(account, 2), 1))}`).toString();
+  return { balance, nonce: field(account, 3), codeHash: hex(field(account, 4)), storageRoot: hex(field(account, 5)) };
+}
+
+/** Root of the trie that holds exactly these entries: names of `variableHash`, and their values as bytes. */
+export async function rootOf(entries) {
+  const trie = new Trie();
+  for (const [name, value] of entries) await trie.put(ascii(name), value);
+  return hex(trie.root());
+}
+
 const hex = (data) => Buffer.from(data).toString('hex');
 
-/** A length-delimited field of a protobuf message, as hex. */
+/** A field of a protobuf message: the bytes of a length-delimited one, the number of another. */
 function field(message, wanted) {
   let at = 0;
   const varint = () => {
@@ -49,10 +64,13 @@ function field(message, wanted) {
   };
   while (at < message.length) {
     const tag = varint();
-    const length = (tag & 7) === 2 ? varint() : 0;
-    if ((tag & 7) === 0) varint();
-    if (tag >> 3 === wanted) return hex(message.slice(at, at + length));
-    at += length;
+    const number = varint();
+    if ((tag & 7) === 0) {
+      if (tag >> 3 === wanted) return number;
+      continue;
+    }
+    if (tag >> 3 === wanted) return message.slice(at, at + number);
+    at += number;
   }
   throw new Error(`the account has no field ${wanted}`);
 }
