@@ -47,7 +47,7 @@
 //!
 //! In reading order: [`trie`] is the Merkle-Patricia trie as pure functions; `forest` holds the account trie and the
 //! storage tries, in versions in memory and in records on disk; `diff` is what a block changes, and `transition` makes a
-//! version from a version and a diff; `view` answers questions to a version, `snapshot` to the chain as of a block;
+//! version from a version and a diff; `keys` is the ordered index of the keys of contract storage; `view` answers questions to a version, `snapshot` to the chain as of a block;
 //! `window` keeps the versions of the newest blocks; `archive` is the record of blocks; `store` joins all of it, and
 //! `checkpointer` is its thread; `codec` and `db` are bytes and the engine.
 //!
@@ -64,6 +64,7 @@ mod db;
 mod diff;
 mod error;
 mod forest;
+mod keys;
 mod snapshot;
 mod store;
 #[cfg(test)]
@@ -83,5 +84,5 @@ pub use crate::{
     error::{CloseError, CommitError, DbError, HistoryError, OpenError, StateError},
     snapshot::Snapshot,
     store::{CheckReport, OpenOutcome, PreparedState, Store, StoreOptions, StoreReader},
-    view::StateView,
+    view::{Entries, StateView},
 };

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
 };
 
-use silica_protocol::{Address, BlockNumber, StateRoot, StorageRoot};
+use silica_protocol::{Address, BlockNumber, StateRoot, StorageRoot, VariableHash};
 
 #[cfg(test)]
 use crate::db::Disk;
@@ -17,8 +17,9 @@ use crate::{
     diff::StateDiff,
     error::{CloseError, CommitError, OpenError, StateError},
     forest::{key::Owner, records::Records},
+    keys::KeyChanges,
     snapshot::{Core, Snapshot},
-    transition::State,
+    transition::{State, storage_key},
     trie::{Builder, Nibbles},
     view::StateView,
     window::{Backlog, Older, Window, catch_up, on_disk},
@@ -128,6 +129,7 @@ impl StoreReader {
 #[derive(Debug)]
 pub struct PreparedState {
     state: State,
+    keys: KeyChanges,
     diff: StateDiff,
     encoded: Vec<u8>,
 }
@@ -366,9 +368,9 @@ impl Store {
         let before = self.writer().written.clone();
         let before = before.unwrap_or_else(|| self.snapshot());
         let newest = before.window().newest();
-        let state = newest.advance(&self.core.records, &diff, newest.version.saturating_add(1))?;
+        let (state, keys) = newest.advance(&self.core.records, &diff, newest.version.saturating_add(1))?;
         let encoded = diff.encode();
-        Ok(PreparedState { state, diff, encoded })
+        Ok(PreparedState { state, keys, diff, encoded })
     }
 
     /// Appends a block and makes its state that of the newest block: durably first, then for readers. Returns the
@@ -404,6 +406,7 @@ impl Store {
         }
         self.core.archive.write(block, &state.encoded)?;
         let bytes = state.encoded.len().saturating_add(block.transactions.len().saturating_mul(BYTES_PER_TRANSACTION));
+        self.core.records.keys().note(state.state.version, state.keys);
         let window = before.window().push(state.state);
         writer.backlog.push(window.newest().version, u64::try_from(bytes).unwrap_or(u64::MAX));
         let snapshot = Snapshot::new(&self.core, self.core.archive.view_of_written(), window);
@@ -445,6 +448,7 @@ impl Store {
         }
         let view = self.core.archive.view_at(Some(number))?;
         self.core.archive.keep_diff(number, &state.encoded)?;
+        self.core.records.keys().note(state.state.version, state.keys);
         let snapshot = Snapshot::new(&self.core, view, before.window().push(state.state));
         let bytes = u64::try_from(state.encoded.len()).unwrap_or(u64::MAX);
         writer.backlog.push(snapshot.window().newest().version, bytes);
@@ -531,14 +535,41 @@ impl Store {
 
     /// Checks the storage of a contract and returns the number of its entries.
     fn check_storage(&self, view: &StateView, contract: &Address, root: StorageRoot) -> Result<u64, StateError> {
-        let (mut trie, mut entries) = (Builder::new(), 0_u64);
+        let (mut trie, mut entries, mut sum) = (Builder::new(), 0_u64, KeySum::default());
         for entry in view.storage(contract)? {
             let (key, value) = entry?;
             entries = entries.saturating_add(1);
-            self.add_leaf(&mut trie, &key.variable_hash().to_string(), value)?;
+            let hash = key.variable_hash();
+            sum.add(&hash);
+            self.add_leaf(&mut trie, &hash.to_string(), value)?;
         }
         self.check_root(trie, &Owner::Contract(*contract), root.to_bytes())?;
+        self.check_keys(view, contract, &sum)?;
         Ok(entries)
+    }
+
+    /// Holds the keys of a contract in the ordered index against those of its storage trie, by their sum.
+    fn check_keys(&self, view: &StateView, contract: &Address, expected: &KeySum) -> Result<(), StateError> {
+        let (mut sum, mut doubtful) = (KeySum::default(), Vec::new());
+        let visited = self.core.records.keys().visit(contract, |plain, is_doubtful| {
+            if is_doubtful {
+                doubtful.push(plain.to_owned());
+            } else {
+                sum.add(&storage_key(contract, plain).variable_hash());
+            }
+        });
+        self.core.records.note_damage(visited)?;
+        for plain in doubtful {
+            let hash = storage_key(contract, &plain).variable_hash();
+            if view.storage_value(contract, &hash)?.is_some() {
+                sum.add(&hash);
+            }
+        }
+        if sum == *expected {
+            return Ok(());
+        }
+        let what = format!("index of the keys of {contract}");
+        Err(self.core.records.damaged(what, "they are not the keys of its storage trie"))
     }
 
     fn add_leaf(&self, trie: &mut Builder<'_, Vec<u8>>, key: &str, value: Vec<u8>) -> Result<(), StateError> {
@@ -566,6 +597,21 @@ impl Store {
 
     fn writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A sum over keys, which is the same in any order, and hardly that of other keys.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct KeySum {
+    keys: u64,
+    hashes: u128,
+}
+
+impl KeySum {
+    fn add(&mut self, hash: &VariableHash) {
+        let (half, _) = hash.as_bytes().split_first_chunk().unwrap_or((&[0; 16], &[]));
+        self.keys = self.keys.wrapping_add(1);
+        self.hashes = self.hashes.wrapping_add(u128::from_be_bytes(*half));
     }
 }
 
@@ -716,7 +762,7 @@ fn recover(
             backlog.push(version, len);
         }
     }
-    match catch_up(&current, newest, records, archive)? {
+    match catch_up(&current, newest, records, archive, |version, keys| records.keys().note(version, keys))? {
         Some(state) => Ok(Recovered { state, complete: true, backlog }),
         None => Ok(Recovered::without_changes(base)),
     }

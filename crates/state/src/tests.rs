@@ -17,6 +17,7 @@ use crate::{
     BlockRecord, CommitError, HistoryError, OpenOutcome, StateDiff, StateError, StateView, Store, StoreOptions,
     archive::{Files, Memory},
     db::Disk,
+    forest::key::space,
     trie::{keccak256, verify_proof},
 };
 
@@ -61,7 +62,30 @@ fn contract(number: usize) -> Address {
 }
 
 fn storage_key(contract: &Address, number: u64) -> StorageKey {
-    if number == 0 { StorageKey::version(contract) } else { StorageKey::entry(contract, "map", &[number.to_string()]) }
+    let long = |len: u64, number: u64| format!("{}{number}", "long ".repeat(len as usize));
+    match (number, number % 6) {
+        (0, _) => StorageKey::version(contract),
+        // Keys of several slices, of which many have all but the last in common.
+        (_, 0) => StorageKey::entry(contract, "long", &[long(30 * (number % 5), number)]),
+        (_, 1) => StorageKey::entry(contract, "nested", &[(number % 7).to_string(), number.to_string()]),
+        _ => StorageKey::entry(contract, "map", &[number.to_string()]),
+    }
+}
+
+/// Beginnings of keys that some entries have.
+fn storage_prefix(contract: &Address, random: &mut Random) -> StorageKey {
+    let none: &[&str] = &[];
+    let key = storage_key(contract, random.below(300));
+    match random.below(6) {
+        0 => StorageKey::from_text(contract.to_string()),
+        1 => StorageKey::entry(contract, random.one_of(&["map", "nested", "long", "none"]), none),
+        2 => StorageKey::entry(contract, "nested", &[random.below(8).to_string()]),
+        3 => key,
+        _ => {
+            let cut = 40 + random.below(key.as_str().len() as u64 - 39) as usize;
+            StorageKey::from_text(key.as_str()[..cut].to_owned())
+        }
+    }
 }
 
 /// The accounts and the contract storage after a block.
@@ -184,6 +208,22 @@ impl Model {
             assert_eq!(proof.is_some(), self.storage.contains_key(&address));
             check_proof(&mut trie, &hash.to_string(), proof.unwrap_or_default(), value.map(Vec::as_slice));
         }
+        for _ in 0..3 {
+            self.check_entries(view, &mut random);
+        }
+    }
+
+    /// Holds entries in the order of their keys against the model, from any place on.
+    fn check_entries(&self, view: &StateView, random: &mut Random) {
+        let address = contract(random.next() as usize);
+        let prefix = storage_prefix(&address, random);
+        let from = (random.below(3) == 0).then(|| storage_key(&address, random.below(300)));
+        let found = view.entries(&address, &prefix, from.as_ref()).unwrap().map(Result::unwrap);
+        let found: Vec<_> = found.collect();
+        let first = from.map_or(prefix.clone(), |from| from.max(prefix.clone()));
+        let expected = self.storage.get(&address).into_iter().flat_map(|entries| entries.range(first.clone()..));
+        let expected = expected.take_while(|(key, _)| key.as_str().starts_with(prefix.as_str()));
+        assert_eq!(found, expected.map(|(key, value)| (key.clone(), value.clone())).collect::<Vec<_>>());
     }
 
     fn check_whole(&self, view: &StateView) {
@@ -192,6 +232,10 @@ impl Model {
         for (address, expected) in &self.storage {
             let entries: BTreeMap<_, _> = view.storage(address).unwrap().map(Result::unwrap).collect();
             assert_eq!(&entries, expected);
+            let all = StorageKey::from_text(address.to_string());
+            let ordered: Vec<_> = view.entries(address, &all, None).unwrap().map(Result::unwrap).collect();
+            assert!(ordered.is_sorted());
+            assert_eq!(&BTreeMap::from_iter(ordered), expected);
         }
     }
 }
@@ -637,6 +681,9 @@ fn store_survives_a_cut_at_any_write() {
             replays += fixture.replays;
             fixture.commit(after).unwrap();
             fixture.check_window(after);
+            if after % 5 == 0 {
+                fixture.store().check(&mut |_, _| {}).unwrap();
+            }
         }
     }
     assert!(cuts.iter().all(|cuts| *cuts > 20), "{cuts:?} writes were cut");
@@ -725,6 +772,45 @@ fn parts_of_records_are_removed_with_them() {
     let shorter = [write(40_000), write(40_001)][1];
     assert!(shorter < small + 26, "{shorter} keys, {small} with small values");
     assert_eq!([write(13), write(14), write(15)][2], small);
+}
+
+/// Rows of the ordered index carry nothing that a reader of some of them would miss, so a lost one shows when all are read.
+#[test]
+fn lost_key_is_found_by_whoever_reads_all() {
+    let mut fixture = Fixture::new(2);
+    let address = contract(0);
+    let account = ContractAccount { code_hash: CodeHash::new([3; 32]), storage_root: None };
+    let account = Account { contract: Some(account), ..Account::default() };
+    let entries = (0..30).map(|number| (storage_key(&address, number), Some(vec![1; 20]))).collect();
+    let diff = StateDiff { accounts: [(address, account)].into(), storage: [(address, entries)].into() };
+    fixture.commit_diff(diff).unwrap();
+    fixture.close();
+    let is_row = |key: &Vec<u8>| key.starts_with(&[space::KEYS]);
+    let row = fixture.state.keys().into_iter().filter(is_row).nth(11).unwrap();
+    fixture.store = None;
+    fixture.state.damage(&row, |_| None);
+    fixture.open();
+    let all = StorageKey::from_text(address.to_string());
+    let last = fixture.store().snapshot().state().entries(&address, &all, None).unwrap().last().unwrap();
+    assert!(matches!(last, Err(StateError::Damaged { .. })), "{last:?}");
+    assert!(matches!(fixture.store().check(&mut |_, _| {}), Err(StateError::Damaged { .. })));
+}
+
+/// One window after the other, also where values are so large that a window is to be made smaller.
+#[test]
+fn entries_come_in_windows() {
+    let store = Store::ephemeral(StoreOptions::default());
+    let address = contract(0);
+    let account = ContractAccount { code_hash: CodeHash::new([3; 32]), storage_root: None };
+    let account = Account { contract: Some(account), ..Account::default() };
+    let mut model = Model::default();
+    let key = |number: u32| StorageKey::entry(&address, "map", &[format!("{number:05}")]);
+    let entries = (0..3_000).map(|number| (key(number), Some(vec![1; if number < 1_000 { 3 } else { 20_000 }])));
+    let diff = StateDiff { accounts: [(address, account)].into(), storage: [(address, entries.collect())].into() };
+    model.apply(&diff);
+    let state = store.prepare(diff).unwrap();
+    let snapshot = store.commit(&block(None, state.root()), state).unwrap();
+    model.check_whole(snapshot.state());
 }
 
 #[test]

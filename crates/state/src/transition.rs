@@ -15,6 +15,7 @@ use crate::{
         tree::{Top, Version},
         update::Update,
     },
+    keys::{KeyChanges, Recent},
 };
 
 /// The state after a block, or before genesis.
@@ -22,15 +23,17 @@ use crate::{
 pub(crate) struct State {
     pub top: Top,
     pub version: Version,
+    /// Keys of contract storage that only states which are made again have.
+    pub older: Option<Arc<Recent>>,
 }
 
 impl State {
     /// The state before genesis.
-    pub(crate) const EMPTY: Self = Self { top: Top::Empty, version: 0 };
+    pub(crate) const EMPTY: Self = Self { top: Top::Empty, version: 0, older: None };
 
     /// The state that a checkpoint has.
     pub(crate) fn of(checkpoint: &Checkpoint) -> Self {
-        Self { top: Top::Root(checkpoint.origin.root), version: checkpoint.version() }
+        Self { top: Top::Root(checkpoint.origin.root), version: checkpoint.version(), older: None }
     }
 
     pub(crate) fn root(&self) -> StateRoot {
@@ -42,10 +45,20 @@ impl State {
         self.version.checked_sub(1).map(BlockNumber::new)
     }
 
-    /// Returns the state after the block `version - 1`, which makes the changes given.
-    pub(crate) fn advance(&self, records: &Records, diff: &StateDiff, version: Version) -> Result<Self, StateError> {
+    /// Returns the state after the block `version - 1`, which makes the changes given, and what these do to keys of
+    /// contract storage. That is to be noted before anyone sees the state.
+    pub(crate) fn advance(
+        &self,
+        records: &Records,
+        diff: &StateDiff,
+        version: Version,
+    ) -> Result<(Self, KeyChanges), StateError> {
         let step = Step { records, base: self, version, durable: records.durable() };
-        let contracts = step.contracts(diff)?;
+        let (contracts, mut keys) = (step.contracts(diff)?, KeyChanges::default());
+        let contracts = contracts.into_iter().map(|(change, changed)| {
+            keys.append(changed);
+            change
+        });
         let plain = diff
             .accounts
             .iter()
@@ -54,7 +67,7 @@ impl State {
         let mut changes: Vec<Arc<Change>> = plain.chain(contracts).collect();
         changes.sort_unstable_by_key(|change| change.key);
         let top = step.update(Owner::Accounts, &self.top, &changes)?;
-        Ok(Self { top, version })
+        Ok((Self { top, version, older: self.older.clone() }, keys))
     }
 }
 
@@ -78,7 +91,7 @@ impl Step<'_> {
     }
 
     /// Returns the changes of all contract accounts: those that the diff has, and those whose storage it changes.
-    fn contracts(&self, diff: &StateDiff) -> Result<Vec<Arc<Change>>, StateError> {
+    fn contracts(&self, diff: &StateDiff) -> Result<Vec<(Arc<Change>, KeyChanges)>, StateError> {
         let given = diff.accounts.iter().filter(|(_, account)| account.contract.is_some());
         let mut addresses: Vec<&Address> = given.map(|(address, _)| address).chain(diff.storage.keys()).collect();
         addresses.sort_unstable();
@@ -95,7 +108,7 @@ impl Step<'_> {
         address: &Address,
         account: Option<&Account>,
         entries: Option<&StorageDiff>,
-    ) -> Result<Arc<Change>, StateError> {
+    ) -> Result<(Arc<Change>, KeyChanges), StateError> {
         let old = self.source(Owner::Accounts).leaf(&self.base.top, &Key::account(address))?;
         let storage = match old.as_ref().and_then(|leaf| leaf.tail.as_deref()) {
             Some(Tail::Storage(top)) => top.released(self.durable).unwrap_or_else(|| top.clone()),
@@ -109,9 +122,9 @@ impl Step<'_> {
         let Some((account, contract)) = account.and_then(|account| Some((account, account.contract?))) else {
             return Err(StateError::NotContract { address: *address });
         };
-        let storage = match entries.filter(|entries| !entries.is_empty()) {
-            Some(entries) => self.update(Owner::Contract(*address), &storage, &entry_changes(address, entries)?)?,
-            None => storage,
+        let (storage, keys) = match entries.filter(|entries| !entries.is_empty()) {
+            Some(entries) => self.storage(address, &storage, entries)?,
+            None => (storage, KeyChanges::default()),
         };
         // A contract has no root before it has storage; one that lost all of it keeps the root of the empty trie.
         let before = old.is_some_and(|leaf| leaf.tail.is_some());
@@ -121,34 +134,60 @@ impl Step<'_> {
         };
         let contract = ContractAccount { storage_root: root, ..contract };
         let tail = root.map(|_| Tail::Storage(storage));
-        Ok(change(address, &Account { contract: Some(contract), ..account }, tail))
+        Ok((change(address, &Account { contract: Some(contract), ..account }, tail), keys))
+    }
+
+    /// Returns the storage trie of a contract after changes, and what these do to its keys.
+    fn storage(
+        &self,
+        address: &Address,
+        storage: &Top,
+        entries: &StorageDiff,
+    ) -> Result<(Top, KeyChanges), StateError> {
+        let by_plain = entry_changes(address, entries)?;
+        let mut changes: Vec<_> = by_plain.iter().map(|(_, change)| Arc::clone(change)).collect();
+        changes.sort_unstable_by_key(|change| change.key);
+        let top = self.update(Owner::Contract(*address), storage, &changes)?;
+        let mut keys = KeyChanges::default();
+        for (plain, change) in by_plain {
+            if change.leaf.is_none() {
+                keys.gone.push((*address, plain.into()));
+            } else if change.adds() {
+                keys.added.push((*address, plain.into()));
+            }
+        }
+        Ok((top, keys))
     }
 }
 
 fn change(address: &Address, account: &Account, tail: Option<Tail>) -> Arc<Change> {
     let key = Key::account(address);
     let leaf = Leaf { key, value: Bytes::new(&account.encode()), tail: tail.map(Box::new) };
-    Arc::new(Change { key, leaf: Some(leaf) })
+    Arc::new(Change::new(key, Some(leaf)))
 }
 
-fn entry_changes(address: &Address, entries: &StorageDiff) -> Result<Vec<Arc<Change>>, StateError> {
+/// The changes of entries, each with its plain key after the contract's address.
+fn entry_changes<'a>(address: &Address, entries: &'a StorageDiff) -> Result<Vec<(&'a str, Arc<Change>)>, StateError> {
     let contract = address.to_string();
-    let mut changes = entries
+    entries
         .iter()
         .map(|(key, value)| {
-            let plain = key.as_str().strip_prefix(&contract);
-            let plain = plain.ok_or_else(|| StateError::ForeignKey { address: *address, key: key.to_string() })?;
+            let plain = plain_key(&contract, address, key)?;
             let key = Key::variable(&key.variable_hash());
             let leaf = value.as_deref().filter(|value| !value.is_empty()).map(|value| Leaf {
                 key,
                 value: Bytes::new(value),
                 tail: Some(Box::new(Tail::Plain(plain.into()))),
             });
-            Ok(Arc::new(Change { key, leaf }))
+            Ok((plain, Arc::new(Change::new(key, leaf))))
         })
-        .collect::<Result<Vec<_>, StateError>>()?;
-    changes.sort_unstable_by_key(|change| change.key);
-    Ok(changes)
+        .collect()
+}
+
+/// Returns what comes after the contract's address in a key of its storage.
+pub(crate) fn plain_key<'a>(text: &str, contract: &Address, key: &'a StorageKey) -> Result<&'a str, StateError> {
+    let foreign = || StateError::ForeignKey { address: *contract, key: key.to_string() };
+    key.as_str().strip_prefix(text).ok_or_else(foreign)
 }
 
 /// Returns the key of storage that a plain key, without the contract's address, stands for.

@@ -1,6 +1,6 @@
 //! The state after one block, to be read.
 
-use std::sync::Arc;
+use std::{sync::Arc, vec};
 
 use silica_protocol::{Account, Address, BlockNumber, StateRoot, StorageKey, VariableHash};
 
@@ -8,11 +8,13 @@ use crate::{
     error::StateError,
     forest::{
         key::{Key, Owner},
-        leaf::{Leaf, Tail},
+        leaf::{Bytes, Leaf, LeafView, Tail},
+        parallel,
         records::{Records, Source},
-        tree::Top,
+        tree::{Link, Top},
     },
-    transition::{State, storage_key},
+    keys::{Limit, Span},
+    transition::{State, plain_key, storage_key},
 };
 
 /// The state after one block. Cheap to clone, and the same for as long as it is held.
@@ -116,6 +118,37 @@ impl StateView {
         }))
     }
 
+    /// Iterates over the entries of a contract's storage whose keys begin with `prefix`, in the order of their keys, from
+    /// `from` on if that is given. An iterator that ends without an error has shown all of them.
+    ///
+    /// # Errors
+    ///
+    /// [`StateError::ForeignKey`] when the prefix does not begin with the contract's address; otherwise as
+    /// [`StateView::account`].
+    pub fn entries(
+        &self,
+        contract: &Address,
+        prefix: &StorageKey,
+        from: Option<&StorageKey>,
+    ) -> Result<Entries<'_>, StateError> {
+        let text = contract.to_string();
+        let prefix = plain_key(&text, contract, prefix)?;
+        let first = from.map_or(Ok(prefix), |from| plain_key(&text, contract, from))?;
+        let top = self.storage_of(contract)?.unwrap_or(Top::Empty);
+        let tree = self.records.top(&Owner::Contract(*contract), &top, self.state.version)?;
+        Ok(Entries {
+            view: self,
+            contract: *contract,
+            tree,
+            prefix: prefix.to_owned(),
+            whole: prefix.is_empty() && first.is_empty(),
+            next: Some(first.to_owned()),
+            keys: FIRST_WINDOW,
+            window: Vec::new().into_iter(),
+            weight: 0,
+        })
+    }
+
     fn storage_of(&self, contract: &Address) -> Result<Option<Top>, StateError> {
         let leaf = self.accounts_source().leaf(&self.state.top, &Key::account(contract))?;
         Ok(leaf.and_then(|leaf| match leaf.tail.as_deref() {
@@ -138,5 +171,114 @@ impl StateView {
 
     fn source(&self, owner: Owner) -> Source<'_> {
         Source { records: &self.records, owner, version: self.state.version }
+    }
+}
+
+/// The entries of a contract's storage below a prefix, in the order of their plain keys.
+///
+/// They are read as they are asked for, a window at a time, each window larger than the one before; memory is that of
+/// one window, and bounded.
+#[derive(Debug)]
+pub struct Entries<'a> {
+    view: &'a StateView,
+    contract: Address,
+    /// The trie, unless it is empty.
+    tree: Option<Link>,
+    prefix: String,
+    /// Where the next window begins; `None` behind the last.
+    next: Option<String>,
+    keys: usize,
+    window: vec::IntoIter<(String, Bytes)>,
+    /// Whether these are all entries of the contract.
+    whole: bool,
+    /// Weight of the entries that were found.
+    weight: u64,
+}
+
+/// Keys in the first window, which is all that is read of when a caller wants to know whether there is any entry.
+const FIRST_WINDOW: usize = 2;
+/// Keys in the largest window. A record is looked at once for each window that has one of its keys.
+const LARGEST_WINDOW: usize = 1 << 16;
+/// Bytes of all keys, and of all values, of a window.
+const WINDOW_BYTES: usize = 16 << 20;
+
+impl Entries<'_> {
+    /// Reads the next window.
+    fn advance(&mut self) -> Result<(), StateError> {
+        let Some(from) = self.next.take() else { return self.finish() };
+        let Some(tree) = &self.tree else { return Ok(()) };
+        let records = &self.view.records;
+        let span = Span { contract: &self.contract, prefix: &self.prefix, from: &from };
+        let limit = Limit { keys: self.keys, bytes: WINDOW_BYTES };
+        let candidates = records.keys().candidates(span, self.view.state.older.as_deref(), limit);
+        let candidates = records.note_damage(candidates)?;
+        // Only what views before this version need is ever removed.
+        if self.view.state.version < records.floor() {
+            return Err(StateError::Expired);
+        }
+        let numbered: Vec<_> = candidates.keys.iter().zip(0..).collect();
+        let parts: Vec<_> = numbered.chunks(HASHED_AT_ONCE).collect();
+        let hashed = parallel::map(&parts, |part| {
+            let hash = |(plain, number): &(&String, usize)| {
+                (Key::variable(&storage_key(&self.contract, plain).variable_hash()), *number)
+            };
+            part.iter().map(hash).collect::<Vec<_>>()
+        });
+        let mut keys: Vec<(Key, usize)> = hashed.into_iter().flatten().collect();
+        keys.sort_unstable();
+        let source = self.view.source(Owner::Contract(self.contract));
+        let most = if self.keys > FIRST_WINDOW { WINDOW_BYTES } else { usize::MAX };
+        let Some(mut found) = source.values(tree, &keys, most)? else {
+            self.keys = FIRST_WINDOW.max(self.keys / 8);
+            self.next = Some(from);
+            return Ok(());
+        };
+        found.sort_unstable_by_key(|(number, _)| *number);
+        let mut plain = candidates.keys.into_iter().zip(0_usize..);
+        let entries: Vec<_> = found
+            .into_iter()
+            .filter_map(|(at, value)| Some((plain.find(|(_, number)| *number == at)?.0, value)))
+            .collect();
+        for (plain, value) in &entries {
+            let key = Key::variable(&VariableHash::new([0; 32]));
+            let leaf = LeafView { key, value, plain, storage: None };
+            self.weight = self.weight.saturating_add(leaf.weight());
+        }
+        self.window = entries.into_iter();
+        self.keys = LARGEST_WINDOW.min(self.keys.saturating_mul(8));
+        self.next = candidates.next;
+        Ok(())
+    }
+
+    /// When all entries of the contract were read, they have the weight that its trie has.
+    fn finish(&mut self) -> Result<(), StateError> {
+        match self.tree.take().filter(|_| self.whole) {
+            Some(tree) if tree.weight() != self.weight => {
+                let what = format!("index of the keys of {}", self.contract);
+                Err(self.view.records.damaged(what, "it does not have all of them"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Keys that one thread hashes at once.
+const HASHED_AT_ONCE: usize = 4096;
+
+impl Iterator for Entries<'_> {
+    type Item = Result<(StorageKey, Vec<u8>), StateError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some((plain, value)) = self.window.next() {
+                return Some(Ok((storage_key(&self.contract, &plain), value.to_vec())));
+            }
+            // The trie is let go behind the last window, or when something is wrong.
+            self.tree.as_ref()?;
+            if let Err(error) = self.advance() {
+                self.tree = None;
+                return Some(Err(error));
+            }
+        }
     }
 }

@@ -15,6 +15,7 @@ use crate::{
         records::{Manifest, Records},
         tree::Version,
     },
+    keys::{KeyChanges, Recent},
     transition::State,
 };
 
@@ -78,6 +79,8 @@ pub(crate) struct Older {
 struct Made {
     newest: Option<State>,
     states: BTreeMap<Version, State>,
+    /// Keys of contract storage that these states have.
+    keys: Arc<Recent>,
 }
 
 impl Older {
@@ -105,10 +108,12 @@ impl Older {
         let made_before = made.newest.clone().filter(|made| made.version <= version);
         let nearest = [base, made_before].into_iter().flatten().max_by_key(|state| state.version);
         let mut state = nearest.filter(|_| version < self.end).ok_or_else(expired)?;
+        state.older = Some(Arc::clone(&made.keys));
         while state.version < version {
             // What no one can ask for is made in one step.
             let end = if state.version < oldest { oldest.min(version) } else { state.version.saturating_add(1) };
-            state = catch_up(&state, end, records, archive)?.ok_or_else(expired)?;
+            let note = |version, changes| made.keys.note_added(version, changes);
+            state = catch_up(&state, end, records, archive, note)?.ok_or_else(expired)?;
             made.states.insert(state.version, state.clone());
             made.newest = Some(state.clone());
         }
@@ -127,13 +132,19 @@ impl Older {
 const STEP: usize = 200_000;
 
 /// Returns the state of a later version by the changes that the record has kept, and compares its root with that in
-/// the block; `None` when the changes are not kept.
+/// the block; `None` when the changes are not kept. What becomes of keys of contract storage is told to `note`.
 pub(crate) fn catch_up(
     from: &State,
     version: Version,
     records: &Records,
     archive: &Arc<Archive>,
+    note: impl Fn(Version, KeyChanges),
 ) -> Result<Option<State>, StateError> {
+    let advance = |state: &State, diff: &StateDiff, version| {
+        let (state, keys) = advance(state, diff, version, records, archive)?;
+        note(version, keys);
+        Ok::<_, StateError>(state)
+    };
     let mut state = from.clone();
     let mut diff = StateDiff::default();
     for next in from.version.saturating_add(1)..=version {
@@ -142,12 +153,12 @@ pub(crate) fn catch_up(
         let later = StateDiff::decode(&bytes).map_err(|_| StateError::MalformedDiff { number })?;
         if diff.len() >= STEP || diff.is_undone_by(&later) {
             let before = next.saturating_sub(1);
-            state = advance(&state, &std::mem::take(&mut diff), before, records, archive)?;
+            state = advance(&state, &std::mem::take(&mut diff), before)?;
         }
         diff.extend(later);
     }
     if state.version < version {
-        state = advance(&state, &diff, version, records, archive)?;
+        state = advance(&state, &diff, version)?;
     }
     Ok(Some(state))
 }
@@ -159,14 +170,14 @@ fn advance(
     version: Version,
     records: &Records,
     archive: &Arc<Archive>,
-) -> Result<State, StateError> {
-    let state = from.advance(records, diff, version)?;
+) -> Result<(State, KeyChanges), StateError> {
+    let (state, keys) = from.advance(records, diff, version)?;
     let number = BlockNumber::new(version.saturating_sub(1));
     let expected = archive.view().tx_block(number)?.map(|block| block.header.state_root);
     if expected != Some(state.root()) {
         return Err(records.damaged(format!("the state after block {number}"), "root is not that in the block"));
     }
-    Ok(state)
+    Ok((state, keys))
 }
 
 /// How far the newest checkpoint is behind.

@@ -117,7 +117,7 @@ impl Bucket {
         let kept = leaves.iter().filter(in_memory);
         Self {
             packed: Arc::new(packed),
-            changes: kept.map(|leaf| Arc::new(Change { key: leaf.key, leaf: Some(leaf.to_leaf()) })).collect(),
+            changes: kept.map(|leaf| Arc::new(Change::new(leaf.key, Some(leaf.to_leaf())))).collect(),
             references: Box::default(),
             count: leaves.len(),
             fork,
@@ -174,6 +174,9 @@ impl Bucket {
         let mut effect = Effect { changes: Vec::new(), weight: 0, count: self.count };
         for change in changes {
             let (old, new) = (self.leaf(&change.key), change.leaf.as_ref().map(Leaf::as_view));
+            if old.is_some() {
+                change.found();
+            }
             if old.map(|old| old.value) == new.map(|new| new.value) {
                 continue;
             }

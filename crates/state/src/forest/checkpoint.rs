@@ -44,6 +44,7 @@ pub(crate) fn write(records: &Records, block: BlockNumber, top: &Top) -> Result<
     let origin = walk.write_trie(&Owner::Accounts, top, old.as_ref())?;
     walk.write_contracts()?;
     let written = walk.written;
+    records.keys().write_checkpoint(origin.checkpoint, version)?;
     records.write_manifest(Manifest { current: Some(Checkpoint { block, origin }), previous: before.current })?;
     Ok(written)
 }
@@ -65,7 +66,7 @@ fn begin(records: &Records, before: &Manifest, number: u64) -> Result<(), StateE
         }
         records.db().remove(&marker)?;
     }
-    Ok(())
+    records.note_damage(records.keys().begin_checkpoint(number, current.version()))
 }
 
 struct Walk<'a> {

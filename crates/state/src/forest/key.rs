@@ -140,6 +140,14 @@ pub(crate) mod space {
     pub(crate) const POINTERS: u8 = 0x03;
     /// Records that the newest checkpoint no longer uses.
     pub(crate) const ORPHANS: u8 = 0x04;
+    /// Plain keys of contract storage in their order, or the first slices of long ones.
+    pub(crate) const KEYS: u8 = 0x05;
+    /// Further slices of long keys.
+    pub(crate) const LONG_KEYS: u8 = 0x06;
+    /// Plain keys that the newest checkpoint no longer has, or their first slices.
+    pub(crate) const GONE_KEYS: u8 = 0x07;
+    /// Further slices of these.
+    pub(crate) const LONG_GONE_KEYS: u8 = 0x08;
 }
 
 impl Owner {

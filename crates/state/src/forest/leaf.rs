@@ -1,6 +1,9 @@
 //! Leaves, and changes of leaves.
 
-use std::ops::Deref;
+use std::{
+    ops::Deref,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use silica_protocol::Account;
 
@@ -29,6 +32,24 @@ pub(crate) struct Change {
     pub key: Key,
     /// The leaf, or `None` when it is removed.
     pub leaf: Option<Leaf>,
+    /// Whether there was a leaf before, which whoever applies the change finds out.
+    replaces: AtomicBool,
+}
+
+impl Change {
+    pub(crate) const fn new(key: Key, leaf: Option<Leaf>) -> Self {
+        Self { key, leaf, replaces: AtomicBool::new(false) }
+    }
+
+    /// Notes that there was a leaf before.
+    pub(crate) fn found(&self) {
+        self.replaces.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the change, which was applied, has set a leaf where there was none.
+    pub(crate) fn adds(&self) -> bool {
+        self.leaf.is_some() && !self.replaces.load(Ordering::Relaxed)
+    }
 }
 
 impl Leaf {
@@ -105,7 +126,7 @@ impl LeafView<'_> {
 }
 
 /// A value: short ones, which is almost all, without an allocation of their own.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) enum Bytes {
     Short(u8, [u8; SHORT]),
     Long(Box<[u8]>),

@@ -1,15 +1,27 @@
 //! Questions to one trie: a leaf, a proof, all leaves.
 
-use std::{sync::Arc, vec};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    vec,
+};
 
 use super::{
     fork::{prove_lead, step_to},
     key::{Key, Prefix},
-    leaf::{Leaf, LeafView},
+    leaf::{Bytes, Leaf, LeafView},
+    parallel,
     records::Source,
     tree::{Body, Branch, Link, Top, Tree},
 };
 use crate::{error::StateError, trie::Proof};
+
+/// Below this number of keys a second thread costs more than it brings.
+const WORTH_A_THREAD: usize = 1024;
+/// Bytes that a value takes besides its own, about.
+const VALUE_OVERHEAD: usize = 40;
 
 impl Source<'_> {
     /// Returns the leaf of a key.
@@ -31,6 +43,67 @@ impl Source<'_> {
             };
         }
         Ok(None)
+    }
+
+    /// Looks many keys up, which come in their order, each with a number. Returns the values of those that have a leaf,
+    /// in no particular order, or `None` when they take more than `most` bytes. Each record is looked at once.
+    pub(crate) fn values(
+        &self,
+        tree: &Link,
+        keys: &[(Key, usize)],
+        most: usize,
+    ) -> Result<Option<Vec<(usize, Bytes)>>, StateError> {
+        let left = AtomicUsize::new(most);
+        let parts: Vec<&[(Key, usize)]> = if keys.len() < WORTH_A_THREAD {
+            vec![keys]
+        } else {
+            keys.chunk_by(|(left, _), (right, _)| left.digit(0) == right.digit(0)).collect()
+        };
+        let found = parallel::map(&parts, |part| {
+            let mut found = Vec::with_capacity(part.len());
+            let all = self.add_values(tree, part, &mut Prefix::default(), &left, &mut found)?;
+            Ok(all.then_some(found))
+        });
+        let found = found.into_iter().collect::<Result<Option<Vec<_>>, StateError>>()?;
+        Ok(found.map(|found| found.into_iter().flatten().collect()))
+    }
+
+    /// Adds the values of keys below a prefix, and returns whether there was room for all.
+    fn add_values(
+        &self,
+        tree: &Link,
+        keys: &[(Key, usize)],
+        prefix: &mut Prefix,
+        left: &AtomicUsize,
+        found: &mut Vec<(usize, Bytes)>,
+    ) -> Result<bool, StateError> {
+        let tree = self.resolve(tree, prefix)?;
+        match tree.body() {
+            Body::Stored(_) => Ok(true),
+            Body::Bucket(bucket) => {
+                let leaves = keys.iter().filter_map(|(key, number)| Some((*number, bucket.leaf(key)?.value)));
+                let before = found.len();
+                found.extend(leaves.map(|(number, value)| (number, Bytes::new(value))));
+                let taken = found.iter().skip(before).map(|(_, value)| value.len().saturating_add(VALUE_OVERHEAD));
+                let taken = taken.fold(0, usize::saturating_add);
+                let room = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(taken));
+                Ok(room.is_ok())
+            }
+            Body::Branch(branch) => {
+                let depth = prefix.depth();
+                for part in keys.chunk_by(|(left, _), (right, _)| left.digit(depth) == right.digit(depth)) {
+                    let digit = part.first().map_or(0, |(key, _)| key.digit(depth));
+                    let Some(child) = branch.child(digit) else { continue };
+                    prefix.push(digit);
+                    let all = self.add_values(child, part, prefix, left, found)?;
+                    prefix.pop();
+                    if !all {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+        }
     }
 
     /// Returns the nodes on the way from the root towards a key; none when the trie is empty.

@@ -22,6 +22,7 @@ use crate::{
     codec::{Malformed, Reader, Writer, seal, unseal},
     db::{Db, MAX_VALUE, Value},
     error::StateError,
+    keys::Keys,
     trie::EMPTY_ROOT,
 };
 
@@ -30,6 +31,7 @@ pub(crate) struct Records {
     db: Db,
     trees: Cache<Link>,
     pointers: Cache<Arc<[Origin]>>,
+    keys: Keys,
     manifest: RwLock<Manifest>,
     /// Views of versions before this one may miss records, because a checkpoint reuses their slots.
     floor: AtomicU64,
@@ -70,7 +72,7 @@ pub(crate) struct Manifest {
 const PART: usize = 4096;
 const PARTS_KIND: u8 = 3;
 /// Number of the layout of the derived database. Another number, or none, and it is made anew.
-const LAYOUT: u8 = 1;
+const LAYOUT: u8 = 2;
 
 impl Records {
     /// Opens the tries of a database. Damage to the manifest is reported, and leaves nothing to be done but to make
@@ -84,6 +86,7 @@ impl Records {
             None => durable,
         };
         Ok(Self {
+            keys: Keys::new(db.clone()),
             db,
             trees: Cache::new(cache_bytes),
             pointers: Cache::new(cache_bytes / 16),
@@ -97,6 +100,11 @@ impl Records {
 
     pub(crate) fn db(&self) -> &Db {
         &self.db
+    }
+
+    /// The ordered index of the keys of contract storage.
+    pub(crate) const fn keys(&self) -> &Keys {
+        &self.keys
     }
 
     /// The version of the newest finished checkpoint.
@@ -331,6 +339,16 @@ impl Records {
     pub(crate) fn damaged(&self, what: String, reason: &'static str) -> StateError {
         self.mark(&format!("{what}: {reason}"));
         StateError::Damaged { what, reason }
+    }
+
+    /// Notes the damage that something else than a record shows, if it does.
+    pub(crate) fn note_damage<T>(&self, result: Result<T, StateError>) -> Result<T, StateError> {
+        if let Err(error) = &result
+            && error.is_damage()
+        {
+            self.mark(&error.to_string());
+        }
+        result
     }
 
     fn mark(&self, text: &str) {

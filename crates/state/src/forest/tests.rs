@@ -98,7 +98,7 @@ impl Fixture {
         for (key, leaf) in &changes {
             self.model.set(key, leaf.as_ref().map(|leaf| &*leaf.value));
         }
-        let changes: Vec<_> = changes.into_iter().map(|(key, leaf)| Arc::new(Change { key, leaf })).collect();
+        let changes: Vec<_> = changes.into_iter().map(|(key, leaf)| Arc::new(Change::new(key, leaf))).collect();
         let version = self.version();
         let old = &self.versions.last().unwrap().0;
         let old = old.released(self.records.durable()).unwrap_or_else(|| old.clone());
@@ -111,7 +111,7 @@ impl Fixture {
                 let account = Account { contract: Some(contract), ..Account::default() };
                 let tail = Some(Box::new(Tail::Storage(top.clone())));
                 let leaf = Leaf { key: Key::account(&address), value: Bytes::new(&account.encode()), tail };
-                self.apply(Owner::Accounts, &self.accounts, &[Arc::new(Change { key: leaf.key, leaf: Some(leaf) })])
+                self.apply(Owner::Accounts, &self.accounts, &[Arc::new(Change::new(leaf.key, Some(leaf)))])
             }
         };
         assert_eq!(top.root(), self.model.trie.root(), "version {}", version + 1);

@@ -1,0 +1,209 @@
+//! The ordered index of the keys of contract storage.
+//!
+//! A storage trie has its entries in the order of hashes. The index has their plain keys in the order of their bytes,
+//! so that the entries of one map are found without a look at any other:
+//!
+//! ```text
+//! candidates = rows on disk ∪ recent keys in memory          each is looked up in the trie of the view that asks,
+//!     ▲             ▲               ▲                        which verifies it; what is not there is skipped
+//!   range     newest checkpoint   blocks since
+//! ```
+//!
+//! It holds at least the keys of every state that can be read, and so needs no versions. A key that is new is noted with
+//! its block, and is written with the next checkpoint; one that is gone is listed by a checkpoint without it, and is
+//! removed when the checkpoint before that one is given up (docs/storage.md).
+
+mod recent;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use silica_protocol::Address;
+
+pub(crate) use self::recent::Recent;
+use self::rows::Rows;
+use crate::{
+    db::Db,
+    error::StateError,
+    forest::{key::space, tree::Version},
+};
+
+/// Which keys a change of state adds and removes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KeyChanges {
+    /// Plain keys that had no entry and have one, by contract.
+    pub added: Vec<(Address, Box<str>)>,
+    /// Plain keys that have no entry any more, by contract; perhaps they had none before.
+    pub gone: Vec<(Address, Box<str>)>,
+}
+
+impl KeyChanges {
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.added.append(&mut other.added);
+        self.gone.append(&mut other.gone);
+    }
+}
+
+/// Plain keys of one contract, those that begin with a prefix and are not before `from`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span<'a> {
+    pub contract: &'a Address,
+    pub prefix: &'a str,
+    pub from: &'a str,
+}
+
+/// How many keys are taken at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit {
+    pub keys: usize,
+    /// Of all keys together, about.
+    pub bytes: usize,
+}
+
+/// The first keys of a span.
+#[derive(Debug, Default)]
+pub(crate) struct Candidates {
+    /// Ascending, each once. Some may have no entry.
+    pub keys: Vec<String>,
+    /// Where the span goes on, if it does.
+    pub next: Option<String>,
+}
+
+/// Keys of one source, which come in order, up to a limit.
+struct Taken {
+    keys: Vec<String>,
+    left: Limit,
+    /// Whether there may be more.
+    cut: bool,
+}
+
+impl Taken {
+    const fn new(limit: Limit) -> Self {
+        Self { keys: Vec::new(), left: limit, cut: false }
+    }
+
+    /// Whether another key is taken; at least one is.
+    fn has_room(&mut self) -> bool {
+        self.cut = self.left.keys == 0 || self.left.bytes == 0;
+        !self.cut
+    }
+
+    fn push(&mut self, key: String) {
+        self.left.keys = self.left.keys.saturating_sub(1);
+        self.left.bytes = self.left.bytes.saturating_sub(key.len());
+        self.keys.push(key);
+    }
+}
+
+/// The index.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    db: Db,
+    recent: Recent,
+}
+
+/// Keys that are taken at once while a checkpoint is written.
+const PORTION: Limit = Limit { keys: 1024, bytes: 1 << 20 };
+
+impl Keys {
+    /// The index in a database, without what a process has noted.
+    pub(crate) fn new(db: Db) -> Self {
+        Self { db, recent: Recent::default() }
+    }
+
+    const fn rows(&self) -> Rows<'_> {
+        Rows { db: &self.db, top: space::KEYS, deep: space::LONG_KEYS }
+    }
+
+    /// The keys that are listed for removal, each with the number of the checkpoint that does without it.
+    const fn listed(&self) -> Rows<'_> {
+        Rows { db: &self.db, top: space::GONE_KEYS, deep: space::LONG_GONE_KEYS }
+    }
+
+    /// Notes what a block, or several at once, have done. It precedes the first look at their state, and blocks come in
+    /// order.
+    pub(crate) fn note(&self, version: Version, changes: KeyChanges) {
+        self.recent.note(version, changes);
+    }
+
+    /// Returns the first keys of a span, among them all that have an entry in a state that can be read; `older` has the
+    /// keys of states that are made again.
+    pub(crate) fn candidates(
+        &self,
+        span: Span<'_>,
+        older: Option<&Recent>,
+        limit: Limit,
+    ) -> Result<Candidates, StateError> {
+        let span = Span { from: span.from.max(span.prefix), ..span };
+        // Rows are read last, since keys go from memory to rows, and never back.
+        let recent = [Some(&self.recent), older].into_iter().flatten().map(|recent| recent.take(span, limit));
+        let mut taken: Vec<Taken> = recent.collect();
+        taken.push(self.rows().take(span, limit)?);
+        let cut = taken.iter().filter(|taken| taken.cut).filter_map(|taken| taken.keys.last());
+        let end = cut.min().cloned();
+        let mut keys: Vec<String> = taken.into_iter().flat_map(|taken| taken.keys).collect();
+        keys.sort();
+        keys.dedup();
+        if let Some(end) = &end {
+            keys.truncate(keys.partition_point(|key| key <= end));
+        }
+        Ok(Candidates { keys, next: end.map(after) })
+    }
+
+    /// Removes what only the checkpoints before the newest finished one had; `number` is the newest one's, and no view
+    /// of a version before `floor` is believed any more.
+    pub(crate) fn begin_checkpoint(&self, number: u64, floor: Version) -> Result<(), StateError> {
+        for listed in self.listed().all() {
+            let (contract, key, payload) = listed?;
+            // A checkpoint that was never finished may have listed a key that is in use.
+            if payload.first_chunk().is_some_and(|bytes| u64::from_be_bytes(*bytes) <= number) {
+                self.rows().remove(&contract, &key)?;
+            }
+            self.listed().remove(&contract, &key)?;
+        }
+        self.recent.release(floor);
+        Ok(())
+    }
+
+    /// Writes the keys that the state of a version has and the checkpoint before did not have, and lists those that it
+    /// has not. To be called when the version's changes are noted, and before the manifest names the checkpoint.
+    pub(crate) fn write_checkpoint(&self, number: u64, version: Version) -> Result<(), StateError> {
+        let mut from = None;
+        while let Some(portion) = self.recent.due(version, from.as_ref(), PORTION) {
+            for (contract, key) in &portion.added {
+                self.rows().insert(contract, key, &[])?;
+            }
+            for (contract, key) in &portion.gone {
+                self.listed().insert(contract, key, &number.to_be_bytes())?;
+            }
+            self.recent.written(&portion.added);
+            from = Some(portion.next);
+        }
+        Ok(())
+    }
+
+    /// Calls a function with each row of a contract whose key is not known to be surplus, and with the keys of those
+    /// that may be: they are listed for removal, or a checkpoint has yet to write or list them.
+    pub(crate) fn visit(&self, contract: &Address, mut visit: impl FnMut(&str, bool)) -> Result<(), StateError> {
+        let span = Span { contract, prefix: "", from: "" };
+        let mut listed = self.listed().scan(span).map(|row| row.map(|(key, _)| key)).peekable();
+        for row in self.rows().scan(span) {
+            let (key, _) = row?;
+            while listed.peek().is_some_and(|listed| matches!(listed, Ok(listed) if *listed < key)) {
+                listed.next();
+            }
+            if listed.peek().is_some_and(Result::is_err) {
+                listed.next().transpose()?;
+            }
+            let is_listed = matches!(listed.peek(), Some(Ok(listed)) if *listed == key);
+            visit(&key, is_listed || self.recent.has(contract, &key));
+        }
+        Ok(())
+    }
+}
+
+/// The key that comes directly after one.
+pub(crate) fn after(mut key: String) -> String {
+    key.push('\0');
+    key
+}

@@ -1,0 +1,163 @@
+use std::collections::BTreeSet;
+
+use proptest::{collection::vec, prelude::*};
+
+use super::*;
+use crate::db::Disk;
+
+const CONTRACT: Address = Address::new([7; 20]);
+const OTHER: Address = Address::new([8; 20]);
+
+fn all(contract: &Address) -> Span<'_> {
+    Span { contract, prefix: "", from: "" }
+}
+
+/// Keys of which many have a beginning of several slices in common.
+fn key() -> impl Strategy<Value = String> {
+    let piece =
+        prop_oneof![Just("a".to_owned()), Just("b\u{16}".to_owned()), Just("ä".repeat(99)), Just("c".repeat(200))];
+    vec(piece, 0..5).prop_map(|pieces| pieces.concat())
+}
+
+fn found(rows: Rows<'_>, span: Span<'_>) -> Vec<String> {
+    rows.scan(span).map(|row| row.unwrap().0).collect()
+}
+
+proptest! {
+    #[test]
+    fn rows_are_a_sorted_set(ops in vec((any::<bool>(), any::<bool>(), key()), 0..60), prefix in key(), from in key()) {
+        let db = Db::in_memory();
+        let rows = Rows { db: &db, top: 5, deep: 6 };
+        let mut model = [BTreeSet::new(), BTreeSet::new()];
+        for (insert, other, key) in ops {
+            let contract = if other { &OTHER } else { &CONTRACT };
+            let model = &mut model[usize::from(other)];
+            if insert {
+                rows.insert(contract, &key, key.as_bytes().first_chunk::<1>().unwrap_or(b"-")).unwrap();
+                model.insert(key);
+            } else {
+                rows.remove(contract, &key).unwrap();
+                model.remove(&key);
+            }
+        }
+        for (contract, model) in [&CONTRACT, &OTHER].into_iter().zip(&model) {
+            prop_assert_eq!(&found(rows, all(contract)), &model.iter().cloned().collect::<Vec<_>>());
+            let span = Span { contract, prefix: &prefix, from: &from };
+            let expected = model.iter().filter(|key| key.starts_with(&prefix) && **key >= from);
+            prop_assert_eq!(found(rows, span), expected.cloned().collect::<Vec<_>>());
+        }
+        let every: Vec<_> = rows.all().map(Result::unwrap).collect();
+        let expected = model.iter().zip([CONTRACT, OTHER]).flat_map(|(model, contract)| {
+            model.iter().map(move |key| (contract, key.clone(), vec![*key.as_bytes().first().unwrap_or(&b'-')]))
+        });
+        prop_assert_eq!(&every, &expected.collect::<Vec<_>>());
+        for (contract, key, _) in every {
+            rows.remove(&contract, &key).unwrap();
+        }
+        prop_assert_eq!(db.scan(vec![]..vec![0xff]).count(), 0, "rows that lead nowhere are removed");
+    }
+
+    #[test]
+    fn candidates_come_in_portions(
+        written in vec(key(), 0..20),
+        recent in vec(key(), 0..20),
+        older in vec(key(), 0..20),
+        prefix in key(),
+        limit in 1..9_usize,
+    ) {
+        let keys = Keys::new(Db::in_memory());
+        let changes = |keys: &[String]| KeyChanges {
+            added: keys.iter().map(|key| (CONTRACT, key.as_str().into())).collect(),
+            gone: Vec::new(),
+        };
+        keys.note(1, changes(&written));
+        keys.write_checkpoint(1, 1).unwrap();
+        prop_assert!(keys.recent.take(all(&CONTRACT), PORTION).keys.is_empty());
+        keys.note(2, changes(&recent));
+        let others = Recent::default();
+        others.note_added(1, changes(&older));
+        let mut seen = Vec::new();
+        let mut from = Some(String::new());
+        while let Some(start) = from {
+            let span = Span { contract: &CONTRACT, prefix: &prefix, from: &start };
+            let portion = keys.candidates(span, Some(&others), Limit { keys: limit, bytes: 400 }).unwrap();
+            prop_assert!(portion.next.is_none() || !portion.keys.is_empty());
+            prop_assert!(portion.keys.len() / 3 <= limit);
+            seen.extend(portion.keys);
+            from = portion.next;
+        }
+        let every: BTreeSet<_> = [written, recent, older].concat().into_iter().collect();
+        prop_assert_eq!(seen, every.into_iter().filter(|key| key.starts_with(&prefix)).collect::<Vec<_>>());
+    }
+}
+
+fn changes(added: &[&str], gone: &[&str]) -> KeyChanges {
+    let owned = |keys: &[&str]| keys.iter().map(|key| (CONTRACT, (*key).into())).collect();
+    KeyChanges { added: owned(added), gone: owned(gone) }
+}
+
+fn candidates(keys: &Keys) -> Vec<String> {
+    keys.candidates(all(&CONTRACT), None, PORTION).unwrap().keys
+}
+
+#[test]
+fn key_stays_until_no_state_that_can_be_read_has_it() {
+    let keys = Keys::new(Db::in_memory());
+    keys.note(1, changes(&["a", "b", "c"], &[]));
+    keys.write_checkpoint(1, 1).unwrap();
+    keys.note(2, changes(&[], &["a", "b"]));
+    keys.note(3, changes(&["b", "d"], &[]));
+    keys.begin_checkpoint(1, 1).unwrap();
+    // The second version has neither `b` nor `d`, the third has.
+    keys.write_checkpoint(2, 2).unwrap();
+    assert_eq!(candidates(&keys), ["a", "b", "c", "d"]);
+    keys.begin_checkpoint(2, 2).unwrap();
+    assert_eq!(candidates(&keys), ["b", "c", "d"]);
+    keys.write_checkpoint(3, 3).unwrap();
+    assert_eq!(found(keys.rows(), all(&CONTRACT)), ["b", "c", "d"]);
+    assert_eq!(keys.listed().all().count(), 0);
+}
+
+#[test]
+fn key_that_comes_and_goes_between_checkpoints_is_seen_in_between() {
+    let keys = Keys::new(Db::in_memory());
+    keys.note(1, changes(&["a"], &[]));
+    keys.note(2, changes(&[], &["a"]));
+    keys.write_checkpoint(1, 2).unwrap();
+    assert_eq!(candidates(&keys), ["a"]);
+    keys.begin_checkpoint(1, 2).unwrap();
+    assert_eq!(candidates(&keys), [""; 0]);
+    assert_eq!(found(keys.rows(), all(&CONTRACT)), [""; 0]);
+}
+
+#[test]
+fn list_of_an_unfinished_checkpoint_removes_nothing() {
+    let keys = Keys::new(Db::in_memory());
+    keys.note(1, changes(&["a"], &[]));
+    keys.write_checkpoint(1, 1).unwrap();
+    keys.note(2, changes(&[], &["a"]));
+    keys.write_checkpoint(2, 2).unwrap();
+    let next_process = Keys::new(keys.db);
+    next_process.begin_checkpoint(1, 1).unwrap();
+    assert_eq!(candidates(&next_process), ["a"]);
+    assert_eq!(next_process.listed().all().count(), 0);
+}
+
+#[test]
+fn damaged_row_is_found() {
+    let disk = Disk::default();
+    let keys = Keys::new(Db::on_disk(&disk));
+    let long = "x".repeat(500);
+    keys.note(1, changes(&["a", &long], &[]));
+    keys.write_checkpoint(1, 1).unwrap();
+    keys.db.flush().unwrap();
+    let rows = disk.keys();
+    assert_eq!(rows.len(), 4, "a row for the short key and three for the long one");
+    for row in rows {
+        disk.damage(&row, |value| value.map(|value| value.iter().map(|byte| byte ^ 1).collect()));
+        let damaged = Keys::new(Db::on_disk(&disk)).candidates(all(&CONTRACT), None, PORTION);
+        assert!(matches!(damaged, Err(StateError::Damaged { .. })), "{damaged:?}");
+        disk.damage(&row, |value| value.map(|value| value.iter().map(|byte| byte ^ 1).collect()));
+    }
+    assert_eq!(candidates(&Keys::new(Db::on_disk(&disk))), ["a", &long]);
+}
