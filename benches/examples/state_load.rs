@@ -8,6 +8,7 @@
 //! state_load idle DIR ACCOUNTS BLOCKS UPDATES       # blocks that touch few accounts: does the disk fill?
 //! state_load compare DIR ACCOUNTS BLOCKS UPDATES    # turn by turn with eth_trie over sled
 //! state_load contract DIR ENTRIES BLOCKS UPDATES    # all accounts are the storage of one contract
+//! state_load dump DIR                              # what `contract` has left, in the order of keys
 //! state_load prepare ACCOUNTS BLOCKS UPDATES        # roots alone, in memory: something to profile
 //! ```
 //!
@@ -22,8 +23,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use silica_benches::{Random, address, block, commit, contract, entries, genesis, peer::Peer, updates};
-use silica_protocol::BlockNumber;
+use silica_benches::{CONTRACT, Random, address, block, commit, contract, entries, genesis, peer::Peer, updates};
+use silica_protocol::{BlockNumber, StorageKey};
 use silica_state::{StateDiff, Store, StoreOptions};
 
 fn main() {
@@ -38,6 +39,7 @@ fn main() {
         Some("idle") => idle(dir, load),
         Some("compare") => compare(dir, load),
         Some("contract") => close(run_contract(dir, load)),
+        Some("dump") => dump(dir),
         Some("prepare") => {
             prepare(Load { accounts: number(1, 1_000_000), blocks: number(2, 500), updates: number(3, 1000) });
         }
@@ -219,6 +221,31 @@ fn open(dir: &Path, accounts: u64) {
     println!("first view of an older block in {:?}", start.elapsed());
     questions(&store, accounts);
     println!("{} MB resident", resident());
+}
+
+/// Reads all entries of the contract in the order of their keys, from disk and again.
+fn dump(dir: &Path) {
+    let store = Store::open(dir, options()).expect("the store opens");
+    println!("{} MB resident", resident());
+    let snapshot = store.snapshot();
+    let all = StorageKey::from_text(CONTRACT.to_string());
+    for _ in 0..3 {
+        let (start, processor) = (Instant::now(), processor_time());
+        let entries = snapshot.state().entries(&CONTRACT, &all, None).expect("the state can be read");
+        let (mut number, mut bytes) = (0_u64, 0);
+        for entry in entries {
+            let (key, value) = entry.expect("the state can be read");
+            number += 1;
+            bytes += key.as_str().len() + value.len();
+        }
+        let processor = processor_time() - processor;
+        println!(
+            "{number} entries, {} MB, in {:?}, {processor} ms of processor time, {} MB resident",
+            bytes >> 20,
+            start.elapsed(),
+            resident()
+        );
+    }
 }
 
 /// The defaults, but for what the environment says.

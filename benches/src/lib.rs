@@ -58,7 +58,7 @@ pub fn updates(random: &mut Random, count: u64, updates: u64, nonce: u64) -> Sta
 }
 
 /// The contract whose storage is changed.
-const CONTRACT: Address = Address::new([0xc0; 20]);
+pub const CONTRACT: Address = Address::new([0xc0; 20]);
 
 /// The change of state that creates a contract without storage.
 pub fn contract() -> StateDiff {

@@ -16,8 +16,15 @@ pub(crate) trait World: Accounts {
     /// The value of an entry of contract storage, or `None` when there is no such entry.
     fn entry(&self, contract: &Address, key: &StorageKey) -> Result<Option<Vec<u8>>, StateError>;
 
-    /// Shows the entries of a contract's storage, in no order that means anything, until the visitor has seen enough.
-    fn visit_entries(&self, contract: &Address, visit: Visitor<'_>) -> Result<(), StateError>;
+    /// Shows the entries of a contract's storage whose keys begin with `prefix`, in the order of their keys and from a key
+    /// on if one is given, until the visitor has seen enough.
+    fn visit_entries(
+        &self,
+        contract: &Address,
+        prefix: &StorageKey,
+        from: Option<&StorageKey>,
+        visit: Visitor<'_>,
+    ) -> Result<(), StateError>;
 
     /// The texts of a contract or library, or `None` when none was deployed there.
     fn source(&self, contract: &Address) -> Result<Option<Source>, StateError>;
@@ -56,8 +63,14 @@ impl World for Snapshot {
         self.storage_value(contract, &key.variable_hash())
     }
 
-    fn visit_entries(&self, contract: &Address, visit: Visitor<'_>) -> Result<(), StateError> {
-        for entry in self.state().storage(contract)? {
+    fn visit_entries(
+        &self,
+        contract: &Address,
+        prefix: &StorageKey,
+        from: Option<&StorageKey>,
+        visit: Visitor<'_>,
+    ) -> Result<(), StateError> {
+        for entry in self.state().entries(contract, prefix, from)? {
             let (key, value) = entry?;
             if visit(&key, &value).is_break() {
                 break;
@@ -95,7 +108,13 @@ impl World for std::collections::BTreeMap<Address, Account> {
         Ok(None)
     }
 
-    fn visit_entries(&self, _: &Address, _: Visitor<'_>) -> Result<(), StateError> {
+    fn visit_entries(
+        &self,
+        _: &Address,
+        _: &StorageKey,
+        _: Option<&StorageKey>,
+        _: Visitor<'_>,
+    ) -> Result<(), StateError> {
         Ok(())
     }
 

@@ -25,7 +25,7 @@ pub(crate) type Entry = Option<Arc<[u8]>>;
 pub(crate) struct Overlay<W> {
     base: W,
     accounts: BTreeMap<Address, Slot<Option<Account>>>,
-    storage: BTreeMap<Address, BTreeMap<StorageKey, Slot<Entry>>>,
+    storage: BTreeMap<Address, Slots>,
     /// What was deployed in this block, and in which phase.
     sources: BTreeMap<Address, (Source, u32)>,
     phase: u32,
@@ -46,11 +46,50 @@ struct Slot<T> {
     current: T,
 }
 
+/// The entries of one contract that were read or written.
+///
+/// Those that exist are kept apart from those that do not, so that it takes no search to say whether a map has any,
+/// however many were removed.
+#[derive(Debug, Default)]
+struct Slots {
+    present: BTreeMap<StorageKey, Slot<Entry>>,
+    absent: BTreeMap<StorageKey, Slot<Entry>>,
+    /// By the key of a map: below it, the state before the block has only absent entries up to this key.
+    passed: BTreeMap<StorageKey, StorageKey>,
+}
+
+impl Slots {
+    fn get(&self, key: &StorageKey) -> Option<&Slot<Entry>> {
+        self.present.get(key).or_else(|| self.absent.get(key))
+    }
+
+    fn set(&mut self, key: StorageKey, slot: Slot<Entry>) {
+        let (into, out) = if slot.current.is_some() {
+            (&mut self.present, &mut self.absent)
+        } else {
+            (&mut self.absent, &mut self.present)
+        };
+        out.remove(&key);
+        into.insert(key, slot);
+    }
+
+    /// Those that exist and begin with a key.
+    fn present_below(&self, prefix: &StorageKey) -> impl Iterator<Item = (&StorageKey, &Arc<[u8]>)> {
+        let slots = self.present.range(prefix..).take_while(|(key, _)| key.as_str().starts_with(prefix.as_str()));
+        slots.filter_map(|(key, slot)| Some((key, slot.current.as_ref()?)))
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&StorageKey, &Slot<Entry>)> {
+        self.present.iter().chain(&self.absent)
+    }
+}
+
 /// What takes back one write.
 #[derive(Debug)]
 enum Undo {
     Account(Address, Box<Slot<Option<Account>>>),
     Entry(Address, StorageKey, Slot<Entry>),
+    Passed(Address, StorageKey, Option<StorageKey>),
     Source(Address),
 }
 
@@ -132,12 +171,13 @@ impl<W: World> Overlay<W> {
         value: Option<&[u8]>,
     ) -> Result<(), StateError> {
         let phase = self.phase;
-        let slot = self.entry_slot(contract, key)?;
-        if slot.current.as_deref() == value {
+        let before = self.entry_slot(contract, key)?;
+        if before.current.as_deref() == value {
             return Ok(());
         }
-        let before = slot.clone();
+        let (before, mut slot) = (before.clone(), before.clone());
         slot.write(value.map(Arc::from), phase);
+        self.storage.entry(*contract).or_default().set(key.clone(), slot);
         self.note(|| Undo::Entry(*contract, key.clone(), before));
         Ok(())
     }
@@ -149,14 +189,9 @@ impl<W: World> Overlay<W> {
         prefix: &StorageKey,
         visit: Visitor<'_>,
     ) -> Result<(), StateError> {
-        let is_below = |key: &StorageKey| key.as_str().starts_with(prefix.as_str());
         let written = self.storage.get(contract);
-        for (key, slot) in
-            written.into_iter().flat_map(|slots| slots.range(prefix..)).take_while(|(key, _)| is_below(key))
-        {
-            if let Some(value) = &slot.current
-                && visit(key, value).is_break()
-            {
+        for (key, value) in written.into_iter().flat_map(|slots| slots.present_below(prefix)) {
+            if visit(key, value).is_break() {
                 return Ok(());
             }
         }
@@ -164,10 +199,39 @@ impl<W: World> Overlay<W> {
         if self.sources.contains_key(contract) {
             return Ok(());
         }
-        self.base.visit_entries(contract, &mut |key, value| {
-            let known = written.is_some_and(|slots| slots.contains_key(key));
-            if known || !is_below(key) { ControlFlow::Continue(()) } else { visit(key, value) }
+        self.base.visit_entries(contract, prefix, None, &mut |key, value| {
+            let known = written.is_some_and(|slots| slots.get(key).is_some());
+            if known { ControlFlow::Continue(()) } else { visit(key, value) }
         })
+    }
+
+    /// Whether there is an entry whose key goes on behind `prefix`, the key of a map.
+    ///
+    /// Entries of the state before the block that are absent by now are passed over once, and not each time.
+    pub(crate) fn has_below(&mut self, contract: &Address, prefix: &StorageKey) -> Result<bool, StateError> {
+        let slots = self.storage.entry(*contract).or_default();
+        if slots.present_below(prefix).any(|(key, _)| key != prefix) {
+            return Ok(true);
+        }
+        if self.sources.contains_key(contract) {
+            return Ok(false);
+        }
+        let from = slots.passed.get(prefix);
+        let mut found = None;
+        self.base.visit_entries(contract, prefix, from, &mut |key, _| {
+            if key == prefix || slots.get(key).is_some() {
+                return ControlFlow::Continue(());
+            }
+            found = Some(key.clone());
+            ControlFlow::Break(())
+        })?;
+        let has_any = found.is_some();
+        let passed = found.unwrap_or_else(|| StorageKey::from_text(format!("{}{}", prefix.as_str(), char::MAX)));
+        if from != Some(&passed) {
+            let before = slots.passed.insert(prefix.clone(), passed);
+            self.note(|| Undo::Passed(*contract, prefix.clone(), before));
+        }
+        Ok(has_any)
     }
 
     /// The texts of a contract or library, or `None` when there is none at the address.
@@ -207,7 +271,14 @@ impl<W: World> Overlay<W> {
             match journal.pop() {
                 Some(Undo::Account(address, slot)) => drop(self.accounts.insert(address, *slot)),
                 Some(Undo::Entry(contract, key, slot)) => {
-                    self.storage.entry(contract).or_default().insert(key, slot);
+                    self.storage.entry(contract).or_default().set(key, slot);
+                }
+                Some(Undo::Passed(contract, prefix, before)) => {
+                    let passed = &mut self.storage.entry(contract).or_default().passed;
+                    match before {
+                        Some(before) => drop(passed.insert(prefix, before)),
+                        None => drop(passed.remove(&prefix)),
+                    }
                 }
                 Some(Undo::Source(contract)) => drop(self.sources.remove(&contract)),
                 None => {}
@@ -237,7 +308,7 @@ impl<W: World> Overlay<W> {
 
     fn changes_since(&self, phase: Option<u32>) -> Vec<Change> {
         let change = |(address, slot): (&Address, &Slot<Option<Account>>)| {
-            let entries = self.storage.get(address).into_iter().flatten();
+            let entries = self.storage.get(address).into_iter().flat_map(Slots::iter);
             let entries = entries.filter(|(_, slot)| slot.differs(phase));
             let storage: BTreeMap<_, _> = entries.map(|(key, slot)| (key.clone(), slot.current.clone())).collect();
             if !slot.differs(phase) && storage.is_empty() {
@@ -265,20 +336,21 @@ impl<W: World> Overlay<W> {
     }
 
     /// The slot of an entry. That of its account is made as well, since changes are found by account.
-    fn entry_slot(&mut self, contract: &Address, key: &StorageKey) -> Result<&mut Slot<Entry>, StateError> {
+    fn entry_slot(&mut self, contract: &Address, key: &StorageKey) -> Result<&Slot<Entry>, StateError> {
         if !self.accounts.contains_key(contract) {
             self.slot(contract)?;
         }
         let slots = self.storage.entry(*contract).or_default();
-        match slots.entry(key.clone()) {
-            Place::Occupied(slot) => Ok(slot.into_mut()),
-            Place::Vacant(vacant) => {
-                let value = if self.sources.contains_key(contract) { None } else { self.base.entry(contract, key)? };
-                Ok(vacant.insert(Slot::new(value.map(Arc::from))))
-            }
+        if slots.get(key).is_none() {
+            let value = if self.sources.contains_key(contract) { None } else { self.base.entry(contract, key)? };
+            slots.set(key.clone(), Slot::new(value.map(Arc::from)));
         }
+        Ok(slots.get(key).unwrap_or(&UNKNOWN))
     }
 }
+
+/// An entry of which nothing is known.
+const UNKNOWN: Slot<Entry> = Slot { initial: None, before_phase: None, phase: 0, current: None };
 
 #[cfg(test)]
 mod tests {

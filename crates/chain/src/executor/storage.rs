@@ -82,7 +82,7 @@ impl StoredField<'_> {
         if overlay.entry(self.contract, &key)?.is_some() {
             return Ok(true);
         }
-        Ok(matches!(kind, Type::Map(..)) && has_entries(overlay, self.contract, &key)?)
+        Ok(matches!(kind, Type::Map(..)) && overlay.has_below(self.contract, &key)?)
     }
 
     /// Replaces the value behind some keys.
@@ -112,7 +112,7 @@ impl StoredField<'_> {
         self.clear(overlay, &indices)?;
         let Some((_, outer)) = indices.split_last() else { return Ok(()) };
         let parent = self.key(outer);
-        if !has_entries(overlay, self.contract, &parent)? {
+        if !overlay.has_below(self.contract, &parent)? {
             overlay.set_entry(self.contract, &parent, Some(&StorageKey::EMPTY_MAP))?;
         }
         Ok(())
@@ -222,19 +222,6 @@ fn entries_below<W: World>(
         ControlFlow::Continue(())
     })?;
     Ok(entries)
-}
-
-fn has_entries<W: World>(
-    overlay: &mut Overlay<W>,
-    contract: &Address,
-    prefix: &StorageKey,
-) -> Result<bool, StateError> {
-    let mut found = false;
-    overlay.visit_below(contract, prefix, &mut |key, _| {
-        found = key != prefix;
-        if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })?;
-    Ok(found)
 }
 
 #[cfg(test)]
