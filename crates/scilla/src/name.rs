@@ -53,6 +53,11 @@ impl Name {
         self.module.as_ref()
     }
 
+    /// Returns how many bytes the name has as it is known everywhere.
+    pub(crate) fn global_len(&self) -> usize {
+        self.module.as_ref().map_or(0, |module| module.len() + 1) + self.base.len()
+    }
+
     /// Shows the name as the source spells it: `x` or `Ns.x`.
     pub fn as_written(&self) -> impl fmt::Display + '_ {
         Dotted(self.namespace.as_deref(), &self.base)

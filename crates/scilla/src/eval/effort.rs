@@ -14,6 +14,13 @@ const FREE: u64 = 1_000_000;
 /// What each unit of gas that was used allows beyond that.
 const PER_UNIT: u64 = 32;
 
+/// How many parts of values may leave in a run for nothing. As JSON, a part may be a hundred bytes, which stay in the
+/// state or in a receipt for ever.
+const FREE_TO_LEAVE: u64 = 16_384;
+/// How many more may leave for each unit of gas that was used. A part that is charged for costs a unit at least; of a
+/// list of options with nothing in them, one in five is.
+const LEAVING_PER_UNIT: u64 = 8;
+
 /// How much a node of a type counts that is put together: it takes about so much more memory than a part of a value.
 pub(super) const TYPE_NODE: u64 = 8;
 /// How much an entry of a message counts that is put together.
@@ -25,6 +32,8 @@ pub(super) const COPY: u64 = 2;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
     done: u64,
+    /// The parts of values that left.
+    left: u64,
     /// The units of gas at the beginning.
     start: u64,
 }
@@ -38,7 +47,7 @@ pub(super) struct TooMuch {
 
 impl Effort {
     pub(super) const fn begin(gas: Meter) -> Self {
-        Self { done: 0, start: gas.units() }
+        Self { done: 0, left: 0, start: gas.units() }
     }
 
     /// Counts something that is about to be done.
@@ -51,9 +60,7 @@ impl Effort {
             return Ok(());
         }
         self.done = self.done.saturating_add(parts);
-        let used = self.start.saturating_sub(gas.units());
-        let allowed = used.saturating_mul(PER_UNIT).saturating_add(FREE);
-        if self.done > allowed { Err(TooMuch { allowed }) } else { Ok(()) }
+        self.check(self.done, PER_UNIT, FREE, gas)
     }
 
     /// Counts a value that is about to be gone through as a whole.
@@ -63,6 +70,22 @@ impl Effort {
     /// As for [`Self::spend`].
     pub(super) fn go_through(&mut self, value: &Value, gas: Meter) -> Result<(), TooMuch> {
         self.spend(value.parts(), gas)
+    }
+
+    /// Counts a value that is about to be stored, sent or told.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::spend`].
+    pub(super) fn leave(&mut self, value: &Value, gas: Meter) -> Result<(), TooMuch> {
+        self.left = self.left.saturating_add(value.parts());
+        self.check(self.left, LEAVING_PER_UNIT, FREE_TO_LEAVE, gas)
+    }
+
+    const fn check(&self, done: u64, per_unit: u64, free: u64, gas: Meter) -> Result<(), TooMuch> {
+        let used = self.start.saturating_sub(gas.units());
+        let allowed = used.saturating_mul(per_unit).saturating_add(free);
+        if done > allowed { Err(TooMuch { allowed }) } else { Ok(()) }
     }
 
     /// Returns what has been counted.
@@ -83,6 +106,17 @@ mod tests {
         assert_eq!(effort.spend(100 * PER_UNIT, Meter::with_units(900)), Ok(()));
         let allowed = FREE + 102 * PER_UNIT;
         assert_eq!(effort.spend(100 * PER_UNIT, Meter::with_units(898)), Err(TooMuch { allowed }));
+    }
+
+    #[test]
+    fn gas_allows_parts_to_leave() {
+        let mut effort = Effort::begin(Meter::with_units(1000));
+        let value = Value::nat(u32::try_from(FREE_TO_LEAVE).unwrap() - 1);
+        assert_eq!(effort.leave(&value, Meter::with_units(1000)), Ok(()));
+        let small = Value::nat(79);
+        assert_eq!(effort.leave(&small, Meter::with_units(990)), Ok(()));
+        let allowed = FREE_TO_LEAVE + 19 * LEAVING_PER_UNIT;
+        assert_eq!(effort.leave(&small, Meter::with_units(981)), Err(TooMuch { allowed }));
     }
 
     #[test]

@@ -99,6 +99,11 @@ impl<'c> Machine<'c> {
         self.effort.go_through(value, self.gas).map_err(too_much)
     }
 
+    /// Counts the parts of a value that is about to be stored, sent or told.
+    pub(super) fn leave(&mut self, value: &Value) -> Evaluation<()> {
+        self.effort.leave(value, self.gas).map_err(too_much)
+    }
+
     /// Counts what goes beyond the small change of a node.
     pub(super) fn spend(&mut self, parts: u64) -> Evaluation<()> {
         self.effort.spend(parts, self.gas).map_err(too_much)

@@ -472,7 +472,7 @@ fn initial_fields(contract: &ContractCode, machine: &mut Machine<'_>) -> Evaluat
     }
     let fields = contract.fields.iter().map(|code| {
         let value = machine.outermost(code.initial)?;
-        machine.go_through(&value)?;
+        machine.leave(&value)?;
         let (name, kind) = (Arc::clone(&code.field.name), code.field.kind.clone());
         if is_storable(&value) {
             Ok(StateField { name, kind, value })

@@ -253,7 +253,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
     fn charge_size(&mut self, variable: Variable, more: u64, place: Place) -> Evaluation<Value> {
         let value = self.nowhere(variable)?;
         self.charge(value.size().saturating_add(more), place)?;
-        self.machine.go_through(&value)?;
+        self.machine.leave(&value)?;
         Ok(value)
     }
 

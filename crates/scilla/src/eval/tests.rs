@@ -861,6 +861,33 @@ fn a_value_that_shares_without_end_does_not_leave() {
     }
 }
 
+/// Raises an event of 2¹⁰ times the same value, made by a constructor with a name of so many letters.
+fn raise_with_name(length: usize) -> Result<Outcome, Failed> {
+    let name = "N".repeat(length);
+    let text = format!(
+        "scilla_version 0 library L type T = | {name} contract C () transition T() v = {name}; {}
+        e = {{ _eventname : \"E\"; v : v }}; event e end",
+        "v = Pair {Uint32 Uint32} v v; ".repeat(10)
+    );
+    World::new(&text, &[]).unwrap().call("T", &[])
+}
+
+#[test]
+fn long_names_count_as_data() {
+    raise_with_name(20).unwrap();
+    check_too_much(raise_with_name(20_000));
+}
+
+#[test]
+fn little_leaves_for_little_gas() {
+    let store = |doublings| {
+        let pairs = "let x = Pair {Uint32 Uint32} x x in ".repeat(doublings);
+        run(&format!("v = let x = Emp Uint32 Uint32 in {pairs} x;\ns := v")).1
+    };
+    assert!(store(11).is_ok());
+    check_too_much(store(12));
+}
+
 #[test]
 fn a_value_that_shares_without_end_can_be_worked_with() {
     let (_, outcome) = run(&format!("v = {};\nv = match v with | Pair left _ => left end;\nn := k", huge()));

@@ -260,10 +260,31 @@ fn charge(of: &Type, variable: &TypeVariable, size: u64) -> u64 {
     }
 }
 
+/// How long the text of a name is that is written like a node without a name. What people call their types is shorter.
+const NAME_WITHIN_A_NODE: usize = 64;
+
+/// Returns as how many nodes more the text of a name counts, where it is written.
+pub(crate) const fn weight_of_name(bytes: usize) -> u64 {
+    (bytes / NAME_WITHIN_A_NODE) as u64
+}
+
 impl Type {
     /// Returns the number of nodes.
     pub fn size(&self) -> u64 {
         self.parts().map(Self::size).fold(1, u64::saturating_add)
+    }
+
+    /// Returns the number of nodes, each with the [`weight_of_name`] of its names.
+    pub(crate) fn weight(&self) -> u64 {
+        let names = match self {
+            Self::Address(AddressType::Contract(fields)) => {
+                fields.keys().map(|name| weight_of_name(name.len())).fold(0, u64::saturating_add)
+            }
+            Self::Adt(name, _) => weight_of_name(name.name.global_len()),
+            Self::Forall(variable, _) | Self::Variable(variable) => weight_of_name(variable.len()),
+            Self::Address(_) | Self::Function(..) | Self::Map(..) | Self::Primitive(_) | Self::Unit => 0,
+        };
+        self.parts().map(Self::weight).fold(1 + names, u64::saturating_add)
     }
 
     /// Says whether there are no type variables, neither free ones nor such as are bound within.

@@ -8,7 +8,7 @@ use super::Value;
 use crate::{
     name::{Ident, Name},
     source::Span,
-    types::Type,
+    types::{Type, substitution::weight_of_name},
 };
 
 /// A constructor of an algebraic data type.
@@ -83,8 +83,9 @@ impl AdtValue {
         let sum = |of: fn(&Value) -> u64| arguments.iter().map(of).fold(0, u64::saturating_add);
         let size = if arguments.is_empty() { 1 } else { sum(Value::size) };
         let sort_cost = sum(Value::sort_cost);
-        let type_parts = types.iter().map(Type::size).fold(1, u64::saturating_add);
-        let parts = sum(Value::parts).saturating_add(type_parts);
+        let type_parts = types.iter().map(Type::weight).fold(1, u64::saturating_add);
+        let name = weight_of_name(constructor.name.global_len());
+        let parts = sum(Value::parts).saturating_add(type_parts).saturating_add(name);
         let type_parts = u32::try_from(type_parts).unwrap_or(u32::MAX);
         let depth = arguments.iter().map(Value::depth).max().unwrap_or(0).saturating_add(1);
         Self { constructor, types, arguments, size, sort_cost, parts, depth, type_parts }

@@ -88,14 +88,14 @@ pub struct Map {
 struct Kind {
     key: Type,
     value: Type,
-    /// How many nodes the type of the map has.
+    /// How many nodes the type of the map has, long names counted as in [`Type::weight`].
     parts: u64,
 }
 
 impl Map {
     /// An empty map from keys to values of these types.
     pub fn new(key: Type, value: Type) -> Self {
-        let parts = key.size().saturating_add(value.size()).saturating_add(1);
+        let parts = key.weight().saturating_add(value.weight()).saturating_add(1);
         Self { kind: Arc::new(Kind { key, value, parts }), root: None }
     }
 

@@ -136,6 +136,7 @@ impl Value {
     }
 
     /// Returns how many values there are within, itself counted, and how many nodes the types that stand in them have.
+    /// The long name of a constructor or a type counts as several.
     ///
     /// Whatever occurs several times counts as often, shared or not: so much is written when the value leaves as JSON
     /// or is hashed. Sharing makes this grow without bound while the value takes little memory: forty pairs, each of
@@ -155,7 +156,7 @@ impl Value {
         }
     }
 
-    /// Returns how many nodes its type has.
+    /// Returns how many nodes its type has, where a long name counts as several.
     pub(crate) fn type_parts(&self) -> u64 {
         match self {
             Self::Adt(value) => value.type_parts(),
@@ -334,6 +335,7 @@ impl Eq for Value {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::name::Name;
 
     #[test]
     fn short_texts_are_charged_as_twenty() {
@@ -382,6 +384,16 @@ mod tests {
         assert_eq!(Value::Map(map).parts(), 3 + 2);
         assert_eq!(shared(Value::uint32(1), 40).parts(), (1 << 40) + 2 * ((1 << 40) - 1));
         assert_eq!(shared(Value::uint32(1), 80).parts(), u64::MAX);
+    }
+
+    #[test]
+    fn long_names_count_as_parts() {
+        let long = |length: usize| Name::simple("n".repeat(length));
+        let constructor = Constructor { name: long(640), data_type: long(6_400), index: 0, arity: 0, type_arity: 0 };
+        let value = Value::adt(&Arc::new(constructor), Arc::new([]), []);
+        assert_eq!(value.parts(), 1 + 10);
+        let kind = value.kind().unwrap();
+        assert_eq!(Map::new(kind.clone(), kind).type_parts(), 1 + 2 * (1 + 100));
     }
 
     #[test]
