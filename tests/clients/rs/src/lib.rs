@@ -10,6 +10,8 @@ use eth_trie::{EthTrie, MemoryDB, Trie, TrieError};
 pub struct Proved {
     /// The account as the trie stores it.
     pub account: Vec<u8>,
+    /// What the account holds, in Qa.
+    pub balance: u128,
     /// Root of the contract's storage trie, read from the account.
     pub storage_root: Vec<u8>,
     /// The entry's bytes, or `None` when the nodes prove that there is no such entry.
@@ -31,9 +33,24 @@ pub fn prove(
     let account = value_in(state_root, address, account_proof)
         .map_err(|e| format!("account proof: {e}"))?
         .ok_or("the account is proved to be absent")?;
+    let balance = bytes_field(&account, 2).and_then(|message| bytes_field(message, 1)).ok_or("no balance")?;
+    let balance = u128::from_be_bytes(balance.try_into().map_err(|_| "a balance of another width")?);
     let storage_root = bytes_field(&account, 5).ok_or("the account has no storage root")?.to_vec();
     let value = value_in(&storage_root, variable_hash, state_proof).map_err(|e| format!("state proof: {e}"))?;
-    Ok(Proved { account, storage_root, value })
+    Ok(Proved { account, balance, storage_root, value })
+}
+
+/// Root of the trie that holds exactly these entries.
+///
+/// # Panics
+///
+/// If the trie, which is kept in memory, cannot be read.
+pub fn root_of<'a>(entries: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Vec<u8> {
+    let mut trie = EthTrie::new(Arc::new(MemoryDB::new(true)));
+    for (key, value) in entries {
+        trie.insert(key.as_bytes(), value).expect("in memory");
+    }
+    trie.root_hash().expect("in memory").to_vec()
 }
 
 /// Keys of both tries are lower-case hexadecimal digits as ASCII, and are not hashed.
