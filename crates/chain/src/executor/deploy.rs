@@ -56,7 +56,7 @@ pub(super) fn execute<W: World>(
     let sent = InitData::parse(&tx.data).map_err(|_| DropReason::Libraries)?;
     let facts = Facts::of(&sent).ok_or(DropReason::Libraries)?;
     let init = sent.deployed(context.block, &address).to_styled_json();
-    let libraries = Libraries::find(&facts, overlay)?.ok_or(DropReason::Libraries)?;
+    let libraries = Libraries::find(&facts, context.modules, overlay)?.ok_or(DropReason::Libraries)?;
     if !facts.is_supported() {
         return Err(DropReason::Preparation.into());
     }
@@ -167,7 +167,8 @@ impl<W: World> Deployment<'_, '_, W> {
     /// Writes what the node keeps of a contract beside its fields (execution.md 5.7).
     fn write_metadata(&mut self, accepted: &Accepted) -> Result<(), silica_state::StateError> {
         let (contract, overlay) = (&self.address, &mut *self.overlay);
-        overlay.set_entry(contract, &StorageKey::version(contract), Some(self.facts.version.as_bytes()))?;
+        let version = self.facts.version.to_string();
+        overlay.set_entry(contract, &StorageKey::version(contract), Some(version.as_bytes()))?;
         overlay.set_entry(contract, &StorageKey::address(contract), Some(contract.as_bytes()))?;
         for (name, kind, depth) in &accepted.fields {
             let depth = depth.to_string();

@@ -11,7 +11,7 @@ use silica_scilla::{
     code::Code,
     eval::{InitEntry, VERSION},
     json::{InputError, Named, read_document, read_init, read_origin},
-    report::Failure,
+    report::{Entry, Failure},
     resolve::{self, FoundLibrary, LibrarySource, Origin},
     stdlib,
     syntax::parse_contract,
@@ -30,8 +30,8 @@ pub(super) const MESSAGE_FILE: &str = "input_message.json";
 /// What the node itself reads from init data (execution.md 5.4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// The number of the language's version, as it was given.
-    pub(super) version: String,
+    /// The number of the language's version.
+    pub(super) version: u32,
     pub(crate) is_library: bool,
     /// The libraries that it imports besides those of the language.
     pub(super) libraries: Vec<Address>,
@@ -42,18 +42,17 @@ impl Facts {
     pub(crate) fn of(init: &InitData) -> Option<Self> {
         let params = init.params();
         let of = |name: &'static str| params.iter().filter(move |param| param.name == name);
-        let (mut versions, mut flags, mut lists) = (of("_scilla_version"), of("_library"), of("_extlibs"));
+        // An entry of another type is none of the node's, and left to the interpreter.
+        let mut versions = of("_scilla_version").filter(|param| param.type_name == "Uint32");
+        let mut flags = of("_library").filter(|param| param.type_name == "Bool");
+        let mut lists = of("_extlibs");
         let (version, flag, list) = (versions.next()?, flags.next(), lists.next());
         if versions.next().is_some() || flags.next().is_some() || lists.next().is_some() {
             return None;
         }
-        let number = version.value.as_str().filter(|text| text.parse::<u32>().is_ok());
-        let number = number.filter(|_| version.type_name == "Uint32")?;
-        let is_library = match flag {
-            Some(flag) if flag.type_name != "Bool" => return None,
-            Some(flag) => flag.value.get("constructor").and_then(serde_json::Value::as_str) == Some("True"),
-            None => false,
-        };
+        let version = version.value.as_str()?.parse().ok()?;
+        let constructor = flag.and_then(|flag| flag.value.get("constructor"));
+        let is_library = constructor.and_then(serde_json::Value::as_str) == Some("True");
         let mut libraries = Vec::new();
         if let Some(list) = list {
             for element in list.value.as_array()? {
@@ -64,7 +63,7 @@ impl Facts {
                 libraries.push([first, second].into_iter().find_map(address)?);
             }
         }
-        Some(Self { version: number.to_owned(), is_library, libraries })
+        Some(Self { version, is_library, libraries })
     }
 
     /// Reads init data as they are stored.
@@ -74,7 +73,7 @@ impl Facts {
 
     /// Whether there is an interpreter for the version.
     pub(super) fn is_supported(&self) -> bool {
-        self.version.trim_start_matches('0') == VERSION.trim_start_matches('0')
+        self.version.to_string() == VERSION
     }
 }
 
@@ -85,42 +84,49 @@ fn address(value: &serde_json::Value) -> Option<Address> {
 
 /// The external libraries of a program, found beforehand: the interpreter asks for them one by one, and knows no state.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Libraries {
-    found: BTreeMap<String, FoundLibrary>,
-    /// Which they are.
-    hashes: BTreeMap<Address, CodeHash>,
-}
+pub(super) struct Libraries(BTreeMap<Address, Arc<Module>>);
 
 impl Libraries {
     /// Finds the libraries that `facts` name, and those that these name, or returns `None` when one is missing, is no
     /// library, or has another version.
-    pub(super) fn find<W: World>(facts: &Facts, overlay: &mut Overlay<W>) -> Result<Option<Self>, StateError> {
+    pub(super) fn find<W: World>(
+        facts: &Facts,
+        modules: &Modules,
+        overlay: &mut Overlay<W>,
+    ) -> Result<Option<Self>, StateError> {
         let mut libraries = Self::default();
         let mut pending = facts.libraries.clone();
         while let Some(address) = pending.pop() {
-            if libraries.hashes.contains_key(&address) {
+            if libraries.0.contains_key(&address) {
                 continue;
             }
-            let Some(contract) = overlay.account(&address)?.and_then(|account| account.contract) else {
+            let found = modules.get(&address, overlay)?;
+            let Some(library) = found.filter(|it| it.is_library && it.facts.version == facts.version) else {
                 return Ok(None);
             };
-            let Some(source) = overlay.source(&address)? else { return Ok(None) };
-            let found = Facts::of_stored(&source).filter(|it| it.is_library && it.version == facts.version);
-            let (Some(found), Some(origin)) = (found, origin(&source.init).ok()) else { return Ok(None) };
-            let (target, text) = (format!("0x{address}"), Arc::from(source.code.as_bytes()));
-            let file = format!("{target}.scillib").into();
-            libraries.found.insert(target, FoundLibrary { file, text, origin });
-            libraries.hashes.insert(address, contract.code_hash);
-            pending.extend(found.libraries);
+            pending.extend(&library.facts.libraries);
+            libraries.0.insert(address, library);
         }
         Ok(Some(libraries))
+    }
+
+    /// What tells a program with the hash `of` from the same with other libraries.
+    fn key(&self, of: CodeHash) -> CodeKey {
+        let key = |hash: CodeHash| CodeKey::new(hash.to_bytes());
+        self.0.values().fold(key(of), |so_far, library| so_far.with_library(key(library.hash)))
     }
 }
 
 impl LibrarySource for Libraries {
     fn find(&self, target: &str) -> Result<Option<FoundLibrary>, Failure> {
-        if let Some(found) = self.found.get(target) {
-            return Ok(Some(found.clone()));
+        let address: Option<Address> = target.strip_prefix("0x").and_then(|digits| digits.parse().ok());
+        if let Some(library) = address.and_then(|address| self.0.get(&address)) {
+            let origin = origin(&library.source.init).map_err(|error| match error {
+                InputError::Rejected(failure) => failure,
+                InputError::Internal(text) => Failure::of(Entry::nowhere(text)),
+            })?;
+            let text = Arc::clone(&library.source.code).into();
+            return Ok(Some(FoundLibrary { file: format!("{target}.scillib").into(), text, origin }));
         }
         Ok(stdlib::text(target).map(|text| FoundLibrary {
             file: format!("stdlib/{target}.scillib").into(),
@@ -193,10 +199,16 @@ impl Module {
         Ok(Code::of_contract(&program))
     }
 
-    fn bytes(&self) -> usize {
-        self.source.code.len().saturating_add(self.source.init.len())
+    /// About how many bytes it takes.
+    fn weight(&self) -> usize {
+        let Source { code, init } = &self.source;
+        code.len().saturating_add(init.len().saturating_mul(INIT_WEIGHT)).saturating_add(size_of::<Self>())
     }
 }
+
+/// About how much memory a byte of init data takes with the parameters that are read from it: an element of a list has
+/// four bytes there, and some hundred as a value.
+const INIT_WEIGHT: usize = 32;
 
 /// The modules that were used lately, by the hash of their texts, so that they need not be read again.
 ///
@@ -209,15 +221,18 @@ pub(crate) struct Modules {
 
 #[derive(Debug, Default)]
 struct Shelf {
+    /// Each with the number of its last use.
     modules: BTreeMap<CodeHash, (u64, Arc<Module>)>,
-    /// Bytes of all texts.
+    /// The same by that number.
+    by_use: BTreeMap<u64, CodeHash>,
+    /// The number of the last use of all.
+    uses: u64,
+    /// What they weigh.
     bytes: usize,
-    /// Counts the uses.
-    clock: u64,
 }
 
-/// Bytes of texts beyond which the modules that were not used for longest are dropped.
-const MOST_BYTES: usize = 16 << 20;
+/// Bytes beyond which the modules that were not used for longest are dropped.
+const MOST_BYTES: usize = 64 << 20;
 /// Bytes of programs that are kept ready to run.
 const MOST_CODE: u64 = 128 << 20;
 
@@ -230,10 +245,8 @@ impl Default for Modules {
 impl Modules {
     /// Makes a contract ready to run, or finds that it is.
     pub(super) fn ready<W: World>(&self, module: &Arc<Module>, overlay: &mut Overlay<W>) -> Result<Ready, Unready> {
-        let libraries = Libraries::find(&module.facts, overlay)?.ok_or(Unready::Libraries)?;
-        let key = CodeKey::new(module.hash.to_bytes());
-        let key = libraries.hashes.values().fold(key, |key, hash| key.with_library(CodeKey::new(hash.to_bytes())));
-        let code = self.codes.get_or_make(key, || module.make_ready(&libraries))?;
+        let libraries = Libraries::find(&module.facts, self, overlay)?.ok_or(Unready::Libraries)?;
+        let code = self.codes.get_or_make(libraries.key(module.hash), || module.make_ready(&libraries))?;
         if module.init.get().is_none() {
             let init = parameters(&module.source.init, &code).map_err(|_| Unready::Unusable)?;
             // Whoever came first has read the same.
@@ -277,22 +290,60 @@ impl Modules {
 
 impl Shelf {
     fn get(&mut self, hash: &CodeHash) -> Option<Arc<Module>> {
-        self.clock = self.clock.saturating_add(1);
         let (used, module) = self.modules.get_mut(hash)?;
-        *used = self.clock;
+        self.by_use.remove(used);
+        self.uses = self.uses.saturating_add(1);
+        *used = self.uses;
+        self.by_use.insert(self.uses, *hash);
         Some(Arc::clone(module))
     }
 
+    /// Keeps a module, unless another thread has kept it meanwhile.
     fn put(&mut self, hash: CodeHash, module: &Arc<Module>) {
-        self.bytes = self.bytes.saturating_add(module.bytes());
-        if let Some((_, replaced)) = self.modules.insert(hash, (self.clock, Arc::clone(module))) {
-            self.bytes = self.bytes.saturating_sub(replaced.bytes());
+        if self.get(&hash).is_some() {
+            return;
         }
+        self.uses = self.uses.saturating_add(1);
+        self.modules.insert(hash, (self.uses, Arc::clone(module)));
+        self.by_use.insert(self.uses, hash);
+        self.bytes = self.bytes.saturating_add(module.weight());
         while self.bytes > MOST_BYTES
-            && let Some(oldest) = self.modules.iter().min_by_key(|(_, (used, _))| *used).map(|(hash, _)| *hash)
+            && let Some((_, oldest)) = self.by_use.pop_first()
             && let Some((_, removed)) = self.modules.remove(&oldest)
         {
-            self.bytes = self.bytes.saturating_sub(removed.bytes());
+            self.bytes = self.bytes.saturating_sub(removed.weight());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(number: u8, init: usize) -> Arc<Module> {
+        Arc::new(Module {
+            is_library: false,
+            program_hash: [number; 32],
+            hash: CodeHash::new([number; 32]),
+            facts: Facts { version: 0, is_library: false, libraries: Vec::new() },
+            source: Source { code: "".into(), init: " ".repeat(init).into() },
+            init: OnceLock::new(),
+        })
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_leaves_the_shelf() {
+        let mut shelf = Shelf::default();
+        // Three fit.
+        let modules = [1, 2, 3, 4].map(|number| module(number, MOST_BYTES / INIT_WEIGHT * 3 / 10));
+        for module in &modules[..3] {
+            shelf.put(module.hash, module);
+        }
+        assert!(shelf.get(&modules[0].hash).is_some());
+        shelf.put(modules[2].hash, &modules[2]);
+        shelf.put(modules[3].hash, &modules[3]);
+        let kept = modules.each_ref().map(|module| shelf.get(&module.hash).is_some());
+        assert_eq!(kept, [true, false, true, true]);
+        assert_eq!(shelf.bytes, 3 * modules[0].weight());
     }
 }

@@ -457,6 +457,24 @@ fn libraries_are_imported_and_not_called() {
 }
 
 #[test]
+fn init_data_are_read_by_name_and_type() {
+    let mut world = World::new();
+    let code = "scilla_version 0\ncontract Empty ()\n";
+    let version = |value| json!([{"vname": "_scilla_version", "type": "Uint32", "value": value}]);
+    // Whatever way the number is written, the node writes it in its own.
+    let contract = world.deployed(1, code, &version("00"));
+    assert_eq!(world.entry(&contract, "_version", &[]).as_deref(), Some("0"));
+    // What has another type is not for the node, and for the interpreter a parameter too many.
+    for (name, kind) in [("_library", "String"), ("_scilla_version", "String")] {
+        let odd = json!({"vname": name, "type": kind, "value": "x"});
+        let receipt = world.deploy(1, code, &init(&[odd]), 0).unwrap();
+        assert_eq!(errors(&receipt), [(0, vec![8, 1])], "{name}: {receipt:?}");
+    }
+    let again = json!({"vname": "_scilla_version", "type": "Uint32", "value": "0"});
+    assert_eq!(world.deploy(1, code, &init(&[again]), 0), Err(11));
+}
+
+#[test]
 fn money_that_came_before_the_contract_is_its_own() {
     let mut world = World::new();
     let contract = Address::of_contract(&user(1), Nonce::new(0));
