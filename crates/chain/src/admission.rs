@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use silica_protocol::{
-    Account, Address, Gas, GasPrice, Nonce, ShardId, Transaction, TransactionKind, TxHash, Version, sha256,
+    Account, Address, GasPrice, Nonce, ShardId, Transaction, TransactionKind, TxHash, Version, sha256,
 };
 
 use crate::{
@@ -163,21 +163,18 @@ impl<A: Accounts> Entrance<'_, A> {
     }
 
     fn check_gas_minimum(&self, tx: &Transaction, kind: Option<TransactionKind>) -> Result<(), AdmissionError> {
-        let rules = &self.config.rules;
-        let got = tx.gas_limit;
-        match kind {
-            Some(TransactionKind::Call) if got < rules.call_gas.max(length_as_gas(&[&tx.data])) => {
-                Err(AdmissionError::CallGasTooLow { got, minimum: rules.call_gas })
-            }
-            Some(TransactionKind::Deployment) => {
-                let minimum = rules.deployment_gas.max(length_as_gas(&[&tx.code, &tx.data]));
-                if got < minimum { Err(AdmissionError::DeploymentGasTooLow { got, minimum }) } else { Ok(()) }
-            }
-            Some(TransactionKind::Payment) if got < rules.payment_gas => {
-                Err(AdmissionError::PaymentGasTooLow { got, minimum: rules.payment_gas })
-            }
-            Some(TransactionKind::Call | TransactionKind::Payment) | None => Ok(()),
+        let Some(kind) = kind else { return Ok(()) };
+        let (rules, got) = (&self.config.rules, tx.gas_limit);
+        let minimum = rules.least_gas(kind, tx);
+        if got >= minimum {
+            return Ok(());
         }
+        Err(match kind {
+            // The constant is told, whatever the length of the data asks for.
+            TransactionKind::Call => AdmissionError::CallGasTooLow { got, minimum: rules.call_gas },
+            TransactionKind::Deployment => AdmissionError::DeploymentGasTooLow { got, minimum },
+            TransactionKind::Payment => AdmissionError::PaymentGasTooLow { got, minimum },
+        })
     }
 
     fn check_nonce(&self, got: Nonce, current: Nonce) -> Result<(), AdmissionError> {
@@ -262,17 +259,11 @@ fn check_funds(tx: &Transaction, account: &Account) -> Result<(), AdmissionError
     Ok(())
 }
 
-/// The length of texts in bytes, as the gas that is charged for it.
-fn length_as_gas(texts: &[&str]) -> Gas {
-    let bytes = texts.iter().fold(0_usize, |sum, text| sum.saturating_add(text.len()));
-    Gas::new(u64::try_from(bytes).unwrap_or(u64::MAX))
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
-    use silica_protocol::{ChainId, PublicKey, Qa, Signature};
+    use silica_protocol::{ChainId, Gas, PublicKey, Qa, Signature};
 
     use super::*;
     use crate::testing::{PRICE, account, address, contract, key, payment, signed};

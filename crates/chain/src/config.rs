@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use silica_protocol::{ChainId, Gas, GasPrice, Qa};
+use silica_protocol::{ChainId, Gas, GasPrice, Qa, Transaction, TransactionKind};
 
 use crate::{epoch::Epochs, error::ConfigError};
 
@@ -246,6 +246,19 @@ impl Rules {
         strict_shards: false,
         event_logs_on_failure: false,
     };
+
+    /// Gas that a transaction pays at least once it is executed: for its texts, if they are long.
+    pub(crate) fn least_gas(&self, kind: TransactionKind, tx: &Transaction) -> Gas {
+        let bytes = |texts: &[&str]| {
+            let sum = texts.iter().fold(0_usize, |sum, text| sum.saturating_add(text.len()));
+            Gas::new(u64::try_from(sum).unwrap_or(u64::MAX))
+        };
+        match kind {
+            TransactionKind::Payment => self.payment_gas,
+            TransactionKind::Deployment => self.deployment_gas.max(bytes(&[&tx.code, &tx.data])),
+            TransactionKind::Call => self.call_gas.max(bytes(&[&tx.data])),
+        }
+    }
 
     /// Refuses what is not carried out: the switches may only stand as in [`V8_1`](Self::V8_1), the numbers are free.
     fn check(&self) -> Result<(), ConfigError> {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use silica_protocol::{
-    Account, Address, ContractMessage, ContractParam, EventLog, Gas, Qa, Receipt, ReceiptError, Transition,
+    Account, Address, ContractMessage, ContractParam, EventLog, Qa, Receipt, ReceiptError, Transition,
 };
 use silica_scilla::{
     eval::Outcome,
@@ -23,7 +23,7 @@ use super::{
     Context, Overlay, Recorded, Stop,
     host::ContractHost,
     module::{Ready, Unready},
-    outcome::{Deposit, Halt, penalty, transfer},
+    outcome::{Deposit, Halt, transfer},
     run,
 };
 use crate::{accounts::World, admission::VerifiedTransaction, pool::DropReason};
@@ -63,16 +63,7 @@ pub(super) fn execute<W: World>(
     overlay: &mut Overlay<W>,
 ) -> Result<Recorded, Stop> {
     let (tx, rules, origin) = (transaction.transaction(), context.rules, transaction.sender());
-    let least = penalty(rules.call_gas, &[&tx.data]);
-    let cost = tx.gas_limit.checked_cost(tx.gas_price).ok_or(DropReason::Arithmetic)?;
-    let sender = overlay.account(&origin)?.ok_or(DropReason::InvalidSender)?;
-    if tx.gas_limit < least {
-        return Err(DropReason::InsufficientGasLimit.into());
-    }
-    let needed = cost.checked_add(tx.amount).ok_or(DropReason::InsufficientBalance)?;
-    if sender.balance < needed {
-        return Err(DropReason::InsufficientBalance.into());
-    }
+    let (deposit, _) = Deposit::of(transaction, rules, overlay)?;
     let gas = tx.gas_limit.checked_sub(rules.runner_gas).ok_or(DropReason::InsufficientGas)?.get();
     overlay.account(&tx.to)?.ok_or(DropReason::InvalidRecipient)?;
     let ready = root(&tx.to, context, overlay)?;
@@ -81,7 +72,6 @@ pub(super) fn execute<W: World>(
         return Err(DropReason::Libraries.into());
     }
 
-    let deposit = Deposit { sender: origin, limit: tx.gas_limit, price: tx.gas_price };
     deposit.take(overlay)?;
     let frame = overlay.mark();
     let mut calls = Calls {
@@ -102,7 +92,7 @@ pub(super) fn execute<W: World>(
         Err(Halt::Fatal(error)) => return Err(Stop::Fatal(error)),
         Err(Halt::Failed(error, exceptions)) => {
             overlay.revert(frame);
-            left = left.min(tx.gas_limit.checked_sub(least).map_or(0, Gas::get));
+            left = deposit.left_of_failure(left);
             receipt.success = false;
             receipt.errors.insert(edges, vec![error]);
             receipt.exceptions = exceptions;

@@ -8,7 +8,7 @@ use super::{
     Context, Overlay, Recorded, Stop,
     host::ContractHost,
     module::{Facts, Libraries},
-    outcome::{Deposit, Halt, penalty, transfer},
+    outcome::{Deposit, Halt, transfer},
     run::{self, Accepted, Stopped},
 };
 use crate::{
@@ -36,16 +36,7 @@ pub(super) fn execute<W: World>(
     overlay: &mut Overlay<W>,
 ) -> Result<Recorded, Stop> {
     let (tx, rules, signer) = (transaction.transaction(), context.rules, transaction.sender());
-    let least = penalty(rules.deployment_gas, &[&tx.code, &tx.data]);
-    let cost = tx.gas_limit.checked_cost(tx.gas_price).ok_or(DropReason::Arithmetic)?;
-    let sender = overlay.account(&signer)?.ok_or(DropReason::InvalidSender)?;
-    if tx.gas_limit < least {
-        return Err(DropReason::InsufficientGasLimit.into());
-    }
-    let needed = cost.checked_add(tx.amount).ok_or(DropReason::InsufficientBalance)?;
-    if sender.balance < needed {
-        return Err(DropReason::InsufficientBalance.into());
-    }
+    let (deposit, sender) = Deposit::of(transaction, rules, overlay)?;
     let gas = tx.gas_limit.checked_sub(rules.checker_gas).ok_or(DropReason::InsufficientGas)?.get();
     let address = Address::of_contract(&signer, sender.nonce);
     // Whoever sent money there already has paid the contract; only another contract is in the way.
@@ -61,7 +52,6 @@ pub(super) fn execute<W: World>(
         return Err(DropReason::Preparation.into());
     }
 
-    let deposit = Deposit { sender: signer, limit: tx.gas_limit, price: tx.gas_price };
     deposit.take(overlay)?;
     let frame = overlay.mark();
     let source = Source { code: tx.code.as_str().into(), init: init.into() };
@@ -80,7 +70,7 @@ pub(super) fn execute<W: World>(
         Err(Failure::Fatal(error)) => return Err(Stop::Fatal(error)),
         Err(Failure::Recorded { errors, exceptions }) => {
             overlay.revert(frame);
-            left = left.min(tx.gas_limit.checked_sub(least).map_or(0, silica_protocol::Gas::get));
+            left = deposit.left_of_failure(left);
             receipt.success = false;
             receipt.errors.insert(0, errors);
             receipt.exceptions = exceptions;

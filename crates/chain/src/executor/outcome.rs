@@ -4,7 +4,7 @@ use silica_protocol::{Account, Address, Exception, Gas, GasPrice, Qa, ReceiptErr
 use silica_state::StateError;
 
 use super::{Overlay, Stop};
-use crate::{accounts::World, pool::DropReason};
+use crate::{accounts::World, admission::VerifiedTransaction, config::Rules, pool::DropReason};
 
 /// What ends a run early.
 #[derive(Debug)]
@@ -31,12 +31,40 @@ impl From<StateError> for Halt {
 /// The sender's deposit for gas, taken before a contract runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deposit {
-    pub(super) sender: Address,
-    pub(super) limit: Gas,
-    pub(super) price: GasPrice,
+    sender: Address,
+    limit: Gas,
+    price: GasPrice,
+    /// What is kept of it when the transaction fails.
+    least: Gas,
 }
 
 impl Deposit {
+    /// The deposit for a transaction whose sender can pay it with the amount. The steps stand in the order of the
+    /// reference (execution.md 5.1 and 6.1, 1 to 4). Returns the sender's account, too.
+    pub(super) fn of<W: World>(
+        transaction: &VerifiedTransaction,
+        rules: &Rules,
+        overlay: &mut Overlay<W>,
+    ) -> Result<(Self, Account), Stop> {
+        let (tx, sender) = (transaction.transaction(), transaction.sender());
+        let cost = tx.gas_limit.checked_cost(tx.gas_price).ok_or(DropReason::Arithmetic)?;
+        let account = overlay.account(&sender)?.ok_or(DropReason::InvalidSender)?;
+        let least = rules.least_gas(transaction.kind(), tx);
+        if tx.gas_limit < least {
+            return Err(DropReason::InsufficientGasLimit.into());
+        }
+        let needed = cost.checked_add(tx.amount).ok_or(DropReason::InsufficientBalance)?;
+        if account.balance < needed {
+            return Err(DropReason::InsufficientBalance.into());
+        }
+        Ok((Self { sender, limit: tx.gas_limit, price: tx.gas_price, least }, account))
+    }
+
+    /// What is left for the sender of a transaction that failed with so much gas left.
+    pub(super) fn left_of_failure(self, left: u64) -> u64 {
+        left.min(self.limit.checked_sub(self.least).map_or(0, Gas::get))
+    }
+
     /// Takes the deposit from the sender, who can pay it.
     pub(super) fn take<W: World>(self, overlay: &mut Overlay<W>) -> Result<(), Stop> {
         let paid = self.limit.checked_cost(self.price).ok_or(DropReason::Arithmetic)?;
@@ -75,10 +103,4 @@ pub(super) fn transfer<W: World>(
     overlay.set(from, Account { balance, ..payer })?;
     overlay.set(to, Account { balance: increased, ..payee })?;
     Ok(true)
-}
-
-/// The length of texts in bytes, as the gas that a transaction with them pays at least.
-pub(super) fn penalty(least: Gas, texts: &[&str]) -> Gas {
-    let bytes = texts.iter().fold(0_usize, |sum, text| sum.saturating_add(text.len()));
-    least.max(Gas::new(u64::try_from(bytes).unwrap_or(u64::MAX)))
 }
