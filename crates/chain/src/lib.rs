@@ -1,5 +1,5 @@
-//! What is valid on a Zilliqa chain of generation 8.1, and how blocks are made: admission, pool, execution of payments,
-//! blocks and epochs, and the seam behind which nodes agree.
+//! What is valid on a Zilliqa chain of generation 8.1, and how blocks are made: admission, pool, execution of payments and
+//! contracts, blocks and epochs, and the seam behind which nodes agree.
 //!
 //! # Example
 //!
@@ -84,7 +84,7 @@
 //! - Readers see a head as a whole, and only after it is durable.
 //! - The crate knows no HTTP, no RPC method and no error code; the texts of [`AdmissionError`] and of some others are
 //!   nevertheless those that clients know, since they name what was checked. It knows no disk: that is the store's.
-//! - A contract that fails, or panics, leaves no trace but its fee, and not even that.
+//! - A contract that fails leaves no trace but its fee, and one on which this program panics not even that.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod accounts;

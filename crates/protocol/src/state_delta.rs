@@ -31,7 +31,7 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateDelta {
-    /// Every account that was touched, changed or not.
+    /// The accounts that changed. Reference nodes also list those that they only looked at.
     pub accounts: BTreeMap<Address, AccountDelta>,
 }
 
@@ -86,10 +86,11 @@ impl BalanceChange {
 }
 
 impl StateDelta {
-    /// Returns the hash that headers carry, zero when no account was touched.
+    /// Returns the hash that headers carry, zero when no account is listed.
     pub fn hash(&self) -> StateDeltaHash {
         let bytes = self.encode();
-        StateDeltaHash::new(if bytes.is_empty() { sha256_or_zero(&[]) } else { sha256_or_zero(&[&bytes]) })
+        let bytes = Some(&*bytes).filter(|bytes| !bytes.is_empty());
+        StateDeltaHash::new(sha256_or_zero(bytes.as_slice()))
     }
 
     /// Returns the serialised form (`ProtoAccountStore`).

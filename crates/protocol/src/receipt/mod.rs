@@ -46,7 +46,8 @@ pub struct Receipt {
     pub errors: BTreeMap<u32, Vec<ReceiptError>>,
     /// What the interpreter reported, from the throw outward.
     pub exceptions: Vec<Exception>,
-    /// Events, in the order in which they were emitted.
+    /// Events in the order of the runs that emitted them; those of one run with the newest first, as the interpreter
+    /// reports them.
     pub event_logs: Vec<EventLog>,
     /// Messages, in the order in which they were emitted.
     pub transitions: Vec<Transition>,
