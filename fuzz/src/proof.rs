@@ -1,7 +1,7 @@
 //! The proof verifier: no nodes make it panic, and none make it believe what is not so.
 
 use sha3::{Digest, Keccak256};
-use silica_state::trie::{MemoryTrie, verify_proof};
+use silica_state::trie::{MemoryTrie, verify_proof, verify_whole_proof};
 
 /// Verifies nodes that were made up, or a true proof that was tampered with, as the first byte says.
 pub fn check(data: &[u8]) {
@@ -32,6 +32,9 @@ fn made_up(data: &[u8]) {
     nodes.reverse();
     nodes.extend_from_within(..1);
     assert_eq!(verify_proof(&root, key, &nodes), verdict, "order and repetition mean nothing");
+    if let Ok(whole) = verify_whole_proof(&root, key, &nodes) {
+        assert_eq!(Ok(whole), verdict, "what is a whole proof proves the same");
+    }
     if verdict.is_ok() {
         assert!(verify_proof(&[7; 32], key, &nodes).is_err(), "another root proves nothing");
     }
@@ -79,8 +82,10 @@ fn tampered(data: &[u8]) {
     }
     let truth = entries.iter().find(|(known, _)| *known == key).map(|(_, value)| value.clone());
 
-    let mut nodes = trie.proof(&key).into_nodes();
-    assert_eq!(verify_proof(&root, &key, &nodes).as_ref(), Ok(&truth), "a true proof holds");
+    let true_nodes = trie.proof(&key).into_nodes();
+    assert_eq!(verify_proof(&root, &key, &true_nodes).as_ref(), Ok(&truth), "a true proof holds");
+    assert_eq!(verify_whole_proof(&root, &key, &true_nodes).as_ref(), Ok(&truth), "a true proof is whole");
+    let mut nodes = true_nodes.clone();
     let other = entries.get(usize::from(input.byte()) % entries.len().max(1));
     let others = other.map_or_else(Vec::new, |(other, _)| trie.proof(other).into_nodes());
     for _ in 0..TAMPERINGS {
@@ -90,6 +95,11 @@ fn tampered(data: &[u8]) {
         tamper(&mut nodes, &others, &mut input);
         if let Ok(proved) = verify_proof(&root, &key, &nodes) {
             assert_eq!(proved, truth, "a false proof was believed");
+        }
+        if let Ok(proved) = verify_whole_proof(&root, &key, &nodes) {
+            assert_eq!(proved, truth, "a false proof was believed");
+            let changed = nodes.iter().find(|node| !true_nodes.contains(node));
+            assert_eq!(changed, None, "a whole proof has no other nodes");
         }
     }
 }

@@ -47,9 +47,10 @@
 //!
 //! In reading order: [`trie`] is the Merkle-Patricia trie as pure functions; `forest` holds the account trie and the
 //! storage tries, in versions in memory and in records on disk; `diff` is what a block changes, and `transition` makes a
-//! version from a version and a diff; `keys` is the ordered index of the keys of contract storage; `view` answers questions to a version, `snapshot` to the chain as of a block;
-//! `window` keeps the versions of the newest blocks; `archive` is the record of blocks; `store` joins all of it, and
-//! `checkpointer` is its thread; `codec` and `db` are bytes and the engine.
+//! version from a version and a diff; `keys` is the ordered index of the keys of contract storage; `view` answers
+//! questions to a version, `snapshot` to the chain as of a block, and `proof` checks what they prove; `window` keeps the
+//! versions of the newest blocks; `archive` is the record of blocks; `store` joins all of it, and `checkpointer` is its
+//! thread; `codec` and `db` are bytes and the engine.
 //!
 //! # What the crate does not know
 //!
@@ -65,6 +66,7 @@ mod diff;
 mod error;
 mod forest;
 mod keys;
+mod proof;
 mod snapshot;
 mod store;
 #[cfg(test)]
@@ -82,6 +84,7 @@ pub use crate::{
     db::Durability,
     diff::{StateDiff, StorageDiff},
     error::{CloseError, CommitError, DbError, HistoryError, OpenError, StateError},
+    proof::{ProvenState, StateProofError, verify_account_proof, verify_state_proof},
     snapshot::Snapshot,
     store::{CheckReport, OpenOutcome, PreparedState, Store, StoreOptions, StoreReader},
     view::{Entries, StateView},

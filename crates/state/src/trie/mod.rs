@@ -25,6 +25,6 @@ pub use self::{
     memory::MemoryTrie,
     nibbles::{Nibbles, digit_path},
     node::{EMPTY_ROOT, InlineNode, NodeError, NodeRef},
-    proof::{Proof, ProofError, verify_proof},
+    proof::{Proof, ProofError, verify_proof, verify_whole_proof},
     subtree::Subtree,
 };

@@ -39,7 +39,7 @@ impl Proof {
 #[non_exhaustive]
 pub enum ProofError {
     /// The path leads to a node that is not in the proof.
-    #[error("node {} is missing, {depth} nibbles into the key", hex(.hash))]
+    #[error("node {} is missing, {depth} nibbles into the key: nodes were left out, or prove another key", hex(.hash))]
     Missing {
         /// Keccak-256 of the missing node.
         hash: [u8; 32],
@@ -53,6 +53,12 @@ pub enum ProofError {
         depth: usize,
         /// What is wrong with it.
         reason: NodeError,
+    },
+    /// A node proves nothing about the key.
+    #[error("node number {position} is not on the way to the key, or is given twice")]
+    Surplus {
+        /// Position of the node among those that were given, counted from 0.
+        position: usize,
     },
 }
 
@@ -85,10 +91,43 @@ fn hex(bytes: &[u8; 32]) -> Cow<'static, str> {
 /// # Ok::<(), silica_state::trie::ProofError>(())
 /// ```
 pub fn verify_proof(root: &[u8; 32], key: &[u8], nodes: &[impl AsRef<[u8]>]) -> Result<Option<Vec<u8>>, ProofError> {
+    follow(root, key, nodes, |_| {})
+}
+
+/// As [`verify_proof`], for nodes that are a whole proof and nothing else: each has to be on the way to the key, and is
+/// given once. Nodes that are embedded in their parent may be given or left out.
+///
+/// So there is one proof of a key under a root, up to order and embedded nodes, and a change of any byte is refused.
+///
+/// # Errors
+///
+/// As [`verify_proof`], and [`ProofError::Surplus`] for the first node that is not needed.
+pub fn verify_whole_proof(
+    root: &[u8; 32],
+    key: &[u8],
+    nodes: &[impl AsRef<[u8]>],
+) -> Result<Option<Vec<u8>>, ProofError> {
+    let mut used = BTreeSet::new();
+    let value = follow(root, key, nodes, |node| {
+        used.insert(node);
+    })?;
+    match nodes.iter().position(|node| !used.remove(node.as_ref())) {
+        Some(position) => Err(ProofError::Surplus { position }),
+        None => Ok(value),
+    }
+}
+
+/// Follows `key` and shows the nodes on the way.
+fn follow<'a>(
+    root: &[u8; 32],
+    key: &[u8],
+    nodes: &'a [impl AsRef<[u8]>],
+    mut on_the_way: impl FnMut(&'a [u8]),
+) -> Result<Option<Vec<u8>>, ProofError> {
     if *root == EMPTY_ROOT {
         return Ok(None);
     }
-    let by_hash: BTreeMap<[u8; 32], &[u8]> =
+    let by_hash: BTreeMap<[u8; 32], &'a [u8]> =
         nodes.iter().map(|node| (keccak256(&[node.as_ref()]), node.as_ref())).collect();
     let key = Nibbles::of_key(key);
     let mut rest = key.as_slice();
@@ -100,6 +139,7 @@ pub fn verify_proof(root: &[u8; 32], key: &[u8], nodes: &[impl AsRef<[u8]>]) -> 
             Child::Hash(hash) => by_hash.get(&hash).copied().ok_or(ProofError::Missing { hash, depth })?,
             Child::Inline(rlp) => rlp,
         };
+        on_the_way(rlp);
         let node = Node::decode(rlp).map_err(|reason| ProofError::Malformed { depth, reason })?;
         let next = match node {
             Node::Leaf { path, value } => {
