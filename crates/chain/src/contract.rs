@@ -10,6 +10,33 @@ use crate::{accounts::World, executor::Facts, snapshot::Snapshot};
 /// Names under which the node keeps what is no field.
 const METADATA: [&str; 5] = ["_addr", "_depth", "_hasmap", "_type", "_version"];
 
+/// Entries of the node that stand under the plain name of a field.
+const BY_FIELD: [&str; 3] = ["_depth", "_hasmap", "_type"];
+
+/// The storage key of a contract's variable, or of an entry of its map below the keys `indices`, which are given as
+/// text without quotes, as clients write them.
+///
+/// Among the variables are those that the node keeps: `_addr`, `_version`, and `_depth` and `_type` with the name of a
+/// field as their index.
+///
+/// # Examples
+///
+/// ```
+/// use silica_protocol::Address;
+/// let bridge: Address = "6d84363526a2d764835f8cf52dfeefe80a360fac".parse()?;
+/// let key = silica_chain::variable_key(&bridge, "zilToPolyTxHashMap", &["0".to_owned()]);
+/// let expected = "a0bd91de66d97e6930118179ba4f1836c366c4cb3309a6b354d26f52abb2aac6";
+/// assert_eq!(key.variable_hash().to_string(), expected);
+/// # Ok::<(), silica_protocol::HexError>(())
+/// ```
+pub fn variable_key(contract: &Address, name: &str, indices: &[String]) -> StorageKey {
+    if BY_FIELD.contains(&name) {
+        return StorageKey::entry(contract, name, indices);
+    }
+    let texts: Vec<String> = indices.iter().map(|index| in_quotes(index)).collect();
+    StorageKey::entry(contract, name, &texts)
+}
+
 impl Snapshot {
     /// The texts of the contract or library at `address`, or `None` when there is none.
     ///
@@ -90,8 +117,7 @@ impl Snapshot {
         if METADATA.contains(&name) || depth.is_none_or(|depth: usize| indices.len() > depth) {
             return Ok(None);
         }
-        let texts: Vec<String> = indices.iter().map(|index| in_quotes(index)).collect();
-        let key = StorageKey::entry(contract, name, &texts);
+        let key = variable_key(contract, name, indices);
         let found = match read(&key)? {
             Some(value) => Some(leaf(&value)),
             None if depth == Some(indices.len()) => None,
