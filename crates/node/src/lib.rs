@@ -37,6 +37,7 @@
 //! - The transport and the envelope know no method; a method is one struct and one row.
 
 mod banner;
+mod client;
 mod clock;
 mod config;
 mod data_dir;

@@ -7,7 +7,6 @@
 //! Each sender belongs to one connection, which sends its payments in the order of their nonces; so the load is the
 //! same for a node that takes only the next nonce and for one that lets transactions wait.
 
-mod client;
 mod latency;
 mod plan;
 mod rpc;

@@ -14,7 +14,8 @@ use silica_protocol::{
     },
 };
 
-use super::{LoadError, client::Client};
+use super::LoadError;
+use crate::client::Client;
 
 /// A connection to a node, spoken to in JSON-RPC.
 #[derive(Debug)]
@@ -37,7 +38,8 @@ pub(super) enum Submission {
 
 impl RpcClient {
     pub(super) async fn connect(target: SocketAddr) -> Result<Self, LoadError> {
-        let client = Client::connect(target).await.map_err(|source| LoadError::Connection { target, source })?;
+        let client =
+            Client::connect(target, "silica", "/").await.map_err(|source| LoadError::Connection { target, source })?;
         Ok(Self { target, client })
     }
 

@@ -1,38 +1,45 @@
-//! The least HTTP client that a load needs: one keep-alive connection, one request at a time.
+//! The least HTTP client that the commands need: one keep-alive connection, one request at a time.
 
-use std::{
-    io::{self, ErrorKind::InvalidData},
-    net::SocketAddr,
-};
+use std::io::{self, ErrorKind::InvalidData};
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
+    net::{TcpStream, ToSocketAddrs},
 };
 
 /// Longest head of an answer that is read.
 const MAX_HEAD: usize = 16 * 1024;
+/// Longest body of an answer that is read.
+const MAX_BODY: usize = 64 << 20;
 
 /// A connection to a node.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(crate) struct Client {
     stream: TcpStream,
+    /// What the node is told it is called, and the path that is asked for.
+    host: String,
+    path: String,
     request: Vec<u8>,
     answer: Vec<u8>,
 }
 
 impl Client {
-    pub(super) async fn connect(target: SocketAddr) -> io::Result<Self> {
+    /// Connects to `target`, for requests to `path` of `host`.
+    pub(crate) async fn connect(target: impl ToSocketAddrs, host: &str, path: &str) -> io::Result<Self> {
         let stream = TcpStream::connect(target).await?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream, request: Vec::new(), answer: Vec::new() })
+        let (host, path) = (host.to_owned(), path.to_owned());
+        Ok(Self { stream, host, path, request: Vec::new(), answer: Vec::new() })
     }
 
     /// Posts `body` and returns the body of the answer.
-    pub(super) async fn post(&mut self, body: &[u8]) -> io::Result<&str> {
+    pub(crate) async fn post(&mut self, body: &[u8]) -> io::Result<&str> {
         self.request.clear();
-        self.request.extend_from_slice(b"POST / HTTP/1.1\r\nhost: silica\r\ncontent-type: application/json\r\n");
-        self.request.extend_from_slice(format!("content-length: {}\r\n\r\n", body.len()).as_bytes());
+        let (path, host, length) = (&self.path, &self.host, body.len());
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+        );
+        self.request.extend_from_slice(head.as_bytes());
         self.request.extend_from_slice(body);
         self.stream.write_all(&self.request).await?;
 
@@ -89,6 +96,9 @@ impl Head {
         };
         let body_length =
             lines.find_map(length_of).ok_or_else(|| refuse("the answer has no content-length".to_owned()))?;
+        if body_length > MAX_BODY {
+            return Err(refuse(format!("expected an answer of at most {MAX_BODY} bytes, got {body_length}")));
+        }
         Ok(Some(Self { length: end.saturating_add(4), body_length }))
     }
 }
@@ -108,6 +118,7 @@ mod tests {
     fn other_answers_are_refused() {
         for (answer, reason) in [
             ("HTTP/1.1 413 Payload Too Large\r\ncontent-length: 0\r\n\r\n", "413"),
+            ("HTTP/1.1 200 OK\r\ncontent-length: 99999999\r\n\r\n", "at most"),
             ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", "content-length"),
             (&"x".repeat(MAX_HEAD + 1), "too long"),
         ] {
