@@ -8,17 +8,17 @@ use silica_tests::{Node, Wallet};
 
 use crate::{check_error, check_result, documented};
 
-const HELLO: &str = include_str!("../../contracts/hello_world/hello_world.scilla");
+pub(crate) const HELLO: &str = include_str!("../../contracts/hello_world/hello_world.scilla");
 const TOKEN: &str = include_str!("../../contracts/fungible_token/fungible_token.scilla");
 
 /// A node, and the nonces of the wallets that were used.
-struct Chain {
-    node: Node,
+pub(crate) struct Chain {
+    pub(crate) node: Node,
     nonces: Vec<u64>,
 }
 
 impl Chain {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { node: Node::start(&[]), nonces: vec![0; 4] }
     }
 
@@ -34,7 +34,7 @@ impl Chain {
         (result, receipt)
     }
 
-    fn deploy(&mut self, code: &str, params: &[Value]) -> (Address, String) {
+    pub(crate) fn deploy(&mut self, code: &str, params: &[Value]) -> (Address, String) {
         let version = json!({"vname": "_scilla_version", "type": "Uint32", "value": "0"});
         let init: Value = std::iter::once(version).chain(params.iter().cloned()).collect();
         let (result, receipt) = self.send(0, Address::ZERO, code, &init, false);
@@ -44,7 +44,7 @@ impl Chain {
         (contract.parse().unwrap(), result["TranID"].as_str().unwrap().to_owned())
     }
 
-    fn call(&mut self, from: usize, contract: Address, tag: &str, params: &Value) -> Value {
+    pub(crate) fn call(&mut self, from: usize, contract: Address, tag: &str, params: &Value) -> Value {
         let data = json!({"_tag": tag, "params": params});
         let (result, receipt) = self.send(from, contract, "", &data, false);
         assert_eq!(result["Info"], "Contract Txn, Shards Match of the sender and reciever");
@@ -52,7 +52,7 @@ impl Chain {
     }
 }
 
-fn address_param(name: &str, address: &Address) -> Value {
+pub(crate) fn address_param(name: &str, address: &Address) -> Value {
     json!({"vname": name, "type": "ByStr20", "value": format!("0x{address}")})
 }
 

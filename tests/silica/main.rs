@@ -12,6 +12,7 @@ mod envelope;
 mod money;
 mod network;
 mod process;
+mod proof;
 mod readme;
 mod shapes;
 mod transaction;

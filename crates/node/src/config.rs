@@ -1,15 +1,16 @@
 //! Flags and environment, folded into one struct.
 
 use std::{
+    fmt,
     net::{Ipv4Addr, SocketAddr},
     path::PathBuf,
     str::FromStr,
     time::Duration,
 };
 
-use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, value_parser};
 use silica_chain::config::MAX_SHARDS;
-use silica_protocol::ChainId;
+use silica_protocol::{Address, ChainId, HexError, StateRoot, VariableHash};
 
 use crate::http::HttpLimits;
 
@@ -37,6 +38,9 @@ pub enum Command {
     Db(DbCommand),
     /// Send pre-signed payments to a node and report throughput and latency.
     Load(LoadArgs),
+    /// Check proofs of state.
+    #[command(subcommand)]
+    Proof(ProofCommand),
     /// Print the OpenRPC document of the interface.
     Openrpc,
 }
@@ -111,6 +115,124 @@ pub struct DbArgs {
     /// Directory that holds the chain.
     #[arg(long, value_name = "DIR", default_value = "silica-data", env = "SILICA_DATA_DIR")]
     pub data_dir: PathBuf,
+}
+
+/// What can be done with proofs.
+#[derive(Debug, Subcommand)]
+pub enum ProofCommand {
+    /// Check an answer of `GetStateProof` against the state root of a Tx block, and say what it proves.
+    ///
+    /// Nothing in the answer is trusted. Of an account the proof has balance, nonce, code hash and storage root; of a
+    /// variable the stored value; or it proves that there is none.
+    #[command(
+        after_help = "Exit status: 0 the answer proves what is printed, 1 it proves nothing, 2 there was nothing \
+                            to check: wrong use, an unreadable file, or a node that does not answer."
+    )]
+    Verify(VerifyArgs),
+}
+
+/// Which proof, of what.
+#[derive(Clone, Debug, Args)]
+#[command(group = ArgGroup::new("source").args(["file", "url"]))]
+#[command(group = ArgGroup::new("key").args(["variable", "variable_hash"]))]
+#[command(group = ArgGroup::new("trusted").args(["root", "url"]).required(true).multiple(true))]
+pub struct VerifyArgs {
+    /// The answer as JSON, alone or in its envelope; standard input when nothing or - is said.
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Ask this node for the block and for the proof.
+    #[arg(long, value_name = "http://HOST:PORT", requires = "key")]
+    pub url: Option<NodeUrl>,
+    /// Number of the Tx block whose state is proved, or latest.
+    #[arg(long, value_name = "NUMBER", default_value = "latest", requires = "url")]
+    pub block: WhichBlock,
+    /// `StateRootHash` of the Tx block; with --url, the node's block must have it too.
+    #[arg(long, value_name = "HEX")]
+    pub root: Option<StateRoot>,
+    /// The account, in hexadecimal or as bech32.
+    #[arg(long, value_name = "ADDRESS", value_parser = any_address)]
+    pub address: Address,
+    /// Name of the contract's variable.
+    #[arg(long, value_name = "NAME", value_parser = variable_name)]
+    pub variable: Option<String>,
+    /// Key of the variable's map, without quotes; one for each map, from the outermost.
+    #[arg(long, value_name = "KEY", requires = "variable", allow_hyphen_values = true)]
+    pub index: Vec<String>,
+    /// Hash of the variable's storage key, instead of its name.
+    #[arg(long, value_name = "HEX")]
+    pub variable_hash: Option<VariableHash>,
+}
+
+/// A node that speaks plain HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeUrl {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) path: String,
+}
+
+/// Reason why text is not the address of a node.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected http://HOST or http://HOST:PORT, with or without a path, got {got:?}")]
+pub struct NodeUrlError {
+    got: String,
+}
+
+impl FromStr for NodeUrl {
+    type Err = NodeUrlError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let read = || {
+            let uri: hyper::Uri = text.parse().ok()?;
+            let host = uri.host().filter(|_| uri.scheme_str() == Some("http"))?.to_owned();
+            let port = match uri.authority()?.as_str().strip_prefix(&host)? {
+                "" => 80,
+                _ => uri.port_u16()?,
+            };
+            Some(Self { host, port, path: uri.path().to_owned() })
+        };
+        read().ok_or_else(|| NodeUrlError { got: text.to_owned() })
+    }
+}
+
+impl fmt::Display for NodeUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port, path } = self;
+        write!(f, "http://{host}:{port}{path}")
+    }
+}
+
+/// A Tx block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhichBlock {
+    /// The latest one.
+    Latest,
+    /// The one with this number.
+    Number(u64),
+}
+
+impl FromStr for WhichBlock {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "latest" => Ok(Self::Latest),
+            number => number.parse().map(Self::Number).map_err(|_| "expected a block number or latest".to_owned()),
+        }
+    }
+}
+
+fn any_address(text: &str) -> Result<Address, String> {
+    if text.starts_with("zil1") {
+        return Address::from_bech32(text).map_err(|error| error.to_string());
+    }
+    text.parse().map_err(|error: HexError| error.to_string())
+}
+
+/// Takes what the name of a field can look like: anything else would be the key of something with another name.
+fn variable_name(text: &str) -> Result<String, String> {
+    let is_name = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if is_name { Ok(text.to_owned()) } else { Err("expected letters, digits and underscores".to_owned()) }
 }
 
 /// What load to send.
@@ -320,6 +442,10 @@ mod tests {
             Some(Command::Load(LoadArgs { payments: 5, .. }))
         ));
         assert!(matches!(parse("openrpc").unwrap().command, Some(Command::Openrpc)));
+        assert!(matches!(
+            parse(&format!("proof verify --root {ROOT} --address {ADDRESS} proof.json")).unwrap().command,
+            Some(Command::Proof(ProofCommand::Verify(VerifyArgs { file: Some(_), url: None, .. })))
+        ));
     }
 
     /// Checks that the arguments are refused with a message that holds each of `words`.
@@ -327,6 +453,47 @@ mod tests {
         let message = parse(arguments).unwrap_err().to_string();
         for word in words {
             assert!(message.contains(word), "{word} is missing in {message}");
+        }
+    }
+
+    const ADDRESS: &str = "6d84363526a2d764835f8cf52dfeefe80a360fac";
+    const ROOT: &str = "6142ce35237ba92eb734a5442f4d22dbc4f00c7acf88d0ab07333b60e83dd93e";
+
+    #[test]
+    fn proofs_are_verified_with_a_root_of_something() {
+        let check = |arguments: &str, words: &[&str]| {
+            check_refused(&format!("proof verify {arguments}"), words);
+        };
+        check("", &["--root", "--url", "--address"]);
+        check(&format!("--address {ADDRESS} f"), &["--root", "--url"]);
+        check(&format!("--root {ROOT}"), &["--address"]);
+        check(&format!("--root {ROOT} --address 12"), &["--address", "expected 40", "12"]);
+        check(&format!("--root {ROOT} --address zil1qqqq"), &["--address", "bech32"]);
+        check(&format!("--root 12 --address {ADDRESS}"), &["--root", "64"]);
+        let good = format!("--root {ROOT} --address {ADDRESS}");
+        check(&format!("{good} --index 1"), &["--variable"]);
+        check(&format!("{good} --variable a --variable-hash {ROOT}"), &["--variable", "--variable-hash"]);
+        check(&format!("{good} --variable a.b"), &["--variable", "letters, digits and underscores"]);
+        check(&format!("{good} --variable-hash 12"), &["--variable-hash", "64"]);
+        check(&format!("{good} --block 1"), &["--url"]);
+        let url = format!("{good} --variable a --url");
+        check(&format!("{url} https://a"), &["--url", "http://HOST"]);
+        check(&format!("{url} http://a:b"), &["--url", "http://HOST"]);
+        check(&format!("{url} http://a:99999"), &["--url", "http://HOST"]);
+        check(&format!("{url} a:1"), &["--url", "http://HOST"]);
+        check(&format!("{url} http://a --block first"), &["--block", "number or latest"]);
+        check(&format!("{url} http://a file.json"), &["--url", "FILE"]);
+        check(&format!("{good} --url http://a"), &["--variable"]);
+    }
+
+    #[test]
+    fn nodes_are_named_with_or_without_port_and_path() {
+        let check = |text: &str, expected: &str| assert_eq!(text.parse::<NodeUrl>().unwrap().to_string(), expected);
+        check("http://127.0.0.1:5555", "http://127.0.0.1:5555/");
+        check("http://node", "http://node:80/");
+        check("http://[::1]:5555/api", "http://[::1]:5555/api");
+        for text in ["", "http://", "ftp://a", "http://a:", "http://u@a", "//a"] {
+            assert!(text.parse::<NodeUrl>().is_err(), "{text}");
         }
     }
 

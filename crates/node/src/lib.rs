@@ -23,7 +23,8 @@
 //!   `params`, which `error` gets which code, and the [OpenRPC document](openrpc) of it all.
 //! - `methods`: what each method does, one file per family; `statistics` has their rates.
 //! - `clock`, `telemetry` and `progress`: the time, the log, and how far something is that takes long.
-//! - `maintenance`: checking and rebuilding a data directory; `load`: a load for measuring a node.
+//! - `maintenance`: checking and rebuilding a data directory; `load`: a load for measuring a node; `proof`: checking
+//!   proofs of state; `client`: the HTTP client of both.
 //!
 //! # Invariants
 //!
@@ -47,6 +48,7 @@ mod load;
 mod maintenance;
 mod methods;
 mod progress;
+mod proof;
 mod rpc;
 mod startup;
 mod statistics;
@@ -54,11 +56,15 @@ mod telemetry;
 
 pub use crate::{
     banner::{Banner, FundedAccount},
-    config::{BlockMode, BlockModeError, Cli, Command, Config, DbArgs, DbCommand, Durability, LoadArgs, RunArgs},
+    config::{
+        BlockMode, BlockModeError, Cli, Command, Config, DbArgs, DbCommand, Durability, LoadArgs, NodeUrl,
+        NodeUrlError, ProofCommand, RunArgs, VerifyArgs, WhichBlock,
+    },
     data_dir::DataDirError,
     http::HttpLimits,
     load::{LoadError, LoadReport, load},
     maintenance::{DbReport, MaintenanceError, check_db, rebuild_db},
+    proof::{AnswerError, ProofReport, Variable, VerifyError, verify_proof},
     rpc::openrpc,
     startup::{Node, RunningNode, StartError, StopError},
     telemetry::{FilterError, init as init_telemetry},

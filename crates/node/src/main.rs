@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::Parser;
-use silica_node::{Cli, Command, Config, DbCommand, LoadArgs, Node, RunArgs};
+use silica_node::{Cli, Command, Config, DbCommand, LoadArgs, Node, ProofCommand, RunArgs, VerifyArgs};
 use tokio::{
     runtime::Runtime,
     signal::unix::{SignalKind, signal},
@@ -22,15 +22,18 @@ fn main() -> ExitCode {
         Command::Run(args) => run_node(args),
         Command::Db(command) => maintain(command),
         Command::Load(args) => load(args),
+        Command::Proof(ProofCommand::Verify(args)) => return verify(&args),
         Command::Openrpc => print(&silica_node::openrpc()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            drop(writeln!(io::stderr(), "silica: {}", with_causes(&*error)));
-            ExitCode::FAILURE
-        }
+        Err(error) => complain(&*error, ExitCode::FAILURE),
     }
+}
+
+fn complain(error: &dyn Error, code: ExitCode) -> ExitCode {
+    drop(writeln!(io::stderr(), "silica: {}", with_causes(error)));
+    code
 }
 
 /// Writes an error and, after colons, what caused it.
@@ -86,6 +89,23 @@ async fn run_until_signal(args: RunArgs) -> Result<(), AnyError> {
 fn load(args: LoadArgs) -> Result<(), AnyError> {
     let report = Runtime::new()?.block_on(silica_node::load(args))?;
     print(&report.to_string())
+}
+
+/// Whoever calls this from a script is told by the exit status what was found.
+fn verify(args: &VerifyArgs) -> ExitCode {
+    const NOTHING_TO_CHECK: u8 = 2;
+    let runtime = match Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => return complain(&error, ExitCode::from(NOTHING_TO_CHECK)),
+    };
+    match runtime.block_on(silica_node::verify_proof(args)) {
+        Ok(report) => match print(&report.to_string()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => complain(&*error, ExitCode::from(NOTHING_TO_CHECK)),
+        },
+        Err(error) if error.is_refutation() => complain(&error, ExitCode::FAILURE),
+        Err(error) => complain(&error, ExitCode::from(NOTHING_TO_CHECK)),
+    }
 }
 
 fn maintain(command: DbCommand) -> Result<(), AnyError> {

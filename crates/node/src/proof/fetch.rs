@@ -1,0 +1,108 @@
+//! Asking a node for a Tx block and a proof of the state after it.
+
+use std::{io, time::Duration};
+
+use serde::{Deserialize, de::DeserializeOwned};
+use silica_protocol::{
+    Address, BlockNumber, StateRoot, VariableHash,
+    rpc::envelope::{Id, Response, write_request},
+};
+
+use super::VerifyError;
+use crate::{
+    client::Client,
+    config::{NodeUrl, WhichBlock},
+};
+
+/// How long the node may take for all answers together.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a node told.
+pub(super) struct Fetched {
+    pub(super) block: BlockNumber,
+    pub(super) root: StateRoot,
+    /// The answer of `GetStateProof`, in its envelope.
+    pub(super) answer: String,
+}
+
+pub(super) async fn fetch(
+    url: &NodeUrl,
+    block: WhichBlock,
+    address: &Address,
+    variable: &VariableHash,
+) -> Result<Fetched, VerifyError> {
+    let late = |_| io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {PATIENCE:?}"));
+    let told = tokio::time::timeout(PATIENCE, Node::ask(url, block, address, variable)).await;
+    told.map_err(|elapsed| VerifyError::Connection { url: url.to_string(), source: late(elapsed) })?
+}
+
+struct Node<'a> {
+    url: &'a NodeUrl,
+    client: Client,
+}
+
+impl Node<'_> {
+    async fn ask(
+        url: &NodeUrl,
+        block: WhichBlock,
+        address: &Address,
+        variable: &VariableHash,
+    ) -> Result<Fetched, VerifyError> {
+        let (host, name) = (url.host.trim_matches(['[', ']']), format!("{}:{}", url.host, url.port));
+        let client = Client::connect((host, url.port), &name, &url.path).await;
+        let client = client.map_err(|source| VerifyError::Connection { url: url.to_string(), source })?;
+        let mut node = Node { url, client };
+        let (block, root) = node.block(block).await?;
+        let params = [address.to_string(), variable.to_string(), block.to_string()];
+        let answer = node.post("GetStateProof", &params).await?.to_owned();
+        Ok(Fetched { block, root, answer })
+    }
+
+    async fn block(&mut self, which: WhichBlock) -> Result<(BlockNumber, StateRoot), VerifyError> {
+        let (method, params) = match which {
+            WhichBlock::Latest => ("GetLatestTxBlock", vec![String::new()]),
+            WhichBlock::Number(number) => ("GetTxBlock", vec![number.to_string()]),
+        };
+        let TxBlock { header } = self.call(method, &params).await?;
+        let unfit = |got: String| VerifyError::Node { method, got };
+        let number = header.number.parse().map_err(|_| unfit(format!("BlockNum: {:?}", header.number)))?;
+        match which {
+            // For a block that does not exist, a node answers with one that has the largest number.
+            WhichBlock::Number(asked) if asked != number => Err(unfit(format!("there is no Tx block {asked}"))),
+            WhichBlock::Latest | WhichBlock::Number(_) => {
+                let root = header.state_root.parse().map_err(|error| unfit(format!("StateRootHash: {error}")))?;
+                Ok((BlockNumber::new(number), root))
+            }
+        }
+    }
+
+    async fn call<T: DeserializeOwned>(&mut self, method: &'static str, params: &[String]) -> Result<T, VerifyError> {
+        let unfit = |got: String| VerifyError::Node { method, got };
+        let answer = self.post(method, params).await?;
+        let response = Response::parse(answer).map_err(|error| unfit(error.to_string()))?;
+        let result = response.outcome.map_err(|error| unfit(error.to_string()))?;
+        serde_json::from_str(result.get()).map_err(|error| unfit(error.to_string()))
+    }
+
+    async fn post(&mut self, method: &'static str, params: &[String]) -> Result<&str, VerifyError> {
+        let url = self.url;
+        let mut request = Vec::new();
+        write_request(&mut request, &Id::from(1), method, params)
+            .map_err(|error| VerifyError::Node { method, got: error.to_string() })?;
+        self.client.post(&request).await.map_err(|source| VerifyError::Connection { url: url.to_string(), source })
+    }
+}
+
+/// What is needed of a block. Nodes of other generations may say more.
+#[derive(Deserialize)]
+struct TxBlock {
+    header: Header,
+}
+
+#[derive(Deserialize)]
+struct Header {
+    #[serde(rename = "BlockNum")]
+    number: String,
+    #[serde(rename = "StateRootHash")]
+    state_root: String,
+}

@@ -1,0 +1,154 @@
+//! Checking an answer of `GetStateProof` from the command line.
+//!
+//! The answer comes from a file, from standard input, or from a node that is asked for it; it is checked in the same way
+//! wherever it comes from, and what it proves is said in words.
+
+mod answer;
+mod fetch;
+mod report;
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::PathBuf,
+};
+
+use silica_protocol::StateRoot;
+use silica_state::{ProvenState, StateProofError, verify_account_proof, verify_state_proof};
+
+use self::answer::Reply;
+pub use self::{
+    answer::AnswerError,
+    report::{ProofReport, Variable},
+};
+use crate::config::VerifyArgs;
+
+/// Longest answer that is read, in bytes. A path has at most 209 nodes of 532 bytes.
+const MAX_ANSWER: u64 = 4 << 20;
+
+/// Reason why an answer was not found to prove anything.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// The file cannot be read.
+    #[error("cannot read {}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Standard input cannot be read.
+    #[error("cannot read standard input")]
+    Stdin(#[source] io::Error),
+    /// The node cannot be talked to.
+    #[error("cannot talk to {url}")]
+    Connection {
+        /// The node.
+        url: String,
+        /// What happened.
+        source: io::Error,
+    },
+    /// The node answered something unexpected.
+    #[error("{method}: {got}")]
+    Node {
+        /// The method that was called.
+        method: &'static str,
+        /// What came.
+        got: String,
+    },
+    /// There is no proof, but the node's reason why it gave none.
+    #[error("the node gave no proof: {reason}")]
+    Refused {
+        /// Its reason.
+        reason: String,
+    },
+    /// The answer proves something of a variable, and it was not said of which.
+    #[error("stateProof: it proves a variable; say which with --variable or --variable-hash")]
+    WhichVariable,
+    /// The answer is longer than any proof.
+    #[error("the answer is longer than {MAX_ANSWER} bytes")]
+    TooLong,
+    /// The answer is malformed.
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
+    /// The node's block has another state than the one that is trusted.
+    #[error("the node's Tx block has the state root {got}, not {expected}")]
+    OtherBlock {
+        /// The trusted root.
+        expected: StateRoot,
+        /// The node's.
+        got: StateRoot,
+    },
+    /// The answer proves nothing.
+    #[error(transparent)]
+    Proof(#[from] StateProofError),
+}
+
+impl VerifyError {
+    /// Whether there was an answer, which proves nothing. Otherwise there was nothing to check.
+    pub fn is_refutation(&self) -> bool {
+        match self {
+            Self::TooLong | Self::Answer(_) | Self::OtherBlock { .. } | Self::Proof(_) => true,
+            Self::File { .. }
+            | Self::Stdin(_)
+            | Self::Connection { .. }
+            | Self::Node { .. }
+            | Self::Refused { .. }
+            | Self::WhichVariable => false,
+        }
+    }
+}
+
+/// Checks an answer of `GetStateProof`, which is read or asked for, and returns what it proves.
+///
+/// # Errors
+///
+/// [`VerifyError`]: it proves nothing, or there is none.
+pub async fn verify_proof(args: &VerifyArgs) -> Result<ProofReport, VerifyError> {
+    let address = args.address;
+    let named = args.variable.clone().map(|name| Variable::Named(name, args.index.clone()));
+    let variable = named.or(args.variable_hash.map(Variable::Hashed));
+    let hash = variable.as_ref().map(|variable| variable.hash(&address));
+    let (block, root, text) = match (&args.url, &hash) {
+        (Some(url), Some(hash)) => {
+            let told = fetch::fetch(url, args.block, &address, hash).await?;
+            if let Some(expected) = args.root.filter(|root| *root != told.root) {
+                return Err(VerifyError::OtherBlock { expected, got: told.root });
+            }
+            (Some(told.block), told.root, told.answer)
+        }
+        (Some(_), None) => return Err(VerifyError::WhichVariable),
+        (None, _) => (None, args.root.unwrap_or(StateRoot::ZERO), read(args)?),
+    };
+    let answer = match Reply::read(&text)? {
+        Reply::Proof(answer) => answer,
+        Reply::Refusal(reason) => return Err(VerifyError::Refused { reason }),
+    };
+    let proven = match &hash {
+        Some(hash) => verify_state_proof(&root, &address, hash, &answer.account_proof, &answer.state_proof)?,
+        None if answer.state_proof.is_empty() => {
+            let account = verify_account_proof(&root, &address, &answer.account_proof)?;
+            ProvenState { account, variable: None }
+        }
+        None => return Err(VerifyError::WhichVariable),
+    };
+    Ok(ProofReport { block, root, address, variable, proven })
+}
+
+/// Reads the answer from the file or from standard input.
+fn read(args: &VerifyArgs) -> Result<String, VerifyError> {
+    let mut bytes = Vec::new();
+    let most = MAX_ANSWER.saturating_add(1);
+    match args.file.as_ref().filter(|path| path.as_os_str() != "-") {
+        Some(path) => File::open(path)
+            .and_then(|file| file.take(most).read_to_end(&mut bytes))
+            .map_err(|source| VerifyError::File { path: path.clone(), source })?,
+        None => io::stdin().lock().take(most).read_to_end(&mut bytes).map_err(VerifyError::Stdin)?,
+    };
+    if bytes.len() > usize::try_from(MAX_ANSWER).unwrap_or(usize::MAX) {
+        return Err(VerifyError::TooLong);
+    }
+    // What is not UTF-8 is not JSON either, and is shown to be so by the reader.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,134 @@
+//! What a proof proves, in words for people.
+
+use std::{fmt, str};
+
+use silica_chain::variable_key;
+use silica_protocol::{Account, Address, BlockNumber, StateRoot, StorageKey, VariableHash};
+use silica_state::ProvenState;
+
+/// What an answer of `GetStateProof` was found to prove.
+#[derive(Clone, Debug)]
+pub struct ProofReport {
+    /// The block that the node named, if a node was asked.
+    pub block: Option<BlockNumber>,
+    /// Root of the state.
+    pub root: StateRoot,
+    /// Whose account.
+    pub address: Address,
+    /// Which variable, if one was named.
+    pub variable: Option<Variable>,
+    /// What is so.
+    pub proven: ProvenState,
+}
+
+/// A variable of a contract.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Variable {
+    /// By name and keys of its map, as text without quotes.
+    Named(String, Vec<String>),
+    /// By the hash of its storage key alone.
+    Hashed(VariableHash),
+}
+
+impl Variable {
+    /// The hash that `GetStateProof` is asked with.
+    pub fn hash(&self, contract: &Address) -> VariableHash {
+        match self {
+            Self::Named(name, indices) => variable_key(contract, name, indices).variable_hash(),
+            Self::Hashed(hash) => *hash,
+        }
+    }
+}
+
+impl fmt::Display for Variable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(name, indices) => {
+                f.write_str(name)?;
+                indices.iter().try_for_each(|index| write!(f, "[{index:?}]"))
+            }
+            Self::Hashed(hash) => write!(f, "with hash {hash}"),
+        }
+    }
+}
+
+impl fmt::Display for ProofReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { block, root, address, variable, proven } = self;
+        if let Some(block) = block {
+            writeln!(f, "Tx block       {block}")?;
+        }
+        writeln!(f, "state root     {root}")?;
+        write!(f, "account        0x{address}  {}", address.to_bech32())?;
+        match &proven.account {
+            Some(account) => write_account(account, f)?,
+            None => write!(f, "\n  absent       it is proven that there is no such account")?,
+        }
+        let Some(variable) = variable else { return Ok(()) };
+        write!(f, "\nvariable       {variable}")?;
+        match &proven.variable {
+            Some(value) => write!(f, "\n  value        {}", Shown { value, variable, address }),
+            None => write!(f, "\n  absent       it is proven that the account has no such variable"),
+        }
+    }
+}
+
+fn write_account(account: &Account, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "\n  balance      {} Qa\n  nonce        {}", account.balance, account.nonce)?;
+    let Some(contract) = account.contract else { return write!(f, "\n  code hash    none: it is no contract") };
+    write!(f, "\n  code hash    {}", contract.code_hash)?;
+    match contract.storage_root {
+        Some(root) => write!(f, "\n  storage root {root}"),
+        None => write!(f, "\n  storage root none"),
+    }
+}
+
+/// A stored value as people can read it. Control characters do not reach their terminal.
+struct Shown<'a> {
+    value: &'a [u8],
+    variable: &'a Variable,
+    address: &'a Address,
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_address = self.variable.hash(self.address) == StorageKey::address(self.address).variable_hash();
+        if self.value == StorageKey::EMPTY_MAP {
+            return f.write_str("a map without entries");
+        }
+        match str::from_utf8(self.value) {
+            Ok(text) if !is_address => text.chars().try_for_each(|c| match c {
+                c if c.is_control() => write!(f, "{}", c.escape_default()),
+                c => write!(f, "{c}"),
+            }),
+            Ok(_) | Err(_) => write!(f, "0x{}", hex::encode(self.value)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn show(name: &str, value: &[u8]) -> String {
+        let variable = &Variable::Named(name.to_owned(), Vec::new());
+        Shown { value, variable, address: &Address::ZERO }.to_string()
+    }
+
+    #[test]
+    fn values_are_shown_as_their_text() {
+        assert_eq!(show("n", br#""420""#), r#""420""#);
+        assert_eq!(show("n", "\"é\u{1b}[31m\"".as_bytes()), "\"é\\u{1b}[31m\"");
+        assert_eq!(show("n", &[0x12, 0x00]), "a map without entries");
+        assert_eq!(show("n", &[0xff, 0x00]), "0xff00");
+        assert_eq!(show("_addr", &[b'a'; 20]), format!("0x{}", "61".repeat(20)));
+    }
+
+    #[test]
+    fn variables_are_shown_with_their_keys() {
+        let variable = Variable::Named("m".to_owned(), vec!["a\"".to_owned(), "1".to_owned()]);
+        assert_eq!(variable.to_string(), r#"m["a\""]["1"]"#);
+        let named = Variable::Named("n".to_owned(), Vec::new()).hash(&Address::ZERO);
+        assert_eq!(Variable::Hashed(named).hash(&Address::ZERO), named);
+    }
+}
