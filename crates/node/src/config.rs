@@ -244,13 +244,16 @@ pub struct LoadArgs {
     /// Payments to send, all senders together.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = value_parser!(u32).range(1..=10_000_000))]
     pub payments: u32,
+    /// Transfer tokens of a contract, which is deployed first, instead of money.
+    #[arg(long)]
+    pub tokens: bool,
     /// Accounts that send; they are funded first.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u32).range(1..=100_000))]
     pub senders: u32,
     /// Keep-alive connections.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = value_parser!(u32).range(1..=10_000))]
     pub connections: u32,
-    /// Payments in one request.
+    /// Payments or transfers in one request.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u32).range(1..=2_000))]
     pub batch: u32,
     /// Give up after this many seconds.

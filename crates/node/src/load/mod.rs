@@ -1,15 +1,18 @@
-//! A load for a node: payments signed beforehand, sent over keep-alive connections as fast as they are answered.
+//! A load for a node: payments or transfers of a token, signed beforehand, sent over keep-alive connections as fast as they
+//! are answered.
 //!
 //! ```text
-//! plan (senders, keys) ─▶ fund ─▶ sign ─▶ send, measured ─▶ wait until all are in blocks ─▶ report
+//! plan (senders, keys, token) ─▶ fund ─▶ sign ─▶ send, measured ─▶ wait until all are in blocks ─▶ check ─▶ report
 //! ```
 //!
-//! Each sender belongs to one connection, which sends its payments in the order of their nonces; so the load is the
+//! Each sender belongs to one connection, which sends its transactions in the order of their nonces; so the load is the
 //! same for a node that takes only the next nonce and for one that lets transactions wait.
 
 mod latency;
+mod order;
 mod plan;
 mod rpc;
+mod token;
 
 use std::{
     fmt, io,
@@ -26,7 +29,7 @@ use self::{
 };
 use crate::config::LoadArgs;
 
-/// Pause between two looks at whether payments are in blocks, and before a full pool is tried again.
+/// Pause between two looks at whether transactions are in blocks, and before a full pool is tried again.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Reason why a load was not sent.
@@ -60,18 +63,18 @@ pub enum LoadError {
         /// Senders to be funded.
         senders: usize,
     },
-    /// A payment was refused.
-    #[error("payment refused: {reason}")]
+    /// A transaction was refused.
+    #[error("transaction refused: {reason}")]
     Refused {
         /// What the node said.
         reason: String,
     },
     /// The time is over.
-    #[error("time limit of {limit:?} exceeded with {missing} payments not in blocks")]
+    #[error("time limit of {limit:?} exceeded with {missing} transactions not in blocks")]
     TimeLimit {
         /// The limit.
         limit: Duration,
-        /// Payments that are in no block.
+        /// Transactions that are in no block.
         missing: u64,
     },
     /// A task panicked.
@@ -82,7 +85,9 @@ pub enum LoadError {
 /// What a load found out.
 #[derive(Clone, Debug)]
 pub struct LoadReport {
-    payments: u64,
+    /// What the transactions are.
+    kind: &'static str,
+    transactions: u64,
     requests: u64,
     retries: u64,
     sending: Duration,
@@ -93,9 +98,9 @@ pub struct LoadReport {
 
 impl fmt::Display for LoadReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rate = |time: Duration| u128::from(self.payments) * 1_000_000 / time.as_micros().max(1);
-        let Self { payments, requests, retries, sending, landing, blocks, latencies } = self;
-        writeln!(f, "{payments} payments in {requests} requests, {retries} times refused by a full pool")?;
+        let rate = |time: Duration| u128::from(self.transactions) * 1_000_000 / time.as_micros().max(1);
+        let Self { kind, transactions, requests, retries, sending, landing, blocks, latencies } = self;
+        writeln!(f, "{transactions} {kind} in {requests} requests, {retries} times refused by a full pool")?;
         writeln!(f, "accepted   {:>8} per second, in {sending:.3?}", rate(*sending))?;
         writeln!(f, "in blocks  {:>8} per second, in {landing:.3?}, all of them, in {blocks} blocks", rate(*landing))?;
         write!(f, "latency    {latencies}")
@@ -114,7 +119,7 @@ pub async fn load(args: LoadArgs) -> Result<LoadReport, LoadError> {
     }
     let limit = Duration::from_secs(args.time_limit);
     let mut client = RpcClient::connect(target).await?;
-    let mut plan = Plan::new(&args, &mut client).await?;
+    let mut plan = Plan::new(&args, &mut client, limit).await?;
     plan.fund(&mut client, limit).await?;
     let shares = plan.sign(&args);
     let first_block = client.latest_block().await?;
@@ -126,9 +131,11 @@ pub async fn load(args: LoadArgs) -> Result<LoadReport, LoadError> {
     let landing = begun.elapsed();
 
     let blocks = client.latest_block().await?.saturating_sub(first_block);
-    let payments = plan.payments();
+    plan.check(&mut client).await?;
+    let (kind, transactions) = (if args.tokens { "transfers of tokens" } else { "payments" }, plan.total());
     let Sent { requests, retries, times } = sent;
-    Ok(LoadReport { payments, requests, retries, sending, landing, blocks, latencies: Latencies::of(times) })
+    let latencies = Latencies::of(times);
+    Ok(LoadReport { kind, transactions, requests, retries, sending, landing, blocks, latencies })
 }
 
 /// What the connections did.

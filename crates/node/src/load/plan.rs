@@ -1,42 +1,42 @@
-//! Who pays whom: senders, their money, and their payments signed beforehand.
+//! Who sends what to whom: senders, their money and tokens, and their transactions signed beforehand.
 
 use std::{
     thread,
     time::{Duration, Instant},
 };
 
-use serde_json::value::to_raw_value;
-use silica_chain::PUBLISHED_ACCOUNTS;
-use silica_crypto::{KeyPair, SecretKey, sign};
-use silica_protocol::{
-    Address, Gas, GasPrice, Nonce, Qa, Signature, Transaction, Version, rpc::transaction::TransactionRequest, sha256,
-};
+use silica_chain::{PUBLISHED_ACCOUNTS, PublishedAccount};
+use silica_crypto::{KeyPair, SecretKey};
+use silica_protocol::{Address, Nonce, Qa, sha256};
 use tokio::time::sleep;
 
 use super::{
     LoadError, PAUSE,
-    rpc::{RpcClient, SignedPayment, Submission},
+    order::{Order, Terms},
+    rpc::{RpcClient, SignedRequest, Submission},
+    token::Token,
 };
 use crate::config::LoadArgs;
-
-/// Gas of a payment.
-const GAS: Gas = Gas::new(50);
 
 /// What each payment moves.
 const AMOUNT: Qa = Qa::new(1_000_000);
 
-/// Funding payments in one request.
-const FUNDING_BATCH: usize = 50;
+/// Tokens that each sender has before the load.
+const GRANT: u64 = 1 << 40;
 
-/// The payments of one connection, in batches.
-pub(super) type Share = Vec<Vec<SignedPayment>>;
+/// Preparing transactions in one request.
+const BATCH: usize = 50;
+
+/// The transactions of one connection, in batches.
+pub(super) type Share = Vec<Vec<SignedRequest>>;
 
 /// The senders of a load.
 #[derive(Debug)]
 pub(super) struct Plan {
     senders: Vec<Sender>,
-    version: Version,
-    gas_price: GasPrice,
+    terms: Terms,
+    /// The token that is transferred, where the load is not of payments.
+    token: Option<Token>,
 }
 
 #[derive(Debug)]
@@ -46,64 +46,68 @@ struct Sender {
     /// Nonce of the account before the load.
     nonce: Nonce,
     balance: Qa,
-    payments: u64,
+    /// Transactions that it sends.
+    share: u64,
 }
 
 impl Sender {
-    async fn of(key: KeyPair, payments: u64, client: &mut RpcClient) -> Result<Self, LoadError> {
+    async fn of(key: KeyPair, share: u64, client: &mut RpcClient) -> Result<Self, LoadError> {
         let address = key.address();
         let (balance, nonce) = client.account(&address).await?;
-        Ok(Self { key, address, nonce, balance, payments })
+        Ok(Self { key, address, nonce, balance, share })
     }
 }
 
 impl Plan {
-    /// Spreads the payments over senders whose keys are always the same, so that a second load finds them funded.
-    pub(super) async fn new(args: &LoadArgs, client: &mut RpcClient) -> Result<Self, LoadError> {
-        let version = Version::of_chain(client.chain_id().await?);
-        let gas_price = client.minimum_gas_price().await?;
-        let (payments, count) = (u64::from(args.payments), u64::from(args.senders.min(args.payments)));
+    /// Spreads the transactions over senders whose keys are always the same, so that a second load finds them funded.
+    pub(super) async fn new(args: &LoadArgs, client: &mut RpcClient, limit: Duration) -> Result<Self, LoadError> {
+        let terms = Terms::of(client).await?;
+        let (total, count) = (u64::from(args.payments), u64::from(args.senders.min(args.payments)));
         let mut senders = Vec::new();
         for index in 0..count {
-            let share = payments / count + u64::from(index < payments % count);
+            let share = total / count + u64::from(index < total % count);
             senders.push(Sender::of(sender_key(index), share, client).await?);
         }
-        Ok(Self { senders, version, gas_price })
+        let token = if args.tokens { Some(hand_out(terms, &senders, client, limit).await?) } else { None };
+        Ok(Self { senders, terms, token })
     }
 
-    pub(super) fn payments(&self) -> u64 {
-        self.senders.iter().map(|sender| sender.payments).sum()
+    /// The transactions of all senders.
+    pub(super) fn total(&self) -> u64 {
+        self.senders.iter().map(|sender| sender.share).sum()
+    }
+
+    fn order(&self, to: Address) -> Order {
+        self.token.map_or(Order::payment(to, AMOUNT), |token| token.transfer(&to, 1))
     }
 
     /// Gives the senders what they need from the published test accounts, and waits until they have it.
     pub(super) async fn fund(&mut self, client: &mut RpcClient, limit: Duration) -> Result<(), LoadError> {
-        let fee = GAS.checked_cost(self.gas_price).unwrap_or(Qa::MAX);
-        let cost = fee.checked_add(AMOUNT).unwrap_or(Qa::MAX).get();
-        let poor = |sender: &Sender| sender.balance.get() < cost.saturating_mul(sender.payments.into());
+        let cost = self.terms.cost(&self.order(Address::ZERO)).get();
+        let poor = |sender: &Sender| sender.balance.get() < cost.saturating_mul(sender.share.into());
         let in_need: Vec<_> = self.senders.iter().filter(|sender| poor(sender)).map(|sender| sender.address).collect();
         if in_need.is_empty() {
             return Ok(());
         }
-        let most = self.senders.iter().map(|sender| sender.payments).max().unwrap_or(0);
+        let most = self.senders.iter().map(|sender| sender.share).max().unwrap_or(0);
         // Enough for ten loads like this one.
         let grant = Qa::new(cost.saturating_mul(most.into()).saturating_mul(10));
         let mut funders = Vec::new();
-        for published in PUBLISHED_ACCOUNTS {
-            let key: SecretKey = published.secret_key().parse().expect("a test of the chain reads every key");
-            funders.push(Sender::of(KeyPair::from_secret(key), 0, client).await?);
+        for published in &PUBLISHED_ACCOUNTS {
+            funders.push(Sender::of(key_of(published), 0, client).await?);
         }
         let error = || LoadError::Funds { senders: in_need.len() };
         let each = in_need.len().div_ceil(funders.len());
-        let needed = grant.get().saturating_add(fee.get()).saturating_mul(each as u128);
+        let needed = self.terms.cost(&Order::payment(Address::ZERO, grant)).get().saturating_mul(each as u128);
         if funders.iter().any(|funder| funder.balance.get() < needed) {
             return Err(error());
         }
         for (funder, addresses) in funders.iter().zip(in_need.chunks(each)) {
-            for (batch, addresses) in addresses.chunks(FUNDING_BATCH).enumerate() {
-                let first = funder.nonce.get() + 1 + (batch * FUNDING_BATCH) as u64;
+            for (batch, addresses) in addresses.chunks(BATCH).enumerate() {
+                let first = funder.nonce.get() + 1 + (batch * BATCH) as u64;
                 let payments: Vec<_> = (first..)
                     .zip(addresses)
-                    .map(|(nonce, to)| self.signed(&funder.key, Nonce::new(nonce), *to, grant))
+                    .map(|(nonce, to)| self.terms.signed(&funder.key, Nonce::new(nonce), Order::payment(*to, grant)))
                     .collect();
                 if client.submit(&payments).await? != Submission::Accepted {
                     return Err(error());
@@ -125,11 +129,11 @@ impl Plan {
         Ok(())
     }
 
-    /// Signs all payments, on all processors, and deals them out to the connections.
+    /// Signs all transactions, on all processors, and deals them out to the connections.
     pub(super) fn sign(&self, args: &LoadArgs) -> Vec<Share> {
         let processors = thread::available_parallelism().map_or(1, usize::from);
         let chunk = self.senders.len().div_ceil(processors).max(1);
-        let signed: Vec<Vec<SignedPayment>> = thread::scope(|scope| {
+        let signed: Vec<Vec<SignedRequest>> = thread::scope(|scope| {
             let workers: Vec<_> = self
                 .senders
                 .chunks(chunk)
@@ -141,34 +145,18 @@ impl Plan {
         deal(signed, args.connections as usize, args.batch as usize)
     }
 
-    fn sign_chunk(&self, first: usize, senders: &[Sender]) -> Vec<Vec<SignedPayment>> {
-        let payments = |(index, sender): (usize, &Sender)| {
+    fn sign_chunk(&self, first: usize, senders: &[Sender]) -> Vec<Vec<SignedRequest>> {
+        let of_sender = |(index, sender): (usize, &Sender)| {
             let recipient = self.senders.get((index + 1) % self.senders.len()).unwrap_or(sender).address;
-            (1..=sender.payments)
-                .map(|step| self.signed(&sender.key, Nonce::new(sender.nonce.get() + step), recipient, AMOUNT))
+            let order = self.order(recipient);
+            (1..=sender.share)
+                .map(|step| self.terms.signed(&sender.key, Nonce::new(sender.nonce.get() + step), order.clone()))
                 .collect()
         };
-        (first..).zip(senders).map(payments).collect()
+        (first..).zip(senders).map(of_sender).collect()
     }
 
-    fn signed(&self, key: &KeyPair, nonce: Nonce, to: Address, amount: Qa) -> SignedPayment {
-        let mut transaction = Transaction {
-            version: self.version,
-            nonce,
-            to,
-            amount,
-            gas_price: self.gas_price,
-            gas_limit: GAS,
-            code: String::new(),
-            data: String::new(),
-            sender_key: key.public(),
-            signature: Signature::ZERO,
-        };
-        transaction.signature = sign(&transaction.core_bytes(), key).expect("the bytes of a transaction are not empty");
-        to_raw_value(&TransactionRequest { transaction, priority: false }).expect("a request has a JSON form")
-    }
-
-    /// Waits until the nonce of each sender says that all its payments are in blocks.
+    /// Waits until the nonce of each sender says that all its transactions are in blocks.
     pub(super) async fn wait_until_landed(
         &self,
         client: &mut RpcClient,
@@ -176,18 +164,55 @@ impl Plan {
         limit: Duration,
     ) -> Result<(), LoadError> {
         for sender in &self.senders {
-            loop {
-                let (_, nonce) = client.account(&sender.address).await?;
-                let missing = (sender.nonce.get() + sender.payments).saturating_sub(nonce.get());
-                match missing {
-                    0 => break,
-                    missing if Instant::now() > deadline => return Err(LoadError::TimeLimit { limit, missing }),
-                    _ => sleep(PAUSE).await,
-                }
-            }
+            let last = Nonce::new(sender.nonce.get() + sender.share);
+            client.wait_for_nonce(&sender.address, last, deadline, limit).await?;
         }
         Ok(())
     }
+
+    /// Checks that every transfer of tokens did what it should.
+    pub(super) async fn check(&self, client: &mut RpcClient) -> Result<(), LoadError> {
+        let Some(token) = self.token else { return Ok(()) };
+        let payers = self.senders.iter().cycle().skip(self.senders.len().saturating_sub(1));
+        for (sender, payer) in self.senders.iter().zip(payers) {
+            let tokens = u128::from(GRANT) + u128::from(payer.share) - u128::from(sender.share);
+            token.check(client, &sender.address, tokens).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Deploys a token and gives each sender enough of it for any load.
+async fn hand_out(
+    terms: Terms,
+    senders: &[Sender],
+    client: &mut RpcClient,
+    limit: Duration,
+) -> Result<Token, LoadError> {
+    let deadline = Instant::now() + limit;
+    let [deployer, ..] = &PUBLISHED_ACCOUNTS;
+    let deployer = Sender::of(key_of(deployer), 0, client).await?;
+    let (token, deployment) = Token::of(&deployer.key, deployer.nonce);
+    let mut nonce = deployer.nonce.get();
+    let mut send = async |orders: &mut dyn Iterator<Item = Order>| {
+        let mut requests = Vec::new();
+        for order in orders {
+            nonce += 1;
+            requests.push(terms.signed(&deployer.key, Nonce::new(nonce), order));
+        }
+        client.submit_all(&requests).await?;
+        client.wait_for_nonce(&deployer.address, Nonce::new(nonce), deadline, limit).await
+    };
+    send(&mut std::iter::once(deployment)).await?;
+    for senders in senders.chunks(BATCH) {
+        send(&mut senders.iter().map(|sender| token.transfer(&sender.address, GRANT))).await?;
+    }
+    Ok(token)
+}
+
+fn key_of(account: &PublishedAccount) -> KeyPair {
+    let secret: SecretKey = account.secret_key().parse().expect("a test of the chain reads every key");
+    KeyPair::from_secret(secret)
 }
 
 fn sender_key(index: u64) -> KeyPair {

@@ -1,9 +1,12 @@
 //! The few methods that a load calls.
 
-use std::net::SocketAddr;
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
 
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::value::RawValue;
+use serde_json::{Value, json, value::RawValue};
 use silica_protocol::{
     Address, ChainId, GasPrice, Nonce, Qa,
     rpc::{
@@ -13,8 +16,9 @@ use silica_protocol::{
         text::Dec,
     },
 };
+use tokio::time::sleep;
 
-use super::LoadError;
+use super::{LoadError, PAUSE};
 use crate::client::Client;
 
 /// A connection to a node, spoken to in JSON-RPC.
@@ -24,10 +28,10 @@ pub(super) struct RpcClient {
     client: Client,
 }
 
-/// A signed payment, as the text of a request.
-pub(super) type SignedPayment = Box<RawValue>;
+/// A signed transaction, as the text of a request.
+pub(super) type SignedRequest = Box<RawValue>;
 
-/// What became of a batch of payments.
+/// What became of a batch of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Submission {
     /// All were accepted.
@@ -66,6 +70,38 @@ impl RpcClient {
         Ok(count.saturating_sub(1))
     }
 
+    /// Returns the text of an entry of a contract's map, or `None` when there is none.
+    pub(super) async fn map_entry(
+        &mut self,
+        contract: &Address,
+        field: &str,
+        key: &str,
+    ) -> Result<Option<String>, LoadError> {
+        const METHOD: &str = "GetSmartContractSubState";
+        let answer = self.call::<Value>(METHOD, &json!([contract.to_string(), field, [key]])).await?;
+        let state = answer.map_err(|error| LoadError::Answer { method: METHOD, got: error.to_string() })?;
+        let entry = state.get(field).and_then(|map| map.get(key)).and_then(Value::as_str);
+        Ok(entry.map(str::to_owned))
+    }
+
+    /// Waits until all up to a nonce is in blocks.
+    pub(super) async fn wait_for_nonce(
+        &mut self,
+        address: &Address,
+        last: Nonce,
+        deadline: Instant,
+        limit: Duration,
+    ) -> Result<(), LoadError> {
+        loop {
+            let (_, nonce) = self.account(address).await?;
+            match last.get().saturating_sub(nonce.get()) {
+                0 => return Ok(()),
+                missing if Instant::now() > deadline => return Err(LoadError::TimeLimit { limit, missing }),
+                _ => sleep(PAUSE).await,
+            }
+        }
+    }
+
     async fn figure<T>(&mut self, method: &'static str) -> Result<T, LoadError>
     where
         Dec<T>: DeserializeOwned,
@@ -89,16 +125,16 @@ impl RpcClient {
         }
     }
 
-    /// Submits payments in one request, in their order.
-    pub(super) async fn submit(&mut self, payments: &[SignedPayment]) -> Result<Submission, LoadError> {
+    /// Submits transactions in one request, in their order.
+    pub(super) async fn submit(&mut self, transactions: &[SignedRequest]) -> Result<Submission, LoadError> {
         const METHOD: &str = "CreateTransaction";
         let unreadable = |error: serde_json::Error| LoadError::Answer { method: METHOD, got: error.to_string() };
         let mut request = Vec::new();
-        let single = payments.len() == 1;
-        for (position, payment) in payments.iter().enumerate() {
+        let single = transactions.len() == 1;
+        for (position, transaction) in transactions.iter().enumerate() {
             request.push(if position == 0 { b'[' } else { b',' });
             let id = Id::from(u64::try_from(position).unwrap_or(u64::MAX));
-            write_request(&mut request, &id, METHOD, &[payment]).map_err(unreadable)?;
+            write_request(&mut request, &id, METHOD, &[transaction]).map_err(unreadable)?;
         }
         request.push(b']');
         let body = if single { request.get(1..request.len() - 1).unwrap_or_default() } else { &request };
@@ -108,7 +144,7 @@ impl RpcClient {
         } else {
             serde_json::from_str(answer).map_err(unreadable)?
         };
-        if answers.len() != payments.len() {
+        if answers.len() != transactions.len() {
             return Err(LoadError::Answer { method: METHOD, got: format!("{} answers", answers.len()) });
         }
         for (accepted, answer) in answers.into_iter().enumerate() {
@@ -121,6 +157,14 @@ impl RpcClient {
             }
         }
         Ok(Submission::Accepted)
+    }
+
+    /// Submits transactions that have to be accepted.
+    pub(super) async fn submit_all(&mut self, transactions: &[SignedRequest]) -> Result<(), LoadError> {
+        match self.submit(transactions).await? {
+            Submission::Accepted => Ok(()),
+            Submission::PoolFull { .. } => Err(LoadError::Refused { reason: "the pool is full".to_owned() }),
+        }
     }
 
     async fn post(&mut self, request: &[u8]) -> Result<&str, LoadError> {

@@ -37,6 +37,19 @@ async fn load_lands_at_intervals_in_batches() {
 }
 
 #[tokio::test]
+async fn tokens_are_transferred() {
+    for (mode, further) in [(BlockMode::Instant, ""), (BlockMode::Interval(Duration::from_millis(20)), "--batch 8")] {
+        let node = start(mode).await;
+        let base = "--tokens --payments 40 --senders 5 --connections 3 --time-limit 30";
+        let report = load(args(&format!("{base} --target {} {further}", node.addr()))).await.unwrap().to_string();
+        assert!(report.starts_with("40 transfers of tokens in "), "{report}");
+        // A deployment, and money and tokens for each sender.
+        assert_eq!(result(node.addr(), "GetNumTransactions", json!([])).await, "51");
+        node.stop().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn load_stays_on_this_machine() {
     let error = load(args("--target 192.0.2.1:5555")).await.unwrap_err();
     assert!(matches!(error, LoadError::Remote { .. }), "{error}");

@@ -1,0 +1,72 @@
+//! Transactions before they are signed, and their signing.
+
+use serde_json::value::to_raw_value;
+use silica_crypto::{KeyPair, sign};
+use silica_protocol::{
+    Address, Gas, GasPrice, Nonce, Qa, Signature, Transaction, Version, rpc::transaction::TransactionRequest,
+};
+
+use super::{
+    LoadError,
+    rpc::{RpcClient, SignedRequest},
+};
+
+/// Gas of a payment.
+const PAYMENT_GAS: Gas = Gas::new(50);
+
+/// What is asked of the chain, whoever asks.
+#[derive(Clone, Debug)]
+pub(super) struct Order {
+    pub(super) to: Address,
+    pub(super) amount: Qa,
+    pub(super) gas_limit: Gas,
+    pub(super) code: String,
+    pub(super) data: String,
+}
+
+impl Order {
+    /// A payment.
+    pub(super) const fn payment(to: Address, amount: Qa) -> Self {
+        Self { to, amount, gas_limit: PAYMENT_GAS, code: String::new(), data: String::new() }
+    }
+}
+
+/// What all transactions of a chain have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    version: Version,
+    gas_price: GasPrice,
+}
+
+impl Terms {
+    /// Asks a node for them.
+    pub(super) async fn of(client: &mut RpcClient) -> Result<Self, LoadError> {
+        let version = Version::of_chain(client.chain_id().await?);
+        Ok(Self { version, gas_price: client.minimum_gas_price().await? })
+    }
+
+    /// The most that an order can cost.
+    pub(super) fn cost(&self, order: &Order) -> Qa {
+        let fee = order.gas_limit.checked_cost(self.gas_price).unwrap_or(Qa::MAX);
+        fee.checked_add(order.amount).unwrap_or(Qa::MAX)
+    }
+
+    /// Signs an order.
+    pub(super) fn signed(&self, key: &KeyPair, nonce: Nonce, order: Order) -> SignedRequest {
+        let Order { to, amount, gas_limit, code, data } = order;
+        let mut transaction = Transaction {
+            version: self.version,
+            nonce,
+            to,
+            amount,
+            gas_price: self.gas_price,
+            gas_limit,
+            code,
+            data,
+            sender_key: key.public(),
+            signature: Signature::ZERO,
+        };
+        transaction.signature = sign(&transaction.core_bytes(), key).expect("the bytes of a transaction are not empty");
+        to_raw_value(&TransactionRequest { transaction, priority: false }).expect("a request has a JSON form")
+    }
+}

@@ -1,0 +1,76 @@
+//! The token whose transfers are a load: deployed for it, and handed out to the senders.
+
+use serde_json::json;
+use silica_crypto::KeyPair;
+use silica_protocol::{Address, Gas, Nonce, Qa};
+
+use super::{LoadError, order::Order, rpc::RpcClient};
+
+/// The contract.
+const CODE: &str = include_str!("../../../../contracts/fungible_token/fungible_token.scilla");
+
+/// Enough gas for the deployment.
+const DEPLOYMENT_GAS: Gas = Gas::new(40_000);
+
+/// Gas limit of a transfer. What is not used is paid back, but a block has room only for what may be used.
+const TRANSFER_GAS: Gas = Gas::new(1_000);
+
+/// Tokens that there are.
+const SUPPLY: u128 = 1 << 100;
+
+/// A token of which the deployer has everything at first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token {
+    address: Address,
+}
+
+impl Token {
+    /// The token that `deployer` deploys when the nonce of its account is `nonce`, and the order to do so.
+    pub(super) fn of(deployer: &KeyPair, nonce: Nonce) -> (Self, Order) {
+        let owner = deployer.address();
+        let param = |name: &str, kind: &str, value: &str| json!({ "vname": name, "type": kind, "value": value });
+        let init = json!([
+            param("_scilla_version", "Uint32", "0"),
+            param("contract_owner", "ByStr20", &format!("0x{owner}")),
+            param("name", "String", "Load"),
+            param("symbol", "String", "LOAD"),
+            param("decimals", "Uint32", "12"),
+            param("init_supply", "Uint128", &SUPPLY.to_string()),
+            json!({ "vname": "default_operators", "type": "List ByStr20", "value": [] }),
+        ]);
+        let order = Order {
+            gas_limit: DEPLOYMENT_GAS,
+            code: CODE.to_owned(),
+            data: init.to_string(),
+            ..Order::payment(Address::ZERO, Qa::ZERO)
+        };
+        (Self { address: Address::of_contract(&owner, nonce) }, order)
+    }
+
+    /// A transfer of so many tokens.
+    pub(super) fn transfer(&self, to: &Address, tokens: u64) -> Order {
+        let data = json!({
+            "_tag": "Transfer",
+            "params": [
+                { "vname": "to", "type": "ByStr20", "value": format!("0x{to}") },
+                { "vname": "amount", "type": "Uint128", "value": tokens.to_string() },
+            ],
+        });
+        Order { gas_limit: TRANSFER_GAS, data: data.to_string(), ..Order::payment(self.address, Qa::ZERO) }
+    }
+
+    /// Checks that a holder has so many tokens.
+    pub(super) async fn check(
+        &self,
+        client: &mut RpcClient,
+        holder: &Address,
+        expected: u128,
+    ) -> Result<(), LoadError> {
+        let tokens = client.map_entry(&self.address, "balances", &format!("0x{holder}")).await?;
+        if tokens == Some(expected.to_string()) {
+            return Ok(());
+        }
+        let got = format!("{holder} has {tokens:?} tokens, and should have {expected}");
+        Err(LoadError::Answer { method: "GetSmartContractSubState", got })
+    }
+}
