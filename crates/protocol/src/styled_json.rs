@@ -3,6 +3,8 @@
 //! This is the output of jsoncpp 1.7 and 1.8 with default settings, byte for byte (formats page, section 6.6); the
 //! layout of those releases is part of the protocol and not a matter of taste.
 
+use std::fmt::{self, Display, Write as _};
+
 use serde_json::{Map, Number, Value};
 
 /// A one-line array has less than this many bytes between its brackets and their spaces: the library's right margin of
@@ -23,9 +25,18 @@ const DIGITS: i32 = 17;
 /// assert_eq!(text, "{\n\t\"errors\" : \n\t{\n\t\t\"0\" : [ 8, 1 ]\n\t},\n\t\"exceptions\" : [],\n\t\"success\" : true\n}");
 /// ```
 pub fn to_styled_json(value: &Value) -> String {
-    let mut writer = Writer { out: String::new(), line_start: String::from('\n') };
+    let mut writer = Writer::new(Layout::Styled);
     writer.write(value, Place::LineStart);
     writer.out
+}
+
+/// How text is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// Without white space between the tokens.
+    Compact,
+    /// As the library does it.
+    Styled,
 }
 
 /// Where the next value begins, which decides whether an opening bracket needs a line of its own.
@@ -35,17 +46,81 @@ enum Place {
     LineStart,
 }
 
+/// Text that is being written.
 struct Writer {
     out: String,
+    layout: Layout,
     /// A line feed and the indentation of the current depth.
     line_start: String,
 }
 
+/// Writes an object, whose members `write` adds.
+pub(crate) fn write_object(layout: Layout, write: impl FnOnce(&mut Members<'_>)) -> String {
+    let mut writer = Writer::new(layout);
+    writer.write_object(Place::LineStart, write);
+    writer.out
+}
+
+/// The members of an object that is being written, of which there is at least one. They are added in the order of the
+/// bytes of their names.
+pub(crate) struct Members<'w> {
+    writer: &'w mut Writer,
+    is_empty: bool,
+}
+
+impl Members<'_> {
+    fn name(&mut self, name: &str) -> &mut Writer {
+        self.writer.begin_item(std::mem::take(&mut self.is_empty));
+        self.writer.write_name(name);
+        self.writer
+    }
+
+    pub(crate) fn boolean(&mut self, name: &str, value: bool) {
+        self.name(name).out.push_str(if value { "true" } else { "false" });
+    }
+
+    pub(crate) fn number(&mut self, name: &str, value: u32) {
+        self.name(name).push(format_args!("{value}"));
+    }
+
+    pub(crate) fn string(&mut self, name: &str, value: &str) {
+        push_string(&mut self.name(name).out, value);
+    }
+
+    /// Adds a string that has no character that is quoted.
+    pub(crate) fn plain(&mut self, name: &str, value: impl Display) {
+        self.name(name).push(format_args!("\"{value}\""));
+    }
+
+    pub(crate) fn value(&mut self, name: &str, value: &Value) {
+        self.name(name).write(value, Place::AfterKey);
+    }
+
+    pub(crate) fn object(&mut self, name: &str, write: impl FnOnce(&mut Members<'_>)) {
+        self.name(name).write_object(Place::AfterKey, write);
+    }
+
+    /// Adds an array of objects.
+    pub(crate) fn objects<T>(&mut self, name: &str, items: &[T], mut write: impl FnMut(&mut Members<'_>, &T)) {
+        let writer = self.name(name);
+        if items.is_empty() {
+            return writer.out.push_str("[]");
+        }
+        writer.write_lines('[', ']', Place::AfterKey, items, |writer, item| {
+            writer.write_object(Place::LineStart, |members| write(members, item));
+        });
+    }
+}
+
 impl Writer {
+    fn new(layout: Layout) -> Self {
+        Self { out: String::new(), layout, line_start: String::from('\n') }
+    }
+
     fn write(&mut self, value: &Value, place: Place) {
         match value {
             Value::Array(elements) if elements.is_empty() => self.out.push_str("[]"),
-            Value::Array(elements) => match one_line(elements) {
+            Value::Array(elements) => match self.one_line(elements) {
                 Some(line) => self.out.extend(["[ ", &line, " ]"]),
                 None => self.write_lines('[', ']', place, elements, |writer, element| {
                     writer.write(element, Place::LineStart);
@@ -53,12 +128,17 @@ impl Writer {
             },
             Value::Object(members) if members.is_empty() => self.out.push_str("{}"),
             Value::Object(members) => self.write_lines('{', '}', place, sorted(members), |writer, (name, member)| {
-                push_string(&mut writer.out, name);
-                writer.out.push_str(" : ");
+                writer.write_name(name);
                 writer.write(member, Place::AfterKey);
             }),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => push_scalar(&mut self.out, value),
         }
+    }
+
+    fn write_object(&mut self, place: Place, write: impl FnOnce(&mut Members<'_>)) {
+        self.begin('{', place);
+        write(&mut Members { writer: self, is_empty: true });
+        self.end('}');
     }
 
     /// Writes a container of which every item has a line of its own.
@@ -70,22 +150,61 @@ impl Writer {
         items: impl IntoIterator<Item = T>,
         mut write_item: impl FnMut(&mut Self, T),
     ) {
+        self.begin(open, place);
+        for (position, item) in items.into_iter().enumerate() {
+            self.begin_item(position == 0);
+            write_item(self, item);
+        }
+        self.end(close);
+    }
+
+    fn begin(&mut self, open: char, place: Place) {
         match place {
-            Place::AfterKey => self.out.push_str(&self.line_start),
+            Place::AfterKey => self.break_line(),
             Place::LineStart => {}
         }
         self.out.push(open);
         self.line_start.push('\t');
-        for (position, item) in items.into_iter().enumerate() {
-            if position > 0 {
-                self.out.push(',');
-            }
-            self.out.push_str(&self.line_start);
-            write_item(self, item);
+    }
+
+    fn begin_item(&mut self, is_first: bool) {
+        if !is_first {
+            self.out.push(',');
         }
+        self.break_line();
+    }
+
+    fn end(&mut self, close: char) {
         self.line_start.pop();
-        self.out.push_str(&self.line_start);
+        self.break_line();
         self.out.push(close);
+    }
+
+    fn break_line(&mut self) {
+        match self.layout {
+            Layout::Styled => self.out.push_str(&self.line_start),
+            Layout::Compact => {}
+        }
+    }
+
+    fn write_name(&mut self, name: &str) {
+        push_string(&mut self.out, name);
+        self.out.push_str(match self.layout {
+            Layout::Styled => " : ",
+            Layout::Compact => ":",
+        });
+    }
+
+    fn push(&mut self, text: fmt::Arguments<'_>) {
+        // A `String` accepts every write.
+        let _ = self.out.write_fmt(text);
+    }
+
+    fn one_line(&self, elements: &[Value]) -> Option<String> {
+        match self.layout {
+            Layout::Styled => one_line(elements),
+            Layout::Compact => None,
+        }
     }
 }
 
@@ -127,20 +246,34 @@ fn push_scalar(out: &mut String, value: &Value) {
 /// Writes a string as the library quotes it: the solidus, DEL and everything beyond ASCII stay as they are.
 fn push_string(out: &mut String, text: &str) {
     out.push('"');
-    for char in text.chars() {
-        match char {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\0'..='\u{1f}' => out.extend(["\\u", &format!("{:04X}", u32::from(char))]),
-            _ => out.push(char),
-        }
+    let mut rest = text;
+    while let Some(place) = rest.bytes().position(is_quoted)
+        && let Some((before, after)) = rest.split_at_checked(place)
+    {
+        out.push_str(before);
+        let mut after = after.chars();
+        after.next().into_iter().for_each(|char| push_quoted(out, char));
+        rest = after.as_str();
     }
+    out.push_str(rest);
     out.push('"');
+}
+
+const fn is_quoted(byte: u8) -> bool {
+    byte < b' ' || byte == b'"' || byte == b'\\'
+}
+
+fn push_quoted(out: &mut String, char: char) {
+    match char {
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        '\u{8}' => out.push_str("\\b"),
+        '\u{c}' => out.push_str("\\f"),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        other => out.extend(["\\u", &format!("{:04X}", u32::from(other))]),
+    }
 }
 
 fn number_text(number: &Number) -> String {

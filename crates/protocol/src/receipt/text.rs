@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    address::Address,
     amount::Qa,
     bytes::HexError,
     contract::ContractParam,
     number::{NumberError, parse_decimal},
     receipt::{ContractMessage, EventLog, Exception, Receipt, ReceiptError, Transition},
-    styled_json::to_styled_json,
+    styled_json::{Layout, Members, write_object},
 };
 
 /// Reason why text is not a receipt.
@@ -49,20 +48,41 @@ pub enum ReceiptTextError {
 }
 
 impl Receipt {
-    /// Returns the text that is stored, hashed and answered.
+    /// Returns the text that is hashed and answered.
     ///
     /// A receipt of failure has `errors` and `exceptions` even when they are empty (decision 14 of the reference); every
     /// other member is left out when there is nothing in it.
-    #[expect(clippy::missing_panics_doc, reason = "it does not panic")]
     pub fn to_styled_json(&self) -> String {
-        if self.has_only_totals() {
-            let (gas, epoch) = (self.cumulative_gas, self.epoch);
-            return format!(
-                "{{\n\t\"cumulative_gas\" : \"{gas}\",\n\t\"epoch_num\" : \"{epoch}\",\n\t\"success\" : true\n}}"
-            );
-        }
-        let value = serde_json::to_value(ReceiptText::from(self)).expect("all names of members are text");
-        to_styled_json(&value)
+        self.write(Layout::Styled)
+    }
+
+    /// Returns the same text without the white space of its layout.
+    pub fn to_compact_json(&self) -> String {
+        self.write(Layout::Compact)
+    }
+
+    fn write(&self, layout: Layout) -> String {
+        let Self { cumulative_gas, epoch, success, accepted, errors, exceptions, event_logs, transitions } = self;
+        write_object(layout, |receipt| {
+            if let Some(accepted) = *accepted {
+                receipt.boolean("accepted", accepted);
+            }
+            receipt.plain("cumulative_gas", cumulative_gas);
+            receipt.plain("epoch_num", epoch);
+            if !success || !errors.is_empty() {
+                receipt.value("errors", &errors_json(errors));
+            }
+            if !event_logs.is_empty() {
+                receipt.objects("event_logs", event_logs, write_event);
+            }
+            if !success || !exceptions.is_empty() {
+                receipt.objects("exceptions", exceptions, write_exception);
+            }
+            receipt.boolean("success", *success);
+            if !transitions.is_empty() {
+                receipt.objects("transitions", transitions, write_transition);
+            }
+        })
     }
 
     /// Reads the text of a receipt, in whatever layout.
@@ -75,45 +95,77 @@ impl Receipt {
             serde_json::from_str(text).map_err(|source| ReceiptTextError::Json { reason: source.to_string() })?;
         text.try_into()
     }
-
-    /// Whether the receipt is that of a payment or successful deployment, as nearly all are.
-    fn has_only_totals(&self) -> bool {
-        let Self { cumulative_gas: _, epoch: _, success, accepted, errors, exceptions, event_logs, transitions } = self;
-        *success
-            && accepted.is_none()
-            && errors.is_empty()
-            && exceptions.is_empty()
-            && event_logs.is_empty()
-            && transitions.is_empty()
-    }
 }
 
-#[derive(Serialize, Deserialize)]
+fn errors_json(errors: &BTreeMap<u32, Vec<ReceiptError>>) -> Value {
+    let codes = |codes: &[ReceiptError]| codes.iter().map(|error| Value::from(error.code())).collect();
+    errors.iter().map(|(edge, errors)| (edge.to_string(), Value::Array(codes(errors)))).collect()
+}
+
+fn write_exception(members: &mut Members<'_>, exception: &Exception) {
+    members.number("line", exception.line);
+    members.string("message", &exception.message);
+}
+
+fn write_event(members: &mut Members<'_>, event: &EventLog) {
+    members.string("_eventname", &event.name);
+    members.plain("address", format_args!("0x{}", event.address));
+    members.objects("params", &event.params, write_param);
+}
+
+fn write_transition(members: &mut Members<'_>, transition: &Transition) {
+    if let Some(accepted) = transition.accepted {
+        members.boolean("accepted", accepted);
+    }
+    members.plain("addr", format_args!("0x{}", transition.address));
+    members.number("depth", transition.depth);
+    members.object("msg", |members| write_message(members, &transition.message));
+}
+
+fn write_message(members: &mut Members<'_>, message: &ContractMessage) {
+    members.plain("_amount", message.amount);
+    members.plain("_recipient", format_args!("0x{}", message.recipient));
+    members.string("_tag", &message.tag);
+    members.objects("params", &message.params, write_param);
+}
+
+fn write_param(members: &mut Members<'_>, param: &ContractParam) {
+    members.string("type", &param.type_name);
+    members.value("value", &param.value);
+    members.string("vname", &param.name);
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 #[serde(deny_unknown_fields)]
 struct ReceiptText {
     cumulative_gas: String,
     epoch_num: String,
     success: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     accepted: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     errors: Option<BTreeMap<String, Vec<u64>>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     exceptions: Option<Vec<ExceptionText>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
+    #[cfg_attr(test, serde(skip_serializing_if = "Vec::is_empty"))]
     event_logs: Vec<EventText>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
+    #[cfg_attr(test, serde(skip_serializing_if = "Vec::is_empty"))]
     transitions: Vec<TransitionText>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 #[serde(deny_unknown_fields)]
 struct ExceptionText {
     line: u32,
     message: String,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 #[serde(deny_unknown_fields)]
 struct EventText {
     #[serde(rename = "_eventname")]
@@ -122,17 +174,19 @@ struct EventText {
     params: Vec<ParamText>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 #[serde(deny_unknown_fields)]
 struct TransitionText {
     addr: String,
     depth: u32,
     msg: MessageText,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, serde(skip_serializing_if = "Option::is_none"))]
     accepted: Option<bool>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 #[serde(deny_unknown_fields)]
 struct MessageText {
     #[serde(rename = "_amount")]
@@ -144,30 +198,14 @@ struct MessageText {
     params: Vec<ParamText>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 #[serde(deny_unknown_fields)]
 struct ParamText {
     vname: String,
     #[serde(rename = "type")]
     type_name: String,
     value: Value,
-}
-
-impl From<&Receipt> for ReceiptText {
-    fn from(receipt: &Receipt) -> Self {
-        let errors = || receipt.errors.iter().map(|(edge, codes)| (edge.to_string(), codes_text(codes))).collect();
-        let exceptions = || receipt.exceptions.iter().map(ExceptionText::from).collect();
-        Self {
-            cumulative_gas: receipt.cumulative_gas.to_string(),
-            epoch_num: receipt.epoch.to_string(),
-            success: receipt.success,
-            accepted: receipt.accepted,
-            errors: (!receipt.success || !receipt.errors.is_empty()).then(errors),
-            exceptions: (!receipt.success || !receipt.exceptions.is_empty()).then(exceptions),
-            event_logs: receipt.event_logs.iter().map(EventText::from).collect(),
-            transitions: receipt.transitions.iter().map(TransitionText::from).collect(),
-        }
-    }
 }
 
 impl TryFrom<ReceiptText> for Receipt {
@@ -187,25 +225,9 @@ impl TryFrom<ReceiptText> for Receipt {
     }
 }
 
-impl From<&Exception> for ExceptionText {
-    fn from(exception: &Exception) -> Self {
-        Self { line: exception.line, message: exception.message.clone() }
-    }
-}
-
 impl From<ExceptionText> for Exception {
     fn from(text: ExceptionText) -> Self {
         Self { line: text.line, message: text.message }
-    }
-}
-
-impl From<&EventLog> for EventText {
-    fn from(event: &EventLog) -> Self {
-        Self {
-            name: event.name.clone(),
-            address: address_text(&event.address),
-            params: event.params.iter().map(ParamText::from).collect(),
-        }
     }
 }
 
@@ -218,17 +240,6 @@ impl TryFrom<EventText> for EventLog {
             name: text.name,
             params: text.params.into_iter().map(ContractParam::from).collect(),
         })
-    }
-}
-
-impl From<&Transition> for TransitionText {
-    fn from(transition: &Transition) -> Self {
-        Self {
-            addr: address_text(&transition.address),
-            depth: transition.depth,
-            msg: MessageText::from(&transition.message),
-            accepted: transition.accepted,
-        }
     }
 }
 
@@ -245,17 +256,6 @@ impl TryFrom<TransitionText> for Transition {
     }
 }
 
-impl From<&ContractMessage> for MessageText {
-    fn from(message: &ContractMessage) -> Self {
-        Self {
-            amount: message.amount.to_string(),
-            recipient: address_text(&message.recipient),
-            tag: message.tag.clone(),
-            params: message.params.iter().map(ParamText::from).collect(),
-        }
-    }
-}
-
 impl TryFrom<MessageText> for ContractMessage {
     type Error = ReceiptTextError;
 
@@ -269,24 +269,10 @@ impl TryFrom<MessageText> for ContractMessage {
     }
 }
 
-impl From<&ContractParam> for ParamText {
-    fn from(param: &ContractParam) -> Self {
-        Self { vname: param.name.clone(), type_name: param.type_name.clone(), value: param.value.clone() }
-    }
-}
-
 impl From<ParamText> for ContractParam {
     fn from(text: ParamText) -> Self {
         Self { name: text.vname, type_name: text.type_name, value: text.value }
     }
-}
-
-fn address_text(address: &Address) -> String {
-    format!("0x{address}")
-}
-
-fn codes_text(codes: &[ReceiptError]) -> Vec<u64> {
-    codes.iter().map(|error| error.code().into()).collect()
 }
 
 fn parse_errors((edge, codes): (String, Vec<u64>)) -> Result<(u32, Vec<ReceiptError>), ReceiptTextError> {
@@ -312,11 +298,96 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{arbitrary::any_receipt, gas::Gas, number::BlockNumber};
+    use crate::{address::Address, arbitrary::any_receipt, gas::Gas, number::BlockNumber, styled_json::to_styled_json};
+
+    impl From<&Receipt> for ReceiptText {
+        fn from(receipt: &Receipt) -> Self {
+            let errors = || receipt.errors.iter().map(|(edge, codes)| (edge.to_string(), codes_text(codes))).collect();
+            let exceptions = || receipt.exceptions.iter().map(ExceptionText::from).collect();
+            Self {
+                cumulative_gas: receipt.cumulative_gas.to_string(),
+                epoch_num: receipt.epoch.to_string(),
+                success: receipt.success,
+                accepted: receipt.accepted,
+                errors: (!receipt.success || !receipt.errors.is_empty()).then(errors),
+                exceptions: (!receipt.success || !receipt.exceptions.is_empty()).then(exceptions),
+                event_logs: receipt.event_logs.iter().map(EventText::from).collect(),
+                transitions: receipt.transitions.iter().map(TransitionText::from).collect(),
+            }
+        }
+    }
+
+    impl From<&Exception> for ExceptionText {
+        fn from(exception: &Exception) -> Self {
+            Self { line: exception.line, message: exception.message.clone() }
+        }
+    }
+
+    impl From<&EventLog> for EventText {
+        fn from(event: &EventLog) -> Self {
+            Self {
+                name: event.name.clone(),
+                address: address_text(&event.address),
+                params: event.params.iter().map(ParamText::from).collect(),
+            }
+        }
+    }
+
+    impl From<&Transition> for TransitionText {
+        fn from(transition: &Transition) -> Self {
+            Self {
+                addr: address_text(&transition.address),
+                depth: transition.depth,
+                msg: MessageText::from(&transition.message),
+                accepted: transition.accepted,
+            }
+        }
+    }
+
+    impl From<&ContractMessage> for MessageText {
+        fn from(message: &ContractMessage) -> Self {
+            Self {
+                amount: message.amount.to_string(),
+                recipient: address_text(&message.recipient),
+                tag: message.tag.clone(),
+                params: message.params.iter().map(ParamText::from).collect(),
+            }
+        }
+    }
+
+    impl From<&ContractParam> for ParamText {
+        fn from(param: &ContractParam) -> Self {
+            Self { vname: param.name.clone(), type_name: param.type_name.clone(), value: param.value.clone() }
+        }
+    }
+
+    fn address_text(address: &Address) -> String {
+        format!("0x{address}")
+    }
+
+    fn codes_text(codes: &[ReceiptError]) -> Vec<u64> {
+        codes.iter().map(|error| error.code().into()).collect()
+    }
 
     /// The text of a receipt by the long way.
     fn generic_text(receipt: &Receipt) -> String {
         to_styled_json(&serde_json::to_value(ReceiptText::from(receipt)).unwrap())
+    }
+
+    /// Takes the white space between the tokens out of JSON text.
+    fn without_layout(text: &str) -> String {
+        let (mut in_string, mut escaped) = (false, false);
+        let keep = |character: &char| {
+            let space = !in_string && character.is_ascii_whitespace();
+            match character {
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                '"' => in_string = !in_string,
+                _ => {}
+            }
+            !space
+        };
+        text.chars().filter(keep).collect()
     }
 
     #[track_caller]
@@ -343,9 +414,15 @@ mod tests {
         }
 
         #[test]
-        fn short_way_writes_what_the_long_way_does(gas: u64, epoch: u64, accepted: Option<bool>, success: bool) {
-            let receipt = Receipt { success, accepted, ..Receipt::payment(Gas::new(gas), BlockNumber::new(epoch)) };
+        fn short_way_writes_what_the_long_way_does(receipt in any_receipt()) {
             prop_assert_eq!(receipt.to_styled_json(), generic_text(&receipt));
+        }
+
+        #[test]
+        fn compact_text_has_no_layout_and_is_read_back(receipt in any_receipt()) {
+            let (compact, styled) = (receipt.to_compact_json(), receipt.to_styled_json());
+            prop_assert_eq!(&compact, &without_layout(&styled));
+            prop_assert_eq!(Receipt::from_json(&compact), Ok(receipt));
         }
 
         #[test]

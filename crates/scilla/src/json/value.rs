@@ -466,6 +466,17 @@ impl Value {
         builder.value(self, lists);
         builder.finish()
     }
+
+    /// Returns what stands in the quotes if the value is a string as JSON, not escaped; none if it is something else.
+    pub fn json_string(&self) -> Option<String> {
+        match self {
+            Self::BNum(number) => Some(number.to_string()),
+            Self::ByStr(bytes) | Self::ByStrX(bytes) => Some(Hex(bytes).to_string()),
+            Self::Integer(integer) => Some(integer.to_string()),
+            Self::String(text) => Some(text.to_string()),
+            Self::Adt(_) | Self::Closure(_) | Self::Map(_) | Self::Message(_) | Self::TypeClosure(_) => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -490,7 +501,9 @@ mod tests {
     /// Reads a value and writes it again.
     fn check(kind: &str, json: &str, expected: &str) {
         let value = read(kind, json).unwrap_or_else(|error| panic!("{kind} {json}: {error}"));
-        assert_eq!(value.to_json(ListForm::Array).root().compact().to_string(), expected, "{kind} {json}");
+        let written = value.to_json(ListForm::Array);
+        assert_eq!(written.root().compact().to_string(), expected, "{kind} {json}");
+        assert_eq!(written.root().as_str(), value.json_string().as_deref(), "{kind} {json}");
     }
 
     fn check_same(kind: &str, json: &str) {
