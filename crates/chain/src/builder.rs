@@ -100,8 +100,8 @@ pub(crate) struct Builder<'a> {
     transactions: Vec<(VerifiedTransaction, Receipt)>,
     dropped: Vec<(VerifiedTransaction, DropReason)>,
     postponed: Vec<(VerifiedTransaction, Postponed)>,
-    /// The text of a receipt and the receipt: in a block of payments there is only one.
-    last_receipt: Option<(Receipt, Arc<str>)>,
+    /// The latest text of a receipt that has only totals, and its gas: in a block of payments there is only one.
+    totals_text: Option<(Gas, Arc<str>)>,
 }
 
 /// A micro block that is being filled.
@@ -143,7 +143,7 @@ impl<'a> Builder<'a> {
             transactions: Vec::new(),
             dropped: Vec::new(),
             postponed: Vec::new(),
-            last_receipt: None,
+            totals_text: None,
         })
     }
 
@@ -309,14 +309,26 @@ impl<'a> Builder<'a> {
         draft.gas_used = draft.gas_used.checked_add(receipt.cumulative_gas).ok_or(BuildError::Gas)?;
         draft.rewards = draft.rewards.checked_add(fee).ok_or(BuildError::Supply)?;
         draft.tx_hashes.push(transaction.hash());
-        let text = match self.last_receipt.take() {
-            Some((last, text)) if last == receipt => text,
-            Some(_) | None => receipt.to_styled_json().into(),
-        };
-        draft.receipts.push(Arc::clone(&text));
-        self.last_receipt = Some((receipt.clone(), text));
+        let text = self.text_of(&receipt);
+        draft.receipts.push(text);
         self.transactions.push((transaction, receipt));
         Ok(())
+    }
+
+    fn text_of(&mut self, receipt: &Receipt) -> Arc<str> {
+        let gas = receipt.cumulative_gas;
+        let has_only_totals = *receipt == Receipt::payment(gas, self.number);
+        if let Some((known, text)) = &self.totals_text
+            && has_only_totals
+            && *known == gas
+        {
+            return Arc::clone(text);
+        }
+        let text: Arc<str> = receipt.to_styled_json().into();
+        if has_only_totals {
+            self.totals_text = Some((gas, Arc::clone(&text)));
+        }
+        text
     }
 
     fn close(&mut self, draft: Draft) {

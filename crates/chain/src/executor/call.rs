@@ -264,13 +264,20 @@ fn text(message: &Message, label: &str) -> Option<String> {
 fn params(message: &Message, labels: &[&str]) -> Result<Vec<ContractParam>, Halt> {
     let entries = message.entries().iter().filter(|entry| !labels.contains(&&*entry.label));
     let param = |entry: &silica_scilla::value::MessageEntry| {
-        let text = entry.value.to_json(ListForm::Array).root().compact().to_string();
-        let value: Option<Json> = serde_json::from_str(&text).ok();
-        let value = value.filter(|value| is_shallow(value, MAX_VALUE_DEPTH));
-        let value = value.ok_or(Halt::with(ReceiptError::JsonOutputCorrupted))?;
+        let value = json(&entry.value).ok_or(Halt::with(ReceiptError::JsonOutputCorrupted))?;
         Ok(ContractParam { name: entry.label.to_string(), type_name: entry.kind.global().to_string(), value })
     };
     entries.map(param).collect()
+}
+
+/// A value as it stands in receipts, or `None` when it nests too deep.
+fn json(value: &Value) -> Option<Json> {
+    // Nearly all are strings, which need no document.
+    if let Some(text) = value.json_string() {
+        return Some(Json::String(text));
+    }
+    let text = value.to_json(ListForm::Array).root().compact().to_string();
+    serde_json::from_str(&text).ok().filter(|value| is_shallow(value, MAX_VALUE_DEPTH))
 }
 
 /// Whether a value nests no deeper than so many containers. It was read by a reader with a limit.
