@@ -13,10 +13,10 @@ use crate::{
     replay::check_replay,
 };
 
-const HELLO: &str = include_str!("../../../../contracts/hello_world/hello_world.scilla");
+pub(crate) const HELLO: &str = include_str!("../../../../contracts/hello_world/hello_world.scilla");
 
 /// Takes money, passes it on, calls others and itself, and looks into others.
-const RELAY: &str = r#"scilla_version 0
+pub(crate) const RELAY: &str = r#"scilla_version 0
 library Relay
 let nil = Nil {Message}
 let one_message = fun (m : Message) => Cons {Message} m nil

@@ -86,7 +86,7 @@ fn run(shards: u32, length: u64, gas_limit: u64, steps: &[Step]) {
 }
 
 /// A block built twice on one head from one pool is the same twice, root and receipts included.
-fn check_twice(net: &mut Net, at: Timestamp) {
+pub(crate) fn check_twice(net: &mut Net, at: Timestamp) {
     let first = net.producer.propose(at).unwrap();
     let second = net.producer.propose(at).unwrap();
     if first.dropped().is_empty() {

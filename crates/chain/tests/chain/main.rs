@@ -3,6 +3,7 @@
 
 mod blocks;
 mod contracts;
+mod differential;
 mod disk;
 mod epochs;
 mod harness;

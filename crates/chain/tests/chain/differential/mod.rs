@@ -1,0 +1,232 @@
+//! Random transactions of every kind, executed in different ways, which all have to come to the same.
+//!
+//! ```text
+//! dice ─▶ packed into blocks ─┬─▶ the same order, one transaction per block: same receipts, same storage
+//!                             ├─▶ a new store, each block judged as that of a stranger: same blocks
+//!                             └─▶ a naive executor without gas or tries: same money, same values
+//! ```
+//!
+//! `SILICA_SEEDS=N` takes so many seeds, and `SILICA_SEED=N` begins with that one; the seed of a failure is printed.
+
+mod model;
+mod scenario;
+
+use std::{collections::BTreeMap, env, sync::Arc};
+
+use eth_trie::{EthTrie, MemoryDB, Trie};
+use silica_chain::{ChainConfig, CommittedBlock, Snapshot};
+use silica_protocol::{
+    Account, Address, BlockNumber, CodeHash, ContractAccount, Gas, Receipt, StorageKey, Transaction,
+};
+
+use self::{model::Model, scenario::Scenario};
+use crate::{
+    blocks,
+    harness::{Net, USERS, config, node, user},
+    load::check_twice,
+    replay::check_replay,
+};
+
+/// Seeds of a run, unless the environment names another number.
+const SEEDS: u64 = 2;
+/// Blocks of the packed chain that transactions are asked for.
+const ROUNDS: u64 = 9;
+/// Both chains begin with so many blocks. A contract pays for the digits of the block that created it, so that these have
+/// to be equally many; there are fewer than nine tenths of a thousand transactions.
+const EMPTY: u64 = 100;
+
+/// What of the state is not said by headers to be right.
+struct Checks {
+    model: Model,
+    total: u128,
+}
+
+impl Checks {
+    fn new(net: &Net) -> Self {
+        let mut model = Model::default();
+        for (address, balance, nonce) in accounts(net) {
+            model.accounts.insert(address, model::Account { balance, nonce, program: None });
+        }
+        Self { model, total: money(net) }
+    }
+
+    /// Checks everything about the state after a block.
+    fn check(&mut self, net: &Net, block: &CommittedBlock, contracts: &[Address]) {
+        assert_eq!(money(net), self.total, "money is conserved");
+        for (transaction, receipt) in block.transactions() {
+            self.model.apply(block.tx_block().header.number, transaction, receipt);
+        }
+        let own = [Address::ZERO, Address::from_public_key(&node())];
+        let mut there = BTreeMap::new();
+        for (address, balance, nonce) in accounts(net).into_iter().filter(|(address, ..)| !own.contains(address)) {
+            there.insert(address, (balance, nonce));
+        }
+        let modelled = self.model.accounts.iter().filter(|(address, _)| !own.contains(address));
+        let modelled: BTreeMap<_, _> = modelled.map(|(at, account)| (*at, (account.balance, account.nonce))).collect();
+        assert_eq!(there, modelled, "balances and nonces");
+        let state = net.producer.store().snapshot();
+        let root_of_accounts = root(state.state().accounts().map(|account| {
+            let (address, account) = account.unwrap();
+            (address.to_string(), account.encode())
+        }));
+        assert_eq!(block.tx_block().header.state_root.to_bytes(), root_of_accounts);
+        for contract in contracts {
+            check_contract(net, &self.model, contract);
+        }
+    }
+}
+
+/// Compares the storage of a contract with the model, its root with an independent trie, and what clients read of it.
+fn check_contract(net: &Net, model: &Model, contract: &Address) {
+    let state = net.producer.store().snapshot();
+    let entries: BTreeMap<StorageKey, Vec<u8>> = state.state().storage(contract).unwrap().map(Result::unwrap).collect();
+    let leaves = entries.iter().map(|(key, value)| (key.variable_hash().to_string(), value.clone()));
+    let account = state.account(contract).unwrap().unwrap().contract.unwrap();
+    assert_eq!(account.storage_root.unwrap().to_bytes(), root(leaves), "storage root of {contract}");
+    let metadata: Vec<String> = ["_addr", "_depth", "_hasmap", "_type", "_version"]
+        .map(|name| format!("{contract}{}{name}", StorageKey::SEPARATOR))
+        .into();
+    let is_field = |key: &StorageKey| !metadata.iter().any(|prefix| key.as_str().starts_with(prefix));
+    let fields: BTreeMap<_, _> = entries.into_iter().filter(|(key, _)| is_field(key)).collect();
+    assert_eq!(fields, model.entries(contract), "entries of {contract}");
+    assert_eq!(net.snapshot().contract_fields(contract).unwrap(), model.fields(contract), "fields of {contract}");
+}
+
+/// The root of an independent trie.
+fn root(leaves: impl Iterator<Item = (String, Vec<u8>)>) -> [u8; 32] {
+    let mut trie = EthTrie::new(Arc::new(MemoryDB::new(false)));
+    for (key, value) in leaves {
+        trie.insert(key.as_bytes(), &value).unwrap();
+    }
+    trie.root_hash().unwrap().0
+}
+
+fn accounts(net: &Net) -> Vec<(Address, u128, u64)> {
+    let state = net.producer.store().snapshot();
+    let accounts = state.state().accounts().map(Result::unwrap);
+    accounts.map(|(address, account)| (address, account.balance.get(), account.nonce.get())).collect()
+}
+
+/// All money: what accounts have, and the fees of the DS epoch until its last block has credited them.
+fn money(net: &Net) -> u128 {
+    let head = net.producer.store().snapshot().head().unwrap().clone();
+    let credited = net.chain.config().epochs().unwrap().is_vacuous(head.number);
+    let fees = if credited { 0 } else { head.totals.ds_epoch_fees.get() };
+    accounts(net).iter().map(|(_, balance, _)| balance).sum::<u128>() + fees
+}
+
+/// What remains of an account whatever block created it.
+fn timeless(state: &Snapshot, address: &Address) -> Option<Account> {
+    let account = state.account(address).unwrap()?;
+    let contract = account.contract.map(|contract| ContractAccount { code_hash: CodeHash::ZERO, ..contract });
+    Some(Account { contract, ..account })
+}
+
+fn timeless_receipt(receipt: &Receipt) -> Receipt {
+    Receipt { epoch: BlockNumber::new(0), ..receipt.clone() }
+}
+
+/// Executes transactions again, each in a block of its own.
+fn one_by_one(config: ChainConfig, blocks: &[Arc<CommittedBlock>]) -> Net {
+    let mut net = Net::new(config);
+    net.demand(EMPTY);
+    for (transaction, receipt) in blocks.iter().flat_map(|block| block.transactions()) {
+        net.submit(Transaction::clone(transaction.transaction()));
+        let mut block = net.tick();
+        if block.transactions().is_empty() {
+            // A vacuous block takes none.
+            block = net.tick();
+        }
+        let [(again, receipt_again)] = block.transactions() else {
+            panic!("{} alone is dropped: {:?}", transaction.hash(), net.status(&transaction.hash()));
+        };
+        assert_eq!(again.hash(), transaction.hash());
+        assert_eq!(timeless_receipt(receipt_again), timeless_receipt(receipt), "{} alone", transaction.hash());
+    }
+    net
+}
+
+fn run(seed: u64) {
+    let mut scenario = Scenario::new(seed);
+    let mut config = config(scenario.choose(&[1, 2, 3]), scenario.choose(&[7, 1_000]));
+    config.shard_gas_limit = Gas::new(scenario.choose(&[40_000, 400_000]));
+    let mut net = Net::new(config.clone());
+    net.demand(EMPTY);
+    let mut checks = Checks::new(&net);
+    let mut blocks = Vec::new();
+    while blocks.len() < usize::try_from(ROUNDS).unwrap() {
+        scenario.submit(&mut net);
+        let at = net.later();
+        if blocks.len().is_multiple_of(4) {
+            check_twice(&mut net, at);
+        }
+        let block = net.tick();
+        scenario.settle(&block);
+        blocks::check(&net, &block);
+        checks.check(&net, &block, scenario.contracts());
+        blocks.push(block);
+    }
+    scenario.check_variety(seed);
+    check_replay(&net);
+    let apart = one_by_one(config, &blocks);
+    assert_eq!(money(&apart), checks.total, "money is conserved");
+    check_replay(&apart);
+    for contract in scenario.contracts() {
+        check_contract(&apart, &checks.model, contract);
+    }
+    for address in checks.model.accounts.keys().filter(|address| !address.is_zero()) {
+        if *address != Address::from_public_key(&node()) {
+            assert_eq!(timeless(&apart.snapshot(), address), timeless(&net.snapshot(), address), "account {address}");
+        }
+    }
+}
+
+fn number(name: &str) -> Option<u64> {
+    env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is {text:?}, and no number")))
+}
+
+#[test]
+fn whatever_is_executed_comes_to_the_same_in_every_way() {
+    let first = number("SILICA_SEED").unwrap_or(1);
+    for seed in first..first + number("SILICA_SEEDS").unwrap_or(SEEDS) {
+        println!("seed {seed}");
+        run(seed);
+    }
+}
+
+#[test]
+fn the_same_order_after_the_same_deployments_has_the_same_state_root() {
+    let seed = number("SILICA_SEED").unwrap_or(1);
+    println!("seed {seed}");
+    let mut scenario = Scenario::new(seed);
+    // No block is vacuous, so that nobody is paid at different times.
+    let config = config(2, 1_000);
+    let mut net = Net::new(config.clone());
+    net.demand(EMPTY);
+    let mut blocks = Vec::new();
+    for round in 0..ROUNDS {
+        if round == 0 {
+            scenario.submit_deployments(&mut net);
+        } else {
+            scenario.submit_without_deployments(&mut net);
+        }
+        let block = net.tick();
+        scenario.settle(&block);
+        blocks.push(block);
+    }
+    let mut apart = Net::new(config);
+    apart.demand(EMPTY);
+    let mut blocks = blocks.into_iter();
+    for (transaction, _) in blocks.next().unwrap().transactions() {
+        apart.submit(Transaction::clone(transaction.transaction()));
+    }
+    apart.tick();
+    for (transaction, _) in blocks.flat_map(|block| block.transactions().to_vec()) {
+        apart.submit(Transaction::clone(transaction.transaction()));
+        apart.tick();
+    }
+    let root = |net: &Net| net.snapshot().latest_tx_block().header.state_root;
+    assert!(apart.height() > net.height());
+    assert_eq!(root(&apart), root(&net));
+    assert!((1..=USERS).any(|number| apart.nonce(&user(number)) > 1));
+}
