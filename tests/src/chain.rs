@@ -5,7 +5,7 @@ use silica_protocol::Address;
 
 use crate::node::{Node, Refusal};
 
-/// Returns the answers about every block, every transaction, the statistics and these accounts.
+/// Returns the answers about every block, every transaction, every contract, the statistics and these accounts.
 ///
 /// # Errors
 ///
@@ -25,15 +25,33 @@ pub fn everything(node: &Node, accounts: &[Address]) -> Result<Value, Refusal> {
         bodies.iter().filter_map(|body| body.get("ID")).map(|hash| ("GetTransaction", json!([hash]))).collect();
     let transactions = all(node, &hashes, "")?;
     assert!(transactions == bodies, "a transaction is the same in its block and by its hash");
+    let contracts = contracts(node, &transactions)?;
     let ds_numbers: Vec<_> = (0..=latest_ds).map(|number| ("GetDsBlock", json!([number.to_string()]))).collect();
     let addresses: Vec<_> = accounts.iter().map(|address| ("GetBalance", json!([address.to_string()]))).collect();
     Ok(json!({
         "blocks": blocks,
         "dsBlocks": all(node, &ds_numbers, "")?,
         "transactions": transactions,
+        "contracts": contracts,
         "balances": all(node, &addresses, "Account is not created")?,
         "statistics": node.call("GetBlockchainInfo", &json!([]))?,
     }))
+}
+
+/// The address of every contract that was deployed, with its state and texts.
+fn contracts(node: &Node, transactions: &[Value]) -> Result<Vec<Value>, Refusal> {
+    let is_deployment = |transaction: &&Value| {
+        transaction.get("code").is_some() && transaction.pointer("/receipt/success") == Some(&Value::Bool(true))
+    };
+    let deployments = transactions.iter().filter(is_deployment).filter_map(|transaction| transaction.get("ID"));
+    let addresses: Vec<_> = deployments.map(|hash| ("GetContractAddressFromTransactionID", json!([hash]))).collect();
+    let addresses = all(node, &addresses, "")?;
+    let questions = ["GetSmartContractState", "GetSmartContractCode", "GetSmartContractInit"];
+    let questions: Vec<_> =
+        addresses.iter().flat_map(|address| questions.map(|method| (method, json!([address])))).collect();
+    let answers = all(node, &questions, "")?;
+    let of_one = |(address, answers): (&Value, &[Value])| json!([address, answers]);
+    Ok(addresses.iter().zip(answers.chunks(3)).map(of_one).collect())
 }
 
 /// The answers to many calls, null for those that are refused with the text `regular`.

@@ -15,10 +15,14 @@ use serde_json::{Value, json};
 use silica_protocol::Address;
 use silica_tests::{Dice, Directory, Node, Wallet, chain::everything, node::run as run_silica};
 
-use crate::kill::copy_directory;
+use crate::{kill::copy_directory, token};
 
 /// Accounts that were paid.
 const STRANGERS: u64 = 2_000;
+
+/// Account that deploys and transfers tokens, and the nonce to which it comes.
+const TOKEN_USER: usize = 4;
+const TOKENS: u64 = 180;
 
 /// Empty blocks that make the state old enough to be written to its own database.
 const EMPTY_BLOCKS: u64 = 4_400;
@@ -90,16 +94,18 @@ pub(crate) fn run(cases: u64, seed: u64) {
     println!("{cases} cases, no wrong answer: {outcomes:?}");
 }
 
-/// Makes a chain with payments, empty blocks and several DS epochs, long enough for the state to have been written to
+/// Makes a chain with payments, tokens, empty blocks and several DS epochs, long enough for the state to have been written to
 /// its own database, with newer blocks on top, and returns its answers.
 fn prepare(data: &Path, accounts: &[Address]) -> Value {
     let killed = data.ends_with("killed");
     let node = Node::start_in(data, &["--block-mode", "manual"]);
     pay_strangers(&node, 0, 0..STRANGERS / 2);
+    transfer_tokens(&node, 1..TOKENS / 2);
     for _ in 0..EMPTY_BLOCKS / 100 {
         node.result("IncreaseBlocknum", &json!([100]));
     }
     pay_strangers(&node, 1, STRANGERS / 2..STRANGERS);
+    transfer_tokens(&node, TOKENS / 2..TOKENS);
     let answers = everything(&node, accounts).unwrap_or_else(|refusal| panic!("{refusal:?}"));
     if killed {
         node.kill();
@@ -109,7 +115,13 @@ fn prepare(data: &Path, accounts: &[Address]) -> Value {
     answers
 }
 
-/// Pays every stranger from one account, about fifty payments to a block.
+/// Deploys and transfers tokens from one account.
+fn transfer_tokens(node: &Node, nonces: Range<u64>) {
+    let transactions = nonces.map(|nonce| token::transaction(TOKEN_USER, nonce));
+    send(node, &transactions.map(|it| ("CreateTransaction", json!([it.json()]))).collect::<Vec<_>>());
+}
+
+/// Pays every stranger from one account.
 fn pay_strangers(node: &Node, payer: usize, strangers: Range<u64>) {
     let payer = Wallet::funded(payer);
     let payments: Vec<(&str, Value)> = (1..)
@@ -117,8 +129,13 @@ fn pay_strangers(node: &Node, payer: usize, strangers: Range<u64>) {
         .map(|(nonce, stranger)| payer.payment(nonce, Wallet::stranger(stranger).address(), 1_000))
         .map(|payment| ("CreateTransaction", json!([payment.json()])))
         .collect();
-    for payments in payments.chunks(50) {
-        for answer in node.call_all(payments) {
+    send(node, &payments);
+}
+
+/// Makes calls that succeed, about fifty to a block.
+fn send(node: &Node, calls: &[(&str, Value)]) {
+    for calls in calls.chunks(50) {
+        for answer in node.call_all(calls) {
             answer.unwrap_or_else(|refusal| panic!("{refusal:?}"));
         }
         node.result("IncreaseBlocknum", &json!([1]));
@@ -220,12 +237,18 @@ fn observe(data: &Path, accounts: &[Address], reference: &Value, case: &str) -> 
     };
     let said = relevant(&node.output());
     assert_orderly(&node.output(), case);
-    // It has to keep working, too: a payment on top, a clean stop.
+    // It has to keep working, too: a payment and a transfer of tokens on top, a clean stop.
     if outcome != Outcome::RefusedInPart {
         let payment = Wallet::funded(7).payment(1, Wallet::stranger(1).address(), 1);
-        node.result("CreateTransaction", &json!([payment.json()]));
+        let transfer = token::transaction(TOKEN_USER, TOKENS);
+        for transaction in [&payment, &transfer] {
+            node.result("CreateTransaction", &json!([transaction.json()]));
+        }
         node.result("IncreaseBlocknum", &json!([2]));
-        node.result("GetTransaction", &json!([payment.hash()]));
+        for transaction in [&payment, &transfer] {
+            let executed = node.result("GetTransaction", &json!([transaction.hash()]));
+            assert_eq!(executed.pointer("/receipt/success"), Some(&json!(true)), "{case}: {executed}");
+        }
         let miner = |block: &Value| block.pointer("/header/MinerPubKey").cloned();
         let latest = miner(&node.result("GetLatestTxBlock", &json!([])));
         let before = reference.get("blocks").and_then(Value::as_array).and_then(|blocks| blocks.last()).and_then(miner);
@@ -237,7 +260,7 @@ fn observe(data: &Path, accounts: &[Address], reference: &Value, case: &str) -> 
 }
 
 fn assert_same(answers: &Value, reference: &Value, case: &str) {
-    for part in ["statistics", "balances", "dsBlocks", "transactions", "blocks"] {
+    for part in ["statistics", "balances", "contracts", "dsBlocks", "transactions", "blocks"] {
         assert!(answers.get(part) == reference.get(part), "{case}: the {part} are not what they were");
     }
 }

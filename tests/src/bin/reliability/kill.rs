@@ -1,7 +1,8 @@
 //! kill -9 under load, again and again over one data directory.
 //!
 //! After each kill, `silica db check` looks at the directory as the crash left it, the node starts again, and every
-//! acknowledged payment has to be there, under its hash, in its block, and in the sender's nonce and balance.
+//! acknowledged transaction has to be there, under its hash, in its block, and in the sender's nonce and balance; and the
+//! tokens that were deployed have to be as the transfers left them.
 
 use std::{
     fs,
@@ -75,7 +76,7 @@ pub(crate) fn run(loops: u64, seed: u64) {
     assert!(node.stop().status.success(), "the node stops as it should");
     check_clean(&data);
     println!(
-        "{loops} kills under load and {} while starting: {} acknowledged payments, none lost; {} rebuilds gave the same \
+        "{loops} kills under load and {} while starting: {} acknowledged transactions, none lost; {} rebuilds gave the same \
          chain; slowest start {:?}, slowest check {:?}",
         figures.early_kills,
         kept.len(),
@@ -124,7 +125,7 @@ fn check_rebuild(data: &Path, directory: &Path) {
     assert!(original.1 == rebuilt.1, "an answer changed with the rebuild");
     let blocks = original.1.get("blocks").and_then(Value::as_array).map_or(0, Vec::len);
     let transactions = original.1.pointer("/statistics/NumTransactions").map_or(0, number);
-    println!("rebuilt {blocks} blocks, {transactions} payments, same root {}", original.0);
+    println!("rebuilt {blocks} blocks, {transactions} transactions, same root {}", original.0);
     fs::remove_dir_all(&copy).expect("the copy is ours");
 }
 

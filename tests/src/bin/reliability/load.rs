@@ -1,7 +1,7 @@
-//! Payments from several senders at once, and what a node has promised by its answers.
+//! Payments, deployments and calls from several senders at once, and what a node has promised by its answers.
 //!
-//! A payment counts as acknowledged when `CreateTransaction` was answered in instant mode, where the answer comes after
-//! the flush, or when `GetTransaction` found it in interval mode, where payments wait in memory until their block.
+//! A transaction counts as acknowledged when `CreateTransaction` was answered in instant mode, where the answer comes after
+//! the flush, or when `GetTransaction` found it in interval mode, where transactions wait in memory until their block.
 
 use std::{
     net::SocketAddr,
@@ -16,17 +16,21 @@ use std::{
 use serde_json::{Value, json};
 use silica_tests::{
     Connection, Dice, Node, Wallet,
-    wallet::{FEE, FUNDS},
+    wallet::{FEE, FUNDS, Payment},
 };
 
-/// Accounts that pay, each from a connection of its own.
+use crate::token;
+
+/// Accounts that send, each over a connection of its own.
 const SENDERS: usize = 6;
-/// Payments of the latest loads that are all looked up again.
+/// Those of them that pay; the others deploy tokens and transfer them.
+const PAYERS: usize = 4;
+/// Transactions of the latest loads that are all looked up again.
 const LATEST: usize = 300;
-/// Older payments that are looked up again each time.
+/// Older transactions that are looked up again each time.
 const SAMPLE: u64 = 200;
 
-/// A payment that the node has promised to keep.
+/// A transaction that the node has promised to keep.
 #[derive(Clone, Debug)]
 struct Acknowledged {
     hash: String,
@@ -42,7 +46,7 @@ pub(crate) struct Load {
     accepted: [u64; SENDERS],
 }
 
-/// Pays from every sender until `life` is over and `end` has ended the node.
+/// Sends from every sender until `life` is over and `end` has ended the node.
 pub(crate) fn load(node: &Node, instant: bool, turn: u64, life: Duration, end: impl FnOnce()) -> Load {
     let load = Mutex::new(Load::default());
     let ending = AtomicBool::new(false);
@@ -72,16 +76,14 @@ struct Payer<'a> {
 
 impl Payer<'_> {
     fn pay_from(&self, first: u64) -> std::io::Result<()> {
-        let wallet = Wallet::funded(self.sender);
         let mut connection = Connection::open(self.address)?;
         let mut waiting: Vec<Acknowledged> = Vec::new();
         for nonce in first.. {
-            let payee = Wallet::stranger(self.turn * 1_000 + nonce % 50).address();
-            let payment = wallet.payment(nonce, payee, u128::from(nonce));
+            let payment = self.transaction(nonce);
             let answer = ask(&mut connection, "CreateTransaction", &json!([payment.json()]))?;
             if answer.get("result").is_none() {
                 // A node that is being stopped may say so.
-                assert!(self.ending.load(Ordering::Relaxed), "a good payment is refused: {answer}");
+                assert!(self.ending.load(Ordering::Relaxed), "a good transaction is refused: {answer}");
                 break;
             }
             let payment = Acknowledged { hash: payment.hash(), sender: self.sender, nonce };
@@ -104,6 +106,14 @@ impl Payer<'_> {
         Ok(())
     }
 
+    fn transaction(&self, nonce: u64) -> Payment {
+        if self.sender >= PAYERS {
+            return token::transaction(self.sender, nonce);
+        }
+        let payee = Wallet::stranger(self.turn * 1_000 + nonce % 50).address();
+        Wallet::funded(self.sender).payment(nonce, payee, u128::from(nonce))
+    }
+
     fn note(&self, change: impl FnOnce(&mut Load)) {
         change(&mut self.load.lock().unwrap_or_else(PoisonError::into_inner));
     }
@@ -116,7 +126,7 @@ fn ask(connection: &mut Connection, method: &str, params: &Value) -> std::io::Re
 }
 
 /// Balance and nonce of a sender.
-fn account(node: &Node, sender: usize) -> (u128, u64) {
+pub(crate) fn account(node: &Node, sender: usize) -> (u128, u64) {
     let account = node.result("GetBalance", &json!([Wallet::funded(sender).hex()]));
     let balance = account.get("balance").and_then(Value::as_str).and_then(|balance| balance.parse().ok());
     let nonce = account.get("nonce").and_then(Value::as_u64);
@@ -139,7 +149,7 @@ impl Kept {
         self.0.len()
     }
 
-    /// Looks up every payment of late and a sample of the older ones.
+    /// Looks up every transaction of late and a sample of the older ones.
     pub(crate) fn check(&self, node: &Node, dice: &mut Dice) {
         for sender in 0..SENDERS {
             let of_sender = self.0.iter().rev().find(|payment| payment.sender == sender);
@@ -152,19 +162,21 @@ impl Kept {
             check_payment(node, payment);
         }
         check_money(node);
+        (PAYERS..SENDERS).for_each(|sender| token::check(node, sender, dice));
     }
 
-    /// Looks up every payment.
+    /// Looks up everything.
     pub(crate) fn check_all(&self, node: &Node) {
         for payment in &self.0 {
             check_payment(node, payment);
         }
         check_money(node);
+        (PAYERS..SENDERS).for_each(|sender| token::check_all(node, sender));
     }
 }
 
 impl Load {
-    /// Whether every payment that was accepted has been executed.
+    /// Whether every transaction that was accepted has been executed.
     pub(crate) fn is_executed(&self, node: &Node) -> bool {
         self.accepted.iter().enumerate().all(|(sender, accepted)| account(node, sender).1 >= *accepted)
     }
@@ -174,15 +186,16 @@ fn check_payment(node: &Node, payment: &Acknowledged) {
     let read = node.call("GetTransaction", &json!([payment.hash]));
     let read = read.unwrap_or_else(|refusal| panic!("{payment:?} was acknowledged and is lost: {refusal:?}"));
     assert_eq!(read.get("nonce"), Some(&json!(payment.nonce.to_string())), "{read}");
+    assert_eq!(read.pointer("/receipt/success"), Some(&json!(true)), "{read}");
     let epoch = read.pointer("/receipt/epoch_num").expect("a receipt has an epoch");
     let listed = node.result("GetTransactionsForTxBlock", &json!([epoch]));
     let mut hashes = listed.as_array().into_iter().flatten().filter_map(Value::as_array).flatten();
     assert!(hashes.any(|hash| *hash == json!(payment.hash)), "{payment:?} is not in its block {epoch}");
 }
 
-/// The payment with nonce n is one of n Qa, so that nonce and balance of a sender have to agree.
+/// The payment with nonce n is one of n Qa, so that nonce and balance of a payer have to agree.
 fn check_money(node: &Node) {
-    for sender in 0..SENDERS {
+    for sender in 0..PAYERS {
         let (balance, nonce) = loop {
             // Blocks may come between two questions, but not between two that are answered alike.
             let (before, after) = (account(node, sender), account(node, sender));

@@ -10,6 +10,7 @@ mod damage;
 mod kill;
 mod load;
 mod stop;
+mod token;
 
 use std::{env, process::ExitCode};
 

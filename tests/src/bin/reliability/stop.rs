@@ -22,14 +22,14 @@ use crate::{
 
 /// Time that a node needs to stop on a quiet machine: the grace for requests that do not finish, and a checkpoint.
 const SOON: Duration = Duration::from_secs(20);
-/// Time in which payments that waited have to be executed.
+/// Time in which transactions that waited have to be executed.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Runs `loops` of load, signal and restart.
 ///
 /// # Panics
 ///
-/// At the first end that is not in good order, or late, and at the first payment that is lost.
+/// At the first end that is not in good order, or late, and at the first transaction that is lost.
 pub(crate) fn run(loops: u64, seed: u64) {
     let mut dice = Dice::new(seed);
     let directory = Directory::new();
@@ -74,7 +74,7 @@ pub(crate) fn run(loops: u64, seed: u64) {
     let node = Node::start_in(&data, &[]);
     kept.check_all(&node);
     assert!(node.stop().status.success(), "the node stops as it should");
-    println!("{loops} stops: {} acknowledged payments, none lost; slowest stop {slowest:?}", kept.len());
+    println!("{loops} stops: {} acknowledged transactions, none lost; slowest stop {slowest:?}", kept.len());
 }
 
 /// One signal, or two of them and the time between.
@@ -150,7 +150,7 @@ fn check_executed(data: &Path, load: &crate::load::Load) {
     let node = Node::start_in(data, &["--block-mode", "interval=15"]);
     let begun = Instant::now();
     while !load.is_executed(&node) {
-        assert!(begun.elapsed() < PATIENCE, "payments that were accepted are lost: {load:?}\n{}", node.output());
+        assert!(begun.elapsed() < PATIENCE, "transactions that were accepted are lost: {load:?}\n{}", node.output());
         thread::sleep(Duration::from_millis(20));
     }
     assert!(node.stop().status.success(), "the node stops as it should");
