@@ -18,6 +18,10 @@ pub type Address = [u8; 20];
 ///
 /// Changes are not undone by the one who asks: if a run fails, the one who answers drops them.
 pub trait Host {
+    /// Is told how much gas is left for the size of what is asked for next, in units. Of a larger map, which the run
+    /// ends with in any case, no more than [`HostError::too_large`] need be told.
+    fn limit(&mut self, _units: u64) {}
+
     /// Returns the value of a field, or of an entry; none if there is no such entry.
     ///
     /// # Errors
@@ -105,17 +109,24 @@ pub struct HostError {
     pub message: String,
     /// Whether the text is reported at the name of the field.
     pub at_field: bool,
+    /// Whether the value is larger than the [limit](Host::limit): the run is out of gas, which is reported instead.
+    pub is_too_large: bool,
 }
 
 impl HostError {
     /// An error without place.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), at_field: false }
+        Self { message: message.into(), at_field: false, is_too_large: false }
+    }
+
+    /// The error that the value is larger than the [limit](Host::limit).
+    pub const fn too_large() -> Self {
+        Self { message: String::new(), at_field: false, is_too_large: true }
     }
 
     /// An error that is reported at the name of the field in question.
     pub fn at_field(message: impl Into<String>) -> Self {
-        Self { message: message.into(), at_field: true }
+        Self { message: message.into(), at_field: true, is_too_large: false }
     }
 }
 

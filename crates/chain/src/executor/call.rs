@@ -150,6 +150,7 @@ impl<W: World> Calls<'_, '_, W> {
             context: self.context,
             contract: call.contract,
             known: Arc::clone(ready.code.data_types()),
+            units: 0,
             fault: None,
         };
         let result = run::call(ready, &body, balance.get(), self.gas, &mut host);

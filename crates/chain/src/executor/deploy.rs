@@ -133,6 +133,7 @@ impl<W: World> Deployment<'_, '_, W> {
             context: self.context,
             contract: self.address,
             known: std::sync::Arc::clone(accepted.code.data_types()),
+            units: 0,
             fault: None,
         };
         let deployed = run::deploy_contract(&self.source, &accepted.code, self.gas, &mut host);

@@ -27,6 +27,8 @@ pub(super) struct ContractHost<'a, W> {
     pub(super) contract: Address,
     /// The data types that the contract knows.
     pub(super) known: Arc<DataTypes>,
+    /// The units of gas that are left for what is read next.
+    pub(super) units: u64,
     /// Why the state could not be read, if it could not. What the run led to then means nothing.
     pub(super) fault: Option<StateError>,
 }
@@ -49,6 +51,7 @@ impl<W: World> ContractHost<'_, W> {
             StorageFault::TooManyKeys => {
                 HostError::at_field(format!("StateService: Cannot index into map {field}. Too many index keys."))
             }
+            StorageFault::TooLarge => HostError::too_large(),
             StorageFault::Unreadable => {
                 HostError::at_field(format!("StateService: Field {field} does not have a value of its type"))
             }
@@ -112,7 +115,7 @@ impl<W: World> ContractHost<'_, W> {
             RemoteWant::Kind if keys.is_empty() => None,
             RemoteWant::Kind if field.exists(self.overlay, keys)? => None,
             RemoteWant::Kind => return Ok(None),
-            RemoteWant::Value => match field.load(self.overlay, keys)? {
+            RemoteWant::Value => match field.load(self.overlay, keys, self.units)? {
                 Some(value) => Some(value),
                 None => return Ok(None),
             },
@@ -122,8 +125,13 @@ impl<W: World> ContractHost<'_, W> {
 }
 
 impl<W: World> Host for ContractHost<'_, W> {
+    fn limit(&mut self, units: u64) {
+        self.units = units;
+    }
+
     fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError> {
-        self.with_field(field, |stored, overlay| stored.load(overlay, keys))
+        let units = self.units;
+        self.with_field(field, |stored, overlay| stored.load(overlay, keys, units))
     }
 
     fn exists(&mut self, field: &Field, keys: &[Key]) -> Result<bool, HostError> {

@@ -37,6 +37,8 @@ pub(super) struct StoredField<'a> {
 /// Why a field was not read or written.
 #[derive(Debug)]
 pub(super) enum StorageFault {
+    /// A map is larger than what may be read.
+    TooLarge,
     /// There are more keys than maps in the type.
     TooManyKeys,
     /// What is stored is no value of the type.
@@ -52,8 +54,14 @@ impl From<StateError> for StorageFault {
 }
 
 impl StoredField<'_> {
-    /// Reads the value behind some keys, or `None` when there is none.
-    pub(super) fn load<W: World>(self, overlay: &mut Overlay<W>, keys: &[Key]) -> Result<Option<Value>, StorageFault> {
+    /// Reads the value behind some keys, or `None` when there is none. Of a map of a larger size than `most` nothing is
+    /// read beyond that.
+    pub(super) fn load<W: World>(
+        self,
+        overlay: &mut Overlay<W>,
+        keys: &[Key],
+        most: u64,
+    ) -> Result<Option<Value>, StorageFault> {
         let (kind, indices) = (self.kind_behind(keys)?, texts(keys));
         let key = self.key(&indices);
         let stored = overlay.entry(self.contract, &key)?;
@@ -64,9 +72,15 @@ impl StoredField<'_> {
         if stored.is_some() {
             return Ok(Some(Value::Map(empty)));
         }
-        let entries = entries_below(overlay, self.contract, &key)?;
+        // A key has a size, apart from the one byte string without bytes: a map is at least as large as it has entries,
+        // but for one.
+        let most = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1);
+        let entries = entries_below(overlay, self.contract, &key, most)?;
         if entries.is_empty() {
             return Ok(None);
+        }
+        if entries.len() > most {
+            return Err(StorageFault::TooLarge);
         }
         let entries: Vec<_> = entries
             .iter()
@@ -130,7 +144,7 @@ impl StoredField<'_> {
     fn clear<W: World>(self, overlay: &mut Overlay<W>, indices: &[String]) -> Result<(), StorageFault> {
         let prefix = self.key(indices);
         let is_map = type_behind(self.kind, indices.len()).is_some_and(|kind| matches!(kind, Type::Map(..)));
-        let below = if is_map { entries_below(overlay, self.contract, &prefix)? } else { BTreeMap::new() };
+        let below = if is_map { entries_below(overlay, self.contract, &prefix, usize::MAX)? } else { BTreeMap::new() };
         for path in below.keys() {
             let key = StorageKey::from_text(format!("{}{path}", prefix.as_str()));
             overlay.set_entry(self.contract, &key, None)?;
@@ -208,18 +222,19 @@ fn texts(keys: &[Key]) -> Vec<String> {
     keys.iter().map(|key| text_of(key.value())).collect()
 }
 
-/// The entries below a key, without the key itself, by the rest of their keys.
+/// The entries below a key, without the key itself, by the rest of their keys; of more than `most` some are left out.
 fn entries_below<W: World>(
     overlay: &mut Overlay<W>,
     contract: &Address,
     prefix: &StorageKey,
+    most: usize,
 ) -> Result<BTreeMap<String, Arc<[u8]>>, StateError> {
     let mut entries = BTreeMap::new();
     overlay.visit_below(contract, prefix, &mut |key, value| {
         if let Some(path) = key.as_str().strip_prefix(prefix.as_str()).filter(|path| !path.is_empty()) {
             entries.insert(path.to_owned(), Arc::from(value));
         }
-        ControlFlow::Continue(())
+        if entries.len() > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     Ok(entries)
 }
@@ -273,7 +288,7 @@ mod tests {
             let (kind, known) = (self.kind.clone(), self.known.clone());
             let field = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
             let keys = Self::keys(keys);
-            let value = field.load(&mut self.overlay, &keys).unwrap();
+            let value = field.load(&mut self.overlay, &keys, u64::MAX).unwrap();
             assert_eq!(field.exists(&mut self.overlay, &keys).unwrap(), value.is_some());
             value.map(|value| text_of(&value))
         }
@@ -378,12 +393,32 @@ mod tests {
     }
 
     #[test]
+    fn no_more_of_a_map_is_read_than_can_be_paid_for() {
+        // The values have no size, nor has one key of each map.
+        let three = |value: &str| {
+            let entry = |key| format!(r#"{{"key":"{key}","val":{value}}}"#);
+            format!("[{}]", ["0x", "0x01", "0x02"].map(entry).join(","))
+        };
+        let mut field = Field::new("Map ByStr (Map ByStr (Map ByStr Uint32))", &three(&three("[]")));
+        let (kind, known) = (field.kind.clone(), field.known.clone());
+        let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+        for (keys, size) in [(vec![], 8), (vec![Key::new(Value::ByStr([1].into())).unwrap()], 2)] {
+            for most in 0..=size {
+                match stored.load(&mut field.overlay, &keys, most) {
+                    Ok(value) => assert_eq!((value.unwrap().size(), most), (size, size)),
+                    Err(fault) => assert!(matches!(fault, StorageFault::TooLarge) && most < size, "{fault:?}"),
+                }
+            }
+        }
+    }
+
+    #[test]
     fn too_many_keys_are_told() {
         let mut field = Field::new("Uint32", r#""1""#);
         let kind = field.kind.clone();
         let known = DataTypes::built_in();
         let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
-        let load = stored.load(&mut field.overlay, &Field::keys(&["a"]));
+        let load = stored.load(&mut field.overlay, &Field::keys(&["a"]), u64::MAX);
         assert!(matches!(load, Err(StorageFault::TooManyKeys)));
     }
 }

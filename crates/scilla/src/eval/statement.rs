@@ -166,7 +166,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
             StatementKind::Load { slot, field } => {
                 let missing = || self.at(field, format!("Error loading field: {}", field.name));
                 let declared = self.field(field).ok_or_else(missing)?;
-                let found = self.host.load(declared, &[]).map_err(|error| self.host_failure(error, field))?;
+                let found = self.load(declared, &[], field, place)?;
                 let value = found.ok_or_else(|| self.at(field, format!("Error loading field: {}", field.name)))?;
                 self.charge_and_set(*slot, value, 0, place)
             }
@@ -203,12 +203,12 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
             StatementKind::RemoteLoad { slot, address, field } => {
                 let missing = "Expected remote load address to be ByStr20 value";
                 let address = self.address(*address, missing)?;
-                let value = self.remote_load(&address, &field.name, Some(field))?;
+                let value = self.remote_load(&address, &field.name, Some((field, place)))?;
                 self.charge_and_set(*slot, value, 0, place)
             }
             StatementKind::RemoteMapGet { slot, address, map, keys, want } => {
                 let address = self.address(*address, "Expected address to be ByStr20 value")?;
-                let value = self.remote_map_get(&address, map, keys, *want)?;
+                let value = self.remote_map_get(&address, map, keys, *want, place)?;
                 self.charge_and_set(*slot, value, keys.len() as u64, place)
             }
             StatementKind::Return(value) => {
@@ -243,10 +243,11 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
     }
 
     fn charge(&mut self, units: u64, place: Place) -> Evaluation<()> {
-        self.machine
-            .gas
-            .charge(units)
-            .map_err(|_| Failure::of(Entry::at(self.location(place), "Ran out of gas after evaluating statement")))
+        self.machine.gas.charge(units).map_err(|_| self.out_of_gas(place))
+    }
+
+    fn out_of_gas(&self, place: Place) -> Failure {
+        Failure::of(Entry::at(self.location(place), "Ran out of gas after evaluating statement"))
     }
 
     /// Charges for the size of a value that leaves, and something more.
@@ -274,6 +275,17 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
 
     fn host_failure(&self, error: HostError, field: &FieldUse) -> Failure {
         host_failure(error, Some(self.location(field.place)))
+    }
+
+    /// The failure of a statement that reads a value.
+    fn read_failure(&self, error: HostError, field: &FieldUse, place: Place) -> Failure {
+        if error.is_too_large { self.out_of_gas(place) } else { self.host_failure(error, field) }
+    }
+
+    /// Reads a value whose size is charged for afterwards.
+    fn load(&mut self, declared: &Field, keys: &[Key], field: &FieldUse, place: Place) -> Evaluation<Option<Value>> {
+        self.host.limit(self.machine.gas.units());
+        self.host.load(declared, keys).map_err(|error| self.read_failure(error, field, place))
     }
 
     /// Looks up a variable for the sake of a charge: that it is not bound is then reported without place.
@@ -318,7 +330,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
                 Value::bool(self.host.exists(declared, &keys).map_err(|error| self.host_failure(error, map))?)
             }
             Want::Value => {
-                let found = self.host.load(declared, &keys).map_err(|error| self.host_failure(error, map))?;
+                let found = self.load(declared, &keys, map, place)?;
                 Value::option(behind(&declared.kind, count)?, found)
             }
         };
@@ -332,10 +344,18 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
     }
 
     /// Reads a field of another account. Of the balance of the sender, what has been accepted is gone already.
-    fn remote_load(&mut self, address: &Address, name: &str, field: Option<&FieldUse>) -> Evaluation<Value> {
-        let location = field.map(|field| self.location(field.place));
-        let found = self.host.remote(address, name, &[], RemoteWant::Value);
-        let found = found.map_err(|error| host_failure(error, location.clone()))?;
+    fn remote_load(
+        &mut self,
+        address: &Address,
+        name: &str,
+        statement: Option<(&FieldUse, Place)>,
+    ) -> Evaluation<Value> {
+        let location = statement.map(|(field, _)| self.location(field.place));
+        self.host.limit(self.machine.gas.units());
+        let found = self.host.remote(address, name, &[], RemoteWant::Value).map_err(|error| match statement {
+            Some((field, place)) => self.read_failure(error, field, place),
+            None => host_failure(error, None),
+        })?;
         let Some(value) = found.and_then(|found| found.value) else {
             let message = format!("Error loading field: {name}");
             return Err(Failure::of(Entry::at(location.unwrap_or_default(), message)));
@@ -359,12 +379,13 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         map: &FieldUse,
         keys: &[Variable],
         want: Want,
+        place: Place,
     ) -> Evaluation<Value> {
         let keys = self.keys(keys)?;
-        let location = self.location(map.place);
+        self.host.limit(self.machine.gas.units());
         let mut remote = |keys: &[Key], want| {
             let found = self.host.remote(address, &map.name, keys, want);
-            found.map_err(|error| host_failure(error, Some(location.clone())))
+            found.map_err(|error| self.read_failure(error, map, place))
         };
         if want == Want::Existence {
             return Ok(Value::bool(remote(&keys, RemoteWant::Kind)?.is_some()));

@@ -4,15 +4,15 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::*;
 use crate::{
-    code::Code,
+    code::{Code, Field},
     gas::Meter,
-    host::{MemoryHost, StateField},
+    host::{Address, Host, HostError, MemoryHost, Remote, RemoteWant, StateField},
     report::Failure,
     resolve::{self, FoundLibrary, LibrarySource, Origin},
     stdlib::Standard,
     syntax::{parse_contract, parse_expression},
     types::{Primitive, Type},
-    value::{BNum, Value},
+    value::{BNum, Key, Map, Value},
 };
 
 const LIMIT: u64 = 100_000;
@@ -353,6 +353,20 @@ impl World {
         arguments: &[(&str, Value)],
         units: u64,
     ) -> Result<Outcome, Failed> {
+        let mut host = std::mem::take(&mut self.host);
+        let outcome = self.call_on(&mut host, tag, amount, arguments, units);
+        self.host = host;
+        outcome
+    }
+
+    fn call_on(
+        &self,
+        host: &mut dyn Host,
+        tag: &str,
+        amount: u128,
+        arguments: &[(&str, Value)],
+        units: u64,
+    ) -> Result<Outcome, Failed> {
         let mut loaded = self.code.load(Settings::default(), Meter::with_units(LIMIT))?;
         loaded.gas = Meter::with_units(units);
         let implicit = [
@@ -362,7 +376,7 @@ impl World {
         ];
         let entries = implicit.into_iter().chain(arguments.iter().cloned());
         let entries = entries.map(|(name, value)| MessageEntry { name: name.into(), value }).collect();
-        loaded.call(&self.init, &Message { tag: tag.into(), entries }, self.balance, &mut self.host)
+        loaded.call(&self.init, &Message { tag: tag.into(), entries }, self.balance, host)
     }
 
     fn call(&mut self, tag: &str, arguments: &[(&str, Value)]) -> Result<Outcome, Failed> {
@@ -473,9 +487,8 @@ fn reads_of_other_contracts_cost_what_those_of_fields_do() {
             "scilla_version 0 contract C () field seen : Uint32 = Uint32 0
              transition T(a : ByStr20, k : Uint32) {statement}; seen := x end"
         ));
-        let mut map =
-            crate::value::Map::new(Type::from(Primitive::Uint(crate::types::Width::W32)), Primitive::String.into());
-        map.insert(crate::value::Key::new(Value::uint32(1)).unwrap(), Value::string("a"));
+        let mut map = Map::new(Type::from(Primitive::Uint(crate::types::Width::W32)), Primitive::String.into());
+        map.insert(Key::new(Value::uint32(1)).unwrap(), Value::string("a"));
         let value = Value::Map(map);
         let field = StateField { name: "m".into(), kind: value.kind().unwrap(), value };
         world.host.accounts.get_mut(&CONTRACT).unwrap().push(field);
@@ -984,6 +997,109 @@ fn with_less_gas_a_run_stops_at_the_first_charge_that_cannot_be_paid() {
         left_before = Some(left);
     }
     assert_eq!(run(used).unwrap().gas.units(), 0);
+}
+
+/// A world that gives no value that cannot be paid for.
+struct Sparing {
+    world: MemoryHost,
+    units: u64,
+    refused: u32,
+}
+
+impl Sparing {
+    fn allowed<T>(&mut self, found: Option<T>, value: impl Fn(&T) -> Option<&Value>) -> Result<Option<T>, HostError> {
+        if found.as_ref().and_then(value).is_none_or(|value| value.size() <= self.units) {
+            return Ok(found);
+        }
+        self.refused += 1;
+        Err(HostError::too_large())
+    }
+}
+
+impl Host for Sparing {
+    fn limit(&mut self, units: u64) {
+        self.units = units;
+    }
+
+    fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError> {
+        let found = self.world.load(field, keys)?;
+        self.allowed(found, |value| Some(value))
+    }
+
+    fn exists(&mut self, field: &Field, keys: &[Key]) -> Result<bool, HostError> {
+        self.world.exists(field, keys)
+    }
+
+    fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError> {
+        self.world.store(field, keys, value)
+    }
+
+    fn delete(&mut self, field: &Field, keys: &[Key]) -> Result<(), HostError> {
+        self.world.delete(field, keys)
+    }
+
+    fn remote(
+        &mut self,
+        address: &Address,
+        name: &str,
+        keys: &[Key],
+        want: RemoteWant,
+    ) -> Result<Option<Remote>, HostError> {
+        let found = self.world.remote(address, name, keys, want)?;
+        self.allowed(found, |remote| remote.value.as_ref())
+    }
+
+    fn block_number(&mut self) -> Result<BNum, HostError> {
+        self.world.block_number()
+    }
+
+    fn chain_id(&mut self) -> Result<u32, HostError> {
+        self.world.chain_id()
+    }
+
+    fn timestamp(&mut self, block: &BNum) -> Option<u64> {
+        self.world.timestamp(block)
+    }
+}
+
+#[test]
+fn what_cannot_be_paid_for_need_not_be_read() {
+    let uint = || Type::from(Primitive::Uint(crate::types::Width::W32));
+    let entries = |count: u32| {
+        let mut map = Map::new(uint(), uint());
+        (0..count).for_each(|key| drop(map.insert(Key::new(Value::uint32(key)).unwrap(), Value::uint32(key))));
+        Value::Map(map)
+    };
+    let mut outer = Map::new(uint(), Type::map(uint(), uint()));
+    outer.insert(Key::new(Value::uint32(0)).unwrap(), entries(9));
+    for statement in ["x <- m", "x <- n[zero]", "x <- & at.m", "x <- & at.n[zero]"] {
+        let text = format!(
+            "scilla_version 0 contract C () field m : Map Uint32 Uint32 = Emp Uint32 Uint32
+            field n : Map Uint32 (Map Uint32 Uint32) = Emp Uint32 (Map Uint32 Uint32)
+            transition T() zero = Uint32 0; at = _sender; {statement} end"
+        );
+        let mut world = World::new(&text, &[]).unwrap();
+        for (name, kind, value) in
+            [("m", Type::map(uint(), uint()), entries(10)), ("n", outer.kind(), Value::Map(outer.clone()))]
+        {
+            let field = StateField { name: name.into(), kind: kind.clone(), value: value.clone() };
+            world.host.store(&Field { name: name.into(), kind }, &[], value).unwrap();
+            world.host.accounts.values_mut().for_each(|account| account.push(field.clone()));
+        }
+        let run = |units: u64, sparing: bool| {
+            let mut host = Sparing { world: world.host.clone(), units: 0, refused: 0 };
+            let on: &mut dyn Host = if sparing { &mut host } else { &mut host.world };
+            let outcome = world.call_on(on, "T", 0, &[], units);
+            (outcome.map(|done| done.gas).map_err(|failed| (failed.failure, failed.gas)), host.refused)
+        };
+        let (refused, paid): (Vec<u64>, Vec<u64>) = (0..300).partition(|units| {
+            let (outcome, refused) = run(*units, true);
+            assert_eq!(outcome, run(*units, false).0, "{statement} with {units}");
+            refused > 0
+        });
+        assert!(refused.len() > 50, "{statement}");
+        assert!(run(*paid.last().unwrap(), true).0.is_ok(), "{statement}");
+    }
 }
 
 #[test]
