@@ -10,6 +10,8 @@ use serde_json::{Map, Number, Value};
 /// A one-line array has less than this many bytes between its brackets and their spaces: the library's right margin of
 /// 74, less the four that those take. The library's other rule, fewer than 25 elements, follows from it.
 const LINE: usize = 70;
+/// Bytes that a text begins with, so that it seldom has to move: a receipt with an event and two messages has 1,700.
+const ROOM: usize = 2048;
 /// Significant digits of a number with a fraction.
 const DIGITS: i32 = 17;
 
@@ -114,7 +116,7 @@ impl Members<'_> {
 
 impl Writer {
     fn new(layout: Layout) -> Self {
-        Self { out: String::new(), layout, line_start: String::from('\n') }
+        Self { out: String::with_capacity(ROOM), layout, line_start: String::from('\n') }
     }
 
     fn write(&mut self, value: &Value, place: Place) {

@@ -215,7 +215,13 @@ impl StoredField<'_> {
 
 /// The JSON text of a value, as it is stored and as it stands in keys.
 pub(super) fn text_of(value: &Value) -> String {
-    value.to_json(ListForm::Array).root().compact().to_string()
+    let Some(string) = value.json_string() else {
+        return value.to_json(ListForm::Array).root().compact().to_string();
+    };
+    let mut text = String::with_capacity(string.len().saturating_add(2));
+    // A `String` accepts every write.
+    let _ = json::quoted(&string, &mut text);
+    text
 }
 
 fn texts(keys: &[Key]) -> Vec<String> {
