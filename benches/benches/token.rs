@@ -24,7 +24,7 @@ const TOKEN: &str = include_str!("../../contracts/fungible_token/fungible_token.
 /// Transfers of a block. Some 830 fill the gas of a shard's micro block.
 const SIZE: usize = 800;
 /// Holders of the token where proofs are made.
-const HOLDERS: usize = 20_000;
+const HOLDERS: usize = 10_000;
 const PRICE: u128 = 2_000_000_000;
 const BEGIN: u64 = 1_700_000_000_000_000;
 
@@ -102,6 +102,9 @@ impl Bench {
     fn hand_out(&mut self) {
         for number in 1..self.senders.len() {
             self.transfer(0, number, 1_000_000);
+            if number.is_multiple_of(SIZE) {
+                self.tick();
+            }
         }
         self.tick();
         self.check(self.senders.len() - 1, 1_000_000);
@@ -248,8 +251,9 @@ fn timed(iterations: u64, bench: &mut Bench, fill: impl Fn(&mut Bench)) -> Durat
 
 /// The proof of an entry of a map, over the account to the root of the block.
 fn proof(criterion: &mut Criterion) {
+    let mut prepared = None;
     criterion.bench_function("token/proof", |bencher| {
-        let bench = Bench::on_disk(HOLDERS);
+        let bench = prepared.get_or_insert_with(|| Bench::on_disk(HOLDERS));
         let snapshot = bench.chain.snapshot();
         let mut holders = (0..HOLDERS).cycle().step_by(7);
         bencher.iter(|| {
