@@ -117,8 +117,12 @@ fn prepare(data: &Path, accounts: &[Address]) -> Value {
 
 /// Deploys and transfers tokens from one account.
 fn transfer_tokens(node: &Node, nonces: Range<u64>) {
-    let transactions = nonces.map(|nonce| token::transaction(TOKEN_USER, nonce));
-    send(node, &transactions.map(|it| ("CreateTransaction", json!([it.json()]))).collect::<Vec<_>>());
+    let transactions: Vec<_> = nonces.map(|nonce| token::transaction(TOKEN_USER, nonce)).collect();
+    // Calls of what does not exist yet are refused, so that a deployment is the last of a block.
+    for transactions in transactions.chunk_by(|before, _| before.code.is_empty()) {
+        let calls = transactions.iter().map(|it| ("CreateTransaction", json!([it.json()])));
+        send(node, &calls.collect::<Vec<_>>());
+    }
 }
 
 /// Pays every stranger from one account.

@@ -86,20 +86,23 @@ impl Payer<'_> {
                 assert!(self.ending.load(Ordering::Relaxed), "a good transaction is refused: {answer}");
                 break;
             }
+            let is_deployment = !payment.code.is_empty();
             let payment = Acknowledged { hash: payment.hash(), sender: self.sender, nonce };
             self.note(|load| load.accepted.iter_mut().skip(self.sender).take(1).for_each(|highest| *highest = nonce));
             if self.instant {
                 self.note(|load| load.acknowledged.push(payment));
                 continue;
             }
+            if is_deployment {
+                // Calls of what does not exist yet are refused.
+                wait_for_block(&mut connection, &payment.hash)?;
+            }
             waiting.push(payment);
             if waiting.len() < 20 {
                 continue;
             }
             let oldest = waiting.first().map(|payment| payment.hash.clone()).unwrap_or_default();
-            while ask(&mut connection, "GetTransaction", &json!([oldest]))?.get("result").is_none() {
-                thread::sleep(Duration::from_millis(5));
-            }
+            wait_for_block(&mut connection, &oldest)?;
             let oldest = waiting.remove(0);
             self.note(|load| load.acknowledged.push(oldest));
         }
@@ -117,6 +120,14 @@ impl Payer<'_> {
     fn note(&self, change: impl FnOnce(&mut Load)) {
         change(&mut self.load.lock().unwrap_or_else(PoisonError::into_inner));
     }
+}
+
+/// Waits until a transaction is in a block.
+fn wait_for_block(connection: &mut Connection, hash: &str) -> std::io::Result<()> {
+    while ask(connection, "GetTransaction", &json!([hash]))?.get("result").is_none() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
 }
 
 fn ask(connection: &mut Connection, method: &str, params: &Value) -> std::io::Result<Value> {
