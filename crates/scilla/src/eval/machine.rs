@@ -39,7 +39,7 @@ pub(super) struct Frame {
 /// What is to be done with a result.
 enum Continuation {
     /// Apply it to these values.
-    Apply(SmallVec<[Value; 4]>),
+    Apply(Vec<Value>),
     /// Give it these types.
     Instantiate(Arc<[Type]>, usize),
     /// Put it into the frame, and go on there.
@@ -175,7 +175,11 @@ impl<'c> Machine<'c> {
                 }
                 step = match self.continuations.pop() {
                     None => return Ok(value),
-                    Some(Continuation::Apply(arguments)) => self.apply(&value, arguments, floor)?,
+                    Some(Continuation::Apply(arguments)) => {
+                        let from = self.stack.len();
+                        self.stack.extend(arguments);
+                        self.apply(&value, from, floor)?
+                    }
                     Some(Continuation::Instantiate(types, given)) => self.instantiate(&value, types, given, floor)?,
                     Some(Continuation::Let { slot, body }) => {
                         self.set(slot, value);
@@ -231,9 +235,9 @@ impl<'c> Machine<'c> {
     fn simple(&mut self, node: &'c Node, floor: usize) -> Evaluation<Step> {
         match node {
             Node::Apply { function, arguments } => {
-                let arguments = arguments.iter().map(|name| self.look_up(*name)).collect::<Result<_, _>>()?;
+                let from = self.push(arguments)?;
                 let function = self.look_up(*function)?;
-                self.apply(&function, arguments, floor)
+                self.apply(&function, from, floor)
             }
             Node::Construct { constructor, types, arguments } => {
                 self.copy(arguments.len())?;
@@ -335,15 +339,25 @@ impl<'c> Machine<'c> {
         self.code.functions.get(index as usize).ok_or_else(|| internal("a function is missing"))
     }
 
-    /// Applies a function to at least one value.
-    fn apply(&mut self, function: &Value, mut arguments: SmallVec<[Value; 4]>, floor: usize) -> Evaluation<Step> {
+    /// Puts the values of variables on top of the stack, and returns where they begin.
+    fn push(&mut self, variables: &[Variable]) -> Evaluation<usize> {
+        let from = self.stack.len();
+        for variable in variables {
+            let value = self.look_up(*variable)?;
+            self.stack.push(value);
+        }
+        Ok(from)
+    }
+
+    /// Applies a function to what stands on top of the stack: at least one value.
+    fn apply(&mut self, function: &Value, from: usize, floor: usize) -> Evaluation<Step> {
         let Value::Closure(closure) = function else {
             let text = self.settings.print(function);
             return Err(failure(format!("Trying to apply a non-functional value: {text}")));
         };
         let function = self.function(closure.function)?;
         let (had, arity) = (closure.applied.len(), function.layers.len());
-        let has = (had + arguments.len()).min(arity);
+        let has = (had + self.stack.len() - from).min(arity);
         if function.kind == FunctionKind::Fixpoint && had == 0 {
             self.charge_at(1, function.layers.first())?;
         }
@@ -352,25 +366,24 @@ impl<'c> Machine<'c> {
             self.charge_at(1, Some(layer))?;
         }
         if has < arity {
-            let applied = closure.applied.iter().cloned().chain(arguments).collect();
+            let applied = closure.applied.iter().cloned().chain(self.stack.drain(from..)).collect();
             let (captured, types) = (closure.captured.clone(), Arc::clone(&closure.types));
             let partial = Closure::new(closure.function, captured, types, applied);
             return Ok(Step::Value(Value::Closure(Arc::new(partial))));
         }
-        let rest: SmallVec<[Value; 4]> = arguments.drain(arity - had..).collect();
-        let closure = Arc::clone(closure);
+        let rest: Vec<Value> = self.stack.drain(from + arity - had..).collect();
+        self.stack.splice(from..from, closure.applied.iter().cloned());
         let running = if had > 0 && function.kind == FunctionKind::Fixpoint {
             // What knows itself by name must not meet the arguments it once got.
             let (captured, types) = (closure.captured.clone(), Arc::clone(&closure.types));
             Arc::new(Closure::new(closure.function, captured, types, SmallVec::new()))
         } else {
-            Arc::clone(&closure)
+            Arc::clone(closure)
         };
-        self.enter(running, floor);
+        self.enter(running, from, floor);
         if !rest.is_empty() {
             self.continuations.push(Continuation::Apply(rest));
         }
-        self.stack.extend(closure.applied.iter().cloned().chain(arguments));
         Ok(Step::Enter(function.body))
     }
 
@@ -384,23 +397,23 @@ impl<'c> Machine<'c> {
         let function = self.function(closure.function)?;
         let known = closure.types.iter().chain([next]).cloned().collect();
         let running = Closure::new(closure.function, closure.captured.clone(), known, SmallVec::new());
-        self.enter(Arc::new(running), floor);
+        self.enter(Arc::new(running), self.stack.len(), floor);
         if given + 1 < types.len() {
             self.continuations.push(Continuation::Instantiate(types, given + 1));
         }
         Ok(Step::Enter(function.body))
     }
 
-    /// Opens the frame of a function. If nothing is left to be done in the frame that is open, it takes its place.
-    fn enter(&mut self, running: Arc<Closure>, floor: usize) {
+    /// Opens the frame of a function, which begins with what stands on the stack from `base` on. If nothing is left to be
+    /// done in the frame that is open, it takes its place.
+    fn enter(&mut self, running: Arc<Closure>, base: usize, floor: usize) {
         let is_tail =
             self.continuations.len() > floor && matches!(self.continuations.last(), Some(Continuation::Return(_)));
         if is_tail {
-            self.stack.truncate(self.frame.base);
+            self.stack.drain(self.frame.base..base);
             self.frame.closure = Some(running);
         } else {
-            let frame = Frame { base: self.stack.len(), closure: Some(running) };
-            let outer = std::mem::replace(&mut self.frame, frame);
+            let outer = std::mem::replace(&mut self.frame, Frame { base, closure: Some(running) });
             self.continuations.push(Continuation::Return(outer));
         }
     }
@@ -425,13 +438,13 @@ impl<'c> Machine<'c> {
     }
 
     fn builtin(&mut self, builtin: Builtin, types: &Types, arguments: &[Variable], name: Place) -> Evaluation<Value> {
-        let values: SmallVec<[Value; 4]> =
-            arguments.iter().map(|name| self.look_up(*name)).collect::<Result<_, _>>()?;
-        for value in &values {
+        let from = self.push(arguments)?;
+        let values = self.stack.get(from..).unwrap_or_default();
+        for value in values {
             // Their types may have to be compared.
-            self.spend(value.type_parts())?;
+            self.effort.spend(value.type_parts(), self.gas).map_err(too_much)?;
         }
-        let cost = match builtin.cost(&values) {
+        let cost = match builtin.cost(values) {
             Some(cost) if types.types.is_empty() => cost,
             found => {
                 let kinds = values.iter().map(Value::kind).collect::<Result<Vec<_>, _>>();
@@ -445,9 +458,11 @@ impl<'c> Machine<'c> {
         };
         self.gas.charge(cost).map_err(|exhausted| failure(exhausted.to_string()))?;
         if builtin.is_hash() {
-            values.iter().try_for_each(|value| self.go_through(value))?;
+            values.iter().try_for_each(|value| self.effort.go_through(value, self.gas)).map_err(too_much)?;
         }
-        builtin.run(&values).map_err(|refusal| self.refused(&refusal, &values))
+        let result = builtin.run(values).map_err(|refusal| self.refused(&refusal, values))?;
+        self.stack.truncate(from);
+        Ok(result)
     }
 
     fn misapplied(&self, builtin: Builtin, types: &Types, kinds: &[Type], name: Place) -> Failure {

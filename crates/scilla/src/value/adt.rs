@@ -108,7 +108,8 @@ impl AdtValue {
 
     /// Says whether this constructor made the value.
     pub fn is(&self, constructor: &Arc<Constructor>) -> bool {
-        Arc::ptr_eq(&self.constructor, constructor) || self.constructor.name == constructor.name
+        let own = &self.constructor;
+        Arc::ptr_eq(own, constructor) || own.index == constructor.index && own.name == constructor.name
     }
 
     /// Returns the type.
