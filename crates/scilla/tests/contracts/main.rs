@@ -4,6 +4,8 @@ mod auction;
 mod crowdfunding;
 mod fungible_token;
 mod hello_world;
+#[path = "../gas/model/mod.rs"]
+mod model;
 mod multisig_wallet;
 mod non_fungible_token;
 mod token_exchange;

@@ -29,12 +29,14 @@ use silica_scilla::{
     gas::Meter,
     host::{MemoryHost, StateField},
     report::Failure,
-    resolve::{self, FoundLibrary, LibrarySource, Origin},
+    resolve::{self, FoundLibrary, LibrarySource, Origin, Program},
     stdlib,
-    syntax::parse_contract,
+    syntax::{ast::ContractModule, parse_contract},
     types::{Primitive, Type, Width},
     value::{BNum, Integer, IntegerKind, Message as Sent, Value},
 };
+
+use crate::model::{End, costs};
 
 /// What a call may use; more than any of the examples needs.
 const LIMIT: u64 = 100_000;
@@ -70,7 +72,9 @@ struct Seen {
 #[derive(Clone, Debug)]
 struct Contract {
     example: String,
+    program: Arc<Program<ContractModule>>,
     summary: Arc<ContractSummary>,
+    code: Arc<Code>,
     loaded: Loaded,
     init: Vec<InitEntry>,
     fields: Vec<StateField>,
@@ -148,7 +152,8 @@ impl World {
 
     /// Deploys an example contract under a name, or tells why that fails.
     pub(crate) fn try_deploy(&mut self, name: &str, example: &str, arguments: Arguments<'_>) -> Result<(), String> {
-        let (code, summary) = compile(example, &address_text(name));
+        let (program, summary) = compile(example, &address_text(name));
+        let code = Arc::new(Code::of_contract(&program));
         let loaded = code.load(Settings::default(), Meter::with_limit(LIMIT)).map_err(|failed| told(&failed))?;
         let implicit = [
             ("_scilla_version", Value::uint32(0)),
@@ -165,7 +170,8 @@ impl World {
         let mut host = MemoryHost { fields: initial.fields, ..self.host() };
         loaded.deploy(&init, Some(&mut host)).map_err(|failed| told(&failed))?;
         self.balances.insert(name.to_owned(), 0);
-        let contract = Contract { example: example.to_owned(), summary, loaded, init, fields: host.fields };
+        let example = example.to_owned();
+        let contract = Contract { example, program, summary, code, loaded, init, fields: host.fields };
         self.contracts.insert(name.to_owned(), contract);
         Ok(())
     }
@@ -219,7 +225,7 @@ impl World {
         first: &mut u64,
     ) -> Result<(), String> {
         let contract = self.contract(&recipient).clone();
-        let mut host = MemoryHost { fields: contract.fields, ..self.host() };
+        let mut host = MemoryHost { fields: contract.fields.clone(), ..self.host() };
         let known = [
             ("_amount", Value::uint128(amount)),
             ("_origin", address_value(origin)),
@@ -228,6 +234,7 @@ impl World {
         let known = known.map(|(name, value)| MessageEntry { name: name.into(), value });
         let message = Message { entries: known.into_iter().chain(message.entries).collect(), ..message };
         let balance = self.balances.get(&recipient).copied().unwrap_or_default();
+        check_costs(&contract, &message, balance, &host);
         let outcome = contract.loaded.call(&contract.init, &message, balance, &mut host);
         let left = outcome.as_ref().map_or_else(|failed| failed.gas, |outcome| outcome.gas);
         if *first == 0 {
@@ -315,6 +322,26 @@ impl World {
     }
 }
 
+/// Holds what a call costs, and where it ends with less gas, against the model of the rules.
+fn check_costs(contract: &Contract, message: &Message, balance: u128, host: &MemoryHost) {
+    let expected = match costs(&contract.program, &contract.init, message, balance, host) {
+        Ok(expected) => expected,
+        Err(beyond) => return assert_eq!(beyond, "a number of more than 127 bits"),
+    };
+    let run = |units| {
+        let loaded = contract.code.load(Settings::default(), Meter::with_units(units));
+        End::of(loaded.and_then(|it| it.call(&contract.init, message, balance, &mut host.clone())).as_ref())
+    };
+    let (units, limit) = (expected.units(), Meter::with_limit(LIMIT).units());
+    let end = run(limit);
+    assert_eq!(limit - end.left, units, "{}", message.tag);
+    assert_eq!(end.failure.is_some(), expected.fails, "{}", message.tag);
+    let limits = if expected.is_refused() { vec![] } else { vec![units / 3, units - units / 4, units - 1] };
+    for less in limits {
+        assert_eq!(Some(run(less)), expected.end_with(less), "{less} units of {units} for {}", message.tag);
+    }
+}
+
 /// A transition, and what calls it in all ways that make a difference.
 pub(crate) type Scenario = (&'static str, fn(&mut World));
 
@@ -370,8 +397,8 @@ impl LibrarySource for Libraries {
     }
 }
 
-/// Reads and checks an example contract, and makes it ready to run.
-fn compile(example: &str, address: &str) -> (Arc<Code>, Arc<ContractSummary>) {
+/// Reads and checks an example contract.
+fn compile(example: &str, address: &str) -> (Arc<Program<ContractModule>>, Arc<ContractSummary>) {
     let file = format!("{example}.scilla");
     let source = fs::read(directory().join(example).join(&file)).unwrap_or_else(|error| panic!("{file}: {error}"));
     let module = parse_contract(&file, &source).unwrap_or_else(|failure| panic!("{failure}"));
@@ -379,7 +406,7 @@ fn compile(example: &str, address: &str) -> (Arc<Code>, Arc<ContractSummary>) {
     let program = resolve::contract(module, &origin, &Libraries).unwrap_or_else(|error| panic!("{error}"));
     let checked = check::contract(&program, &Options::with_limit(LIMIT));
     let checked = checked.unwrap_or_else(|rejected| panic!("{rejected}"));
-    (Arc::new(Code::of_contract(&program)), Arc::new(checked.summary))
+    (Arc::new(program), Arc::new(checked.summary))
 }
 
 fn address(name: &str) -> [u8; 20] {

@@ -1,0 +1,152 @@
+//! Gas by a second path: what random programs cost, by the evaluator and by a model of the documented rules.
+
+mod model;
+mod programs;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use proptest::prelude::*;
+use silica_scilla::{
+    check::{self, Options},
+    code::Code,
+    eval::{InitEntry, Message, MessageEntry, Settings},
+    gas::Meter,
+    host::{MemoryHost, StateField},
+    resolve::{self, Origin, Program},
+    stdlib::Standard,
+    syntax::{ast::ContractModule, parse_contract},
+    types::{Primitive, Type, Width},
+    value::{BNum, Integer, Key, Map, Value},
+};
+
+use self::model::{Costs, End, costs};
+
+const LIMIT: u64 = 1_000_000_000;
+const SENDER: [u8; 20] = [1; 20];
+const OTHER: [u8; 20] = [2; 20];
+const AMOUNT: u128 = 30;
+
+fn uint32() -> Type {
+    Primitive::Uint(Width::W32).into()
+}
+
+fn init() -> Vec<InitEntry> {
+    let entries = [
+        ("_creation_block", Value::BNum(BNum::from_u64(1))),
+        ("_scilla_version", Value::uint32(0)),
+        ("_this_address", Value::bystrx([5; 20])),
+    ];
+    entries.map(|(name, value)| InitEntry { name: name.into(), value }).into()
+}
+
+fn message() -> Message {
+    let entries = [
+        ("_amount", Value::uint128(AMOUNT)),
+        ("_origin", Value::bystrx(SENDER)),
+        ("_sender", Value::bystrx(SENDER)),
+        ("number", Value::uint32(3)),
+        ("text", Value::string("seven and twenty letters, no")),
+        ("who", Value::bystrx(OTHER)),
+        ("numbers", Value::list(uint32(), [3, 1, 4].map(Value::uint32))),
+        ("other", Value::bystrx(OTHER)),
+    ];
+    let entries = entries.map(|(name, value)| MessageEntry { name: name.into(), value });
+    Message { tag: "Go".into(), entries: entries.into() }
+}
+
+/// A chain on which there are the sender, and a contract that others read.
+fn host(fields: Vec<StateField>) -> MemoryHost {
+    let field =
+        |name: &str, value: Value| StateField { name: name.into(), kind: value.kind().expect("no functions"), value };
+    let account =
+        || vec![field("_balance", Value::uint128(100)), field("_nonce", Value::Integer(Integer::from_u64(0)))];
+    let mut map = Map::new(uint32(), Primitive::String.into());
+    for (key, text) in [(1, "one"), (3, "a text of more than twenty letters")] {
+        map.insert(Key::new(Value::uint32(key)).expect("numbers are keys"), Value::string(text));
+    }
+    let mut other = account();
+    other.extend([
+        field("_this_address", Value::bystrx(OTHER)),
+        field("_codehash", Value::bystrx([9; 32])),
+        field("n", Value::uint32(7)),
+        field("m", Value::Map(map)),
+    ]);
+    MemoryHost {
+        fields,
+        accounts: BTreeMap::from([(SENDER, account()), (OTHER, other)]),
+        block_number: Some(BNum::from_u64(9)),
+        chain_id: Some(2),
+        timestamps: Some([("9".to_owned(), 1_000)].into()),
+    }
+}
+
+/// A program, and its contract as it is deployed.
+struct Subject {
+    program: Program<ContractModule>,
+    code: Arc<Code>,
+    fields: Vec<StateField>,
+}
+
+impl Subject {
+    /// None if a library or the first value of a field fails.
+    fn new(text: &str) -> Option<Self> {
+        let module = parse_contract("random.scilla", text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let origin = Origin { address: Some("0x05".into()), ..Origin::default() };
+        let program = resolve::contract(module, &origin, &Standard).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let checked = check::contract(&program, &Options::with_limit(LIMIT));
+        checked.unwrap_or_else(|rejected| panic!("{rejected}\n{text}"));
+        let code = Arc::new(Code::of_contract(&program));
+        let loaded = code.load(Settings::default(), Meter::with_units(LIMIT)).ok()?;
+        let fields = loaded.deploy(&init(), None).ok()?.fields;
+        Some(Self { program, code, fields })
+    }
+
+    /// Runs it with so many units, its libraries included.
+    fn run(&self, units: u64) -> End {
+        let loaded = self.code.load(Settings::default(), Meter::with_units(units));
+        let outcome = loaded.and_then(|loaded| loaded.call(&init(), &message(), 50, &mut host(self.fields.clone())));
+        End::of(outcome.as_ref())
+    }
+
+    fn costs(&self) -> Result<Costs, String> {
+        costs(&self.program, &init(), &message(), 50, &host(self.fields.clone()))
+    }
+}
+
+/// Checks the program of a number, with limits of so many thousandths of what it uses. Says whether that was possible:
+/// not if it cannot be deployed, or is beyond the model.
+fn check(seed: u64, thousandths: &[u64]) -> bool {
+    let text = programs::contract(seed);
+    let Some(subject) = Subject::new(&text) else { return false };
+    let Ok(costs) = subject.costs() else { return false };
+    let units = costs.units();
+    let end = subject.run(LIMIT);
+    assert_eq!(LIMIT - end.left, units, "{:?}, in\n{text}", end.failure);
+    // Money may be missing in the end.
+    assert!(!costs.fails || end.failure.is_some(), "in\n{text}");
+    assert!(!costs.is_refused(), "in\n{text}");
+    let limits = thousandths.iter().map(|part| units * part / 1_000).chain([units.saturating_sub(1), units]);
+    for limit in limits {
+        let found = subject.run(limit);
+        match costs.end_with(limit) {
+            Some(expected) => assert_eq!(found, expected, "with {limit} units of {units}, in\n{text}"),
+            None => assert_eq!((found.left, found.failure), (limit - units, end.failure.clone()), "in\n{text}"),
+        }
+    }
+    true
+}
+
+#[test]
+fn most_programs_can_be_checked() {
+    let checked = (0..20).filter(|seed| check(*seed, &[])).count();
+    assert!(checked > 10, "only {checked}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 30, failure_persistence: None, max_shrink_iters: 0, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_programs_cost_what_the_rules_say(seed: u64, thousandths in proptest::collection::vec(0..1_000_u64, 6)) {
+        check(seed, &thousandths);
+    }
+}
