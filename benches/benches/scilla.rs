@@ -3,7 +3,13 @@
 //! The host of these calls answers from hash maps and stores into them. What a chain adds, tries and their hashes, is
 //! not part of the figures.
 
-use std::{collections::HashMap, hint::black_box, sync::Arc};
+use std::{
+    cell::{LazyCell, RefCell},
+    collections::HashMap,
+    hint::black_box,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use silica_scilla::{
@@ -57,17 +63,19 @@ impl Memory {
     /// The state of a token that so many have.
     fn of_token(holders: u32) -> Self {
         let mut memory = Self::default();
-        for number in 0..holders {
-            let mut address = [0; 20];
-            for (byte, digit) in address.iter_mut().zip(number.wrapping_mul(2_654_435_761).to_be_bytes()) {
-                *byte = digit;
-            }
-            memory.entries.insert(address, Value::uint128(1_000));
-        }
+        memory.entries.extend((0..holders).map(|number| (holder(number), Value::uint128(1_000))));
         memory.entries.insert(SENDER, Value::uint128(u128::MAX / 2));
         memory.entries.insert(RECIPIENT, Value::uint128(5));
         memory
     }
+}
+
+fn holder(number: u32) -> Address {
+    let mut address = [0; 20];
+    for (byte, digit) in address.iter_mut().zip(number.wrapping_mul(2_654_435_761).to_be_bytes()) {
+        *byte = digit;
+    }
+    address
 }
 
 /// The entry of a map, which all have addresses for keys.
@@ -178,8 +186,12 @@ fn message(tag: &str, parameters: Vec<(&str, Value)>) -> Message {
     }
 }
 
+fn transfer_to(recipient: Address) -> Message {
+    message("Transfer", vec![("to", Value::bystrx(recipient)), ("amount", Value::uint128(1))])
+}
+
 fn transfer() -> Message {
-    message("Transfer", vec![("to", Value::bystrx(RECIPIENT)), ("amount", Value::uint128(1))])
+    transfer_to(RECIPIENT)
 }
 
 fn loading(criterion: &mut Criterion) {
@@ -205,9 +217,10 @@ fn calls(criterion: &mut Criterion) {
     let (token, message) = (Deployed::token(), transfer());
     let mut group = criterion.benchmark_group("scilla/transfer");
     for holders in [10, 1_000_000] {
-        let mut host = Memory::of_token(holders);
+        let host = LazyCell::new(|| RefCell::new(Memory::of_token(holders)));
         group.bench_function(format!("{holders}_holders"), |bencher| {
-            bencher.iter(|| token.call(black_box(&message), &mut host));
+            let mut host = host.borrow_mut();
+            bencher.iter(|| token.call(black_box(&message), &mut *host));
         });
     }
     let mut host = Memory::of_token(10);
@@ -278,5 +291,34 @@ fn evaluation(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, loading, calls, evaluation);
+/// Compares transfers among few and among many holders turn by turn, so that whatever else the machine does slows both
+/// alike. The recipients are spread over all holders.
+#[expect(clippy::print_stdout, reason = "criterion prints its results there too")]
+fn turn_by_turn(_: &mut Criterion) {
+    const TURNS: u32 = 400;
+    const CALLS: u32 = 100;
+    let token = Deployed::token();
+    let mut worlds = [10, 1_000_000].map(|holders| (holders, Memory::of_token(holders), Vec::new()));
+    for turn in 0..TURNS {
+        for (holders, host, times) in &mut worlds {
+            let recipient = |call: u32| holder((turn * CALLS + call).wrapping_mul(1_000_003) % *holders);
+            let messages: Vec<_> = (0..CALLS).map(|call| transfer_to(recipient(call))).collect();
+            let start = Instant::now();
+            for message in &messages {
+                black_box(token.call(message, host));
+            }
+            times.push(start.elapsed() / CALLS);
+        }
+    }
+    let [few, many] = worlds.map(|(_, _, times)| median(times));
+    let permille = many.as_nanos() * 1000 / few.as_nanos();
+    println!("turn by turn, medians: a transfer among 10 holders {few:?}, among 1,000,000 {many:?}, {permille} : 1000");
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    let middle = times.len() / 2;
+    *times.select_nth_unstable(middle).1
+}
+
+criterion_group!(benches, loading, calls, evaluation, turn_by_turn);
 criterion_main!(benches);
