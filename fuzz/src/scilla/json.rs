@@ -7,8 +7,8 @@ use silica_scilla::{
     code::Code,
     host::StateField,
     json::{
-        ChainInput, Document, InputError, Json, ListForm, MessageInput, Named, RunReport, StateInput, ValueReader,
-        parse, parse_type, read_document, read_init, read_origin,
+        ChainInput, Document, InputError, Json, ListForm, MessageInput, RunReport, StateInput, ValueReader, parse,
+        parse_type, read_document, read_init, read_origin,
     },
     resolve::{self, Origin},
     syntax::parse_contract,
@@ -99,7 +99,7 @@ fn told<T>(result: &Result<T, InputError>) {
     }
 }
 
-fn check_named(named: &Named) {
+fn check_named(named: &StateField) {
     assert_eq!(parse_type(&named.kind.global().to_string()).as_ref(), Ok(&named.kind));
     check_value(&named.kind, &named.value);
 }
@@ -115,11 +115,9 @@ fn check_value(kind: &Type, value: &Value) {
 
 /// Checks that a state is read back from what a run would write.
 fn check_state(file: &str, state: &StateInput) {
-    let field =
-        |named: &Named| StateField { name: named.name.clone(), kind: named.kind.clone(), value: named.value.clone() };
     let kind = Primitive::Uint(Width::W128).into();
     let balance = StateField { name: "_balance".into(), kind, value: Value::uint128(state.balance) };
-    let fields: Vec<_> = std::iter::once(balance).chain(state.fields.iter().map(field)).collect();
+    let fields: Vec<_> = std::iter::once(balance).chain(state.fields.iter().cloned()).collect();
     let report = RunReport {
         gas_remaining: 0,
         accepted: false,

@@ -200,7 +200,7 @@ impl Inputs {
         let state = StateInput::read("world", document(world)?.root(), known).ok()?;
         let account = |account: &silica_scilla::json::Account| {
             let bytes: [u8; 20] = hex::decode(account.address.strip_prefix("0x")?).ok()?.try_into().ok()?;
-            Some((bytes, account.fields.iter().cloned().map(StateField::from).collect()))
+            Some((bytes, account.fields.clone()))
         };
         let world = MemoryHost {
             fields: vec![],
@@ -284,8 +284,7 @@ fn check_state(loaded: &Loaded, code: &Code, fields: &[StateField]) {
     let states = report.root().member("states").expect("a report has states");
     let state = StateInput::read("state", states, code.data_types()).expect("it was written from a state");
     assert_eq!(state.balance, BALANCE);
-    let current = state.fields.into_iter().map(StateField::from).collect();
-    let state = local_state(loaded, fields.to_vec(), current);
+    let state = local_state(loaded, fields.to_vec(), state.fields);
     assert_eq!(state.as_deref(), Ok(fields), "the state is not of the types of the fields");
 }
 

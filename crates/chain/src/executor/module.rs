@@ -10,7 +10,8 @@ use silica_scilla::{
     cache::{CodeCache, CodeKey},
     code::Code,
     eval::{InitEntry, VERSION},
-    json::{InputError, Named, read_document, read_init, read_origin},
+    host::StateField,
+    json::{InputError, read_document, read_init, read_origin},
     report::{Entry, Failure},
     resolve::{self, FoundLibrary, LibrarySource, Origin},
     stdlib,
@@ -145,7 +146,7 @@ pub(super) fn origin(init: &str) -> Result<Origin, InputError> {
 pub(super) fn parameters(init: &str, code: &Code) -> Result<Vec<InitEntry>, InputError> {
     let document = read_document(INIT_FILE, init.as_bytes())?;
     let entries = read_init(INIT_FILE, document.root(), code.data_types())?;
-    Ok(entries.into_iter().map(|Named { name, value, .. }| InitEntry { name, value }).collect())
+    Ok(entries.into_iter().map(|StateField { name, value, .. }| InitEntry { name, value }).collect())
 }
 
 /// A contract or library that was deployed.

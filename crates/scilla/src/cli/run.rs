@@ -14,7 +14,7 @@ use crate::{
     gas::Meter,
     host::{BALANCE, Host, MemoryHost, StateField},
     json::{
-        ChainInput, Document, FailureReport, InputError, ListForm, MessageInput, Named, RunReport, StateInput,
+        ChainInput, Document, FailureReport, InputError, ListForm, MessageInput, RunReport, StateInput,
         library_deployment, library_message, missing_this_address, read_document, read_init,
     },
     report::{Entry, Failure},
@@ -240,7 +240,7 @@ impl Task<'_> {
         let init = read_init(&self.init.file, document.root(), code.data_types()).map_err(told)?;
         let stated = init.iter().find(|entry| &*entry.name == "_scilla_version").map(|entry| &entry.value);
         loaded.check_version(stated)?;
-        let entry = |named: Named| InitEntry { name: named.name, value: named.value };
+        let entry = |named: StateField| InitEntry { name: named.name, value: named.value };
         Ok(Begun { init: init.into_iter().map(entry).collect(), loaded, code })
     }
 
@@ -320,9 +320,8 @@ impl Task<'_> {
         let (mut host, state) = Self::world(begun, world)?;
         // What the first values cost is told only if something is wrong with the state.
         let initial = loaded.initial_fields(&begun.init)?;
-        let current = state.fields.into_iter().map(StateField::from).collect();
-        host.fields =
-            local_state(loaded, initial.fields, current).map_err(|failure| Stopped::new(failure, Some(initial.gas)))?;
+        host.fields = local_state(loaded, initial.fields, state.fields)
+            .map_err(|failure| Stopped::new(failure, Some(initial.gas)))?;
         let outcome = loaded.call(&begun.init, &message.into(), state.balance, &mut host)?;
         let report = RunReport {
             gas_remaining: outcome.gas.gas_of_success(self.limit),
@@ -345,7 +344,7 @@ impl Task<'_> {
         let mut host = memory_host(&facts).map_err(told)?;
         for account in std::mem::take(&mut state.accounts) {
             let address = address(&account.address).map_err(told)?;
-            host.accounts.insert(address, account.fields.into_iter().map(StateField::from).collect());
+            host.accounts.insert(address, account.fields);
         }
         Ok((host, state))
     }

@@ -17,7 +17,7 @@ pub use self::{
     checked::{CheckReport, expression_types},
     document::{Builder, Document, Elements, Json, Kind, Members},
     input::{
-        Account, ChainInput, InputError, MessageInput, Named, Pair, StateInput, missing_this_address, read_document,
+        Account, ChainInput, InputError, MessageInput, Pair, StateInput, missing_this_address, read_document,
         read_init, read_origin,
     },
     outcome::{RunReport, library_deployment, library_message},

@@ -12,7 +12,7 @@ use silica_scilla::{
     eval::{InitEntry, Message, MessageEntry, Settings},
     gas::Meter,
     host::{MemoryHost, StateField},
-    json::{ListForm, MessageInput, Named, read_document, read_init, read_origin},
+    json::{ListForm, MessageInput, read_document, read_init, read_origin},
     report::Failure,
     resolve::{self, FoundLibrary, LibrarySource, Origin},
     stdlib,
@@ -140,7 +140,7 @@ impl Model {
             check::contract(&resolved, &options).map_err(|error| format!("{error:?}"))?;
             let code = Arc::new(Code::of_contract(&resolved));
             let named = read_init("init", document.root(), code.data_types()).map_err(|error| format!("{error:?}"))?;
-            program.init = named.into_iter().map(|Named { name, value, .. }| InitEntry { name, value }).collect();
+            program.init = named.into_iter().map(|StateField { name, value, .. }| InitEntry { name, value }).collect();
             let loaded = code.load(Settings::default(), Meter::with_limit(GAS)).map_err(|error| error.to_string())?;
             program.fields = loaded.deploy(&program.init, None).map_err(|error| error.to_string())?.fields;
             program.code = Some(code);

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Ending, InputError, Named, Pair, check_kind, entries, read_named, rejected};
+use super::{Ending, InputError, Pair, check_kind, entries, read_named, rejected};
 use crate::{
+    host::StateField,
     json::{document::Json, value::ValueReader},
     report::{Entry, Failure},
     resolve::Origin,
@@ -49,13 +50,13 @@ pub fn read_origin(file: &str, json: Json<'_>) -> Result<Origin, InputError> {
 /// # Errors
 ///
 /// What is wrong with the file.
-pub fn read_init(file: &str, json: Json<'_>, known: &DataTypes) -> Result<Vec<Named>, InputError> {
+pub fn read_init(file: &str, json: Json<'_>, known: &DataTypes) -> Result<Vec<StateField>, InputError> {
     let all = read_all(file, json, known, Ending::Plain)?;
     all.iter().try_for_each(|entry| check_kind(&entry.kind))?;
     Ok(all)
 }
 
-fn read_all(file: &str, json: Json<'_>, known: &DataTypes, ending: Ending) -> Result<Vec<Named>, InputError> {
+fn read_all(file: &str, json: Json<'_>, known: &DataTypes, ending: Ending) -> Result<Vec<StateField>, InputError> {
     let mut reader = ValueReader::new(known);
     let read = entries(json).and_then(|list| list.map(|entry| read_named(entry, &mut reader)).collect());
     read.map_err(|error| ending.wrong(file, error))
@@ -104,7 +105,7 @@ mod tests {
         with(json, |json, _| read_origin("f.json", json))
     }
 
-    fn init(json: &str) -> Result<Vec<Named>, InputError> {
+    fn init(json: &str) -> Result<Vec<StateField>, InputError> {
         with(json, |json, known| read_init("f.json", json, known))
     }
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Ending, InputError, Named, check_kind, entries, read_named};
+use super::{Ending, InputError, check_kind, entries, read_named};
 use crate::{
     eval::{Message, MessageEntry},
+    host::StateField,
     json::{
         document::Json,
         value::{ValueError, ValueReader, member, text_member},
@@ -25,7 +26,7 @@ pub struct MessageInput {
     /// Who signed the transaction: bytes, twenty if all is well.
     pub origin: Value,
     /// The parameters, in the order of the file.
-    pub parameters: Vec<Named>,
+    pub parameters: Vec<StateField>,
 }
 
 /// What the chain tells of a message stands in front of its parameters.

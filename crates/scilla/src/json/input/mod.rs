@@ -25,25 +25,7 @@ use crate::{
     host::StateField,
     report::{Entry, Failure},
     types::{AddressType, Type},
-    value::Value,
 };
-
-/// A named value with the type by which it was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
-    /// The name.
-    pub name: Arc<str>,
-    /// The type.
-    pub kind: Type,
-    /// The value.
-    pub value: Value,
-}
-
-impl From<Named> for StateField {
-    fn from(named: Named) -> Self {
-        Self { name: named.name, kind: named.kind, value: named.value }
-    }
-}
 
 /// Two texts that belong together.
 pub type Pair = (Arc<str>, Arc<str>);
@@ -107,11 +89,11 @@ pub fn read_document(file: &str, text: &[u8]) -> Result<Document, InputError> {
 }
 
 /// Reads a named value.
-fn read_named(json: Json<'_>, reader: &mut ValueReader<'_>) -> Result<Named, ValueError> {
+fn read_named(json: Json<'_>, reader: &mut ValueReader<'_>) -> Result<StateField, ValueError> {
     let name = text_member(json, "vname")?;
     let kind = parse_type(text_member(json, "type")?)?;
     let value = reader.read(member(json, "value")?, &kind)?;
-    Ok(Named { name: check_name(name)?.into(), kind, value })
+    Ok(StateField { name: check_name(name)?.into(), kind, value })
 }
 
 fn check_name(name: &str) -> Result<&str, ValueError> {

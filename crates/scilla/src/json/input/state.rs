@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Ending, InputError, Named, entries, read_named};
+use super::{Ending, InputError, entries, read_named};
 use crate::{
+    host::StateField,
     json::{
         document::Json,
         value::{ValueError, ValueReader, member, text_member},
@@ -18,7 +19,7 @@ pub struct StateInput {
     /// The balance of the contract, in Qa.
     pub balance: u128,
     /// The fields, in the order of the file.
-    pub fields: Vec<Named>,
+    pub fields: Vec<StateField>,
     /// The other accounts, in the order of the file.
     pub accounts: Vec<Account>,
 }
@@ -29,7 +30,7 @@ pub struct Account {
     /// Its address, as the file spells it.
     pub address: Arc<str>,
     /// Its fields, and `_balance`, `_nonce`, `_this_address`, `_codehash` as far as it has them.
-    pub fields: Vec<Named>,
+    pub fields: Vec<StateField>,
 }
 
 impl StateInput {
