@@ -45,12 +45,14 @@ pub struct Options {
     /// Whether to look at money: for transitions that accept none, or accept it twice, and at where it goes. With what is
     /// known to hold some.
     pub money: Option<TokenFields>,
+    /// Whether to tell the types of all names.
+    pub type_info: bool,
 }
 
 impl Options {
     /// The options of the nodes, for a limit in gas.
     pub const fn with_limit(gas: u64) -> Self {
-        Self { meter: Meter::with_limit(gas), sanity: true, money: None }
+        Self { meter: Meter::with_limit(gas), sanity: true, money: None, type_info: false }
     }
 }
 
@@ -65,7 +67,7 @@ pub struct Checked<S> {
     pub typing: Typing,
     /// All data types of the program.
     pub data_types: DataTypes,
-    /// The types of all names, for editors.
+    /// The types of all names, for editors; nothing unless they were asked for.
     pub type_info: Vec<TypeInfo>,
     /// What the program is.
     pub summary: S,
@@ -120,7 +122,7 @@ pub fn contract(program: &Program<ContractModule>, options: &Options) -> Result<
     Ok(Checked {
         meter,
         warnings: warnings.into_newest_first(),
-        type_info: type_info::contract(text, &typing, module.library.as_ref(), contract),
+        type_info: told(options, || type_info::contract(text, &typing, module.library.as_ref(), contract)),
         summary: summary::summary(contract, events, call_graph, cash_flow, &known),
         typing,
         data_types: known,
@@ -198,7 +200,7 @@ pub fn library(program: &Program<LibraryModule>, options: &Options) -> Result<Ch
     Ok(Checked {
         meter,
         warnings: warnings.into_newest_first(),
-        type_info: type_info::library(text, &typing, &module.library),
+        type_info: told(options, || type_info::library(text, &typing, &module.library)),
         typing,
         data_types: known,
         summary: (),
@@ -241,11 +243,15 @@ pub fn expression(program: &Program<ExpressionModule>, options: &Options) -> Res
     Ok(Checked {
         meter,
         warnings: vec![],
-        type_info: type_info::expression(text, &typing, module.root),
+        type_info: told(options, || type_info::expression(text, &typing, module.root)),
         typing,
         data_types: known,
         summary: kind,
     })
+}
+
+fn told(options: &Options, types: impl FnOnce() -> Vec<TypeInfo>) -> Vec<TypeInfo> {
+    if options.type_info { types() } else { Vec::new() }
 }
 
 impl Rejected {

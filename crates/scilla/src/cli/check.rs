@@ -66,7 +66,6 @@ struct Task<'a> {
     options: Options,
     limit: u64,
     contract_info: bool,
-    type_info: bool,
     call_graph: Drawing,
 }
 
@@ -119,18 +118,19 @@ fn prepare<'a>(file: &'a str, limit: u64, arguments: &Arguments, session: &'a Se
     let mut directories = session.library_path.clone();
     directories.extend(arguments.library_directories());
     let libraries = Libraries { files: &session.files, directories };
+    let (contract_info, type_info) = (arguments.has("contractinfo"), arguments.has("typeinfo"));
     let options = Options {
         meter: Meter::with_limit(limit),
+        type_info,
         sanity: !arguments.has("disable-developer-warnings"),
         money: arguments.has("cf").then(|| arguments.values("cf-token-field").map(str::to_owned).collect()),
     };
-    let (contract_info, type_info) = (arguments.has("contractinfo"), arguments.has("typeinfo"));
     let call_graph = match (arguments.has("dump-callgraph-stdout"), arguments.has("dump-callgraph")) {
         (true, _) => Drawing::Output,
         (false, true) => Drawing::File,
         (false, false) => Drawing::None,
     };
-    Ok(Task { file, text, origin, libraries, options, limit, contract_info, type_info, call_graph })
+    Ok(Task { file, text, origin, libraries, options, limit, contract_info, call_graph })
 }
 
 impl Task<'_> {
@@ -142,7 +142,7 @@ impl Task<'_> {
         let report = CheckReport {
             contract: self.contract_info.then_some(&checked.summary),
             cash_flow: checked.summary.cash_flow.as_ref(),
-            type_info: self.type_info.then_some(&checked.type_info),
+            type_info: self.options.type_info.then_some(&checked.type_info),
             is_library: false,
             warnings: &checked.warnings,
             gas_remaining: checked.meter.gas_of_success(self.limit),
@@ -169,7 +169,7 @@ impl Task<'_> {
         let report = CheckReport {
             contract: None,
             cash_flow: None,
-            type_info: self.type_info.then_some(&checked.type_info),
+            type_info: self.options.type_info.then_some(&checked.type_info),
             is_library: true,
             warnings: &checked.warnings,
             gas_remaining: checked.meter.gas_of_success(self.limit),

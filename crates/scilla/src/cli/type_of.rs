@@ -44,9 +44,10 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
         Ok(program) => program,
         Err(unread) => return Ok(unread.tell(style, session, None)),
     };
-    Ok(match check::expression(&program, &Options::with_limit(limit)) {
+    let options = Options { type_info: arguments.has("typeinfo"), ..Options::with_limit(limit) };
+    Ok(match check::expression(&program, &options) {
         Ok(checked) => {
-            let types = arguments.has("typeinfo").then_some(&*checked.type_info);
+            let types = options.type_info.then_some(&*checked.type_info);
             let stdout = if types.is_none() && style != Style::Json {
                 format!("{}\n", checked.summary.as_written())
             } else {
