@@ -236,6 +236,7 @@ fn hint(entry: &Entry) -> Option<&'static str> {
         ("Failed to import library (not found)", "libraries are looked for in the directories given with -libdir"),
         ("Insufficient gas", "give more with -gaslimit"),
         ("Ran out of gas", "give more with -gaslimit"),
+        ("No data type with this constructor", "a procedure whose result is bound begins with a small letter"),
         ("Unknown file extension", "contracts are in .scilla files, libraries in .scillib, expressions in .scilexp"),
         ("Non-exhaustive pattern match", "add a clause for what is left over; `_` fits everything"),
         ("Contract constraint violation", "the parameters in the init file do not meet what stands after `with`"),
