@@ -20,6 +20,7 @@ use super::ast::{
 use crate::{
     name::{Ident, Name},
     source::Span,
+    types::Type,
 };
 
 /// Prints a contract with its imports and its library.
@@ -183,17 +184,26 @@ impl<'a> Printer<'a> {
                     self.text("| ");
                     self.at(constructor.name_span);
                     self.name(&constructor.name.name);
-                    if !constructor.arguments.is_empty() {
-                        self.text(" of");
-                    }
-                    for argument in &constructor.arguments {
-                        self.text(" ");
-                        self.type_argument(argument);
-                    }
+                    self.constructor_arguments(&constructor.arguments);
                 }
                 self.op(Op::Dedent);
             }
         }
+    }
+
+    fn constructor_arguments(&mut self, arguments: &[Type]) {
+        if arguments.is_empty() {
+            return;
+        }
+        self.text(" of");
+        self.op(Op::Open);
+        self.op(Op::Indent);
+        for argument in arguments {
+            self.op(Op::Line);
+            self.type_argument(argument);
+        }
+        self.op(Op::Dedent);
+        self.op(Op::Close);
     }
 
     /// Prints `=` and what is bound.

@@ -636,6 +636,29 @@ end
 }
 
 #[test]
+fn what_constructors_take_stands_below_each_other_if_there_is_much_of_it() {
+    check(
+        "scilla_version 0 library L type T = | A of (ByStr20 with contract field balances : Map ByStr20 Uint128,
+         field open : Option Bool end) Uint32 | B of (List Uint32) (ByStr20 with end) contract C ()",
+        "scilla_version 0
+
+library L
+
+type T =
+  | A of
+    (ByStr20 with contract
+      field balances : Map ByStr20 Uint128,
+      field open : Option Bool
+    end)
+    Uint32
+  | B of (List Uint32) (ByStr20 with end)
+
+contract C ()
+",
+    );
+}
+
+#[test]
 fn an_empty_line_between_statements_is_kept_and_several_are_one() {
     check(
         "scilla_version 0 contract C () transition T ()\n\naccept;\n\n\n\nsend x;\nevent y\n\nend",
