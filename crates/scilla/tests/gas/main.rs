@@ -14,7 +14,7 @@ use silica_scilla::{
     host::{MemoryHost, StateField},
     resolve::{self, Origin, Program},
     stdlib::Standard,
-    syntax::{ast::ContractModule, parse_contract},
+    syntax::{ast::ContractModule, format_contract, parse_contract},
     types::{Primitive, Type, Width},
     value::{BNum, Integer, Key, Map, Value},
 };
@@ -103,14 +103,28 @@ impl Subject {
 
     /// Runs it with so many units, its libraries included.
     fn run(&self, units: u64) -> End {
+        self.call(units, &mut host(self.fields.clone()))
+    }
+
+    fn call(&self, units: u64, host: &mut MemoryHost) -> End {
         let loaded = self.code.load(Settings::default(), Meter::with_units(units));
-        let outcome = loaded.and_then(|loaded| loaded.call(&init(), &message(), 50, &mut host(self.fields.clone())));
+        let outcome = loaded.and_then(|loaded| loaded.call(&init(), &message(), 50, host));
         End::of(outcome.as_ref())
     }
 
     fn costs(&self) -> Result<Costs, String> {
         costs(&self.program, &init(), &message(), 50, &host(self.fields.clone()))
     }
+}
+
+/// A field with the same value, of which the map, if it is one, was filled in the other direction.
+fn filled_backwards(field: &StateField) -> StateField {
+    let Value::Map(map) = &field.value else { return field.clone() };
+    let mut filled = Map::new(map.key_type().clone(), map.value_type().clone());
+    for (key, value) in map.iter().collect::<Vec<_>>().into_iter().rev() {
+        filled.insert(key.clone(), value.clone());
+    }
+    StateField { value: Value::Map(filled), ..field.clone() }
 }
 
 /// Checks the program of a number, with limits of so many thousandths of what it uses. Says whether that was possible:
@@ -144,6 +158,34 @@ fn most_programs_can_be_checked() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 30, failure_persistence: None, max_shrink_iters: 0, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_program_that_is_formatted_does_the_same(seed: u64) {
+        let text = programs::contract(seed);
+        let format = |text: &str| format_contract("random.scilla", text.as_bytes()).expect("it parses");
+        let formatted = format(&text);
+        prop_assert_eq!(&format(&formatted), &formatted);
+        let (one, other) = (Subject::new(&text), Subject::new(&formatted));
+        prop_assert_eq!(one.is_some(), other.is_some());
+        if let Some((one, other)) = one.zip(other) {
+            let (one, other) = (one.run(LIMIT), other.run(LIMIT));
+            prop_assert_eq!(one.left, other.left, "{}", formatted);
+            prop_assert_eq!(one.failure.map(|told| told.0), other.failure.map(|told| told.0));
+        }
+    }
+
+    #[test]
+    fn runs_are_all_alike_whatever_the_order_in_which_maps_were_filled(seed: u64) {
+        let Some(subject) = Subject::new(&programs::contract(seed)) else { return Ok(()) };
+        let mut once = host(subject.fields.clone());
+        let first = subject.call(LIMIT, &mut once);
+        prop_assert_eq!(&subject.call(LIMIT, &mut host(subject.fields.clone())), &first);
+        // With what is in the maps now.
+        let mut again = host(once.fields.iter().map(filled_backwards).collect());
+        prop_assert_eq!(&again.fields, &once.fields);
+        prop_assert_eq!(subject.call(LIMIT, &mut again), subject.call(LIMIT, &mut once));
+        prop_assert_eq!(again.fields, once.fields);
+    }
 
     #[test]
     fn random_programs_cost_what_the_rules_say(seed: u64, thousandths in proptest::collection::vec(0..1_000_u64, 6)) {
