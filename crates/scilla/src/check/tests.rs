@@ -360,6 +360,7 @@ fn procedures_are_called_from_below_with_what_they_take() {
     check(&with("p x x"), &["9:1 Incorrect number of arguments to procedure"]);
     check(&with("forall x p"), &["9:8 Type unassignable: List (Bool) expected, but Bool provided"]);
     check(&with("forall l r"), &["9:10 Procedures with a return type cannot be used in forall statements: r"]);
+    check(&with("y = p x"), &["9:5 Couldn't resolve identifier: p"]);
     check(&with("forall l q"), &["9:10 Procedure not found or has incorrect argument type: q"]);
     check(&with("_return := x"), &["9:1 Return statements in transition are prohibited"]);
     check(&with("q x"), &["2:10 Type error(s) in contract: C", "9:1 Procedure is not in scope: q"]);

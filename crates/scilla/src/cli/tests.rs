@@ -85,6 +85,41 @@ fn a_contract_is_checked() {
 }
 
 #[test]
+fn files_are_paid_for_by_their_length() {
+    let root = directory();
+    let told = |line: &str, size: usize, least: &str| {
+        let with = |gas: usize| call_in(root.path(), &format!("{line} -jsonerrors -gaslimit {gas}")).stderr;
+        assert!(with((size - 1) / 8).contains(least), "{}", with((size - 1) / 8));
+        assert!(!with(size.div_ceil(8)).contains(least), "{}", with(size.div_ceil(8)));
+    };
+    let deployment = "scilla run -init init.json -i counter.scilla";
+    told(deployment, CONTRACT.len() + INIT.len(), "Insufficient gas to parse contract/init files");
+    let call = format!("{deployment} -istate state.json -iblockchain chain.json -imessage add.json");
+    told(&call, message("Add").len(), "Insufficient gas to parse message");
+}
+
+#[test]
+fn a_library_needs_an_address() {
+    let root = directory();
+    fs::write(root.path().join("L.scillib"), "scilla_version 0 library L").unwrap();
+    let nowhere = INIT.replace("_this_address", "another");
+    fs::write(root.path().join("nowhere.json"), nowhere).unwrap();
+    let told = call_in(root.path(), "scilla run -init nowhere.json -i L.scillib -gaslimit 8000");
+    assert_eq!(told.code, 1);
+    assert!(told.stderr.contains("No _this_address entry found in init file nowhere.json"), "{}", told.stderr);
+}
+
+#[test]
+fn a_procedure_that_looks_like_a_constructor_is_hinted_at() {
+    let root = directory();
+    let text = "scilla_version 0 contract C () procedure Two () : Uint32 two = Uint32 2; _return := two end
+        transition T () x = Two end";
+    fs::write(root.path().join("two.scilla"), text).unwrap();
+    let told = call_in(root.path(), "scilla check two.scilla").stderr;
+    assert!(told.contains("a procedure whose result is bound begins with a small letter"), "{told}");
+}
+
+#[test]
 fn money_is_followed_where_that_is_asked_for() {
     let tags = |line: &str| {
         let told = call(line).stdout.replace(char::is_whitespace, "");

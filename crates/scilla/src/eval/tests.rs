@@ -209,6 +209,8 @@ fn failures_say_what_and_where() {
     check_failure(text, &format!("{kind} to a list of arguments: [  (Uint32 0),\n  (Uint32 0)]"), (0, 0));
     let text = "let f = fun (x : Uint32) => x in builtin eq f f";
     check_failure(text, "Cannot type runtime closure", (0, 0));
+    let text = "let f = tfun 'A => fun (x : 'A) => x in builtin eq f f";
+    check_failure(text, "Cannot type runtime type function", (0, 0));
     let text = "let m = Emp Uint32 Uint32 in { _exception : \"E\"; m : m }";
     check_failure(text, "Cannot serialize literal: (Map Uint32 Uint32 [])", (0, 0));
 }
