@@ -104,7 +104,7 @@ pub(crate) struct Checker<'a> {
 /// Each use of a name goes through its type, in the reference too, which has no such limit. Types grow beyond what is
 /// written only by being instantiated, which is paid for once.
 const FREE_NODES: u64 = 5_000_000;
-const NODES_PER_UNIT: u64 = 64;
+const NODES_PER_UNIT: u64 = 8;
 
 impl<'a> Checker<'a> {
     /// A checker that knows the recursion principles, for the module of a text.
