@@ -1,9 +1,9 @@
 //! Questions about contracts: their texts, their fields, and whose they are.
 
 use serde_json::{Map, Value as Json};
-use silica_protocol::{Account, Address, CodeHash, DeployedContract, InitData, Nonce, StorageKey};
+use silica_protocol::{Account, Address, CodeHash, DeployedContract, InitData, Nonce, Qa, StorageKey};
 use silica_scilla::json::quoted;
-use silica_state::{StateError, StateView};
+use silica_state::{Entries, StateError};
 
 use crate::{accounts::World, executor::Facts, snapshot::Snapshot};
 
@@ -78,28 +78,22 @@ impl Snapshot {
         Ok(init.and_then(|init| Facts::of(&init)).is_some_and(|facts| facts.is_library))
     }
 
-    /// All fields of a contract by their names, with their values in the form in which clients read them: maps are
-    /// objects, whose keys are without quotes.
+    /// All fields of a contract by their names, and its balance if it is given, as the text of a JSON object in which maps
+    /// are objects, whose keys are without quotes. Members are in the order of the bytes of their stored keys.
     ///
     /// # Errors
     ///
     /// The state could not be read.
-    pub fn contract_fields(&self, contract: &Address) -> Result<Map<String, Json>, StateError> {
-        let mut fields = Map::new();
-        let prefix = contract.to_string();
-        for entry in self.view().storage(contract)? {
-            let (key, value) = entry?;
-            let path = key.as_str().strip_prefix(&prefix).and_then(|path| path.strip_prefix(StorageKey::SEPARATOR));
-            let path: Vec<_> = path.unwrap_or_default().split_terminator(StorageKey::SEPARATOR).collect();
-            if path.first().is_some_and(|name| !METADATA.contains(name)) {
-                place(&mut fields, &path, &value);
-            }
-        }
-        Ok(fields)
+    pub fn contract_fields(&self, contract: &Address, balance: Option<Qa>) -> Result<StateDocument, StateError> {
+        let prefix = StorageKey::from_text(format!("{contract}{}", StorageKey::SEPARATOR));
+        let entries = self.view().entries(contract, &prefix, None)?;
+        let mut document = StateDocument::new(Some(entries), 1);
+        document.balance = balance;
+        Ok(document)
     }
 
-    /// The value of a field of a contract, or of an entry of a map below the keys `indices`, nested in these; `None`
-    /// when there is no such field or entry.
+    /// The value of a field of a contract, or of an entry of a map below the keys `indices`, nested in these, as the text
+    /// of a JSON object; `None` when there is no such field or entry.
     ///
     /// # Errors
     ///
@@ -109,7 +103,7 @@ impl Snapshot {
         contract: &Address,
         name: &str,
         indices: &[String],
-    ) -> Result<Option<Json>, StateError> {
+    ) -> Result<Option<StateDocument>, StateError> {
         let view = self.view();
         let read = |key: &StorageKey| view.storage_value(contract, &key.variable_hash());
         let depth = read(&StorageKey::depth(contract, name))?;
@@ -118,43 +112,160 @@ impl Snapshot {
             return Ok(None);
         }
         let key = variable_key(contract, name, indices);
-        let found = match read(&key)? {
-            Some(value) => Some(leaf(&value)),
-            None if depth == Some(indices.len()) => None,
-            None => below(view, contract, &key)?,
-        };
-        Ok(found.map(|value| {
-            let nest = |value, index: &String| Json::Object(Map::from_iter([(index.clone(), value)]));
-            indices.iter().rev().fold(value, nest)
-        }))
+        let path = std::iter::once(name).chain(indices.iter().map(String::as_str));
+        if let Some(value) = read(&key)? {
+            return Ok(Some(StateDocument::new(None, 0).within(path, Some(&value))));
+        }
+        // Whether there is anything below is known when the first entry is.
+        let below = view.entries(contract, &key, None)?.next().transpose()?;
+        if depth == Some(indices.len()) || below.is_none() {
+            return Ok(None);
+        }
+        let behind = key.as_str().len().saturating_sub(contract.to_string().len());
+        Ok(Some(StateDocument::new(Some(view.entries(contract, &key, None)?), behind).within(path, None)))
     }
 }
 
-/// The map below a key, or `None` when there are no entries.
-fn below(view: &StateView, contract: &Address, prefix: &StorageKey) -> Result<Option<Json>, StateError> {
-    let mut map = Map::new();
-    for entry in view.storage(contract)? {
-        let (key, value) = entry?;
-        if let Some(path) = key.as_str().strip_prefix(prefix.as_str()) {
-            // Keys of a map are placed like names of fields, and come in quotes.
-            let path: Vec<_> = path.split_terminator(StorageKey::SEPARATOR).collect();
-            place(&mut map, &path, &value);
+/// The text of a JSON object with the state of a contract, or a part of it, which is written a piece at a time. It is of
+/// one state, whatever blocks come meanwhile.
+#[derive(Debug)]
+pub struct StateDocument {
+    /// What is to come; `None` behind the last entry.
+    entries: Option<Entries>,
+    /// Bytes at the beginning of a key that are no part of a member's name.
+    behind: usize,
+    /// What comes before the first entry, if that is still to be written.
+    head: String,
+    /// What comes behind the last entry.
+    tail: String,
+    balance: Option<Qa>,
+    /// Stored names of the objects that are open, outermost first.
+    open: Vec<String>,
+    /// Whether the object that is open has members.
+    has_members: bool,
+}
+
+/// The name under which the state shows the balance, which no field can have.
+const BALANCE: &str = "_balance";
+
+impl StateDocument {
+    fn new(entries: Option<Entries>, behind: usize) -> Self {
+        let (head, tail) = ("{".to_owned(), "}".to_owned());
+        Self { entries, behind, head, tail, balance: None, open: Vec::new(), has_members: false }
+    }
+
+    /// Puts the object, or a value in its place, into objects with one member each.
+    fn within<'a>(mut self, path: impl Iterator<Item = &'a str>, value: Option<&[u8]>) -> Self {
+        if let Some(value) = value {
+            (self.head, self.tail) = (leaf(value).to_string(), String::new());
+        }
+        let names: Vec<_> = path.map(|name| Json::from(name).to_string()).collect();
+        let head: String = names.iter().flat_map(|name| ["{", name, ":"]).collect();
+        self.head.insert_str(0, &head);
+        self.tail.push_str(&"}".repeat(names.len()));
+        self
+    }
+
+    /// Appends the next piece, of at least about so many bytes if there are as many, and returns whether there is more.
+    ///
+    /// # Errors
+    ///
+    /// The state could not be read, or the block is no longer kept. What was written is then worth nothing.
+    pub fn write(&mut self, out: &mut Vec<u8>, about: usize) -> Result<bool, StateError> {
+        out.extend(std::mem::take(&mut self.head).as_bytes());
+        let end = out.len().saturating_add(about);
+        let Some(mut entries) = self.entries.take() else {
+            out.extend(std::mem::take(&mut self.tail).as_bytes());
+            return Ok(false);
+        };
+        while out.len() < end {
+            let Some((plain, value)) = entries.next_plain()? else {
+                self.close(0, out);
+                self.add_balance(None, out);
+                out.extend(std::mem::take(&mut self.tail).as_bytes());
+                return Ok(false);
+            };
+            let path = plain.get(self.behind..).unwrap_or_default().split_terminator(StorageKey::SEPARATOR);
+            self.add(&path.collect::<Vec<_>>(), value, out);
+        }
+        self.entries = Some(entries);
+        Ok(true)
+    }
+
+    /// Adds an entry.
+    fn add(&mut self, path: &[&str], value: &[u8], out: &mut Vec<u8>) {
+        let Some((last, objects)) = path.split_last() else { return };
+        // The metadata are told by their names, which below a field are keys of its map.
+        let is_field = self.behind == 1;
+        if is_field && path.first().is_some_and(|name| METADATA.contains(name) || *name == BALANCE) {
+            return;
+        }
+        let shared = self.open.iter().zip(objects).take_while(|(open, name)| open == *name).count();
+        self.close(shared, out);
+        if is_field && shared == 0 {
+            self.add_balance(path.first().copied(), out);
+        }
+        for name in objects.get(shared..).unwrap_or_default() {
+            self.open(name, out);
+        }
+        if value == StorageKey::EMPTY_MAP {
+            return self.open(last, out);
+        }
+        self.add_name(last, out);
+        write_leaf(value, out);
+    }
+
+    fn open(&mut self, name: &str, out: &mut Vec<u8>) {
+        self.add_name(name, out);
+        out.push(b'{');
+        self.has_members = false;
+        self.open.push(name.to_owned());
+    }
+
+    /// Closes all objects but the outermost `kept`.
+    fn close(&mut self, kept: usize, out: &mut Vec<u8>) {
+        let closed = self.open.len().saturating_sub(kept);
+        if closed > 0 {
+            out.extend(std::iter::repeat_n(b'}', closed));
+            self.open.truncate(kept);
+            self.has_members = true;
         }
     }
-    Ok(if map.is_empty() { None } else { Some(Json::Object(map)) })
+
+    fn add_name(&mut self, name: &str, out: &mut Vec<u8>) {
+        if self.has_members {
+            out.push(b',');
+        }
+        self.has_members = true;
+        match name.as_bytes() {
+            // The text of a key is that of its member, unless it has escapes that are written in another way.
+            [b'"', inner @ .., b'"'] if is_plain(inner) => out.extend(name.as_bytes()),
+            _ => out.extend(Json::from(without_quotes(name)).to_string().as_bytes()),
+        }
+        out.push(b':');
+    }
+
+    /// Adds the balance, if it comes before the field given.
+    fn add_balance(&mut self, before: Option<&str>, out: &mut Vec<u8>) {
+        if before.is_none_or(|name| name > BALANCE)
+            && let Some(balance) = self.balance.take()
+        {
+            self.add_name(BALANCE, out);
+            write_leaf(format!("\"{balance}\"").as_bytes(), out);
+        }
+    }
 }
 
-/// Puts a value into nested maps. A place is either a map or a value in all entries of a contract.
-fn place(map: &mut Map<String, Json>, path: &[&str], value: &[u8]) {
-    let Some((first, rest)) = path.split_first() else { return };
-    let name = without_quotes(first);
-    if rest.is_empty() {
-        map.insert(name, leaf(value));
-        return;
-    }
-    let inner = map.entry(name).or_insert_with(|| Json::Object(Map::new()));
-    if let Json::Object(inner) = inner {
-        place(inner, rest, value);
+/// Whether text between quotes is the same in all forms of JSON.
+fn is_plain(inner: &[u8]) -> bool {
+    inner.iter().all(|byte| *byte >= b' ' && !matches!(byte, b'"' | b'\\'))
+}
+
+/// Writes a stored value as JSON, as [`leaf`] reads it.
+fn write_leaf(value: &[u8], out: &mut Vec<u8>) {
+    match value {
+        [b'"', inner @ .., b'"'] if is_plain(inner) && std::str::from_utf8(inner).is_ok() => out.extend(value),
+        _ => out.extend(leaf(value).to_string().as_bytes()),
     }
 }
 
@@ -177,4 +288,143 @@ fn in_quotes(index: &str) -> String {
     // A `String` accepts every write.
     let _ = quoted(index, &mut text);
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use silica_protocol::{
+        CoSignatures, ContractAccount, DsBlock, DsBlockHeader, MbInfoHash, PublicKey, Timestamp, TxBlock, TxBlockHeader,
+    };
+    use silica_state::{BlockRecord, StateDiff, Store, StoreOptions};
+
+    use super::*;
+
+    const CONTRACT: Address = Address::new([7; 20]);
+
+    fn stored(entries: &BTreeMap<StorageKey, Vec<u8>>) -> silica_state::Snapshot {
+        let store = Store::ephemeral(StoreOptions::default());
+        let contract = ContractAccount { code_hash: CodeHash::new([1; 32]), storage_root: None };
+        let account = Account { contract: Some(contract), ..Account::default() };
+        let entries = entries.iter().map(|(key, value)| (key.clone(), Some(value.clone()))).collect();
+        let diff = StateDiff { accounts: [(CONTRACT, account)].into(), storage: [(CONTRACT, entries)].into() };
+        let state = store.prepare(diff).unwrap();
+        let member = PublicKey::new([2; 33]);
+        let header = TxBlockHeader {
+            state_root: state.root(),
+            mb_info_hash: MbInfoHash::of(&[]),
+            ..TxBlockHeader::genesis(member)
+        };
+        let (cosignatures, timestamp) = (CoSignatures::unsigned(1), Timestamp::new(0));
+        let block = BlockRecord {
+            tx_block: TxBlock { header, micro_blocks: Vec::new(), cosignatures: cosignatures.clone(), timestamp },
+            micro_blocks: Vec::new(),
+            ds_block: Some(DsBlock { header: DsBlockHeader::genesis(member), cosignatures, timestamp }),
+            transactions: Vec::new(),
+        };
+        store.commit(&block, state).unwrap()
+    }
+
+    fn written(mut document: StateDocument, about: usize) -> String {
+        let mut text = Vec::new();
+        let mut pieces = 0;
+        loop {
+            let mut piece = Vec::new();
+            let more = document.write(&mut piece, about).unwrap();
+            pieces += 1;
+            text.extend(piece);
+            if !more {
+                break;
+            }
+        }
+        assert!(pieces <= 3 + text.len() / about, "{pieces} pieces of at least {about} bytes");
+        String::from_utf8(text).unwrap()
+    }
+
+    fn document(state: &silica_state::Snapshot, prefix: &StorageKey, behind: usize) -> StateDocument {
+        StateDocument::new(Some(state.state().entries(&CONTRACT, prefix, None).unwrap()), behind)
+    }
+
+    /// Fields, each a value or a map of maps, with the keys and values that stored ones may have.
+    fn fields() -> impl Strategy<Value = BTreeMap<String, Json>> {
+        let text = prop_oneof!["[a-c !\"\\\\\n\u{1}é]{0,3}", "0x[0-9]{2}"];
+        let value = prop_oneof![
+            text.clone().prop_map(Json::from),
+            Just(Json::Object(Map::new())),
+            text.clone().prop_map(
+                |text| serde_json::json!({"constructor": "Some", "argtypes": ["String"], "arguments": [text]})
+            ),
+            prop::collection::vec(text.clone().prop_map(Json::from), 0..3).prop_map(Json::from),
+        ];
+        let map = |value: BoxedStrategy<Json>| {
+            prop::collection::btree_map(text.clone(), value, 0..6)
+                .prop_map(|map| Json::Object(map.into_iter().collect()))
+                .boxed()
+        };
+        let value = value.boxed();
+        let nested = map(map(value.clone()));
+        prop::collection::btree_map("_?[a-d][A-Z]?", prop_oneof![value.clone(), map(value), nested], 0..6)
+    }
+
+    /// The entries of a value that is stored under a key. An object that is no map has members that no map has.
+    fn store(key: &[String], value: &Json, entries: &mut BTreeMap<StorageKey, Vec<u8>>) {
+        let stored = StorageKey::entry(&CONTRACT, &key[0], &key[1..]);
+        match value {
+            Json::Object(map) if map.is_empty() => drop(entries.insert(stored, StorageKey::EMPTY_MAP.to_vec())),
+            Json::Object(map) if !map.contains_key("constructor") => {
+                for (name, value) in map {
+                    store(&[key, &[in_quotes(name)]].concat(), value, entries);
+                }
+            }
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) | Json::Object(_) => {
+                drop(entries.insert(stored, value.to_string().into_bytes()));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn state_is_written_as_it_is_stored(fields in fields(), about in 1..100_usize) {
+            let mut entries = BTreeMap::new();
+            for (name, value) in &fields {
+                store(std::slice::from_ref(name), value, &mut entries);
+                entries.insert(StorageKey::depth(&CONTRACT, name), b"1".to_vec());
+            }
+            let state = stored(&entries);
+            let all = StorageKey::from_text(CONTRACT.to_string());
+            let mut expected: Map<String, Json> = fields.clone().into_iter().collect();
+            let text = written(document(&state, &all, 1), about);
+            prop_assert_eq!(serde_json::from_str::<Json>(&text).unwrap(), Json::Object(expected.clone()));
+            prop_assert_eq!(&text, &written(document(&state, &all, 1), usize::MAX >> 1));
+            expected.insert(BALANCE.to_owned(), "5".into());
+            let with_balance = StateDocument { balance: Some(Qa::new(5)), ..document(&state, &all, 1) };
+            let text = written(with_balance, about);
+            prop_assert_eq!(serde_json::from_str::<Json>(&text).unwrap(), Json::Object(expected.clone()));
+            // But for keys with blanks, exclamation marks and escapes, members are in the order of their names.
+            let is_ordinary = |byte: u8| !b" !\\\"".contains(&byte) && byte > b' ';
+            if entries.keys().all(|key| key.as_str().replace([StorageKey::SEPARATOR, '"'], "").bytes().all(is_ordinary)) {
+                prop_assert_eq!(text, Json::Object(expected).to_string());
+            }
+            for (name, value) in &fields {
+                let is_map = value.as_object().is_some_and(|map| !map.is_empty() && !map.contains_key("constructor"));
+                if is_map {
+                    let prefix = StorageKey::entry(&CONTRACT, name, &[] as &[&str]);
+                    let behind = prefix.as_str().len() - CONTRACT.to_string().len();
+                    let text = written(document(&state, &prefix, behind).within([name.as_str(), "a\"b"].into_iter(), None), about);
+                    prop_assert_eq!(serde_json::from_str::<Json>(&text).unwrap(), serde_json::json!({name: {"a\"b": value}}));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_an_object_without_members() {
+        let state = stored(&BTreeMap::new());
+        let all = StorageKey::from_text(CONTRACT.to_string());
+        assert_eq!(written(document(&state, &all, 1), 10), "{}");
+        let with_balance = StateDocument { balance: Some(Qa::new(0)), ..document(&state, &all, 1) };
+        assert_eq!(written(with_balance, 10), r#"{"_balance":"0"}"#);
+    }
 }

@@ -118,7 +118,7 @@ pub use crate::{
     accounts_file::{AccountEntry, AccountsFile},
     admission::{Routing, VerifiedTransaction},
     config::ChainConfig,
-    contract::variable_key,
+    contract::{StateDocument, variable_key},
     epoch::Epochs,
     error::{
         AdmissionError, BlockTransactionsError, BuildError, CommitError, ConfigError, EngineError, GasPriceError,

@@ -130,14 +130,14 @@ impl StateView {
         contract: &Address,
         prefix: &StorageKey,
         from: Option<&StorageKey>,
-    ) -> Result<Entries<'_>, StateError> {
+    ) -> Result<Entries, StateError> {
         let text = contract.to_string();
         let prefix = plain_key(&text, contract, prefix)?;
         let first = from.map_or(Ok(prefix), |from| plain_key(&text, contract, from))?;
         let top = self.storage_of(contract)?.unwrap_or(Top::Empty);
         let tree = self.records.top(&Owner::Contract(*contract), &top, self.state.version)?;
         Ok(Entries {
-            view: self,
+            view: self.clone(),
             contract: *contract,
             tree,
             prefix: prefix.to_owned(),
@@ -145,6 +145,7 @@ impl StateView {
             next: Some(first.to_owned()),
             keys: FIRST_WINDOW,
             window: Vec::new().into_iter(),
+            current: None,
             weight: 0,
         })
     }
@@ -179,8 +180,8 @@ impl StateView {
 /// They are read as they are asked for, a window at a time, each window larger than the one before; memory is that of
 /// one window, and bounded.
 #[derive(Debug)]
-pub struct Entries<'a> {
-    view: &'a StateView,
+pub struct Entries {
+    view: StateView,
     contract: Address,
     /// The trie, unless it is empty.
     tree: Option<Link>,
@@ -189,6 +190,8 @@ pub struct Entries<'a> {
     next: Option<String>,
     keys: usize,
     window: vec::IntoIter<(String, Bytes)>,
+    /// What was returned last.
+    current: Option<(String, Bytes)>,
     /// Whether these are all entries of the contract.
     whole: bool,
     /// Weight of the entries that were found.
@@ -202,7 +205,29 @@ const LARGEST_WINDOW: usize = 1 << 16;
 /// Bytes of all keys, and of all values, of a window.
 const WINDOW_BYTES: usize = 16 << 20;
 
-impl Entries<'_> {
+impl Entries {
+    /// Returns the next entry, its key without the contract's address.
+    ///
+    /// # Errors
+    ///
+    /// As [`StateView::account`]; nothing comes after an error.
+    pub fn next_plain(&mut self) -> Result<Option<(&str, &[u8])>, StateError> {
+        loop {
+            if let Some(entry) = self.window.next() {
+                let (plain, value) = self.current.insert(entry);
+                return Ok(Some((plain, value)));
+            }
+            // The trie is let go behind the last window, or when something is wrong.
+            if self.tree.is_none() {
+                return Ok(None);
+            }
+            if let Err(error) = self.advance() {
+                self.tree = None;
+                return Err(error);
+            }
+        }
+    }
+
     /// Reads the next window.
     fn advance(&mut self) -> Result<(), StateError> {
         let Some(from) = self.next.take() else { return self.finish() };
@@ -265,20 +290,12 @@ impl Entries<'_> {
 /// Keys that one thread hashes at once.
 const HASHED_AT_ONCE: usize = 4096;
 
-impl Iterator for Entries<'_> {
+impl Iterator for Entries {
     type Item = Result<(StorageKey, Vec<u8>), StateError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some((plain, value)) = self.window.next() {
-                return Some(Ok((storage_key(&self.contract, &plain), value.to_vec())));
-            }
-            // The trie is let go behind the last window, or when something is wrong.
-            self.tree.as_ref()?;
-            if let Err(error) = self.advance() {
-                self.tree = None;
-                return Some(Err(error));
-            }
-        }
+        let contract = self.contract;
+        let entry = self.next_plain().transpose()?;
+        Some(entry.map(|(plain, value)| (storage_key(&contract, plain), value.to_vec())))
     }
 }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use silica_protocol::{
     Account, Address, DeployedContract, HexError, InitData, TxHash, VariableHash,
     rpc::{
@@ -13,7 +13,7 @@ use silica_protocol::{
 };
 
 use crate::rpc::{
-    CallError, Context, Method,
+    CallError, Context, Document, Method, Streamed,
     params::{AddressFault, BlockOrLatest, FromParam, HashFault, Text},
 };
 
@@ -85,16 +85,14 @@ pub(crate) struct GetSmartContractState {
     address: Text<Address>,
 }
 
-impl Method for GetSmartContractState {
+impl Streamed for GetSmartContractState {
     const NAME: &'static str = "GetSmartContractState";
     type Output = Map<String, Value>;
 
-    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+    fn begin(self, at: &Context) -> Result<Document, CallError> {
         let address = self.address.get()?;
         let account = contract_account(at, &address)?;
-        let mut fields = at.snapshot.contract_fields(&address)?;
-        fields.insert(BALANCE.to_owned(), account.balance.to_string().into());
-        Ok(fields)
+        Ok(at.snapshot.contract_fields(&address, Some(account.balance))?.into())
     }
 }
 
@@ -112,35 +110,25 @@ pub(crate) struct GetSmartContractSubState {
     indices: Vec<Value>,
 }
 
-impl Method for GetSmartContractSubState {
+impl Streamed for GetSmartContractSubState {
     const NAME: &'static str = "GetSmartContractSubState";
     type Output = Option<Map<String, Value>>;
 
-    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+    fn begin(self, at: &Context) -> Result<Document, CallError> {
         let address = self.address.get()?;
         let account = contract_account(at, &address)?;
         let text = |index: Value| if let Value::String(text) = index { Ok(text) } else { Err(CallError::IndexNotText) };
         let indices = self.indices.into_iter().map(text).collect::<Result<Vec<_>, _>>()?;
-        let balance = || Value::from(account.balance.to_string());
         match self.field.as_str() {
             "" => {
-                let mut fields = at.snapshot.contract_fields(&address)?;
-                if indices.is_empty() {
-                    fields.insert(BALANCE.to_owned(), balance());
-                }
-                Ok(Some(fields))
+                let balance = indices.is_empty().then_some(account.balance);
+                Ok(at.snapshot.contract_fields(&address, balance)?.into())
             }
-            BALANCE => Ok(Some(Map::from_iter([(BALANCE.to_owned(), balance())]))),
-            field => {
-                let found = at.snapshot.contract_field(&address, field, &indices)?;
-                Ok(found.map(|value| Map::from_iter([(field.to_owned(), value)])))
-            }
+            "_balance" => Ok(Document::Short(json!({ "_balance": account.balance.to_string() }).to_string())),
+            field => Ok(at.snapshot.contract_field(&address, field, &indices)?.into()),
         }
     }
 }
-
-/// The name under which the state shows the balance, which no field can have.
-const BALANCE: &str = "_balance";
 
 /// The address of the contract that a transaction deploys, whether it succeeded or not.
 #[derive(Debug, Deserialize, JsonSchema)]

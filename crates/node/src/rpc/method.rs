@@ -21,7 +21,12 @@ use silica_protocol::rpc::{
 
 use tokio::task::spawn_blocking;
 
-use super::{context::Context, error::CallError, openrpc, params};
+use super::{
+    context::Context,
+    document::{Begun, Document},
+    error::CallError,
+    openrpc, params,
+};
 use crate::{
     driver::NodeHandle,
     methods::{account, contract, ds_block, isolated, network, status, transaction, tx_block},
@@ -49,6 +54,17 @@ pub(crate) trait Command: DeserializeOwned + JsonSchema + Send + 'static {
 
     /// Does it, and answers.
     fn run(self, node: &NodeHandle) -> impl Future<Output = Result<Self::Output, CallError>> + Send;
+}
+
+/// A question whose answer may be larger than memory should hold: it is written a piece at a time.
+pub(crate) trait Streamed: DeserializeOwned + JsonSchema + Send + 'static {
+    /// Name on the wire.
+    const NAME: &'static str;
+    /// What the answer is, when it is read.
+    type Output: JsonSchema;
+
+    /// Finds the answer.
+    fn begin(self, at: &Context) -> Result<Document, CallError>;
 }
 
 /// Every method there is, by name.
@@ -81,8 +97,8 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::of::<contract::GetSmartContractCode>(),
     Entry::of::<contract::GetSmartContractInit>(),
     Entry::slow::<contract::GetSmartContracts>(),
-    Entry::slow::<contract::GetSmartContractState>(),
-    Entry::slow::<contract::GetSmartContractSubState>(),
+    Entry::streamed::<contract::GetSmartContractState>(),
+    Entry::streamed::<contract::GetSmartContractSubState>(),
     Entry::slow::<contract::GetStateProof>(),
     Entry::per_head::<network::GetTotalCoinSupply>(),
     Entry::per_head::<network::GetTotalCoinSupplyAsInt>(),
@@ -120,6 +136,8 @@ pub(crate) enum Action {
     PerHead(fn(&Context) -> Result<Box<RawValue>, RpcError>),
     /// Reads its parameters at once and answers later.
     Later(fn(Call<'_>, NodeHandle) -> Result<Running, RpcError>),
+    /// Reads its parameters at once and begins its answer later.
+    Streamed(fn(Call<'_>, NodeHandle) -> Result<Beginning, RpcError>),
 }
 
 /// What a request says to its method.
@@ -130,6 +148,9 @@ pub(crate) struct Call<'a> {
     /// Names of the parameters that the method declares.
     pub(crate) fields: &'static [&'static str],
 }
+
+/// An answer whose first piece is being written.
+pub(crate) type Beginning = Pin<Box<dyn Future<Output = Result<Begun, RpcError>> + Send>>;
 
 /// A command at work.
 pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Box<RawValue>, RpcError>> + Send>>;
@@ -168,6 +189,10 @@ impl Entry {
     /// A question whose answer takes long enough to hold up others: it has a thread of its own.
     const fn slow<M: Method + Send + 'static>() -> Self {
         Self { action: Action::Later(ask::<M>), ..Self::of::<M>() }
+    }
+
+    const fn streamed<M: Streamed>() -> Self {
+        Self { name: M::NAME, aliases: &[], action: Action::Streamed(begin::<M>), shape: Shape::of::<M, M::Output>() }
     }
 
     const fn command<C: Command>() -> Self {
@@ -221,6 +246,18 @@ fn ask<M: Method + Send + 'static>(request: Call<'_>, node: NodeHandle) -> Resul
             to_raw_value(&result).map_err(|error| internal(M::NAME, &error))
         });
         answer.await.unwrap_or_else(|_| Err(panicked(M::NAME)))
+    }))
+}
+
+fn begin<M: Streamed>(request: Call<'_>, node: NodeHandle) -> Result<Beginning, RpcError> {
+    let method: M = params::read(request.params, request.fields)?;
+    Ok(Box::pin(async move {
+        let at = Arc::clone(&node.context());
+        let begun = spawn_blocking(move || {
+            let begun = method.begin(&at).and_then(|document| Ok(Begun::new(document, M::NAME)?));
+            begun.map_err(|error| error.into_rpc(M::NAME))
+        });
+        begun.await.unwrap_or_else(|_| Err(panicked(M::NAME)))
     }))
 }
 

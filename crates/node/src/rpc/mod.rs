@@ -1,6 +1,7 @@
 //! From the bytes of a request body to the bytes of its answer, single and batch.
 
 mod context;
+mod document;
 mod error;
 mod method;
 pub(crate) mod openrpc;
@@ -11,18 +12,25 @@ mod tests;
 use hyper::body::Bytes;
 use serde_json::value::RawValue;
 use silica_protocol::rpc::{
-    envelope::{Body, Entry, Id, Request, write_error, write_result},
+    envelope::{Body, Entry, Id, Request, write_error, write_result, write_result_in_parts},
     error::RpcError,
 };
 use tokio::task::yield_now;
 
-use self::method::{Action, Call};
 pub(crate) use self::{
     context::Context,
+    document::Document,
     error::CallError,
-    method::{Command, METHODS, Method},
+    method::{Command, METHODS, Method, Streamed},
 };
-use crate::{driver::NodeHandle, http::Answer};
+use self::{
+    document::{Begun, Rest},
+    method::{Action, Call},
+};
+use crate::{
+    driver::NodeHandle,
+    http::{Answer, Reply},
+};
 
 /// Requests in one batch. The reference has no limit but that of the body; this one keeps a body of five megabytes
 /// that holds nothing but `[1,1,1,…]` from growing into an answer of three hundred.
@@ -45,13 +53,16 @@ pub(crate) struct Service {
 }
 
 impl Answer for Service {
-    async fn answer(&self, body: Bytes) -> Vec<u8> {
+    async fn answer(&self, body: Bytes) -> Reply {
         let mut out = Vec::with_capacity(USUAL_ANSWER);
-        match Body::parse(&body, BATCH_LIMIT) {
+        let rest = match Body::parse(&body, BATCH_LIMIT) {
             Body::Single(entry) => self.answer_entry(&mut out, entry).await,
-            Body::Batch(entries) => self.answer_batch(&mut out, entries).await,
-        }
-        out
+            Body::Batch(entries) => {
+                self.answer_batch(&mut out, entries).await;
+                None
+            }
+        };
+        Reply { beginning: out, rest: rest.map(|rest| Box::new(rest) as _) }
     }
 }
 
@@ -69,7 +80,7 @@ impl Service {
                     tracing::warn!(limit = self.answer_limit, method = %request.method, "the answer to a batch is too large");
                     write_error(out, request.id.as_ref().unwrap_or(&Id::NULL), &RpcError::INTERNAL_ERROR);
                 }
-                entry => self.answer_entry(out, entry).await,
+                entry => self.answer_element(out, entry).await,
             }
             if position % TURN == TURN - 1 {
                 yield_now().await;
@@ -78,26 +89,52 @@ impl Service {
         out.push(b']');
     }
 
-    async fn answer_entry(&self, out: &mut Vec<u8>, entry: Entry<'_>) {
-        match entry {
-            Ok(request) => {
-                if let Err(error) = self.answer_request(out, &request).await {
-                    write_error(out, request.id.as_ref().unwrap_or(&Id::NULL), &error);
-                }
-            }
-            Err(rejection) => write_error(out, &rejection.id, &rejection.error),
+    /// Answers an element of a batch, whole: the answer to a batch is in memory.
+    async fn answer_element(&self, out: &mut Vec<u8>, entry: Entry<'_>) {
+        let start = out.len();
+        let id = entry.as_ref().ok().and_then(|request| request.id.clone());
+        if let Some(rest) = self.answer_entry(out, entry).await
+            && !rest.append(out, self.answer_limit).await
+        {
+            tracing::warn!(
+                limit = self.answer_limit,
+                "a part of the answer to a batch is too large, or was not to be had"
+            );
+            out.truncate(start);
+            write_error(out, id.as_ref().unwrap_or(&Id::NULL), &RpcError::INTERNAL_ERROR);
         }
     }
 
-    /// Writes the answer to a request, or returns the error that is to be written.
-    async fn answer_request(&self, out: &mut Vec<u8>, request: &Request<'_>) -> Result<(), RpcError> {
+    /// Writes an answer, or its beginning, and returns the rest.
+    async fn answer_entry(&self, out: &mut Vec<u8>, entry: Entry<'_>) -> Option<Rest> {
+        match entry {
+            Ok(request) => match self.answer_request(out, &request).await {
+                Ok(rest) => return rest,
+                Err(error) => write_error(out, request.id.as_ref().unwrap_or(&Id::NULL), &error),
+            },
+            Err(rejection) => write_error(out, &rejection.id, &rejection.error),
+        }
+        None
+    }
+
+    /// Writes the answer to a request, or its beginning, and returns the rest; or the error that is to be written.
+    async fn answer_request(&self, out: &mut Vec<u8>, request: &Request<'_>) -> Result<Option<Rest>, RpcError> {
         let row = method::find(&request.method).ok_or(RpcError::METHOD_NOT_FOUND)?;
         let call = Call { id: request.require_id()?, params: request.params.as_deref(), fields: row.fields };
         match row.action {
-            Action::Query(query) => query(call, &self.node.context(), out),
-            Action::PerHead(render) => write_raw(out, call.id, self.node.context().per_head(row.position, render)?),
-            Action::Later(start) => write_raw(out, call.id, &start(call, self.node.clone())?.await?),
+            Action::Query(query) => query(call, &self.node.context(), out)?,
+            Action::PerHead(render) => write_raw(out, call.id, self.node.context().per_head(row.position, render)?)?,
+            Action::Later(start) => write_raw(out, call.id, &start(call, self.node.clone())?.await?)?,
+            Action::Streamed(begin) => {
+                let Begun { text, rest } = begin(call, self.node.clone())?.await?;
+                let end = write_result_in_parts(out, call.id, &text);
+                match rest {
+                    Some(rest) => return Ok(Some(rest.closed_by(end))),
+                    None => out.extend_from_slice(end),
+                }
+            }
         }
+        Ok(None)
     }
 }
 

@@ -171,16 +171,28 @@ impl From<u64> for Id<'_> {
 /// What `serde_json` reports when `result` has no JSON form; nothing is written then.
 pub fn write_result<T: Serialize + ?Sized>(out: &mut Vec<u8>, id: &Id<'_>, result: &T) -> serde_json::Result<()> {
     let start = out.len();
-    out.extend_from_slice(b"{\"id\":");
-    out.extend_from_slice(id.as_json().as_bytes());
-    out.extend_from_slice(b",\"jsonrpc\":\"2.0\",\"result\":");
+    let end = write_result_in_parts(out, id, &[]);
     let written = serde_json::to_writer(&mut *out, result);
     match written {
-        Ok(()) => out.push(b'}'),
+        Ok(()) => out.extend_from_slice(end),
         Err(_) => out.truncate(start),
     }
     written
 }
+
+/// Writes the beginning of a successful answer, with the beginning of the JSON text of its result. Returns what comes
+/// behind the last of that text.
+pub fn write_result_in_parts(out: &mut Vec<u8>, id: &Id<'_>, beginning: &[u8]) -> &'static [u8] {
+    out.extend_from_slice(RESULT_BEGINS);
+    out.extend_from_slice(id.as_json().as_bytes());
+    out.extend_from_slice(RESULT_FOLLOWS);
+    out.extend_from_slice(beginning);
+    RESULT_ENDS
+}
+
+const RESULT_BEGINS: &[u8] = b"{\"id\":";
+const RESULT_FOLLOWS: &[u8] = b",\"jsonrpc\":\"2.0\",\"result\":";
+const RESULT_ENDS: &[u8] = b"}";
 
 /// Writes a failed answer: exactly `error`, `id` and `jsonrpc`.
 #[expect(clippy::missing_panics_doc, reason = "writing an error to a vector cannot fail")]

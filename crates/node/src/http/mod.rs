@@ -4,7 +4,8 @@
 //! status 200, since JSON-RPC carries its own errors. What a client may hold up is bounded: the number of
 //! connections, the size of a body and of all bodies together, the time from the first byte of a request to its last,
 //! and the time a connection may lie idle or leave an answer unread. When all places, or all memory for bodies, are
-//! taken and someone waits, those who only hold theirs have to give way soon.
+//! taken and someone waits, those who only hold theirs have to give way soon. An answer that is sent as it is made is
+//! made no faster than its client reads.
 
 use std::{
     convert::Infallible,
@@ -20,7 +21,7 @@ use std::{
     time::Duration,
 };
 
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use hyper::{
     Method, Request, Response, StatusCode,
     body::{Body, Bytes, Incoming},
@@ -32,10 +33,15 @@ use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
-    sync::{Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch},
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
     task::JoinSet,
     time::{Instant, interval, timeout},
 };
+
+use self::stream::{AnswerBody, Stream};
+pub(crate) use self::stream::{Broken, Reply, Source};
+
+mod stream;
 
 /// Bounds on what clients may ask of the server.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +86,9 @@ const DISCARDED_BODIES: usize = 8;
 /// Bytes that a connection reads at once, and of a body that it keeps, before the body draws on the common memory.
 const READ_AT_ONCE: usize = 32 * 1024;
 
+/// Bytes of the common memory that the making of an answer takes which is sent as it is made, about.
+const STREAM_BYTES: usize = 16 << 20;
+
 /// Bytes in a unit of the common memory.
 const UNIT: usize = 1024;
 
@@ -89,7 +98,7 @@ const REMINDER: Duration = Duration::from_millis(250);
 /// What stands behind the server: turns the body of a request into the body of its answer.
 pub(crate) trait Answer: Send + Sync + 'static {
     /// Answers one request body.
-    fn answer(&self, body: Bytes) -> impl Future<Output = Vec<u8>> + Send;
+    fn answer(&self, body: Bytes) -> impl Future<Output = Reply> + Send;
 }
 
 /// A bound listener that has not accepted anything yet.
@@ -158,8 +167,10 @@ struct Room {
     places: Arc<Semaphore>,
     place_wanted: Notify,
     /// In units.
-    memory: Semaphore,
+    memory: Arc<Semaphore>,
     memory_wanted: Notify,
+    /// All memory there is.
+    units: u32,
 }
 
 impl Room {
@@ -168,8 +179,9 @@ impl Room {
         Self {
             places: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
             place_wanted: Notify::new(),
-            memory: Semaphore::new(units.min(Semaphore::MAX_PERMITS)),
+            memory: Arc::new(Semaphore::new(units.min(Semaphore::MAX_PERMITS))),
             memory_wanted: Notify::new(),
+            units: u32::try_from(units.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX),
         }
     }
 
@@ -188,9 +200,9 @@ impl Room {
 
     /// Waits for memory for a body, in turn, and lets it be known for as long as there is none; `None` when `longest`
     /// is over.
-    async fn reserve(&self, bytes: usize, longest: Duration) -> Option<SemaphorePermit<'_>> {
-        let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX);
-        let mut acquired = pin!(self.memory.acquire_many(units));
+    async fn reserve(&self, bytes: usize, longest: Duration) -> Option<OwnedSemaphorePermit> {
+        let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).min(self.units);
+        let mut acquired = pin!(Arc::clone(&self.memory).acquire_many_owned(units));
         let begun = Instant::now();
         loop {
             if let Ok(memory) = timeout(REMINDER.min(longest), acquired.as_mut()).await {
@@ -260,8 +272,8 @@ async fn respond<A: Answer>(
     request: Request<Incoming>,
     answer: &A,
     room: &Room,
-    patience: &Patience,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+    patience: &Arc<Patience>,
+) -> Result<Response<AnswerBody>, Infallible> {
     patience.request_begins();
     let response = match *request.method() {
         Method::POST => post(request, answer, room, patience).await,
@@ -282,14 +294,17 @@ async fn post<A: Answer>(
     request: Request<Incoming>,
     answer: &A,
     room: &Room,
-    patience: &Patience,
-) -> Response<Full<Bytes>> {
+    patience: &Arc<Patience>,
+) -> Response<AnswerBody> {
     match read_body(request, room, patience).await {
         Ok((body, memory)) => {
             patience.request_complete();
-            let answer = answer.answer(body).await;
+            let Reply { beginning, rest } = answer.answer(body).await;
             drop(memory);
-            json(StatusCode::OK, answer)
+            match rest {
+                None => json(StatusCode::OK, beginning),
+                Some(rest) => stream(beginning, rest, room, patience).await,
+            }
         }
         Err(BodyError::TooLarge { limit }) => {
             refusal(StatusCode::PAYLOAD_TOO_LARGE, format!("request body exceeds {limit} bytes"))
@@ -303,14 +318,30 @@ async fn post<A: Answer>(
     }
 }
 
+/// An answer that is sent as it is made, once there is memory for its making.
+async fn stream(
+    beginning: Vec<u8>,
+    rest: Box<dyn Source>,
+    room: &Room,
+    patience: &Arc<Patience>,
+) -> Response<AnswerBody> {
+    match room.reserve(STREAM_BYTES, patience.limits.bodies_timeout).await {
+        Some(memory) => {
+            let stream = Stream::new(beginning, rest, Arc::clone(patience), memory);
+            json(StatusCode::OK, Bytes::new()).map(|_| AnswerBody::Stream(stream))
+        }
+        None => refusal(StatusCode::SERVICE_UNAVAILABLE, "too many large answers at once, try again later"),
+    }
+}
+
 /// The answer to a body that is not taken.
-fn refusal(status: StatusCode, text: impl Into<Bytes>) -> Response<Full<Bytes>> {
+fn refusal(status: StatusCode, text: impl Into<Bytes>) -> Response<AnswerBody> {
     with_header(response(status, "text/plain", text), header::CONNECTION, HeaderValue::from_static("close"))
 }
 
 /// What the reference answers to a preflight (rpc page, section 1.1).
-fn options() -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::new()));
+fn options() -> Response<AnswerBody> {
+    let mut response = Response::new(AnswerBody::from(Bytes::new()));
     let headers = response.headers_mut();
     headers.insert(header::ALLOW, HeaderValue::from_static("POST, OPTIONS"));
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
@@ -319,12 +350,12 @@ fn options() -> Response<Full<Bytes>> {
     response
 }
 
-fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<AnswerBody> {
     response(status, "application/json", body)
 }
 
-fn response(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body.into()));
+fn response(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response<AnswerBody> {
+    let mut response = Response::new(AnswerBody::from(body.into()));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
@@ -333,10 +364,10 @@ fn response(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>
 }
 
 fn with_header(
-    mut response: Response<Full<Bytes>>,
+    mut response: Response<AnswerBody>,
     name: header::HeaderName,
     value: HeaderValue,
-) -> Response<Full<Bytes>> {
+) -> Response<AnswerBody> {
     response.headers_mut().insert(name, value);
     response
 }
@@ -357,11 +388,11 @@ enum BodyError {
 ///
 /// A larger one is refused as soon as it is known to be larger. A client that sends all of it before it reads would lose
 /// the answer if the connection were closed at once, so the rest is taken and thrown away while the answer is on its way.
-async fn read_body<'a>(
+async fn read_body(
     request: Request<Incoming>,
-    room: &'a Room,
+    room: &Room,
     patience: &Patience,
-) -> Result<(Bytes, Option<SemaphorePermit<'a>>), BodyError> {
+) -> Result<(Bytes, Option<OwnedSemaphorePermit>), BodyError> {
     let mut body = request.into_body();
     let limit = patience.limits.body_bytes;
     let refuse = |body, error| {
@@ -489,6 +520,22 @@ impl Patience {
         self.wait(self.limits.idle_timeout);
     }
 
+    /// The client has taken a part of an answer, and is to take the next.
+    fn part_taken(&self) {
+        self.holds_memory.store(true, Relaxed);
+        self.wait(self.limits.idle_timeout);
+    }
+
+    /// The next part of an answer is not made yet.
+    fn part_awaited(&self) {
+        self.deadline.store(u64::MAX, Relaxed);
+    }
+
+    /// The last part of an answer was taken, or none will be.
+    fn parts_end(&self) {
+        self.holds_memory.store(false, Relaxed);
+    }
+
     fn exhausted(&self) -> bool {
         milliseconds(self.accepted.elapsed()) >= self.deadline.load(Relaxed)
     }
@@ -572,15 +619,50 @@ mod tests {
     struct Length {
         waiting: Notify,
         go_on: Notify,
+        /// An answer in pieces was let go.
+        dropped: Arc<Notify>,
     }
 
     impl Answer for Length {
-        async fn answer(&self, body: Bytes) -> Vec<u8> {
+        async fn answer(&self, body: Bytes) -> Reply {
             if body == "wait" {
                 self.waiting.notify_one();
                 self.go_on.notified().await;
             }
-            body.len().to_string().into_bytes()
+            if let Some(pieces) = body.strip_prefix(b"pieces ") {
+                let pieces = std::str::from_utf8(pieces).unwrap().parse().unwrap();
+                let dropped = Arc::clone(&self.dropped);
+                return Reply { beginning: b"<".to_vec(), rest: Some(Box::new(Pieces { pieces, dropped })) };
+            }
+            Reply { beginning: body.len().to_string().into_bytes(), rest: None }
+        }
+    }
+
+    /// Pieces of 64 KB; below none, it breaks.
+    struct Pieces {
+        pieces: i64,
+        dropped: Arc<Notify>,
+    }
+
+    impl Source for Pieces {
+        fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Broken> {
+            match self.pieces {
+                0 => {
+                    out.push(b'>');
+                    return Ok(false);
+                }
+                -1 => return Err(Broken),
+                _ => {}
+            }
+            self.pieces -= self.pieces.signum();
+            out.resize(1 << 16, b'x');
+            Ok(true)
+        }
+    }
+
+    impl Drop for Pieces {
+        fn drop(&mut self) {
+            self.dropped.notify_one();
         }
     }
 
@@ -654,6 +736,56 @@ mod tests {
         let headers = ["content-type: application/json", "access-control-allow-origin: *", "content-length: 1"];
         check(post_of("hello", CLOSE), "200 OK", &headers, "5").await;
         check(post_of("", CLOSE), "200 OK", &headers, "0").await;
+    }
+
+    #[tokio::test]
+    async fn answer_in_pieces_comes_whole() {
+        let server = start(quick()).await;
+        let answer = exchange(server.addr, &post_of("pieces 40", CLOSE)).await;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.to_lowercase().contains("transfer-encoding: chunked"), "{head}");
+        let text: String = body.lines().skip(1).step_by(2).collect();
+        assert_eq!(text, format!("<{}>", "x".repeat(40 << 16)));
+        assert!(body.ends_with("\r\n0\r\n\r\n"));
+        // The connection goes on, and so does the one that asks for something else next.
+        let both = [post_of("pieces 2", ""), post_of("hello", CLOSE)].concat();
+        assert!(exchange(server.addr, &both).await.ends_with("\r\n\r\n5"));
+    }
+
+    #[tokio::test]
+    async fn answer_that_breaks_is_not_ended() {
+        let server = start(quick()).await;
+        let answer = exchange(server.addr, &post_of("pieces -5", "")).await;
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("xxx"), "{}", &answer[..200]);
+        assert!(!answer.ends_with("0\r\n\r\n"), "what breaks has no end");
+    }
+
+    #[tokio::test]
+    async fn answer_that_nobody_reads_is_let_go() {
+        let server = start(quick()).await;
+        let mut stream = TcpStream::connect(server.addr).await.unwrap();
+        stream.write_all(post_of("pieces 1000000", "").as_bytes()).await.unwrap();
+        timeout(Duration::from_secs(5), server.answer.dropped.notified()).await.unwrap();
+        drop(stream);
+        let mut stream = TcpStream::connect(server.addr).await.unwrap();
+        stream.write_all(post_of("pieces 1000000", "").as_bytes()).await.unwrap();
+        let mut some = [0; 1000];
+        stream.read_exact(&mut some).await.unwrap();
+        drop(stream);
+        timeout(Duration::from_secs(5), server.answer.dropped.notified()).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn answers_in_pieces_share_the_memory() {
+        let server = start(HttpLimits { idle_timeout: Duration::from_mins(1), ..quick() }).await;
+        let mut unread = TcpStream::connect(server.addr).await.unwrap();
+        unread.write_all(post_of("pieces 1000000", "").as_bytes()).await.unwrap();
+        unread.read_exact(&mut [0; 1000]).await.unwrap();
+        let refused = exchange(server.addr, &post_of("pieces 1", CLOSE)).await;
+        assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
+        // Who does not read has to give way by now.
+        let answer = exchange(server.addr, &post_of("pieces 1", CLOSE)).await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
 
     #[tokio::test]

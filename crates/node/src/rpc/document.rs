@@ -1,0 +1,164 @@
+//! Answers that are too large to be held: text that is written a piece at a time.
+
+use std::fmt;
+
+use silica_chain::StateDocument;
+use silica_state::StateError;
+use tokio::task::spawn_blocking;
+
+use crate::http::{Broken, Source};
+
+/// The JSON text of a result, to be written.
+pub(crate) enum Document {
+    /// What is written at once.
+    Short(String),
+    /// The state of a contract.
+    State(Box<StateDocument>),
+    /// So many pieces of one byte; below none it breaks.
+    #[cfg(test)]
+    Pieces(i32),
+}
+
+/// Bytes of a piece, at least, unless it is the last.
+const PIECE: usize = 128 << 10;
+
+impl Document {
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, StateError> {
+        match self {
+            Self::Short(text) => {
+                out.extend(std::mem::take(text).as_bytes());
+                Ok(false)
+            }
+            Self::State(document) => document.write(out, PIECE),
+            #[cfg(test)]
+            Self::Pieces(-1) => Err(StateError::Expired),
+            #[cfg(test)]
+            Self::Pieces(pieces) => {
+                *pieces -= pieces.signum();
+                out.push(b'x');
+                Ok(*pieces != 0)
+            }
+        }
+    }
+}
+
+impl From<StateDocument> for Document {
+    fn from(document: StateDocument) -> Self {
+        Self::State(Box::new(document))
+    }
+}
+
+impl From<Option<StateDocument>> for Document {
+    fn from(document: Option<StateDocument>) -> Self {
+        document.map_or_else(|| Self::Short("null".to_owned()), Self::from)
+    }
+}
+
+/// A document that has begun.
+pub(crate) struct Begun {
+    /// The beginning, which is all unless there is a rest.
+    pub(super) text: Vec<u8>,
+    pub(super) rest: Option<Rest>,
+}
+
+/// What is still to be written of the answer to one request.
+pub(crate) struct Rest {
+    document: Document,
+    method: &'static str,
+    /// Closes the answer.
+    end: &'static [u8],
+}
+
+impl Begun {
+    /// Writes the first piece.
+    pub(super) fn new(mut document: Document, method: &'static str) -> Result<Self, StateError> {
+        let mut text = Vec::new();
+        let more = document.write(&mut text)?;
+        Ok(Self { text, rest: more.then_some(Rest { document, method, end: b"" }) })
+    }
+}
+
+impl Rest {
+    /// Adds what comes behind the document.
+    pub(super) fn closed_by(self, end: &'static [u8]) -> Self {
+        Self { end, ..self }
+    }
+
+    /// Appends all to a text, of which the whole may have `most` bytes; `false` when it would have more, or is not to be
+    /// had.
+    pub(super) async fn append(self, text: &mut Vec<u8>, most: usize) -> bool {
+        let mut next = Some(self);
+        while let Some(mut rest) = next {
+            let written = spawn_blocking(move || {
+                let mut piece = Vec::new();
+                let more = rest.write(&mut piece)?;
+                Ok::<_, Broken>((piece, more.then_some(rest)))
+            });
+            let Ok(Ok((piece, more))) = written.await else { return false };
+            text.extend(piece);
+            if text.len() > most {
+                return false;
+            }
+            next = more;
+        }
+        true
+    }
+}
+
+impl Source for Rest {
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Broken> {
+        let more = self.document.write(out).map_err(|error| {
+            // A reader so slow that the state has left the window is no fault of ours.
+            if matches!(error, StateError::Expired) {
+                tracing::info!(method = self.method, "an answer was broken off, since its state is no longer kept");
+            } else {
+                tracing::error!(method = self.method, %error, "an answer was broken off");
+            }
+            Broken
+        })?;
+        if !more {
+            out.extend(self.end);
+        }
+        Ok(more)
+    }
+}
+
+impl fmt::Debug for Rest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rest").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begun(pieces: i32) -> Begun {
+        Begun::new(Document::Pieces(pieces), "Pieces").unwrap()
+    }
+
+    #[test]
+    fn rest_is_closed_behind_its_last_piece() {
+        assert!(begun(1).rest.is_none());
+        let Begun { mut text, rest } = begun(4);
+        let mut rest = rest.unwrap().closed_by(b"}");
+        while rest.write(&mut text).unwrap() {}
+        assert_eq!(text, b"xxxx}");
+    }
+
+    #[test]
+    fn what_breaks_at_once_is_an_error_and_later_a_broken_answer() {
+        assert!(Begun::new(Document::Pieces(-1), "Pieces").is_err());
+        let mut rest = begun(-2).rest.unwrap().closed_by(b"}");
+        assert_eq!(rest.write(&mut Vec::new()), Err(Broken));
+    }
+
+    #[tokio::test]
+    async fn rest_is_appended_up_to_a_limit() {
+        let mut text = Vec::new();
+        assert!(begun(5).rest.unwrap().closed_by(b"}").append(&mut text, 5).await);
+        assert_eq!(text, b"xxxx}");
+        assert!(!begun(6).rest.unwrap().append(&mut Vec::new(), 4).await);
+        assert!(!begun(-3).rest.unwrap().append(&mut Vec::new(), 100).await);
+    }
+}
