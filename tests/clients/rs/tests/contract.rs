@@ -7,6 +7,8 @@
 //! The SDK makes functions of the contracts in `contracts/`; it cannot for those whose maps hold a data type of their
 //! own. And it cannot read a receipt with a message to an account, since it wants to know whether that one accepted.
 
+#![expect(clippy::await_holding_refcell_ref, reason = "the functions that the SDK makes are called so")]
+
 use std::{env, path::Path, sync::Arc};
 
 use serde_json::{Value, json};
