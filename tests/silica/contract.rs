@@ -109,6 +109,12 @@ fn proof_of_a_field_holds_against_the_root_of_its_block() {
         let byte = |digits: &[u8]| u8::from_str_radix(std::str::from_utf8(digits).unwrap(), 16).unwrap();
         texts.map(|text| text.chunks(2).map(byte).collect()).collect()
     };
+    for name in ["accountProof", "stateProof"] {
+        let texts: Vec<_> = proof[name].as_array().unwrap().iter().map(|node| node.as_str().unwrap()).collect();
+        assert!(texts.iter().all(|text| text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'A'..=b'F'))), "{texts:?}");
+        // The documented nodes are in the order of their bytes, whatever their depth.
+        assert!(texts.is_sorted(), "{texts:?}");
+    }
     let root = chain.node.result("GetLatestTxBlock", &json!([]))["header"]["StateRootHash"].clone();
     let root: silica_protocol::StateRoot = root.as_str().unwrap().parse().unwrap();
     let account = verify_proof(root.as_bytes(), contract.to_string().as_bytes(), &nodes("accountProof")).unwrap();
