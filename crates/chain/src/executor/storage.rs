@@ -65,12 +65,12 @@ impl StoredField<'_> {
         let (kind, indices) = (self.kind_behind(keys)?, texts(keys));
         let key = self.key(&indices);
         let stored = overlay.entry(self.contract, &key)?;
-        let Type::Map(key_type, value_type) = kind else {
+        let empties = empties(kind);
+        let Some(empty) = empties.first() else {
             return stored.map(|value| self.read(&value, kind)).transpose();
         };
-        let empty = Map::new(Type::clone(key_type), Type::clone(value_type));
         if stored.is_some() {
-            return Ok(Some(Value::Map(empty)));
+            return Ok(Some(Value::Map(empty.clone())));
         }
         // A key has a size, apart from the one byte string without bytes: a map is at least as large as it has entries,
         // but for one.
@@ -86,7 +86,7 @@ impl StoredField<'_> {
             .iter()
             .map(|(path, value)| (path.split_terminator(StorageKey::SEPARATOR).collect(), value))
             .collect();
-        self.read_map(empty, kind, &entries, 0).map(|map| Some(Value::Map(map)))
+        self.read_map(&empties, kind, &entries, 0).map(|map| Some(Value::Map(map)))
     }
 
     /// Says whether there is a value behind some keys.
@@ -175,25 +175,26 @@ impl StoredField<'_> {
         Ok(())
     }
 
-    /// Reads a map from the entries below it, which are sorted and have `depth` keys in common.
+    /// Reads a map from the entries below it, which are sorted and have `depth` keys in common. The empty maps are those
+    /// of its type.
     fn read_map(
         &self,
-        mut map: Map,
+        empties: &[Map],
         kind: &Type,
         entries: &[(Vec<&str>, &Arc<[u8]>)],
         depth: usize,
     ) -> Result<Map, StorageFault> {
-        let Type::Map(key_type, value_type) = kind else { return Err(StorageFault::Unreadable) };
+        let (Type::Map(key_type, value_type), Some((empty, inner))) = (kind, empties.split_first()) else {
+            return Err(StorageFault::Unreadable);
+        };
+        let mut map = empty.clone();
         for group in entries.chunk_by(|(left, _), (right, _)| left.get(depth) == right.get(depth)) {
             // A marker of this very map: there is nothing else then.
             let Some((path, value)) = group.first() else { continue };
             let Some(index) = path.get(depth) else { continue };
             let key = Key::new(self.read(index.as_bytes(), key_type)?).map_err(|_| StorageFault::Unreadable)?;
             let value = match &**value_type {
-                Type::Map(inner_key, inner_value) => {
-                    let inner = Map::new(Type::clone(inner_key), Type::clone(inner_value));
-                    Value::Map(self.read_map(inner, value_type, group, depth.saturating_add(1))?)
-                }
+                Type::Map(..) => Value::Map(self.read_map(inner, value_type, group, depth.saturating_add(1))?),
                 Type::Address(_)
                 | Type::Adt(..)
                 | Type::Forall(..)
@@ -211,6 +212,23 @@ impl StoredField<'_> {
         let document = json::parse(text).map_err(|_| StorageFault::Unreadable)?;
         ValueReader::new(self.known).read(document.root(), kind).map_err(|_| StorageFault::Unreadable)
     }
+}
+
+/// The empty map of a type, and those of the maps within, the outermost first; none if it is no map. One serves for all
+/// maps of a depth, since to make one all of its type is gone through.
+fn empties(kind: &Type) -> Vec<Map> {
+    let maps = std::iter::successors(Some(kind), |kind| type_behind(kind, 1));
+    let empty = |kind: &Type| match kind {
+        Type::Map(key, value) => Some(Map::new(Type::clone(key), Type::clone(value))),
+        Type::Address(_)
+        | Type::Adt(..)
+        | Type::Forall(..)
+        | Type::Function(..)
+        | Type::Primitive(_)
+        | Type::Unit
+        | Type::Variable(_) => None,
+    };
+    maps.map_while(empty).collect()
 }
 
 /// The JSON text of a value, as it is stored and as it stands in keys.

@@ -10,7 +10,7 @@ use crate::{gas::Meter, value::Value};
 /// What is free for each node and each statement.
 const SMALL: u64 = 64;
 /// What is free in a run.
-const FREE: u64 = 1_000_000;
+const FREE: u64 = 250_000;
 /// What each unit of gas that was used allows beyond that.
 const PER_UNIT: u64 = 32;
 

@@ -243,7 +243,10 @@ impl<'c> Machine<'c> {
                 self.copy(arguments.len())?;
                 let arguments = arguments.iter().map(|name| self.look_up(*name)).collect::<Result<_, _>>()?;
                 let types = self.types(types)?;
-                Ok(Step::Value(Value::Adt(Arc::new(AdtValue::new(Arc::clone(constructor), types, arguments)))))
+                let value = Value::Adt(Arc::new(AdtValue::new(Arc::clone(constructor), types, arguments)));
+                // Its types have been counted, node by node.
+                self.spend(value.type_parts())?;
+                Ok(Step::Value(value))
             }
             Node::EmptyMap { types } => {
                 let types = self.types(types)?;

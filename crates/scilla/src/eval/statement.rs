@@ -261,6 +261,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
     /// Charges for a value that was read, and something more, and puts it into the frame.
     fn charge_and_set(&mut self, slot: u32, value: Value, more: u64, place: Place) -> Evaluation<()> {
         self.charge(value.size().saturating_add(value.sort_cost()).saturating_add(more), place)?;
+        self.machine.go_through(&value)?;
         self.machine.set(slot, value);
         Ok(())
     }

@@ -945,6 +945,27 @@ fn large_types_in_a_loop_are_refused() {
 }
 
 #[test]
+fn values_of_large_types_in_a_loop_are_refused() {
+    let large = (0..11).fold("Uint32".to_owned(), |half, _| format!("(Pair {half} {half})"));
+    let text = format!(
+        "let n = Uint32 10000 in let n = builtin to_nat n in let z = Zero in let fold = @nat_fold Nat in
+         let step = fun (acc : Nat) => fun (n : Nat) => let v = None {{{large}}} in acc in fold step z n"
+    );
+    check_too_much(evaluate_with(&[], &text, 100 * LIMIT));
+}
+
+#[test]
+fn what_is_read_from_the_state_is_gone_through() {
+    let mut world =
+        World::new("scilla_version 0 contract C () field f : Nat = Zero transition T() x <- f end", &[]).unwrap();
+    // Of no size, and 2²⁰ parts.
+    let empty = Value::Map(Map::new(Type::nat(), Type::nat()));
+    let value = (0..18).fold(empty, |half, _| Value::pair((Type::nat(), half.clone()), (Type::nat(), half)));
+    world.host.fields.iter_mut().for_each(|field| field.value = value.clone());
+    check_too_much(world.call("T", &[]));
+}
+
+#[test]
 fn large_functions_and_messages_in_a_loop_are_refused() {
     let each = |count: u32, text: fn(u32) -> String| (0..count).map(text).collect::<Vec<_>>().concat();
     let lets = each(2_000, |number| format!("let x{number} = n in "));
