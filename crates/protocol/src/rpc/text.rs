@@ -15,7 +15,8 @@ use crate::{
     block::Reserved,
     bytes::{HexError, fmt_lower, fmt_upper},
     hash::{
-        BlockHash, CommitteeHash, MbInfoHash, ShardingHash, StateDeltaHash, StateRoot, TxHash, TxRoot, VariableHash,
+        BlockHash, CodeHash, CommitteeHash, MbInfoHash, ShardingHash, StateDeltaHash, StateRoot, TxHash, TxRoot,
+        VariableHash,
     },
     key::{PublicKey, Signature},
 };
@@ -77,7 +78,7 @@ macro_rules! fixed_bytes {
 }
 
 fixed_bytes! {
-    Address BlockHash CommitteeHash MbInfoHash PublicKey Reserved ShardingHash Signature StateDeltaHash StateRoot TxHash
+    Address BlockHash CodeHash CommitteeHash MbInfoHash PublicKey Reserved ShardingHash Signature StateDeltaHash StateRoot TxHash
     TxRoot VariableHash
 }
 
