@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use silica_protocol::{
-    Account, Address, GasPrice, Nonce, ShardId, Transaction, TransactionKind, TxHash, Version, sha256,
+    Account, Address, Gas, GasPrice, Nonce, ShardId, Transaction, TransactionKind, TxHash, Version, sha256,
 };
 
 use crate::{
@@ -29,6 +29,20 @@ pub struct VerifiedTransaction {
     kind: TransactionKind,
     routing: Routing,
     committee: ShardId,
+}
+
+/// A transaction that nobody signed and that passed every other check of the entrance.
+///
+/// It can be executed to see what it would do. It is no [`VerifiedTransaction`]: nothing takes it into the pool or into
+/// a block.
+#[derive(Debug)]
+pub(crate) struct Rehearsal(VerifiedTransaction);
+
+impl Rehearsal {
+    /// What the executor takes.
+    pub(crate) fn as_if_verified(&self) -> &VerifiedTransaction {
+        &self.0
+    }
 }
 
 /// Where a transaction goes, and why.
@@ -138,21 +152,69 @@ impl<A: Accounts> Entrance<'_, A> {
         priority: bool,
     ) -> Result<VerifiedTransaction, AdmissionError> {
         check_form(&transaction, self.config)?;
-        if transaction.gas_price < self.minimum_price {
-            let (got, minimum) = (transaction.gas_price, self.minimum_price);
-            return Err(AdmissionError::GasPriceTooLow { got, minimum });
-        }
+        self.check_price(&transaction)?;
         let hash = check_signature(&transaction)?;
         let sender = transaction.sender();
         let account = self.sender(&sender)?;
-        let kind = transaction.kind();
-        self.check_gas_minimum(&transaction, kind)?;
-        self.check_nonce(transaction.nonce, account.nonce)?;
-        check_funds(&transaction, &account)?;
-        let kind = self.check_kind(&transaction, kind)?;
-        let (routing, committee) = Routing::new(kind, &sender, &transaction.to, priority, self.config.shards);
-        self.check_call(&transaction, kind, routing)?;
+        let (kind, routing, committee) = self.check_state(&transaction, &sender, &account, priority)?;
         Ok(VerifiedTransaction { transaction: Arc::new(transaction), hash, sender, kind, routing, committee })
+    }
+
+    /// Checks a transaction that nobody signed, as if `sender` had, for a simulation. Its nonce is the one that is due.
+    pub(crate) fn rehearse(
+        &self,
+        mut transaction: Transaction,
+        sender: Address,
+        priority: bool,
+    ) -> Result<Rehearsal, AdmissionError> {
+        check_form(&transaction, self.config)?;
+        self.check_price(&transaction)?;
+        let account = self.sender(&sender)?;
+        transaction.nonce = account.nonce.next().unwrap_or(account.nonce);
+        let (kind, routing, committee) = self.check_state(&transaction, &sender, &account, priority)?;
+        let hash = transaction.hash();
+        Ok(Rehearsal(VerifiedTransaction {
+            transaction: Arc::new(transaction),
+            hash,
+            sender,
+            kind,
+            routing,
+            committee,
+        }))
+    }
+
+    fn check_price(&self, transaction: &Transaction) -> Result<(), AdmissionError> {
+        let (got, minimum) = (transaction.gas_price, self.minimum_price);
+        if got < minimum { Err(AdmissionError::GasPriceTooLow { got, minimum }) } else { Ok(()) }
+    }
+
+    /// The checks that ask the state.
+    fn check_state(
+        &self,
+        transaction: &Transaction,
+        sender: &Address,
+        account: &Account,
+        priority: bool,
+    ) -> Result<(TransactionKind, Routing, ShardId), AdmissionError> {
+        let kind = transaction.kind();
+        self.check_gas_minimum(transaction, kind)?;
+        self.check_nonce(transaction.nonce, account.nonce)?;
+        check_funds(transaction, account)?;
+        let kind = self.check_kind(transaction, kind)?;
+        let (routing, committee) = Routing::new(kind, sender, &transaction.to, priority, self.config.shards);
+        self.check_call(transaction, kind, routing)?;
+        Ok((kind, routing, committee))
+    }
+
+    /// The lowest gas limit that a transaction of its kind may have, and the highest that its committee takes.
+    pub(crate) fn gas_limits(&self, tx: &Transaction, sender: &Address, priority: bool) -> (Gas, Gas) {
+        let ChainConfig { rules, shards, shard_gas_limit, ds_gas_limit, .. } = self.config;
+        let Some(kind) = tx.kind() else { return (rules.payment_gas, *shard_gas_limit) };
+        let least = rules.least_gas(kind, tx);
+        match Routing::new(kind, sender, &tx.to, priority, *shards).0 {
+            Routing::CallToDs => (least, *ds_gas_limit),
+            Routing::Payment | Routing::Deployment | Routing::CallInShard => (least, *shard_gas_limit),
+        }
     }
 
     fn sender(&self, sender: &Address) -> Result<Account, AdmissionError> {

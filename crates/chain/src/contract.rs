@@ -8,7 +8,7 @@ use silica_state::{Entries, StateError};
 use crate::{accounts::World, executor::Facts, snapshot::Snapshot};
 
 /// Names under which the node keeps what is no field.
-const METADATA: [&str; 5] = ["_addr", "_depth", "_hasmap", "_type", "_version"];
+pub(crate) const METADATA: [&str; 5] = ["_addr", "_depth", "_hasmap", "_type", "_version"];
 
 /// Entries of the node that stand under the plain name of a field.
 const BY_FIELD: [&str; 3] = ["_depth", "_hasmap", "_type"];
@@ -279,7 +279,7 @@ fn leaf(value: &[u8]) -> Json {
 }
 
 /// The text of a key of a map, which is a JSON string; the name of a field is none, and stays.
-fn without_quotes(part: &str) -> String {
+pub(crate) fn without_quotes(part: &str) -> String {
     serde_json::from_str(part).unwrap_or_else(|_| part.to_owned())
 }
 

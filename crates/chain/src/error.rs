@@ -5,7 +5,7 @@
 
 use silica_crypto::{CoSignatureError, SignError, VerifyError};
 use silica_protocol::{
-    Address, BlockNumber, ChainId, DsBlockNumber, Gas, GasPrice, Nonce, PublicKey, Qa, ShardId, TxHash,
+    Address, BlockNumber, ChainId, DsBlockNumber, Gas, GasPrice, Nonce, PublicKey, Qa, Receipt, ShardId, TxHash,
 };
 use silica_state::{ArchiveError, HistoryError, StateError};
 
@@ -248,6 +248,36 @@ pub enum AdmissionError {
     /// The state could not be read.
     #[error("reading state")]
     State(#[from] StateError),
+}
+
+/// Reason why a simulated transaction would not get into a block, or why there is no gas limit for it.
+#[derive(Debug, thiserror::Error)]
+pub enum SimulationError {
+    /// It would be refused at the entrance.
+    #[error(transparent)]
+    Refused(#[from] AdmissionError),
+    /// It would be dropped when it is executed.
+    #[error("Error Code: {}", .0.code())]
+    Dropped(DropReason),
+    /// It would fail with every gas limit that was tried.
+    #[error("the transaction fails with a gas limit of {limit}: {}", failure(.receipt))]
+    Fails {
+        /// The highest gas limit.
+        limit: Gas,
+        /// What became of it with that.
+        receipt: Box<Receipt>,
+    },
+    /// The state could not be read.
+    #[error("reading state")]
+    State(#[from] StateError),
+}
+
+/// What a receipt says of a failure.
+fn failure(receipt: &Receipt) -> String {
+    let codes = receipt.errors.values().flatten().map(|error| format!("error {}", error.code()));
+    let exceptions =
+        receipt.exceptions.iter().map(|exception| format!("line {}: {}", exception.line, exception.message));
+    codes.chain(exceptions).collect::<Vec<_>>().join("; ")
 }
 
 /// Reason why an admitted transaction does not enter the pool.

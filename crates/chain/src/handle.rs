@@ -3,18 +3,24 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use silica_protocol::{Address, BlockNumber, DsBlock, GasPrice, Receipt, Timestamp, Transaction, TxBlock, TxHash};
+use silica_state::StateError;
 
 use crate::{
     admission::{Entrance, Routing, VerifiedTransaction},
     builder::{Head, Network},
     config::{ChainConfig, NoncePolicy},
-    error::{AdmissionError, PoolError, PoolImportError},
+    error::{AdmissionError, PoolError, PoolImportError, SimulationError},
+    executor::Modules,
     pool::{self, Exported, Pool},
+    simulation::{GasEstimate, Simulation, SimulationRequest, Simulator},
     snapshot::{Snapshot, Times},
 };
 
 /// Hashes of recent transactions that are kept for readers.
 pub(crate) const RECENT: usize = 100;
+
+/// Heads at which a simulation is tried, should the chain run away from it.
+const SIMULATION_ATTEMPTS: u32 = 3;
 
 /// The reading and submitting end of a chain.
 #[derive(Clone, Debug)]
@@ -27,6 +33,8 @@ pub struct Chain {
 pub(crate) struct Shared {
     pub(crate) network: Network,
     pub(crate) pool: Mutex<Pool>,
+    /// The contracts that simulations used lately.
+    pub(crate) simulated: Modules,
     published: RwLock<Arc<Published>>,
 }
 
@@ -102,6 +110,43 @@ impl Chain {
         entrance.admit(transaction, priority)
     }
 
+    /// Executes a transaction that nobody signed against the latest state, as the next block would, and tells what would
+    /// become of it. Nothing is changed by it.
+    ///
+    /// It takes as long as executing the transaction does, of which its gas limit is the only bound, and holds up nobody.
+    ///
+    /// # Errors
+    ///
+    /// [`SimulationError`]: the transaction would not get into a block.
+    pub fn simulate(&self, request: &SimulationRequest) -> Result<Simulation, SimulationError> {
+        self.at_latest(|simulator| simulator.simulate(request))
+    }
+
+    /// Finds the lowest gas limit with which a transaction succeeds against the latest state, by executing it with
+    /// several; some twenty where it takes most.
+    ///
+    /// The gas limit of the request, or else the highest that its committee takes and the sender can pay, is the highest
+    /// that is tried.
+    ///
+    /// # Errors
+    ///
+    /// [`SimulationError`]: the transaction would not get into a block, or does not succeed with the highest limit.
+    pub fn estimate_gas(&self, request: &SimulationRequest) -> Result<GasEstimate, SimulationError> {
+        self.at_latest(|simulator| simulator.estimate_gas(request))
+    }
+
+    /// Does something at the latest head, and again at a later one when so many blocks were made meanwhile that the state is
+    /// gone.
+    fn at_latest<T>(&self, work: impl Fn(&Simulator<'_>) -> Result<T, SimulationError>) -> Result<T, SimulationError> {
+        for _ in 1..SIMULATION_ATTEMPTS {
+            match work(&Simulator::new(&self.shared)) {
+                Err(SimulationError::State(StateError::Expired)) => {}
+                done => return done,
+            }
+        }
+        work(&Simulator::new(&self.shared))
+    }
+
     /// Lets a transaction wait for a block from the time `at`.
     ///
     /// # Errors
@@ -156,7 +201,8 @@ impl Chain {
 impl Shared {
     pub(crate) fn new(network: Network, published: Published) -> Self {
         let pool = Pool::new(network.config.policy.pool, network.epochs);
-        Self { network, pool: Mutex::new(pool), published: RwLock::new(Arc::new(published)) }
+        let simulated = Modules::of_simulations();
+        Self { network, pool: Mutex::new(pool), simulated, published: RwLock::new(Arc::new(published)) }
     }
 
     pub(crate) fn lock_pool(&self) -> MutexGuard<'_, Pool> {

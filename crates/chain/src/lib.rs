@@ -69,6 +69,7 @@
 //! - [`consensus`]: who decides that a block is the next one; `judge` for those of others.
 //! - `producer`, `handle`, `snapshot`: the writing end, the cloneable end, and what readers may ask, of contracts in
 //!   `contract`.
+//! - `simulation`: what a transaction would do, and the gas it needs.
 //! - `open`, `replay`: beginning or continuing a chain, and executing its blocks again; `parallel` helps.
 //!
 //! # Invariants
@@ -108,6 +109,7 @@ mod pool;
 mod producer;
 mod replay;
 pub mod reward;
+mod simulation;
 mod snapshot;
 mod stage;
 mod terms;
@@ -123,7 +125,7 @@ pub use crate::{
     error::{
         AdmissionError, BlockTransactionsError, BuildError, CommitError, ConfigError, EngineError, GasPriceError,
         GenesisError, InvalidBlock, InvalidTransaction, ListingError, MinerInfoError, OpenError, PoolError,
-        PoolImportError, ProofError, ProposeError, ReplayError, SealError,
+        PoolImportError, ProofError, ProposeError, ReplayError, SealError, SimulationError,
     },
     genesis::{
         GENESIS_TOKENS, Genesis, GenesisWarning, MINING_RESERVE, PUBLISHED_ACCOUNTS, PUBLISHED_BALANCE,
@@ -134,6 +136,7 @@ pub use crate::{
     pool::{DropReason, ModificationState, TxStatus},
     producer::Producer,
     replay::{check, rebuild},
+    simulation::{AccountChange, GasEstimate, Simulation, SimulationRequest, VariableChange},
     snapshot::{BodiesPage, Listing, MinerInfo, Snapshot, StateProof, Statistics, TransactionStatus, TransactionsPage},
     stage::{CommittedBlock, ExecutedBlock, Proposal, SealedBlock},
 };

@@ -220,7 +220,7 @@ pub(crate) struct Modules {
     shelf: Mutex<Shelf>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shelf {
     /// Each with the number of its last use.
     modules: BTreeMap<CodeHash, (u64, Arc<Module>)>,
@@ -230,6 +230,8 @@ struct Shelf {
     uses: u64,
     /// What they weigh.
     bytes: usize,
+    /// Bytes beyond which modules are dropped.
+    most: usize,
 }
 
 /// Bytes beyond which the modules that were not used for longest are dropped.
@@ -239,11 +241,21 @@ const MOST_CODE: u64 = 128 << 20;
 
 impl Default for Modules {
     fn default() -> Self {
-        Self { codes: CodeCache::with_bound(MOST_CODE), shelf: Mutex::default() }
+        Self::with_bounds(MOST_BYTES, MOST_CODE)
     }
 }
 
 impl Modules {
+    /// Those of simulations, which are fewer. They are kept apart, so that nobody can drive out the contracts that blocks
+    /// use, or make a block wait, by simulating others.
+    pub(crate) fn of_simulations() -> Self {
+        Self::with_bounds(MOST_BYTES / 4, MOST_CODE / 4)
+    }
+
+    fn with_bounds(most: usize, most_code: u64) -> Self {
+        Self { codes: CodeCache::with_bound(most_code), shelf: Mutex::new(Shelf::with_bound(most)) }
+    }
+
     /// Makes a contract ready to run, or finds that it is.
     pub(super) fn ready<W: World>(&self, module: &Arc<Module>, overlay: &mut Overlay<W>) -> Result<Ready, Unready> {
         let libraries = Libraries::find(&module.facts, self, overlay)?.ok_or(Unready::Libraries)?;
@@ -290,6 +302,10 @@ impl Modules {
 }
 
 impl Shelf {
+    const fn with_bound(most: usize) -> Self {
+        Self { modules: BTreeMap::new(), by_use: BTreeMap::new(), uses: 0, bytes: 0, most }
+    }
+
     fn get(&mut self, hash: &CodeHash) -> Option<Arc<Module>> {
         let (used, module) = self.modules.get_mut(hash)?;
         self.by_use.remove(used);
@@ -308,7 +324,7 @@ impl Shelf {
         self.modules.insert(hash, (self.uses, Arc::clone(module)));
         self.by_use.insert(self.uses, hash);
         self.bytes = self.bytes.saturating_add(module.weight());
-        while self.bytes > MOST_BYTES
+        while self.bytes > self.most
             && let Some((_, oldest)) = self.by_use.pop_first()
             && let Some((_, removed)) = self.modules.remove(&oldest)
         {
@@ -334,7 +350,7 @@ mod tests {
 
     #[test]
     fn what_was_not_used_for_longest_leaves_the_shelf() {
-        let mut shelf = Shelf::default();
+        let mut shelf = Shelf::with_bound(MOST_BYTES);
         // Three fit.
         let modules = [1, 2, 3, 4].map(|number| module(number, MOST_BYTES / INIT_WEIGHT * 3 / 10));
         for module in &modules[..3] {

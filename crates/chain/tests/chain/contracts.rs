@@ -82,14 +82,14 @@ end
 "#;
 
 /// A network, and the money that was there at the beginning.
-struct World {
-    net: Net,
+pub(crate) struct World {
+    pub(crate) net: Net,
     total: u128,
     contracts: Vec<Address>,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut config = config(1, 100);
         config.policy.nonces = NoncePolicy::Exact;
         let net = Net::new(config);
@@ -97,13 +97,13 @@ impl World {
         Self { net, total, contracts: Vec::new() }
     }
 
-    fn transaction(&self, from: u8) -> Transaction {
+    pub(crate) fn transaction(&self, from: u8) -> Transaction {
         let nonce = self.net.nonce(&user(from)) + 1;
         Transaction { gas_limit: Gas::new(20_000), ..payment(from, nonce, Address::ZERO, 0, PRICE) }
     }
 
     /// Submits a transaction, makes its block, and returns its receipt, or the number of the status it was dropped for.
-    fn run(&mut self, from: u8, transaction: Transaction) -> Result<Receipt, u8> {
+    pub(crate) fn run(&mut self, from: u8, transaction: Transaction) -> Result<Receipt, u8> {
         let (nonce, balance) = (self.net.nonce(&user(from)), self.net.balance(&user(from)));
         let transaction = signed(from, transaction);
         let created = transaction.contract_address();
@@ -131,28 +131,41 @@ impl World {
         assert_eq!(sum + fees, self.total);
     }
 
-    fn deploy(&mut self, from: u8, code: &str, init: &serde_json::Value, amount: u128) -> Result<Receipt, u8> {
+    pub(crate) fn deploy(
+        &mut self,
+        from: u8,
+        code: &str,
+        init: &serde_json::Value,
+        amount: u128,
+    ) -> Result<Receipt, u8> {
         let data = init.to_string();
         let amount = Qa::new(amount);
         let transaction = Transaction { code: code.to_owned(), data, amount, ..self.transaction(from) };
         self.run(from, transaction)
     }
 
-    fn deployed(&mut self, from: u8, code: &str, init: &serde_json::Value) -> Address {
+    pub(crate) fn deployed(&mut self, from: u8, code: &str, init: &serde_json::Value) -> Address {
         let receipt = self.deploy(from, code, init, 0).unwrap();
         assert!(receipt.success, "{receipt:?}");
         *self.contracts.last().unwrap()
     }
 
-    fn hello(&mut self) -> Address {
+    pub(crate) fn hello(&mut self) -> Address {
         self.deployed(1, HELLO, &init(&[json!({"vname": "owner", "type": "ByStr20", "value": hex(&user(1))})]))
     }
 
-    fn relay(&mut self) -> Address {
+    pub(crate) fn relay(&mut self) -> Address {
         self.deployed(1, RELAY, &init(&[]))
     }
 
-    fn call(&mut self, from: u8, to: Address, tag: &str, params: &[serde_json::Value], amount: u128) -> Receipt {
+    pub(crate) fn call(
+        &mut self,
+        from: u8,
+        to: Address,
+        tag: &str,
+        params: &[serde_json::Value],
+        amount: u128,
+    ) -> Receipt {
         let data = json!({ "_tag": tag, "params": params }).to_string();
         let amount = Qa::new(amount);
         let transaction = Transaction { to, data, amount, ..self.transaction(from) };
@@ -181,20 +194,20 @@ impl World {
     }
 }
 
-fn hex(address: &Address) -> String {
+pub(crate) fn hex(address: &Address) -> String {
     format!("0x{address}")
 }
 
-fn init(params: &[serde_json::Value]) -> serde_json::Value {
+pub(crate) fn init(params: &[serde_json::Value]) -> serde_json::Value {
     let version = json!({"vname": "_scilla_version", "type": "Uint32", "value": "0"});
     std::iter::once(version).chain(params.iter().cloned()).collect()
 }
 
-fn address_param(name: &str, value: &Address) -> serde_json::Value {
+pub(crate) fn address_param(name: &str, value: &Address) -> serde_json::Value {
     json!({"vname": name, "type": "ByStr20", "value": hex(value)})
 }
 
-fn text_param(name: &str, value: &str) -> serde_json::Value {
+pub(crate) fn text_param(name: &str, value: &str) -> serde_json::Value {
     json!({"vname": name, "type": "String", "value": value})
 }
 

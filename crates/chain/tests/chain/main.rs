@@ -13,4 +13,5 @@ mod modes;
 mod proof;
 mod replay;
 mod restart;
+mod simulation;
 mod snapshot;

@@ -1,0 +1,338 @@
+//! What a transaction would do, and the gas it needs, without a signature and without effect.
+//!
+//! ```text
+//! SimulationRequest ─▶ entrance, but for nonce and signature ─▶ executor, over the latest state ─▶ Simulation
+//! ```
+//!
+//! A simulation passes through the entrance and the executor of real transactions, with a running state of its own that is
+//! thrown away, and with modules of its own. It takes neither the pool's lock nor anything that a producer waits for.
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use silica_protocol::{
+    Account, Address, BlockNumber, Gas, GasPrice, Nonce, PublicKey, Qa, Receipt, Signature, StorageKey, Transaction,
+    TransactionKind, Version,
+};
+use silica_state::{Snapshot, StateError};
+
+use crate::{
+    accounts::World as _,
+    admission::{Entrance, Rehearsal, Routing},
+    config::NoncePolicy,
+    contract::{METADATA, without_quotes},
+    error::SimulationError,
+    executor::{self, Change, Context, Outcome, Overlay, Recorded},
+    handle::{Published, Shared},
+};
+
+/// A transaction to be simulated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SimulationRequest {
+    /// Who would sign it.
+    pub sender: Address,
+    /// The recipient; zero for a deployment.
+    pub to: Address,
+    /// Money that moves to the recipient.
+    pub amount: Qa,
+    /// Price of a unit of gas, or `None` for the lowest in force.
+    pub gas_price: Option<GasPrice>,
+    /// Gas that it may use, or `None` for the most that its committee takes and the sender can pay.
+    pub gas_limit: Option<Gas>,
+    /// Source of the contract to deploy; may be empty.
+    pub code: String,
+    /// Init parameters of a deployment, message of a call; may be empty.
+    pub data: String,
+    /// Whether the DS committee is to execute it.
+    pub priority: bool,
+}
+
+/// What would become of a transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Simulation {
+    /// The receipt it would have.
+    pub receipt: Receipt,
+    /// The gas limit with which it was executed.
+    pub gas_limit: Gas,
+    /// What the sender would pay for gas.
+    pub fee: Qa,
+    /// Where it would go, and why.
+    pub routing: Routing,
+    /// The contract that it would create, if it is a deployment, whether it succeeds or not.
+    pub contract: Option<Address>,
+    /// The accounts that would change, ascending by address.
+    pub changes: Vec<AccountChange>,
+}
+
+/// How an account would change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountChange {
+    /// Whose account.
+    pub address: Address,
+    /// What it is now, or `None` when there is none.
+    pub before: Option<Account>,
+    /// What it would be.
+    pub after: Account,
+    /// The variables of the contract that would change, by name and keys.
+    pub variables: Vec<VariableChange>,
+}
+
+/// How a variable of a contract, or an entry of its map, would change. What a map has under several keys is told for each
+/// innermost entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariableChange {
+    /// Name of the field.
+    pub name: String,
+    /// Keys of the map, as text without quotes, from the outermost.
+    pub indices: Vec<String>,
+    /// The value now, in the JSON form of the contract language; `None` when there is none.
+    pub old: Option<Json>,
+    /// The value afterwards.
+    pub new: Option<Json>,
+}
+
+/// The gas that a transaction needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GasEstimate {
+    /// The lowest gas limit with which it succeeds. It may be above what is charged in the end, since each stage has to be
+    /// covered when it begins.
+    pub limit: Gas,
+    /// What it is charged with that limit.
+    pub used: Gas,
+}
+
+/// One head, at which transactions are simulated.
+pub(crate) struct Simulator<'a> {
+    shared: &'a Shared,
+    published: Arc<Published>,
+}
+
+impl<'a> Simulator<'a> {
+    pub(crate) fn new(shared: &'a Shared) -> Self {
+        Self { shared, published: shared.published() }
+    }
+
+    pub(crate) fn simulate(&self, request: &SimulationRequest) -> Result<Simulation, SimulationError> {
+        self.execute(request, self.gas_limit(request)?)
+    }
+
+    pub(crate) fn estimate_gas(&self, request: &SimulationRequest) -> Result<GasEstimate, SimulationError> {
+        let limit = self.gas_limit(request)?;
+        let Simulation { receipt, .. } = self.execute(request, limit)?;
+        if !receipt.success {
+            return Err(SimulationError::Fails { limit, receipt: Box::new(receipt) });
+        }
+        let used = |gas: u64| match self.execute(request, Gas::new(gas)) {
+            Ok(Simulation { receipt, .. }) => Ok(receipt.success.then_some(receipt.cumulative_gas)),
+            // Too little to be let in, or to begin with.
+            Err(SimulationError::Refused(_) | SimulationError::Dropped(_)) => Ok(None),
+            Err(error @ (SimulationError::Fails { .. } | SimulationError::State(_))) => Err(error),
+        };
+        Search { fails: 0, works: limit.get(), used: receipt.cumulative_gas }.run(used)
+    }
+
+    /// The gas limit of a request, which is as high as can be when it names none.
+    fn gas_limit(&self, request: &SimulationRequest) -> Result<Gas, StateError> {
+        if let Some(limit) = request.gas_limit {
+            return Ok(limit);
+        }
+        let transaction = self.transaction(request, Gas::ZERO);
+        let (least, most) = self.entrance().gas_limits(&transaction, &request.sender, request.priority);
+        let balance = self.published.state.account(&request.sender)?.unwrap_or_default().balance;
+        let spare = balance.checked_sub(request.amount).unwrap_or(Qa::ZERO);
+        let affordable = spare.get().checked_div(transaction.gas_price.get().get());
+        let affordable = affordable.map_or(most, |gas| Gas::new(u64::try_from(gas).unwrap_or(u64::MAX)));
+        // Whoever cannot pay even for the least is told so.
+        Ok(most.min(affordable).max(least))
+    }
+
+    fn execute(&self, request: &SimulationRequest, limit: Gas) -> Result<Simulation, SimulationError> {
+        let transaction = self.transaction(request, limit);
+        let rehearsal = self.entrance().rehearse(transaction, request.sender, request.priority)?;
+        let mut overlay = Overlay::new(self.published.state.clone());
+        let Recorded { receipt, fee } = self.run(&rehearsal, &mut overlay)?;
+        let verified = rehearsal.as_if_verified();
+        let creates = verified.kind() == TransactionKind::Deployment;
+        let nonce = Nonce::new(verified.transaction().nonce.get().saturating_sub(1));
+        Ok(Simulation {
+            receipt,
+            gas_limit: limit,
+            fee,
+            routing: verified.routing(),
+            contract: creates.then(|| Address::of_contract(&request.sender, nonce)),
+            changes: overlay.changes().iter().map(|change| self.account_change(change)).collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn run(&self, rehearsal: &Rehearsal, overlay: &mut Overlay<Snapshot>) -> Result<Recorded, SimulationError> {
+        let config = &self.shared.network.config;
+        let verified = rehearsal.as_if_verified();
+        let ds = verified.committee().get() == config.shards;
+        let context = Context {
+            block: self.next_block(),
+            gas_limit: if ds { config.ds_gas_limit } else { config.shard_gas_limit },
+            minimum_price: Some(self.published.minimum_gas_price()),
+            chain_id: config.chain_id,
+            rules: &config.rules,
+            modules: &self.shared.simulated,
+        };
+        match executor::execute(verified, context, overlay)? {
+            Outcome::Recorded(recorded) => Ok(recorded),
+            Outcome::Dropped(reason) => Err(SimulationError::Dropped(reason)),
+        }
+    }
+
+    /// The next block that executes transactions.
+    fn next_block(&self) -> BlockNumber {
+        let next = self.published.epoch();
+        if self.shared.network.epochs.is_vacuous(next) { next.next().unwrap_or(next) } else { next }
+    }
+
+    fn entrance(&self) -> Entrance<'_, Snapshot> {
+        Entrance {
+            config: &self.shared.network.config,
+            minimum_price: self.published.minimum_gas_price(),
+            nonces: NoncePolicy::Exact,
+            accounts: &self.published.state,
+        }
+    }
+
+    fn transaction(&self, request: &SimulationRequest, gas_limit: Gas) -> Transaction {
+        Transaction {
+            version: Version::of_chain(self.shared.network.config.chain_id),
+            nonce: Nonce::new(0),
+            to: request.to,
+            amount: request.amount,
+            gas_price: request.gas_price.unwrap_or_else(|| self.published.minimum_gas_price()),
+            gas_limit,
+            code: request.code.clone(),
+            data: request.data.clone(),
+            sender_key: PublicKey::new([0; PublicKey::LEN]),
+            signature: Signature::ZERO,
+        }
+    }
+
+    fn account_change(&self, change: &Change) -> Result<AccountChange, StateError> {
+        let Change { address, before, after, deployed: _, storage } = change;
+        let is_marker = |value: Option<&[u8]>| value.is_some_and(|value| value == StorageKey::EMPTY_MAP);
+        let mut variables = Vec::new();
+        for (key, new) in storage {
+            let old = self.published.state.entry(address, key)?;
+            let Some((name, indices)) = parts(address, key) else { continue };
+            // The sign of an empty map comes and goes with the entries, which are told of themselves.
+            let below = storage.range(key..).nth(1).is_some_and(|(next, _)| next.as_str().starts_with(key.as_str()));
+            if METADATA.contains(&name.as_str()) || below && (is_marker(old.as_deref()) || is_marker(new.as_deref())) {
+                continue;
+            }
+            variables.push(VariableChange {
+                name,
+                indices,
+                old: old.as_deref().map(value),
+                new: new.as_deref().map(value),
+            });
+        }
+        Ok(AccountChange { address: *address, before: *before, after: *after, variables })
+    }
+}
+
+/// The name of a variable, and the keys of its map, that a storage key is made of.
+fn parts(contract: &Address, key: &StorageKey) -> Option<(String, Vec<String>)> {
+    let path = key.as_str().strip_prefix(&contract.to_string())?.strip_prefix(StorageKey::SEPARATOR)?;
+    let mut parts = path.split_terminator(StorageKey::SEPARATOR);
+    Some((parts.next()?.to_owned(), parts.map(without_quotes).collect()))
+}
+
+/// A stored value in the JSON form of the contract language.
+fn value(stored: &[u8]) -> Json {
+    if stored == StorageKey::EMPTY_MAP {
+        return json!([]);
+    }
+    // What nests deeper than the reader goes is shown as text.
+    serde_json::from_slice(stored).unwrap_or_else(|_| Json::String(String::from_utf8_lossy(stored).into_owned()))
+}
+
+/// The search for the lowest gas limit that works, between one that fails and one that works.
+///
+/// What a transaction is charged is a good guess, so the search begins there and takes ever larger steps from it, and
+/// halves what is left at the end. A gas limit is tried at most once.
+struct Search {
+    fails: u64,
+    works: u64,
+    /// What is charged with the limit that works.
+    used: Gas,
+}
+
+impl Search {
+    fn run<E>(mut self, attempt: impl Fn(u64) -> Result<Option<Gas>, E>) -> Result<GasEstimate, E> {
+        let guess = self.used.get();
+        let mut step = 1_u64;
+        if guess < self.works && !self.attempt(guess, &attempt)? {
+            while self.fails.saturating_add(step) < self.works
+                && !self.attempt(self.fails.saturating_add(step), &attempt)?
+            {
+                step = step.saturating_mul(2);
+            }
+        } else {
+            while self.works.saturating_sub(step) > self.fails
+                && self.attempt(self.works.saturating_sub(step), &attempt)?
+            {
+                step = step.saturating_mul(2);
+            }
+        }
+        while self.works.saturating_sub(self.fails) > 1 {
+            self.attempt(self.fails.midpoint(self.works), &attempt)?;
+        }
+        Ok(GasEstimate { limit: Gas::new(self.works), used: self.used })
+    }
+
+    fn attempt<E>(&mut self, limit: u64, attempt: impl Fn(u64) -> Result<Option<Gas>, E>) -> Result<bool, E> {
+        let used = attempt(limit)?;
+        match used {
+            Some(used) => (self.works, self.used) = (limit, used),
+            None => self.fails = limit,
+        }
+        Ok(used.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, convert::Infallible};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(most: u64, needed: u64, charged: u64, attempts: u32) {
+        let made = Cell::new(0);
+        let attempt = |limit: u64| {
+            made.set(made.get() + 1);
+            Ok::<_, Infallible>((limit >= needed).then_some(Gas::new(charged)))
+        };
+        let found = Search { fails: 0, works: most, used: Gas::new(charged) }.run(attempt).unwrap();
+        assert_eq!(found, GasEstimate { limit: Gas::new(needed), used: Gas::new(charged) });
+        assert!(made.get() <= attempts, "{} attempts", made.get());
+    }
+
+    #[test]
+    fn lowest_limit_is_found_from_any_guess() {
+        check(400_000, 50, 50, 2);
+        check(50, 50, 50, 1);
+        check(400_000, 51, 50, 2);
+        check(400_000, 700, 320, 20);
+        check(400_000, 320, 700, 20);
+        check(400_000, 400_000, 1, 40);
+        check(400_000, 1, 400_000, 40);
+        check(1, 1, 1, 0);
+        check(1, 1, 0, 1);
+    }
+
+    #[test]
+    fn keys_are_taken_apart() {
+        let at = Address::new([7; 20]);
+        let read = |key: &StorageKey| parts(&at, key).unwrap();
+        assert_eq!(read(&StorageKey::entry(&at, "f", &[""; 0])), ("f".to_owned(), vec![]));
+        let key = StorageKey::entry(&at, "m", &["\"a\\\"b\"", "\"\""]);
+        assert_eq!(read(&key), ("m".to_owned(), vec!["a\"b".to_owned(), String::new()]));
+        assert_eq!(parts(&Address::ZERO, &key), None);
+    }
+}
