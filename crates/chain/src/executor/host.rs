@@ -130,6 +130,8 @@ impl<W: World> Host for ContractHost<'_, W> {
     }
 
     fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError> {
+        #[cfg(test)]
+        crate::testing::panic_at(&field.name, "panics_when_read");
         let units = self.units;
         self.with_field(field, |stored, overlay| stored.load(overlay, keys, units))
     }
@@ -139,6 +141,8 @@ impl<W: World> Host for ContractHost<'_, W> {
     }
 
     fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError> {
+        #[cfg(test)]
+        crate::testing::panic_at(&field.name, "panics_when_written");
         self.with_field(field, |stored, overlay| stored.store(overlay, keys, &value))
     }
 

@@ -4,6 +4,8 @@
 //! the arguments: no clock, no randomness, no order of a hash map.
 
 mod call;
+#[cfg(test)]
+mod confinement;
 mod deploy;
 mod host;
 mod module;
