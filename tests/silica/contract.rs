@@ -24,9 +24,21 @@ impl Chain {
 
     /// Sends a transaction with code and data, and returns what the node answers and the receipt.
     fn send(&mut self, from: usize, to: Address, code: &str, data: &Value, priority: bool) -> (Value, Value) {
+        self.send_with(from, to, code, &data.to_string(), priority, 50_000)
+    }
+
+    fn send_with(
+        &mut self,
+        from: usize,
+        to: Address,
+        code: &str,
+        data: &str,
+        priority: bool,
+        gas_limit: u64,
+    ) -> (Value, Value) {
         self.nonces[from] += 1;
         let mut payment = Wallet::funded(from).payment(self.nonces[from], to, 0);
-        (payment.gas_limit, payment.code, payment.data) = (50_000, code.to_owned(), data.to_string());
+        (payment.gas_limit, payment.code, payment.data) = (gas_limit, code.to_owned(), data.to_owned());
         let mut request = payment.json();
         request["priority"] = json!(priority);
         let result = self.node.result("CreateTransaction", &json!([request]));
@@ -42,6 +54,11 @@ impl Chain {
         assert_eq!(result["Info"], "Contract Creation txn, sent to shard");
         let contract = result["ContractAddress"].as_str().unwrap();
         (contract.parse().unwrap(), result["TranID"].as_str().unwrap().to_owned())
+    }
+
+    /// Calls a contract with the text of a message and a gas limit, and returns the receipt.
+    pub(crate) fn call_with(&mut self, from: usize, contract: Address, data: &str, gas_limit: u64) -> Value {
+        self.send_with(from, contract, "", data, false, gas_limit).1
     }
 
     pub(crate) fn call(&mut self, from: usize, contract: Address, tag: &str, params: &Value) -> Value {

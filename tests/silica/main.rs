@@ -15,6 +15,7 @@ mod process;
 mod proof;
 mod readme;
 mod shapes;
+mod simulation;
 mod transaction;
 mod transport;
 mod tx_block;

@@ -68,7 +68,11 @@ const WITHOUT_FORM: [(&str, &str); 1] =
     [("GetStateProof", "each node of a trie has a length of its own; the tests of contracts look at proofs")];
 
 /// Methods of this node that the documentation does not know, and why they are there.
-const UNDOCUMENTED: [(&str, &str); 1] = [("rpc.discover", "the OpenRPC document of the interface")];
+const UNDOCUMENTED: [(&str, &str); 3] = [
+    ("rpc.discover", "the OpenRPC document of the interface"),
+    ("silica_estimateGas", "the gas that a transaction needs"),
+    ("silica_simulateTransaction", "what a transaction would do"),
+];
 
 /// Documented errors that need another request or another node than the one they are shown with, and why.
 const OWN_ERRORS: [(&str, &str); 2] = [

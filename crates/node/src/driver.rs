@@ -29,7 +29,11 @@ use silica_chain::{
     consensus::{Effect, Engine, Input},
 };
 use silica_protocol::{BlockNumber, GasPrice, TxHash};
-use tokio::sync::oneshot;
+use tokio::{
+    sync::{Semaphore, oneshot},
+    task::spawn_blocking,
+    time::timeout,
+};
 
 use crate::{clock, config::BlockMode, data_dir::DataDir, rpc::Context};
 
@@ -79,6 +83,20 @@ pub(crate) enum DriverError {
     Stopping,
 }
 
+/// Reason why something was not done on a thread of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum AsideError {
+    /// All threads for such things were busy for too long.
+    #[error("Too many simulations at once, try again later")]
+    Busy,
+    /// It panicked.
+    #[error("it panicked")]
+    Panicked,
+}
+
+/// How long something waits for a thread of its own.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// What requests have of the node: the chain, what is known at its head, and a way to ask for blocks.
 #[derive(Clone)]
 pub(crate) struct NodeHandle {
@@ -90,6 +108,8 @@ struct Shared {
     mode: BlockMode,
     context: ArcSwap<Context>,
     events: Sender<Event>,
+    /// Threads for what may take long and that nobody else is to wait for.
+    aside: Arc<Semaphore>,
     stopping: AtomicBool,
 }
 
@@ -134,6 +154,24 @@ impl NodeHandle {
         self.ask(|reply| Event::SetMinimumGasPrice { price, reply }).await
     }
 
+    /// Does something that may take long on a thread of its own, of which there are half as many as processors, so that
+    /// neither blocks nor other answers have to wait for it.
+    pub(crate) async fn aside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Chain) -> T + Send + 'static,
+    ) -> Result<T, AsideError> {
+        let place = timeout(PATIENCE, Arc::clone(&self.shared.aside).acquire_owned()).await;
+        let place = place.map_err(|_| AsideError::Busy)?.map_err(|_| AsideError::Busy)?;
+        let chain = self.shared.chain.clone();
+        let done = spawn_blocking(move || {
+            let result = work(&chain);
+            // Only now, even if whoever asked is gone.
+            drop(place);
+            result
+        });
+        done.await.map_err(|_| AsideError::Panicked)
+    }
+
     async fn ask<T>(&self, event: impl FnOnce(oneshot::Sender<T>) -> Event) -> Result<T, DriverError> {
         let (reply, answer) = oneshot::channel();
         self.shared.events.send(event(reply)).map_err(|_| DriverError::Stopping)?;
@@ -172,8 +210,10 @@ pub(crate) fn start(
 ) -> std::io::Result<(NodeHandle, RunningDriver)> {
     let (events, queue) = mpsc::channel();
     let context = ArcSwap::from_pointee(Context::new(&chain));
-    let node =
-        NodeHandle { shared: Arc::new(Shared { chain, mode, context, events, stopping: AtomicBool::new(false) }) };
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let aside = Arc::new(Semaphore::new(processors.div_ceil(2)));
+    let stopping = AtomicBool::new(false);
+    let node = NodeHandle { shared: Arc::new(Shared { chain, mode, context, events, aside, stopping }) };
     let next_tick = first_tick(mode);
     let (held, demands) = (None, VecDeque::new());
     let driver = Driver { node: node.clone(), producer, engine, data_dir, queue, held, demands, next_tick };

@@ -7,6 +7,7 @@ pub(crate) mod contract;
 pub(crate) mod ds_block;
 pub(crate) mod isolated;
 pub(crate) mod network;
+pub(crate) mod simulation;
 pub(crate) mod status;
 pub(crate) mod transaction;
 pub(crate) mod tx_block;

@@ -37,7 +37,7 @@ impl Command for CreateTransaction {
     }
 }
 
-fn info(routing: Routing) -> SubmissionInfo {
+pub(super) fn info(routing: Routing) -> SubmissionInfo {
     match routing {
         Routing::Payment => SubmissionInfo::Payment,
         Routing::Deployment => SubmissionInfo::Deployment,

@@ -6,22 +6,25 @@
 
 use silica_chain::{
     AdmissionError, BlockTransactionsError, DropReason, GasPriceError, ListingError, MinerInfoError, PoolError,
-    ProofError,
+    ProofError, SimulationError,
 };
 use silica_protocol::rpc::{
     error::{RpcError, RpcErrorCode},
+    simulation::SimulatedTransactionError,
     transaction::TransactionRequestError,
 };
 use silica_state::{ArchiveError, StateError};
 
 use super::params::{AddressFault, HashFault, NumberFault, PriceFault};
-use crate::driver::{DriverError, SubmitError};
+use crate::driver::{AsideError, DriverError, SubmitError};
 
 /// Reason why a method does not answer.
 #[derive(Debug)]
 pub(crate) enum CallError {
     /// No account was ever made at the address whose balance is asked for.
     AccountNotCreated,
+    /// Something that has a thread of its own was not done.
+    Aside(AsideError),
     /// An address cannot be read.
     Address(AddressFault),
     /// No account was ever made at the address of which a contract is expected.
@@ -64,6 +67,10 @@ pub(crate) enum CallError {
     Refused(AdmissionError),
     /// The object is not a transaction.
     Request(TransactionRequestError),
+    /// The object is not a transaction to be simulated.
+    Simulated(SimulatedTransactionError),
+    /// The simulated transaction would not get into a block.
+    Simulation(SimulationError),
     /// The state could not be read.
     State(StateError),
     /// The hash of a transaction whose status is asked for cannot be read.
@@ -101,6 +108,7 @@ from! {
     AddressFault => Address,
     AdmissionError => Refused,
     ArchiveError => Archive,
+    AsideError => Aside,
     BlockTransactionsError => BlockTransactions,
     DriverError => Driver,
     GasPriceError => GasPrice,
@@ -108,6 +116,8 @@ from! {
     MinerInfoError => MinerInfo,
     PriceFault => Price,
     ProofError => Proof,
+    SimulatedTransactionError => Simulated,
+    SimulationError => Simulation,
     StateError => State,
     SubmitError => Submit,
     TransactionRequestError => Request,
@@ -136,6 +146,8 @@ impl CallError {
             Self::Address(fault) => address(fault),
             Self::AddressUnknown => text(Code::INVALID_ADDRESS_OR_KEY, "Address does not exist"),
             Self::Archive(error) => return Err(error.into()),
+            Self::Aside(error @ AsideError::Busy) => told(Code::MISC_ERROR, &error),
+            Self::Aside(error @ AsideError::Panicked) => return Err(error.into()),
             Self::BlockTransactions(error) => return block_transactions(error),
             Self::ContractQueried => text(Code::INVALID_ADDRESS_OR_KEY, "A contract account queried"),
             Self::DeploymentHash(HashFault::Digit) => text(Code::MISC_ERROR, "Unable To Process"),
@@ -155,6 +167,8 @@ impl CallError {
             Self::Proof(error) => return proof(error),
             Self::Refused(error) => return admission(error),
             Self::Request(error) => request(&error),
+            Self::Simulated(error) => told(Code::INVALID_PARAMETER, &error),
+            Self::Simulation(error) => return simulation(error),
             Self::State(error) => return Err(error.into()),
             Self::StatusHash(HashFault::Digit) => text(Code::MISC_ERROR, "Unable To Process: hash is not hexadecimal"),
             Self::StatusHash(HashFault::Size) => text(Code::INVALID_PARAMETER, "Txn Hash size not appropriate"),
@@ -242,6 +256,16 @@ fn submit(error: SubmitError) -> Result<Choice, Fault> {
 /// The isolated server's answer to a transaction that is rejected when it is executed.
 fn dropped(reason: DropReason) -> Choice {
     (RpcErrorCode::INVALID_PARAMETER, format!("Error Code: {}", reason.code()).into())
+}
+
+fn simulation(error: SimulationError) -> Result<Choice, Fault> {
+    match error {
+        SimulationError::Refused(error) => admission(error),
+        SimulationError::Dropped(DropReason::Internal) => Err(Box::new(error)),
+        SimulationError::Dropped(reason) => Ok(dropped(reason)),
+        SimulationError::Fails { .. } => Ok(told(RpcErrorCode::MISC_ERROR, &error)),
+        SimulationError::State(error) => Err(error.into()),
+    }
 }
 
 fn pool(error: &PoolError) -> Choice {

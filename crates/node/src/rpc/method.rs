@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     driver::NodeHandle,
-    methods::{account, contract, ds_block, isolated, network, status, transaction, tx_block},
+    methods::{account, contract, ds_block, isolated, network, simulation, status, transaction, tx_block},
 };
 
 /// A question, answered from what is known at one head.
@@ -115,6 +115,8 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::command::<isolated::IncreaseBlocknum>(),
     Entry::per_head::<openrpc::Discover>(),
     Entry::command::<isolated::SetMinimumGasPrice>(),
+    Entry::command::<simulation::EstimateGas>(),
+    Entry::command::<simulation::SimulateTransaction>(),
     Entry::of::<tx_block::TxBlockListing>(),
 ];
 

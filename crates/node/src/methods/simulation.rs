@@ -1,0 +1,112 @@
+//! What a transaction would do, and the gas it needs.
+//!
+//! Simulations are work, of which their gas limit is the only bound. So they have threads of their own, a few at once, and
+//! make nothing wait that clients of a chain need: neither blocks nor other questions.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use silica_chain::{AccountChange, Chain, GasEstimate, Simulation, SimulationError, SimulationRequest, VariableChange};
+use silica_protocol::{
+    Nonce,
+    rpc::{
+        simulation::{
+            AccountChangeJson, ChangeJson, GasEstimateJson, SimulatedTransaction, SimulatedTransactionParam,
+            SimulationJson, VariableChangeJson,
+        },
+        text::Dec,
+    },
+};
+
+use super::transaction::info;
+use crate::{
+    driver::NodeHandle,
+    rpc::{CallError, Command},
+};
+
+/// Executes a transaction against the latest state, without a signature and without effect. An extension of this node.
+///
+/// Any account can be the sender. The transaction passes the checks of `CreateTransaction` but those of nonce and
+/// signature, with the same errors, and is executed as if it were the first of the next block. The answer has the receipt
+/// it would have, and the changes of accounts and of variables of contracts with old and new values.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct SimulateTransaction {
+    /// The transaction.
+    transaction: SimulatedTransactionParam,
+}
+
+impl Command for SimulateTransaction {
+    const NAME: &'static str = "silica_simulateTransaction";
+    type Output = SimulationJson;
+
+    async fn run(self, node: &NodeHandle) -> Result<SimulationJson, CallError> {
+        simulate(node, self.transaction, Chain::simulate).await.map(simulation)
+    }
+}
+
+/// Finds the lowest gas limit with which a transaction succeeds against the latest state. An extension of this node.
+///
+/// The limit may be above the gas that is charged in the end, since each stage of a transaction has to be covered when it
+/// begins. A gas limit in the transaction is the highest that is tried. A transaction that fails with that is an error,
+/// which says why.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct EstimateGas {
+    /// The transaction.
+    transaction: SimulatedTransactionParam,
+}
+
+impl Command for EstimateGas {
+    const NAME: &'static str = "silica_estimateGas";
+    type Output = GasEstimateJson;
+
+    async fn run(self, node: &NodeHandle) -> Result<GasEstimateJson, CallError> {
+        let GasEstimate { limit, used } = simulate(node, self.transaction, Chain::estimate_gas).await?;
+        Ok(GasEstimateJson { gas_limit: limit.into(), gas_used: used.into() })
+    }
+}
+
+async fn simulate<T: Send + 'static>(
+    node: &NodeHandle,
+    transaction: SimulatedTransactionParam,
+    work: fn(&Chain, &SimulationRequest) -> Result<T, SimulationError>,
+) -> Result<T, CallError> {
+    let request = request(transaction.0?);
+    Ok(node.aside(move |chain| work(chain, &request)).await??)
+}
+
+fn request(transaction: SimulatedTransaction) -> SimulationRequest {
+    let SimulatedTransaction { sender, to, amount, gas_price, gas_limit, code, data, priority } = transaction;
+    SimulationRequest { sender, to, amount, gas_price, gas_limit, code, data, priority }
+}
+
+fn simulation(simulation: Simulation) -> SimulationJson {
+    let Simulation { receipt, gas_limit, fee, routing, contract, changes } = simulation;
+    SimulationJson {
+        changes: changes.into_iter().map(account_change).collect(),
+        contract_address: contract.map(Into::into),
+        fee: fee.into(),
+        gas_limit: gas_limit.into(),
+        gas_used: receipt.cumulative_gas.into(),
+        info: info(routing),
+        receipt: receipt.into(),
+    }
+}
+
+fn account_change(AccountChange { address, before, after, variables }: AccountChange) -> AccountChangeJson {
+    let old_balance = before.map(|account| account.balance);
+    let old_nonce = before.map(|account| account.nonce);
+    let old_code = before.and_then(|account| account.contract).map(|contract| contract.code_hash);
+    let code = after.contract.map(|contract| contract.code_hash);
+    AccountChangeJson {
+        address: address.into(),
+        balance: (old_balance != Some(after.balance))
+            .then(|| ChangeJson { new: after.balance.into(), old: old_balance.map(Dec) }),
+        code_hash: code.filter(|code| old_code != Some(*code)).map(Into::into),
+        nonce: (old_nonce.unwrap_or_default() != after.nonce)
+            .then(|| ChangeJson { new: after.nonce.get(), old: old_nonce.map(Nonce::get) }),
+        variables: variables.into_iter().map(variable_change).collect(),
+    }
+}
+
+fn variable_change(VariableChange { name, indices, old, new }: VariableChange) -> VariableChangeJson {
+    VariableChangeJson { indices, new, old, variable: name }
+}
