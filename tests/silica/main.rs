@@ -7,6 +7,8 @@ mod admission;
 mod bad_input;
 mod block_modes;
 mod contract;
+mod contract_input;
+mod depth;
 mod ds_block;
 mod envelope;
 mod money;
