@@ -23,7 +23,7 @@ use silica_protocol::Address;
 pub(crate) use self::recent::Recent;
 use self::rows::Rows;
 use crate::{
-    db::Db,
+    db::{Batch, Db},
     error::StateError,
     forest::{key::space, tree::Version},
 };
@@ -170,12 +170,14 @@ impl Keys {
     pub(crate) fn write_checkpoint(&self, number: u64, version: Version) -> Result<(), StateError> {
         let mut from = None;
         while let Some(portion) = self.recent.due(version, from.as_ref(), PORTION) {
+            let mut batch = Batch::default();
             for (contract, key) in &portion.added {
-                self.rows().insert(contract, key, &[])?;
+                self.rows().insert(&mut batch, contract, key, &[]);
             }
             for (contract, key) in &portion.gone {
-                self.listed().insert(contract, key, &number.to_be_bytes())?;
+                self.listed().insert(&mut batch, contract, key, &number.to_be_bytes());
             }
+            self.db.apply(batch)?;
             self.recent.written(&portion.added);
             from = Some(portion.next);
         }

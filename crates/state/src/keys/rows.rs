@@ -11,7 +11,7 @@ use silica_protocol::{Address, sha256};
 use super::{Limit, Span, Taken};
 use crate::{
     codec::{seal, unseal},
-    db::{Db, DbError, Scan},
+    db::{Batch, Db, DbError, Scan},
     error::StateError,
 };
 
@@ -46,29 +46,24 @@ impl<'a> Rows<'a> {
         layer
     }
 
-    /// Adds a key, or replaces what is stored with it.
-    pub(super) fn insert(&self, contract: &Address, key: &str, payload: &[u8]) -> Result<(), DbError> {
+    /// Has a batch add a key, or replace what is stored with it.
+    pub(super) fn insert(&self, batch: &mut Batch, contract: &Address, key: &str, payload: &[u8]) {
         let mut row = self.layer(contract, &[]);
         for (slices, rest) in splits(key.as_bytes()) {
             match rest.split_at_checked(SLICE).filter(|(_, deeper)| !deeper.is_empty()) {
                 None => {
                     row.extend_from_slice(rest);
-                    self.put(&row, payload)?;
+                    put(batch, &row, payload);
                 }
                 Some((slice, _)) => {
                     row.extend_from_slice(slice);
                     row.push(DEEPER);
-                    self.put(&row, &[])?;
+                    put(batch, &row, &[]);
                     row = self
                         .layer(contract, key.as_bytes().get(..slices.len().saturating_add(SLICE)).unwrap_or_default());
                 }
             }
         }
-        Ok(())
-    }
-
-    fn put(&self, row: &[u8], payload: &[u8]) -> Result<(), DbError> {
-        self.db.insert(row, &seal(row, payload))
     }
 
     /// Removes a key, if it is there, and the way to it, if it is the last one there.
@@ -204,6 +199,10 @@ impl Iterator for KeyScan<'_> {
             }
         }
     }
+}
+
+fn put(batch: &mut Batch, row: &[u8], payload: &[u8]) {
+    batch.insert(row, seal(row, payload));
 }
 
 /// The slices of a key before each of its rows, and what is left for that.

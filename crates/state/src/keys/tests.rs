@@ -33,7 +33,9 @@ proptest! {
             let contract = if other { &OTHER } else { &CONTRACT };
             let model = &mut model[usize::from(other)];
             if insert {
-                rows.insert(contract, &key, key.as_bytes().first_chunk::<1>().unwrap_or(b"-")).unwrap();
+                let mut batch = Batch::default();
+                rows.insert(&mut batch, contract, &key, key.as_bytes().first_chunk::<1>().unwrap_or(b"-"));
+                rows.db.apply(batch).unwrap();
                 model.insert(key);
             } else {
                 rows.remove(contract, &key).unwrap();
