@@ -344,7 +344,10 @@ fn malformed_commitment_is_told_from_a_missing_node() {
     assert_eq!(error, Err(ProofError::Malformed { depth: 0, reason: NodeError::Items }));
     assert_eq!(
         verify_proof(&[0xab; 32], b"k", &[node]).unwrap_err().to_string(),
-        format!("node {} is missing, 0 nibbles into the key", "ab".repeat(32))
+        format!(
+            "node {} is missing, 0 nibbles into the key: nodes were left out, or prove another key",
+            "ab".repeat(32)
+        )
     );
 }
 
