@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    thread,
 };
 
 use eth_trie::{EthTrie, MemoryDB, Trie};
@@ -648,46 +649,55 @@ fn window_of_a_young_chain_outlives_a_restart() {
 /// Every write and every flush of either disk is the last one once, and what follows it is kept in part.
 #[test]
 fn store_survives_a_cut_at_any_write() {
-    let (mut cuts, mut replays) = ([0; 3], 0);
-    for (part, blocks) in [(Part::Record, 16), (Part::Changes, 16), (Part::State, 10)] {
-        for after in 0.. {
-            let mut fixture = Fixture::new(3);
-            let mut random = Random::new(after);
-            for number in 0..9 {
-                fixture.commit(number * 77 + 5).unwrap();
-                fixture.store().settle();
-            }
-            fixture.cut(part, after);
-            let mut failed = false;
-            for number in 0..blocks {
-                let acknowledged = fixture.blocks();
-                let done = fixture.commit(number * 31 + 7);
-                fixture.store().settle();
-                if done.is_err() {
-                    failed = true;
-                    let mut some = |disk: &Disk| random.below(disk.unflushed() as u64 + 1) as usize;
-                    let (record, state) = (some(&fixture.record), some(&fixture.state));
-                    let changes = random.one_of(&[None, Some(0), Some(77), Some(1000), Some(usize::MAX)]);
-                    fixture.crash(Kept { record, state, changes });
-                    assert!(fixture.blocks() >= acknowledged);
-                    break;
-                }
-            }
-            fixture.check_window(after);
-            if !failed {
-                break;
-            }
-            cuts[part as usize] += 1;
-            replays += fixture.replays;
-            fixture.commit(after).unwrap();
-            fixture.check_window(after);
-            if after % 5 == 0 {
-                fixture.store().check(&mut |_, _| {}).unwrap();
-            }
+    let cuts = [(Part::Record, 16), (Part::Changes, 16), (Part::State, 10)].map(|(part, blocks)| {
+        // Each cut has a store of its own, so that two threads share them.
+        let half = |first: u64| (first..).step_by(2).map_while(|after| replays_after_a_cut(part, blocks, after));
+        thread::scope(|scope| {
+            let halves = [0, 1].map(|first| scope.spawn(move || half(first).collect::<Vec<_>>()));
+            halves.map(|half| half.join().unwrap()).concat()
+        })
+    });
+    assert!(cuts.iter().all(|cuts| cuts.len() > 20), "{cuts:?} writes were cut");
+    let (cuts, replays) = (cuts.concat().len() as u64, cuts.iter().flatten().sum::<u64>());
+    assert!(replays > 5 && replays < cuts, "blocks were executed again {replays} times");
+}
+
+/// Cuts a part after some writes, and returns how often blocks were executed again for that; `None` when there are no
+/// more writes to cut.
+fn replays_after_a_cut(part: Part, blocks: u64, after: u64) -> Option<u64> {
+    let mut fixture = Fixture::new(3);
+    let mut random = Random::new(after);
+    for number in 0..9 {
+        fixture.commit(number * 77 + 5).unwrap();
+        fixture.store().settle();
+    }
+    fixture.cut(part, after);
+    let mut failed = false;
+    for number in 0..blocks {
+        let acknowledged = fixture.blocks();
+        let done = fixture.commit(number * 31 + 7);
+        fixture.store().settle();
+        if done.is_err() {
+            failed = true;
+            let mut some = |disk: &Disk| random.below(disk.unflushed() as u64 + 1) as usize;
+            let (record, state) = (some(&fixture.record), some(&fixture.state));
+            let changes = random.one_of(&[None, Some(0), Some(77), Some(1000), Some(usize::MAX)]);
+            fixture.crash(Kept { record, state, changes });
+            assert!(fixture.blocks() >= acknowledged);
+            break;
         }
     }
-    assert!(cuts.iter().all(|cuts| *cuts > 20), "{cuts:?} writes were cut");
-    assert!(replays > 5 && replays < cuts.iter().sum(), "blocks were executed again {replays} times");
+    fixture.check_window(after);
+    if !failed {
+        return None;
+    }
+    let replays = fixture.replays;
+    fixture.commit(after).unwrap();
+    fixture.check_window(after);
+    if after.is_multiple_of(5) {
+        fixture.store().check(&mut |_, _| {}).unwrap();
+    }
+    Some(replays)
 }
 
 /// Power is lost again and again, also while blocks are executed again, and with it changes of state; no block is lost,
