@@ -87,6 +87,13 @@ fn deep_values_are_kept_and_refused_where_they_do_not_fit() {
     // No document of the chain nests that deep.
     let receipt = call(&mut chain, contract, "Tell", &json!([]));
     assert_eq!(receipt["errors"], json!({"0": [9]}));
+    // The state shows as text what readers of documents would not go into.
+    let address = contract.to_string();
+    let state = chain.node.result("GetSmartContractState", &json!([address]));
+    let text = state["depth"].as_str().expect("text of a document");
+    assert_eq!(text.matches("\"Succ\"").count(), LEVELS as usize);
+    let sub = chain.node.result("GetSmartContractSubState", &json!([address, "depth", []]));
+    assert_eq!(sub["depth"].as_str(), Some(text));
     let receipt = call(&mut chain, contract, "Make", &number("levels", 1));
     assert_eq!(receipt["success"], true, "{receipt}");
 }

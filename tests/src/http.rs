@@ -16,7 +16,7 @@ pub struct Answer {
     pub status: u16,
     /// Names in lower case, and values.
     pub headers: Vec<(String, String)>,
-    /// Body of the announced length.
+    /// Body, of the announced length or put together from chunks.
     pub body: Vec<u8>,
 }
 
@@ -109,11 +109,36 @@ impl Connection {
             headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
         let mut answer = Answer { status, headers, body: Vec::new() };
-        let length = answer.header("content-length").map(str::parse);
-        let length: usize = length.transpose().map_err(|_| bad("content-length"))?.unwrap_or(0);
-        answer.body.resize(length, 0);
-        self.reader.read_exact(&mut answer.body)?;
+        answer.body = match (answer.header("content-length"), answer.header("transfer-encoding")) {
+            (Some(length), None) => self.exactly(length.parse().map_err(|_| bad("content-length"))?)?,
+            (None, Some("chunked")) => self.chunks()?,
+            (None, None) if is_bodiless(status) => Vec::new(),
+            _ => return Err(bad("a body that ends somewhere")),
+        };
         Ok(answer)
+    }
+
+    fn exactly(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        self.reader.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Reads chunks to the mark of their end, behind which nothing is announced any more.
+    fn chunks(&mut self) -> io::Result<Vec<u8>> {
+        let mut body = Vec::new();
+        loop {
+            let size = self.line()?;
+            let size = usize::from_str_radix(&size, 16).map_err(|_| bad(&size))?;
+            body.append(&mut self.exactly(size)?);
+            let behind = self.line()?;
+            if !behind.is_empty() {
+                return Err(bad(&behind));
+            }
+            if size == 0 {
+                return Ok(body);
+            }
+        }
     }
 
     /// Reads until the other side closes.
@@ -134,6 +159,11 @@ impl Connection {
         }
         Ok(line.trim_end().to_owned())
     }
+}
+
+/// Whether answers with this status have no body, of whatever length.
+fn is_bodiless(status: u16) -> bool {
+    status < 200 || status == 204 || status == 304
 }
 
 fn bad(what: &str) -> io::Error {
