@@ -12,6 +12,8 @@ use crate::{
 
 /// A contract with nothing in it, short enough that other limits than that of its length matter.
 const EMPTY: &str = "scilla_version 0\ncontract E ()";
+/// A contract whose check costs more gas than its length: the types of the library for lists are put together.
+const LISTS: &str = "scilla_version 0\nimport ListUtils\ncontract L ()";
 /// Takes money, sends some to another contract, and spends more than it has.
 const SENDER: &str = r#"scilla_version 0
 library Sender
@@ -292,6 +294,7 @@ fn each_stage_of_a_deployment_wants_its_gas() {
     let text = format!("Gas limit ({}) lower than minimum for creating contract ({least})", least - 1);
     trial.check_refused(-8, &text, with(least as u64 - 1));
     trial.check_dropped(22, with(99));
+    // With no gas at all for the checker, which has nothing to charge for in this program.
     trial.check_failed(&json!({"0": [21, 1]}), with(100));
     trial.check_failed(&json!({"0": [21, 1]}), with(399));
     let enough = json!({"senderAddr": trial.sender.hex(), "code": EMPTY, "data": data});
@@ -301,6 +304,25 @@ fn each_stage_of_a_deployment_wants_its_gas() {
     assert_eq!(trial.send(with(enough)).unwrap()["success"], true);
     let text = "Txn gas limit 400001 greater than microblock gas limit400000";
     trial.check_refused(-8, text, with(400_001));
+}
+
+#[test]
+fn checker_runs_out_of_gas() {
+    let mut trial = Trial::new();
+    let data = init(&[]);
+    let least = (LISTS.len() + data.len()) as u64;
+    // 650 units, 8 to a gas (Scilla gas page, 7.7).
+    let enough = 100 + 650_u64.div_ceil(8);
+    for gas in [least, enough - 1] {
+        let said = trial.check_failed(&json!({"0": [0, 0]}), |it| {
+            (it.code, it.data, it.gas_limit) = (LISTS.to_owned(), data.clone(), gas);
+        });
+        assert_eq!(said, "Insufficient gas");
+    }
+    let said = trial.check_failed(&json!({"0": [21, 1]}), |it| {
+        (it.code, it.data, it.gas_limit) = (LISTS.to_owned(), data.clone(), enough);
+    });
+    assert_eq!(said, "", "the node itself finds that the runner cannot be paid");
 }
 
 #[test]
