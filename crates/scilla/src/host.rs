@@ -43,7 +43,8 @@ pub trait Host {
     /// If the change cannot be made.
     fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError>;
 
-    /// Removes an entry, or an inner map. That there is none is no error, and nothing is created on the way.
+    /// Removes an entry, or an inner map. That there is none is no error; whether the map around it is there afterwards is
+    /// up to the host.
     ///
     /// # Errors
     ///

@@ -7,8 +7,13 @@
 //!   m = { a: { b: v } }                m "a" "b"    v
 //! ```
 //!
-//! A map without entries has a marker in its place, and a map with entries has none. So writing an entry removes the
-//! markers on the way to it, and removing the last one puts a marker back.
+//! A map without entries has a marker in its place. Writing an entry removes the markers on the way to it, and removing
+//! the last one puts a marker back.
+//!
+//! So does removing what is not there: the reference looks whether the map around it has entries, not whether it had any
+//! (C++ v8.1.2, `ContractStorage::UpdateStateValue`). `delete m[a][b]` where there is no `m[a]` makes `m[a]` an empty map,
+//! which `exists m[a]` then finds; and as nothing is written, the marker of an empty `m` stays, beside an entry. A map
+//! with a marker may therefore have others below it, all of them markers in the end.
 
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
@@ -69,15 +74,12 @@ impl StoredField<'_> {
         let Some(empty) = empties.first() else {
             return stored.map(|value| self.read(&value, kind)).transpose();
         };
-        if stored.is_some() {
-            return Ok(Some(Value::Map(empty.clone())));
-        }
         // A key has a size, apart from the one byte string without bytes: a map is at least as large as it has entries,
         // but for one.
         let most = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1);
         let entries = entries_below(overlay, self.contract, &key, most)?;
         if entries.is_empty() {
-            return Ok(None);
+            return Ok(stored.map(|_| Value::Map(empty.clone())));
         }
         if entries.len() > most {
             return Err(StorageFault::TooLarge);
@@ -117,16 +119,15 @@ impl StoredField<'_> {
         self.write(overlay, &mut indices, kind, value)
     }
 
-    /// Removes what is behind some keys. Where there is nothing, nothing happens.
+    /// Removes what is behind some keys. The map around it is there afterwards, whether it was before or not.
     pub(super) fn delete<W: World>(self, overlay: &mut Overlay<W>, keys: &[Key]) -> Result<(), StorageFault> {
-        if !self.exists(overlay, keys)? {
-            return Ok(());
-        }
         let indices = texts(keys);
-        self.clear(overlay, &indices)?;
+        if self.exists(overlay, keys)? {
+            self.clear(overlay, &indices)?;
+        }
         let Some((_, outer)) = indices.split_last() else { return Ok(()) };
         let parent = self.key(outer);
-        if !overlay.has_below(self.contract, &parent)? {
+        if overlay.entry(self.contract, &parent)?.is_none() && !overlay.has_below(self.contract, &parent)? {
             overlay.set_entry(self.contract, &parent, Some(&StorageKey::EMPTY_MAP))?;
         }
         Ok(())
@@ -189,8 +190,8 @@ impl StoredField<'_> {
         };
         let mut map = empty.clone();
         for group in entries.chunk_by(|(left, _), (right, _)| left.get(depth) == right.get(depth)) {
-            // A marker of this very map: there is nothing else then.
             let Some((path, value)) = group.first() else { continue };
+            // A marker of this very map says nothing that its entries, or their absence, do not.
             let Some(index) = path.get(depth) else { continue };
             let key = Key::new(self.read(index.as_bytes(), key_type)?).map_err(|_| StorageFault::Unreadable)?;
             let value = match &**value_type {
@@ -386,9 +387,34 @@ mod tests {
             field.load(&[]).as_deref(),
             Some(r#"[{"key":"a","val":[{"key":"b","val":"1"}]},{"key":"c","val":[]}]"#)
         );
-        field.delete(&["x", "y"]);
         field.delete(&["a", "b"]);
         field.check(&[(r#"/m/"a"/"#, MARKER), (r#"/m/"c"/"#, MARKER)]);
+        field.delete(&["a"]);
+        field.delete(&["c"]);
+        field.check(&[("/m/", MARKER)]);
+    }
+
+    #[test]
+    fn removing_what_is_not_there_leaves_the_map_around_it() {
+        let mut field = Field::new("Map String (Map String (Map String String))", "[]");
+        field.delete(&["x"]);
+        field.check(&[("/m/", MARKER)]);
+        field.delete(&["a", "x"]);
+        field.check(&[("/m/", MARKER), (r#"/m/"a"/"#, MARKER)]);
+        assert_eq!(field.load(&["a"]).as_deref(), Some("[]"));
+        assert_eq!(field.load(&[]).as_deref(), Some(r#"[{"key":"a","val":[]}]"#));
+        field.delete(&["a", "b", "x"]);
+        field.check(&[("/m/", MARKER), (r#"/m/"a"/"#, MARKER), (r#"/m/"a"/"b"/"#, MARKER)]);
+        assert_eq!(field.load(&["a"]).as_deref(), Some(r#"[{"key":"b","val":[]}]"#));
+        assert_eq!(field.load(&[]).as_deref(), Some(r#"[{"key":"a","val":[{"key":"b","val":[]}]}]"#));
+        // Of a map that is not there, the one around it is not noted either.
+        field.delete(&["c", "d", "x"]);
+        assert_eq!(field.load(&["c"]).as_deref(), Some(r#"[{"key":"d","val":[]}]"#));
+        field.delete(&["c", "d"]);
+        field.check(&[("/m/", MARKER), (r#"/m/"a"/"#, MARKER), (r#"/m/"a"/"b"/"#, MARKER), (r#"/m/"c"/"#, MARKER)]);
+        // Writing an entry takes away the markers on its way, and no others.
+        field.store(&["a", "b", "k"], r#""1""#);
+        field.check(&[(r#"/m/"a"/"b"/"k"/"#, r#""1""#), (r#"/m/"c"/"#, MARKER)]);
         field.delete(&["a"]);
         field.delete(&["c"]);
         field.check(&[("/m/", MARKER)]);

@@ -10,6 +10,7 @@
 
 mod model;
 mod scenario;
+mod storage;
 
 use std::{collections::BTreeMap, env, sync::Arc};
 

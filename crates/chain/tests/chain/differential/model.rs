@@ -12,7 +12,7 @@ use silica_scilla::{
     eval::{InitEntry, Message, MessageEntry, Settings},
     gas::Meter,
     host::{MemoryHost, StateField},
-    json::{ListForm, MessageInput, read_document, read_init, read_origin},
+    json::{MessageInput, read_document, read_init, read_origin},
     report::Failure,
     resolve::{self, FoundLibrary, LibrarySource, Origin},
     stdlib,
@@ -20,6 +20,8 @@ use silica_scilla::{
     types::{Primitive, Type, Width},
     value::{Integer, Value},
 };
+
+use super::storage::{Entries, ModelHost, compact};
 
 /// More gas than anything here uses.
 const GAS: u64 = 10_000_000;
@@ -49,6 +51,7 @@ pub(crate) struct Program {
     code: Option<Arc<Code>>,
     init: Vec<InitEntry>,
     fields: Vec<StateField>,
+    entries: Entries,
 }
 
 /// Why the model does not do what it is asked.
@@ -128,7 +131,14 @@ impl Model {
         let text = Json::from(init).to_string();
         let document = read_document("init", text.as_bytes()).map_err(|error| format!("{error:?}"))?;
         let origin = read_origin("init", document.root()).map_err(|error| format!("{error:?}"))?;
-        let mut program = Program { text: tx.code.clone(), origin, code: None, init: Vec::new(), fields: Vec::new() };
+        let mut program = Program {
+            text: tx.code.clone(),
+            origin,
+            code: None,
+            init: Vec::new(),
+            fields: Vec::new(),
+            entries: Entries::default(),
+        };
         let options = check::Options::with_limit(GAS);
         if is_library {
             let module = parse_library("library", tx.code.as_bytes()).map_err(|error| error.to_string())?;
@@ -143,6 +153,9 @@ impl Model {
             program.init = named.into_iter().map(|StateField { name, value, .. }| InitEntry { name, value }).collect();
             let loaded = code.load(Settings::default(), Meter::with_limit(GAS)).map_err(|error| error.to_string())?;
             program.fields = loaded.deploy(&program.init, None).map_err(|error| error.to_string())?.fields;
+            for field in &program.fields {
+                program.entries.store(&address, &field.name, &[], &field.value);
+            }
             program.code = Some(code);
         }
         self.accounts.entry(address).or_default().program = Some(program);
@@ -168,12 +181,8 @@ impl Model {
 
     /// Each entry of a contract's storage that belongs to a field.
     pub(crate) fn entries(&self, contract: &Address) -> BTreeMap<StorageKey, Vec<u8>> {
-        let mut entries = BTreeMap::new();
         let program = self.accounts.get(contract).and_then(|account| account.program.as_ref());
-        for field in program.into_iter().flat_map(|program| &program.fields) {
-            flatten(contract, &field.name, &mut Vec::new(), &field.value, &mut entries);
-        }
-        entries
+        program.map(|program| program.entries.0.clone()).unwrap_or_default()
     }
 
     /// The fields of a contract as clients read them.
@@ -223,10 +232,12 @@ impl Run<'_> {
         let account = &self.model.accounts[contract];
         let (program, balance) = (account.program.clone().unwrap(), account.balance);
         let code = program.code.ok_or("a library is called")?;
-        let mut host = MemoryHost { fields: program.fields, accounts: self.others(), ..MemoryHost::default() };
+        let values = MemoryHost { fields: program.fields, accounts: self.others(), ..MemoryHost::default() };
+        let mut host = ModelHost { contract, values, entries: program.entries };
         let loaded = code.load(Settings::default(), Meter::with_limit(GAS)).map_err(|error| error.to_string())?;
         let outcome = loaded.call(&program.init, message, balance, &mut host).map_err(|error| error.to_string())?;
-        self.model.accounts.get_mut(contract).unwrap().program.as_mut().unwrap().fields = host.fields;
+        let program = self.model.accounts.get_mut(contract).unwrap().program.as_mut().unwrap();
+        (program.fields, program.entries) = (host.values.fields, host.entries);
         if outcome.accepted {
             self.model.transfer(sender, contract, amount)?;
         }
@@ -320,32 +331,6 @@ fn text(value: Option<&Value>) -> String {
     match value {
         Some(Value::String(text)) => text.to_string(),
         _ => panic!("a label is a text"),
-    }
-}
-
-fn compact(value: &Value) -> String {
-    value.to_json(ListForm::Array).root().compact().to_string()
-}
-
-/// Walks through maps, noting what is in them under the keys on the way.
-fn flatten(
-    contract: &Address,
-    field: &str,
-    path: &mut Vec<String>,
-    value: &Value,
-    entries: &mut BTreeMap<StorageKey, Vec<u8>>,
-) {
-    let Some(map) = value.as_map() else {
-        entries.insert(StorageKey::entry(contract, field, path), compact(value).into_bytes());
-        return;
-    };
-    if map.is_empty() {
-        entries.insert(StorageKey::entry(contract, field, path), vec![0x12, 0]);
-    }
-    for (key, value) in map {
-        path.push(compact(key.value()));
-        flatten(contract, field, path, value, entries);
-        path.pop();
     }
 }
 

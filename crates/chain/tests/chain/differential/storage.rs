@@ -1,0 +1,137 @@
+//! The storage of a contract in the model: whole values for its program, and beside them, written by a rule of their own,
+//! the entries that the trie has.
+
+use std::collections::BTreeMap;
+
+use silica_protocol::{Address, StorageKey};
+use silica_scilla::{
+    code::Field,
+    host::{Host, HostError, MemoryHost, Remote, RemoteWant},
+    json::ListForm,
+    value::{BNum, Key, Map, Value},
+};
+
+/// What stands for a map without entries.
+const EMPTY: [u8; 2] = [0x12, 0];
+
+/// The entries of a contract's fields by their keys.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Entries(pub(crate) BTreeMap<StorageKey, Vec<u8>>);
+
+impl Entries {
+    /// Writes a value in the place of all that is below its key, and removes what stands for empty maps above it.
+    pub(crate) fn store(&mut self, contract: &Address, field: &str, keys: &[Key], value: &Value) {
+        let mut path = texts(keys);
+        let prefix = StorageKey::entry(contract, field, &path);
+        self.0.retain(|key, _| !is_within(key, &prefix) && (key == &prefix || !is_within(&prefix, key)));
+        self.flatten(contract, field, &mut path, value);
+    }
+
+    /// Removes all that is below a key. Where nothing is left, or nothing was, an empty map is.
+    fn delete(&mut self, contract: &Address, field: &str, keys: &[Key]) {
+        let path = texts(keys);
+        let prefix = StorageKey::entry(contract, field, &path);
+        self.0.retain(|key, _| !is_within(key, &prefix));
+        let map = StorageKey::entry(contract, field, &path[..path.len() - 1]);
+        if !self.0.keys().any(|key| is_within(key, &map)) {
+            self.0.insert(map, EMPTY.to_vec());
+        }
+    }
+
+    /// Walks through maps, noting what is in them under the keys on the way.
+    fn flatten(&mut self, contract: &Address, field: &str, path: &mut Vec<String>, value: &Value) {
+        let key = StorageKey::entry(contract, field, path);
+        let Some(map) = value.as_map() else {
+            self.0.insert(key, compact(value).into_bytes());
+            return;
+        };
+        if map.is_empty() {
+            self.0.insert(key, EMPTY.to_vec());
+        }
+        for (key, value) in map {
+            path.push(compact(key.value()));
+            self.flatten(contract, field, path, value);
+            path.pop();
+        }
+    }
+}
+
+fn is_within(key: &StorageKey, prefix: &StorageKey) -> bool {
+    key.as_str().starts_with(prefix.as_str())
+}
+
+fn texts(keys: &[Key]) -> Vec<String> {
+    keys.iter().map(|key| compact(key.value())).collect()
+}
+
+pub(crate) fn compact(value: &Value) -> String {
+    value.to_json(ListForm::Array).root().compact().to_string()
+}
+
+/// A contract that runs.
+pub(crate) struct ModelHost<'a> {
+    pub(crate) contract: &'a Address,
+    pub(crate) values: MemoryHost,
+    pub(crate) entries: Entries,
+}
+
+impl ModelHost<'_> {
+    /// Makes the maps on the way to a place, where they are not.
+    fn make_maps(&mut self, field: &Field, keys: &[Key]) -> Result<(), HostError> {
+        for depth in 1..keys.len() {
+            let place = &keys[..depth];
+            if self.values.load(field, place)?.is_none() {
+                let around = self.values.load(field, &place[..depth - 1])?.unwrap();
+                let silica_scilla::types::Type::Map(key, value) = around.as_map().unwrap().value_type() else {
+                    panic!("{} has maps of that depth", field.name)
+                };
+                let empty = Map::new((**key).clone(), (**value).clone());
+                self.values.store(field, place, Value::Map(empty))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Host for ModelHost<'_> {
+    fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError> {
+        self.values.load(field, keys)
+    }
+
+    fn exists(&mut self, field: &Field, keys: &[Key]) -> Result<bool, HostError> {
+        self.values.exists(field, keys)
+    }
+
+    fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError> {
+        self.entries.store(self.contract, &field.name, keys, &value);
+        self.values.store(field, keys, value)
+    }
+
+    fn delete(&mut self, field: &Field, keys: &[Key]) -> Result<(), HostError> {
+        self.entries.delete(self.contract, &field.name, keys);
+        self.make_maps(field, keys)?;
+        self.values.delete(field, keys)
+    }
+
+    fn remote(
+        &mut self,
+        address: &silica_scilla::host::Address,
+        name: &str,
+        keys: &[Key],
+        want: RemoteWant,
+    ) -> Result<Option<Remote>, HostError> {
+        self.values.remote(address, name, keys, want)
+    }
+
+    fn block_number(&mut self) -> Result<BNum, HostError> {
+        self.values.block_number()
+    }
+
+    fn chain_id(&mut self) -> Result<u32, HostError> {
+        self.values.chain_id()
+    }
+
+    fn timestamp(&mut self, block: &BNum) -> Option<u64> {
+        self.values.timestamp(block)
+    }
+}
