@@ -1,6 +1,7 @@
 //! DS blocks, their listing, and the change of DS epochs (rpc page, section 2.3; execution page, sections 7.1 to 7.10).
 
 use serde_json::{Value, json};
+use silica_protocol::{BlockHash, DsBlock, rpc::block::DsBlockJson};
 use silica_tests::{Node, Wallet, wallet::FEE};
 
 use crate::{balance, check_error, check_result, documented, height};
@@ -20,6 +21,54 @@ fn blocks_look_as_documented() {
     assert_eq!(documented(&node, "GetDsBlock", &json!(["1"])), latest);
     documented(&node, "DSBlockListing", &json!([1]));
     documented(&node, "GetMinerInfo", &json!(["1"]));
+}
+
+#[test]
+fn verbose_block_has_what_its_committee_signed() {
+    let node = Node::start(&["--block-mode", "manual", "--blocks-per-ds-epoch", "3"]);
+    node.result("IncreaseBlocknum", &json!([7]));
+    for number in 0..=3 {
+        let mut verbose = documented(&node, "GetDsBlockVerbose", &json!([number.to_string()]));
+        let previous = match number {
+            0 | 1 => "0".repeat(64),
+            _ => ds_block(&node, number)["header"]["PrevHash"].as_str().unwrap().to_owned(),
+        };
+        assert_eq!(verbose["PrevDSHash"], previous, "{number}");
+        assert_eq!(verbose["B1"].as_array().unwrap().len(), 1, "{number}");
+        assert_eq!(verbose["header"]["EpochNum"], (number * 3).saturating_sub(3).max(number.min(1)).to_string());
+        // What is left without the details is the plain form.
+        for detail in ["B1", "B2", "CS1", "PrevDSHash"] {
+            verbose.as_object_mut().unwrap().remove(detail).unwrap();
+        }
+        let plain = ds_block(&node, number);
+        let header = verbose["header"].as_object_mut().unwrap();
+        header.retain(|name, _| plain["header"].get(name).is_some());
+        assert_eq!(verbose, plain);
+    }
+}
+
+#[test]
+fn raw_block_is_the_block() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    node.result("IncreaseBlocknum", &json!([1]));
+    let raw = node.result("GetRawDSBlock", &json!(["1"]))["data"].as_str().unwrap().to_owned();
+    assert_eq!(raw, raw.to_uppercase());
+    let block = DsBlock::decode(&hex::decode(raw).unwrap()).unwrap();
+    let verbose = node.result("GetDsBlockVerbose", &json!(["1"]));
+    let expected = serde_json::to_value(DsBlockJson::verbose(&block, BlockHash::ZERO)).unwrap();
+    assert_eq!(verbose, expected);
+    let missing = node.result("GetRawDSBlock", &json!(["9"]));
+    assert_eq!(missing, json!({"data": hex::encode_upper(DsBlock::encode_missing())}));
+}
+
+#[test]
+fn committee_is_the_leader_of_the_blocks() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    node.result("IncreaseBlocknum", &json!([101]));
+    let leader = ds_block(&node, 2)["header"]["LeaderPubKey"].clone();
+    documented(&node, "GetCurrentDSComm", &json!([""]));
+    let expected = json!({"CurrentDSEpoch": "2", "CurrentTxEpoch": "102", "NumOfDSGuard": 0, "dscomm": [leader]});
+    check_result(&node, "GetCurrentDSComm", &json!([""]), &expected);
 }
 
 #[test]
@@ -120,7 +169,7 @@ fn missing_block_is_the_dummy_block() {
 #[test]
 fn block_number_that_is_none_is_refused() {
     let node = Node::start(&[]);
-    for method in ["GetDsBlock", "GetMinerInfo"] {
+    for method in ["GetDsBlock", "GetDsBlockVerbose", "GetRawDSBlock", "GetMinerInfo"] {
         for spelling in ["", "abc", "latest"] {
             check_error(&node, method, &json!([spelling]), (-32602, "Invalid arugment"));
         }

@@ -105,6 +105,26 @@ fn each_virtual_shard_counts_one_peer() {
 }
 
 #[test]
+fn members_of_a_shard_are_shown() {
+    let node = Node::start(&["--shards", "2"]);
+    check_result(&node, "GetShardingStructure", &json!([""]), &json!({"NumPeers": [1, 1]}));
+    check_result(&node, "GetNumPeers", &json!([""]), &json!(3));
+    check_result(&node, "GetNodeType", &json!([""]), &json!("Seed"));
+    let member = node.result("GetCurrentDSComm", &json!([""]))["dscomm"][0].clone();
+    for shard in [0, 1] {
+        let members = documented(&node, "GetShardMembers", &json!([shard]));
+        assert_eq!(members, json!([{"NetworkInfo": "<0.0.0.0:0>", "PubKey": member}]));
+    }
+    for shard in [2, u32::MAX] {
+        check_error(&node, "GetShardMembers", &json!([shard]), (-8, "Invalid shard ID"));
+    }
+    for shard in [json!("0"), json!(-1), json!(0.5), json!(null)] {
+        let refused = node.call("GetShardMembers", &json!([shard])).unwrap_err();
+        assert_eq!(refused.code, -32602, "{shard}");
+    }
+}
+
+#[test]
 fn supply_is_what_the_null_account_does_not_hold() {
     let node = Node::start(&["--block-mode", "manual", "--blocks-per-ds-epoch", "3"]);
     check_result(&node, "GetTotalCoinSupply", &json!([""]), &json!("12600000000.000000000000"));

@@ -14,23 +14,27 @@ use silica_tests::{
 };
 
 /// Every documented method that the node has.
-const METHODS: [&str; 46] = [
+const METHODS: [&str; 56] = [
     "CreateTransaction",
     "DSBlockListing",
     "GetBalance",
     "GetBlockchainInfo",
     "GetBlocknum",
     "GetContractAddressFromTransactionID",
+    "GetCurrentDSComm",
     "GetCurrentDSEpoch",
     "GetCurrentMiniEpoch",
     "GetDSBlockRate",
     "GetDsBlock",
+    "GetDsBlockVerbose",
     "GetLatestDsBlock",
     "GetLatestTxBlock",
     "GetMinerInfo",
     "GetMinimumGasPrice",
     "GetNetworkId",
+    "GetNodeType",
     "GetNumDSBlocks",
+    "GetNumPeers",
     "GetNumTransactions",
     "GetNumTxBlocks",
     "GetNumTxnsDSEpoch",
@@ -39,12 +43,17 @@ const METHODS: [&str; 46] = [
     "GetPendingTxns",
     "GetPrevDSDifficulty",
     "GetPrevDifficulty",
+    "GetRawDSBlock",
+    "GetRawTxBlock",
     "GetRecentTransactions",
+    "GetShardMembers",
+    "GetShardingStructure",
     "GetSmartContractCode",
     "GetSmartContractInit",
     "GetSmartContractState",
     "GetSmartContractSubState",
     "GetSmartContracts",
+    "GetSoftConfirmedTransaction",
     "GetStateProof",
     "GetTotalCoinSupply",
     "GetTotalCoinSupplyAsInt",
@@ -55,6 +64,7 @@ const METHODS: [&str; 46] = [
     "GetTransactionsForTxBlockEx",
     "GetTxBlock",
     "GetTxBlockRate",
+    "GetTxBlockVerbose",
     "GetTxnBodiesForTxBlock",
     "GetTxnBodiesForTxBlockEx",
     "GetVersion",
@@ -64,8 +74,15 @@ const METHODS: [&str; 46] = [
 ];
 
 /// Methods whose documented answers say nothing about the form of another, and why.
-const WITHOUT_FORM: [(&str, &str); 1] =
-    [("GetStateProof", "each node of a trie has a length of its own; the tests of contracts look at proofs")];
+const WITHOUT_FORM: [(&str, &str); 4] = [
+    ("GetRawDSBlock", "a serialised block has a length of its own; the tests of blocks read it"),
+    ("GetRawTxBlock", "a serialised block has a length of its own; the tests of blocks read it"),
+    (
+        "GetSoftConfirmedTransaction",
+        "the document is the successor's; the tests of transactions hold it to GetTransaction",
+    ),
+    ("GetStateProof", "each node of a trie has a length of its own; the tests of contracts look at proofs"),
+];
 
 /// Methods of this node that the documentation does not know, and why they are there.
 const UNDOCUMENTED: [(&str, &str); 3] = [
@@ -158,7 +175,7 @@ impl Chain {
             "DSBlockListing" | "TxBlockListing" => vec![json!([1])],
             "GetBalance" => vec![json!([Wallet::funded(0).hex()]), json!(["0".repeat(40)])],
             // The genesis block, one of an epoch, and one that does not exist.
-            "GetDsBlock" => vec![json!(["0"]), json!(["1"]), json!(["9000"])],
+            "GetDsBlock" | "GetDsBlockVerbose" => vec![json!(["0"]), json!(["1"]), json!(["9000"])],
             "GetMinerInfo" => vec![json!(["1"])],
             "GetPendingTxn" => vec![json!([self.sealed]), json!([self.waiting]), json!(["0".repeat(64)])],
             "GetContractAddressFromTransactionID" => vec![json!([self.deployment])],
@@ -172,6 +189,7 @@ impl Chain {
             .map(|what| json!([self.contract, what[0], what[1]]))
             .to_vec(),
             "GetSmartContracts" => vec![json!([Wallet::funded(3).hex()])],
+            "GetShardMembers" => vec![json!([0])],
             "GetTransaction" => {
                 let [sent, failed] = &self.calls;
                 vec![json!([self.sealed]), json!([self.deployment]), json!([sent]), json!([failed])]
@@ -179,7 +197,9 @@ impl Chain {
             "GetTransactionStatus" => vec![json!([self.sealed]), json!([self.calls[0]]), json!([self.waiting])],
             "GetTransactionsForTxBlock" | "GetTxnBodiesForTxBlock" => vec![json!(["2"]), json!([latest])],
             "GetTransactionsForTxBlockEx" | "GetTxnBodiesForTxBlockEx" => vec![json!(["2", "0"])],
-            "GetTxBlock" => vec![json!(["0"]), json!(["2"]), json!(["5"]), json!(["99"]), json!(["1002353"])],
+            "GetTxBlock" | "GetTxBlockVerbose" => {
+                vec![json!(["0"]), json!(["2"]), json!(["5"]), json!(["99"]), json!(["1002353"])]
+            }
             "IncreaseBlocknum" => vec![json!([5])],
             "SetMinimumGasPrice" => vec![json!(["1000000000"])],
             _ => none(),
@@ -234,7 +254,9 @@ fn documented_requests_earn_no_protocol_error() {
                 Ok(result) => {
                     let fails = example.error().is_some() && OWN_ERRORS.iter().all(|(own, _)| *own != method);
                     assert!(!fails, "{method}{params} is documented to fail, and answers {result}");
-                    shape::assert_documented(method, &result);
+                    if WITHOUT_FORM.iter().all(|(without, _)| *without != method) {
+                        shape::assert_documented(method, &result);
+                    }
                 }
             }
             asked += 1;

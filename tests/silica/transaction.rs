@@ -72,6 +72,25 @@ fn hash_may_have_any_case_and_a_prefix() {
 }
 
 #[test]
+fn soft_confirmed_transaction_is_a_final_one() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    let payment = Wallet::funded(0).payment(1, Wallet::stranger(1).address(), 1);
+    node.result("CreateTransaction", &json!([payment.json()]));
+    let method = "GetSoftConfirmedTransaction";
+    let hash = payment.hash();
+    check_error(&node, method, &json!([hash]), (-20, "Txn Hash not soft confirmed"));
+    node.result("IncreaseBlocknum", &json!([1]));
+    let read = node.result("GetTransaction", &json!([hash]));
+    check_result(&node, method, &json!([hash]), &read);
+    check_result(&node, method, &json!([hash.to_uppercase()]), &read);
+    for spelling in [format!("0x{hash}"), hash[..63].to_owned(), String::new()] {
+        check_error(&node, method, &json!([spelling]), (-32602, "Size not appropriate"));
+    }
+    check_error(&node, method, &json!(["g".repeat(64)]), (-1, "Unable to Process"));
+    check_error(&node, method, &json!([format!("0x{}", &hash[..62])]), (-1, "Unable to Process"));
+}
+
+#[test]
 fn unknown_and_misspelt_hashes_are_refused() {
     let node = Node::start(&[]);
     let hash = pay_once(&node, 0);

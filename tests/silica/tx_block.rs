@@ -1,6 +1,10 @@
 //! Tx blocks, their listing, and the transactions in them (rpc page, sections 2.4 and 2.5).
 
 use serde_json::{Value, json};
+use silica_protocol::{
+    TxBlock,
+    rpc::block::{RewardKind, TxBlockJson},
+};
 use silica_tests::{Node, Wallet, wallet::FEE};
 
 use crate::{check_error, check_result, documented, height, pay_once};
@@ -37,6 +41,42 @@ fn blocks_look_as_documented() {
     documented(&node, "GetTransactionsForTxBlockEx", &json!(["1", "0"]));
     documented(&node, "GetTxnBodiesForTxBlock", &json!(["1"]));
     documented(&node, "GetTxnBodiesForTxBlockEx", &json!(["1", "0"]));
+}
+
+#[test]
+fn verbose_block_has_what_its_committee_signed() {
+    let node = chain_of(100);
+    for number in [0, 1, 42, 99, 100] {
+        let mut verbose = documented(&node, "GetTxBlockVerbose", &json!([number.to_string()]));
+        let committee_hash = verbose["header"].as_object_mut().unwrap().remove("CommitteeHash").unwrap();
+        assert_eq!(committee_hash == "0".repeat(64), number == 0, "{number}");
+        let body = verbose["body"].as_object_mut().unwrap();
+        let first_round = body.remove("CS1").unwrap();
+        assert_eq!(first_round == "0".repeat(128), number == 0, "{number}");
+        for round in ["B1", "B2"] {
+            assert_eq!(body.remove(round).unwrap(), json!([number != 0]), "{number}");
+        }
+        assert_eq!(verbose, block(&node, number));
+    }
+}
+
+#[test]
+fn raw_block_is_the_block() {
+    let node = chain_of(3);
+    let raw = node.result("GetRawTxBlock", &json!(["3"]))["data"].as_str().unwrap().to_owned();
+    assert_eq!(raw, raw.to_uppercase());
+    let decoded = TxBlock::decode(&hex::decode(raw).unwrap()).unwrap();
+    let expected = serde_json::to_value(TxBlockJson::verbose(&decoded, RewardKind::Fees)).unwrap();
+    assert_eq!(node.result("GetTxBlockVerbose", &json!(["3"])), expected);
+    let missing = node.result("GetRawTxBlock", &json!(["9"]));
+    assert_eq!(missing, json!({"data": hex::encode_upper(TxBlock::encode_missing())}));
+    for spelling in ["", "abc", "latest"] {
+        check_error(&node, "GetRawTxBlock", &json!([spelling]), (-32602, "Invalid arugment"));
+        check_error(&node, "GetTxBlockVerbose", &json!([spelling]), (-32602, "Invalid argument"));
+    }
+    for method in ["GetRawTxBlock", "GetTxBlockVerbose"] {
+        check_error(&node, method, &json!(["18446744073709551616"]), (-32602, "Out of range"));
+    }
 }
 
 #[test]

@@ -23,6 +23,15 @@ pub const SUPERSEDED: &[(&str, &str, &str)] = &[
     ("GetTransaction", "partial", "the document shows the receipt alone; the seed says which members stand beside it"),
 ];
 
+/// Members that a document leaves out: method, object, name, a value of the right form, and why it belongs there.
+const LEFT_OUT: &[(&str, &str, &str, &str, &str)] = &[(
+    "GetDsBlockVerbose",
+    "/result/header",
+    "LeaderPubKey",
+    "0x0285B572471A9D3BA729719ED2EEE86395D3B8F243572E9099A5E8B750F46092A7",
+    "the document is the successor's, whose verbose form lacks what the plain form has (rpc page, section 2.3)",
+)];
+
 /// One documented request with its answer.
 #[derive(Clone, Debug)]
 pub struct Example {
@@ -97,10 +106,22 @@ pub fn examples(method: &str) -> Vec<Example> {
     let examples = document.get("examples").and_then(Value::as_array).expect("the examples are an array");
     let example = |example: &Value| Example {
         request: example["request"].clone(),
-        response: example["response"].clone(),
+        response: completed(method, &example["response"]),
         notes: example.get("notes").map(Value::to_string).unwrap_or_default(),
     };
     examples.iter().map(example).collect()
+}
+
+/// Adds what the document of a method leaves out.
+fn completed(method: &str, response: &Value) -> Value {
+    let mut response = response.clone();
+    for (_, object, name, value, _) in LEFT_OUT.iter().filter(|(of, ..)| *of == method) {
+        if let Some(Value::Object(members)) = response.pointer_mut(object) {
+            let before = members.insert((*name).to_owned(), Value::from(*value));
+            assert!(before.is_none(), "the document of {method} has {name}");
+        }
+    }
+    response
 }
 
 /// Explains the first difference in shape between a documented value and an actual one.

@@ -423,8 +423,12 @@ enum Tried {
 
 /// Each virtual shard has the same single member.
 pub(crate) fn sharding_hash(shards: u32, member: PublicKey) -> ShardingHash {
-    let shard = vec![ShardMember { key: member, peer: Peer::default(), reputation: 0 }];
-    ShardingHash::of(&(0..shards).map(|_| shard.clone()).collect::<Vec<_>>())
+    ShardingHash::of(&(0..shards).map(|_| vec![shard_member(member)]).collect::<Vec<_>>())
+}
+
+/// The member of a virtual shard, which has no address of its own in the network.
+pub(crate) fn shard_member(member: PublicKey) -> ShardMember {
+    ShardMember { key: member, peer: Peer::default(), reputation: 0 }
 }
 
 fn micro_block_info(block: &MicroBlock) -> MbInfo {

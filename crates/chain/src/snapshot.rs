@@ -3,12 +3,13 @@
 use std::{ops::Range, sync::Arc};
 
 use silica_protocol::{
-    Account, Address, BlockHash, BlockNumber, DsBlock, DsBlockNumber, GasPrice, PublicKey, Qa, Receipt, Timestamp,
-    Transaction, TxBlock, TxBlockHeader, TxHash, VariableHash,
+    Account, Address, BlockHash, BlockNumber, DsBlock, DsBlockNumber, GasPrice, PublicKey, Qa, Receipt, ShardId,
+    ShardMember, Timestamp, Transaction, TxBlock, TxBlockHeader, TxHash, VariableHash,
 };
 use silica_state::{ArchiveError, StateError, StoredTransaction};
 
 use crate::{
+    builder::{Network, shard_member},
     error::{BlockTransactionsError, ListingError, MinerInfoError, ProofError},
     genesis::{GENESIS_TOKENS, MINING_RESERVE},
     handle::{Published, Shared},
@@ -350,6 +351,12 @@ impl Snapshot {
     /// Keys of the DS committee, in its order.
     pub fn ds_committee(&self) -> Vec<PublicKey> {
         vec![self.shared.network.member]
+    }
+
+    /// Members of a shard, or `None` when there is no such shard.
+    pub fn shard_members(&self, shard: ShardId) -> Option<Vec<ShardMember>> {
+        let Network { member, config, .. } = &self.shared.network;
+        (shard.get() < config.shards).then(|| vec![shard_member(*member)])
     }
 
     /// Who mined during the DS epoch of DS block `number`.

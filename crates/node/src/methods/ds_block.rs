@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use silica_protocol::{
-    BlockHash, DsBlockNumber,
+    BlockHash, DsBlock, DsBlockNumber,
     rpc::{
-        block::{BlockListing, BlockListingEntry, DsBlockJson},
-        network::{MinerInfo, ShardMiners},
+        block::{BlockListing, BlockListingEntry, DsBlockJson, RawBlock},
+        network::{DsCommittee, MinerInfo, ShardMiners},
         text::Dec,
     },
 };
@@ -37,6 +37,53 @@ impl Method for GetDsBlock {
         let Decimal(number) = self.number.get().map_err(CallError::DsBlockNumber)?;
         let block = at.snapshot.ds_block(DsBlockNumber::new(number))?;
         Ok(block.map_or_else(DsBlockJson::missing, |block| DsBlockJson::from(&*block)))
+    }
+}
+
+/// A DS block by its number, with everything that its committee signed.
+///
+/// For a block that does not exist the answer is a block with number 18446744073709551615.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetDsBlockVerbose {
+    /// Number of the block.
+    number: Text<Decimal>,
+}
+
+impl Method for GetDsBlockVerbose {
+    const NAME: &'static str = "GetDsBlockVerbose";
+    const ALIASES: &'static [&'static str] = &["GetDSBlockVerbose"];
+    type Output = DsBlockJson;
+
+    fn call(self, at: &Context) -> Result<DsBlockJson, CallError> {
+        let Decimal(number) = self.number.get().map_err(CallError::DsBlockNumber)?;
+        let Some(block) = at.snapshot.ds_block(DsBlockNumber::new(number))? else {
+            return Ok(DsBlockJson::missing_verbose());
+        };
+        let previous = match number.checked_sub(1) {
+            Some(before) => at.snapshot.ds_block(DsBlockNumber::new(before))?,
+            None => None,
+        };
+        Ok(DsBlockJson::verbose(&block, previous.map_or(BlockHash::ZERO, |block| block.header.hash())))
+    }
+}
+
+/// A DS block by its number, in the form that is stored and relayed.
+///
+/// For a block that does not exist the answer is a block with number 18446744073709551615.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetRawDsBlock {
+    /// Number of the block.
+    number: Text<Decimal>,
+}
+
+impl Method for GetRawDsBlock {
+    const NAME: &'static str = "GetRawDSBlock";
+    type Output = RawBlock;
+
+    fn call(self, at: &Context) -> Result<RawBlock, CallError> {
+        let Decimal(number) = self.number.get().map_err(CallError::DsBlockNumber)?;
+        let block = at.snapshot.ds_block(DsBlockNumber::new(number))?;
+        Ok(RawBlock::new(&block.map_or_else(DsBlock::encode_missing, |block| block.encode())))
     }
 }
 
@@ -135,6 +182,25 @@ impl Method for GetPrevDsDifficulty {
 
     fn call(self, at: &Context) -> Result<u8, CallError> {
         Ok(at.snapshot.latest_ds_block().header.ds_difficulty)
+    }
+}
+
+/// Keys of the DS committee of today.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetCurrentDsComm {}
+
+impl Method for GetCurrentDsComm {
+    const NAME: &'static str = "GetCurrentDSComm";
+    type Output = DsCommittee;
+
+    fn call(self, at: &Context) -> Result<DsCommittee, CallError> {
+        Ok(DsCommittee {
+            current_ds_epoch: at.snapshot.latest_ds_block().header.number.into(),
+            current_tx_epoch: at.snapshot.current_epoch().into(),
+            // Nobody holds a seat without having been elected.
+            guards: 0,
+            members: at.snapshot.ds_committee().into_iter().map(Into::into).collect(),
+        })
     }
 }
 

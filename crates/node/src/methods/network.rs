@@ -2,18 +2,22 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use silica_chain::Statistics;
 use silica_protocol::{
-    ChainId, GasPrice, Qa,
+    ChainId, GasPrice, Qa, ShardId, ShardMember,
     rpc::{
-        network::{BlockchainInfo, NodeVersion, ShardingStructure},
+        network::{BlockchainInfo, NodeInfo, NodeVersion, ShardingStructure},
         text::Dec,
     },
 };
 
 use crate::{
-    rpc::{CallError, Context, Method},
+    rpc::{CallError, Context, Method, params::Integral},
     statistics,
 };
+
+/// Most members of a shard that are shown (`NUM_SHARD_PEER_TO_REVEAL`).
+const MEMBERS_SHOWN: usize = 5;
 
 /// Figures of the whole chain.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -37,8 +41,71 @@ impl Method for GetBlockchainInfo {
             transactions_in_tx_epoch: u64::from(figures.in_tx_epoch).into(),
             transaction_rate: statistics::transaction_rate(&figures),
             tx_block_rate: statistics::tx_block_rate(&figures),
-            sharding: ShardingStructure { peers: figures.shard_sizes.into_iter().map(u64::from).collect() },
+            sharding: sharding(&figures),
         })
+    }
+}
+
+/// What part this node has in the network.
+///
+/// One that serves this interface is a seed: it follows the chain and answers questions.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetNodeType {}
+
+impl Method for GetNodeType {
+    const NAME: &'static str = "GetNodeType";
+    type Output = String;
+
+    fn call(self, _: &Context) -> Result<String, CallError> {
+        Ok("Seed".to_owned())
+    }
+}
+
+/// Number of nodes in the shards and in the DS committee.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetNumPeers {}
+
+impl Method for GetNumPeers {
+    const NAME: &'static str = "GetNumPeers";
+    type Output = u64;
+
+    fn call(self, at: &Context) -> Result<u64, CallError> {
+        Ok(at.snapshot.statistics().peers)
+    }
+}
+
+/// Number of nodes in each shard.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetShardingStructure {}
+
+impl Method for GetShardingStructure {
+    const NAME: &'static str = "GetShardingStructure";
+    type Output = ShardingStructure;
+
+    fn call(self, at: &Context) -> Result<ShardingStructure, CallError> {
+        Ok(sharding(&at.snapshot.statistics()))
+    }
+}
+
+fn sharding(figures: &Statistics) -> ShardingStructure {
+    ShardingStructure { peers: figures.shard_sizes.iter().copied().map(u64::from).collect() }
+}
+
+/// Members of a shard, at most five of them.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetShardMembers {
+    /// Number of the shard, from 0.
+    shard: Integral,
+}
+
+impl Method for GetShardMembers {
+    const NAME: &'static str = "GetShardMembers";
+    type Output = Vec<NodeInfo>;
+
+    fn call(self, at: &Context) -> Result<Vec<NodeInfo>, CallError> {
+        let members = at.snapshot.shard_members(ShardId::new(self.shard.0)).ok_or(CallError::ShardUnknown)?;
+        let node = |member: ShardMember| NodeInfo { network: format!("<{}>", member.peer), key: member.key.into() };
+        Ok(members.into_iter().take(MEMBERS_SHOWN).map(node).collect())
     }
 }
 

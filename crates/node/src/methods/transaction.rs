@@ -12,7 +12,10 @@ use silica_protocol::{
 
 use crate::{
     driver::NodeHandle,
-    rpc::{CallError, Command, Context, Method, params::Text},
+    rpc::{
+        CallError, Command, Context, Method,
+        params::{BareTxHash, Text},
+    },
 };
 
 /// Submits a signed transaction.
@@ -60,6 +63,26 @@ impl Method for GetTransaction {
     fn call(self, at: &Context) -> Result<TransactionJson, CallError> {
         let hash = self.hash.get().map_err(CallError::TxHash)?;
         let stored = at.snapshot.transaction(&hash)?.ok_or(CallError::TransactionUnknown)?;
+        Ok(TransactionJson::new(hash, stored.transaction, stored.receipt))
+    }
+}
+
+/// An executed transaction with its receipt, also while its block is not yet final.
+///
+/// Here a transaction is executed when its block is final, so that this is [`GetTransaction`] with its own errors.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetSoftConfirmedTransaction {
+    /// The transaction.
+    hash: Text<BareTxHash>,
+}
+
+impl Method for GetSoftConfirmedTransaction {
+    const NAME: &'static str = "GetSoftConfirmedTransaction";
+    type Output = TransactionJson;
+
+    fn call(self, at: &Context) -> Result<TransactionJson, CallError> {
+        let BareTxHash(hash) = self.hash.get().map_err(CallError::SoftTxHash)?;
+        let stored = at.snapshot.transaction(&hash)?.ok_or(CallError::NotSoftConfirmed)?;
         Ok(TransactionJson::new(hash, stored.transaction, stored.receipt))
     }
 }

@@ -1,11 +1,15 @@
 //! Tx blocks, their transactions, and the epochs they end.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use silica_protocol::{
     BlockHash, BlockNumber, Receipt, ShardId, Transaction, TxBlock, TxHash,
     rpc::{
-        block::{BlockListing, BlockListingEntry, RewardKind, TransactionsByShard, TransactionsPage, TxBlockJson},
+        block::{
+            BlockListing, BlockListingEntry, RawBlock, RewardKind, TransactionsByShard, TransactionsPage, TxBlockJson,
+        },
         text::Dec,
         transaction::TransactionJson,
     },
@@ -39,6 +43,48 @@ impl Method for GetTxBlock {
     }
 }
 
+/// A Tx block by its number, with everything that its committee signed.
+///
+/// For a block that does not exist the answer is a block with number 18446744073709551615.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetTxBlockVerbose {
+    /// Number of the block.
+    number: Text<Decimal>,
+}
+
+impl Method for GetTxBlockVerbose {
+    const NAME: &'static str = "GetTxBlockVerbose";
+    type Output = TxBlockJson;
+
+    fn call(self, at: &Context) -> Result<TxBlockJson, CallError> {
+        let Decimal(number) = self.number.get().map_err(CallError::TxBlockNumber)?;
+        let number = BlockNumber::new(number);
+        let verbose = |block: Arc<TxBlock>| TxBlockJson::verbose(&block, rewards(number, at));
+        Ok(at.snapshot.tx_block(number)?.map_or_else(TxBlockJson::missing_verbose, verbose))
+    }
+}
+
+/// A Tx block by its number, in the form that is stored and relayed.
+///
+/// For a block that does not exist the answer is a block with number 18446744073709551615.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetRawTxBlock {
+    /// Number of the block.
+    number: Text<Decimal>,
+}
+
+impl Method for GetRawTxBlock {
+    const NAME: &'static str = "GetRawTxBlock";
+    type Output = RawBlock;
+
+    fn call(self, at: &Context) -> Result<RawBlock, CallError> {
+        // The misspelling of DS blocks is that of this method too.
+        let Decimal(number) = self.number.get().map_err(CallError::DsBlockNumber)?;
+        let block = at.snapshot.tx_block(BlockNumber::new(number))?;
+        Ok(RawBlock::new(&block.map_or_else(TxBlock::encode_missing, |block| block.encode())))
+    }
+}
+
 /// The latest Tx block.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct GetLatestTxBlock {}
@@ -53,8 +99,11 @@ impl Method for GetLatestTxBlock {
 }
 
 fn shape(block: &TxBlock, at: &Context) -> TxBlockJson {
-    let vacuous = at.snapshot.is_vacuous(block.header.number);
-    TxBlockJson::new(block, if vacuous { RewardKind::Coinbase } else { RewardKind::Fees })
+    TxBlockJson::new(block, rewards(block.header.number, at))
+}
+
+fn rewards(block: BlockNumber, at: &Context) -> RewardKind {
+    if at.snapshot.is_vacuous(block) { RewardKind::Coinbase } else { RewardKind::Fees }
 }
 
 /// Numbers and hashes of Tx blocks, the latest first, ten on a page.

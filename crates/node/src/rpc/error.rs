@@ -57,6 +57,8 @@ pub(crate) enum CallError {
     MinerInfo(MinerInfoError),
     /// The account has no code.
     NotAContract,
+    /// The transaction is in no block, and was accepted for none.
+    NotSoftConfirmed,
     /// The transaction deploys nothing.
     NoDeployment,
     /// A price of gas cannot be read.
@@ -71,6 +73,10 @@ pub(crate) enum CallError {
     Simulated(SimulatedTransactionError),
     /// The simulated transaction would not get into a block.
     Simulation(SimulationError),
+    /// There is no such shard.
+    ShardUnknown,
+    /// The hash of a transaction that may be soft-confirmed cannot be read.
+    SoftTxHash(HashFault),
     /// The state could not be read.
     State(StateError),
     /// The hash of a transaction whose status is asked for cannot be read.
@@ -162,6 +168,7 @@ impl CallError {
             Self::ManualTriggerDisallowed => text(Code::INVALID_PARAMETER, "Manual trigger disallowed"),
             Self::MinerInfo(error) => (Code::MISC_ERROR, error.to_string().into()),
             Self::NotAContract => text(Code::INVALID_ADDRESS_OR_KEY, "Address not contract address"),
+            Self::NotSoftConfirmed => text(Code::DATABASE_ERROR, "Txn Hash not soft confirmed"),
             Self::NoDeployment => text(Code::INVALID_ADDRESS_OR_KEY, "ID is not a contract txn"),
             Self::Price(PriceFault) => text(Code::INVALID_PARAMETER, "Gas price should be numeric"),
             Self::Proof(error) => return proof(error),
@@ -169,6 +176,9 @@ impl CallError {
             Self::Request(error) => request(&error),
             Self::Simulated(error) => told(Code::INVALID_PARAMETER, &error),
             Self::Simulation(error) => return simulation(error),
+            Self::ShardUnknown => text(Code::INVALID_PARAMETER, "Invalid shard ID"),
+            Self::SoftTxHash(HashFault::Digit) => text(Code::MISC_ERROR, "Unable to Process"),
+            Self::SoftTxHash(HashFault::Size) => text(Code::INVALID_PARAMS, "Size not appropriate"),
             Self::State(error) => return Err(error.into()),
             Self::StatusHash(HashFault::Digit) => text(Code::MISC_ERROR, "Unable To Process: hash is not hexadecimal"),
             Self::StatusHash(HashFault::Size) => text(Code::INVALID_PARAMETER, "Txn Hash size not appropriate"),

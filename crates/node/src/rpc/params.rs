@@ -191,6 +191,25 @@ impl FromParam for TxHash {
     }
 }
 
+/// The hash of a transaction without a prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BareTxHash(pub(crate) TxHash);
+
+impl FromParam for BareTxHash {
+    type Fault = HashFault;
+    const NAME: &'static str = "BareTransactionHash";
+    const DESCRIPTION: &'static str = "Hash of a transaction, 64 hexadecimal digits in any letter case, without 0x.";
+    const EXAMPLE: &'static str = TxHash::EXAMPLE;
+
+    /// The length is the first thing noticed.
+    fn from_param(text: &str) -> Result<Self, HashFault> {
+        if text.len() != TxHash::LEN.saturating_mul(2) {
+            return Err(HashFault::Size);
+        }
+        text.parse().map(Self).map_err(|_| HashFault::Digit)
+    }
+}
+
 impl FromParam for VariableHash {
     type Fault = HashFault;
     const NAME: &'static str = "VariableHash";

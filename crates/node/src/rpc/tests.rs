@@ -163,6 +163,7 @@ async fn other_spellings_of_names_are_taken() {
     let fixture = fixture(BlockMode::Instant);
     for (name, alias, params) in [
         ("GetDsBlock", "GetDSBlock", json!(["0"])),
+        ("GetDsBlockVerbose", "GetDSBlockVerbose", json!(["0"])),
         ("GetLatestDsBlock", "GetLatestDSBlock", json!([])),
         ("GetNumTxnsTxEpoch", "GetNumTxnsTXEpoch", json!(["5"])),
     ] {

@@ -285,12 +285,36 @@ fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
 }
 
 impl DsBlock {
+    /// Returns the block by which the C++ node answers for a block that does not exist: a default-constructed one.
+    pub fn missing() -> Self {
+        Self {
+            header: DsBlockHeader {
+                version: 0,
+                prev_hash: BlockHash::ZERO,
+                ds_difficulty: 0,
+                difficulty: 0,
+                gas_price: GasPrice::new(Qa::ZERO),
+                number: DsBlockNumber::MISSING,
+                ..DsBlockHeader::genesis(PublicKey::ZERO)
+            },
+            cosignatures: CoSignatures::unsigned(0),
+            timestamp: Timestamp::new(0),
+        }
+    }
+
     /// Returns the stored and relayed form, which `GetRawDSBlock` answers too.
     pub fn encode(&self) -> Vec<u8> {
-        let header = self.header.to_message();
-        let hash = BlockHash::new(sha256(&[&header.encode_to_vec()]));
+        self.encode_with(self.header.hash())
+    }
+
+    /// Returns what `GetRawDSBlock` answers for a block that does not exist: its hash is not that of its header.
+    pub fn encode_missing() -> Vec<u8> {
+        Self::missing().encode_with(BlockHash::ZERO)
+    }
+
+    fn encode_with(&self, hash: BlockHash) -> Vec<u8> {
         let base = block_base(hash, &self.cosignatures, self.timestamp);
-        ProtoDsBlock { header: Some(header), blockbase: Some(base) }.encode_to_vec()
+        ProtoDsBlock { header: Some(self.header.to_message()), blockbase: Some(base) }.encode_to_vec()
     }
 
     /// Reads the stored and relayed form.

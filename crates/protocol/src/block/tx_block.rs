@@ -205,12 +205,37 @@ impl MbInfoHash {
 }
 
 impl TxBlock {
+    /// Returns the block by which the C++ node answers for a block that does not exist: a default-constructed one.
+    pub fn missing() -> Self {
+        Self {
+            header: TxBlockHeader {
+                version: 0,
+                gas_limit: Gas::ZERO,
+                gas_used: Gas::ZERO,
+                rewards: Qa::ZERO,
+                number: BlockNumber::MISSING,
+                ds_block: DsBlockNumber::MISSING,
+                ..TxBlockHeader::genesis(PublicKey::ZERO)
+            },
+            micro_blocks: Vec::new(),
+            cosignatures: CoSignatures::unsigned(0),
+            timestamp: Timestamp::new(0),
+        }
+    }
+
     /// Returns the stored and relayed form, which `GetRawTxBlock` answers too.
     pub fn encode(&self) -> Vec<u8> {
-        let header = self.header.to_message();
-        let hash = BlockHash::new(sha256(&[&header.encode_to_vec()]));
+        self.encode_with(self.header.hash())
+    }
+
+    /// Returns what `GetRawTxBlock` answers for a block that does not exist: its hash is not that of its header.
+    pub fn encode_missing() -> Vec<u8> {
+        Self::missing().encode_with(BlockHash::ZERO)
+    }
+
+    fn encode_with(&self, hash: BlockHash) -> Vec<u8> {
         let message = ProtoTxBlock {
-            header: Some(header),
+            header: Some(self.header.to_message()),
             mbinfos: self.micro_blocks.iter().map(|info| info.to_message()).collect(),
             blockbase: Some(block_base(hash, &self.cosignatures, self.timestamp)),
         };

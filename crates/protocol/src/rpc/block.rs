@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::text::{Dec, Hex, PrefixedUpperHex, UpperHex};
 use crate::{
     amount::Qa,
-    block::{
-        CoSignatures, DsBlock, DsBlockHeader, MbInfo, Peer, Reserved, SwInfo, SwVersion, TxBlock, TxBlockHeader, Votes,
-    },
+    block::{DsBlock, MbInfo, Peer, Reserved, SwInfo, SwVersion, TxBlock, Votes},
     gas::{Gas, GasPrice},
     hash::{BlockHash, CommitteeHash, MbInfoHash, ShardingHash, StateDeltaHash, StateRoot, TxHash, TxRoot},
     key::{PublicKey, Signature},
@@ -143,12 +141,12 @@ impl TxBlockJson {
 
     /// Returns the plain form of the block by which the C++ node answers for a block that does not exist.
     pub fn missing() -> Self {
-        Self::with_hash(&missing_tx_block(), BlockHash::ZERO, RewardKind::Fees)
+        Self::with_hash(&TxBlock::missing(), BlockHash::ZERO, RewardKind::Fees)
     }
 
     /// Returns the verbose form of the block by which the C++ node answers for a block that does not exist.
     pub fn missing_verbose() -> Self {
-        Self::missing().with_details(&missing_tx_block())
+        Self::missing().with_details(&TxBlock::missing())
     }
 
     fn with_hash(block: &TxBlock, hash: BlockHash, rewards: RewardKind) -> Self {
@@ -201,33 +199,6 @@ impl TxBlockJson {
 impl From<&MbInfo> for MbInfoJson {
     fn from(info: &MbInfo) -> Self {
         Self { hash: info.hash.into(), shard: info.shard.get(), tx_root: info.tx_root.into() }
-    }
-}
-
-const NO_SIGNATURES: CoSignatures =
-    CoSignatures { cs1: Signature::ZERO, b1: Vec::new(), cs2: Signature::ZERO, b2: Vec::new() };
-
-/// The default-constructed block of the C++ node.
-fn missing_tx_block() -> TxBlock {
-    TxBlock {
-        header: TxBlockHeader {
-            version: 0,
-            committee_hash: CommitteeHash::ZERO,
-            prev_hash: BlockHash::ZERO,
-            gas_limit: Gas::ZERO,
-            gas_used: Gas::ZERO,
-            rewards: Qa::ZERO,
-            number: BlockNumber::MISSING,
-            state_root: StateRoot::ZERO,
-            state_delta_hash: StateDeltaHash::ZERO,
-            mb_info_hash: MbInfoHash::ZERO,
-            tx_count: 0,
-            miner: PublicKey::ZERO,
-            ds_block: DsBlockNumber::MISSING,
-        },
-        micro_blocks: Vec::new(),
-        cosignatures: NO_SIGNATURES,
-        timestamp: Timestamp::new(0),
     }
 }
 
@@ -393,12 +364,12 @@ impl DsBlockJson {
 
     /// Returns the plain form of the block by which the C++ node answers for a block that does not exist.
     pub fn missing() -> Self {
-        Self::from(&missing_ds_block())
+        Self::from(&DsBlock::missing())
     }
 
     /// Returns the verbose form of the block by which the C++ node answers for a block that does not exist.
     pub fn missing_verbose() -> Self {
-        Self::verbose(&missing_ds_block(), BlockHash::ZERO)
+        Self::verbose(&DsBlock::missing(), BlockHash::ZERO)
     }
 }
 
@@ -463,20 +434,18 @@ impl From<(&u32, &Votes)> for ProposalJson {
     }
 }
 
-/// The default-constructed block of the C++ node.
-fn missing_ds_block() -> DsBlock {
-    DsBlock {
-        header: DsBlockHeader {
-            version: 0,
-            prev_hash: BlockHash::ZERO,
-            ds_difficulty: 0,
-            difficulty: 0,
-            gas_price: GasPrice::new(Qa::ZERO),
-            number: DsBlockNumber::MISSING,
-            ..DsBlockHeader::genesis(PublicKey::ZERO)
-        },
-        cosignatures: NO_SIGNATURES,
-        timestamp: Timestamp::new(0),
+/// A block in the form that is stored and relayed (`GetRawDSBlock`, `GetRawTxBlock`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RawBlock {
+    /// The serialised block, as upper-case hexadecimal digits.
+    #[schemars(regex(pattern = "^([0-9A-F]{2})+$"))]
+    pub data: String,
+}
+
+impl RawBlock {
+    /// Returns the form of a block that is `serialised`.
+    pub fn new(serialised: &[u8]) -> Self {
+        Self { data: hex::encode_upper(serialised) }
     }
 }
 
