@@ -159,12 +159,12 @@ fn own_node_proves_values_and_absence_at_blocks_of_the_window() {
         &contract,
         &["--variable", "greeting"],
         "latest",
-        &["Tx block       2", "value        \"Hello, world\""],
+        &["Tx block       2  as the node says", "as the node says\naccount", "value        \"Hello, world\""],
     );
     check_at(node, &contract, &visits, "2", &["value        \"1\""]);
-    check_at(node, &contract, &visits, "1", &["absent"]);
+    check_at(node, &contract, &visits, "1", &["absent", "and these very keys"]);
     check_at(node, &contract, &["--variable", "visits"], "1", &["a map without entries"]);
-    check_at(node, &contract, &["--variable", "visits"], "2", &["absent"]);
+    check_at(node, &contract, &["--variable", "visits"], "2", &["absent", "under the name alone"]);
     check_at(node, &contract, &["--variable", "_addr"], "latest", &[&format!("value        0x{contract}")]);
     check_at(node, &contract, &["--variable", "_depth", "--index", "visits"], "1", &["value        1"]);
     check_at(node, &contract, &["--variable", "_type", "--index", "visits"], "1", &["Map (ByStr20) (Uint32)"]);
@@ -173,6 +173,14 @@ fn own_node_proves_values_and_absence_at_blocks_of_the_window() {
     let args =
         |more: &[&'static str]| [&["--url", &url, "--address", &address, "--variable", "greeting"], more].concat();
     check(&args(&["--block", "77"]), "", NOTHING_TO_CHECK, &["there is no Tx block 77"]);
+    let root = node.result("GetTxBlock", &json!(["2"]))["header"]["StateRootHash"].as_str().unwrap().to_owned();
+    // What was given is no hearsay.
+    check(
+        &[&args(&[])[..], &["--root", &root]].concat(),
+        "",
+        PROVEN,
+        &["as the node says\nstate root", &format!("{root}\n")],
+    );
     let root = "11".repeat(32);
     check(&[&args(&[])[..], &["--root", &root]].concat(), "", REFUTED, &["state root", &root]);
     let stranger = Wallet::stranger(5).hex();

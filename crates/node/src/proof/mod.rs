@@ -133,7 +133,7 @@ pub async fn verify_proof(args: &VerifyArgs) -> Result<ProofReport, VerifyError>
         }
         None => return Err(VerifyError::WhichVariable),
     };
-    Ok(ProofReport { block, root, address, variable, proven })
+    Ok(ProofReport { block, root, is_root_given: args.root.is_some(), address, variable, proven })
 }
 
 /// Reads the answer from the file or from standard input.

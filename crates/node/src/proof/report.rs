@@ -13,6 +13,8 @@ pub struct ProofReport {
     pub block: Option<BlockNumber>,
     /// Root of the state.
     pub root: StateRoot,
+    /// Whether the root was given by whoever asks; otherwise it is what the node says of the block.
+    pub is_root_given: bool,
     /// Whose account.
     pub address: Address,
     /// Which variable, if one was named.
@@ -52,13 +54,16 @@ impl fmt::Display for Variable {
     }
 }
 
+/// Said of what nothing proves.
+const HEARSAY: &str = "  as the node says";
+
 impl fmt::Display for ProofReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { block, root, address, variable, proven } = self;
+        let Self { block, root, is_root_given, address, variable, proven } = self;
         if let Some(block) = block {
-            writeln!(f, "Tx block       {block}")?;
+            writeln!(f, "Tx block       {block}{HEARSAY}")?;
         }
-        writeln!(f, "state root     {root}")?;
+        writeln!(f, "state root     {root}{}", if *is_root_given { "" } else { HEARSAY })?;
         write!(f, "account        0x{address}  {}", address.to_bech32())?;
         match &proven.account {
             Some(account) => write_account(account, f)?,
@@ -68,8 +73,23 @@ impl fmt::Display for ProofReport {
         write!(f, "\nvariable       {variable}")?;
         match &proven.variable {
             Some(value) => write!(f, "\n  value        {}", Shown { value, variable, address }),
-            None => write!(f, "\n  absent       it is proven that the account has no such variable"),
+            None => write!(f, "\n  absent       it is proven that nothing is stored under {}", Place(variable)),
         }
+    }
+}
+
+/// Where nothing is, and nothing more: of a map that has entries, nothing is stored under its name.
+struct Place<'a>(&'a Variable);
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Variable::Named(_, indices) if indices.is_empty() => {
+                "the name alone; entries of a map are under their keys"
+            }
+            Variable::Named(..) => "the name and these very keys",
+            Variable::Hashed(_) => "the hash",
+        })
     }
 }
 
@@ -83,7 +103,8 @@ fn write_account(account: &Account, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// A stored value as people can read it. Control characters do not reach their terminal.
+/// A stored value as people can read it. Characters that are not seen, or that change how others are, do not reach their
+/// terminal.
 struct Shown<'a> {
     value: &'a [u8],
     variable: &'a Variable,
@@ -98,8 +119,8 @@ impl fmt::Display for Shown<'_> {
         }
         match str::from_utf8(self.value) {
             Ok(text) if !is_address => text.chars().try_for_each(|c| match c {
-                c if c.is_control() => write!(f, "{}", c.escape_default()),
-                c => write!(f, "{c}"),
+                '"' | '\'' | '\\' => write!(f, "{c}"),
+                c => write!(f, "{}", c.escape_debug()),
             }),
             Ok(_) | Err(_) => write!(f, "0x{}", hex::encode(self.value)),
         }
@@ -119,6 +140,7 @@ mod tests {
     fn values_are_shown_as_their_text() {
         assert_eq!(show("n", br#""420""#), r#""420""#);
         assert_eq!(show("n", "\"é\u{1b}[31m\"".as_bytes()), "\"é\\u{1b}[31m\"");
+        assert_eq!(show("n", "\"a\u{202e}b\u{200b}'\\n\"".as_bytes()), "\"a\\u{202e}b\\u{200b}'\\n\"");
         assert_eq!(show("n", &[0x12, 0x00]), "a map without entries");
         assert_eq!(show("n", &[0xff, 0x00]), "0xff00");
         assert_eq!(show("_addr", &[b'a'; 20]), format!("0x{}", "61".repeat(20)));
