@@ -107,23 +107,44 @@ pub(crate) struct Simulator<'a> {
     published: Arc<Published>,
 }
 
+/// A transaction that was executed, and the running state afterwards.
+struct Executed {
+    rehearsal: Rehearsal,
+    recorded: Recorded,
+    overlay: Overlay<Snapshot>,
+}
+
 impl<'a> Simulator<'a> {
     pub(crate) fn new(shared: &'a Shared) -> Self {
         Self { shared, published: shared.published() }
     }
 
     pub(crate) fn simulate(&self, request: &SimulationRequest) -> Result<Simulation, SimulationError> {
-        self.execute(request, self.gas_limit(request)?)
+        let limit = self.gas_limit(request)?;
+        let Executed { rehearsal, recorded: Recorded { receipt, fee }, overlay } = self.execute(request, limit)?;
+        let verified = rehearsal.as_if_verified();
+        let creates = verified.kind() == TransactionKind::Deployment;
+        let nonce = Nonce::new(verified.transaction().nonce.get().saturating_sub(1));
+        Ok(Simulation {
+            receipt,
+            gas_limit: limit,
+            fee,
+            routing: verified.routing(),
+            contract: creates.then(|| Address::of_contract(&request.sender, nonce)),
+            changes: overlay.changes().iter().map(|change| self.account_change(change)).collect::<Result<_, _>>()?,
+        })
     }
 
     pub(crate) fn estimate_gas(&self, request: &SimulationRequest) -> Result<GasEstimate, SimulationError> {
         let limit = self.gas_limit(request)?;
-        let Simulation { receipt, .. } = self.execute(request, limit)?;
+        let receipt = self.execute(request, limit)?.recorded.receipt;
         if !receipt.success {
             return Err(SimulationError::Fails { limit, receipt: Box::new(receipt) });
         }
         let used = |gas: u64| match self.execute(request, Gas::new(gas)) {
-            Ok(Simulation { receipt, .. }) => Ok(receipt.success.then_some(receipt.cumulative_gas)),
+            Ok(Executed { recorded: Recorded { receipt, .. }, .. }) => {
+                Ok(receipt.success.then_some(receipt.cumulative_gas))
+            }
             // Too little to be let in, or to begin with.
             Err(SimulationError::Refused(_) | SimulationError::Dropped(_)) => Ok(None),
             Err(error @ (SimulationError::Fails { .. } | SimulationError::State(_))) => Err(error),
@@ -146,22 +167,12 @@ impl<'a> Simulator<'a> {
         Ok(most.min(affordable).max(least))
     }
 
-    fn execute(&self, request: &SimulationRequest, limit: Gas) -> Result<Simulation, SimulationError> {
+    fn execute(&self, request: &SimulationRequest, limit: Gas) -> Result<Executed, SimulationError> {
         let transaction = self.transaction(request, limit);
         let rehearsal = self.entrance().rehearse(transaction, request.sender, request.priority)?;
         let mut overlay = Overlay::new(self.published.state.clone());
-        let Recorded { receipt, fee } = self.run(&rehearsal, &mut overlay)?;
-        let verified = rehearsal.as_if_verified();
-        let creates = verified.kind() == TransactionKind::Deployment;
-        let nonce = Nonce::new(verified.transaction().nonce.get().saturating_sub(1));
-        Ok(Simulation {
-            receipt,
-            gas_limit: limit,
-            fee,
-            routing: verified.routing(),
-            contract: creates.then(|| Address::of_contract(&request.sender, nonce)),
-            changes: overlay.changes().iter().map(|change| self.account_change(change)).collect::<Result<_, _>>()?,
-        })
+        let recorded = self.run(&rehearsal, &mut overlay)?;
+        Ok(Executed { rehearsal, recorded, overlay })
     }
 
     fn run(&self, rehearsal: &Rehearsal, overlay: &mut Overlay<Snapshot>) -> Result<Recorded, SimulationError> {
