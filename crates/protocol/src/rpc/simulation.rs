@@ -73,7 +73,7 @@ pub enum SimulatedTransactionError {
 }
 
 const ADDRESS: &str = "an address as bech32 or as forty hexadecimal digits";
-const AMOUNT: &str = "a number of Qa below 2^128, as decimal text or as a number";
+const AMOUNT: &str = "a number of Qa as decimal text, below 2^128, or as a number, below 2^64";
 const GAS: &str = "a number of units below 2^64, as decimal text or as a number";
 
 impl SimulatedTransaction {
@@ -132,11 +132,17 @@ fn gas(member: &'static str, json: &Value) -> Result<u64, SimulatedTransactionEr
     number.ok_or_else(|| unfit(member, GAS, json))
 }
 
+/// From here on a number that is written with a point or an exponent may have been rounded.
+const ROUNDED: u128 = 1 << 53;
+
 /// Reads a number that is not negative, from text without anything but digits or from a number without a fraction.
 fn decimal(json: &Value) -> Option<u128> {
     match json {
         Value::String(text) => text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit())),
-        Value::Number(number) => u128::try_from(number::integral(&number.to_string())?).ok(),
+        Value::Number(number) => match number.as_u64() {
+            Some(number) => Some(number.into()),
+            None => u128::try_from(number::integral(&number.to_string())?).ok().filter(|number| *number < ROUNDED),
+        },
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
 }
@@ -314,6 +320,17 @@ mod tests {
         };
         assert_eq!(numbers(json!(50), json!("7")), (50, 7));
         assert_eq!(numbers(json!("50"), json!(u128::MAX.to_string())), (50, u128::MAX));
+        assert_eq!(numbers(json!(50.0), json!(u64::MAX)), (50, u64::MAX.into()));
+        assert_eq!(numbers(json!(50), json!(9_007_199_254_740_991.0)), (50, ROUNDED - 1));
+    }
+
+    #[test]
+    fn numbers_that_were_rounded_are_refused() {
+        for text in ["9007199254740993.0", "9007199254740993e0", "18446744073709551616", "1e20"] {
+            let amount: Value = serde_json::from_str(text).unwrap();
+            let error = read(&json!({"senderAddr": SENDER, "toAddr": SENDER, "amount": amount})).unwrap_err();
+            assert!(error.contains("as decimal text, below 2^128, or as a number, below 2^64"), "{error}");
+        }
     }
 
     #[test]
