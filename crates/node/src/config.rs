@@ -87,7 +87,7 @@ pub struct RunArgs {
     /// Largest request body in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = 5 * 1024 * 1024, env = "SILICA_MAX_BODY_BYTES")]
     pub max_body_bytes: usize,
-    /// Memory for large request bodies of all connections together, in megabytes; further ones wait.
+    /// Memory for large request bodies and answers of all connections together, in megabytes; further ones wait.
     #[arg(long, value_name = "MB", default_value_t = 64, value_parser = value_parser!(u32).range(1..=1_048_576),
           env = "SILICA_MAX_BODIES_MB")]
     pub max_bodies_mb: u32,

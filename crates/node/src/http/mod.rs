@@ -2,10 +2,10 @@
 //!
 //! Nothing here knows JSON or a method. A body that was posted to any path is handed over whole; every answer has
 //! status 200, since JSON-RPC carries its own errors. What a client may hold up is bounded: the number of
-//! connections, the size of a body and of all bodies together, the time from the first byte of a request to its last,
-//! and the time a connection may lie idle or leave an answer unread. When all places, or all memory for bodies, are
-//! taken and someone waits, those who only hold theirs have to give way soon. An answer that is sent as it is made is
-//! made no faster than its client reads.
+//! connections, the size of a body and of all bodies and answers together, the time from the first byte of a request to
+//! its last, and the time a connection may lie idle or leave an answer unread. When all places, or all memory, are taken
+//! and someone waits, those who only hold theirs have to give way soon. An answer that is sent as it is made is made no
+//! faster than its client reads.
 
 use std::{
     convert::Infallible,
@@ -38,7 +38,7 @@ use tokio::{
     time::{Instant, interval, timeout},
 };
 
-use self::stream::{AnswerBody, Stream};
+use self::stream::{AnswerBody, Large, Stream};
 pub(crate) use self::stream::{Broken, Reply, Source};
 
 mod stream;
@@ -48,10 +48,10 @@ mod stream;
 pub struct HttpLimits {
     /// Largest request body in bytes; a larger one is answered with status 413.
     pub body_bytes: usize,
-    /// Bytes of request bodies in memory, of all connections together; further ones wait. At least that of one body.
-    /// What a connection reads at once does not count.
+    /// Bytes of request bodies, and of answers, in memory, of all connections together; further ones wait. At least that
+    /// of one body. What a connection reads at once, and a small answer, does not count.
     pub bodies_bytes: usize,
-    /// Time that a body waits for memory before it is answered with status 503.
+    /// Time that a body or an answer waits for memory before there is status 503 instead.
     pub bodies_timeout: Duration,
     /// Time from the first byte of a request to its last; a slower client is disconnected.
     pub request_timeout: Duration,
@@ -85,6 +85,9 @@ const DISCARDED_BODIES: usize = 8;
 
 /// Bytes that a connection reads at once, and of a body that it keeps, before the body draws on the common memory.
 const READ_AT_ONCE: usize = 32 * 1024;
+
+/// Bytes of an answer that does not draw on the common memory.
+const SMALL_ANSWER: usize = 64 * 1024;
 
 /// Bytes of the common memory that the making of an answer takes which is sent as it is made, about.
 const STREAM_BYTES: usize = 16 << 20;
@@ -161,7 +164,7 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
     drop(stop.wait_for(|stop| *stop).await);
 }
 
-/// Places for connections and memory for bodies, and word to their holders that others wait.
+/// Places for connections and memory for bodies and answers, and word to their holders that others wait.
 #[derive(Debug)]
 struct Room {
     places: Arc<Semaphore>,
@@ -169,6 +172,8 @@ struct Room {
     /// In units.
     memory: Arc<Semaphore>,
     memory_wanted: Notify,
+    /// Likewise, for answers that wait for it: they are there already.
+    waiting: Semaphore,
     /// All memory there is.
     units: u32,
 }
@@ -181,6 +186,7 @@ impl Room {
             place_wanted: Notify::new(),
             memory: Arc::new(Semaphore::new(units.min(Semaphore::MAX_PERMITS))),
             memory_wanted: Notify::new(),
+            waiting: Semaphore::new(units.min(Semaphore::MAX_PERMITS)),
             units: u32::try_from(units.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX),
         }
     }
@@ -201,8 +207,7 @@ impl Room {
     /// Waits for memory for a body, in turn, and lets it be known for as long as there is none; `None` when `longest`
     /// is over.
     async fn reserve(&self, bytes: usize, longest: Duration) -> Option<OwnedSemaphorePermit> {
-        let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).min(self.units);
-        let mut acquired = pin!(Arc::clone(&self.memory).acquire_many_owned(units));
+        let mut acquired = pin!(Arc::clone(&self.memory).acquire_many_owned(self.units_of(bytes)));
         let begun = Instant::now();
         loop {
             if let Ok(memory) = timeout(REMINDER.min(longest), acquired.as_mut()).await {
@@ -213,6 +218,18 @@ impl Room {
             }
             self.memory_wanted.notify_waiters();
         }
+    }
+
+    /// Waits for memory for an answer that was made; `None` when `longest` is over, or when others wait with so much that
+    /// it would be too much with this one.
+    async fn keep(&self, bytes: usize, longest: Duration) -> Option<OwnedSemaphorePermit> {
+        let _waiting = self.waiting.try_acquire_many(self.units_of(bytes)).ok()?;
+        self.reserve(bytes, longest).await
+    }
+
+    /// What so many bytes take of the common memory, which is all of it at most.
+    fn units_of(&self, bytes: usize) -> u32 {
+        u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).min(self.units)
     }
 }
 
@@ -302,7 +319,8 @@ async fn post<A: Answer>(
             let Reply { beginning, rest } = answer.answer(body).await;
             drop(memory);
             match rest {
-                None => json(StatusCode::OK, beginning),
+                None if beginning.len() <= SMALL_ANSWER => json(StatusCode::OK, beginning),
+                None => large(beginning, room, patience).await,
                 Some(rest) => stream(beginning, rest, room, patience).await,
             }
         }
@@ -318,6 +336,17 @@ async fn post<A: Answer>(
     }
 }
 
+/// A large answer, once there is memory for it.
+async fn large(answer: Vec<u8>, room: &Room, patience: &Arc<Patience>) -> Response<AnswerBody> {
+    match room.keep(answer.len(), patience.limits.bodies_timeout).await {
+        Some(memory) => {
+            let large = Large::new(answer, Arc::clone(patience), memory);
+            json(StatusCode::OK, Bytes::new()).map(|_| AnswerBody::Large(large))
+        }
+        None => refusal(StatusCode::SERVICE_UNAVAILABLE, TOO_MANY_ANSWERS),
+    }
+}
+
 /// An answer that is sent as it is made, once there is memory for its making.
 async fn stream(
     beginning: Vec<u8>,
@@ -330,9 +359,11 @@ async fn stream(
             let stream = Stream::new(beginning, rest, Arc::clone(patience), memory);
             json(StatusCode::OK, Bytes::new()).map(|_| AnswerBody::Stream(stream))
         }
-        None => refusal(StatusCode::SERVICE_UNAVAILABLE, "too many large answers at once, try again later"),
+        None => refusal(StatusCode::SERVICE_UNAVAILABLE, TOO_MANY_ANSWERS),
     }
 }
+
+const TOO_MANY_ANSWERS: &str = "too many large answers at once, try again later";
 
 /// The answer to a body that is not taken.
 fn refusal(status: StatusCode, text: impl Into<Bytes>) -> Response<AnswerBody> {
@@ -629,6 +660,10 @@ mod tests {
                 self.waiting.notify_one();
                 self.go_on.notified().await;
             }
+            if let Some(length) = body.strip_prefix(b"whole ") {
+                let length = std::str::from_utf8(length).unwrap().parse().unwrap();
+                return Reply { beginning: vec![b'x'; length], rest: None };
+            }
             if let Some(pieces) = body.strip_prefix(b"pieces ") {
                 let pieces = std::str::from_utf8(pieces).unwrap().parse().unwrap();
                 let dropped = Arc::clone(&self.dropped);
@@ -786,6 +821,76 @@ mod tests {
         // Who does not read has to give way by now.
         let answer = exchange(server.addr, &post_of("pieces 1", CLOSE)).await;
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn large_answer_comes_whole() {
+        let server = start(large_answers()).await;
+        for length in [SMALL_ANSWER, SMALL_ANSWER + 1, 3 * SMALL_ANSWER, 10_000_001] {
+            let answer = exchange(server.addr, &post_of(&format!("whole {length}"), CLOSE)).await;
+            let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+            assert!(head.to_lowercase().contains(&format!("content-length: {length}")), "{head}");
+            assert!(body.len() == length && body.bytes().all(|byte| byte == b'x'));
+        }
+        let both = [post_of("whole 1000000", ""), post_of("hello", CLOSE)].concat();
+        assert!(exchange(server.addr, &both).await.ends_with("\r\n\r\n5"));
+    }
+
+    /// A size of which there is memory for two answers.
+    const HALF: usize = 20 << 20;
+
+    fn large_answers() -> HttpLimits {
+        let long = Duration::from_mins(1);
+        HttpLimits { bodies_bytes: 2 * HALF, idle_timeout: long, crowded_timeout: long, ..quick() }
+    }
+
+    /// Has two large answers made, of which only the beginnings are read.
+    async fn unread_answers(addr: SocketAddr) -> [TcpStream; 2] {
+        let unread = async || {
+            let mut stream = TcpStream::connect(addr).await.unwrap();
+            stream.write_all(post_of(&format!("whole {HALF}"), "").as_bytes()).await.unwrap();
+            stream.read_exact(&mut [0; 1000]).await.unwrap();
+            stream
+        };
+        [unread().await, unread().await]
+    }
+
+    #[tokio::test]
+    async fn large_answer_without_memory_is_503_and_small_ones_go_on() {
+        let server = start(large_answers()).await;
+        let unread = unread_answers(server.addr).await;
+        let refused = exchange(server.addr, &post_of(&format!("whole {HALF}"), CLOSE)).await;
+        assert!(refused.starts_with("HTTP/1.1 503") && refused.ends_with(TOO_MANY_ANSWERS), "{refused}");
+        assert!(exchange(server.addr, &post_of("hello", CLOSE)).await.ends_with("\r\n\r\n5"));
+        drop(unread);
+        let answer = exchange(server.addr, &post_of(&format!("whole {HALF}"), CLOSE)).await;
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.len() > HALF);
+    }
+
+    #[tokio::test]
+    async fn those_who_do_not_read_a_large_answer_give_way() {
+        let timeouts = HttpLimits { bodies_timeout: Duration::from_secs(5), ..large_answers() };
+        let server = start(HttpLimits { crowded_timeout: Duration::from_millis(400), ..timeouts }).await;
+        let unread = unread_answers(server.addr).await;
+        let answer = exchange(server.addr, &post_of(&format!("whole {HALF}"), CLOSE)).await;
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.len() > HALF);
+        drop(unread);
+    }
+
+    #[tokio::test]
+    async fn answers_that_wait_take_no_more_than_there_is() {
+        let (room, long) = (Room::new(large_answers()), Duration::from_mins(1));
+        let sent = room.keep(2 * HALF, long).await.unwrap();
+        let waits = async {
+            let (one, other) = tokio::join!(room.keep(HALF, long), room.keep(HALF, long));
+            one.is_some() && other.is_some()
+        };
+        let refused = async {
+            assert!(room.keep(HALF, long).await.is_none(), "it would wait");
+            drop(sent);
+        };
+        assert!(tokio::join!(waits, refused).0);
+        assert!(room.keep(HALF, long).await.is_some());
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! Bodies of answers: whole, or sent as they are made.
+//! Bodies of answers: small, large, or sent as they are made.
 
 use std::{
     error::Error,
@@ -43,13 +43,14 @@ impl Error for Broken {}
 
 /// The body of an answer.
 pub(super) enum AnswerBody {
-    Whole(Bytes),
+    Small(Bytes),
+    Large(Large),
     Stream(Stream),
 }
 
 impl From<Bytes> for AnswerBody {
     fn from(bytes: Bytes) -> Self {
-        Self::Whole(bytes)
+        Self::Small(bytes)
     }
 }
 
@@ -59,26 +60,73 @@ impl Body for AnswerBody {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         match &mut *self {
-            Self::Whole(bytes) => {
+            Self::Small(bytes) => {
                 let bytes = mem::take(bytes);
                 Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
             }
+            Self::Large(large) => Poll::Ready(large.next_piece().map(|piece| Ok(Frame::data(piece)))),
             Self::Stream(stream) => stream.poll_piece(cx).map(|piece| piece.map(|piece| piece.map(Frame::data))),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Self::Whole(bytes) => bytes.is_empty(),
+            Self::Small(bytes) => bytes.is_empty(),
+            Self::Large(large) => large.rest.is_empty(),
             Self::Stream(_) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Self::Small(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Self::Large(large) => SizeHint::with_exact(large.rest.len() as u64),
             Self::Stream(_) => SizeHint::default(),
         }
+    }
+}
+
+/// Bytes of a large answer that are handed on at once.
+const PIECE: usize = 64 << 10;
+
+/// An answer that was made as a whole. It is handed on in pieces, by which a client that reads is told from one that does
+/// not.
+pub(super) struct Large {
+    rest: Bytes,
+    patience: Arc<Patience>,
+}
+
+/// The bytes of a large answer. They go, and their memory is given back, when the last of them was sent or will not be.
+struct Kept {
+    answer: Vec<u8>,
+    patience: Arc<Patience>,
+    _memory: OwnedSemaphorePermit,
+}
+
+impl Large {
+    pub(super) fn new(answer: Vec<u8>, patience: Arc<Patience>, memory: OwnedSemaphorePermit) -> Self {
+        let rest = Bytes::from_owner(Kept { answer, patience: Arc::clone(&patience), _memory: memory });
+        Self { rest, patience }
+    }
+
+    fn next_piece(&mut self) -> Option<Bytes> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        self.patience.part_taken();
+        Some(self.rest.split_to(PIECE.min(self.rest.len())))
+    }
+}
+
+impl AsRef<[u8]> for Kept {
+    fn as_ref(&self) -> &[u8] {
+        &self.answer
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.patience.parts_end();
     }
 }
 
