@@ -30,7 +30,7 @@ use silica_chain::{
 };
 use silica_protocol::{BlockNumber, GasPrice, TxHash};
 use tokio::{
-    sync::{Semaphore, oneshot},
+    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
     task::spawn_blocking,
     time::timeout,
 };
@@ -97,6 +97,10 @@ pub(crate) enum AsideError {
 /// How long something waits for a thread of its own.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Questions that take long which are answered at once. As their answers may be large, no more are in memory before they
+/// are sent.
+pub(crate) const SLOW_QUESTIONS: usize = 8;
+
 /// What requests have of the node: the chain, what is known at its head, and a way to ask for blocks.
 #[derive(Clone)]
 pub(crate) struct NodeHandle {
@@ -110,6 +114,8 @@ struct Shared {
     events: Sender<Event>,
     /// Threads for what may take long and that nobody else is to wait for.
     aside: Arc<Semaphore>,
+    /// Turns for questions that take long.
+    slow: Arc<Semaphore>,
     stopping: AtomicBool,
 }
 
@@ -172,6 +178,11 @@ impl NodeHandle {
         done.await.map_err(|_| AsideError::Panicked)
     }
 
+    /// Waits until a question that takes long may be answered. The turn ends with what is returned.
+    pub(crate) async fn slow_turn(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.shared.slow).acquire_owned().await.ok()
+    }
+
     async fn ask<T>(&self, event: impl FnOnce(oneshot::Sender<T>) -> Event) -> Result<T, DriverError> {
         let (reply, answer) = oneshot::channel();
         self.shared.events.send(event(reply)).map_err(|_| DriverError::Stopping)?;
@@ -212,8 +223,8 @@ pub(crate) fn start(
     let context = ArcSwap::from_pointee(Context::new(&chain));
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let aside = Arc::new(Semaphore::new(processors.div_ceil(2)));
-    let stopping = AtomicBool::new(false);
-    let node = NodeHandle { shared: Arc::new(Shared { chain, mode, context, events, aside, stopping }) };
+    let (slow, stopping) = (Arc::new(Semaphore::new(SLOW_QUESTIONS)), AtomicBool::new(false));
+    let node = NodeHandle { shared: Arc::new(Shared { chain, mode, context, events, aside, slow, stopping }) };
     let next_tick = first_tick(mode);
     let (held, demands) = (None, VecDeque::new());
     let driver = Driver { node: node.clone(), producer, engine, data_dir, queue, held, demands, next_tick };

@@ -252,8 +252,10 @@ fn call<M: Method>(method: M, at: &Context) -> Result<M::Output, RpcError> {
 fn ask<M: Method + Send + 'static>(request: Call<'_>, node: NodeHandle) -> Result<Running, RpcError> {
     let method: M = params::read(request.params, request.fields)?;
     Ok(Box::pin(async move {
+        let turn = node.slow_turn().await;
         let at = Arc::clone(&node.context());
         let answer = spawn_blocking(move || {
+            let _turn = turn;
             let result = call::<M>(method, &at)?;
             to_raw_value(&result).map_err(|error| internal(M::NAME, &error))
         });
@@ -314,8 +316,10 @@ mod tests {
 
     use serde::Deserialize;
 
+    use tokio::time::timeout;
+
     use super::*;
-    use crate::{config::BlockMode, rpc::tests::fixture};
+    use crate::{config::BlockMode, driver::SLOW_QUESTIONS, rpc::tests::fixture};
 
     /// A method that fails in the worst way.
     #[derive(Debug, Deserialize, JsonSchema)]
@@ -366,6 +370,29 @@ mod tests {
         let answer = ask(Call { id: &Id::NULL, params: None, fields: &[] }, fixture.node()).unwrap();
         let (answer, ()) = tokio::join!(answer, async { RELEASED.store(true, Ordering::Relaxed) });
         assert_eq!(answer.unwrap().get(), "true");
+    }
+
+    #[tokio::test]
+    async fn slow_questions_are_answered_in_turn() {
+        let node = fixture(BlockMode::Manual).node();
+        let Action::Later(ask) = Entry::slow::<tx_block::GetNumTxBlocks>().action else {
+            panic!("it is answered later")
+        };
+        let call = Call { id: &Id::NULL, params: None, fields: &[] };
+        let mut turns = Vec::new();
+        while turns.len() < SLOW_QUESTIONS - 1 {
+            turns.push(node.slow_turn().await);
+        }
+        // The one that is left is given back after each.
+        for _ in 0..3 {
+            assert_eq!(ask(call, node.clone()).unwrap().await.unwrap().get(), "\"1\"");
+        }
+        let last = node.slow_turn().await;
+        let mut waits = ask(call, node.clone()).unwrap();
+        assert!(timeout(Duration::from_millis(20), &mut waits).await.is_err());
+        drop(last);
+        assert_eq!(waits.await.unwrap().get(), "\"1\"");
+        drop(turns);
     }
 
     #[tokio::test]

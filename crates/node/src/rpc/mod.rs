@@ -9,13 +9,15 @@ pub(crate) mod params;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use hyper::body::Bytes;
 use serde_json::value::RawValue;
 use silica_protocol::rpc::{
     envelope::{Body, Entry, Id, Request, write_error, write_result, write_result_in_parts},
     error::RpcError,
 };
-use tokio::task::yield_now;
+use tokio::{sync::Semaphore, task::yield_now, time::timeout};
 
 pub(crate) use self::{
     context::Context,
@@ -39,6 +41,15 @@ const BATCH_LIMIT: usize = 50_000;
 /// Bytes of an answer after which the rest of a batch is refused.
 const ANSWER_LIMIT: usize = 256 << 20;
 
+/// Bytes of the answer to a batch beyond which it is large.
+const LARGE_ANSWER: usize = 1 << 20;
+
+/// Batches whose answers become large at once; others wait, with what they have of theirs.
+const LARGE_ANSWERS: usize = 2;
+
+/// How long they wait before the rest of them is refused.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// Requests of a batch after which other connections have their turn.
 const TURN: usize = 16;
 
@@ -50,6 +61,9 @@ const USUAL_ANSWER: usize = 512;
 pub(crate) struct Service {
     node: NodeHandle,
     answer_limit: usize,
+    /// Held by batches while their answers grow large.
+    large: Semaphore,
+    patience: Duration,
 }
 
 impl Answer for Service {
@@ -68,16 +82,21 @@ impl Answer for Service {
 
 impl Service {
     pub(crate) fn new(node: NodeHandle) -> Self {
-        Self { node, answer_limit: ANSWER_LIMIT }
+        Self { node, answer_limit: ANSWER_LIMIT, large: Semaphore::new(LARGE_ANSWERS), patience: PATIENCE }
     }
 
     /// Answers one element after the other, since later ones may build on earlier ones.
     async fn answer_batch(&self, out: &mut Vec<u8>, entries: Vec<Entry<'_>>) {
+        let (mut limit, mut turn, mut refused) = (self.answer_limit, None, 0_usize);
         for (position, entry) in entries.into_iter().enumerate() {
+            if turn.is_none() && refused == 0 && out.len() > LARGE_ANSWER {
+                turn = timeout(self.patience, self.large.acquire()).await.ok().and_then(Result::ok);
+                limit = if turn.is_some() { limit } else { LARGE_ANSWER };
+            }
             out.push(if position == 0 { b'[' } else { b',' });
             match entry {
-                Ok(request) if out.len() > self.answer_limit => {
-                    tracing::warn!(limit = self.answer_limit, method = %request.method, "the answer to a batch is too large");
+                Ok(request) if out.len() > limit => {
+                    refused += 1;
                     write_error(out, request.id.as_ref().unwrap_or(&Id::NULL), &RpcError::INTERNAL_ERROR);
                 }
                 entry => self.answer_element(out, entry).await,
@@ -85,6 +104,9 @@ impl Service {
             if position % TURN == TURN - 1 {
                 yield_now().await;
             }
+        }
+        if refused > 0 {
+            tracing::warn!(limit, refused, "the answer to a batch is too large");
         }
         out.push(b']');
     }

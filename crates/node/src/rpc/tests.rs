@@ -1,6 +1,6 @@
 //! Requests against a chain in memory, without a socket.
 
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc};
 
 use serde_json::{Value, json};
 use silica_chain::{Chain, ChainConfig, Genesis, Producer, consensus::Solo};
@@ -128,6 +128,36 @@ async fn answer_to_a_batch_does_not_grow_without_bound() {
     assert_eq!(answers.len(), 30);
     assert!(answers[0]["result"].is_object());
     assert_eq!(answers[29]["error"]["code"], -32603);
+}
+
+/// A batch whose answer is large.
+fn large_batch() -> String {
+    let request = json!({"id": 1, "jsonrpc": "2.0", "method": "GetLatestTxBlock"});
+    json!(vec![request; 2_000]).to_string()
+}
+
+#[tokio::test]
+async fn answers_to_batches_grow_large_in_turn() {
+    let fixture = fixture(BlockMode::Instant);
+    let batch = large_batch();
+    assert!(fixture.ask(&batch).await.len() > LARGE_ANSWER);
+    let turns = fixture.service.large.acquire_many(2).await.unwrap();
+    let mut answer = pin!(fixture.ask(&batch));
+    assert!(timeout(Duration::from_millis(500), &mut answer).await.is_err());
+    assert!(fixture.ask("[]").await.len() < LARGE_ANSWER, "small ones do not wait");
+    drop(turns);
+    assert!(!answer.await.contains("error"));
+}
+
+#[tokio::test]
+async fn batch_that_waits_for_too_long_is_answered_in_part() {
+    let mut fixture = fixture(BlockMode::Instant);
+    fixture.service.patience = Duration::from_millis(1);
+    let _turns = fixture.service.large.acquire_many(2).await.unwrap();
+    let answer: Value = serde_json::from_str(&fixture.ask(&large_batch()).await).unwrap();
+    assert!(answer[0]["result"].is_object());
+    assert_eq!(answer[1_999]["error"]["code"], -32603);
+    assert_eq!(answer.as_array().unwrap().len(), 2_000);
 }
 
 #[tokio::test]
