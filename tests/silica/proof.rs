@@ -109,7 +109,7 @@ fn malformed_answers_are_refused_by_name() {
     check(&whole.to_string(), PROVEN, &[]);
     check("", REFUTED, &["not JSON"]);
     check(&whole.to_string()[..500], REFUTED, &["not JSON"]);
-    check(&"[".repeat(5 << 20), REFUTED, &["longer than"]);
+    check(&"[".repeat((64 << 20) + 1), NOTHING_TO_CHECK, &["longer than"]);
     check("7", REFUTED, &["an object", "a number"]);
     check(&changed(&|it| it["accountProof"] = Value::Null), REFUTED, &["accountProof", "an array", "null"]);
     check(&changed(&|it| it["accountProof"][2] = json!("F8zz")), REFUTED, &["accountProof[2]", "'z'"]);

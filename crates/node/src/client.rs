@@ -10,7 +10,7 @@ use tokio::{
 /// Longest head of an answer that is read.
 const MAX_HEAD: usize = 16 * 1024;
 /// Longest body of an answer that is read.
-const MAX_BODY: usize = 64 << 20;
+pub(crate) const MAX_BODY: usize = 64 << 20;
 
 /// A connection to a node.
 #[derive(Debug)]

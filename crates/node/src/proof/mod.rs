@@ -21,10 +21,11 @@ pub use self::{
     answer::AnswerError,
     report::{ProofReport, Variable},
 };
-use crate::config::VerifyArgs;
+use crate::{client::MAX_BODY, config::VerifyArgs};
 
-/// Longest answer that is read, in bytes. A path has at most 209 nodes of 532 bytes.
-const MAX_ANSWER: u64 = 4 << 20;
+/// Longest answer that is read, in bytes. A path has at most 209 nodes of 532 bytes, but the last of them holds the value,
+/// which may be as large as gas pays for.
+const MAX_ANSWER: u64 = MAX_BODY as u64;
 
 /// Reason why an answer was not found to prove anything.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +67,7 @@ pub enum VerifyError {
     /// The answer proves something of a variable, and it was not said of which.
     #[error("stateProof: it proves a variable; say which with --variable or --variable-hash")]
     WhichVariable,
-    /// The answer is longer than any proof.
+    /// The answer is too long to be read.
     #[error("the answer is longer than {MAX_ANSWER} bytes")]
     TooLong,
     /// The answer is malformed.
@@ -89,12 +90,13 @@ impl VerifyError {
     /// Whether there was an answer, which proves nothing. Otherwise there was nothing to check.
     pub fn is_refutation(&self) -> bool {
         match self {
-            Self::TooLong | Self::Answer(_) | Self::OtherBlock { .. } | Self::Proof(_) => true,
+            Self::Answer(_) | Self::OtherBlock { .. } | Self::Proof(_) => true,
             Self::File { .. }
             | Self::Stdin(_)
             | Self::Connection { .. }
             | Self::Node { .. }
             | Self::Refused { .. }
+            | Self::TooLong
             | Self::WhichVariable => false,
         }
     }
@@ -151,4 +153,43 @@ fn read(args: &VerifyArgs) -> Result<String, VerifyError> {
     }
     // What is not UTF-8 is not JSON either, and is shown to be so by the reader.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use silica_protocol::{Account, Address, CodeHash, ContractAccount, StorageKey, StorageRoot};
+    use silica_state::trie::MemoryTrie;
+
+    use super::*;
+    use crate::config::WhichBlock;
+
+    #[tokio::test]
+    async fn large_values_are_proven() {
+        let (address, value) = (Address::new([7; 20]), format!("\"{}\"", "x".repeat(5 << 20)));
+        let variable = StorageKey::entry(&address, "text", &[""; 0]).variable_hash().to_string();
+        let mut storage = MemoryTrie::new();
+        storage.insert(variable.as_bytes(), value.as_bytes());
+        let storage_root = Some(StorageRoot::new(storage.root()));
+        let contract = Some(ContractAccount { code_hash: CodeHash::new([1; 32]), storage_root });
+        let mut accounts = MemoryTrie::new();
+        accounts.insert(address.to_string().as_bytes(), &Account { contract, ..Account::default() }.encode());
+        let nodes = |nodes: Vec<Vec<u8>>| nodes.iter().map(hex::encode).collect::<Vec<_>>();
+        let answer = serde_json::json!({
+            "accountProof": nodes(accounts.proof(address.to_string().as_bytes()).into_nodes()),
+            "stateProof": nodes(storage.proof(variable.as_bytes()).into_nodes()),
+        });
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), answer.to_string()).unwrap();
+        let args = VerifyArgs {
+            file: Some(file.path().to_owned()),
+            url: None,
+            block: WhichBlock::Latest,
+            root: Some(StateRoot::new(accounts.root())),
+            address,
+            variable: Some("text".to_owned()),
+            index: Vec::new(),
+            variable_hash: None,
+        };
+        assert_eq!(verify_proof(&args).await.unwrap().proven.variable, Some(value.into_bytes()));
+    }
 }
