@@ -143,14 +143,14 @@ fn wrong_requests_are_refused_by_name() {
             ("toAddr", json!(Wallet::funded(2).hex()), (-5, "Non - contract address called")),
             ("gasPrice", json!("1"), (-26, "GasPrice 1 lower than minimum allowable 2000000000")),
             ("gasLimit", json!(9), (-8, "Gas limit (9) lower than minimum for invoking contract (10)")),
-            ("gasLimit", json!("299"), (-8, "Error Code: 22")),
+            ("gasLimit", json!("299"), (-8, "Error Code: 22, gas limit: expected at least 300, got 299")),
             ("gasLimit", json!("400001"), (-8, "txn gas limit exceeding shard maximum limit")),
             (
                 "amount",
                 json!(u128::MAX.to_string()),
                 (-8, "tx.GetGasLimit() * tx.GetGasPrice() + tx.GetAmount() overflow!"),
             ),
-            ("data", json!("not json"), (-8, "Error Code: 11")),
+            ("data", json!("not json"), (-8, "Error Code: 11, data: not JSON: expected ident at line 1 column 2")),
         ] {
             check_error(node, method, &changed(member, value), error);
         }

@@ -257,8 +257,13 @@ pub enum SimulationError {
     #[error(transparent)]
     Refused(#[from] AdmissionError),
     /// It would be dropped when it is executed.
-    #[error("Error Code: {}", .0.code())]
-    Dropped(DropReason),
+    #[error("Error Code: {}, {why}", .reason.code())]
+    Dropped {
+        /// Why, in the way that clients know.
+        reason: DropReason,
+        /// Why, in words that name the member at fault.
+        why: String,
+    },
     /// It would fail with every gas limit that was tried.
     #[error("the transaction fails with a gas limit of {limit}: {}", failure(.receipt))]
     Fails {

@@ -11,19 +11,20 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use silica_protocol::{
-    Account, Address, BlockNumber, Gas, GasPrice, Nonce, PublicKey, Qa, Receipt, Signature, StorageKey, Transaction,
-    TransactionKind, Version,
+    Account, Address, BlockNumber, Gas, GasPrice, InitData, Nonce, PublicKey, Qa, Receipt, Signature, StorageKey,
+    Transaction, TransactionKind, Version,
 };
 use silica_state::{Snapshot, StateError};
 
 use crate::{
     accounts::World as _,
-    admission::{Entrance, Rehearsal, Routing},
-    config::NoncePolicy,
+    admission::{Entrance, Rehearsal, Routing, VerifiedTransaction},
+    config::{NoncePolicy, Rules},
     contract::{METADATA, without_quotes},
     error::SimulationError,
-    executor::{self, Change, Context, Outcome, Overlay, Recorded},
+    executor::{self, Change, Context, Facts, Outcome, Overlay, Recorded},
     handle::{Published, Shared},
+    pool::DropReason,
 };
 
 /// A transaction to be simulated.
@@ -146,7 +147,7 @@ impl<'a> Simulator<'a> {
                 Ok(receipt.success.then_some(receipt.cumulative_gas))
             }
             // Too little to be let in, or to begin with.
-            Err(SimulationError::Refused(_) | SimulationError::Dropped(_)) => Ok(None),
+            Err(SimulationError::Refused(_) | SimulationError::Dropped { .. }) => Ok(None),
             Err(error @ (SimulationError::Fails { .. } | SimulationError::State(_))) => Err(error),
         };
         Search { fails: 0, works: limit.get(), used: receipt.cumulative_gas }.run(used)
@@ -189,7 +190,9 @@ impl<'a> Simulator<'a> {
         };
         match executor::execute(verified, context, overlay)? {
             Outcome::Recorded(recorded) => Ok(recorded),
-            Outcome::Dropped(reason) => Err(SimulationError::Dropped(reason)),
+            Outcome::Dropped(reason) => {
+                Err(SimulationError::Dropped { reason, why: why(reason, verified, &config.rules) })
+            }
         }
     }
 
@@ -243,6 +246,53 @@ impl<'a> Simulator<'a> {
             });
         }
         Ok(AccountChange { address: *address, before: *before, after: *after, variables })
+    }
+}
+
+/// Says why a transaction would be dropped that was let in.
+fn why(reason: DropReason, verified: &VerifiedTransaction, rules: &Rules) -> String {
+    let text = match reason {
+        DropReason::Libraries => return unusable(verified),
+        DropReason::InsufficientGas => {
+            let first =
+                if verified.kind() == TransactionKind::Deployment { rules.checker_gas } else { rules.runner_gas };
+            return format!("gas limit: expected at least {first}, got {}", verified.transaction().gas_limit);
+        }
+        DropReason::Preparation => "data: there is no such _scilla_version here",
+        DropReason::AddressTaken => "sender: a contract has the address that its next one would have",
+        DropReason::Arithmetic => "amount: the recipient would have more than 128 bits hold",
+        DropReason::Internal => "it is our fault",
+        DropReason::CodeTooLarge
+        | DropReason::Expired
+        | DropReason::HighGasLimit
+        | DropReason::IncorrectType
+        | DropReason::InsufficientBalance
+        | DropReason::InsufficientGasLimit
+        | DropReason::InvalidRecipient
+        | DropReason::InvalidSender
+        | DropReason::NonceTooLow
+        | DropReason::Outbid
+        | DropReason::Verification => "it would have to be refused before it is executed",
+    };
+    text.to_owned()
+}
+
+/// Says what of a deployment or call cannot be used.
+fn unusable(verified: &VerifiedTransaction) -> String {
+    let data = &verified.transaction().data;
+    if verified.kind() == TransactionKind::Deployment {
+        return match InitData::parse(data) {
+            Err(error) => format!("data: {error}"),
+            Ok(init) if Facts::of(&init).is_none() => {
+                "data: expected one _scilla_version, and at most one _library and _extlibs, with their types".to_owned()
+            }
+            Ok(_) => "data: what _extlibs names are not all libraries".to_owned(),
+        };
+    }
+    match serde_json::from_str(data) {
+        Err(error) => format!("data: not JSON: {error}"),
+        Ok(Json::Object(_)) => "recipient: it is a library, or its libraries are not there".to_owned(),
+        Ok(_) => "data: expected an object".to_owned(),
     }
 }
 

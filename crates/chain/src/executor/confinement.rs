@@ -194,7 +194,7 @@ fn a_panic_of_a_simulation_is_its_own() {
     };
     for tag in ["Break", "Pass"] {
         let error = net.chain.simulate(&request(tag)).unwrap_err();
-        assert!(matches!(error, SimulationError::Dropped(DropReason::Internal)), "{error}");
+        assert!(matches!(error, SimulationError::Dropped { reason: DropReason::Internal, .. }), "{error}");
         assert!(net.chain.estimate_gas(&request(tag)).is_err());
     }
     assert!(net.chain.simulate(&request("Work")).unwrap().receipt.success);

@@ -204,9 +204,25 @@ fn what_would_be_refused_is_refused() {
     check(SimulationRequest { to: user(20), ..greet.clone() }, "To addr is null");
     check(request(1, hello), "Contract account won't accept normal txn");
     check(request(1, Address::ZERO), "Code is empty and To addr is null");
-    check(SimulationRequest { data: "[".repeat(1_000), ..greet.clone() }, "Error Code: 11");
+    check(SimulationRequest { data: "[".repeat(1_000), ..greet.clone() }, "Error Code: 11, data: not JSON: recursion");
+    check(SimulationRequest { data: "[]".to_owned(), ..greet.clone() }, "Error Code: 11, data: expected an object");
+    let init = |data: &str| SimulationRequest { data: data.to_owned(), ..deployment(1, HELLO, &[]) };
+    check(init("{}"), "Error Code: 11, data: init data: expected an array, got an object");
+    check(init("[]"), "Error Code: 11, data: expected one _scilla_version");
+    let version = json!({"vname": "_scilla_version", "type": "Uint32", "value": "7"});
+    check(init(&json!([version]).to_string()), "Error Code: 12, data: there is no such _scilla_version");
+    let library = json!({
+        "constructor": "Pair", "argtypes": ["String", "ByStr20"], "arguments": ["Numbers", hex(&user(1))]
+    });
+    let list = json!({"vname": "_extlibs", "type": "List (Pair String ByStr20)", "value": [library]});
+    check(deployment(1, HELLO, &[list]), "Error Code: 11, data: what _extlibs names");
+    let small = SimulationRequest { gas_limit: Some(Gas::new(99)), code: "x".to_owned(), ..init("[]") };
+    check(small, "Error Code: 22, gas limit: expected at least 100, got 99");
     check(SimulationRequest { code: "x".repeat(76_801), ..request(1, Address::ZERO) }, "Code size is too large");
-    check(SimulationRequest { gas_limit: Some(Gas::new(299)), ..greet }, "Error Code: 22");
+    check(
+        SimulationRequest { gas_limit: Some(Gas::new(299)), ..greet },
+        "Error Code: 22, gas limit: expected at least 300",
+    );
 }
 
 /// The estimate is a gas limit that works, and one less does not, neither simulated nor in earnest.

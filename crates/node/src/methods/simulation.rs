@@ -26,8 +26,9 @@ use crate::{
 /// Executes a transaction against the latest state, without a signature and without effect. An extension of this node.
 ///
 /// Any account can be the sender. The transaction passes the checks of `CreateTransaction` but those of nonce and
-/// signature, with the same errors, and is executed as if it were the first of the next block. The answer has the receipt
-/// it would have, and the changes of accounts and of variables of contracts with old and new values.
+/// signature, with the same errors, to which the reason is added if it would be dropped, and is executed as if it were
+/// the first of the next block. The answer has the receipt it would have, and the changes of accounts and of variables
+/// of contracts with old and new values.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct SimulateTransaction {
     /// The transaction.

@@ -271,8 +271,8 @@ fn dropped(reason: DropReason) -> Choice {
 fn simulation(error: SimulationError) -> Result<Choice, Fault> {
     match error {
         SimulationError::Refused(error) => admission(error),
-        SimulationError::Dropped(DropReason::Internal) => Err(Box::new(error)),
-        SimulationError::Dropped(reason) => Ok(dropped(reason)),
+        SimulationError::Dropped { reason: DropReason::Internal, .. } => Err(Box::new(error)),
+        SimulationError::Dropped { .. } => Ok(told(RpcErrorCode::INVALID_PARAMETER, &error)),
         SimulationError::Fails { .. } => Ok(told(RpcErrorCode::MISC_ERROR, &error)),
         SimulationError::State(error) => Err(error.into()),
     }
