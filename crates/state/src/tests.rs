@@ -784,7 +784,8 @@ fn parts_of_records_are_removed_with_them() {
     assert_eq!([write(13), write(14), write(15)][2], small);
 }
 
-/// Rows of the ordered index carry nothing that a reader of some of them would miss, so a lost one shows when all are read.
+/// Pages of the ordered index carry nothing that a reader of some of them would miss, so a lost one shows when all are
+/// read.
 #[test]
 fn lost_key_is_found_by_whoever_reads_all() {
     let mut fixture = Fixture::new(2);
@@ -796,7 +797,7 @@ fn lost_key_is_found_by_whoever_reads_all() {
     fixture.commit_diff(diff).unwrap();
     fixture.close();
     let is_row = |key: &Vec<u8>| key.starts_with(&[space::KEYS]);
-    let row = fixture.state.keys().into_iter().filter(is_row).nth(11).unwrap();
+    let row = fixture.state.keys().into_iter().find(is_row).unwrap();
     fixture.store = None;
     fixture.state.damage(&row, |_| None);
     fixture.open();

@@ -72,7 +72,7 @@ pub(crate) struct Manifest {
 const PART: usize = 4096;
 const PARTS_KIND: u8 = 3;
 /// Number of the layout of the derived database. Another number, or none, and it is made anew.
-const LAYOUT: u8 = 2;
+const LAYOUT: u8 = 3;
 
 impl Records {
     /// Opens the tries of a database. Damage to the manifest is reported, and leaves nothing to be done but to make

@@ -4,7 +4,7 @@
 //! so that the entries of one map are found without a look at any other:
 //!
 //! ```text
-//! candidates = rows on disk ∪ recent keys in memory          each is looked up in the trie of the view that asks,
+//! candidates = keys on disk ∪ recent keys in memory          each is looked up in the trie of the view that asks,
 //!     ▲             ▲               ▲                        which verifies it; what is not there is skipped
 //!   range     newest checkpoint   blocks since
 //! ```
@@ -13,15 +13,18 @@
 //! its block, and is written with the next checkpoint; one that is gone is listed by a checkpoint without it, and is
 //! removed when the checkpoint before that one is given up (docs/storage.md).
 
+mod layer;
+mod pages;
 mod recent;
 mod rows;
 #[cfg(test)]
+#[expect(clippy::arithmetic_side_effects, reason = "the numbers of the tests are small, and an overflow fails them")]
 mod tests;
 
 use silica_protocol::Address;
 
 pub(crate) use self::recent::Recent;
-use self::rows::Rows;
+use self::{layer::Tables, pages::Pages, rows::Rows};
 use crate::{
     db::{Batch, Db},
     error::StateError,
@@ -111,13 +114,13 @@ impl Keys {
         Self { db, recent: Recent::default() }
     }
 
-    const fn rows(&self) -> Rows<'_> {
-        Rows { db: &self.db, top: space::KEYS, deep: space::LONG_KEYS }
+    const fn pages(&self) -> Pages<'_> {
+        Pages { db: &self.db, tables: Tables { top: space::KEYS, deep: space::LONG_KEYS } }
     }
 
     /// The keys that are listed for removal, each with the number of the checkpoint that does without it.
     const fn listed(&self) -> Rows<'_> {
-        Rows { db: &self.db, top: space::GONE_KEYS, deep: space::LONG_GONE_KEYS }
+        Rows { db: &self.db, tables: Tables { top: space::GONE_KEYS, deep: space::LONG_GONE_KEYS } }
     }
 
     /// Notes what a block, or several at once, have done. It precedes the first look at their state, and blocks come in
@@ -135,10 +138,10 @@ impl Keys {
         limit: Limit,
     ) -> Result<Candidates, StateError> {
         let span = Span { from: span.from.max(span.prefix), ..span };
-        // Rows are read last, since keys go from memory to rows, and never back.
+        // Pages are read last, since keys go from memory to pages, and never back.
         let recent = [Some(&self.recent), older].into_iter().flatten().map(|recent| recent.take(span, limit));
         let mut taken: Vec<Taken> = recent.collect();
-        taken.push(self.rows().take(span, limit)?);
+        taken.push(self.pages().take(span, limit)?);
         let cut = taken.iter().filter(|taken| taken.cut).filter_map(|taken| taken.keys.last());
         let end = cut.min().cloned();
         let mut keys: Vec<String> = taken.into_iter().flat_map(|taken| taken.keys).collect();
@@ -153,13 +156,20 @@ impl Keys {
     /// Removes what only the checkpoints before the newest finished one had; `number` is the newest one's, and no view
     /// of a version before `floor` is believed any more.
     pub(crate) fn begin_checkpoint(&self, number: u64, floor: Version) -> Result<(), StateError> {
-        for listed in self.listed().all() {
-            let (contract, key, payload) = listed?;
-            // A checkpoint that was never finished may have listed a key that is in use.
-            if payload.first_chunk().is_some_and(|bytes| u64::from_be_bytes(*bytes) <= number) {
-                self.rows().remove(&contract, &key)?;
+        let mut listed = self.listed().all();
+        loop {
+            let portion = listed.by_ref().take(PORTION.keys).collect::<Result<Vec<_>, _>>()?;
+            if portion.is_empty() {
+                break;
             }
-            self.listed().remove(&contract, &key)?;
+            // A checkpoint that was never finished may have listed a key that is in use.
+            let is_finished =
+                |payload: &[u8]| payload.first_chunk().is_some_and(|bytes| u64::from_be_bytes(*bytes) <= number);
+            let gone = portion.iter().filter(|(_, _, payload)| is_finished(payload));
+            self.pages().remove(gone.map(|(contract, key, _)| (contract, key.as_str())))?;
+            for (contract, key, _) in &portion {
+                self.listed().remove(contract, key)?;
+            }
         }
         self.recent.release(floor);
         Ok(())
@@ -170,10 +180,8 @@ impl Keys {
     pub(crate) fn write_checkpoint(&self, number: u64, version: Version) -> Result<(), StateError> {
         let mut from = None;
         while let Some(portion) = self.recent.due(version, from.as_ref(), PORTION) {
+            self.pages().insert(portion.added.iter().map(|(contract, key)| (contract, &**key)))?;
             let mut batch = Batch::default();
-            for (contract, key) in &portion.added {
-                self.rows().insert(&mut batch, contract, key, &[]);
-            }
             for (contract, key) in &portion.gone {
                 self.listed().insert(&mut batch, contract, key, &number.to_be_bytes());
             }
@@ -184,13 +192,13 @@ impl Keys {
         Ok(())
     }
 
-    /// Calls a function with each row of a contract whose key is not known to be surplus, and with the keys of those
-    /// that may be: they are listed for removal, or a checkpoint has yet to write or list them.
+    /// Calls a function with each key of a contract on disk, and with whether it may be surplus: such a key is listed for
+    /// removal, or a checkpoint has yet to write or list it.
     pub(crate) fn visit(&self, contract: &Address, mut visit: impl FnMut(&str, bool)) -> Result<(), StateError> {
         let span = Span { contract, prefix: "", from: "" };
         let mut listed = self.listed().scan(span).map(|row| row.map(|(key, _)| key)).peekable();
-        for row in self.rows().scan(span) {
-            let (key, _) = row?;
+        for key in self.pages().scan(span)? {
+            let key = key?;
             while listed.peek().is_some_and(|listed| matches!(listed, Ok(listed) if *listed < key)) {
                 listed.next();
             }

@@ -20,7 +20,7 @@ type Contracts = BTreeMap<Address, BTreeMap<Box<str>, Fate>>;
 /// What became of a key.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
-    /// The first version that had it, if it has perhaps no row yet.
+    /// The first version that had it, if it is perhaps not on disk yet.
     added: Option<Version>,
     /// The version that has it no more, unless a later one has it again.
     gone: Option<Version>,
@@ -119,7 +119,7 @@ impl Recent {
         portion
     }
 
-    /// Forgets keys that have rows now, but for those that are gone again.
+    /// Forgets keys that are on disk now, but for those that are gone again.
     pub(super) fn written(&self, keys: &[(Address, Box<str>)]) {
         let mut contracts = self.write();
         for (contract, key) in keys {

@@ -1,4 +1,4 @@
-//! Rows of the index on disk: one for each key, and for a long one a row for each of its slices.
+//! Keys on disk that have something stored with them: a row for each, and for a long one a row for each of its slices.
 //!
 //! ```text
 //! table | contract (20)                  | key of 200 bytes or less
@@ -6,9 +6,12 @@
 //! long  | SHA-256 of contract, slice (20)| rest of the key          and so on
 //! ```
 
-use silica_protocol::{Address, sha256};
+use silica_protocol::Address;
 
-use super::{Limit, Span, Taken};
+use super::{
+    Span,
+    layer::{LAYER, SLICE, Tables, damaged, item, splits, successor},
+};
 use crate::{
     codec::{seal, unseal},
     db::{Batch, Db, DbError, Scan},
@@ -19,50 +22,18 @@ use crate::{
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     pub db: &'a Db,
-    /// Table of the keys, or their first slices.
-    pub top: u8,
-    /// Table of the slices after the first.
-    pub deep: u8,
+    pub tables: Tables,
 }
 
-/// Bytes of a key that a row holds.
-const SLICE: usize = 200;
-/// What follows a slice in the row that leads to longer keys.
-const DEEPER: u8 = 0xff;
-/// Bytes of a database key before the slice.
-const LAYER: usize = 1 + Address::LEN;
-
 impl<'a> Rows<'a> {
-    /// Returns the beginning of the rows of keys that begin with some whole slices.
-    fn layer(&self, contract: &Address, slices: &[u8]) -> Vec<u8> {
-        let mut layer = Vec::with_capacity(LAYER.saturating_add(SLICE).saturating_add(1));
-        if slices.is_empty() {
-            layer.push(self.top);
-            layer.extend_from_slice(contract.as_bytes());
-        } else {
-            layer.push(self.deep);
-            layer.extend(sha256(&[contract.as_bytes(), slices]).into_iter().take(Address::LEN));
-        }
-        layer
-    }
-
     /// Has a batch add a key, or replace what is stored with it.
     pub(super) fn insert(&self, batch: &mut Batch, contract: &Address, key: &str, payload: &[u8]) {
-        let mut row = self.layer(contract, &[]);
         for (slices, rest) in splits(key.as_bytes()) {
-            match rest.split_at_checked(SLICE).filter(|(_, deeper)| !deeper.is_empty()) {
-                None => {
-                    row.extend_from_slice(rest);
-                    put(batch, &row, payload);
-                }
-                Some((slice, _)) => {
-                    row.extend_from_slice(slice);
-                    row.push(DEEPER);
-                    put(batch, &row, &[]);
-                    row = self
-                        .layer(contract, key.as_bytes().get(..slices.len().saturating_add(SLICE)).unwrap_or_default());
-                }
-            }
+            let item = item(rest);
+            let payload = if item.len() > SLICE { &[] } else { payload };
+            let row = [self.tables.layer(contract, slices), item].concat();
+            let value = seal(&row, payload);
+            batch.insert(row, value);
         }
     }
 
@@ -70,14 +41,14 @@ impl<'a> Rows<'a> {
     pub(super) fn remove(&self, contract: &Address, key: &str) -> Result<(), DbError> {
         let mut ways: Vec<_> = splits(key.as_bytes()).collect();
         let Some((slices, rest)) = ways.pop() else { return Ok(()) };
-        let mut layer = self.layer(contract, slices);
+        let mut layer = self.tables.layer(contract, slices);
         self.db.remove(&[&*layer, rest].concat())?;
         while let Some((slices, rest)) = ways.pop() {
             if self.db.scan(layer.clone()..successor(layer)).next().transpose()?.is_some() {
                 return Ok(());
             }
-            layer = self.layer(contract, slices);
-            self.db.remove(&[&*layer, rest.get(..SLICE).unwrap_or_default(), &[DEEPER]].concat())?;
+            layer = self.tables.layer(contract, slices);
+            self.db.remove(&[&*layer, &item(rest)].concat())?;
         }
         Ok(())
     }
@@ -91,15 +62,15 @@ impl<'a> Rows<'a> {
 
     /// Iterates over the keys of all contracts.
     pub(super) fn all(self) -> impl Iterator<Item = Result<(Address, String, Vec<u8>), StateError>> + use<'a> {
-        let mut next = Some(vec![self.top]);
-        let end = vec![self.top.saturating_add(1)];
+        let mut next = Some(vec![self.tables.top]);
+        let end = vec![self.tables.top.saturating_add(1)];
         let contracts = std::iter::from_fn(move || {
             let row = self.db.scan(next.take()?..end.clone()).next()?;
             let contract = row.map_err(StateError::from).and_then(|(row, _)| {
                 let contract = row.get(1..LAYER).and_then(Address::from_slice);
                 contract.ok_or_else(|| damaged("row is too short"))
             });
-            next = contract.as_ref().ok().map(|contract| successor(self.layer(contract, &[])));
+            next = contract.as_ref().ok().map(|contract| successor(self.tables.layer(contract, &[])));
             Some(contract)
         });
         contracts.flat_map(move |contract| {
@@ -127,18 +98,6 @@ impl<'a> Rows<'a> {
             }
         })
     }
-
-    /// Returns the first keys of a span.
-    pub(super) fn take(&self, span: Span<'a>, limit: Limit) -> Result<Taken, StateError> {
-        let mut taken = Taken::new(limit);
-        for row in self.scan(span) {
-            if !taken.has_room() {
-                break;
-            }
-            taken.push(row?.0);
-        }
-        Ok(taken)
-    }
 }
 
 /// The keys of a span. Memory is that of one key and a place for each of its slices.
@@ -155,9 +114,9 @@ impl KeyScan<'_> {
     fn descend(&mut self) {
         let from = self.span.from.as_bytes().strip_prefix(&*self.key).unwrap_or_default();
         let prefix = self.span.prefix.as_bytes().get(self.key.len()..).unwrap_or_default();
-        let layer = self.rows.layer(self.span.contract, &self.key);
-        let start = [&*layer, &bound(from.max(prefix))].concat();
-        let end = successor([&*layer, &bound(prefix)].concat());
+        let layer = self.rows.tables.layer(self.span.contract, &self.key);
+        let start = [&*layer, &item(from.max(prefix))].concat();
+        let end = successor([&*layer, &item(prefix)].concat());
         self.layers.push(self.rows.db.scan(start..end));
     }
 
@@ -199,37 +158,4 @@ impl Iterator for KeyScan<'_> {
             }
         }
     }
-}
-
-fn put(batch: &mut Batch, row: &[u8], payload: &[u8]) {
-    batch.insert(row, seal(row, payload));
-}
-
-/// The slices of a key before each of its rows, and what is left for that.
-fn splits(key: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    let deepest = key.len().saturating_sub(1) / SLICE;
-    (0..=deepest).filter_map(|depth| key.split_at_checked(depth.saturating_mul(SLICE)))
-}
-
-/// Returns how the row begins that leads to keys with a beginning.
-fn bound(beginning: &[u8]) -> Vec<u8> {
-    match beginning.split_at_checked(SLICE) {
-        Some((slice, deeper)) if !deeper.is_empty() => [slice, &[DEEPER]].concat(),
-        _ => beginning.to_vec(),
-    }
-}
-
-/// Returns the first key that comes after all that begin so.
-fn successor(mut beginning: Vec<u8>) -> Vec<u8> {
-    while let Some(last) = beginning.pop() {
-        if let Some(next) = last.checked_add(1) {
-            beginning.push(next);
-            break;
-        }
-    }
-    beginning
-}
-
-fn damaged(reason: &'static str) -> StateError {
-    StateError::Damaged { what: "index of the keys of contract storage".to_owned(), reason }
 }

@@ -23,11 +23,27 @@ fn found(rows: Rows<'_>, span: Span<'_>) -> Vec<String> {
     rows.scan(span).map(|row| row.unwrap().0).collect()
 }
 
+fn on_pages(pages: Pages<'_>, span: Span<'_>) -> Vec<String> {
+    pages.scan(span).unwrap().map(Result::unwrap).collect()
+}
+
+const TABLES: Tables = Tables { top: 5, deep: 6 };
+
+/// Changes of many keys at once: whether they are added, and which.
+fn edits() -> impl Strategy<Value = Vec<(bool, Vec<String>)>> {
+    let many = (0..40_u32, 1..400_u32).prop_map(|(first, count)| {
+        (first * 100..first * 100 + count)
+            .map(|number| format!("\u{16}balances\u{16}\"0x{number:040}\"\u{16}"))
+            .collect()
+    });
+    vec((prop::bool::weighted(0.7), prop_oneof![many, vec(key(), 0..9)]), 1..12)
+}
+
 proptest! {
     #[test]
     fn rows_are_a_sorted_set(ops in vec((any::<bool>(), any::<bool>(), key()), 0..60), prefix in key(), from in key()) {
         let db = Db::in_memory();
-        let rows = Rows { db: &db, top: 5, deep: 6 };
+        let rows = Rows { db: &db, tables: TABLES };
         let mut model = [BTreeSet::new(), BTreeSet::new()];
         for (insert, other, key) in ops {
             let contract = if other { &OTHER } else { &CONTRACT };
@@ -57,6 +73,61 @@ proptest! {
             rows.remove(&contract, &key).unwrap();
         }
         prop_assert_eq!(db.scan(vec![]..vec![0xff]).count(), 0, "rows that lead nowhere are removed");
+    }
+
+    #[test]
+    fn pages_are_a_sorted_set(edits in edits(), prefix in key(), from in key()) {
+        let db = Db::in_memory();
+        let pages = Pages { db: &db, tables: TABLES };
+        let mut model = BTreeSet::new();
+        pages.insert([(&OTHER, "other")].into_iter()).unwrap();
+        for (is_added, keys) in edits {
+            let changed = keys.iter().map(|key| (&CONTRACT, key.as_str()));
+            if is_added {
+                pages.insert(changed).unwrap();
+                model.extend(keys);
+            } else {
+                pages.remove(changed).unwrap();
+                model.retain(|key| !keys.contains(key));
+            }
+            prop_assert_eq!(&on_pages(pages, all(&CONTRACT)), &model.iter().cloned().collect::<Vec<_>>());
+        }
+        for from in [from.as_str(), "\u{16}balances\u{16}\"0x0000000000000000000000000000000000000301"] {
+            let span = Span { contract: &CONTRACT, prefix: &prefix, from };
+            let expected = model.iter().filter(|key| key.starts_with(&prefix) && key.as_str() >= from);
+            prop_assert_eq!(on_pages(pages, span), expected.cloned().collect::<Vec<_>>());
+        }
+        prop_assert_eq!(on_pages(pages, all(&OTHER)), ["other"]);
+        pages.remove(model.iter().map(|key| (&CONTRACT, key.as_str()))).unwrap();
+        prop_assert_eq!(db.scan(vec![]..vec![0xff]).count(), 1, "what leads nowhere is removed");
+    }
+
+    /// Whatever write is the last one, keys that were there are there, and the next try makes it whole.
+    #[test]
+    fn pages_lose_nothing_when_they_are_cut_off(edits in edits(), after in 0..30_u64) {
+        let disk = Disk::default();
+        let mut model = BTreeSet::new();
+        for (round, (_, keys)) in edits.into_iter().enumerate() {
+            let insert = |db: &Db| {
+                let pages = Pages { db, tables: TABLES };
+                pages.insert(keys.iter().map(|key| (&CONTRACT, key.as_str())))
+            };
+            disk.fail_after(after + round as u64);
+            let db = Db::on_disk(&disk);
+            let cut = insert(&db).is_err();
+            disk.crash(usize::MAX);
+            let db = Db::on_disk(&disk);
+            let there: BTreeSet<_> = on_pages(Pages { db: &db, tables: TABLES }, all(&CONTRACT)).into_iter().collect();
+            prop_assert!(there.is_superset(&model));
+            if cut {
+                insert(&db).unwrap();
+                db.flush().unwrap();
+            }
+            model.extend(keys);
+            let db = Db::on_disk(&disk);
+            let there = on_pages(Pages { db: &db, tables: TABLES }, all(&CONTRACT));
+            prop_assert_eq!(there, model.iter().cloned().collect::<Vec<_>>());
+        }
     }
 
     #[test]
@@ -116,7 +187,7 @@ fn key_stays_until_no_state_that_can_be_read_has_it() {
     keys.begin_checkpoint(2, 2).unwrap();
     assert_eq!(candidates(&keys), ["b", "c", "d"]);
     keys.write_checkpoint(3, 3).unwrap();
-    assert_eq!(found(keys.rows(), all(&CONTRACT)), ["b", "c", "d"]);
+    assert_eq!(on_pages(keys.pages(), all(&CONTRACT)), ["b", "c", "d"]);
     assert_eq!(keys.listed().all().count(), 0);
 }
 
@@ -129,7 +200,7 @@ fn key_that_comes_and_goes_between_checkpoints_is_seen_in_between() {
     assert_eq!(candidates(&keys), ["a"]);
     keys.begin_checkpoint(1, 2).unwrap();
     assert_eq!(candidates(&keys), [""; 0]);
-    assert_eq!(found(keys.rows(), all(&CONTRACT)), [""; 0]);
+    assert_eq!(on_pages(keys.pages(), all(&CONTRACT)), [""; 0]);
 }
 
 #[test]
@@ -146,7 +217,7 @@ fn list_of_an_unfinished_checkpoint_removes_nothing() {
 }
 
 #[test]
-fn damaged_row_is_found() {
+fn damaged_page_is_found() {
     let disk = Disk::default();
     let keys = Keys::new(Db::on_disk(&disk));
     let long = "x".repeat(500);
@@ -154,7 +225,7 @@ fn damaged_row_is_found() {
     keys.write_checkpoint(1, 1).unwrap();
     keys.db.flush().unwrap();
     let rows = disk.keys();
-    assert_eq!(rows.len(), 4, "a row for the short key and three for the long one");
+    assert_eq!(rows.len(), 3, "one page, and two more for the long key");
     for row in rows {
         disk.damage(&row, |value| value.map(|value| value.iter().map(|byte| byte ^ 1).collect()));
         let damaged = Keys::new(Db::on_disk(&disk)).candidates(all(&CONTRACT), None, PORTION);

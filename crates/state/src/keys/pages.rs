@@ -1,0 +1,295 @@
+//! Keys on disk, in pages: each has the keys from its own place to where the next one begins.
+//!
+//! ```text
+//! table | contract (20)                   | where the page begins, nothing for the first
+//! long  | SHA-256 of contract, slices (20)| likewise, for what is left of keys that begin with the slices
+//! ```
+//!
+//! An *item* of a page is what is left of a key, if that is 200 bytes or less, and otherwise the next 200 bytes and `ff`,
+//! for all keys that go on so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use silica_protocol::Address;
+
+use super::{
+    Limit, Span, Taken,
+    layer::{LAYER, SLICE, Tables, damaged, item, splits, successor},
+};
+use crate::{
+    codec::{Malformed, Reader, Writer, seal, unseal},
+    db::{Db, Scan, Value},
+    error::StateError,
+};
+
+/// The pages of a pair of tables.
+#[derive(Clone, Copy)]
+pub(super) struct Pages<'a> {
+    pub db: &'a Db,
+    pub tables: Tables,
+}
+
+/// Bytes of the largest page.
+const PAGE: usize = 4096;
+/// Bytes of the pages into which a larger one is divided.
+const PART: usize = 3072;
+
+/// Items to be added, and to be removed.
+type Edits = BTreeMap<Vec<u8>, bool>;
+
+impl<'a> Pages<'a> {
+    /// Adds keys.
+    pub(super) fn insert<'k>(&self, keys: impl Iterator<Item = (&'k Address, &'k str)>) -> Result<(), StateError> {
+        let mut layers: BTreeMap<Vec<u8>, Edits> = BTreeMap::new();
+        for (contract, key) in keys {
+            for (slices, rest) in splits(key.as_bytes()) {
+                layers.entry(self.tables.layer(contract, slices)).or_default().insert(item(rest), true);
+            }
+        }
+        layers.into_iter().try_for_each(|(layer, edits)| self.edit(&layer, edits))
+    }
+
+    /// Removes keys, those that are there, and the ways to them, if they are the last ones there.
+    pub(super) fn remove<'k>(&self, keys: impl Iterator<Item = (&'k Address, &'k str)>) -> Result<(), StateError> {
+        let mut layers: BTreeMap<Vec<u8>, Edits> = BTreeMap::new();
+        for (contract, key) in keys {
+            let mut ways: Vec<_> = splits(key.as_bytes()).collect();
+            let Some((slices, rest)) = ways.pop() else { continue };
+            if ways.is_empty() {
+                layers.entry(self.tables.layer(contract, slices)).or_default().insert(item(rest), false);
+            } else {
+                self.remove_long(contract, slices, rest, ways)?;
+            }
+        }
+        layers.into_iter().try_for_each(|(layer, edits)| self.edit(&layer, edits))
+    }
+
+    fn remove_long(
+        &self,
+        contract: &Address,
+        slices: &[u8],
+        rest: &[u8],
+        mut ways: Vec<(&[u8], &[u8])>,
+    ) -> Result<(), StateError> {
+        let mut layer = self.tables.layer(contract, slices);
+        self.edit(&layer, [(item(rest), false)].into())?;
+        while let Some((slices, rest)) = ways.pop() {
+            if self.db.scan(layer.clone()..successor(layer)).next().transpose()?.is_some() {
+                return Ok(());
+            }
+            layer = self.tables.layer(contract, slices);
+            self.edit(&layer, [(item(rest), false)].into())?;
+        }
+        Ok(())
+    }
+
+    /// Changes the pages of a layer.
+    fn edit(&self, layer: &[u8], mut edits: Edits) -> Result<(), StateError> {
+        while let Some((first, _)) = edits.first_key_value() {
+            let place = [layer, first].concat();
+            let row = self.covering(layer, &place)?;
+            let (at, mut items) = match row {
+                Some((at, value)) => (at.to_vec(), read(&at, &value)?.into_iter().collect()),
+                None => (layer.to_vec(), BTreeSet::new()),
+            };
+            let next = self.db.scan([&*at, &[0]].concat()..successor(layer.to_vec())).next().transpose()?;
+            let next = next.map(|(next, _)| next.get(LAYER..).unwrap_or_default().to_vec());
+            let later = next.as_ref().map(|next| edits.split_off(next)).unwrap_or_default();
+            if let Some(next) = &next {
+                // A division that was not finished left them in both pages.
+                drop(items.split_off(next));
+            }
+            for (item, is_added) in std::mem::replace(&mut edits, later) {
+                if is_added {
+                    items.insert(item);
+                } else {
+                    items.remove(&item);
+                }
+            }
+            self.write(at, &items)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the last page that begins at a place or before.
+    fn covering(&self, layer: &[u8], place: &[u8]) -> Result<Option<(Value, Value)>, StateError> {
+        let range = layer.to_vec()..[place, &[0]].concat();
+        Ok(self.db.scan(range).next_back().transpose()?)
+    }
+
+    /// Writes the items of a page, or of several if they do not fit into one: the last one first, so that no item is
+    /// missing meanwhile.
+    fn write(&self, at: Vec<u8>, items: &BTreeSet<Vec<u8>>) -> Result<(), StateError> {
+        if items.is_empty() {
+            return Ok(self.db.remove(&at)?);
+        }
+        let layer = at.get(..LAYER).unwrap_or_default().to_vec();
+        let whole = encode(items.iter());
+        if whole.len() <= PAGE {
+            return Ok(self.db.insert(&at, &seal(&at, &whole))?);
+        }
+        let (mut pages, mut part, mut bytes) = (Vec::new(), (at, Vec::new()), 0_usize);
+        for item in items {
+            if bytes >= PART {
+                pages.push(std::mem::replace(&mut part, ([&*layer, item].concat(), Vec::new())));
+                bytes = 0;
+            }
+            bytes = bytes.saturating_add(added_bytes(part.1.last().copied().unwrap_or_default(), item));
+            part.1.push(&**item);
+        }
+        pages.push(part);
+        for (at, items) in pages.iter().rev() {
+            self.db.insert(at, &seal(at, &encode(items.iter())))?;
+        }
+        Ok(())
+    }
+
+    /// Iterates over the keys of a span.
+    pub(super) fn scan(self, span: Span<'a>) -> Result<KeyScan<'a>, StateError> {
+        let mut scan = KeyScan { pages: self, span, key: Vec::new(), layers: Vec::new() };
+        scan.descend()?;
+        Ok(scan)
+    }
+
+    /// Returns the first keys of a span.
+    pub(super) fn take(&self, span: Span<'a>, limit: Limit) -> Result<Taken, StateError> {
+        let mut taken = Taken::new(limit);
+        for key in self.scan(span)? {
+            if !taken.has_room() {
+                break;
+            }
+            taken.push(key?);
+        }
+        Ok(taken)
+    }
+}
+
+/// The keys of a span. Memory is that of one key and a page for each of its slices.
+pub(super) struct KeyScan<'a> {
+    pages: Pages<'a>,
+    span: Span<'a>,
+    /// The slices on the way to where the last of `layers` is.
+    key: Vec<u8>,
+    layers: Vec<LayerScan>,
+}
+
+/// What is to come of a layer.
+struct LayerScan {
+    rows: Scan,
+    /// The page after that of `items`.
+    next: Option<(Value, Value)>,
+    items: std::vec::IntoIter<Vec<u8>>,
+    /// The bounds of the items: from the first on, and before the second.
+    bounds: (Vec<u8>, Vec<u8>),
+}
+
+impl LayerScan {
+    /// Returns the next item.
+    fn step(&mut self) -> Result<Option<Vec<u8>>, StateError> {
+        loop {
+            if let Some(item) = self.items.next() {
+                return Ok(Some(item));
+            }
+            let Some((at, value)) = self.next.take() else { return Ok(None) };
+            self.next = self.rows.next().transpose()?;
+            let end = self.next.as_ref().and_then(|(next, _)| next.get(LAYER..));
+            let mut items = read(&at, &value)?;
+            let (first, last) = (&self.bounds.0, &self.bounds.1);
+            items.retain(|item| item >= first && item < last && end.is_none_or(|end| **item < *end));
+            self.items = items.into_iter();
+        }
+    }
+}
+
+impl KeyScan<'_> {
+    /// Goes on with the keys that begin with the slices.
+    fn descend(&mut self) -> Result<(), StateError> {
+        let from = self.span.from.as_bytes().strip_prefix(&*self.key).unwrap_or_default();
+        let prefix = self.span.prefix.as_bytes().get(self.key.len()..).unwrap_or_default();
+        let layer = self.pages.tables.layer(self.span.contract, &self.key);
+        let place = [&*layer, &item(from.max(prefix))].concat();
+        let begin = self.pages.covering(&layer, &place)?.map_or_else(|| layer.clone(), |(at, _)| at.to_vec());
+        let end = successor([&*layer, &item(prefix)].concat());
+        let mut rows = self.pages.db.scan(begin..end.clone());
+        let next = rows.next().transpose()?;
+        // Beyond the layer there are no items, so that its end is as good as none.
+        let last =
+            if prefix.is_empty() { vec![u8::MAX; SLICE + 2] } else { end.get(LAYER..).unwrap_or_default().to_vec() };
+        let bounds = (place.get(LAYER..).unwrap_or_default().to_vec(), last);
+        self.layers.push(LayerScan { rows, next, items: Vec::new().into_iter(), bounds });
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<Option<String>, StateError> {
+        while let Some(layer) = self.layers.last_mut() {
+            let Some(item) = layer.step()? else {
+                self.layers.pop();
+                self.key.truncate(self.key.len().saturating_sub(SLICE));
+                continue;
+            };
+            if item.len() > SLICE {
+                self.key.extend_from_slice(item.get(..SLICE).unwrap_or_default());
+                self.descend()?;
+                continue;
+            }
+            let key = if self.key.is_empty() { item } else { [&*self.key, &item].concat() };
+            return String::from_utf8(key).map(Some).map_err(|_| damaged("key is no text"));
+        }
+        Ok(None)
+    }
+}
+
+impl Iterator for KeyScan<'_> {
+    type Item = Result<String, StateError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.step();
+        if next.is_err() {
+            self.layers.clear();
+        }
+        next.transpose()
+    }
+}
+
+/// Lays the items of a page out: for each what it has in common with the one before, and the rest.
+fn encode<'i>(items: impl Iterator<Item = &'i (impl AsRef<[u8]> + 'i + ?Sized)>) -> Vec<u8> {
+    let mut out = Writer::with_capacity(PAGE);
+    let mut before: &[u8] = &[];
+    for item in items.map(AsRef::as_ref) {
+        let common = common(before, item);
+        out.len(common);
+        out.bytes(item.get(common..).unwrap_or_default());
+        before = item;
+    }
+    out.finish()
+}
+
+/// Bytes that an item takes behind another, at most.
+fn added_bytes(before: &[u8], item: &[u8]) -> usize {
+    item.len().saturating_sub(common(before, item)).saturating_add(4)
+}
+
+fn common(left: &[u8], right: &[u8]) -> usize {
+    left.iter().zip(right).take_while(|(left, right)| left == right).count()
+}
+
+/// Reads the items of a page.
+fn read(at: &[u8], value: &[u8]) -> Result<Vec<Vec<u8>>, StateError> {
+    let page = unseal(at, value).ok_or_else(|| damaged("wrong checksum"))?;
+    decode(page).map_err(|Malformed(reason)| damaged(reason))
+}
+
+fn decode(page: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
+    let mut reader = Reader::new(page);
+    let mut items: Vec<Vec<u8>> = Vec::with_capacity(page.len() / 16);
+    while !reader.is_empty() {
+        let common: usize = reader.number("item")?;
+        let rest = reader.bytes("item")?;
+        let before = items.last().map_or(&[][..], |before| before).get(..common).ok_or(Malformed("item"))?;
+        let mut item = Vec::with_capacity(common.saturating_add(rest.len()));
+        item.extend_from_slice(before);
+        item.extend_from_slice(rest);
+        items.push(item);
+    }
+    Ok(items)
+}
