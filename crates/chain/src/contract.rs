@@ -1,7 +1,7 @@
 //! Questions about contracts: their texts, their fields, and whose they are.
 
 use serde_json::{Map, Value as Json};
-use silica_protocol::{Account, Address, CodeHash, DeployedContract, InitData, Nonce, Qa, StorageKey};
+use silica_protocol::{Address, CodeHash, DeployedContract, InitData, Qa, StorageKey};
 use silica_scilla::json::quoted;
 use silica_state::{Entries, StateError};
 
@@ -55,18 +55,16 @@ impl Snapshot {
         Ok(Some(DeployedContract { code_hash, code: source.code.to_string(), init_data: source.init.to_string() }))
     }
 
-    /// The contracts that `creator` deployed, in the order of their nonces, without libraries.
+    /// The contracts that `creator` deployed, in the order of the deployments, without libraries. Takes time in proportion
+    /// to what was deployed, whatever else the account has done.
     ///
     /// # Errors
     ///
     /// The state or the record could not be read.
     pub fn contracts_of(&self, creator: &Address) -> Result<Vec<Address>, StateError> {
-        let nonces = self.account(creator)?.map_or(0, |account| account.nonce.get());
         let mut contracts = Vec::new();
-        for nonce in 0..nonces {
-            let address = Address::of_contract(creator, Nonce::new(nonce));
-            let is_contract = |account: Account| account.contract.is_some();
-            if self.account(&address)?.is_some_and(is_contract) && !self.is_library(&address)? {
+        for address in self.state().deployed_by(creator)? {
+            if !self.is_library(&address)? {
                 contracts.push(address);
             }
         }
@@ -296,7 +294,8 @@ mod tests {
 
     use proptest::prelude::*;
     use silica_protocol::{
-        CoSignatures, ContractAccount, DsBlock, DsBlockHeader, MbInfoHash, PublicKey, Timestamp, TxBlock, TxBlockHeader,
+        Account, CoSignatures, ContractAccount, DsBlock, DsBlockHeader, MbInfoHash, PublicKey, Timestamp, TxBlock,
+        TxBlockHeader,
     };
     use silica_state::{BlockRecord, StateDiff, Store, StoreOptions};
 

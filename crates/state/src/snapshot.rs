@@ -167,6 +167,16 @@ impl Snapshot {
         self.archive.deployment(contract)
     }
 
+    /// Returns the contracts and libraries that an account deployed, in the order of the transactions. Takes time in
+    /// proportion to their number, whatever else the account has done.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn deployed_by(&self, sender: &Address) -> Result<Vec<Address>, ArchiveError> {
+        self.archive.deployed_by(sender)
+    }
+
     /// Returns the transactions of a Tx block at a range of positions, or as many of them as there are; `None` when
     /// there is no block of this number yet.
     ///

@@ -1,4 +1,4 @@
-//! Where each contract and library was deployed.
+//! Where each contract and library was deployed, and by whom.
 //!
 //! Its code and its init data are those of the transaction, so that they are stored once. Failed deployments leave no
 //! trace here. A transaction has one contract, and an address one transaction, since it is made of sender and nonce.
@@ -6,35 +6,96 @@
 //! ```text
 //! key    13  address (20)
 //! value  Tx block and position of the transaction, two numbers; CRC-32C of key and numbers (4)
+//!
+//! key    14  sender (20)  Tx block (8)  position (4)
+//! value  address of what was deployed (20); CRC-32C of key and address (4)
 //! ```
-
-use std::collections::BTreeMap;
 
 use silica_protocol::{Address, BlockNumber, Receipt, Transaction};
 
 use super::{error::ArchiveError, index::Position, section::Place};
 use crate::{
     codec::{Malformed, Reader, Writer, seal, unseal},
-    db::{Batch, Db},
+    db::{Batch, Db, DbError, Value},
 };
 
 const TABLE: u8 = 0x13;
+/// Of what was deployed, by who did it.
+const BY_SENDER: u8 = 0x14;
 
-/// Returns the contracts and libraries that the transactions of a block deployed, with the positions of these.
-pub(super) fn of(transactions: &[(Transaction, Receipt)]) -> BTreeMap<Address, u32> {
+/// What a transaction deployed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Deployed {
+    pub(super) address: Address,
+    pub(super) sender: Address,
+    pub(super) position: u32,
+}
+
+/// Returns the contracts and libraries that the transactions of a block deployed.
+pub(super) fn of(transactions: &[(Transaction, Receipt)]) -> impl Iterator<Item = Deployed> + '_ {
     let deployed = (0..).zip(transactions).filter(|(_, (_, receipt))| receipt.success);
-    deployed.filter_map(|(position, (transaction, _))| Some((transaction.contract_address()?, position))).collect()
+    deployed.filter_map(|(position, (transaction, _))| {
+        Some(Deployed { address: transaction.contract_address()?, sender: transaction.sender(), position })
+    })
 }
 
 /// Notes where the contracts of a block are.
 pub(super) fn write(block: BlockNumber, transactions: &[(Transaction, Receipt)], batch: &mut Batch) {
-    for (address, position) in of(transactions) {
-        let (key, mut out) = (key(&address), Writer::new());
+    for deployed in of(transactions) {
+        let (key, mut out) = (key(&deployed.address), Writer::new());
         out.number(block.get());
-        out.number(u64::from(position));
+        out.number(u64::from(deployed.position));
         let value = seal(&key, out.as_slice());
         batch.insert(key, value);
+        write_sender(block, &deployed, batch);
     }
+}
+
+fn write_sender(block: BlockNumber, deployed: &Deployed, batch: &mut Batch) {
+    let key = sender_key(&deployed.sender, block.get(), deployed.position);
+    let value = seal(&key, deployed.address.as_bytes());
+    batch.insert(key, value);
+}
+
+/// Notes who deployed the contracts of a record that has only their places.
+///
+/// `read` returns the transaction at a place.
+pub(super) fn write_senders(
+    db: &Db,
+    batch: &mut Batch,
+    read: impl Fn(Position) -> Result<Option<Transaction>, ArchiveError>,
+) -> Result<(), ArchiveError> {
+    for value in db.scan(vec![TABLE]..vec![TABLE.saturating_add(1)]) {
+        let (key, value) = value?;
+        let Position { block, position } = self::read(&key, &value)?;
+        let transaction = read(Position { block, position })?;
+        let address = transaction.as_ref().and_then(Transaction::contract_address);
+        let Some((address, sender)) = address.zip(transaction.as_ref().map(Transaction::sender)) else {
+            return Err(ArchiveError::damaged(Place::DEPLOYMENT, "it names another transaction"));
+        };
+        write_sender(BlockNumber::new(block), &Deployed { address, sender, position }, batch);
+    }
+    Ok(())
+}
+
+/// Whether it is noted who deployed something.
+pub(super) fn has_sender(db: &Db, block: BlockNumber, deployed: &Deployed) -> Result<bool, ArchiveError> {
+    let key = sender_key(&deployed.sender, block.get(), deployed.position);
+    let value = db.get(&key)?;
+    Ok(value.is_some_and(|value| unseal(&key, &value) == Some(deployed.address.as_bytes())))
+}
+
+/// Returns what an account deployed up to a block, in the order of the transactions.
+pub(super) fn of_sender(db: &Db, sender: &Address, newest: BlockNumber) -> Result<Vec<Address>, ArchiveError> {
+    let end = newest.get().saturating_add(1);
+    let rows = db.scan(sender_key(sender, 0, 0).to_vec()..sender_key(sender, end, 0).to_vec());
+    let address = |row: Result<(Value, Value), DbError>| {
+        let (key, value) = row?;
+        let payload =
+            unseal(&key, &value).ok_or_else(|| ArchiveError::damaged(Place::DEPLOYMENT, "checksum is wrong"))?;
+        Address::from_slice(payload).ok_or_else(|| ArchiveError::damaged(Place::DEPLOYMENT, "no address"))
+    };
+    rows.map(address).collect()
 }
 
 /// Returns where a contract was deployed.
@@ -54,6 +115,12 @@ pub(super) fn discard_after(db: &Db, head: Option<BlockNumber>, batch: &mut Batc
             batch.remove(&*key);
         }
     }
+    for value in db.scan(vec![BY_SENDER]..vec![BY_SENDER.saturating_add(1)]) {
+        let (key, _) = value?;
+        if head.is_none_or(|head| block_of(&key).is_none_or(|block| block > head.get())) {
+            batch.remove(&*key);
+        }
+    }
     Ok(())
 }
 
@@ -62,6 +129,21 @@ fn key(address: &Address) -> [u8; 21] {
     let [_, rest @ ..] = &mut key;
     *rest = *address.as_bytes();
     key
+}
+
+/// Bytes of the table and the sender, at the beginning of a key.
+const SENDER: usize = 1 + Address::LEN;
+
+fn sender_key(sender: &Address, block: u64, position: u32) -> [u8; SENDER + 12] {
+    let mut key = [BY_SENDER; SENDER + 12];
+    let parts = sender.as_bytes().iter().copied().chain(block.to_be_bytes()).chain(position.to_be_bytes());
+    key.iter_mut().skip(1).zip(parts).for_each(|(byte, part)| *byte = part);
+    key
+}
+
+/// The block in the key of a sender.
+fn block_of(key: &[u8]) -> Option<u64> {
+    key.get(SENDER..)?.first_chunk().map(|bytes| u64::from_be_bytes(*bytes))
 }
 
 fn read(key: &[u8], value: &[u8]) -> Result<Position, ArchiveError> {

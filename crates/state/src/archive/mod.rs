@@ -8,7 +8,7 @@
 //!
 //! In reading order: `record` is what is appended; `section` cuts byte strings into values; `entry` is what is read
 //! first of a block; `transactions` and `receipts` are packed forms; `view` answers questions as of one block; `index`
-//! finds things by hash; `deployments` finds contracts; `changes` and `witness` are the files.
+//! finds things by hash; `deployments` finds contracts and those of a sender; `changes` and `witness` are the files.
 //!
 //! ```text
 //! head       00                                            format, number and hash of the newest block
@@ -16,7 +16,8 @@
 //! micro      10  Tx block (8)  01  part (4)                micro blocks, without the hashes of their transactions
 //! bodies     10  Tx block (8)  02  part (4)                transactions with receipts, in groups
 //! DS block   11  DS block (8)  00  part (4)
-//! deployed   13  contract (20)                         Tx block and position of its deployment
+//! deployed   13  contract (20)                             Tx block and position of its deployment
+//! deployer   14  sender (20)  Tx block (8)  position (4)   what that transaction deployed
 //! ```
 //!
 //! The archive knows neither accounts nor what a change of state says.
@@ -51,6 +52,7 @@ use silica_protocol::{BlockHash, BlockNumber, DsBlock};
 use self::{
     cache::Cache,
     changes::Changes,
+    deployments::Deployed,
     entry::Entry,
     index::{Extent, Index, Position},
     record::{Prepared, check_hashes, index_entries, prepare},
@@ -75,7 +77,9 @@ pub use self::{
 
 const HEAD: [u8; 1] = [0x00];
 /// Layout of the record.
-const FORMAT: u64 = 2;
+const FORMAT: u64 = 3;
+/// The layout that did not say by sender what was deployed.
+const FORMAT_WITHOUT_SENDERS: u64 = 2;
 /// The layout that had the changes of state among the blocks, and the tables that it had besides: the number of the
 /// oldest change that was kept, and the changes.
 const FORMAT_WITH_CHANGES: u64 = 1;
@@ -154,7 +158,7 @@ impl Archive {
             }
         }
         if format == Some(FORMAT_WITH_CHANGES) {
-            convert(&db, head)?;
+            remove_changes(&db)?;
         }
         let archive = Self {
             witness,
@@ -174,6 +178,9 @@ impl Archive {
                 return Err(ArchiveError::damaged(Place::HEAD, "hash is not that of the newest block").into());
             }
             archive.publish(&entry);
+        }
+        if format.is_some_and(|format| format <= FORMAT_WITHOUT_SENDERS) {
+            archive.add_senders(head)?;
         }
         archive.catch_up(progress)?;
         Ok(archive)
@@ -366,17 +373,19 @@ impl Archive {
             parts(entry.transactions_len()),
             record.ds_block.map_or(0, |block| framed_parts(block.encode().len())),
         ];
-        let deployed = deployments::of(&record.transactions);
-        for (address, position) in &deployed {
-            if deployments::find(&self.db, address)? != Some(Position { block: number, position: *position }) {
+        for deployed in deployments::of(&record.transactions) {
+            let Deployed { address, position, .. } = deployed;
+            if deployments::find(&self.db, &address)? != Some(Position { block: number, position })
+                || !deployments::has_sender(&self.db, entry.number(), &deployed)?
+            {
                 return Err(ArchiveError::damaged(
                     Place::DEPLOYMENT,
                     format!("{address} is not found in block {number}"),
                 ));
             }
+            *values = values.saturating_add(2);
         }
-        let deployed = u64::try_from(deployed.len()).unwrap_or(u64::MAX);
-        *values = of_block.into_iter().map(u64::from).fold(values.saturating_add(deployed), u64::saturating_add);
+        *values = of_block.into_iter().map(u64::from).fold(*values, u64::saturating_add);
         Ok(diff.is_some())
     }
 
@@ -411,6 +420,20 @@ impl Archive {
         }
         if !batch.is_empty() {
             deployments::discard_after(&self.db, head, &mut batch)?;
+        }
+        Ok(self.db.apply(batch)?)
+    }
+
+    /// Brings a record of an earlier format to that of today: says by sender what was deployed.
+    fn add_senders(&self, head: Option<Newest>) -> Result<(), ArchiveError> {
+        let mut batch = Batch::default();
+        deployments::write_senders(&self.db, &mut batch, |Position { block, position }| {
+            let entry = self.entry(BlockNumber::new(block))?;
+            let found = self.transactions(&entry, position..position.saturating_add(1))?;
+            Ok(found.into_iter().next().map(|(transaction, _)| transaction))
+        })?;
+        if let Some((number, hash)) = head {
+            write_head(number, &hash, &mut batch);
         }
         Ok(self.db.apply(batch)?)
     }
@@ -478,16 +501,13 @@ fn read_head(db: &Db) -> Result<Option<(Newest, u64)>, OpenArchiveError> {
     Ok(Some((rest().map_err(ArchiveError::malformed(Place::HEAD))?, format)))
 }
 
-/// Brings a record with changes of state to the format of today. It loses them.
-fn convert(db: &Db, head: Option<Newest>) -> Result<(), ArchiveError> {
+/// Removes the changes of state from a record that has them. They are lost by that.
+fn remove_changes(db: &Db) -> Result<(), ArchiveError> {
     let mut batch = Batch::default();
     for table in TABLES_OF_CHANGES {
         for value in db.scan(vec![table]..vec![table.saturating_add(1)]) {
             batch.remove(&*value?.0);
         }
-    }
-    if let Some((number, hash)) = head {
-        write_head(number, &hash, &mut batch);
     }
     Ok(db.apply(batch)?)
 }

@@ -772,7 +772,7 @@ fn later_formats_are_refused() {
         Some(seal(&HEAD, out.as_slice()))
     });
     let error = disks.open().unwrap_err().to_string();
-    assert_eq!(error, "record has format 3, this program reads up to 2");
+    assert_eq!(error, "record has format 4, this program reads up to 3");
 }
 
 /// The first format had the changes of state among the blocks, in parts, and the number of the oldest.
@@ -801,6 +801,62 @@ fn record_with_changes_of_state_in_it_is_converted() {
     let archive = disks.open().unwrap();
     check_view(&archive.view(), &model, 3, true);
     assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 1);
+}
+
+fn deployment(sender: u64, nonce: u64) -> Transaction {
+    let (nonce, code) = (Nonce::new(nonce), "contract".to_owned());
+    Transaction { nonce, code, to: Address::ZERO, ..payment(&[sender]) }
+}
+
+#[test]
+fn deployments_are_found_by_their_sender() {
+    let (disks, mut model) = (Disks::default(), Model::with(&[0]));
+    let done = |at: usize| Receipt::payment(Gas::new(99), block(at));
+    let (first, second) = ([deployment(1, 7), deployment(1, 9), deployment(1, 8)], deployment(2, 1));
+    model.push(vec![(payment(&[1]), done(1)), (first[0].clone(), done(1)), (second.clone(), done(1))], Vec::new());
+    model.push(vec![(deployment(1, 6), failure(block(2)))], Vec::new());
+    model.push(vec![(first[1].clone(), done(3)), (payment(&[2]), done(3)), (first[2].clone(), done(3))], Vec::new());
+    let archive = disks.open().unwrap();
+    let mut views = Vec::new();
+    for (record, diff) in model.blocks.iter().zip(&model.diffs) {
+        archive.append(record, diff).unwrap();
+        views.push(archive.view());
+    }
+    let addresses: Vec<_> = first.iter().map(|deployment| deployment.contract_address().unwrap()).collect();
+    let check = |view: &ArchiveView, blocks: usize| {
+        let found = view.deployed_by(&first[0].sender()).unwrap();
+        assert_eq!(found, addresses[..[0, 1, 1, 3][blocks]], "after {blocks} blocks with deployments");
+        let found = view.deployed_by(&second.sender()).unwrap();
+        assert_eq!(found, Vec::from_iter(second.contract_address().filter(|_| blocks > 0)));
+        assert_eq!(view.deployed_by(&payment(&[3]).sender()).unwrap(), []);
+    };
+    for (blocks, view) in views.iter().enumerate() {
+        check(view, blocks);
+    }
+    archive.check(&mut |_, _| {}).unwrap();
+    drop((views, archive));
+
+    // A record of the format before has only the places of contracts.
+    let rows: Vec<_> = disks.chain.keys().into_iter().filter(|key| key[0] == 0x14).collect();
+    assert_eq!(rows.len(), 4);
+    for row in &rows {
+        disks.chain.damage(row, |_| None);
+    }
+    assert!(disks.open().unwrap().check(&mut |_, _| {}).unwrap_err().is_damage());
+    disks.chain.damage(&HEAD, |value| {
+        let mut payload = unseal(&HEAD, &value.unwrap()).unwrap().to_vec();
+        payload[0] = 2;
+        Some(seal(&HEAD, &payload))
+    });
+    let archive = disks.open().unwrap();
+    check(&archive.view(), 3);
+    assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 4, "the changes of state are kept");
+    archive.db.flush().unwrap();
+
+    disks.chain.damage(&rows[0], |value| value.map(|value| value[1..].to_vec()));
+    let archive = disks.open().unwrap();
+    let found = archive.view().deployed_by(&first[0].sender()).and(archive.view().deployed_by(&second.sender()));
+    assert!(found.unwrap_err().is_damage());
 }
 
 #[test]

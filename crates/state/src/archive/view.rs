@@ -110,6 +110,13 @@ impl ArchiveView {
         }
     }
 
+    /// Returns the contracts and libraries that an account deployed, in the order of the transactions. Takes time for these
+    /// alone.
+    pub(crate) fn deployed_by(&self, sender: &Address) -> Result<Vec<Address>, ArchiveError> {
+        let Some(head) = self.head() else { return Ok(Vec::new()) };
+        deployments::of_sender(&self.archive.db, sender, head.number)
+    }
+
     /// Returns the transactions of a Tx block at a range of positions, or as many of them as there are.
     pub(crate) fn transactions(
         &self,
