@@ -7,6 +7,7 @@ use std::{
         mpsc::{Receiver, SyncSender, TryRecvError, sync_channel},
     },
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use silica_protocol::BlockNumber;
@@ -83,6 +84,13 @@ impl Checkpointer {
     pub(crate) fn wait(&self) {
         let (status, changed) = &*self.status;
         let waited = changed.wait_while(lock(status), |status| status.running);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// As [`Checkpointer::wait`], but no longer than a time.
+    pub(crate) fn wait_briefly(&self, longest: Duration) {
+        let (status, changed) = &*self.status;
+        let waited = changed.wait_timeout_while(lock(status), longest, |status| status.running);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 

@@ -4,6 +4,7 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    time::Duration,
 };
 
 use silica_protocol::{Address, BlockNumber, StateRoot, StorageRoot, VariableHash};
@@ -468,11 +469,16 @@ impl Store {
             return;
         }
         self.checkpointer.request(window.newest(), || self.may_checkpoint(window));
-        // The changes since the newest checkpoint are held in memory: the writer must not run away.
-        if writer.backlog.pending().bytes > self.options.checkpoint_bytes.saturating_mul(RUN_AHEAD) {
+        // The changes since the newest checkpoint are held in memory: the writer must not run away. Nor should one block
+        // wait for all the work that others have made.
+        let pending = writer.backlog.pending().bytes;
+        let is_ahead = |checkpoints| pending > self.options.checkpoint_bytes.saturating_mul(checkpoints);
+        if is_ahead(FAR_AHEAD) {
             self.checkpointer.wait();
-            writer.backlog.release(self.core.records.durable());
+        } else if is_ahead(RUN_AHEAD) {
+            self.checkpointer.wait_briefly(BRAKE);
         }
+        writer.backlog.release(self.core.records.durable());
     }
 
     /// Whether enough has changed since the newest checkpoint for another.
@@ -621,8 +627,13 @@ const RECORD_CACHE: u64 = 8 << 20;
 const STATE_CACHE: u64 = 16 << 20;
 /// Memory that the index takes for a transaction, about.
 const BYTES_PER_TRANSACTION: usize = 32;
-/// Checkpoints that the writer may be ahead by, in bytes of changes.
+/// Checkpoints that the writer may be ahead by, in bytes of changes, before each block waits a little for the one that is
+/// being written.
 const RUN_AHEAD: u64 = 4;
+/// How long a block waits then, at most.
+const BRAKE: Duration = Duration::from_millis(200);
+/// Checkpoints, likewise, before a block waits for the end of the one that is being written.
+const FAR_AHEAD: u64 = 32;
 
 fn check_follows(before: &Snapshot, state: &PreparedState) -> Result<(), CommitError> {
     let expected = BlockNumber::new(before.window().newest().version);
