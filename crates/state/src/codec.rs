@@ -74,6 +74,11 @@ impl<'a> Reader<'a> {
 
     /// Reads a number of at most `T`'s range, in the form that [`Writer::number`] gives it.
     pub(crate) fn number<T: TryFrom<u128>>(&mut self, what: &'static str) -> Result<T, Malformed> {
+        // Most numbers take one byte.
+        if let [byte @ 0..0x80, rest @ ..] = self.0 {
+            self.0 = rest;
+            return T::try_from(u128::from(*byte)).map_err(|_| Malformed(what));
+        }
         let (mut number, mut shift) = (0_u128, 0_u32);
         loop {
             let byte = self.byte(what)?;
@@ -118,6 +123,11 @@ impl<'a> Reader<'a> {
 
     pub(crate) const fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Bytes that are left.
+    pub(crate) const fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// Ends the reading: nothing may be left.

@@ -1,8 +1,8 @@
 //! The state after one block, to be read.
 
-use std::{sync::Arc, vec};
+use std::sync::Arc;
 
-use silica_protocol::{Account, Address, BlockNumber, StateRoot, StorageKey, VariableHash};
+use silica_protocol::{Account, Address, BlockNumber, StateRoot, StorageKey, VariableHash, sha256};
 
 use crate::{
     error::StateError,
@@ -13,7 +13,7 @@ use crate::{
         records::{Records, Source},
         tree::{Link, Top},
     },
-    keys::{Limit, Span},
+    keys::{KeyList, Limit, Span},
     transition::{State, plain_key, storage_key},
 };
 
@@ -139,13 +139,13 @@ impl StateView {
         Ok(Entries {
             view: self.clone(),
             contract: *contract,
+            address: text.clone(),
             tree,
             prefix: prefix.to_owned(),
             whole: prefix.is_empty() && first.is_empty(),
             next: Some(first.to_owned()),
             keys: FIRST_WINDOW,
-            window: Vec::new().into_iter(),
-            current: None,
+            window: Window::default(),
             weight: 0,
         })
     }
@@ -183,19 +183,42 @@ impl StateView {
 pub struct Entries {
     view: StateView,
     contract: Address,
+    /// The text of the contract's address.
+    address: String,
     /// The trie, unless it is empty.
     tree: Option<Link>,
     prefix: String,
     /// Where the next window begins; `None` behind the last.
     next: Option<String>,
     keys: usize,
-    window: vec::IntoIter<(String, Bytes)>,
-    /// What was returned last.
-    current: Option<(String, Bytes)>,
+    window: Window,
     /// Whether these are all entries of the contract.
     whole: bool,
     /// Weight of the entries that were found.
     weight: u64,
+}
+
+/// Keys with the values of those that have an entry.
+#[derive(Debug, Default)]
+struct Window {
+    keys: KeyList,
+    values: Vec<Option<Bytes>>,
+    /// How many were looked at.
+    passed: usize,
+}
+
+impl Window {
+    /// Passes on to the next entry, and returns its place if there is one.
+    fn pass(&mut self) -> Option<usize> {
+        let ahead = self.values.get(self.passed..)?.iter().position(Option::is_some);
+        let at = self.passed.saturating_add(ahead?);
+        self.passed = at.saturating_add(1);
+        Some(at)
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.values.iter().enumerate().filter_map(|(at, value)| Some((self.keys.get(at)?, &**value.as_ref()?)))
+    }
 }
 
 /// Keys in the first window, which is all that is read of when a caller wants to know whether there is any entry.
@@ -213,9 +236,8 @@ impl Entries {
     /// As [`StateView::account`]; nothing comes after an error.
     pub fn next_plain(&mut self) -> Result<Option<(&str, &[u8])>, StateError> {
         loop {
-            if let Some(entry) = self.window.next() {
-                let (plain, value) = self.current.insert(entry);
-                return Ok(Some((plain, value)));
+            if let Some(at) = self.window.pass() {
+                return Ok(self.window.keys.get(at).zip(self.window.values.get(at).and_then(Option::as_deref)));
             }
             // The trie is let go behind the last window, or when something is wrong.
             if self.tree.is_none() {
@@ -241,38 +263,43 @@ impl Entries {
         if self.view.state.version < records.floor() {
             return Err(StateError::Expired);
         }
-        let numbered: Vec<_> = candidates.keys.iter().zip(0..).collect();
-        let parts: Vec<_> = numbered.chunks(HASHED_AT_ONCE).collect();
-        let hashed = parallel::map(&parts, |part| {
-            let hash = |(plain, number): &(&String, usize)| {
-                (Key::variable(&storage_key(&self.contract, plain).variable_hash()), *number)
-            };
-            part.iter().map(hash).collect::<Vec<_>>()
-        });
-        let mut keys: Vec<(Key, usize)> = hashed.into_iter().flatten().collect();
-        keys.sort_unstable();
+        let keys = self.hashed(&candidates.keys);
         let source = self.view.source(Owner::Contract(self.contract));
         let most = if self.keys > FIRST_WINDOW { WINDOW_BYTES } else { usize::MAX };
-        let Some(mut found) = source.values(tree, &keys, most)? else {
+        let Some(found) = source.values(tree, &keys, most)? else {
             self.keys = FIRST_WINDOW.max(self.keys / 8);
             self.next = Some(from);
             return Ok(());
         };
-        found.sort_unstable_by_key(|(number, _)| *number);
-        let mut plain = candidates.keys.into_iter().zip(0_usize..);
-        let entries: Vec<_> = found
-            .into_iter()
-            .filter_map(|(at, value)| Some((plain.find(|(_, number)| *number == at)?.0, value)))
-            .collect();
-        for (plain, value) in &entries {
+        drop(keys);
+        let mut values = vec![None; candidates.keys.len()];
+        for (at, value) in found {
+            if let Some(place) = values.get_mut(at) {
+                *place = Some(value);
+            }
+        }
+        self.window = Window { keys: candidates.keys, values, passed: 0 };
+        for (plain, value) in self.window.entries() {
             let key = Key::variable(&VariableHash::new([0; 32]));
             let leaf = LeafView { key, value, plain, storage: None };
             self.weight = self.weight.saturating_add(leaf.weight());
         }
-        self.window = entries.into_iter();
         self.keys = LARGEST_WINDOW.min(self.keys.saturating_mul(8));
         self.next = candidates.next;
         Ok(())
+    }
+
+    /// Returns the keys in the trie of plain keys, with the places of these, in the order of the trie.
+    fn hashed(&self, plain: &KeyList) -> Vec<(Key, usize)> {
+        let parts: Vec<_> = (0..plain.len()).step_by(HASHED_AT_ONCE).collect();
+        let hashed = parallel::map(&parts, |part| {
+            let places = *part..part.saturating_add(HASHED_AT_ONCE).min(plain.len());
+            let hash = |at| sha256(&[self.address.as_bytes(), plain.get(at).unwrap_or_default().as_bytes()]);
+            places.map(|at| (Key::variable(&VariableHash::new(hash(at))), at)).collect::<Vec<_>>()
+        });
+        let mut keys = hashed.concat();
+        keys.sort_unstable();
+        keys
     }
 
     /// When all entries of the contract were read, they have the weight that its trie has.
@@ -294,8 +321,11 @@ impl Iterator for Entries {
     type Item = Result<(StorageKey, Vec<u8>), StateError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let contract = self.contract;
+        let mut key = self.address.clone();
         let entry = self.next_plain().transpose()?;
-        Some(entry.map(|(plain, value)| (storage_key(&contract, plain), value.to_vec())))
+        Some(entry.map(|(plain, value)| {
+            key.push_str(plain);
+            (StorageKey::from_text(key), value.to_vec())
+        }))
     }
 }

@@ -158,7 +158,7 @@ impl Bucket {
     pub(crate) fn leaf(&self, key: &Key) -> Option<LeafView<'_>> {
         match self.changes.binary_search_by(|change| change.key.cmp(key)) {
             Ok(at) => self.changes.get(at)?.leaf.as_ref().map(Leaf::as_view),
-            Err(_) => self.packed.leaves(Some(key.digit(self.packed.depth))).find(|leaf| leaf.key == *key),
+            Err(_) => self.packed.leaf(key),
         }
     }
 
@@ -386,18 +386,33 @@ fn pack(leaf: &LeafView<'_>, depth: usize, out: &mut Writer) {
 impl Packed {
     /// The leaves, or those below a digit, in the order of their keys.
     fn leaves(&self, digit: Option<u8>) -> impl Iterator<Item = LeafView<'_>> {
-        let bytes = match digit {
-            None => Some(&*self.bytes),
-            Some(digit) if self.mask & bit(digit) == 0 => None,
-            Some(digit) => {
-                let at = rank(self.mask, digit);
-                let bound = |at: usize| self.starts.get(at).and_then(|start| usize::try_from(*start).ok());
-                let end = bound(at.wrapping_add(1)).unwrap_or(self.bytes.len());
-                bound(at).and_then(|start| self.bytes.get(start..end))
-            }
-        };
-        let mut reader = Reader::new(bytes.unwrap_or_default());
+        let mut reader = Reader::new(digit.map_or(&*self.bytes, |digit| self.bytes_below(digit)));
         iter::from_fn(move || if reader.is_empty() { None } else { self.unpack(&mut reader).ok() })
+    }
+
+    /// The leaves below a digit, as they are packed.
+    fn bytes_below(&self, digit: u8) -> &[u8] {
+        if self.mask & bit(digit) == 0 {
+            return &[];
+        }
+        let at = rank(self.mask, digit);
+        let bound = |at: usize| self.starts.get(at).and_then(|start| usize::try_from(*start).ok());
+        let end = bound(at.wrapping_add(1)).unwrap_or(self.bytes.len());
+        bound(at).and_then(|start| self.bytes.get(start..end)).unwrap_or_default()
+    }
+
+    /// Returns the leaf of a key that has the prefix.
+    fn leaf(&self, key: &Key) -> Option<LeafView<'_>> {
+        let rest = key.rest_from(self.depth);
+        let mut reader = Reader::new(self.bytes_below(key.digit(self.depth)));
+        while !reader.is_empty() {
+            let found = reader.raw(rest.len(), "key").ok()?;
+            let (plain, value) = (reader.bytes("plain key").ok()?, reader.bytes("value").ok()?);
+            if found == rest {
+                return Some(LeafView { key: *key, value, plain: std::str::from_utf8(plain).ok()?, storage: None });
+            }
+        }
+        None
     }
 
     fn unpack<'a>(&self, reader: &mut Reader<'a>) -> Result<LeafView<'a>, Malformed> {

@@ -63,26 +63,60 @@ pub(crate) struct Limit {
     pub bytes: usize,
 }
 
+/// Keys in their order, in one piece of memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KeyList {
+    text: String,
+    /// Where each key ends in `text`.
+    ends: Vec<usize>,
+}
+
+impl KeyList {
+    pub(crate) fn push(&mut self, key: &str) {
+        self.text.push_str(key);
+        self.ends.push(self.text.len());
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn get(&self, at: usize) -> Option<&str> {
+        let end = *self.ends.get(at)?;
+        let start = at.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        self.text.get(start..end)
+    }
+
+    fn last(&self) -> Option<&str> {
+        self.get(self.len().checked_sub(1)?)
+    }
+
+    #[cfg(test)]
+    fn to_vec(&self) -> Vec<String> {
+        (0..self.len()).map(|at| self.get(at).unwrap().to_owned()).collect()
+    }
+}
+
 /// The first keys of a span.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
     /// Ascending, each once. Some may have no entry.
-    pub keys: Vec<String>,
+    pub keys: KeyList,
     /// Where the span goes on, if it does.
     pub next: Option<String>,
 }
 
 /// Keys of one source, which come in order, up to a limit.
 struct Taken {
-    keys: Vec<String>,
+    keys: KeyList,
     left: Limit,
     /// Whether there may be more.
     cut: bool,
 }
 
 impl Taken {
-    const fn new(limit: Limit) -> Self {
-        Self { keys: Vec::new(), left: limit, cut: false }
+    fn new(limit: Limit) -> Self {
+        Self { keys: KeyList::default(), left: limit, cut: false }
     }
 
     /// Whether another key is taken; at least one is.
@@ -91,7 +125,7 @@ impl Taken {
         !self.cut
     }
 
-    fn push(&mut self, key: String) {
+    fn push(&mut self, key: &str) {
         self.left.keys = self.left.keys.saturating_sub(1);
         self.left.bytes = self.left.bytes.saturating_sub(key.len());
         self.keys.push(key);
@@ -143,13 +177,12 @@ impl Keys {
         let mut taken: Vec<Taken> = recent.collect();
         taken.push(self.pages().take(span, limit)?);
         let cut = taken.iter().filter(|taken| taken.cut).filter_map(|taken| taken.keys.last());
-        let end = cut.min().cloned();
-        let mut keys: Vec<String> = taken.into_iter().flat_map(|taken| taken.keys).collect();
-        keys.sort();
-        keys.dedup();
-        if let Some(end) = &end {
-            keys.truncate(keys.partition_point(|key| key <= end));
-        }
+        let end = cut.min().map(str::to_owned);
+        taken.retain(|taken| taken.keys.len() > 0);
+        let keys = match &mut *taken {
+            [only] => std::mem::take(&mut only.keys),
+            several => merge(several, end.as_deref()),
+        };
         Ok(Candidates { keys, next: end.map(after) })
     }
 
@@ -197,19 +230,36 @@ impl Keys {
     pub(crate) fn visit(&self, contract: &Address, mut visit: impl FnMut(&str, bool)) -> Result<(), StateError> {
         let span = Span { contract, prefix: "", from: "" };
         let mut listed = self.listed().scan(span).map(|row| row.map(|(key, _)| key)).peekable();
-        for key in self.pages().scan(span)? {
-            let key = key?;
-            while listed.peek().is_some_and(|listed| matches!(listed, Ok(listed) if *listed < key)) {
+        let mut keys = self.pages().scan(span)?;
+        while let Some(key) = keys.next_key()? {
+            while listed.peek().is_some_and(|listed| matches!(listed, Ok(listed) if listed.as_str() < key)) {
                 listed.next();
             }
             if listed.peek().is_some_and(Result::is_err) {
                 listed.next().transpose()?;
             }
-            let is_listed = matches!(listed.peek(), Some(Ok(listed)) if *listed == key);
-            visit(&key, is_listed || self.recent.has(contract, &key));
+            let is_listed = matches!(listed.peek(), Some(Ok(listed)) if listed == key);
+            visit(key, is_listed || self.recent.has(contract, key));
         }
         Ok(())
     }
+}
+
+/// Merges the keys of several sources, up to a key if one is given.
+fn merge(sources: &[Taken], end: Option<&str>) -> KeyList {
+    let mut sources: Vec<_> = sources.iter().map(|taken| (&taken.keys, 0_usize)).collect();
+    let mut merged = KeyList::default();
+    while let Some(next) = sources.iter().filter_map(|(keys, at)| keys.get(*at)).min()
+        && end.is_none_or(|end| next <= end)
+    {
+        merged.push(next);
+        for (keys, at) in &mut sources {
+            if keys.get(*at) == Some(next) {
+                *at = at.saturating_add(1);
+            }
+        }
+    }
+    merged
 }
 
 /// The key that comes directly after one.

@@ -146,7 +146,7 @@ impl<'a> Pages<'a> {
 
     /// Iterates over the keys of a span.
     pub(super) fn scan(self, span: Span<'a>) -> Result<KeyScan<'a>, StateError> {
-        let mut scan = KeyScan { pages: self, span, key: Vec::new(), layers: Vec::new() };
+        let mut scan = KeyScan { pages: self, span, slices: Vec::new(), layers: Vec::new(), key: Vec::new() };
         scan.descend()?;
         Ok(scan)
     }
@@ -154,11 +154,12 @@ impl<'a> Pages<'a> {
     /// Returns the first keys of a span.
     pub(super) fn take(&self, span: Span<'a>, limit: Limit) -> Result<Taken, StateError> {
         let mut taken = Taken::new(limit);
-        for key in self.scan(span)? {
+        let mut scan = self.scan(span)?;
+        while let Some(key) = scan.next_key()? {
             if !taken.has_room() {
                 break;
             }
-            taken.push(key?);
+            taken.push(key);
         }
         Ok(taken)
     }
@@ -169,34 +170,76 @@ pub(super) struct KeyScan<'a> {
     pages: Pages<'a>,
     span: Span<'a>,
     /// The slices on the way to where the last of `layers` is.
-    key: Vec<u8>,
+    slices: Vec<u8>,
     layers: Vec<LayerScan>,
+    /// The last key, if it has slices.
+    key: Vec<u8>,
 }
 
 /// What is to come of a layer.
 struct LayerScan {
     rows: Scan,
-    /// The page after that of `items`.
+    /// The page after that of `page`.
     next: Option<(Value, Value)>,
-    items: std::vec::IntoIter<Vec<u8>>,
+    page: Option<Page>,
+    /// The item that was reached.
+    item: Vec<u8>,
     /// The bounds of the items: from the first on, and before the second.
     bounds: (Vec<u8>, Vec<u8>),
 }
 
+/// A page that is being read.
+struct Page {
+    value: Value,
+    /// Bytes without the checksum, of which so many were read.
+    len: usize,
+    read: usize,
+    /// Where the next page begins, if there is one.
+    end: Option<Vec<u8>>,
+}
+
+impl Page {
+    fn open(at: &[u8], value: Value, end: Option<Vec<u8>>) -> Result<Self, StateError> {
+        let len = unseal(at, &value).ok_or_else(|| damaged("wrong checksum"))?.len();
+        Ok(Self { value, len, read: 0, end })
+    }
+
+    /// Turns an item into the one after it, and returns whether there is one.
+    fn step(&mut self, item: &mut Vec<u8>) -> Result<bool, Malformed> {
+        let mut reader = Reader::new(self.value.get(self.read..self.len).unwrap_or_default());
+        if reader.is_empty() {
+            return Ok(false);
+        }
+        let before = if self.read == 0 { 0 } else { item.len() };
+        let common: usize = reader.number("item")?;
+        let rest = reader.bytes("item")?;
+        if common > before {
+            return Err(Malformed("item"));
+        }
+        item.truncate(common);
+        item.extend_from_slice(rest);
+        self.read = self.len.saturating_sub(reader.len());
+        Ok(self.end.as_ref().is_none_or(|end| *item < *end))
+    }
+}
+
 impl LayerScan {
-    /// Returns the next item.
-    fn step(&mut self) -> Result<Option<Vec<u8>>, StateError> {
+    /// Goes to the next item, if there is one.
+    fn step(&mut self) -> Result<bool, StateError> {
         loop {
-            if let Some(item) = self.items.next() {
-                return Ok(Some(item));
+            if let Some(page) = &mut self.page {
+                if page.step(&mut self.item).map_err(|Malformed(reason)| damaged(reason))? {
+                    if self.item < self.bounds.0 {
+                        continue;
+                    }
+                    return Ok(self.item < self.bounds.1);
+                }
+                self.page = None;
             }
-            let Some((at, value)) = self.next.take() else { return Ok(None) };
+            let Some((at, value)) = self.next.take() else { return Ok(false) };
             self.next = self.rows.next().transpose()?;
-            let end = self.next.as_ref().and_then(|(next, _)| next.get(LAYER..));
-            let mut items = read(&at, &value)?;
-            let (first, last) = (&self.bounds.0, &self.bounds.1);
-            items.retain(|item| item >= first && item < last && end.is_none_or(|end| **item < *end));
-            self.items = items.into_iter();
+            let end = self.next.as_ref().and_then(|(next, _)| next.get(LAYER..)).map(<[u8]>::to_vec);
+            self.page = Some(Page::open(&at, value, end)?);
         }
     }
 }
@@ -204,9 +247,9 @@ impl LayerScan {
 impl KeyScan<'_> {
     /// Goes on with the keys that begin with the slices.
     fn descend(&mut self) -> Result<(), StateError> {
-        let from = self.span.from.as_bytes().strip_prefix(&*self.key).unwrap_or_default();
-        let prefix = self.span.prefix.as_bytes().get(self.key.len()..).unwrap_or_default();
-        let layer = self.pages.tables.layer(self.span.contract, &self.key);
+        let from = self.span.from.as_bytes().strip_prefix(&*self.slices).unwrap_or_default();
+        let prefix = self.span.prefix.as_bytes().get(self.slices.len()..).unwrap_or_default();
+        let layer = self.pages.tables.layer(self.span.contract, &self.slices);
         let place = [&*layer, &item(from.max(prefix))].concat();
         let begin = self.pages.covering(&layer, &place)?.map_or_else(|| layer.clone(), |(at, _)| at.to_vec());
         let end = successor([&*layer, &item(prefix)].concat());
@@ -216,38 +259,46 @@ impl KeyScan<'_> {
         let last =
             if prefix.is_empty() { vec![u8::MAX; SLICE + 2] } else { end.get(LAYER..).unwrap_or_default().to_vec() };
         let bounds = (place.get(LAYER..).unwrap_or_default().to_vec(), last);
-        self.layers.push(LayerScan { rows, next, items: Vec::new().into_iter(), bounds });
+        self.layers.push(LayerScan { rows, next, page: None, item: Vec::new(), bounds });
         Ok(())
     }
 
-    fn step(&mut self) -> Result<Option<String>, StateError> {
-        while let Some(layer) = self.layers.last_mut() {
-            let Some(item) = layer.step()? else {
-                self.layers.pop();
-                self.key.truncate(self.key.len().saturating_sub(SLICE));
-                continue;
-            };
-            if item.len() > SLICE {
-                self.key.extend_from_slice(item.get(..SLICE).unwrap_or_default());
-                self.descend()?;
-                continue;
+    /// Returns the next key.
+    pub(super) fn next_key(&mut self) -> Result<Option<&str>, StateError> {
+        match self.advance() {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(error) => {
+                self.layers.clear();
+                return Err(error);
             }
-            let key = if self.key.is_empty() { item } else { [&*self.key, &item].concat() };
-            return String::from_utf8(key).map(Some).map_err(|_| damaged("key is no text"));
         }
-        Ok(None)
+        let item = self.layers.last().map_or(&[][..], |layer| &layer.item);
+        let key = if self.slices.is_empty() {
+            item
+        } else {
+            self.key.clear();
+            self.key.extend_from_slice(&self.slices);
+            self.key.extend_from_slice(item);
+            &self.key
+        };
+        std::str::from_utf8(key).map(Some).map_err(|_| damaged("key is no text"))
     }
-}
 
-impl Iterator for KeyScan<'_> {
-    type Item = Result<String, StateError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let next = self.step();
-        if next.is_err() {
-            self.layers.clear();
+    /// Goes to the next item that ends a key, if there is one.
+    fn advance(&mut self) -> Result<bool, StateError> {
+        while let Some(layer) = self.layers.last_mut() {
+            if !layer.step()? {
+                self.layers.pop();
+                self.slices.truncate(self.slices.len().saturating_sub(SLICE));
+            } else if layer.item.len() > SLICE {
+                self.slices.extend_from_slice(layer.item.get(..SLICE).unwrap_or_default());
+                self.descend()?;
+            } else {
+                return Ok(true);
+            }
         }
-        next.transpose()
+        Ok(false)
     }
 }
 

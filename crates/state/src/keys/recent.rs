@@ -77,7 +77,7 @@ impl Recent {
             if !taken.has_room() {
                 break;
             }
-            taken.push(key.to_string());
+            taken.push(key);
         }
         taken
     }
