@@ -1,0 +1,235 @@
+//! What a block knows of the entries of one contract: those that were read or written, in a tree by the parts of their
+//! keys, which is that of the maps.
+//!
+//! A map is removed without a look at its entries: what was known below its key is put aside, and the entries of the
+//! state before the block do not count there any more. So the removal can be taken back in one step as well, and costs
+//! a transaction that fails nothing. When the changes of a phase are asked for, each entry that was removed so becomes
+//! one that is known to be absent; whoever wrote it has paid for that.
+
+use std::{collections::BTreeMap, mem, ops::ControlFlow};
+
+use silica_protocol::StorageKey;
+use silica_state::StateError;
+
+use super::overlay::{Entry, Slot};
+use crate::accounts::Visitor;
+
+/// The entries at and below a place.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    /// The entry at this very place, if it was read or written.
+    slot: Option<Slot<Entry>>,
+    /// What is below, by the next part of the key: where there are entries, and where there are none. It takes no search
+    /// to say whether a map has any, however many were removed.
+    present: BTreeMap<Box<str>, Self>,
+    absent: BTreeMap<Box<str>, Self>,
+    /// Of the entries here and below that the state before the block has, all before this key are known or removed.
+    passed: Option<StorageKey>,
+    /// What was here when all of it was removed, once or several times since the phase began.
+    removed: Vec<Self>,
+}
+
+/// What is known of an entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Known<'a> {
+    /// It was read or written.
+    Slot(&'a Slot<Entry>),
+    /// It was removed with all that begins with so many parts of its key.
+    Removed(usize),
+    Nothing,
+}
+
+/// Shows the entries below a key that the state before the block has.
+pub(super) type Base<'a> = &'a dyn Fn(&StorageKey, Visitor<'_>) -> Result<(), StateError>;
+
+/// Who is shown the entries of a tree, until enough was seen.
+pub(super) type Show<'a> = dyn FnMut(&str, &[u8]) -> ControlFlow<()> + 'a;
+
+/// The parts of a key, without the address of the contract.
+pub(super) fn parts(key: &StorageKey) -> Vec<&str> {
+    key.as_str().split_terminator(StorageKey::SEPARATOR).skip(1).collect()
+}
+
+/// Returns the last key, if there were one, that has the first `depth` parts of a key.
+pub(super) fn end_of(key: &StorageKey, depth: usize) -> StorageKey {
+    let parts = key.as_str().split_inclusive(StorageKey::SEPARATOR).take(depth.saturating_add(1));
+    StorageKey::from_text(parts.chain([char::MAX.encode_utf8(&mut [0; 4]) as &str]).collect())
+}
+
+impl Tree {
+    /// Says what is known of the entry at a path.
+    pub(super) fn look(&self, path: &[&str]) -> Known<'_> {
+        let (mut tree, mut removed) = (self, None);
+        for depth in 0..=path.len() {
+            removed = removed.or((!tree.removed.is_empty()).then_some(depth));
+            let Some(part) = path.get(depth) else { break };
+            let Some(below) = tree.present.get(*part).or_else(|| tree.absent.get(*part)) else {
+                return removed.map_or(Known::Nothing, Known::Removed);
+            };
+            tree = below;
+        }
+        let known = tree.slot.as_ref().map(Known::Slot);
+        known.unwrap_or_else(|| removed.map_or(Known::Nothing, Known::Removed))
+    }
+
+    /// Whether all at and below a path was removed as a whole.
+    pub(super) fn is_removed(&self, path: &[&str]) -> bool {
+        (0..=path.len()).any(|len| {
+            let tree = path.get(..len).and_then(|outer| self.at(outer));
+            tree.is_some_and(|tree| !tree.removed.is_empty())
+        })
+    }
+
+    /// Returns what is at and below a path, if anything there is known.
+    pub(super) fn at(&self, path: &[&str]) -> Option<&Self> {
+        let mut tree = self;
+        for part in path {
+            tree = if let Some(below) = tree.present.get(*part) { below } else { tree.absent.get(*part)? };
+        }
+        Some(tree)
+    }
+
+    /// Whether entries exist below this place.
+    pub(super) fn has_below(&self) -> bool {
+        !self.present.is_empty()
+    }
+
+    /// Up to where the entries of the state before the block are known.
+    pub(super) const fn passed(&self) -> Option<&StorageKey> {
+        self.passed.as_ref()
+    }
+
+    pub(super) fn set_passed(&mut self, key: StorageKey) {
+        self.passed = Some(key);
+    }
+
+    /// Replaces what is known of the entry at this place.
+    pub(super) fn set(&mut self, slot: Slot<Entry>) {
+        self.slot = Some(slot);
+    }
+
+    /// Changes what is at a path.
+    pub(super) fn update<T>(&mut self, path: &[&str], change: impl FnOnce(&mut Self) -> T) -> T {
+        let Some((part, rest)) = path.split_first() else { return change(self) };
+        let (result, was, is) = if let Some(below) = self.present.get_mut(*part) {
+            (below.update(rest, change), true, below.is_present())
+        } else if let Some(below) = self.absent.get_mut(*part) {
+            (below.update(rest, change), false, below.is_present())
+        } else {
+            let below = self.absent.entry((*part).into()).or_default();
+            (below.update(rest, change), false, below.is_present())
+        };
+        let (from, to) = if is { (&mut self.absent, &mut self.present) } else { (&mut self.present, &mut self.absent) };
+        if was != is
+            && let Some((part, below)) = from.remove_entry(*part)
+        {
+            to.insert(part, below);
+        }
+        result
+    }
+
+    fn is_present(&self) -> bool {
+        self.has_below() || self.slot.as_ref().is_some_and(|slot| slot.current().is_some())
+    }
+
+    /// Removes all entries at and below this place.
+    pub(super) fn remove(&mut self) {
+        let mut before = mem::take(self);
+        self.removed = mem::take(&mut before.removed);
+        self.removed.push(before);
+    }
+
+    /// Takes the last removal back, with whatever was written here since.
+    pub(super) fn restore(&mut self) {
+        if let Some(mut before) = self.removed.pop() {
+            before.removed = mem::take(&mut self.removed);
+            *self = before;
+        }
+    }
+
+    /// Returns, for each place above a path, up to where the entries of the state before the block are known.
+    pub(super) fn passed_around(&self, path: &[&str]) -> Vec<Option<StorageKey>> {
+        (0..path.len()).map(|len| self.at(path.get(..len)?)?.passed.clone()).collect()
+    }
+
+    /// Notes, for each place above a path, that what was removed there is not known any more, unless it was before.
+    pub(super) fn reopen(&mut self, path: &[&str], key: &StorageKey, known: &[Option<StorageKey>]) {
+        let (Some((part, path)), Some((known, rest))) = (path.split_first(), known.split_first()) else { return };
+        let end = end_of(key, parts(key).len());
+        let known = known.as_ref().unwrap_or(key).max(key);
+        if *known < end && self.passed.as_ref().is_some_and(|passed| passed > known) {
+            self.passed = Some(known.clone());
+        }
+        if let Some(below) = self.present.get_mut(*part) {
+            below.reopen(path, key, rest);
+        } else if let Some(below) = self.absent.get_mut(*part) {
+            below.reopen(path, key, rest);
+        }
+    }
+
+    /// Shows the entries that exist at and below this place, whose key is `key`.
+    pub(super) fn visit_present(&self, key: &mut String, visit: &mut Show<'_>) -> ControlFlow<()> {
+        if let Some(value) = self.slot.as_ref().and_then(|slot| slot.current().as_ref()) {
+            visit(key, value)?;
+        }
+        self.present.iter().try_for_each(|(part, below)| with_part(key, part, |key| below.visit_present(key, visit)))
+    }
+
+    /// Shows all entries that are known at and below this place, whose key is `key`.
+    pub(super) fn visit_slots(&self, key: &mut String, visit: &mut dyn FnMut(&str, &Slot<Entry>)) {
+        if let Some(slot) = &self.slot {
+            visit(key, slot);
+        }
+        for (part, below) in self.present.iter().chain(&self.absent) {
+            with_part(key, part, |key| below.visit_slots(key, visit));
+        }
+    }
+
+    /// Makes entries that are known to be absent of those that were removed as a whole, at and below this place, whose key
+    /// is `key`.
+    pub(super) fn settle(&mut self, key: &mut String, phase: u32, base: Base<'_>) -> Result<(), StateError> {
+        let Some(mut before) = mem::take(&mut self.removed).into_iter().next() else {
+            let mut below = self.present.iter_mut().chain(&mut self.absent);
+            return below.try_for_each(|(part, below)| with_part(key, part, |key| below.settle(key, phase, base)));
+        };
+        before.settle(key, phase, base)?;
+        let prefix = StorageKey::from_text(key.clone());
+        let depth = parts(&prefix).len();
+        base(&prefix, &mut |entry, value| {
+            let path = parts(entry);
+            let path = path.get(depth..).unwrap_or_default();
+            if !matches!(before.look(path), Known::Slot(_)) {
+                before.update(path, |tree| tree.set(Slot::new(Some(value.into()))));
+            }
+            ControlFlow::Continue(())
+        })?;
+        self.absorb(before, phase);
+        self.passed = Some(end_of(&prefix, depth));
+        Ok(())
+    }
+
+    /// Takes over what was known here before all of it was removed.
+    fn absorb(&mut self, before: Self, phase: u32) {
+        self.removed.clear();
+        if let Some(before) = before.slot {
+            let current = self.slot.take().map(Slot::into_current).unwrap_or_default();
+            self.slot = Some(before.rewritten(current, phase));
+        }
+        for (part, before) in before.present.into_iter().chain(before.absent) {
+            match self.present.get_mut(&part) {
+                Some(below) => below.absorb(before, phase),
+                None => self.absent.entry(part).or_default().absorb(before, phase),
+            }
+        }
+    }
+}
+
+/// Runs a function with a key that has another part.
+fn with_part<T>(key: &mut String, part: &str, run: impl FnOnce(&mut String) -> T) -> T {
+    let len = key.len();
+    key.push_str(part);
+    key.push(StorageKey::SEPARATOR);
+    let result = run(key);
+    key.truncate(len);
+    result
+}
