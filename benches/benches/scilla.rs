@@ -16,7 +16,7 @@ use silica_scilla::{
     cache::{CodeCache, CodeKey},
     check,
     code::{Code, Field},
-    eval::{InitEntry, Message, MessageEntry, Outcome, Settings},
+    eval::{Argument, Message, Outcome, Settings},
     gas::Meter,
     host::{Address, Host, HostError, Remote, RemoteWant},
     json::{ListForm, MessageInput, RunReport, read_document},
@@ -143,7 +143,7 @@ fn check(program: &Program<ContractModule>) {
 /// A contract with its parameters.
 struct Deployed {
     code: Arc<Code>,
-    init: Vec<InitEntry>,
+    init: Vec<Argument>,
 }
 
 impl Deployed {
@@ -154,7 +154,7 @@ impl Deployed {
             ("_this_address", Value::bystrx([5; 20])),
         ];
         let entries = implicit.into_iter().chain(parameters);
-        let init = entries.map(|(name, value)| InitEntry { name: name.into(), value }).collect();
+        let init = entries.map(|(name, value)| Argument { name: name.into(), value }).collect();
         Self { code: Arc::new(make(text)), init }
     }
 
@@ -180,10 +180,7 @@ fn message(tag: &str, parameters: Vec<(&str, Value)>) -> Message {
     let implicit =
         [("_amount", Value::uint128(0)), ("_origin", Value::bystrx(SENDER)), ("_sender", Value::bystrx(SENDER))];
     let entries = implicit.into_iter().chain(parameters);
-    Message {
-        tag: tag.into(),
-        entries: entries.map(|(name, value)| MessageEntry { name: name.into(), value }).collect(),
-    }
+    Message { tag: tag.into(), entries: entries.map(|(name, value)| Argument { name: name.into(), value }).collect() }
 }
 
 fn transfer_to(recipient: Address) -> Message {

@@ -18,7 +18,7 @@
 //! use silica_scilla::{
 //!     check::{self, Options},
 //!     code::Code,
-//!     eval::{InitEntry, Message, MessageEntry, Settings},
+//!     eval::{Argument, Message, Settings},
 //!     gas::Meter,
 //!     host::MemoryHost,
 //!     resolve::{self, Origin},
@@ -44,7 +44,7 @@
 //!     ("_scilla_version", Value::uint32(0)),
 //!     ("_this_address", Value::bystrx([5; 20])),
 //! ];
-//! let init = init.map(|(name, value)| InitEntry { name: name.into(), value });
+//! let init = init.map(|(name, value)| Argument { name: name.into(), value });
 //! let code = Arc::new(Code::of_contract(&program));
 //! let loaded = code.load(Settings::default(), Meter::with_limit(1_000))?;
 //! let mut host = MemoryHost { fields: loaded.deploy(&init, None)?.fields, ..MemoryHost::default() };
@@ -55,7 +55,7 @@
 //!     ("_sender", Value::bystrx([6; 20])),
 //!     ("number", Value::uint32(3)),
 //! ];
-//! let entries = entries.map(|(name, value)| MessageEntry { name: name.into(), value });
+//! let entries = entries.map(|(name, value)| Argument { name: name.into(), value });
 //! let message = Message { tag: "Add".into(), entries: entries.into() };
 //! let outcome = loaded.call(&init, &message, 0, &mut host)?;
 //! assert_eq!(host.fields[0].value, Value::uint32(7));

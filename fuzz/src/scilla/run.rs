@@ -9,7 +9,7 @@ use serde_json::json;
 use silica_scilla::{
     check::{self, Options},
     code::Code,
-    eval::{Deployment, Failed, InitEntry, Loaded, Message, Outcome, Settings, local_state},
+    eval::{Argument, Deployment, Failed, Loaded, Message, Outcome, Settings, local_state},
     gas::Meter,
     host::{MemoryHost, StateField},
     json::{Document, ListForm, MessageInput, RunReport, StateInput, parse, read_init},
@@ -134,7 +134,7 @@ fn check_expression(parts: &Parts<'_>) {
 
 /// What a contract is run with.
 struct Inputs {
-    init: Vec<InitEntry>,
+    init: Vec<Argument>,
     messages: Vec<Message>,
     world: MemoryHost,
     /// Whether values are of the types of their fields: the program has been checked, and has no addresses whose types
@@ -172,7 +172,7 @@ impl Inputs {
             }
         };
         let init = read_init("init", document(&init)?.root(), known).ok()?;
-        let init = init.into_iter().map(|named| InitEntry { name: named.name, value: named.value }).collect();
+        let init = init.into_iter().map(Argument::from).collect();
 
         let mut messages: Vec<String> = parts.named("message").map(str::to_owned).collect();
         if messages.is_empty() {

@@ -9,8 +9,7 @@ use silica_protocol::{Address, CodeHash, InitData, sha256};
 use silica_scilla::{
     cache::{CodeCache, CodeKey},
     code::Code,
-    eval::{InitEntry, VERSION},
-    host::StateField,
+    eval::{Argument, VERSION},
     json::{InputError, read_document, read_init, read_origin},
     report::{Entry, Failure},
     resolve::{self, FoundLibrary, LibrarySource, Origin},
@@ -143,10 +142,10 @@ pub(super) fn origin(init: &str) -> Result<Origin, InputError> {
 }
 
 /// Reads the parameters of a program that is ready to run.
-pub(super) fn parameters(init: &str, code: &Code) -> Result<Vec<InitEntry>, InputError> {
+pub(super) fn parameters(init: &str, code: &Code) -> Result<Vec<Argument>, InputError> {
     let document = read_document(INIT_FILE, init.as_bytes())?;
     let entries = read_init(INIT_FILE, document.root(), code.data_types())?;
-    Ok(entries.into_iter().map(|StateField { name, value, .. }| InitEntry { name, value }).collect())
+    Ok(entries.into_iter().map(Argument::from).collect())
 }
 
 /// A contract or library that was deployed.
@@ -159,7 +158,7 @@ pub(super) struct Module {
     facts: Facts,
     source: Source,
     /// The parameters it was deployed with, once it has been called.
-    init: OnceLock<Vec<InitEntry>>,
+    init: OnceLock<Vec<Argument>>,
 }
 
 /// A contract that is ready to run.
@@ -171,7 +170,7 @@ pub(super) struct Ready {
 
 impl Ready {
     /// The parameters with which the contract was deployed.
-    pub(super) fn init(&self) -> &[InitEntry] {
+    pub(super) fn init(&self) -> &[Argument] {
         self.module.init.get().map(Vec::as_slice).unwrap_or_default()
     }
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     code::Code,
-    eval::{Failed, InitEntry, Loaded, Settings, local_state},
+    eval::{Argument, Failed, Loaded, Settings, local_state},
     gas::Meter,
     host::{BALANCE, Host, MemoryHost, StateField},
     json::{
@@ -204,7 +204,7 @@ fn write(document: &Document, arguments: &Arguments, session: &Session) -> Resul
 struct Begun {
     code: Arc<Code>,
     loaded: Loaded,
-    init: Vec<InitEntry>,
+    init: Vec<Argument>,
 }
 
 impl Task<'_> {
@@ -240,8 +240,7 @@ impl Task<'_> {
         let init = read_init(&self.init.file, document.root(), code.data_types()).map_err(told)?;
         let stated = init.iter().find(|entry| &*entry.name == "_scilla_version").map(|entry| &entry.value);
         loaded.check_version(stated)?;
-        let entry = |named: StateField| InitEntry { name: named.name, value: named.value };
-        Ok(Begun { init: init.into_iter().map(entry).collect(), loaded, code })
+        Ok(Begun { init: init.into_iter().map(Argument::from).collect(), loaded, code })
     }
 
     fn library(&self) -> Result<Document, Stopped> {

@@ -18,5 +18,5 @@ mod statement;
 mod tests;
 
 pub use self::run::{
-    Deployment, Evaluated, Failed, InitEntry, Loaded, Message, MessageEntry, Outcome, Settings, VERSION, local_state,
+    Argument, Deployment, Evaluated, Failed, Loaded, Message, Outcome, Settings, VERSION, local_state,
 };

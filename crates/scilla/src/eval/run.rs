@@ -72,13 +72,20 @@ pub struct Failed {
     pub gas: Meter,
 }
 
-/// A parameter that is given at deployment.
+/// A value under the name of a parameter: what a contract is given at its deployment, or with a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InitEntry {
+pub struct Argument {
     /// The name.
     pub name: Arc<str>,
     /// The value.
     pub value: Value,
+}
+
+impl From<StateField> for Argument {
+    /// Leaves out the type, which has been checked.
+    fn from(StateField { name, value, kind: _ }: StateField) -> Self {
+        Self { name, value }
+    }
 }
 
 /// A message to a contract.
@@ -87,16 +94,7 @@ pub struct Message {
     /// The name of the transition.
     pub tag: Arc<str>,
     /// `_amount`, `_origin`, `_sender` and the parameters of the transition, in the order of the message.
-    pub entries: Vec<MessageEntry>,
-}
-
-/// An entry of a [`Message`].
-#[derive(Clone, Debug)]
-pub struct MessageEntry {
-    /// The name.
-    pub name: Arc<str>,
-    /// The value.
-    pub value: Value,
+    pub entries: Vec<Argument>,
 }
 
 /// What a deployment leads to.
@@ -231,7 +229,7 @@ impl Loaded {
     /// # Errors
     ///
     /// If the constraint does not hold, or an expression fails.
-    pub fn initial_fields(&self, init: &[InitEntry]) -> Result<Deployment, Failed> {
+    pub fn initial_fields(&self, init: &[Argument]) -> Result<Deployment, Failed> {
         let mut machine = self.machine();
         let contract = self.contract().map_err(|failure| self.failed(failure))?;
         machine.parameters = parameters(contract, init);
@@ -248,7 +246,7 @@ impl Loaded {
     /// # Errors
     ///
     /// If the constraint does not hold, an expression fails, or the parameters are not those of the contract.
-    pub fn deploy(&self, init: &[InitEntry], host: Option<&mut dyn Host>) -> Result<Deployment, Failed> {
+    pub fn deploy(&self, init: &[Argument], host: Option<&mut dyn Host>) -> Result<Deployment, Failed> {
         let deployment = self.initial_fields(init)?;
         let mut gas = deployment.gas;
         let finish = || {
@@ -265,7 +263,7 @@ impl Loaded {
     }
 
     /// Checks that the init parameters are those of the contract, and returns the addresses they claim to be.
-    fn check_parameters(&self, init: &[InitEntry]) -> Evaluation<Vec<Claim>> {
+    fn check_parameters(&self, init: &[Argument]) -> Evaluation<Vec<Claim>> {
         let mut claims = Vec::new();
         let contract = self.contract()?;
         let entries = init.iter().filter(|entry| is_parameter(&entry.name));
@@ -298,7 +296,7 @@ impl Loaded {
     /// If the parameters of deployment or message are not those of contract and transition, or the transition fails.
     pub fn call(
         &self,
-        init: &[InitEntry],
+        init: &[Argument],
         message: &Message,
         balance: u128,
         host: &mut dyn Host,
@@ -459,7 +457,7 @@ impl<'a> Given<'a> {
 }
 
 /// The values of the parameters, in the order of the contract. What is missing is found when they are checked.
-fn parameters(contract: &ContractCode, init: &[InitEntry]) -> Vec<Value> {
+fn parameters(contract: &ContractCode, init: &[Argument]) -> Vec<Value> {
     let by_name: BTreeMap<_, _> = init.iter().map(|entry| (&*entry.name, &entry.value)).collect();
     let value = |name: &Name| by_name.get(&**name.base()).map_or_else(|| Value::bool(false), |value| (*value).clone());
     contract.parameters.iter().map(|(name, _)| value(name)).collect()

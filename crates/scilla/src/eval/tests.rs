@@ -315,7 +315,7 @@ fn a_library_is_evaluated_as_often_as_it_is_imported_and_gas_limits_that() {
 /// A contract deployed in memory.
 struct World {
     code: Arc<Code>,
-    init: Vec<InitEntry>,
+    init: Vec<Argument>,
     host: MemoryHost,
     balance: u128,
 }
@@ -334,7 +334,7 @@ impl World {
             ("_this_address", Value::bystrx([5; 20])),
         ];
         let entries = implicit.into_iter().chain(parameters.iter().cloned());
-        let init: Vec<_> = entries.map(|(name, value)| InitEntry { name: name.into(), value }).collect();
+        let init: Vec<_> = entries.map(|(name, value)| Argument { name: name.into(), value }).collect();
         let field = |name: &str, value: Value| StateField { name: name.into(), kind: value.kind().unwrap(), value };
         let sender = vec![
             field("_balance", Value::uint128(1_000)),
@@ -377,7 +377,7 @@ impl World {
             ("_sender", Value::bystrx(SENDER)),
         ];
         let entries = implicit.into_iter().chain(arguments.iter().cloned());
-        let entries = entries.map(|(name, value)| MessageEntry { name: name.into(), value }).collect();
+        let entries = entries.map(|(name, value)| Argument { name: name.into(), value }).collect();
         loaded.call(&self.init, &Message { tag: tag.into(), entries }, self.balance, host)
     }
 

@@ -25,7 +25,7 @@ use std::{
 use silica_scilla::{
     check::{self, ContractSummary, Options},
     code::Code,
-    eval::{Failed, InitEntry, Loaded, Message, MessageEntry, Settings},
+    eval::{Argument, Failed, Loaded, Message, Settings},
     gas::Meter,
     host::{MemoryHost, StateField},
     report::Failure,
@@ -76,7 +76,7 @@ struct Contract {
     summary: Arc<ContractSummary>,
     code: Arc<Code>,
     loaded: Loaded,
-    init: Vec<InitEntry>,
+    init: Vec<Argument>,
     fields: Vec<StateField>,
 }
 
@@ -165,7 +165,7 @@ impl World {
             (*name, value(text, &parameter.unwrap_or_else(|| panic!("no parameter {name}")).kind))
         });
         let init: Vec<_> =
-            implicit.into_iter().chain(given).map(|(name, value)| InitEntry { name: name.into(), value }).collect();
+            implicit.into_iter().chain(given).map(|(name, value)| Argument { name: name.into(), value }).collect();
         let initial = loaded.initial_fields(&init).map_err(|failed| told(&failed))?;
         let mut host = MemoryHost { fields: initial.fields, ..self.host() };
         loaded.deploy(&init, Some(&mut host)).map_err(|failed| told(&failed))?;
@@ -196,7 +196,7 @@ impl World {
         let entries = arguments.iter().map(|(name, text)| {
             let parameter = component.parameters.iter().find(|parameter| *parameter.name == **name);
             let parameter = parameter.unwrap_or_else(|| panic!("{transition} has no parameter {name}"));
-            MessageEntry { name: (*name).into(), value: value(text, &parameter.kind) }
+            Argument { name: (*name).into(), value: value(text, &parameter.kind) }
         });
         let message = Message { tag: transition.into(), entries: entries.collect() };
         let delivery = Delivery { sender: sender.to_owned(), recipient: contract.to_owned(), amount, message };
@@ -231,7 +231,7 @@ impl World {
             ("_origin", address_value(origin)),
             ("_sender", address_value(&sender)),
         ];
-        let known = known.map(|(name, value)| MessageEntry { name: name.into(), value });
+        let known = known.map(|(name, value)| Argument { name: name.into(), value });
         let message = Message { entries: known.into_iter().chain(message.entries).collect(), ..message };
         let balance = self.balances.get(&recipient).copied().unwrap_or_default();
         check_costs(&contract, &message, balance, &host);
@@ -273,8 +273,7 @@ impl World {
             return self.transfer(sender, &recipient, amount);
         }
         let parameters = sent.entries().iter().filter(|entry| !entry.label.starts_with('_'));
-        let entries =
-            parameters.map(|entry| MessageEntry { name: Arc::clone(&entry.label), value: entry.value.clone() });
+        let entries = parameters.map(|entry| Argument { name: Arc::clone(&entry.label), value: entry.value.clone() });
         let tag = sent.get("_tag").and_then(Value::as_string).expect("messages have tags");
         let message = Message { tag: Arc::clone(tag), entries: entries.collect() };
         self.deliver(Delivery { sender: sender.to_owned(), recipient, amount, message }, origin, lines, first)

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use silica_scilla::{
     check::{self, Options},
     code::Code,
-    eval::{InitEntry, Message, MessageEntry, Settings},
+    eval::{Argument, Message, Settings},
     gas::Meter,
     host::{MemoryHost, StateField},
     resolve::{self, Origin, Program},
@@ -30,13 +30,13 @@ fn uint32() -> Type {
     Primitive::Uint(Width::W32).into()
 }
 
-fn init() -> Vec<InitEntry> {
+fn init() -> Vec<Argument> {
     let entries = [
         ("_creation_block", Value::BNum(BNum::from_u64(1))),
         ("_scilla_version", Value::uint32(0)),
         ("_this_address", Value::bystrx([5; 20])),
     ];
-    entries.map(|(name, value)| InitEntry { name: name.into(), value }).into()
+    entries.map(|(name, value)| Argument { name: name.into(), value }).into()
 }
 
 fn message() -> Message {
@@ -50,7 +50,7 @@ fn message() -> Message {
         ("numbers", Value::list(uint32(), [3, 1, 4].map(Value::uint32))),
         ("other", Value::bystrx(OTHER)),
     ];
-    let entries = entries.map(|(name, value)| MessageEntry { name: name.into(), value });
+    let entries = entries.map(|(name, value)| Argument { name: name.into(), value });
     Message { tag: "Go".into(), entries: entries.into() }
 }
 

@@ -9,7 +9,7 @@ use silica_protocol::{Address, BlockNumber, Receipt, ReceiptError, StorageKey, T
 use silica_scilla::{
     check,
     code::Code,
-    eval::{InitEntry, Message, MessageEntry, Settings},
+    eval::{Argument, Message, Settings},
     gas::Meter,
     host::{MemoryHost, StateField},
     json::{MessageInput, read_document, read_init, read_origin},
@@ -49,7 +49,7 @@ pub(crate) struct Program {
     origin: Origin,
     /// `None` for libraries.
     code: Option<Arc<Code>>,
-    init: Vec<InitEntry>,
+    init: Vec<Argument>,
     fields: Vec<StateField>,
     entries: Entries,
 }
@@ -150,7 +150,7 @@ impl Model {
             check::contract(&resolved, &options).map_err(|error| format!("{error:?}"))?;
             let code = Arc::new(Code::of_contract(&resolved));
             let named = read_init("init", document.root(), code.data_types()).map_err(|error| format!("{error:?}"))?;
-            program.init = named.into_iter().map(|StateField { name, value, .. }| InitEntry { name, value }).collect();
+            program.init = named.into_iter().map(Argument::from).collect();
             let loaded = code.load(Settings::default(), Meter::with_limit(GAS)).map_err(|error| error.to_string())?;
             program.fields = loaded.deploy(&program.init, None).map_err(|error| error.to_string())?.fields;
             for field in &program.fields {
@@ -290,7 +290,7 @@ impl Run<'_> {
             ("_origin".into(), Value::bystrx(self.origin.to_bytes())),
             ("_sender".into(), Value::bystrx(from.to_bytes())),
         ];
-        let entries = own.into_iter().chain(params).map(|(name, value)| MessageEntry { name, value });
+        let entries = own.into_iter().chain(params).map(|(name, value)| Argument { name, value });
         let message = Message { tag: tag.into(), entries: entries.collect() };
         self.run(to, from, &message, amount, depth + 1)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Ending, InputError, check_kind, entries, read_named};
 use crate::{
-    eval::{Message, MessageEntry},
+    eval::{Argument, Message},
     host::StateField,
     json::{
         document::Json,
@@ -32,10 +32,10 @@ pub struct MessageInput {
 /// What the chain tells of a message stands in front of its parameters.
 impl From<MessageInput> for Message {
     fn from(input: MessageInput) -> Self {
-        let entry = |(name, value): (&str, Value)| MessageEntry { name: name.into(), value };
+        let entry = |(name, value): (&str, Value)| Argument { name: name.into(), value };
         let amount = Value::uint128(input.amount);
         let told = [("_amount", amount), ("_origin", input.origin), ("_sender", input.sender)].map(entry);
-        let given = input.parameters.into_iter().map(|named| MessageEntry { name: named.name, value: named.value });
+        let given = input.parameters.into_iter().map(Argument::from);
         Self { tag: input.tag, entries: told.into_iter().chain(given).collect() }
     }
 }

@@ -15,7 +15,7 @@ mod value;
 use std::{collections::BTreeMap, rc::Rc, sync::Arc};
 
 use silica_scilla::{
-    eval::{Failed, InitEntry, Message, Outcome},
+    eval::{Argument, Failed, Message, Outcome},
     host::MemoryHost,
     name::Name,
     resolve::{Imported, Program},
@@ -110,7 +110,7 @@ const RAN_OUT: &str = "Ran out of gas after evaluating statement";
 /// Works out what a message to a contract costs, its libraries included; none if that is beyond the model.
 pub(crate) fn costs(
     program: &Program<ContractModule>,
-    init: &[InitEntry],
+    init: &[Argument],
     message: &Message,
     balance: u128,
     host: &MemoryHost,
@@ -186,7 +186,7 @@ struct Run<'p> {
 }
 
 impl<'p> Run<'p> {
-    fn message(&mut self, init: &[InitEntry], message: &Message) -> Result<(), Stop> {
+    fn message(&mut self, init: &[Argument], message: &Message) -> Result<(), Stop> {
         let program = self.program;
         self.libraries()?;
         for entry in init {
