@@ -17,7 +17,7 @@ mod type_of;
 
 use std::{
     env,
-    io::{self, IsTerminal, Write},
+    io::{self, ErrorKind, IsTerminal, Write},
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -135,10 +135,17 @@ pub fn main() -> ExitCode {
         Ok(given) => dispatch(given, session),
         Err(error) => misused(&error, None),
     };
-    // Whoever closed the other end does not want to read on.
-    let _ = io::stdout().write_all(outcome.stdout.as_bytes()).and_then(|()| io::stdout().flush());
+    let told = io::stdout().write_all(outcome.stdout.as_bytes()).and_then(|()| io::stdout().flush());
+    // There is nowhere to tell that this cannot be told.
     let _ = io::stderr().write_all(outcome.stderr.as_bytes());
-    ExitCode::from(outcome.code)
+    match told {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            let _ = writeln!(io::stderr(), "scilla: standard output: {error}");
+            ExitCode::FAILURE
+        }
+        // Whoever closed the other end does not want to read on.
+        Ok(()) | Err(_) => ExitCode::from(outcome.code),
+    }
 }
 
 fn dispatch(given: Vec<String>, mut session: Session) -> Outcome {

@@ -6,7 +6,7 @@ use super::{
     Arguments, Command, Flag, Outcome, Session, UsageError,
     check::DEFAULT_GAS_LIMIT,
     files::{Libraries, directory_of, extension, origin},
-    tell::Pointing,
+    tell::{Pointing, Style},
 };
 use crate::{
     code::Code,
@@ -92,6 +92,7 @@ struct Task<'s> {
     libraries: Libraries<'s>,
     settings: Settings,
     limit: u64,
+    style: Style,
 }
 
 /// Why a run ended.
@@ -151,7 +152,7 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
     let limit = arguments.number("gaslimit")?.unwrap_or(DEFAULT_GAS_LIMIT);
     arguments.number("balance")?;
     let style = session.style(arguments);
-    let result = prepare(arguments, session, settings, limit)
+    let result = prepare(arguments, session, settings, limit, style)
         .map_err(|failure| Stopped::new(failure, None))
         .and_then(|task| if is_library { task.library() } else { task.contract() });
     Ok(match result {
@@ -171,6 +172,7 @@ fn prepare<'s>(
     session: &'s Session,
     settings: Settings,
     limit: u64,
+    style: Style,
 ) -> Result<Task<'s>, Failure> {
     let maybe = |flag: &'static str| -> Result<Option<Text>, Failure> {
         let Some(file) = arguments.value(flag) else { return Ok(None) };
@@ -185,7 +187,7 @@ fn prepare<'s>(
     directories.push(directory_of(&code.file));
     directories.extend(arguments.library_directories());
     let libraries = Libraries { files: &session.files, directories };
-    Ok(Task { code, init, message, world, libraries, settings, limit })
+    Ok(Task { code, init, message, world, libraries, settings, limit, style })
 }
 
 fn write(document: &Document, arguments: &Arguments, session: &Session) -> Result<Outcome, Failure> {
@@ -263,8 +265,7 @@ impl Task<'_> {
         let gas = self.begin()?;
         let origin = self.origin()?;
         if origin.address.is_none() {
-            // The reference's own words for it.
-            return Err(Stopped::told("Insufficient gas to parse contract/init files", Some(gas)));
+            return Err(self.without_address(gas));
         }
         let module =
             parse_contract(&self.code.file, &self.code.text).map_err(|failure| Self::unparsed(failure, gas))?;
@@ -275,6 +276,14 @@ impl Task<'_> {
             (Some(message), Some(world)) => self.call(&begun, message, world),
             (_, Some(world)) => self.deploy_into(&begun, world),
             (_, None) => self.deploy(&begun),
+        }
+    }
+
+    /// A contract has no address. The reference speaks of gas; people are told what is missing.
+    fn without_address(&self, gas: Meter) -> Stopped {
+        match self.style {
+            Style::Drawn { .. } => Stopped::new(missing_this_address(&self.init.file), Some(gas)),
+            Style::Json | Style::Plain => Stopped::told("Insufficient gas to parse contract/init files", Some(gas)),
         }
     }
 
@@ -339,10 +348,11 @@ impl Task<'_> {
         let document = chain.document().map_err(told)?;
         let facts = ChainInput::read(&chain.file, document.root()).map_err(told)?;
         let document = state.document().map_err(told)?;
+        let file = &state.file;
         let mut state = StateInput::read(&state.file, document.root(), begun.code.data_types()).map_err(told)?;
-        let mut host = memory_host(&facts).map_err(told)?;
+        let mut host = memory_host(&chain.file, &facts).map_err(told)?;
         for account in std::mem::take(&mut state.accounts) {
-            let address = address(&account.address).map_err(told)?;
+            let address = address(file, &account.address).map_err(told)?;
             host.accounts.insert(address, account.fields);
         }
         Ok((host, state))
@@ -350,8 +360,8 @@ impl Task<'_> {
 }
 
 /// Makes a world of the facts of the chain.
-fn memory_host(facts: &ChainInput) -> Result<MemoryHost, InputError> {
-    let wrong = |text: &str| InputError::Internal(format!("no number: {text}"));
+fn memory_host(file: &str, facts: &ChainInput) -> Result<MemoryHost, InputError> {
+    let wrong = |text: &str| InputError::Internal(format!("{file}: no number: {text}"));
     let block = |text: &Arc<str>| BNum::parse(text).ok_or_else(|| wrong(text));
     let chain = |text: &Arc<str>| text.parse().map_err(|_| wrong(text));
     let time = |(block, time): &(Arc<str>, Arc<str>)| Ok((block.to_string(), time.parse().map_err(|_| wrong(time))?));
@@ -365,8 +375,8 @@ fn memory_host(facts: &ChainInput) -> Result<MemoryHost, InputError> {
 }
 
 /// Reads the twenty bytes of an address.
-fn address(text: &str) -> Result<[u8; 20], InputError> {
-    let wrong = || InputError::Internal(format!("no address: {text}"));
+fn address(file: &str, text: &str) -> Result<[u8; 20], InputError> {
+    let wrong = || InputError::Internal(format!("{file}: no address: {text}"));
     let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 40).ok_or_else(wrong)?;
     let mut bytes = [0; 20];
     for (byte, pair) in bytes.iter_mut().zip(digits.as_bytes().chunks(2)) {

@@ -232,11 +232,14 @@ fn marked(line: &str, column: u32, pointing: Pointing) -> Range<usize> {
 
 /// Returns what may help.
 fn hint(entry: &Entry) -> Option<&'static str> {
+    const BYTE_ORDER_MARK: &str = "this is the mark with which some editors begin a file; save it without one";
     const HINTS: &[(&str, &str)] = &[
         ("Failed to import library (not found)", "libraries are looked for in the directories given with -libdir"),
         ("Insufficient gas", "give more with -gaslimit"),
         ("Ran out of gas", "give more with -gaslimit"),
         ("No data type with this constructor", "a procedure whose result is bound begins with a small letter"),
+        ("Unexpected character: \u{feff}", BYTE_ORDER_MARK),
+        ("found '\\u{feff}'", BYTE_ORDER_MARK),
         ("Unknown file extension", "contracts are in .scilla files, libraries in .scillib, expressions in .scilexp"),
         ("Non-exhaustive pattern match", "add a clause for what is left over; `_` fits everything"),
         ("Contract constraint violation", "the parameters in the init file do not meet what stands after `with`"),

@@ -247,6 +247,23 @@ fn bad_programs_end_in_a_place_and_few_words() {
 }
 
 #[test]
+fn a_text_may_have_sixteen_mebibytes() {
+    let text = " ".repeat((16 << 20) + 1);
+    for command in ["check", "fmt", "fmt -sexp", "parse", "run -init init.json -gaslimit 9000000 -i"] {
+        let line = format!("scilla {command} bad.scilla");
+        check_bad("bad.scilla", &text, &line, &["Lexical error: the text is longer than 16 MiB", "bad.scilla:1:1"]);
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_hinted_at() {
+    let hint = "save it without one";
+    check_bad("bad.scilla", format!("\u{feff}{CONTRACT}"), "scilla check bad.scilla", &["bad.scilla:1:1", hint]);
+    let deploy = "scilla run -init bad.json -i counter.scilla";
+    check_bad("bad.json", format!("\u{feff}{INIT}"), deploy, &["line 1, column 1", "bad.json", hint]);
+}
+
+#[test]
 fn bad_imports_end_in_a_place() {
     let importing = |name: &str| CONTRACT.replace("\nlibrary", &format!("\nimport {name}\nlibrary"));
     let check = "scilla check bad.scilla -libdir .";
@@ -289,7 +306,17 @@ fn bad_json_ends_in_a_place_or_the_name_of_what_is_wrong() {
     let doubled = STATE.replace(']', r#", { "vname": "count", "type": "Uint32", "value": "1" } ]"#);
     check_bad("bad.json", doubled, &state, &["Duplicate field entries found"]);
 
+    let chain = format!("{} -imessage add.json", RUN.replace("chain.json", "bad.json"));
+    check_bad("bad.json", CHAIN.replace("100", "-1"), &chain, &["error: bad.json: no number: -1"]);
+    check_bad("bad.json", "{}", &chain, &["error: bad.json: expected array, got object"]);
+    let account = r#"{ "vname": "_external", "type": "Unit", "value": [ { "address": "0x12", "state": [] } ] }"#;
+    let external = STATE.replace(']', &format!(", {account} ]"));
+    check_bad("bad.json", external, &state, &["error: bad.json: no address: 0x12"]);
+
     let deploy = "scilla run -init bad.json -i counter.scilla";
+    check_bad("bad.json", "[]", deploy, &["No _this_address entry found in init file bad.json"]);
+    let as_reference = "scilla-runner -init bad.json -i counter.scilla";
+    check_bad("bad.json", "[]", as_reference, &["Insufficient gas to parse contract/init files"]);
     check_bad("bad.json", INIT.replace("owner", "other"), deploy, &["No init entry found matching contract parameter"]);
     let nested = format!("\"{}Uint32{}\"", "(".repeat(10_000), ")".repeat(10_000));
     check_bad("bad.json", INIT.replacen("\"Uint32\"", &nested, 1), deploy, &["Invalid type in json: ((("]);

@@ -19,7 +19,7 @@ mod walk;
 
 pub(crate) use self::address_fields::address_fields;
 pub use self::parser::{
-    MAX_ERRORS, MAX_NESTING, parse_contract, parse_expression, parse_library, parse_statements, parse_type,
+    MAX_ERRORS, MAX_NESTING, MAX_TEXT, parse_contract, parse_expression, parse_library, parse_statements, parse_type,
 };
 pub use self::pretty::{
     format_contract, format_expression, format_library, print_contract, print_expression, print_library,

@@ -34,7 +34,7 @@ pub type Pair = (Arc<str>, Arc<str>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {
     /// Where the reference ends without a report: hex without `0x`, and the like.
-    #[error("internal failure: {0}")]
+    #[error("{0}")]
     Internal(String),
     /// What the reference reports.
     #[error(transparent)]

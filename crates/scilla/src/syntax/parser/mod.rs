@@ -33,6 +33,10 @@ use crate::{
 /// sets no limit; its programs stay far below this.
 pub const MAX_NESTING: usize = 256;
 
+/// How many bytes a text may have. The tree takes up to a hundred times as much memory; the chain takes texts of 76,800
+/// bytes.
+pub const MAX_TEXT: usize = 16 << 20;
+
 /// How many errors are reported of one text.
 pub const MAX_ERRORS: usize = 20;
 
@@ -100,9 +104,9 @@ fn parse<'a, P, T>(
     join: impl FnOnce(Source, Arena, P) -> T,
 ) -> Result<T, Failure> {
     let file: Arc<str> = file.into();
-    if u32::try_from(text.len()).map_or(true, |length| length == u32::MAX) {
+    if text.len() > MAX_TEXT {
         let start = Location { file, line: 1, column: 1 };
-        return Err(Failure::of(Entry::at(start, "Lexical error: the text is longer than four gibibytes")));
+        return Err(Failure::of(Entry::at(start, "Lexical error: the text is longer than 16 MiB")));
     }
     let mut parser = Parser::new(text);
     let parts = read(&mut parser);
