@@ -2,10 +2,10 @@
 
 use super::{Arguments, Command, Flag, Outcome, Session, Style, UsageError, files::extension};
 use crate::{
+    json::tree_json,
     report::{Entry, Failure},
     syntax::{
-        SexpStyle, contract_sexp, expression_sexp, format_contract, format_expression, format_library, library_sexp,
-        parse_contract, parse_expression, parse_library,
+        Tree, format_contract, format_expression, format_library, parse_contract, parse_expression, parse_library,
     },
 };
 
@@ -24,8 +24,9 @@ its comments; with -inplace it is written back. Formatting what is formatted cha
         Flag::switch("inplace", "Write FILE back instead of printing it.").or('i'),
         Flag::switch("check", "Print nothing; fail if FILE is not formatted."),
         Flag::switch("sexp", "Print the tree of FILE as an S-expression, for other tools.").or('s'),
-        Flag::switch("human-readable", "Break the lines of the S-expression.").or('h'),
-        Flag::switch("deannot", "Leave the places of nodes out of the S-expression.").or('d'),
+        Flag::switch("json", "Print the tree of FILE as JSON, for other tools.").or('j'),
+        Flag::switch("human-readable", "Break the lines of the tree.").or('h'),
+        Flag::switch("deannot", "Leave the places of nodes out of the tree.").or('d'),
     ],
     run,
 };
@@ -35,24 +36,27 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
     if arguments.has("inplace") && arguments.has("check") {
         return Err(UsageError::Combination("-inplace and -check do not go together"));
     }
-    let sexp = arguments.has("sexp");
-    if sexp && (arguments.has("inplace") || arguments.has("check")) {
-        return Err(UsageError::Combination("-sexp goes with neither -inplace nor -check"));
+    let form = match (arguments.has("sexp"), arguments.has("json")) {
+        (false, false) => None,
+        (false, true) => Some(Form::Json),
+        (true, false) => Some(Form::Sexp),
+        (true, true) => return Err(UsageError::Combination("-sexp and -json do not go together")),
+    };
+    if form.is_some() && (arguments.has("inplace") || arguments.has("check")) {
+        return Err(UsageError::Combination("-sexp and -json go with neither -inplace nor -check"));
     }
     // The reference's tool looks past them.
     let strict = session.style != Style::Plain;
-    if strict && !sexp && (arguments.has("human-readable") || arguments.has("deannot")) {
-        return Err(UsageError::Combination("-human-readable and -deannot go with -sexp only"));
+    if strict && form.is_none() && (arguments.has("human-readable") || arguments.has("deannot")) {
+        return Err(UsageError::Combination("-human-readable and -deannot go with -sexp or -json only"));
     }
     let text = match session.files.read(file) {
         Ok(text) => text,
         Err(failure) => return Ok(session.failed(session.style, &failure, None)),
     };
-    if sexp {
-        let style =
-            SexpStyle { human_readable: arguments.has("human-readable"), without_places: arguments.has("deannot") };
-        return Ok(match tree(file, &text, style) {
-            Ok(tree) => Outcome::of(tree),
+    if let Some(form) = form {
+        return Ok(match tree(file, &text, arguments.has("deannot")) {
+            Ok(tree) => Outcome::of(form.write(&tree, arguments.has("human-readable"))),
             Err(failure) => session.unparsed(session.style, &failure, None),
         });
     }
@@ -81,12 +85,29 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
     })
 }
 
-/// Writes the tree of a source as an S-expression.
-fn tree(file: &str, text: &[u8], style: SexpStyle) -> Result<String, Failure> {
+/// How a tree is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Json,
+    Sexp,
+}
+
+impl Form {
+    fn write(self, tree: &Tree, human_readable: bool) -> String {
+        match (self, human_readable) {
+            (Self::Json, true) => format!("{}\n", tree_json(tree).root().pretty()),
+            (Self::Json, false) => format!("{}\n", tree_json(tree).root().compact()),
+            (Self::Sexp, _) => tree.to_sexp(human_readable),
+        }
+    }
+}
+
+/// Reads the tree of a source.
+fn tree(file: &str, text: &[u8], without_places: bool) -> Result<Tree, Failure> {
     match extension(file) {
-        Some("scilla") => parse_contract(file, text).map(|module| contract_sexp(&module, style)),
-        Some("scillib") => parse_library(file, text).map(|module| library_sexp(&module, style)),
-        Some("scilexp") => parse_expression(file, text).map(|module| expression_sexp(&module, style)),
+        Some("scilla") => parse_contract(file, text).map(|module| Tree::of_contract(&module, without_places)),
+        Some("scillib") => parse_library(file, text).map(|module| Tree::of_library(&module, without_places)),
+        Some("scilexp") => parse_expression(file, text).map(|module| Tree::of_expression(&module, without_places)),
         _ => Err(Failure::of(Entry::nowhere("Unknown file extension"))),
     }
 }
@@ -97,8 +118,8 @@ mod tests {
 
     #[test]
     fn the_extension_says_what_is_written_as_a_tree() {
-        let style = SexpStyle { human_readable: false, without_places: true };
-        let write = |file: &str, text: &str| tree(file, text.as_bytes(), style);
+        let write =
+            |file: &str, text: &str| tree(file, text.as_bytes(), true).map(|tree| Form::Sexp.write(&tree, false));
         assert_eq!(write("a.scilexp", "x").unwrap(), "((Var (Ident (SimpleLocal x) ())) ())\n");
         let contract = write("a.scilla", "scilla_version 0 contract C ()").unwrap();
         assert!(contract.starts_with("((smver 0) (libs ()) (elibs ()) (contr ((cname (Ident (SimpleLocal C) ()))"));

@@ -209,6 +209,13 @@ fn the_formatter_takes_the_letters_of_the_reference() {
     let without_places = call("scilla-fmt --sexp --deannot counter.scilla");
     assert_eq!(call("scilla-fmt -sd counter.scilla"), without_places);
     assert!(!without_places.stdout.contains("counter.scilla"));
+    let json = call("scilla-fmt --json --deannot counter.scilla");
+    assert!(json.stdout.starts_with(r#"{"smver":0,"libs":{"lname":["Ident",["SimpleLocal","#), "{}", json.stdout);
+    assert_eq!(call("scilla-fmt -jd counter.scilla"), json);
+    let readable = call("scilla fmt -jdh counter.scilla").stdout;
+    let without_space = |text: &str| text.replace([' ', '\n'], "");
+    assert!(readable.lines().count() > 20 && without_space(&readable) == without_space(&json.stdout), "{readable}");
+    assert_eq!(call("scilla fmt -sexp -json counter.scilla").code, 2);
     assert_eq!(call("scilla-fmt -h counter.scilla").stdout, CONTRACT);
     assert_eq!(call("scilla fmt -h counter.scilla").code, 2);
     assert_eq!(call("scilla fmt -h"), call("scilla fmt --help"));

@@ -10,6 +10,7 @@ mod outcome;
 mod print;
 mod reader;
 mod report;
+mod tree;
 mod types;
 mod value;
 
@@ -24,6 +25,7 @@ pub use self::{
     print::{Compact, Pretty, quoted},
     reader::{JsonError, Problem, parse},
     report::FailureReport,
+    tree::tree_json,
     types::parse_type,
     value::{ListForm, ValueError, ValueReader},
 };

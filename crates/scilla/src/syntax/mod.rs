@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! bytes ─▶ lexer ─▶ parser ─▶ ast ─▶ pretty: one style, for people
-//!            │                 └───▶ sexp: the reference's S-expression, for tools
+//!            │                 └───▶ tree: in the shapes of the reference, for tools
 //!            └─ comments ───────────▶ pretty: the formatter puts them back
 //! ```
 
@@ -13,8 +13,8 @@ mod lexer;
 #[expect(clippy::wildcard_enum_match_arm, reason = "a production looks for its few tokens among all of them")]
 mod parser;
 mod pretty;
-mod sexp;
 mod token;
+mod tree;
 mod walk;
 
 pub(crate) use self::address_fields::address_fields;
@@ -24,4 +24,5 @@ pub use self::parser::{
 pub use self::pretty::{
     format_contract, format_expression, format_library, print_contract, print_expression, print_library,
 };
-pub use self::sexp::{SexpStyle, contract_sexp, expression_sexp, library_sexp};
+pub(crate) use self::tree::{Group, Piece};
+pub use self::tree::{SexpStyle, Tree, contract_sexp, expression_sexp, library_sexp};

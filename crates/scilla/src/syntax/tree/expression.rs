@@ -1,6 +1,6 @@
 //! Expressions.
 
-use super::Writer;
+use super::{Group, Piece, Writer};
 use crate::{
     name::{Ident, Name},
     source::Span,
@@ -10,12 +10,12 @@ use crate::{
 
 /// What remains to be written.
 enum Step<'a> {
-    /// The end of a list.
-    Close,
     /// A clause of a match.
     Clause(&'a Pattern, ExprId),
     /// An expression.
     Enter(ExprId),
+    /// The end of a list.
+    End,
     /// The end of an expression, and its place.
     Leave(Span),
 }
@@ -27,24 +27,23 @@ impl Writer<'_> {
         let mut steps = vec![Step::Enter(root)];
         while let Some(step) = steps.pop() {
             match step {
-                Step::Close => self.close(),
+                Step::End => self.end(),
                 Step::Clause(pattern, body) => {
-                    self.open();
+                    self.begin(Group::List);
                     self.pattern(pattern);
-                    steps.push(Step::Close);
+                    steps.push(Step::End);
                     steps.push(Step::Enter(body));
                 }
                 Step::Enter(id) => {
                     let expression = arena.get(id);
-                    self.open();
-                    self.open();
+                    self.begin(Group::List);
                     steps.push(Step::Leave(expression.span));
                     self.node(&expression.kind, &mut steps);
                 }
                 Step::Leave(span) => {
-                    self.close();
+                    self.end();
                     self.place(span);
-                    self.close();
+                    self.end();
                 }
             }
         }
@@ -54,99 +53,99 @@ impl Writer<'_> {
     fn node<'t>(&mut self, kind: &'t ExpressionKind, steps: &mut Vec<Step<'t>>) {
         match kind {
             ExpressionKind::Apply { function, arguments } => {
-                self.atom("App");
+                self.begin(Group::Variant("App"));
                 self.ident(function);
                 self.idents(arguments);
             }
             ExpressionKind::Builtin { name, types, arguments } => self.builtin(name, types, arguments),
             ExpressionKind::Construct { constructor, .. } if constructor.span.is_nowhere() => {
                 // The constraint of a contract that has none.
-                self.atom("Literal");
-                self.variant("ADTValue", |writer| {
-                    writer.name(&constructor.name);
-                    writer.kinds(&[]);
-                    writer.idents(&[]);
+                self.begin(Group::Variant("Literal"));
+                self.parts("ADTValue", |writer| {
+                    writer.group(Group::Part("name"), |writer| writer.name(&constructor.name));
+                    writer.group(Group::Part("types"), |writer| writer.kinds(&[]));
+                    writer.group(Group::Part("lits"), |writer| writer.idents(&[]));
                 });
             }
             ExpressionKind::Construct { constructor, types, arguments } => {
-                self.atom("Constr");
+                self.begin(Group::Variant("Constr"));
                 self.ident(constructor);
                 self.kinds(types);
                 self.idents(arguments);
             }
             ExpressionKind::Fixpoint { name, kind, body } => {
-                self.atom("Fixpoint");
+                self.begin(Group::Variant("Fixpoint"));
                 self.ident(name);
                 self.kind(kind);
                 steps.push(Step::Enter(*body));
             }
             ExpressionKind::Function { parameter, kind, body } => {
-                self.atom("Fun");
+                self.begin(Group::Variant("Fun"));
                 self.ident(parameter);
                 self.kind(kind);
                 steps.push(Step::Enter(*body));
             }
             ExpressionKind::Instantiate { function, types } => {
-                self.atom("TApp");
+                self.begin(Group::Variant("TApp"));
                 self.ident(function);
                 self.kinds(types);
             }
             ExpressionKind::Let { name, annotation, value, body } => {
-                self.atom("Let");
+                self.begin(Group::Variant("Let"));
                 self.ident(name);
                 self.maybe_kind(annotation.as_ref());
                 steps.push(Step::Enter(*body));
                 steps.push(Step::Enter(*value));
             }
             ExpressionKind::Literal(literal) => {
-                self.atom("Literal");
+                self.begin(Group::Variant("Literal"));
                 self.literal(literal);
             }
             ExpressionKind::Match { scrutinee, clauses } => {
-                self.atom("MatchExpr");
+                self.begin(Group::Variant("MatchExpr"));
                 self.ident(scrutinee);
-                self.open();
-                steps.push(Step::Close);
+                self.begin(Group::List);
+                steps.push(Step::End);
                 steps.extend(clauses.iter().rev().map(|clause| Step::Clause(&clause.pattern, clause.body)));
             }
             ExpressionKind::Message(entries) => {
-                self.atom("Message");
+                self.begin(Group::Variant("Message"));
                 self.list(entries, Self::message_entry);
             }
             ExpressionKind::TypeFunction { parameter, parameter_span, body } => {
-                self.atom("TFun");
+                self.begin(Group::Variant("TFun"));
                 self.ident_at(&Name::simple(parameter.as_ref()), *parameter_span);
                 steps.push(Step::Enter(*body));
             }
             ExpressionKind::Variable(ident) => {
-                self.atom("Var");
+                self.begin(Group::Variant("Var"));
                 self.ident(ident);
             }
         }
     }
 
     fn builtin(&mut self, name: &Ident, types: &[Type], arguments: &[Ident]) {
-        self.atom("Builtin");
-        self.open();
+        self.begin(Group::Variant("Builtin"));
+        self.begin(Group::List);
         let base = name.name.base();
         match base.strip_prefix("to_bystr") {
-            Some(width) if !width.is_empty() => self.variant("Builtin_to_bystrx", |writer| writer.atom(width)),
-            _ => self.atom(format!("Builtin_{base}")),
+            Some(width) if !width.is_empty() => self.variant("Builtin_to_bystrx", |writer| writer.number(width)),
+            _ => self.word(format!("Builtin_{base}")),
         }
         self.place(name.span);
-        self.close();
+        self.end();
         self.kinds(types);
         self.idents(arguments);
     }
 
     fn message_entry(&mut self, entry: &MessageEntry) {
-        self.open();
-        self.atom(entry.label.as_bytes());
+        self.begin(Group::List);
+        self.text(entry.label.as_bytes());
         match &entry.value {
             Payload::Literal(literal) => self.variant("MLit", |writer| writer.literal(literal)),
             Payload::Variable(ident) => self.variant("MVar", |writer| writer.ident(ident)),
         }
-        self.close();
+        self.end();
     }
 
     pub(super) fn pattern(&mut self, pattern: &Pattern) {
@@ -156,27 +155,29 @@ impl Writer<'_> {
                 writer.ident(constructor);
                 writer.list(parts, Self::pattern);
             }),
-            PatternKind::Wildcard => self.atom("Wildcard"),
+            PatternKind::Wildcard => self.word("Wildcard"),
         }
     }
 
     fn literal(&mut self, literal: &Literal) {
         match literal {
-            Literal::BNum(digits) => self.variant("BNum", |writer| writer.atom(digits.as_bytes())),
-            Literal::Bytes(bytes) => self.variant("ByStrX", |writer| writer.atom(bytes)),
-            Literal::EmptyMap { key, value } => self.variant("Map", |writer| {
-                writer.open();
-                writer.kind(key);
-                writer.kind(value);
-                writer.close();
-                writer.open();
-                writer.close();
+            Literal::BNum(digits) => self.group(Group::Literal("BNum"), |writer| writer.text(digits.as_bytes())),
+            Literal::Bytes(bytes) => self.group(Group::Literal("ByStrX"), |writer| writer.text(bytes)),
+            Literal::EmptyMap { key, value } => self.parts("Map", |writer| {
+                writer.group(Group::Part("mtype"), |writer| writer.list([key, value], Self::kind));
+                writer.group(Group::Part("data"), |writer| writer.kinds(&[]));
             }),
             Literal::Integer(primitive, digits) => {
                 let sort = if matches!(primitive, Primitive::Int(_)) { "IntLit" } else { "UintLit" };
-                self.variant(sort, |writer| writer.atom(format!("{primitive} {digits}")));
+                let integer = Piece::Integer(*primitive, digits.to_string());
+                self.group(Group::Literal(sort), |writer| writer.pieces.push(integer));
             }
-            Literal::String(text) => self.variant("StringLit", |writer| writer.atom(text.as_bytes())),
+            Literal::String(text) => self.group(Group::Literal("StringLit"), |writer| writer.text(text.as_bytes())),
         }
+    }
+
+    /// Writes a literal of several parts.
+    fn parts(&mut self, sort: &'static str, write: impl FnOnce(&mut Self)) {
+        self.group(Group::Literal(sort), |writer| writer.group(Group::Parts, write));
     }
 }

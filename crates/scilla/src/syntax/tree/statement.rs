@@ -1,6 +1,6 @@
 //! Components and statements.
 
-use super::Writer;
+use super::{Group, Piece, Writer};
 use crate::{
     name::Ident,
     syntax::ast::{ChainRead, Component, ComponentKind, Parameter, Statement, StatementKind, Want},
@@ -8,9 +8,9 @@ use crate::{
 
 impl Writer<'_> {
     pub(super) fn component(&mut self, component: &Component) {
-        self.open();
+        self.begin(Group::Record);
         self.member("comp_type", |writer| {
-            writer.atom(match component.kind {
+            writer.word(match component.kind {
                 ComponentKind::Procedure => "CompProc",
                 ComponentKind::Transition => "CompTrans",
             });
@@ -19,30 +19,30 @@ impl Writer<'_> {
         self.member("comp_params", |writer| writer.parameters(&component.parameters));
         self.member("comp_body", |writer| writer.statements(&component.body));
         self.member("comp_return", |writer| writer.maybe_kind(component.result.as_ref()));
-        self.close();
+        self.end();
     }
 
     pub(super) fn parameters(&mut self, parameters: &[Parameter]) {
         self.list(parameters, |writer, parameter| {
-            writer.open();
+            writer.begin(Group::List);
             writer.ident(&parameter.name);
             writer.kind(&parameter.kind);
-            writer.close();
+            writer.end();
         });
     }
 
     fn statements(&mut self, statements: &[Statement]) {
         self.list(statements, |writer, statement| {
-            writer.open();
+            writer.begin(Group::List);
             writer.statement(&statement.kind);
             writer.place(statement.span);
-            writer.close();
+            writer.end();
         });
     }
 
     fn statement(&mut self, statement: &StatementKind) {
         match statement {
-            StatementKind::Accept => self.atom("AcceptPayment"),
+            StatementKind::Accept => self.word("AcceptPayment"),
             StatementKind::Bind { to, value } => self.variant("Bind", |writer| {
                 writer.ident(to);
                 writer.expression(*value);
@@ -66,17 +66,17 @@ impl Writer<'_> {
             StatementKind::Match { scrutinee, clauses } => self.variant("MatchStmt", |writer| {
                 writer.ident(scrutinee);
                 writer.list(clauses, |writer, clause| {
-                    writer.open();
+                    writer.begin(Group::List);
                     writer.pattern(&clause.pattern);
                     writer.statements(&clause.body);
-                    writer.close();
+                    writer.end();
                 });
             }),
             StatementKind::ReadChain { to, what } => self.variant("ReadFromBC", |writer| {
                 writer.ident(to);
                 match what {
-                    ChainRead::BlockNumber => writer.atom("CurBlockNum"),
-                    ChainRead::ChainId => writer.atom("ChainID"),
+                    ChainRead::BlockNumber => writer.word("CurBlockNum"),
+                    ChainRead::ChainId => writer.word("ChainID"),
                     ChainRead::Timestamp(block) => writer.of_idents("Timestamp", [block]),
                 }
             }),
@@ -91,7 +91,7 @@ impl Writer<'_> {
         }
     }
 
-    fn of_idents<const N: usize>(&mut self, name: &str, idents: [&Ident; N]) {
+    fn of_idents<const N: usize>(&mut self, name: &'static str, idents: [&Ident; N]) {
         self.variant(name, |writer| {
             for ident in idents {
                 writer.ident(ident);
@@ -107,16 +107,13 @@ impl Writer<'_> {
         });
     }
 
-    fn map_get(&mut self, name: &str, idents: &[&Ident], keys: &[Ident], want: Want) {
+    fn map_get(&mut self, name: &'static str, idents: &[&Ident], keys: &[Ident], want: Want) {
         self.variant(name, |writer| {
             for ident in idents {
                 writer.ident(ident);
             }
             writer.idents(keys);
-            writer.atom(match want {
-                Want::Existence => "false",
-                Want::Value => "true",
-            });
+            writer.pieces.push(Piece::Truth(want == Want::Value));
         });
     }
 }

@@ -1,40 +1,40 @@
 //! Modules.
 
-use super::Writer;
+use super::{Group, Writer};
 use crate::syntax::ast::{Contract, ContractModule, Field, Import, Library, LibraryEntry, LibraryModule};
 
 impl Writer<'_> {
     pub(super) fn contract_module(&mut self, module: &ContractModule) {
-        self.open();
-        self.member("smver", |writer| writer.atom(module.version.as_bytes()));
-        self.member("libs", |writer| writer.list(&module.library, Self::library));
+        self.begin(Group::Record);
+        self.member("smver", |writer| writer.number(&*module.version));
+        self.member("libs", |writer| writer.maybe(module.library.as_ref(), Self::library));
         self.member("elibs", |writer| writer.imports(&module.imports));
         self.member("contr", |writer| writer.contract(&module.contract));
-        self.close();
+        self.end();
     }
 
     pub(super) fn library_module(&mut self, module: &LibraryModule) {
-        self.open();
-        self.member("smver", |writer| writer.atom(module.version.as_bytes()));
+        self.begin(Group::Record);
+        self.member("smver", |writer| writer.number(&*module.version));
         self.member("elibs", |writer| writer.imports(&module.imports));
         self.member("libs", |writer| writer.library(&module.library));
-        self.close();
+        self.end();
     }
 
     fn imports(&mut self, imports: &[Import]) {
         self.list(imports, |writer, import| {
-            writer.open();
+            writer.begin(Group::List);
             writer.ident(&import.library);
             writer.maybe_ident(import.namespace.as_ref());
-            writer.close();
+            writer.end();
         });
     }
 
     fn library(&mut self, library: &Library) {
-        self.open();
+        self.begin(Group::Record);
         self.member("lname", |writer| writer.ident(&library.name));
         self.member("lentries", |writer| writer.list(&library.entries, Self::library_entry));
-        self.close();
+        self.end();
     }
 
     fn library_entry(&mut self, entry: &LibraryEntry) {
@@ -47,30 +47,30 @@ impl Writer<'_> {
             LibraryEntry::Type { name, constructors } => self.variant("LibTyp", |writer| {
                 writer.ident(name);
                 writer.list(constructors, |writer, constructor| {
-                    writer.open();
+                    writer.begin(Group::Record);
                     writer.member("cname", |writer| writer.ident(&constructor.name));
                     writer.member("c_arg_types", |writer| writer.kinds(&constructor.arguments));
-                    writer.close();
+                    writer.end();
                 });
             }),
         }
     }
 
     fn contract(&mut self, contract: &Contract) {
-        self.open();
+        self.begin(Group::Record);
         self.member("cname", |writer| writer.ident(&contract.name));
         self.member("cparams", |writer| writer.parameters(&contract.parameters));
         self.member("cconstraint", |writer| writer.expression(contract.constraint));
         self.member("cfields", |writer| writer.list(&contract.fields, Self::field));
         self.member("ccomps", |writer| writer.list(&contract.components, Self::component));
-        self.close();
+        self.end();
     }
 
     fn field(&mut self, field: &Field) {
-        self.open();
+        self.begin(Group::List);
         self.ident(&field.name);
         self.kind(&field.kind);
         self.expression(field.initial);
-        self.close();
+        self.end();
     }
 }

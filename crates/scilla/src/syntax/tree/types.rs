@@ -1,6 +1,6 @@
 //! Types.
 
-use super::Writer;
+use super::{Group, Piece, Writer};
 use crate::{
     name::Name,
     source::Location,
@@ -13,7 +13,7 @@ impl Writer<'_> {
             Type::Address(address) => self.address(address),
             Type::Adt(ident, arguments) => {
                 // The place of the name of a type is part of the type: it is blanked, not left out.
-                let nowhere = self.style.without_places;
+                let nowhere = self.without_places;
                 let location = if nowhere { Location::default() } else { self.source.start(ident.span) };
                 self.variant("ADT", |writer| {
                     writer.type_ident(&ident.name, &location);
@@ -21,7 +21,7 @@ impl Writer<'_> {
                 });
             }
             Type::Forall(variable, body) => self.variant("PolyFun", |writer| {
-                writer.atom(variable.as_bytes());
+                writer.text(variable.as_bytes());
                 writer.kind(body);
             }),
             Type::Function(from, to) => self.variant("FunType", |writer| {
@@ -32,9 +32,11 @@ impl Writer<'_> {
                 writer.kind(key);
                 writer.kind(value);
             }),
-            Type::Primitive(primitive) => self.variant("PrimType", |writer| writer.atom(primitive.to_string())),
-            Type::Unit => self.atom("Unit"),
-            Type::Variable(variable) => self.variant("TypeVar", |writer| writer.atom(variable.as_bytes())),
+            Type::Primitive(primitive) => {
+                self.variant("PrimType", |writer| writer.pieces.push(Piece::Primitive(*primitive)));
+            }
+            Type::Unit => self.word("Unit"),
+            Type::Variable(variable) => self.variant("TypeVar", |writer| writer.text(variable.as_bytes())),
         }
     }
 
@@ -43,23 +45,23 @@ impl Writer<'_> {
     }
 
     pub(super) fn maybe_kind(&mut self, kind: Option<&Type>) {
-        self.list(kind, Self::kind);
+        self.maybe(kind, Self::kind);
     }
 
     pub(super) fn address(&mut self, address: &AddressType) {
-        self.variant("Address", |writer| match address {
-            AddressType::Any => writer.atom("AnyAddr"),
-            AddressType::Code => writer.atom("CodeAddr"),
+        self.group(Group::Address, |writer| match address {
+            AddressType::Any => writer.word("AnyAddr"),
+            AddressType::Code => writer.word("CodeAddr"),
             AddressType::Contract(fields) => writer.variant("ContrAddr", |writer| {
                 writer.list(fields.iter(), |writer, (name, kind)| {
-                    writer.open();
+                    writer.begin(Group::List);
                     // The tree does not keep where the fields of an address type stand.
                     writer.type_ident(&Name::simple(name.as_ref()), &Location::default());
                     writer.kind(kind);
-                    writer.close();
+                    writer.end();
                 });
             }),
-            AddressType::Library => writer.atom("LibAddr"),
+            AddressType::Library => writer.word("LibAddr"),
         });
     }
 
