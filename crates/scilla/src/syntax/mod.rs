@@ -22,7 +22,7 @@ pub use self::parser::{
     MAX_ERRORS, MAX_NESTING, MAX_TEXT, parse_contract, parse_expression, parse_library, parse_statements, parse_type,
 };
 pub use self::pretty::{
-    format_contract, format_expression, format_library, print_contract, print_expression, print_library,
+    comments, format_contract, format_expression, format_library, print_contract, print_expression, print_library,
 };
 pub(crate) use self::tree::{Group, Piece};
 pub use self::tree::{SexpStyle, Tree, contract_sexp, expression_sexp, library_sexp};

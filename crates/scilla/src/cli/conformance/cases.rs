@@ -5,7 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::lists::{self, Definition, Token};
+use super::{
+    formatter,
+    lists::{self, Definition, Token},
+};
 
 /// One case: a tool with its arguments, and what it must give.
 #[derive(Clone, Debug)]
@@ -22,10 +25,25 @@ pub(super) struct Case {
     pub(super) root: PathBuf,
     /// The directory of the standard library, from there.
     pub(super) library: &'static str,
-    /// The file that holds what is expected; none if only the exit code counts.
-    pub(super) gold: Option<PathBuf>,
+    /// What it must give.
+    pub(super) expected: Expected,
     /// The exit code.
     pub(super) code: u8,
+}
+
+/// What a case must give.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// The exit code, and nothing else.
+    Code,
+    /// What this file holds.
+    File(PathBuf),
+    /// This formatted source, or one of the same tree.
+    Layout(String),
+    /// A source of the same tree as the one given.
+    SameTree,
+    /// This text.
+    Text(String),
 }
 
 /// The parts of the suite whose lists have the same form.
@@ -47,6 +65,7 @@ const PARTS: &[(&str, &str)] = &[
 /// If a list cannot be read.
 pub(super) fn read(suite: &Path) -> io::Result<Vec<Case>> {
     let mut cases = runner(suite)?;
+    cases.extend(formatter::read(suite)?);
     let tests = suite.join("tests");
     for (category, list) in PARTS {
         let text = fs::read_to_string(tests.join(list))?;
@@ -129,9 +148,9 @@ impl Module<'_> {
                 arguments.extend(["-init".to_owned(), format!("{stem}.json")]);
             }
             arguments.push(input);
-            let gold = Some(tests.join(self.path("gold_path", &file)));
+            let expected = Expected::File(tests.join(self.path("gold_path", &file)));
             let (tool, root, name) = (tool.clone(), tests.to_owned(), file);
-            Case { category, name, tool, arguments, root, library: "../src/stdlib", gold, code }
+            Case { category, name, tool, arguments, root, library: "../src/stdlib", expected, code }
         };
         self.files().into_iter().map(case).collect()
     }
@@ -218,8 +237,8 @@ impl Call<'_> {
         arguments.extend(files.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]));
         arguments.push("-jsonerrors".to_owned());
         let category = if code == 0 { "message accepted" } else { "message rejected" };
-        let gold = Some(self.suite.join(format!("{directory}/output_{index}.json")));
-        self.case(category, format!("{name} {index}"), arguments, gold, code)
+        let expected = Expected::File(self.suite.join(format!("{directory}/output_{index}.json")));
+        self.case(category, format!("{name} {index}"), arguments, expected, code)
     }
 
     fn deployment(&self) -> Option<Case> {
@@ -241,21 +260,14 @@ impl Call<'_> {
         let mut arguments: Vec<_> = files.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]).collect();
         arguments.push("-jsonerrors".to_owned());
         let infix = if with_world { "_ipc" } else { "" };
-        let gold = Some(self.suite.join(format!("{directory}/{init}{infix}_output.json")));
+        let expected = Expected::File(self.suite.join(format!("{directory}/{init}{infix}_output.json")));
         let category = if code == 0 { "deployment accepted" } else { "deployment rejected" };
-        Some(self.case(category, format!("{name} {init}"), arguments, gold, code))
+        Some(self.case(category, format!("{name} {init}"), arguments, expected, code))
     }
 
-    fn case(
-        &self,
-        category: &'static str,
-        name: String,
-        arguments: Vec<String>,
-        gold: Option<PathBuf>,
-        code: u8,
-    ) -> Case {
+    fn case(&self, category: &'static str, name: String, arguments: Vec<String>, expected: Expected, code: u8) -> Case {
         let (tool, root) = ("scilla-runner".to_owned(), self.suite.to_owned());
-        Case { category, name, tool, arguments, root, library: "src/stdlib", gold, code }
+        Case { category, name, tool, arguments, root, library: "src/stdlib", expected, code }
     }
 }
 
@@ -268,7 +280,7 @@ fn malformed(suite: &Path, number: u32) -> Case {
     let arguments =
         ["-init", &init, "-i", "tests/contracts/crowdfunding.scilla", "-jsonerrors"].map(str::to_owned).to_vec();
     let suite = Call { tokens: &[], suite };
-    suite.case("deployment rejected", format!("crowdfunding init_bad{number}"), arguments, None, 1)
+    suite.case("deployment rejected", format!("crowdfunding init_bad{number}"), arguments, Expected::Code, 1)
 }
 
 fn exit_code(token: &Token) -> Option<u8> {

@@ -5,12 +5,13 @@
 
 mod cases;
 mod compare;
+mod formatter;
 mod lists;
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
 use self::{
-    cases::Case,
+    cases::{Case, Expected},
     compare::{Comparison, Nearness, compare},
 };
 use super::{Arguments, Command, Files, Flag, Outcome, Session, Style, UsageError, dispatch};
@@ -27,6 +28,7 @@ lists give, and the outputs are compared with its expected ones: exactly, but fo
     exact     the same output
     core      accepted: the same gas and result, other warnings or tags;
               rejected: the same gas and place of the first error, other words
+              formatted: the same tree and the same comments, in other lines
     verdict   accepted or rejected as it should be
     fail      the other way round
 
@@ -90,10 +92,19 @@ fn judge(case: &Case, outcome: &Outcome) -> Comparison {
         let said: String = outcome.stderr.chars().take(300).collect();
         return Comparison::fail(format!("exit code {} instead of {}: {said}", outcome.code, case.code));
     }
-    let Some(gold) = &case.gold else { return Comparison::exact() };
-    match read(gold) {
-        Ok(expected) => compare(&expected, &format!("{}{}", outcome.stdout, outcome.stderr)),
-        Err(error) => Comparison::fail(error),
+    let file = case.arguments.last().map(String::as_str).unwrap_or_default();
+    match &case.expected {
+        Expected::Code => Comparison::exact(),
+        Expected::File(gold) => read(gold).map_or_else(Comparison::fail, |expected| {
+            compare(&expected, &format!("{}{}", outcome.stdout, outcome.stderr))
+        }),
+        Expected::Layout(expected) => read(&case.root.join(file)).map_or_else(Comparison::fail, |source| {
+            formatter::compare_layout(file, &source, expected, &outcome.stdout)
+        }),
+        Expected::SameTree if case.code != 0 => Comparison::exact(),
+        Expected::SameTree => read(&case.root.join(file))
+            .map_or_else(Comparison::fail, |source| formatter::compare_trees(file, &source, &outcome.stdout)),
+        Expected::Text(expected) => compare(expected, &format!("{}{}", outcome.stdout, outcome.stderr)),
     }
 }
 

@@ -1,5 +1,7 @@
 //! A source in one style, its comments kept.
 
+use std::ops::Range;
+
 use super::{
     Op, contract_ops, expression_ops,
     layout::{Comment, Position, is_behind_empty_line, lay_out, line_breaks},
@@ -41,22 +43,34 @@ pub fn format_expression(file: &str, text: &[u8]) -> Result<String, Failure> {
     Ok(with_comments(expression_ops(&parse_expression(file, text)?), text))
 }
 
+/// Returns the comments of a text, in order, with line breaks of one kind. Bytes that are no UTF-8 are replaced.
+pub fn comments(text: &[u8]) -> impl Iterator<Item = String> {
+    let (_, ranges) = lex(text);
+    ranges.into_iter().map(|range| contents(text.get(range.start as usize..range.end as usize).unwrap_or_default()))
+}
+
 fn with_comments(ops: Vec<Op>, text: &[u8]) -> String {
-    let (first, comments) = comments(text);
+    let (first, comments) = placed_comments(text);
     // The first token of a module has no place in its tree.
     let mut placed = vec![Op::At(first)];
     placed.extend(ops);
     lay_out(&placed, &comments, text)
 }
 
-/// Returns where the first token of a text stands, and the comments of the text.
-fn comments(text: &[u8]) -> (u32, Vec<Comment>) {
+/// Returns where the first token of a text stands, and where its comments are.
+fn lex(text: &[u8]) -> (u32, Vec<Range<u32>>) {
     let mut lexer = Lexer::new(text);
     let first = lexer.next_token().first;
     while lexer.next_token().kind != TokenKind::End {}
+    (first, lexer.comments().to_vec())
+}
+
+/// Returns where the first token of a text stands, and its comments, those on one line together.
+fn placed_comments(text: &[u8]) -> (u32, Vec<Comment>) {
+    let (first, ranges) = lex(text);
     let mut comments: Vec<Comment> = Vec::new();
     let mut end_of_last = 0;
-    for range in lexer.comments() {
+    for range in ranges {
         let (start, end) = (range.start as usize, range.end as usize);
         let between = text.get(end_of_last..start).unwrap_or_default();
         let contents = contents(text.get(start..end).unwrap_or_default());

@@ -11,7 +11,7 @@ mod types;
 
 use std::borrow::Cow;
 
-pub use self::format::{format_contract, format_expression, format_library};
+pub use self::format::{comments, format_contract, format_expression, format_library};
 use self::layout::{Op, lay_out};
 use super::ast::{
     Arena, Contract, ContractModule, ExprId, ExpressionModule, Field, Import, Library, LibraryEntry, LibraryModule,
