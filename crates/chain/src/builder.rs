@@ -210,7 +210,7 @@ impl<'a> Builder<'a> {
                 Tried::Postponed(why) => self.postponed.push((transaction, why)),
             }
         }
-        self.close(draft);
+        self.close(draft)?;
         Ok(())
     }
 
@@ -233,7 +233,7 @@ impl<'a> Builder<'a> {
             };
             return Err(InvalidBlock::Transaction { hash: transaction.hash(), reason });
         }
-        self.close(draft);
+        self.close(draft)?;
         Ok(())
     }
 
@@ -246,7 +246,7 @@ impl<'a> Builder<'a> {
                 self.settle(fees)?;
                 draft.rewards = self.config.coinbase_reward;
             }
-            self.close(draft);
+            self.close(draft)?;
         }
         Ok(())
     }
@@ -331,7 +331,7 @@ impl<'a> Builder<'a> {
         text
     }
 
-    fn close(&mut self, draft: Draft) {
+    fn close(&mut self, draft: Draft) -> Result<(), BuildError> {
         let Draft { shard, gas_limit, gas_used, rewards, tx_hashes, receipts } = draft;
         let header = MicroBlockHeader {
             version: MicroBlockHeader::VERSION,
@@ -346,7 +346,7 @@ impl<'a> Builder<'a> {
             tx_count: u32::try_from(tx_hashes.len()).expect("gas limits keep micro blocks far below 2^32 transactions"),
             miner: self.member,
             ds_block: self.ds_number,
-            state_delta_hash: delta_hash(&self.overlay.phase_changes()),
+            state_delta_hash: delta_hash(&self.overlay.phase_changes()?),
             receipts_hash: ReceiptsHash::of(&receipts),
         };
         self.overlay.next_phase();
@@ -356,12 +356,13 @@ impl<'a> Builder<'a> {
             cosignatures: CoSignatures::unsigned(1),
             timestamp: self.timestamp,
         });
+        Ok(())
     }
 
     /// Computes the state root and the header.
-    pub(crate) fn finish(self, store: &Store) -> Result<ExecutedBlock, BuildError> {
+    pub(crate) fn finish(mut self, store: &Store) -> Result<ExecutedBlock, BuildError> {
         let vacuous = self.is_vacuous();
-        let changes = self.overlay.changes();
+        let changes = self.overlay.changes()?;
         let state_delta_hash = self.merged_delta_hash(&changes);
         let state = store.prepare(state_diff(&changes))?;
         let infos: Vec<MbInfo> = self.micro_blocks.iter().map(micro_block_info).collect();

@@ -122,7 +122,7 @@ impl<'a> Simulator<'a> {
 
     pub(crate) fn simulate(&self, request: &SimulationRequest) -> Result<Simulation, SimulationError> {
         let limit = self.gas_limit(request)?;
-        let Executed { rehearsal, recorded: Recorded { receipt, fee }, overlay } = self.execute(request, limit)?;
+        let Executed { rehearsal, recorded: Recorded { receipt, fee }, mut overlay } = self.execute(request, limit)?;
         let verified = rehearsal.as_if_verified();
         let creates = verified.kind() == TransactionKind::Deployment;
         let nonce = Nonce::new(verified.transaction().nonce.get().saturating_sub(1));
@@ -132,7 +132,7 @@ impl<'a> Simulator<'a> {
             fee,
             routing: verified.routing(),
             contract: creates.then(|| Address::of_contract(&request.sender, nonce)),
-            changes: overlay.changes().iter().map(|change| self.account_change(change)).collect::<Result<_, _>>()?,
+            changes: overlay.changes()?.iter().map(|change| self.account_change(change)).collect::<Result<_, _>>()?,
         })
     }
 

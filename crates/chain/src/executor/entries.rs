@@ -203,14 +203,20 @@ impl Tree {
             }
             ControlFlow::Continue(())
         })?;
+        // What was written and removed again since was not there when the phase began.
+        self.forget_removals();
         self.absorb(before, phase);
         self.passed = Some(end_of(&prefix, depth));
         Ok(())
     }
 
+    fn forget_removals(&mut self) {
+        self.removed.clear();
+        self.present.values_mut().chain(self.absent.values_mut()).for_each(Self::forget_removals);
+    }
+
     /// Takes over what was known here before all of it was removed.
     fn absorb(&mut self, before: Self, phase: u32) {
-        self.removed.clear();
         if let Some(before) = before.slot {
             let current = self.slot.take().map(Slot::into_current).unwrap_or_default();
             self.slot = Some(before.rewritten(current, phase));

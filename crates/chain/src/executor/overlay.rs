@@ -6,6 +6,7 @@
 
 use std::{
     collections::{BTreeMap, btree_map::Entry as Place},
+    mem,
     ops::ControlFlow,
     sync::Arc,
 };
@@ -13,6 +14,7 @@ use std::{
 use silica_protocol::{Account, Address, BlockNumber, StorageKey, Timestamp};
 use silica_state::StateError;
 
+use super::entries::{Known, Tree, end_of, parts};
 use crate::accounts::{Source, Visitor, World};
 
 /// The value of an entry of contract storage; `None` when there is no such entry.
@@ -25,7 +27,9 @@ pub(crate) type Entry = Option<Arc<[u8]>>;
 pub(crate) struct Overlay<W> {
     base: W,
     accounts: BTreeMap<Address, Slot<Option<Account>>>,
-    storage: BTreeMap<Address, Slots>,
+    storage: BTreeMap<Address, Tree>,
+    /// Whether entries were removed as a whole since the phase began.
+    unsettled: bool,
     /// What was deployed in this block, and in which phase.
     sources: BTreeMap<Address, (Source, u32)>,
     phase: u32,
@@ -35,7 +39,7 @@ pub(crate) struct Overlay<W> {
 
 /// Something that was read or written.
 #[derive(Clone, Debug)]
-struct Slot<T> {
+pub(super) struct Slot<T> {
     /// Before the block.
     initial: T,
     /// Before the latest phase that wrote it.
@@ -46,50 +50,13 @@ struct Slot<T> {
     current: T,
 }
 
-/// The entries of one contract that were read or written.
-///
-/// Those that exist are kept apart from those that do not, so that it takes no search to say whether a map has any,
-/// however many were removed.
-#[derive(Debug, Default)]
-struct Slots {
-    present: BTreeMap<StorageKey, Slot<Entry>>,
-    absent: BTreeMap<StorageKey, Slot<Entry>>,
-    /// By the key of a map: below it, the state before the block has only absent entries up to this key.
-    passed: BTreeMap<StorageKey, StorageKey>,
-}
-
-impl Slots {
-    fn get(&self, key: &StorageKey) -> Option<&Slot<Entry>> {
-        self.present.get(key).or_else(|| self.absent.get(key))
-    }
-
-    fn set(&mut self, key: StorageKey, slot: Slot<Entry>) {
-        let (into, out) = if slot.current.is_some() {
-            (&mut self.present, &mut self.absent)
-        } else {
-            (&mut self.absent, &mut self.present)
-        };
-        out.remove(&key);
-        into.insert(key, slot);
-    }
-
-    /// Those that exist and begin with a key.
-    fn present_below(&self, prefix: &StorageKey) -> impl Iterator<Item = (&StorageKey, &Arc<[u8]>)> {
-        let slots = self.present.range(prefix..).take_while(|(key, _)| key.as_str().starts_with(prefix.as_str()));
-        slots.filter_map(|(key, slot)| Some((key, slot.current.as_ref()?)))
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (&StorageKey, &Slot<Entry>)> {
-        self.present.iter().chain(&self.absent)
-    }
-}
-
 /// What takes back one write.
 #[derive(Debug)]
 enum Undo {
     Account(Address, Box<Slot<Option<Account>>>),
     Entry(Address, StorageKey, Slot<Entry>),
-    Passed(Address, StorageKey, Option<StorageKey>),
+    /// All entries that begin with a key were removed. Up to where those around it were known before.
+    Removed(Address, StorageKey, Vec<Option<StorageKey>>),
     Source(Address),
 }
 
@@ -110,8 +77,22 @@ pub(crate) struct Change {
 }
 
 impl<T: Clone + PartialEq> Slot<T> {
-    fn new(initial: T) -> Self {
+    pub(super) fn new(initial: T) -> Self {
         Self { before_phase: initial.clone(), current: initial.clone(), initial, phase: 0 }
+    }
+
+    pub(super) const fn current(&self) -> &T {
+        &self.current
+    }
+
+    pub(super) fn into_current(self) -> T {
+        self.current
+    }
+
+    /// The same before a phase, with what it is now.
+    pub(super) fn rewritten(self, current: T, phase: u32) -> Self {
+        let before_phase = if self.phase == phase { self.before_phase } else { self.current };
+        Self { initial: self.initial, before_phase, phase, current }
     }
 
     fn write(&mut self, value: T, phase: u32) {
@@ -140,7 +121,7 @@ impl<W: World> Overlay<W> {
     /// The state `base`, without writes, in the first phase.
     pub(crate) fn new(base: W) -> Self {
         let (accounts, storage, sources) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { base, accounts, storage, sources, phase: 1, journal: None }
+        Self { base, accounts, storage, unsettled: false, sources, phase: 1, journal: None }
     }
 
     /// The account at `address`, or `None` when there is none.
@@ -177,8 +158,21 @@ impl<W: World> Overlay<W> {
         }
         let (before, mut slot) = (before.clone(), before.clone());
         slot.write(value.map(Arc::from), phase);
-        self.storage.entry(*contract).or_default().set(key.clone(), slot);
+        self.storage.entry(*contract).or_default().update(&parts(key), |tree| tree.set(slot));
         self.note(|| Undo::Entry(*contract, key.clone(), before));
+        Ok(())
+    }
+
+    /// Removes all entries whose keys begin with `prefix`, at a cost that does not depend on their number.
+    pub(crate) fn remove_all(&mut self, contract: &Address, prefix: &StorageKey) -> Result<(), StateError> {
+        if !self.accounts.contains_key(contract) {
+            self.slot(contract)?;
+        }
+        let (tree, path) = (self.storage.entry(*contract).or_default(), parts(prefix));
+        let passed = tree.passed_around(&path);
+        tree.update(&path, Tree::remove);
+        self.unsettled = true;
+        self.note(|| Undo::Removed(*contract, prefix.clone(), passed));
         Ok(())
     }
 
@@ -189,49 +183,68 @@ impl<W: World> Overlay<W> {
         prefix: &StorageKey,
         visit: Visitor<'_>,
     ) -> Result<(), StateError> {
-        let written = self.storage.get(contract);
-        for (key, value) in written.into_iter().flat_map(|slots| slots.present_below(prefix)) {
-            if visit(key, value).is_break() {
+        let tree = self.storage.entry(*contract).or_default();
+        if let Some(below) = tree.at(&parts(prefix)) {
+            let mut show = |key: &str, value: &[u8]| visit(&StorageKey::from_text(key.to_owned()), value);
+            if below.visit_present(&mut prefix.as_str().to_owned(), &mut show).is_break() {
                 return Ok(());
             }
         }
-        // What was deployed in this block has nothing below.
-        if self.sources.contains_key(contract) {
-            return Ok(());
-        }
-        self.base.visit_entries(contract, prefix, None, &mut |key, value| {
-            let known = written.is_some_and(|slots| slots.get(key).is_some());
-            if known { ControlFlow::Continue(()) } else { visit(key, value) }
-        })
+        self.visit_unknown(contract, prefix, visit)
     }
 
     /// Whether there is an entry whose key goes on behind `prefix`, the key of a map.
-    ///
-    /// Entries of the state before the block that are absent by now are passed over once, and not each time.
     pub(crate) fn has_below(&mut self, contract: &Address, prefix: &StorageKey) -> Result<bool, StateError> {
-        let slots = self.storage.entry(*contract).or_default();
-        if slots.present_below(prefix).any(|(key, _)| key != prefix) {
+        let tree = self.storage.entry(*contract).or_default();
+        if tree.at(&parts(prefix)).is_some_and(Tree::has_below) {
             return Ok(true);
         }
-        if self.sources.contains_key(contract) {
-            return Ok(false);
-        }
-        let from = slots.passed.get(prefix);
-        let mut found = None;
-        self.base.visit_entries(contract, prefix, from, &mut |key, _| {
-            if key == prefix || slots.get(key).is_some() {
-                return ControlFlow::Continue(());
-            }
-            found = Some(key.clone());
-            ControlFlow::Break(())
+        let mut has_any = false;
+        self.visit_unknown(contract, prefix, &mut |key, _| {
+            has_any = key != prefix;
+            if has_any { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        let has_any = found.is_some();
-        let passed = found.unwrap_or_else(|| StorageKey::from_text(format!("{}{}", prefix.as_str(), char::MAX)));
-        if from != Some(&passed) {
-            let before = slots.passed.insert(prefix.clone(), passed);
-            self.note(|| Undo::Passed(*contract, prefix.clone(), before));
-        }
         Ok(has_any)
+    }
+
+    /// Shows the entries whose keys begin with `prefix` that the state before the block has, and this block has not read,
+    /// written, or removed yet. They count as read; so each is passed over once, and not each time.
+    fn visit_unknown(&mut self, contract: &Address, prefix: &StorageKey, visit: Visitor<'_>) -> Result<(), StateError> {
+        let path = parts(prefix);
+        let tree = self.storage.entry(*contract).or_default();
+        // What was deployed in this block has nothing below.
+        if self.sources.contains_key(contract) || tree.is_removed(&path) {
+            return Ok(());
+        }
+        let end = end_of(prefix, path.len());
+        let mut from = tree.at(&path).and_then(Tree::passed).cloned();
+        let mut enough = false;
+        while from.as_ref() != Some(&end) && !enough {
+            let mut next = end.clone();
+            self.base.visit_entries(contract, prefix, from.as_ref(), &mut |key, value| {
+                let path = parts(key);
+                match tree.look(&path) {
+                    Known::Slot(_) => return ControlFlow::Continue(()),
+                    // What was removed as a whole is passed over as a whole.
+                    Known::Removed(depth) => {
+                        next = end_of(key, depth);
+                        return ControlFlow::Break(());
+                    }
+                    Known::Nothing => {}
+                }
+                tree.update(&path, |tree| tree.set(Slot::new(Some(value.into()))));
+                let shown = visit(key, value);
+                if shown.is_break() {
+                    (next, enough) = (key.clone(), true);
+                }
+                shown
+            })?;
+            from = Some(next);
+        }
+        if let Some(passed) = from {
+            tree.update(&path, |tree| tree.set_passed(passed));
+        }
+        Ok(())
     }
 
     /// The texts of a contract or library, or `None` when there is none at the address.
@@ -271,14 +284,12 @@ impl<W: World> Overlay<W> {
             match journal.pop() {
                 Some(Undo::Account(address, slot)) => drop(self.accounts.insert(address, *slot)),
                 Some(Undo::Entry(contract, key, slot)) => {
-                    self.storage.entry(contract).or_default().set(key, slot);
+                    self.storage.entry(contract).or_default().update(&parts(&key), |tree| tree.set(slot));
                 }
-                Some(Undo::Passed(contract, prefix, before)) => {
-                    let passed = &mut self.storage.entry(contract).or_default().passed;
-                    match before {
-                        Some(before) => drop(passed.insert(prefix, before)),
-                        None => drop(passed.remove(&prefix)),
-                    }
+                Some(Undo::Removed(contract, prefix, passed)) => {
+                    let (tree, path) = (self.storage.entry(contract).or_default(), parts(&prefix));
+                    tree.update(&path, Tree::restore);
+                    tree.reopen(&path, &prefix, &passed);
                 }
                 Some(Undo::Source(contract)) => drop(self.sources.remove(&contract)),
                 None => {}
@@ -296,21 +307,43 @@ impl<W: World> Overlay<W> {
         self.phase = self.phase.saturating_add(1);
     }
 
-    /// What the present phase changed, ascending by address.
-    pub(crate) fn phase_changes(&self) -> Vec<Change> {
-        self.changes_since(Some(self.phase))
+    /// What the present phase changed, ascending by address. Not to be asked while a journal is kept.
+    pub(crate) fn phase_changes(&mut self) -> Result<Vec<Change>, StateError> {
+        self.settle()?;
+        Ok(self.changes_since(Some(self.phase)))
     }
 
-    /// What the whole block changed, ascending by address.
-    pub(crate) fn changes(&self) -> Vec<Change> {
-        self.changes_since(None)
+    /// What the whole block changed, ascending by address. Not to be asked while a journal is kept.
+    pub(crate) fn changes(&mut self) -> Result<Vec<Change>, StateError> {
+        self.settle()?;
+        Ok(self.changes_since(None))
+    }
+
+    /// Finds out which entries were removed as a whole.
+    fn settle(&mut self) -> Result<(), StateError> {
+        if !mem::take(&mut self.unsettled) {
+            return Ok(());
+        }
+        for (contract, tree) in &mut self.storage {
+            let is_new = self.sources.contains_key(contract);
+            let base = |prefix: &StorageKey, visit: Visitor<'_>| {
+                if is_new { Ok(()) } else { self.base.visit_entries(contract, prefix, None, visit) }
+            };
+            tree.settle(&mut whole(contract), self.phase, &base)?;
+        }
+        Ok(())
     }
 
     fn changes_since(&self, phase: Option<u32>) -> Vec<Change> {
         let change = |(address, slot): (&Address, &Slot<Option<Account>>)| {
-            let entries = self.storage.get(address).into_iter().flat_map(Slots::iter);
-            let entries = entries.filter(|(_, slot)| slot.differs(phase));
-            let storage: BTreeMap<_, _> = entries.map(|(key, slot)| (key.clone(), slot.current.clone())).collect();
+            let mut storage = BTreeMap::new();
+            if let Some(entries) = self.storage.get(address) {
+                entries.visit_slots(&mut whole(address), &mut |key, slot| {
+                    if slot.differs(phase) {
+                        storage.insert(StorageKey::from_text(key.to_owned()), slot.current.clone());
+                    }
+                });
+            }
             if !slot.differs(phase) && storage.is_empty() {
                 return None;
             }
@@ -340,13 +373,26 @@ impl<W: World> Overlay<W> {
         if !self.accounts.contains_key(contract) {
             self.slot(contract)?;
         }
-        let slots = self.storage.entry(*contract).or_default();
-        if slots.get(key).is_none() {
-            let value = if self.sources.contains_key(contract) { None } else { self.base.entry(contract, key)? };
-            slots.set(key.clone(), Slot::new(value.map(Arc::from)));
+        let (tree, path) = (self.storage.entry(*contract).or_default(), parts(key));
+        let value = match tree.look(&path) {
+            Known::Slot(_) => None,
+            Known::Removed(_) => Some(None),
+            Known::Nothing if self.sources.contains_key(contract) => Some(None),
+            Known::Nothing => Some(self.base.entry(contract, key)?),
+        };
+        if let Some(value) = value {
+            tree.update(&path, |tree| tree.set(Slot::new(value.map(Arc::from))));
         }
-        Ok(slots.get(key).unwrap_or(&UNKNOWN))
+        Ok(match tree.look(&path) {
+            Known::Slot(slot) => slot,
+            Known::Removed(_) | Known::Nothing => &UNKNOWN,
+        })
     }
+}
+
+/// The beginning of all keys of a contract.
+fn whole(contract: &Address) -> String {
+    format!("{contract}{}", StorageKey::SEPARATOR)
 }
 
 /// An entry of which nothing is known.
@@ -354,9 +400,13 @@ const UNKNOWN: Slot<Entry> = Slot { initial: None, before_phase: None, phase: 0,
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
+    use proptest::prelude::*;
     use silica_protocol::Qa;
 
     use super::*;
+    use crate::accounts::Accounts;
 
     fn account(balance: u128) -> Account {
         Account { balance: Qa::new(balance), ..Account::default() }
@@ -385,7 +435,7 @@ mod tests {
         overlay.account(&address(1)).unwrap();
         overlay.set(&address(2), account(21)).unwrap();
         overlay.set(&address(2), account(20)).unwrap();
-        assert_eq!(overlay.changes(), []);
+        assert_eq!(overlay.changes().unwrap(), []);
     }
 
     #[test]
@@ -394,7 +444,7 @@ mod tests {
         overlay.set(&address(1), account(11)).unwrap();
         overlay.set(&address(2), account(21)).unwrap();
         overlay.next_phase();
-        assert_eq!(overlay.phase_changes(), []);
+        assert_eq!(overlay.phase_changes().unwrap(), []);
         overlay.set(&address(2), account(20)).unwrap();
         overlay.set(&address(3), account(1)).unwrap();
         let second = |byte, before, after| Change {
@@ -404,9 +454,12 @@ mod tests {
             deployed: None,
             storage: BTreeMap::new(),
         };
-        assert_eq!(overlay.phase_changes(), [second(2, Some(account(21)), account(20)), second(3, None, account(1))]);
         assert_eq!(
-            overlay.changes(),
+            overlay.phase_changes().unwrap(),
+            [second(2, Some(account(21)), account(20)), second(3, None, account(1))]
+        );
+        assert_eq!(
+            overlay.changes().unwrap(),
             [second(1, Some(account(10)), account(11)), second(3, None, account(1))],
             "the second account is again what it was"
         );
@@ -445,7 +498,7 @@ mod tests {
         assert_eq!(overlay.account(&address(2)).unwrap(), Some(account(20)));
         assert_eq!(overlay.source(&address(3)).unwrap(), None);
         assert_eq!(below(&mut overlay), [key("a").to_string(), key("b").to_string()]);
-        let changes = overlay.changes();
+        let changes = overlay.changes().unwrap();
         assert_eq!(changes.len(), 1, "only the storage of the first account differs");
         assert_eq!(changes[0].storage.keys().collect::<Vec<_>>(), [&key("a"), &key("b")]);
     }
@@ -455,7 +508,219 @@ mod tests {
         let mut overlay = overlay();
         overlay.set_entry(&address(1), &key("a"), Some(b"1")).unwrap();
         overlay.set_entry(&address(1), &key("a"), None).unwrap();
-        assert_eq!(overlay.changes(), []);
-        assert_eq!(overlay.phase_changes(), []);
+        assert_eq!(overlay.changes().unwrap(), []);
+        assert_eq!(overlay.phase_changes().unwrap(), []);
+    }
+
+    const CONTRACT: Address = Address::new([9; 20]);
+
+    /// A state with one contract, which counts how often it is asked for an entry.
+    #[derive(Default)]
+    struct Stored {
+        entries: BTreeMap<StorageKey, Vec<u8>>,
+        asked: Cell<usize>,
+    }
+
+    impl Stored {
+        fn ask(&self) {
+            self.asked.set(self.asked.get().saturating_add(1));
+        }
+    }
+
+    impl Accounts for Stored {
+        fn account(&self, _: &Address) -> Result<Option<Account>, StateError> {
+            Ok(Some(Account::default()))
+        }
+    }
+
+    impl World for Stored {
+        fn entry(&self, _: &Address, key: &StorageKey) -> Result<Option<Vec<u8>>, StateError> {
+            self.ask();
+            Ok(self.entries.get(key).cloned())
+        }
+
+        fn visit_entries(
+            &self,
+            _: &Address,
+            prefix: &StorageKey,
+            from: Option<&StorageKey>,
+            visit: Visitor<'_>,
+        ) -> Result<(), StateError> {
+            let entries = self.entries.range(from.unwrap_or(prefix).max(prefix)..);
+            for (key, value) in entries.take_while(|(key, _)| key.as_str().starts_with(prefix.as_str())) {
+                self.ask();
+                if visit(key, value).is_break() {
+                    break;
+                }
+            }
+            Ok(())
+        }
+
+        fn source(&self, _: &Address) -> Result<Option<Source>, StateError> {
+            Ok(None)
+        }
+
+        fn block_time(&self, _: BlockNumber) -> Result<Option<Timestamp>, StateError> {
+            Ok(None)
+        }
+    }
+
+    fn at(path: &[&str]) -> StorageKey {
+        let (field, indices) = path.split_first().unwrap();
+        StorageKey::entry(&CONTRACT, field, indices)
+    }
+
+    fn found(overlay: &mut Overlay<Stored>, prefix: &StorageKey, most: usize) -> BTreeMap<StorageKey, Vec<u8>> {
+        let mut found = BTreeMap::new();
+        let mut visit = |key: &StorageKey, value: &[u8]| {
+            assert!(found.insert(key.clone(), value.to_vec()).is_none(), "{key} is shown twice");
+            if found.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        overlay.visit_below(&CONTRACT, prefix, &mut visit).unwrap();
+        found
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Set(StorageKey, Option<u8>),
+        Remove(StorageKey),
+        Look(StorageKey, usize),
+        Mark,
+        Revert,
+        End,
+        Phase,
+    }
+
+    fn path() -> impl Strategy<Value = StorageKey> {
+        let part = || prop::sample::select(vec!["a", "b", "c"]);
+        let field = prop::sample::select(vec!["m", "m", "ma"]);
+        (field, prop::collection::vec(part(), 0..4)).prop_map(|(field, mut path)| {
+            path.insert(0, field);
+            at(&path)
+        })
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => (path(), any::<Option<u8>>()).prop_map(|(key, value)| Step::Set(key, value)),
+            3 => path().prop_map(Step::Remove),
+            4 => (path(), 1..5_usize).prop_map(|(key, most)| Step::Look(key, most)),
+            2 => Just(Step::Mark),
+            2 => Just(Step::Revert),
+            1 => Just(Step::End),
+            1 => Just(Step::Phase),
+        ]
+    }
+
+    type Model = BTreeMap<StorageKey, Vec<u8>>;
+
+    fn check_changes(changes: &[Change], before: &Model, now: &Model) {
+        let differ = before.keys().chain(now.keys()).filter(|key| before.get(key) != now.get(key));
+        let expected: BTreeMap<_, _> =
+            differ.map(|key| (key.clone(), now.get(key).map(|value| Arc::from(value.as_slice())))).collect();
+        let got: Vec<_> = changes.iter().map(|change| &change.storage).collect();
+        assert_eq!(got, Vec::from_iter((!expected.is_empty()).then_some(&expected)));
+    }
+
+    proptest! {
+        #[test]
+        fn entries_are_those_of_a_plain_map(
+            base in prop::collection::btree_map(path(), any::<u8>().prop_map(|byte| vec![byte]), 0..20),
+            steps in prop::collection::vec(step(), 0..60),
+        ) {
+            let mut overlay = Overlay::new(Stored { entries: base.clone(), asked: Cell::new(0) });
+            let (mut now, mut phase, mut marks) = (base.clone(), base.clone(), Vec::new());
+            for step in steps {
+                match step {
+                    Step::Set(key, value) => {
+                        overlay.set_entry(&CONTRACT, &key, value.as_ref().map(std::slice::from_ref)).unwrap();
+                        drop(match value {
+                            Some(value) => now.insert(key, vec![value]),
+                            None => now.remove(&key),
+                        });
+                    }
+                    Step::Remove(prefix) => {
+                        overlay.remove_all(&CONTRACT, &prefix).unwrap();
+                        now.retain(|key, _| !key.as_str().starts_with(prefix.as_str()));
+                    }
+                    Step::Look(prefix, most) => {
+                        let expected: Model =
+                            now.clone().into_iter().filter(|(key, _)| key.as_str().starts_with(prefix.as_str())).collect();
+                        let some = found(&mut overlay, &prefix, most);
+                        prop_assert!(some.len() == most.min(expected.len()) && some.iter().all(|it| expected.get(it.0) == Some(it.1)));
+                        let has_below = expected.keys().any(|key| *key != prefix);
+                        prop_assert_eq!(overlay.has_below(&CONTRACT, &prefix).unwrap(), has_below);
+                        let entry = overlay.entry(&CONTRACT, &prefix).unwrap();
+                        prop_assert_eq!(entry.as_deref(), now.get(&prefix).map(Vec::as_slice));
+                        prop_assert_eq!(found(&mut overlay, &prefix, usize::MAX), expected);
+                    }
+                    Step::Mark => {
+                        let mark = if marks.is_empty() { overlay.begin() } else { overlay.mark() };
+                        marks.push((mark, now.clone()));
+                    }
+                    Step::Revert => if let Some((mark, then)) = marks.pop() {
+                        overlay.revert(mark);
+                        now = then;
+                    },
+                    Step::End => {
+                        overlay.end();
+                        marks.clear();
+                    }
+                    Step::Phase => {
+                        overlay.end();
+                        marks.clear();
+                        check_changes(&overlay.phase_changes().unwrap(), &phase, &now);
+                        overlay.next_phase();
+                        phase.clone_from(&now);
+                    }
+                }
+            }
+            overlay.end();
+            check_changes(&overlay.phase_changes().unwrap(), &phase, &now);
+            check_changes(&overlay.changes().unwrap(), &base, &now);
+        }
+    }
+
+    /// What a failed transaction has looked at is paid for by its gas, which does not know how large the map was.
+    #[test]
+    fn removal_of_a_large_map_that_is_taken_back_looks_at_none_of_it() {
+        let entries: Model = (0..5000).map(|at_| (at(&["m", "x", &format!("{at_:05}")]), vec![1])).collect();
+        let mut overlay = Overlay::new(Stored { entries: entries.clone(), asked: Cell::new(0) });
+        let (map, outer) = (at(&["m", "x"]), at(&["m"]));
+        for prefix in [&map, &outer] {
+            for _ in 0..100 {
+                let before = overlay.begin();
+                overlay.remove_all(&CONTRACT, prefix).unwrap();
+                assert!(!overlay.has_below(&CONTRACT, &map).unwrap());
+                assert!(!overlay.has_below(&CONTRACT, &outer).unwrap());
+                overlay.set_entry(&CONTRACT, &at(&["m", "x", "00007"]), Some(b"2")).unwrap();
+                assert_eq!(found(&mut overlay, &outer, 9).len(), 1);
+                overlay.revert(before);
+                overlay.end();
+            }
+        }
+        assert!(overlay.base.asked.get() <= 400, "{} questions", overlay.base.asked.get());
+        assert_eq!(found(&mut overlay, &outer, usize::MAX), entries);
+        assert_eq!(overlay.changes().unwrap(), []);
+    }
+
+    /// One transaction removes many entries, and has paid for that; those after it pay for what they look at alone.
+    #[test]
+    fn entries_that_are_gone_are_passed_over_once() {
+        let entries: Model = (0..1000).map(|at_| (at(&["m", &format!("{at_:04}")]), vec![1])).collect();
+        let mut overlay = Overlay::new(Stored { entries: entries.clone(), asked: Cell::new(0) });
+        for key in entries.keys().skip(1).take(900) {
+            overlay.set_entry(&CONTRACT, key, None).unwrap();
+        }
+        overlay.base.asked.set(0);
+        for _ in 0..100 {
+            let before = overlay.begin();
+            assert_eq!(found(&mut overlay, &at(&["m"]), 3).len(), 3);
+            overlay.remove_all(&CONTRACT, &at(&["m", "0000"])).unwrap();
+            assert!(overlay.has_below(&CONTRACT, &at(&["m"])).unwrap());
+            overlay.revert(before);
+            overlay.end();
+        }
+        assert!(overlay.base.asked.get() <= 1200, "{} questions", overlay.base.asked.get());
     }
 }

@@ -109,9 +109,9 @@ mod tests {
     }
 
     fn check_dropped(accounts: &[(Address, Account)], transaction: Transaction, expected: DropReason) {
-        let Run { outcome, overlay } = run(accounts, transaction);
+        let Run { outcome, mut overlay } = run(accounts, transaction);
         assert_eq!(outcome, Outcome::Dropped(expected));
-        assert_eq!(overlay.changes(), [], "what is dropped leaves no trace");
+        assert_eq!(overlay.changes().unwrap(), [], "what is dropped leaves no trace");
     }
 
     fn balance(run: &mut Run, of: &Address) -> Option<u128> {
@@ -158,7 +158,7 @@ mod tests {
         let mut run = run(&with(ZIL), Transaction { amount: Qa::ZERO, ..good() });
         assert!(matches!(run.outcome, Outcome::Recorded(_)));
         assert_eq!(balance(&mut run, &address(2)), None);
-        assert_eq!(run.overlay.changes().len(), 1);
+        assert_eq!(run.overlay.changes().unwrap().len(), 1);
     }
 
     #[test]

@@ -145,10 +145,8 @@ impl StoredField<'_> {
     fn clear<W: World>(self, overlay: &mut Overlay<W>, indices: &[String]) -> Result<(), StorageFault> {
         let prefix = self.key(indices);
         let is_map = type_behind(self.kind, indices.len()).is_some_and(|kind| matches!(kind, Type::Map(..)));
-        let below = if is_map { entries_below(overlay, self.contract, &prefix, usize::MAX)? } else { BTreeMap::new() };
-        for path in below.keys() {
-            let key = StorageKey::from_text(format!("{}{path}", prefix.as_str()));
-            overlay.set_entry(self.contract, &key, None)?;
+        if is_map {
+            return Ok(overlay.remove_all(self.contract, &prefix)?);
         }
         Ok(overlay.set_entry(self.contract, &prefix, None)?)
     }
@@ -319,8 +317,8 @@ mod tests {
         }
 
         /// The entries, with `/` for separators and the contract left out.
-        fn entries(&self) -> Vec<(String, String)> {
-            let changes = self.overlay.changes();
+        fn entries(&mut self) -> Vec<(String, String)> {
+            let changes = self.overlay.changes().unwrap();
             let entries = changes.iter().flat_map(|change| &change.storage);
             let text = |(key, value): (&StorageKey, &super::super::overlay::Entry)| {
                 let key = key.as_str()[40..].replace(StorageKey::SEPARATOR, "/");
@@ -330,7 +328,7 @@ mod tests {
         }
 
         #[track_caller]
-        fn check(&self, expected: &[(&str, &str)]) {
+        fn check(&mut self, expected: &[(&str, &str)]) {
             let expected: Vec<_> =
                 expected.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
             assert_eq!(self.entries(), expected);
@@ -351,9 +349,9 @@ mod tests {
 
     #[test]
     fn values_have_the_text_of_the_interpreter() {
-        let field = Field::new("Bool", r#"{ "constructor": "True", "argtypes": [], "arguments": [] }"#);
+        let mut field = Field::new("Bool", r#"{ "constructor": "True", "argtypes": [], "arguments": [] }"#);
         field.check(&[("/m/", r#"{"constructor":"True","argtypes":[],"arguments":[]}"#)]);
-        let field = Field::new("List String", r#"["a\"b", "c"]"#);
+        let mut field = Field::new("List String", r#"["a\"b", "c"]"#);
         field.check(&[("/m/", r#"["a\"b","c"]"#)]);
     }
 
