@@ -1,0 +1,168 @@
+//! What subscribers are sent after each Tx block (interface specification, section 5.4).
+//!
+//! Shapes borrow what they can: a block is news to many.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    block::{TransactionsByShard, TxBlockJson},
+    contract::ContractParamJson,
+    text::{Dec, Hex},
+};
+use crate::{address::Address, amount::Qa, hash::TxHash, receipt::EventLog};
+
+/// Something to which clients subscribe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Topic {
+    /// Every Tx block.
+    NewBlock,
+    /// What certain contracts report.
+    EventLog,
+    /// What certain accounts send and receive.
+    TxnLog,
+}
+
+/// What happened in a Tx block, as far as one client has subscribed to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub struct Notification<'a> {
+    /// One entry for each topic, in the order of [`TopicNews`].
+    pub values: Vec<TopicNews<'a>>,
+}
+
+/// What happened in a Tx block concerning one topic.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "query")]
+pub enum TopicNews<'a> {
+    /// The block.
+    NewBlock {
+        /// The block and its transactions.
+        value: Box<Cow<'a, NewBlock>>,
+    },
+    /// Events of contracts.
+    EventLog {
+        /// The contracts that reported any; absent when none did.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        value: Vec<ContractEvents<'a>>,
+    },
+    /// Transactions of accounts.
+    TxnLog {
+        /// The accounts that sent or received any; absent when none did.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        value: Vec<AccountTransactions<'a>>,
+    },
+    /// Topics of which this message is the last.
+    Unsubscribe {
+        /// The topics.
+        value: Vec<Topic>,
+    },
+}
+
+/// A Tx block with the hashes of its transactions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewBlock {
+    /// The block, in its plain form.
+    #[serde(rename = "TxBlock")]
+    pub block: TxBlockJson,
+    /// Hashes of its transactions by shard; empty when it has none.
+    #[serde(rename = "TxHashes")]
+    pub transactions: TransactionsByShard,
+}
+
+/// What one contract reported in a Tx block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContractEvents<'a> {
+    /// The contract.
+    pub address: Hex<Address>,
+    /// Its events, in the order of transactions and receipts.
+    pub event_logs: Vec<Cow<'a, EventNews>>,
+}
+
+/// An event, without the contract that emitted it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventNews {
+    /// Name of the event.
+    #[serde(rename = "_eventname")]
+    pub name: String,
+    /// Parameters.
+    pub params: Vec<ContractParamJson>,
+}
+
+impl From<EventLog> for EventNews {
+    fn from(EventLog { address: _, name, params }: EventLog) -> Self {
+        Self { name, params: params.into_iter().map(Into::into).collect() }
+    }
+}
+
+/// What one account sent and received in a Tx block.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccountTransactions<'a> {
+    /// The account.
+    pub address: Hex<Address>,
+    /// The transactions, in the order of the block.
+    pub log: Vec<Cow<'a, TransactionNews>>,
+}
+
+/// A transaction as its sender and recipient are told of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransactionNews {
+    /// Hash of the transaction.
+    #[serde(rename = "ID")]
+    pub id: Hex<TxHash>,
+    /// Money sent along, in Qa.
+    pub amount: Dec<Qa>,
+    /// The sender.
+    #[serde(rename = "fromAddr")]
+    pub from: Hex<Address>,
+    /// Whether the transaction took effect.
+    pub success: bool,
+    /// The recipient; the null address when a contract was deployed.
+    #[serde(rename = "toAddr")]
+    pub to: Hex<Address>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Messages that the documentation shows, by topic.
+    fn documented() -> Vec<(String, Value)> {
+        let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/rpc-examples/_websocket.json"));
+        let document: Value = serde_json::from_str(text).unwrap();
+        let example =
+            |example: &Value| (example["topic"].as_str().unwrap().to_owned(), example["notification"].clone());
+        document["examples"].as_array().unwrap().iter().map(example).collect()
+    }
+
+    #[test]
+    fn documented_notifications_are_written_as_they_were_read() {
+        let mut read = 0;
+        for (topic, mut document) in documented() {
+            if !document.is_object() {
+                continue;
+            }
+            for entry in document["values"].as_array_mut().unwrap() {
+                // The samples are older than these two members of the header.
+                if let Some(header) = entry["value"].pointer_mut("/TxBlock/header") {
+                    header["NumPages"] = json!(1);
+                    header["TxnFees"] = json!("0");
+                }
+            }
+            let notification: Notification<'_> = serde_json::from_value(document.clone()).expect(&topic);
+            assert_eq!(serde_json::to_value(&notification).unwrap(), document, "{topic}");
+            read += 1;
+        }
+        assert!(read >= 4, "{read} notifications are documented");
+    }
+
+    #[test]
+    fn topic_without_news_has_no_value() {
+        let values = vec![TopicNews::EventLog { value: Vec::new() }, TopicNews::TxnLog { value: Vec::new() }];
+        let text = serde_json::to_string(&Notification { values }).unwrap();
+        assert_eq!(text, r#"{"type":"Notification","values":[{"query":"EventLog"},{"query":"TxnLog"}]}"#);
+    }
+}
