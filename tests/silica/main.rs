@@ -18,6 +18,7 @@ mod proof;
 mod readme;
 mod shapes;
 mod simulation;
+mod subscription;
 mod transaction;
 mod transport;
 mod tx_block;

@@ -14,6 +14,8 @@ const SHOWN: usize = 20;
 pub struct Banner {
     /// Where the JSON-RPC server listens.
     pub addr: SocketAddr,
+    /// Where else it listens, for subscribers.
+    pub websocket: Option<SocketAddr>,
     /// The version that transactions for this chain carry.
     pub version: Version,
     /// When blocks are made.
@@ -49,11 +51,12 @@ impl fmt::Debug for FundedAccount {
 
 impl fmt::Display for Banner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { addr, version, block_mode, data_dir, latest, node_key, accounts } = self;
+        let Self { addr, websocket, version, block_mode, data_dir, latest, node_key, accounts } = self;
         let chain_id = version.chain_id();
         writeln!(f, "silica {}, chain {chain_id} (transaction version {version})", env!("CARGO_PKG_VERSION"))?;
         writeln!(f)?;
         writeln!(f, "  JSON-RPC   http://{addr}")?;
+        writeln!(f, "  WebSocket  ws://{}", websocket.unwrap_or(*addr))?;
         match data_dir {
             Some(path) => writeln!(f, "  data       {}", path.display())?,
             None => writeln!(f, "  data       in memory, forgotten at the end")?,
@@ -103,6 +106,7 @@ mod tests {
         };
         let banner = Banner {
             addr: ([127, 0, 0, 1], 5555).into(),
+            websocket: Some(([127, 0, 0, 1], 4401).into()),
             version: Version::of_chain(ChainId::new(222)),
             block_mode: BlockMode::Instant,
             data_dir: None,
@@ -119,6 +123,7 @@ mod tests {
         for words in [
             "chain 222 (transaction version 14548993)",
             "http://127.0.0.1:5555",
+            "ws://127.0.0.1:4401",
             "latest is 7",
             "0x4BAF5faDA8e5Db92C3d3242618c5B47133AE003C  zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7",
             "key e53d1c3edaffc7a7bab5418eb836cf75819a82872b4a1a0f1c7fcf5c3e020b89  balance 900.000000000000 ZIL",

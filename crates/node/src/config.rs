@@ -57,6 +57,10 @@ pub struct RunArgs {
     /// Address and port of the JSON-RPC server.
     #[arg(long, value_name = "ADDR:PORT", default_value_t = DEFAULT_LISTEN, env = "SILICA_LISTEN")]
     pub listen: SocketAddr,
+    /// Another port, for subscribers, or off [default: port 4401 of the same address, if it is free]. Both ports speak
+    /// JSON-RPC, over HTTP and as messages, and the subscription protocol.
+    #[arg(long, value_name = "ADDR:PORT", env = "SILICA_WEBSOCKET")]
+    pub websocket: Option<WebSocketPort>,
     /// Identity of the network [default: that of the data directory, 222 for a new one].
     #[arg(long, value_name = "ID", env = "SILICA_CHAIN_ID")]
     pub chain_id: Option<ChainId>,
@@ -264,6 +268,29 @@ pub struct LoadArgs {
     pub allow_remote: bool,
 }
 
+/// Port of the subscription server, as the reference has it (`WEBSOCKET_PORT`).
+pub(crate) const DEFAULT_WEBSOCKET_PORT: u16 = 4401;
+
+/// Where subscribers have a port of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WebSocketPort {
+    /// Nowhere.
+    Off,
+    /// Here; port 0 lets the system choose.
+    At(SocketAddr),
+}
+
+impl FromStr for WebSocketPort {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "off" => Ok(Self::Off),
+            address => address.parse().map(Self::At).map_err(|_| "expected an address with a port, or off".to_owned()),
+        }
+    }
+}
+
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 5555);
 
 /// When blocks are made.
@@ -314,6 +341,9 @@ pub struct Config {
     pub data_dir: Option<PathBuf>,
     /// Address and port of the JSON-RPC server; port 0 lets the system choose.
     pub listen: SocketAddr,
+    /// Where subscribers have a port of their own, or `None` for port 4401 beside `listen` if it is free; nowhere if the
+    /// system chooses the port of `listen`.
+    pub websocket: Option<WebSocketPort>,
     /// Identity of the network, or `None` for that of the data directory.
     pub chain_id: Option<ChainId>,
     /// When blocks are made.
@@ -352,6 +382,7 @@ impl Default for Config {
         Self {
             data_dir: Some("silica-data".into()),
             listen: DEFAULT_LISTEN,
+            websocket: None,
             chain_id: None,
             block_mode: BlockMode::Instant,
             accounts_file: None,
@@ -370,6 +401,7 @@ impl From<RunArgs> for Config {
         Self {
             data_dir: (!args.ephemeral).then_some(args.data_dir),
             listen: args.listen,
+            websocket: args.websocket,
             chain_id: args.chain_id,
             block_mode: args.block_mode,
             accounts_file: args.accounts_file,
@@ -413,14 +445,15 @@ mod tests {
     #[test]
     fn every_flag_reaches_the_configuration() {
         let cli = parse(
-            "--data-dir d --listen 127.0.0.1:80 --chain-id 333 --block-mode interval=250 --accounts-file f --shards 3 \
-             --blocks-per-ds-epoch 5 --proof-window 60 --cache-mb 16 --durability relaxed --max-body-bytes 7 \
+            "--data-dir d --listen 127.0.0.1:80 --websocket 127.0.0.1:81 --chain-id 333 --block-mode interval=250 \
+             --accounts-file f --shards 3 --blocks-per-ds-epoch 5 --proof-window 60 --cache-mb 16 --durability relaxed --max-body-bytes 7 \
              --max-bodies-mb 9 --max-connections 8",
         )
         .unwrap();
         let config = Config::from(cli.run);
         assert_eq!(config.data_dir, Some("d".into()));
         assert_eq!(config.listen, ([127, 0, 0, 1], 80).into());
+        assert_eq!(config.websocket, Some(WebSocketPort::At(([127, 0, 0, 1], 81).into())));
         assert_eq!(config.chain_id, Some(ChainId::new(333)));
         assert_eq!(config.block_mode, BlockMode::Interval(Duration::from_millis(250)));
         assert_eq!(config.accounts_file, Some("f".into()));

@@ -30,7 +30,7 @@ use silica_chain::{
 };
 use silica_protocol::{BlockNumber, GasPrice, TxHash};
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
+    sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch},
     task::spawn_blocking,
     time::timeout,
 };
@@ -111,6 +111,8 @@ struct Shared {
     chain: Chain,
     mode: BlockMode,
     context: ArcSwap<Context>,
+    /// Number of the latest Tx block, for those who wait for the next.
+    head: watch::Sender<BlockNumber>,
     events: Sender<Event>,
     /// Threads for what may take long and that nobody else is to wait for.
     aside: Arc<Semaphore>,
@@ -129,6 +131,12 @@ impl NodeHandle {
     /// What is known at the head.
     pub(crate) fn context(&self) -> Guard<Arc<Context>> {
         self.shared.context.load()
+    }
+
+    /// The number of the latest Tx block, as it grows. What is known at that head, or at a later one, can be had when it
+    /// changes.
+    pub(crate) fn heads(&self) -> watch::Receiver<BlockNumber> {
+        self.shared.head.subscribe()
     }
 
     pub(crate) fn chain(&self) -> &Chain {
@@ -190,7 +198,10 @@ impl NodeHandle {
     }
 
     fn publish(&self) {
-        self.shared.context.store(Arc::new(Context::new(&self.shared.chain)));
+        let context = Arc::new(Context::new(&self.shared.chain));
+        let head = context.head();
+        self.shared.context.store(context);
+        self.shared.head.send_if_modified(|latest| std::mem::replace(latest, head) != head);
     }
 }
 
@@ -220,11 +231,12 @@ pub(crate) fn start(
     data_dir: Option<Arc<DataDir>>,
 ) -> std::io::Result<(NodeHandle, RunningDriver)> {
     let (events, queue) = mpsc::channel();
-    let context = ArcSwap::from_pointee(Context::new(&chain));
+    let context = Context::new(&chain);
+    let (head, context) = (watch::Sender::new(context.head()), ArcSwap::from_pointee(context));
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let aside = Arc::new(Semaphore::new(processors.div_ceil(2)));
     let (slow, stopping) = (Arc::new(Semaphore::new(SLOW_QUESTIONS)), AtomicBool::new(false));
-    let node = NodeHandle { shared: Arc::new(Shared { chain, mode, context, events, aside, slow, stopping }) };
+    let node = NodeHandle { shared: Arc::new(Shared { chain, mode, context, head, events, aside, slow, stopping }) };
     let next_tick = first_tick(mode);
     let (held, demands) = (None, VecDeque::new());
     let driver = Driver { node: node.clone(), producer, engine, data_dir, queue, held, demands, next_tick };

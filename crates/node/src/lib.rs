@@ -21,6 +21,7 @@
 //! - `http`: connections, bodies and their bounds; it knows no JSON.
 //! - `rpc`: from the bytes of a body to the bytes of its answer; the `method` table, what callers may write as
 //!   `params`, which `error` gets which code, and the [OpenRPC document](openrpc) of it all.
+//! - `subscription`: WebSocket connections and what they are told of each block; `endpoint` puts it beside `rpc`.
 //! - `methods`: what each method does, one file per family; `statistics` has their rates.
 //! - `clock`, `telemetry` and `progress`: the time, the log, and how far something is that takes long.
 //! - `maintenance`: checking and rebuilding a data directory; `load`: a load for measuring a node; `proof`: checking
@@ -43,6 +44,7 @@ mod clock;
 mod config;
 mod data_dir;
 mod driver;
+mod endpoint;
 mod http;
 mod load;
 mod maintenance;
@@ -52,13 +54,14 @@ mod proof;
 mod rpc;
 mod startup;
 mod statistics;
+mod subscription;
 mod telemetry;
 
 pub use crate::{
     banner::{Banner, FundedAccount},
     config::{
         BlockMode, BlockModeError, Cli, Command, Config, DbArgs, DbCommand, Durability, LoadArgs, NodeUrl,
-        NodeUrlError, ProofCommand, RunArgs, VerifyArgs, WhichBlock,
+        NodeUrlError, ProofCommand, RunArgs, VerifyArgs, WebSocketPort, WhichBlock,
     },
     data_dir::DataDirError,
     http::HttpLimits,

@@ -27,12 +27,12 @@ use tokio::{
 use crate::{
     banner::{Banner, FundedAccount},
     clock,
-    config::{BlockMode, Config, Durability},
+    config::{BlockMode, Config, DEFAULT_WEBSOCKET_PORT, Durability, WebSocketPort},
     data_dir::{self, DataDir, DataDirError, Manifest},
     driver::{self, NodeHandle, RunningDriver},
+    endpoint::Endpoint,
     http::Server,
     progress::Progress,
-    rpc::Service,
 };
 
 /// Time that opening a chain may take before the log says that it goes on.
@@ -92,6 +92,26 @@ pub enum StartError {
     Panicked,
 }
 
+/// Binds the port of the subscription server, whose protocol the first port speaks too. Where nobody has asked for it,
+/// another program may have it.
+async fn bind_websocket(server: &mut Server, config: &Config) -> Result<Option<SocketAddr>, StartError> {
+    let (addr, required) = match config.websocket {
+        Some(WebSocketPort::Off) => return Ok(None),
+        Some(WebSocketPort::At(addr)) => (addr, true),
+        // Whoever lets the system choose a port wants none that is fixed.
+        None if config.listen.port() == 0 => return Ok(None),
+        None => (SocketAddr::new(config.listen.ip(), DEFAULT_WEBSOCKET_PORT), false),
+    };
+    match server.bind(addr).await {
+        Ok(addr) => Ok(Some(addr)),
+        Err(source) if required => Err(StartError::Listen { addr, source }),
+        Err(error) => {
+            tracing::warn!(%addr, %error, "no port of their own for subscribers; choose another with --websocket");
+            Ok(None)
+        }
+    }
+}
+
 fn at(path: Option<&PathBuf>) -> String {
     path.map(|path| format!(" in {}", path.display())).unwrap_or_default()
 }
@@ -118,10 +138,12 @@ impl Node {
         let opened = open_with_progress(config.clone()).await?;
         let Opened { data_dir, accounts, key, chain, producer } = opened;
         let listen = |source| StartError::Listen { addr: config.listen, source };
-        let server = Server::bind(config.listen, config.http).await.map_err(listen)?;
-        let addr = server.local_addr().map_err(listen)?;
+        let mut server = Server::new(config.http);
+        let addr = server.bind(config.listen).await.map_err(listen)?;
+        let websocket = bind_websocket(&mut server, &config).await?;
         let banner = Banner {
             addr,
+            websocket,
             version: Version::of_chain(chain.config().chain_id),
             block_mode: config.block_mode,
             data_dir: config.data_dir,
@@ -134,7 +156,7 @@ impl Node {
         let (handle, driver) = driver::start(chain, producer, Solo::new(key), config.block_mode, data_dir.clone())
             .map_err(StartError::System)?;
         let (stop, stopped) = watch::channel(false);
-        let http = tokio::spawn(server.serve(Arc::new(Service::new(handle.clone())), stopped));
+        let http = tokio::spawn(server.serve(Arc::new(Endpoint::new(handle.clone())), stopped));
         Ok(RunningNode { addr, banner, stop, http, driver, handle, data_dir })
     }
 }

@@ -9,12 +9,12 @@
 
 use std::{
     convert::Infallible,
-    future::Future,
+    future::{Future, poll_fn},
     io,
     net::SocketAddr,
     pin::{Pin, pin},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
     task::{Context, Poll, ready},
@@ -26,17 +26,19 @@ use hyper::{
     Method, Request, Response, StatusCode,
     body::{Body, Bytes, Incoming},
     header::{self, HeaderValue},
-    server::conn::http1,
-    service::service_fn,
+    server::conn::http1::{self, UpgradeableConnection},
+    service::{Service, service_fn},
+    upgrade::{OnUpgrade, Upgraded},
 };
 use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
-    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch},
     task::JoinSet,
     time::{Instant, interval, timeout},
 };
+use tokio_tungstenite::tungstenite::handshake::server::create_response;
 
 use self::stream::{AnswerBody, Large, Stream};
 pub(crate) use self::stream::{Broken, Reply, Source};
@@ -102,24 +104,51 @@ const REMINDER: Duration = Duration::from_millis(250);
 pub(crate) trait Answer: Send + Sync + 'static {
     /// Answers one request body.
     fn answer(&self, body: Bytes) -> impl Future<Output = Reply> + Send;
+
+    /// Talks with a client that has asked for a WebSocket, behind the handshake, until either ends it or `stop` becomes
+    /// true.
+    fn converse(&self, stream: Upgrade, stop: watch::Receiver<bool>) -> impl Future<Output = ()> + Send;
 }
 
-/// A bound listener that has not accepted anything yet.
+/// A connection that is no longer HTTP.
+pub(crate) type Upgrade = TokioIo<Upgraded>;
+
+/// Bound listeners that have not accepted anything yet.
 #[derive(Debug)]
 pub(crate) struct Server {
-    listener: TcpListener,
+    listeners: Vec<TcpListener>,
     limits: HttpLimits,
 }
 
 impl Server {
-    /// Binds `address`; connections wait in the system's queue until [`Server::serve`] runs.
-    pub(crate) async fn bind(address: SocketAddr, limits: HttpLimits) -> io::Result<Self> {
-        Ok(Self { listener: TcpListener::bind(address).await?, limits })
+    /// A server that listens nowhere.
+    pub(crate) fn new(limits: HttpLimits) -> Self {
+        Self { listeners: Vec::new(), limits }
     }
 
-    /// Returns the address in use, with the port that the system chose if port 0 was asked for.
-    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+    /// Binds `address`, and returns the address in use, with the port that the system chose if port 0 was asked for.
+    /// Connections wait in the system's queue until [`Server::serve`] runs.
+    pub(crate) async fn bind(&mut self, address: SocketAddr) -> io::Result<SocketAddr> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        self.listeners.push(listener);
+        Ok(address)
+    }
+
+    /// Accepts a connection from whichever listener has one.
+    async fn accept(&self) -> io::Result<TcpStream> {
+        let mut accepted = Poll::Pending;
+        poll_fn(|cx| {
+            for listener in &self.listeners {
+                accepted = listener.poll_accept(cx);
+                if accepted.is_ready() {
+                    break;
+                }
+            }
+            std::mem::replace(&mut accepted, Poll::Pending)
+        })
+        .await
+        .map(|(stream, _)| stream)
     }
 
     /// Serves until `stop` becomes true, then lets requests that came whole be answered within the grace period.
@@ -130,8 +159,8 @@ impl Server {
         let mut waiting = None;
         loop {
             tokio::select! {
-                accepted = self.listener.accept(), if waiting.is_none() => match accepted {
-                    Ok((stream, _)) => waiting = Some(stream),
+                accepted = self.accept(), if waiting.is_none() => match accepted {
+                    Ok(stream) => waiting = Some(stream),
                     Err(error) => {
                         tracing::warn!(%error, "cannot accept connections");
                         // The system has too few descriptors left, perhaps, and those who hold one can give it back.
@@ -151,7 +180,7 @@ impl Server {
                 () = stopped(&mut stop_seen) => break,
             }
         }
-        drop(self.listener);
+        drop(self.listeners);
         let finished = async { while connections.join_next().await.is_some() {} };
         if timeout(self.limits.grace, finished).await.is_err() {
             tracing::warn!(connections = connections.len(), "closed connections whose requests did not finish");
@@ -160,7 +189,7 @@ impl Server {
 }
 
 /// Waits until the value is true or its sender is gone.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
+pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
     drop(stop.wait_for(|stop| *stop).await);
 }
 
@@ -176,6 +205,8 @@ struct Room {
     waiting: Semaphore,
     /// All memory there is.
     units: u32,
+    /// Places for upgraded connections, which stay, so that there are some for those who come and go.
+    upgrades: Semaphore,
 }
 
 impl Room {
@@ -188,6 +219,7 @@ impl Room {
             memory_wanted: Notify::new(),
             waiting: Semaphore::new(units.min(Semaphore::MAX_PERMITS)),
             units: u32::try_from(units.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX),
+            upgrades: Semaphore::new(limits.connections.div_ceil(2).min(Semaphore::MAX_PERMITS)),
         }
     }
 
@@ -238,7 +270,7 @@ async fn serve_connection<A: Answer>(
     answer: Arc<A>,
     limits: HttpLimits,
     room: &Room,
-    mut stop: watch::Receiver<bool>,
+    stop: watch::Receiver<bool>,
 ) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "connection ended");
@@ -246,10 +278,50 @@ async fn serve_connection<A: Answer>(
     }
     let patience = Arc::new(Patience::new(limits));
     let io = TokioIo::new(Watched { stream, patience: Arc::clone(&patience) });
-    let service = service_fn(|request| respond(request, &*answer, room, &patience));
-    let mut builder = http1::Builder::new();
-    builder.header_read_timeout(None).half_close(true).max_buf_size(READ_AT_ONCE);
-    let mut connection = pin!(builder.serve_connection(io, service));
+    let upgrade = Mutex::new(None);
+    let ended = {
+        let service = service_fn(|request| respond(request, &*answer, room, &patience, &upgrade));
+        let mut builder = http1::Builder::new();
+        builder.header_read_timeout(None).half_close(true).max_buf_size(READ_AT_ONCE);
+        let connection = pin!(builder.serve_connection(io, service).with_upgrades());
+        speak_http(connection, limits, room, &patience, stop.clone()).await
+    };
+    let upgrade = upgrade.into_inner().unwrap_or_default();
+    if let (Ended::InOrder, Some(Upgrading { upgrade, place })) = (ended, upgrade) {
+        match upgrade.await {
+            Ok(upgraded) => answer.converse(TokioIo::new(upgraded), stop).await,
+            Err(error) => tracing::debug!(%error, "connection ended"),
+        }
+        drop(place);
+    }
+}
+
+/// A client that has asked for a WebSocket, and its place.
+struct Upgrading<'a> {
+    upgrade: OnUpgrade,
+    place: SemaphorePermit<'a>,
+}
+
+/// How a connection ended, as far as HTTP is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// Both sides are done, or go on otherwise.
+    InOrder,
+    /// It was given up.
+    Early,
+}
+
+/// Serves requests until the connection ends, has to end, or is upgraded.
+async fn speak_http<S>(
+    mut connection: Pin<&mut UpgradeableConnection<TokioIo<Watched>, S>>,
+    limits: HttpLimits,
+    room: &Room,
+    patience: &Patience,
+    mut stop: watch::Receiver<bool>,
+) -> Ended
+where
+    S: Service<Request<Incoming>, Response = Response<AnswerBody>, Error = Infallible>,
+{
     let mut check = interval(limits.request_timeout / 2);
     let mut stopping = false;
     loop {
@@ -258,25 +330,26 @@ async fn serve_connection<A: Answer>(
             result = connection.as_mut() => {
                 if let Err(error) = result {
                     tracing::debug!(%error, "connection ended");
+                    return Ended::Early;
                 }
-                return;
+                return Ended::InOrder;
             }
             _ = check.tick() => if patience.exhausted() {
                 tracing::debug!("closed a connection that was too slow or idle");
-                return;
+                return Ended::Early;
             },
             () = room.place_wanted.notified() => if patience.gives_way() {
                 tracing::debug!("closed a connection that was slow or idle while others waited");
-                return;
+                return Ended::Early;
             },
             () = room.memory_wanted.notified() => if patience.holds_memory() && patience.gives_way() {
                 tracing::debug!("closed a connection that was slow with a large body while others waited");
-                return;
+                return Ended::Early;
             },
             () = stopped(&mut stop), if !stopping => {
                 if patience.is_incomplete() {
                     tracing::debug!("closed a connection whose request had not come whole");
-                    return;
+                    return Ended::Early;
                 }
                 stopping = true;
                 connection.as_mut().graceful_shutdown();
@@ -285,16 +358,18 @@ async fn serve_connection<A: Answer>(
     }
 }
 
-async fn respond<A: Answer>(
+async fn respond<'a, A: Answer>(
     request: Request<Incoming>,
     answer: &A,
-    room: &Room,
+    room: &'a Room,
     patience: &Arc<Patience>,
+    upgrading: &Mutex<Option<Upgrading<'a>>>,
 ) -> Result<Response<AnswerBody>, Infallible> {
     patience.request_begins();
     let response = match *request.method() {
         Method::POST => post(request, answer, room, patience).await,
         Method::OPTIONS => options(),
+        Method::GET if request.headers().contains_key(header::UPGRADE) => upgrade(request, room, upgrading),
         Method::GET if request.uri().path() == "/health" => json(StatusCode::OK, r#"{"health":true}"#),
         // The media type is the reference's, although the text is not JSON (rpc page, section 1.1).
         _ => with_header(
@@ -305,6 +380,29 @@ async fn respond<A: Answer>(
     };
     patience.answer_begins();
     Ok(response)
+}
+
+/// Shakes hands with a client that asks for a WebSocket, if there is a place for it.
+fn upgrade<'a>(
+    mut request: Request<Incoming>,
+    room: &'a Room,
+    upgrading: &Mutex<Option<Upgrading<'a>>>,
+) -> Response<AnswerBody> {
+    let upgrade = hyper::upgrade::on(&mut request);
+    let (parts, _) = request.into_parts();
+    let response = match create_response(&Request::from_parts(parts, ())) {
+        Ok(response) => response,
+        Err(error) => {
+            let version = (header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+            let refused = refusal(StatusCode::BAD_REQUEST, format!("that is no WebSocket handshake: {error}"));
+            return with_header(refused, version.0, version.1);
+        }
+    };
+    let Ok(place) = room.upgrades.try_acquire() else {
+        return refusal(StatusCode::SERVICE_UNAVAILABLE, "too many subscribers at once, try again later");
+    };
+    *upgrading.lock().unwrap_or_else(PoisonError::into_inner) = Some(Upgrading { upgrade, place });
+    response.map(|()| AnswerBody::from(Bytes::new()))
 }
 
 async fn post<A: Answer>(
@@ -671,6 +769,20 @@ mod tests {
             }
             Reply { beginning: body.len().to_string().into_bytes(), rest: None }
         }
+
+        /// Sends back what comes, until the client or the server has enough.
+        async fn converse(&self, mut stream: Upgrade, mut stop: watch::Receiver<bool>) {
+            let mut bytes = [0; 100];
+            loop {
+                tokio::select! {
+                    read = stream.read(&mut bytes) => match read.unwrap() {
+                        0 => return,
+                        length => stream.write_all(&bytes[..length]).await.unwrap(),
+                    },
+                    () = stopped(&mut stop) => return stream.write_all(b"bye").await.unwrap(),
+                }
+            }
+        }
     }
 
     /// Pieces of 64 KB; below none, it breaks.
@@ -709,8 +821,8 @@ mod tests {
     }
 
     async fn start(limits: HttpLimits) -> Running {
-        let server = Server::bind(([127, 0, 0, 1], 0).into(), limits).await.unwrap();
-        let addr = server.local_addr().unwrap();
+        let mut server = Server::new(limits);
+        let addr = server.bind(([127, 0, 0, 1], 0).into()).await.unwrap();
         let (stop, stopped) = watch::channel(false);
         let answer = Arc::new(Length::default());
         Running { addr, answer: Arc::clone(&answer), stop, served: tokio::spawn(server.serve(answer, stopped)) }
@@ -891,6 +1003,85 @@ mod tests {
         };
         assert!(tokio::join!(waits, refused).0);
         assert!(room.keep(HALF, long).await.is_some());
+    }
+
+    /// The handshake that section 1.2 of RFC 6455 shows.
+    const HANDSHAKE: &str = "GET /chat HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+
+    /// Shakes hands and returns the head of the answer.
+    async fn shake_hands(addr: SocketAddr) -> (TcpStream, String) {
+        let mut stream = TcpStream::connect(addr).await.unwrap();
+        stream.write_all(HANDSHAKE.as_bytes()).await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(timeout(Duration::from_secs(5), stream.read_u8()).await.unwrap().unwrap());
+        }
+        (stream, String::from_utf8(head).unwrap().to_lowercase())
+    }
+
+    #[tokio::test]
+    async fn connection_is_upgraded_and_outlives_the_timeouts_of_http() {
+        let limits = quick();
+        let server = start(limits).await;
+        let (mut stream, head) = shake_hands(server.addr).await;
+        assert!(head.starts_with("http/1.1 101 "), "{head}");
+        for header in
+            ["sec-websocket-accept: s3pplmbitxaq9kygzzhzrbk+xoo=", "upgrade: websocket", "connection: upgrade"]
+        {
+            assert!(head.contains(header), "{head}");
+        }
+        tokio::time::sleep(limits.idle_timeout * 2).await;
+        stream.write_all(b"hello").await.unwrap();
+        let mut echo = [0; 5];
+        stream.read_exact(&mut echo).await.unwrap();
+        assert_eq!(&echo, b"hello");
+        server.stop.send_replace(true);
+        let mut rest = String::new();
+        stream.read_to_string(&mut rest).await.unwrap();
+        assert_eq!(rest, "bye");
+        server.served.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn handshake_that_is_none_is_refused() {
+        for (correct, wrong) in [
+            ("Version: 13", "Version: 8"),
+            ("Upgrade: websocket", "Upgrade: h2c"),
+            ("Connection: Upgrade", "Connection: close"),
+            ("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", ""),
+        ] {
+            let request = HANDSHAKE.replace(correct, wrong).replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
+            let answer = exchange(start(quick()).await.addr, &request).await;
+            assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("no WebSocket handshake"), "{answer}");
+        }
+    }
+
+    #[tokio::test]
+    async fn upgraded_connections_leave_places_for_others() {
+        let server = start(quick()).await;
+        let mut upgraded = Vec::new();
+        for _ in 0..5 {
+            let (stream, head) = shake_hands(server.addr).await;
+            assert!(head.starts_with("http/1.1 101 "), "{head}");
+            upgraded.push(stream);
+        }
+        assert!(shake_hands(server.addr).await.1.starts_with("http/1.1 503 "));
+        assert!(exchange(server.addr, &post_of("hello", CLOSE)).await.ends_with("\r\n\r\n5"));
+        upgraded.pop();
+        while !shake_hands(server.addr).await.1.starts_with("http/1.1 101 ") {}
+    }
+
+    #[tokio::test]
+    async fn every_port_is_served() {
+        let mut server = Server::new(quick());
+        let local: SocketAddr = ([127, 0, 0, 1], 0).into();
+        let ports = [server.bind(local).await.unwrap(), server.bind(local).await.unwrap()];
+        let (_stop, stopped) = watch::channel(false);
+        tokio::spawn(server.serve(Arc::new(Length::default()), stopped));
+        for port in ports {
+            assert!(exchange(port, &post_of("hello", CLOSE)).await.ends_with("\r\n\r\n5"));
+        }
     }
 
     #[tokio::test]

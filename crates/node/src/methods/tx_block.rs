@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use silica_chain::Snapshot;
 use silica_protocol::{
     BlockHash, BlockNumber, Receipt, ShardId, Transaction, TxBlock, TxHash,
     rpc::{
@@ -39,7 +40,7 @@ impl Method for GetTxBlock {
     fn call(self, at: &Context) -> Result<TxBlockJson, CallError> {
         let Decimal(number) = self.number.get().map_err(CallError::TxBlockNumber)?;
         let block = at.snapshot.tx_block(BlockNumber::new(number))?;
-        Ok(block.map_or_else(TxBlockJson::missing, |block| shape(&block, at)))
+        Ok(block.map_or_else(TxBlockJson::missing, |block| shape(&block, &at.snapshot)))
     }
 }
 
@@ -59,7 +60,7 @@ impl Method for GetTxBlockVerbose {
     fn call(self, at: &Context) -> Result<TxBlockJson, CallError> {
         let Decimal(number) = self.number.get().map_err(CallError::TxBlockNumber)?;
         let number = BlockNumber::new(number);
-        let verbose = |block: Arc<TxBlock>| TxBlockJson::verbose(&block, rewards(number, at));
+        let verbose = |block: Arc<TxBlock>| TxBlockJson::verbose(&block, rewards(number, &at.snapshot));
         Ok(at.snapshot.tx_block(number)?.map_or_else(TxBlockJson::missing_verbose, verbose))
     }
 }
@@ -94,16 +95,17 @@ impl Method for GetLatestTxBlock {
     type Output = TxBlockJson;
 
     fn call(self, at: &Context) -> Result<TxBlockJson, CallError> {
-        Ok(shape(at.snapshot.latest_tx_block(), at))
+        Ok(shape(at.snapshot.latest_tx_block(), &at.snapshot))
     }
 }
 
-fn shape(block: &TxBlock, at: &Context) -> TxBlockJson {
+pub(crate) fn shape(block: &TxBlock, at: &Snapshot) -> TxBlockJson {
     TxBlockJson::new(block, rewards(block.header.number, at))
 }
 
-fn rewards(block: BlockNumber, at: &Context) -> RewardKind {
-    if at.snapshot.is_vacuous(block) { RewardKind::Coinbase } else { RewardKind::Fees }
+/// What the one figure of a block stands for.
+fn rewards(block: BlockNumber, at: &Snapshot) -> RewardKind {
+    if at.is_vacuous(block) { RewardKind::Coinbase } else { RewardKind::Fees }
 }
 
 /// Numbers and hashes of Tx blocks, the latest first, ten on a page.
@@ -182,7 +184,7 @@ fn all_hashes(number: Text<AnyBase>, at: &Context) -> Result<TransactionsByShard
     Ok(by_shard(at.snapshot.block_transactions(BlockNumber::new(number))?))
 }
 
-fn by_shard(hashes: Vec<Vec<TxHash>>) -> TransactionsByShard {
+pub(crate) fn by_shard(hashes: Vec<Vec<TxHash>>) -> TransactionsByShard {
     (0..).map(ShardId::new).zip(hashes).collect()
 }
 

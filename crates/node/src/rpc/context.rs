@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use serde_json::value::RawValue;
 use silica_chain::{Chain, Snapshot};
-use silica_protocol::{ChainId, rpc::error::RpcError};
+use silica_protocol::{BlockNumber, ChainId, rpc::error::RpcError};
 
 use super::method::METHODS;
 
@@ -22,6 +22,11 @@ impl Context {
     pub(crate) fn new(chain: &Chain) -> Self {
         let answers = METHODS.iter().map(|_| OnceLock::new()).collect();
         Self { snapshot: chain.snapshot(), chain_id: chain.config().chain_id, answers }
+    }
+
+    /// Number of the latest Tx block.
+    pub(crate) fn head(&self) -> BlockNumber {
+        self.snapshot.latest_tx_block().header.number
     }
 
     /// Returns the answer of the method at `position` of the table, which is computed by the first who asks.

@@ -29,10 +29,7 @@ use self::{
     document::{Begun, Rest},
     method::{Action, Call},
 };
-use crate::{
-    driver::NodeHandle,
-    http::{Answer, Reply},
-};
+use crate::{driver::NodeHandle, http::Reply};
 
 /// Requests in one batch. The reference has no limit but that of the body; this one keeps a body of five megabytes
 /// that holds nothing but `[1,1,1,…]` from growing into an answer of three hundred.
@@ -66,8 +63,13 @@ pub(crate) struct Service {
     patience: Duration,
 }
 
-impl Answer for Service {
-    async fn answer(&self, body: Bytes) -> Reply {
+impl Service {
+    pub(crate) fn new(node: NodeHandle) -> Self {
+        Self { node, answer_limit: ANSWER_LIMIT, large: Semaphore::new(LARGE_ANSWERS), patience: PATIENCE }
+    }
+
+    /// Answers the body of a request, single or batch.
+    pub(crate) async fn answer(&self, body: Bytes) -> Reply {
         let mut out = Vec::with_capacity(USUAL_ANSWER);
         let rest = match Body::parse(&body, BATCH_LIMIT) {
             Body::Single(entry) => self.answer_entry(&mut out, entry).await,
@@ -77,12 +79,6 @@ impl Answer for Service {
             }
         };
         Reply { beginning: out, rest: rest.map(|rest| Box::new(rest) as _) }
-    }
-}
-
-impl Service {
-    pub(crate) fn new(node: NodeHandle) -> Self {
-        Self { node, answer_limit: ANSWER_LIMIT, large: Semaphore::new(LARGE_ANSWERS), patience: PATIENCE }
     }
 
     /// Answers one element after the other, since later ones may build on earlier ones.

@@ -1,0 +1,297 @@
+//! What one client has subscribed to (interface specification, sections 5.2 to 5.4).
+
+use std::{borrow::Cow, collections::BTreeSet};
+
+use serde_json::{Map, Value};
+use silica_protocol::{
+    Address,
+    rpc::subscription::{AccountTransactions, ContractEvents, Notification, Topic, TopicNews},
+};
+
+use super::news::BlockNews;
+
+/// Addresses that one client may name for a topic.
+const MOST_ADDRESSES: usize = 10_000;
+
+/// What one client has subscribed to.
+#[derive(Debug, Default)]
+pub(super) struct Topics {
+    blocks: bool,
+    contracts: BTreeSet<Address>,
+    accounts: BTreeSet<Address>,
+    /// Topics that end with the next block.
+    ending: BTreeSet<Topic>,
+}
+
+/// Reason why a message is not taken, in the words of the reference (section 5.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum QueryError {
+    /// There is no known topic in `query`.
+    #[error("invalid query field")]
+    Query,
+    /// There are no addresses.
+    #[error("invalid addresses field")]
+    Addresses,
+    /// An address of a contract has not `0x` and forty characters.
+    #[error("Invalid hex address")]
+    ContractSize,
+    /// An address of an account has not `0x` and forty characters.
+    #[error("invalid hex address")]
+    AccountSize,
+    /// An address has a character that is not hexadecimal.
+    #[error("invalid address")]
+    Digit,
+    /// None of the addresses is a contract.
+    #[error("no contract found in list")]
+    NoContract,
+    /// There is no address before the first bad one.
+    #[error("no valid address found")]
+    NoAddress,
+    /// The topic of which there is to be no more is none.
+    #[error("invalid type field")]
+    Type,
+    /// The client follows too many addresses.
+    #[error("too many addresses, expected at most {MOST_ADDRESSES} for a topic")]
+    TooMany,
+}
+
+impl Topics {
+    /// Whether the client is to be told of blocks.
+    pub(super) fn any(&self) -> bool {
+        self.blocks || !self.contracts.is_empty() || !self.accounts.is_empty() || !self.ending.is_empty()
+    }
+
+    /// Takes a message in which the client subscribes or unsubscribes. Addresses before a bad one are taken.
+    ///
+    /// # Errors
+    ///
+    /// What the client is to be told.
+    pub(super) fn take(&mut self, query: &Value, is_contract: impl Fn(&Address) -> bool) -> Result<(), QueryError> {
+        let query = query.as_object().ok_or(QueryError::Query)?;
+        match query.get("query").and_then(Value::as_str) {
+            Some("NewBlock") => {
+                self.blocks = true;
+                self.ending.remove(&Topic::NewBlock);
+                Ok(())
+            }
+            Some("EventLog") => self.follow_contracts(query, is_contract),
+            Some("TxnLog") => self.follow_accounts(query),
+            Some("Unsubscribe") => {
+                let topic = query.get("type").and_then(topic).ok_or(QueryError::Type)?;
+                if self.has(topic) {
+                    self.ending.insert(topic);
+                }
+                Ok(())
+            }
+            Some(_) | None => Err(QueryError::Query),
+        }
+    }
+
+    fn follow_contracts(
+        &mut self,
+        query: &Map<String, Value>,
+        is_contract: impl Fn(&Address) -> bool,
+    ) -> Result<(), QueryError> {
+        let (addresses, fault) = addresses(query, QueryError::ContractSize)?;
+        let found: Vec<Address> = addresses.into_iter().filter(is_contract).collect();
+        if found.is_empty() {
+            return Err(QueryError::NoContract);
+        }
+        self.ending.remove(&Topic::EventLog);
+        add(&mut self.contracts, found)?;
+        fault.map_or(Ok(()), Err)
+    }
+
+    fn follow_accounts(&mut self, query: &Map<String, Value>) -> Result<(), QueryError> {
+        let (addresses, fault) = addresses(query, QueryError::AccountSize)?;
+        if addresses.is_empty() {
+            return Err(QueryError::NoAddress);
+        }
+        self.ending.remove(&Topic::TxnLog);
+        add(&mut self.accounts, addresses)?;
+        fault.map_or(Ok(()), Err)
+    }
+
+    fn has(&self, topic: Topic) -> bool {
+        match topic {
+            Topic::NewBlock => self.blocks,
+            Topic::EventLog => !self.contracts.is_empty(),
+            Topic::TxnLog => !self.accounts.is_empty(),
+        }
+    }
+
+    /// What the client is told of a block.
+    pub(super) fn notification<'a>(&self, news: &'a BlockNews) -> Notification<'a> {
+        let mut values = Vec::new();
+        if self.has(Topic::NewBlock) {
+            values.push(TopicNews::NewBlock { value: Box::new(Cow::Borrowed(&news.block)) });
+        }
+        if self.has(Topic::EventLog) {
+            let events = |contract: &Address| {
+                let event_logs = news.events.get(contract)?.iter().map(Cow::Borrowed).collect();
+                Some(ContractEvents { address: (*contract).into(), event_logs })
+            };
+            values.push(TopicNews::EventLog { value: self.contracts.iter().filter_map(events).collect() });
+        }
+        if self.has(Topic::TxnLog) {
+            let transactions = |account: &Address| {
+                let log: Vec<_> = news.transactions_of(account).map(Cow::Borrowed).collect();
+                (!log.is_empty()).then(|| AccountTransactions { address: (*account).into(), log })
+            };
+            values.push(TopicNews::TxnLog { value: self.accounts.iter().filter_map(transactions).collect() });
+        }
+        if !self.ending.is_empty() {
+            values.push(TopicNews::Unsubscribe { value: self.ending.iter().copied().collect() });
+        }
+        Notification { values }
+    }
+
+    /// Ends the topics of which the client has just had the last.
+    pub(super) fn end_topics(&mut self) {
+        for topic in std::mem::take(&mut self.ending) {
+            match topic {
+                Topic::NewBlock => self.blocks = false,
+                Topic::EventLog => self.contracts.clear(),
+                Topic::TxnLog => self.accounts.clear(),
+            }
+        }
+    }
+}
+
+fn topic(name: &Value) -> Option<Topic> {
+    serde_json::from_value(name.clone()).ok()
+}
+
+/// Adds what a client asks for, all of it or nothing.
+fn add(followed: &mut BTreeSet<Address>, addresses: Vec<Address>) -> Result<(), QueryError> {
+    let new = addresses.iter().filter(|address| !followed.contains(*address)).count();
+    if followed.len().saturating_add(new) > MOST_ADDRESSES {
+        return Err(QueryError::TooMany);
+    }
+    followed.extend(addresses);
+    Ok(())
+}
+
+/// The addresses of a message up to the first bad one, and what is wrong with that one.
+fn addresses(
+    query: &Map<String, Value>,
+    wrong_size: QueryError,
+) -> Result<(Vec<Address>, Option<QueryError>), QueryError> {
+    let list = query.get("addresses").and_then(Value::as_array).filter(|list| !list.is_empty());
+    let mut addresses = Vec::new();
+    for entry in list.ok_or(QueryError::Addresses)? {
+        match address(entry, wrong_size) {
+            Ok(address) => addresses.push(address),
+            Err(fault) => return Ok((addresses, Some(fault))),
+        }
+    }
+    Ok((addresses, None))
+}
+
+fn address(entry: &Value, wrong_size: QueryError) -> Result<Address, QueryError> {
+    let digits = entry.as_str().and_then(|text| text.strip_prefix("0x"));
+    let digits = digits.filter(|digits| digits.len() == 2 * Address::LEN).ok_or(wrong_size)?;
+    digits.parse().map_err(|_| QueryError::Digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const CONTRACT: &str = "0x1111111111111111111111111111111111111111";
+    const OTHER: &str = "0x2222222222222222222222222222222222222222";
+    const NOBODY: &str = "0x00000000000000000000000000000000000000FF";
+
+    fn take(topics: &mut Topics, query: &Value) -> Result<(), QueryError> {
+        let contracts = [CONTRACT, OTHER].map(|address| address.parse::<Address>().unwrap());
+        topics.take(query, |address| contracts.contains(address))
+    }
+
+    #[track_caller]
+    fn refuses(query: &Value, text: &str) {
+        let mut topics = Topics::default();
+        assert_eq!(take(&mut topics, query).unwrap_err().to_string(), text);
+        assert!(!topics.any());
+    }
+
+    #[test]
+    fn messages_that_are_none_are_refused() {
+        for query in [json!(null), json!([]), json!("NewBlock"), json!({}), json!({"query": 1})] {
+            refuses(&query, "invalid query field");
+        }
+        refuses(&json!({"query": "newblock"}), "invalid query field");
+        for topic in ["EventLog", "TxnLog"] {
+            for addresses in [json!(null), json!([]), json!(CONTRACT), json!({})] {
+                refuses(&json!({"query": topic, "addresses": addresses}), "invalid addresses field");
+            }
+            refuses(&json!({"query": topic}), "invalid addresses field");
+        }
+        for name in [json!(null), json!("Unsubscribe"), json!("newBlock"), json!(0)] {
+            refuses(&json!({"query": "Unsubscribe", "type": name}), "invalid type field");
+        }
+        refuses(&json!({"query": "Unsubscribe"}), "invalid type field");
+    }
+
+    #[test]
+    fn contracts_that_are_none_are_passed_over() {
+        refuses(&json!({"query": "EventLog", "addresses": [NOBODY]}), "no contract found in list");
+        refuses(&json!({"query": "EventLog", "addresses": [NOBODY, "0x12", CONTRACT]}), "no contract found in list");
+        let mut topics = Topics::default();
+        take(&mut topics, &json!({"query": "EventLog", "addresses": [NOBODY, CONTRACT]})).unwrap();
+        assert_eq!(topics.contracts.len(), 1);
+        take(&mut topics, &json!({"query": "EventLog", "addresses": [OTHER]})).unwrap();
+        assert_eq!(topics.contracts.len(), 2);
+    }
+
+    #[test]
+    fn what_comes_before_a_bad_address_is_taken() {
+        let digit = format!("0x{}", "g".repeat(40));
+        for (topic, bad, text) in [
+            ("EventLog", &CONTRACT[2..], "Invalid hex address"),
+            ("TxnLog", &CONTRACT[2..], "invalid hex address"),
+            ("EventLog", "0x11", "Invalid hex address"),
+            ("EventLog", &digit, "invalid address"),
+            ("TxnLog", &digit, "invalid address"),
+            ("TxnLog", "zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7", "invalid hex address"),
+        ] {
+            let mut topics = Topics::default();
+            let refused = take(&mut topics, &json!({"query": topic, "addresses": [CONTRACT, bad, OTHER]}));
+            assert_eq!(refused.unwrap_err().to_string(), text, "{topic} {bad}");
+            assert_eq!((topics.contracts.len() + topics.accounts.len(), topics.any()), (1, true), "{topic} {bad}");
+        }
+        refuses(&json!({"query": "TxnLog", "addresses": ["0x11", CONTRACT]}), "no valid address found");
+    }
+
+    #[test]
+    fn client_follows_only_so_many_addresses() {
+        let mut topics = Topics::default();
+        let addresses = |from: usize, to: usize| -> Vec<String> { (from..to).map(|i| format!("0x{i:040x}")).collect() };
+        take(&mut topics, &json!({"query": "TxnLog", "addresses": addresses(0, MOST_ADDRESSES)})).unwrap();
+        take(&mut topics, &json!({"query": "TxnLog", "addresses": addresses(5, 10)})).unwrap();
+        let more = json!({"query": "TxnLog", "addresses": addresses(MOST_ADDRESSES, MOST_ADDRESSES + 1)});
+        assert_eq!(take(&mut topics, &more), Err(QueryError::TooMany));
+    }
+
+    #[test]
+    fn topic_ends_when_its_last_news_are_sent() {
+        let mut topics = Topics::default();
+        take(&mut topics, &json!({"query": "NewBlock"})).unwrap();
+        take(&mut topics, &json!({"query": "TxnLog", "addresses": [CONTRACT]})).unwrap();
+        for name in ["EventLog", "NewBlock"] {
+            take(&mut topics, &json!({"query": "Unsubscribe", "type": name})).unwrap();
+        }
+        assert_eq!(topics.ending, [Topic::NewBlock].into());
+        topics.end_topics();
+        assert!(!topics.blocks && topics.any());
+        // Who asks again in time goes on.
+        take(&mut topics, &json!({"query": "Unsubscribe", "type": "TxnLog"})).unwrap();
+        take(&mut topics, &json!({"query": "TxnLog", "addresses": [OTHER]})).unwrap();
+        topics.end_topics();
+        assert_eq!(topics.accounts.len(), 2);
+        take(&mut topics, &json!({"query": "Unsubscribe", "type": "TxnLog"})).unwrap();
+        topics.end_topics();
+        assert!(!topics.any());
+    }
+}

@@ -1,0 +1,345 @@
+//! Subscribers, and JSON-RPC, over `WebSocket` connections (WebSocket page).
+
+use std::net::{SocketAddr, TcpStream};
+
+use serde_json::{Value, json};
+use silica_protocol::Address;
+use silica_tests::{Node, Wallet, wallet::Payment};
+use tungstenite::{Message, WebSocket, client, protocol::frame::coding::CloseCode};
+
+use crate::pay_once;
+
+/// A contract with a transition `Take`, which emits an event, and `Fail`.
+const RELAY: &str = include_str!("../data/contracts/relay.scilla");
+
+/// A client that has shaken hands.
+struct Client(WebSocket<TcpStream>);
+
+impl Client {
+    fn connect(node: &Node) -> Self {
+        Self::connect_to(node.address())
+    }
+
+    fn connect_to(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(std::time::Duration::from_mins(1))).unwrap();
+        Self(client(format!("ws://{address}/"), stream).unwrap().0)
+    }
+
+    fn send(&mut self, text: &str) {
+        self.0.send(Message::text(text)).unwrap();
+    }
+
+    /// The next text that comes.
+    fn read(&mut self) -> String {
+        loop {
+            match self.0.read().unwrap() {
+                Message::Text(text) => return text.to_string(),
+                Message::Ping(_) | Message::Pong(_) => {}
+                other @ (Message::Binary(_) | Message::Close(_) | Message::Frame(_)) => {
+                    panic!("{other:?} instead of a text")
+                }
+            }
+        }
+    }
+
+    fn read_json(&mut self) -> Value {
+        serde_json::from_str(&self.read()).unwrap()
+    }
+
+    /// Sends a message and returns what comes next.
+    fn ask(&mut self, text: &str) -> String {
+        self.send(text);
+        self.read()
+    }
+
+    /// Subscribes or unsubscribes, which is acknowledged with the same bytes.
+    fn subscribe(&mut self, query: &Value) {
+        let text = format!("{query:#}");
+        assert_eq!(self.ask(&text), text);
+    }
+
+    /// The entries of the next notification.
+    fn news(&mut self) -> Vec<Value> {
+        let mut notification = self.read_json();
+        assert_eq!(notification["type"], "Notification", "{notification}");
+        let Value::Array(values) = notification["values"].take() else { panic!("{notification}") };
+        values
+    }
+
+    /// Why the server ends the connection.
+    fn closed(mut self) -> (CloseCode, String) {
+        loop {
+            match self.0.read() {
+                Ok(Message::Close(Some(frame))) => return (frame.code, frame.reason.to_string()),
+                Ok(Message::Ping(_) | Message::Pong(_)) => {}
+                other => panic!("{other:?} instead of the end"),
+            }
+        }
+    }
+}
+
+fn mine(node: &Node, blocks: u64) {
+    node.result("IncreaseBlocknum", &json!([blocks]));
+}
+
+/// Makes the request of somebody who deploys the relay, or calls it.
+fn request(nonce: u64, to: Address, code: &str, data: &Value) -> Payment {
+    let mut request = Wallet::funded(3).payment(nonce, to, 0);
+    (request.gas_limit, request.code, request.data) = (25_000, code.to_owned(), data.to_string());
+    request
+}
+
+/// Deploys the relay in a block of its own.
+fn deploy(node: &Node) -> Address {
+    let init = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"}]);
+    let deployed = node.result("CreateTransaction", &json!([request(1, Address::ZERO, RELAY, &init).json()]));
+    mine(node, 1);
+    deployed["ContractAddress"].as_str().unwrap().parse().unwrap()
+}
+
+fn call(node: &Node, nonce: u64, contract: Address, tag: &str) -> String {
+    let call = request(nonce, contract, "", &json!({"_tag": tag, "params": []}));
+    node.result("CreateTransaction", &json!([call.json()]));
+    call.hash()
+}
+
+fn prefixed(address: impl std::fmt::Display) -> String {
+    format!("0x{address}")
+}
+
+#[test]
+fn every_block_is_told_in_order_however_many_come_at_once() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    let mut client = Client::connect(&node);
+    mine(&node, 3);
+    client.subscribe(&json!({"query": "NewBlock"}));
+    let payment = Wallet::funded(0).payment(1, Wallet::stranger(1).address(), 1);
+    node.result("CreateTransaction", &json!([payment.json()]));
+    mine(&node, 1000);
+    for number in 4..1004 {
+        let news = client.news();
+        let [entry] = &news[..] else { panic!("{news:?}") };
+        assert_eq!(entry["query"], "NewBlock");
+        let members: Vec<&String> = entry["value"].as_object().unwrap().keys().collect();
+        assert_eq!(members, ["TxBlock", "TxHashes"]);
+        assert_eq!(entry["value"]["TxBlock"]["header"]["BlockNum"], number.to_string());
+        if number == 4 {
+            let block = node.result("GetTxBlock", &json!(["4"]));
+            assert_eq!(entry["value"]["TxBlock"], block);
+            assert_eq!(entry["value"]["TxHashes"], node.result("GetTransactionsForTxBlock", &json!(["4"])));
+            assert_eq!(entry["value"]["TxHashes"][0], json!([payment.hash()]));
+        } else {
+            assert_eq!(entry["value"]["TxHashes"], json!([]), "{number}");
+        }
+    }
+}
+
+#[test]
+fn blocks_are_told_in_every_mode() {
+    for mode in ["instant", "interval=20", "manual"] {
+        let node = Node::start(&["--block-mode", mode]);
+        let mut client = Client::connect(&node);
+        client.subscribe(&json!({"query": "NewBlock"}));
+        match mode {
+            "instant" => drop(pay_once(&node, 0)),
+            "manual" => mine(&node, 1),
+            _ => {}
+        }
+        assert_eq!(client.news()[0]["query"], "NewBlock", "{mode}");
+    }
+}
+
+#[test]
+fn events_of_successful_calls_are_told() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    let contract = deploy(&node);
+    let mut client = Client::connect(&node);
+    client.subscribe(&json!({"query": "EventLog", "addresses": [prefixed(contract), prefixed("0".repeat(40))]}));
+    mine(&node, 1);
+    assert_eq!(client.news(), [json!({"query": "EventLog"})]);
+    for (nonce, tag) in [(2, "Take"), (3, "Fail"), (4, "Take")] {
+        call(&node, nonce, contract, tag);
+    }
+    mine(&node, 1);
+    let event = json!({"_eventname": "Taken", "params": [
+        {"type": "ByStr20", "value": prefixed(Wallet::funded(3).hex()), "vname": "from"},
+        {"type": "Uint128", "value": "0", "vname": "amount"},
+    ]});
+    let mut news = client.news();
+    // The interpreter has its own order of parameters.
+    for event in news[0]["value"][0]["event_logs"].as_array_mut().unwrap() {
+        event["params"].as_array_mut().unwrap().sort_by_key(|param| param["type"].to_string());
+    }
+    let value = json!([{"address": contract.to_string(), "event_logs": [event, event]}]);
+    assert_eq!(news, [json!({"query": "EventLog", "value": value})]);
+}
+
+#[test]
+fn transactions_of_either_side_are_told() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    let contract = deploy(&node);
+    let (payer, payee, other) = (Wallet::funded(0), Wallet::stranger(1), Wallet::funded(1));
+    let mut client = Client::connect(&node);
+    let followed = [payer.hex(), payee.hex(), contract.to_string()].map(prefixed);
+    client.subscribe(&json!({"query": "TxnLog", "addresses": followed}));
+    let payment = payer.payment(1, payee.address(), 7);
+    let to_oneself = payer.payment(2, payer.address(), 8);
+    let unseen = other.payment(1, Wallet::stranger(2).address(), 9);
+    for payment in [&payment, &to_oneself, &unseen] {
+        node.result("CreateTransaction", &json!([payment.json()]));
+    }
+    let failed = call(&node, 2, contract, "Fail");
+    mine(&node, 1);
+    let entry = |id: &str, amount: &str, from: &str, success: bool, to: &str| json!({"ID": id, "amount": amount, "fromAddr": from, "success": success, "toAddr": to});
+    let (payer, payee, contract) = (payer.hex(), payee.hex(), contract.to_string());
+    let paid = entry(&payment.hash(), "7", &payer, true, &payee);
+    let kept = entry(&to_oneself.hash(), "8", &payer, true, &payer);
+    let call = entry(&failed, "0", &Wallet::funded(3).hex(), false, &contract);
+    let mut expected = [
+        json!({"address": payer, "log": [paid, kept]}),
+        json!({"address": payee, "log": [paid]}),
+        json!({"address": contract, "log": [call]}),
+    ];
+    expected.sort_by_key(|account| account["address"].to_string());
+    assert_eq!(client.news(), [json!({"query": "TxnLog", "value": expected})]);
+    mine(&node, 1);
+    assert_eq!(client.news(), [json!({"query": "TxnLog"})]);
+}
+
+#[test]
+fn topics_travel_together_and_end_with_a_last_message() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    let contract = deploy(&node);
+    let mut client = Client::connect(&node);
+    client.subscribe(&json!({"query": "TxnLog", "addresses": [prefixed(Wallet::funded(0).hex())]}));
+    client.subscribe(&json!({"query": "EventLog", "addresses": [prefixed(contract)]}));
+    client.subscribe(&json!({"query": "NewBlock"}));
+    client.subscribe(&json!({"query": "Unsubscribe", "type": "EventLog"}));
+    let queries = |news: &[Value]| -> Vec<String> {
+        news.iter().map(|entry| entry["query"].as_str().unwrap().to_owned()).collect()
+    };
+    mine(&node, 2);
+    let news = client.news();
+    assert_eq!(queries(&news), ["NewBlock", "EventLog", "TxnLog", "Unsubscribe"]);
+    assert_eq!(news[3]["value"], json!(["EventLog"]));
+    assert_eq!(queries(&client.news()), ["NewBlock", "TxnLog"]);
+    for topic in ["TxnLog", "NewBlock", "EventLog"] {
+        client.subscribe(&json!({"query": "Unsubscribe", "type": topic}));
+    }
+    mine(&node, 1);
+    let news = client.news();
+    assert_eq!(news.last().unwrap()["value"], json!(["NewBlock", "TxnLog"]));
+    // Nothing comes any more, and the connection stays.
+    mine(&node, 3);
+    client.subscribe(&json!({"query": "NewBlock"}));
+    mine(&node, 1);
+    let number = client.news()[0]["value"]["TxBlock"]["header"]["BlockNum"].clone();
+    assert_eq!(number, crate::height(&node).to_string());
+}
+
+#[test]
+fn messages_that_are_none_are_answered_in_plain_text() {
+    let node = Node::start(&[]);
+    let mut client = Client::connect(&node);
+    let deep = "[".repeat(100_000);
+    for (message, text) in [
+        ("x", "invalid query field"),
+        ("{}", "invalid query field"),
+        (r#"{"query":"Blocks"}"#, "invalid query field"),
+        (r#"{"query":"EventLog"}"#, "invalid addresses field"),
+        (r#"{"query":"EventLog","addresses":["0x1234"]}"#, "no contract found in list"),
+        (r#"{"query":"TxnLog","addresses":["0x1234"]}"#, "no valid address found"),
+        (r#"{"query":"Unsubscribe","type":"All"}"#, "invalid type field"),
+        (&format!(r#"{{"query":{deep}"#), "invalid query field"),
+    ] {
+        assert_eq!(client.ask(message), text, "{message:.60}");
+    }
+    // An empty message is nothing at all.
+    client.send("");
+    client.subscribe(&json!({"query": "NewBlock"}));
+}
+
+#[test]
+fn json_rpc_is_answered_between_notifications() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    let mut client = Client::connect(&node);
+    client.subscribe(&json!({"query": "NewBlock"}));
+    let request = json!({"id": 7, "jsonrpc": "2.0", "method": "GetNetworkId", "params": []});
+    let answer = json!({"id": 7, "jsonrpc": "2.0", "result": "222"});
+    assert_eq!(serde_json::from_str::<Value>(&client.ask(&request.to_string())).unwrap(), answer);
+    let batch = client.ask(&json!([request, request]).to_string());
+    assert_eq!(serde_json::from_str::<Value>(&batch).unwrap(), json!([answer, answer]));
+    let increase = json!({"id": 8, "jsonrpc": "2.0", "method": "IncreaseBlocknum", "params": [2]});
+    assert_eq!(client.ask(&increase.to_string()), r#"{"id":8,"jsonrpc":"2.0","result":"3"}"#);
+    assert_eq!(client.news()[0]["value"]["TxBlock"]["header"]["BlockNum"], "1");
+    assert_eq!(client.news()[0]["value"]["TxBlock"]["header"]["BlockNum"], "2");
+    let unknown = client.ask(r#"{"method":"GetNothing","id":1,"jsonrpc":"2.0","params":[]}"#);
+    assert_eq!(serde_json::from_str::<Value>(&unknown).unwrap()["error"]["code"], -32601);
+}
+
+#[test]
+fn state_of_a_contract_comes_in_pieces_that_make_one_message() {
+    let node = Node::start(&[]);
+    let contract = deploy(&node);
+    let mut client = Client::connect(&node);
+    let params = json!([contract.to_string()]);
+    let request = json!({"id": 1, "jsonrpc": "2.0", "method": "GetSmartContractState", "params": params});
+    let answer: Value = serde_json::from_str(&client.ask(&request.to_string())).unwrap();
+    assert_eq!(answer["result"], node.result("GetSmartContractState", &params));
+}
+
+#[test]
+fn what_is_too_large_or_no_text_ends_the_connection() {
+    let node = Node::start(&[]);
+    let mut client = Client::connect(&node);
+    // The server may have closed before all of it is sent.
+    drop(client.0.send(Message::text("x".repeat(300 << 10))));
+    let end = client.closed();
+    assert_eq!(end, (CloseCode::Size, "the message is too large".to_owned()));
+    let mut client = Client::connect(&node);
+    client.0.send(Message::binary(vec![0; 3])).unwrap();
+    assert_eq!(client.closed(), (CloseCode::Unsupported, "messages are text".to_owned()));
+}
+
+#[test]
+fn subscribers_are_told_when_the_node_stops() {
+    let node = Node::start(&[]);
+    let mut client = Client::connect(&node);
+    client.subscribe(&json!({"query": "NewBlock"}));
+    node.signal("TERM");
+    assert_eq!(client.closed(), (CloseCode::Away, "the node is stopping".to_owned()));
+    assert!(node.wait().status.success());
+}
+
+#[test]
+fn subscribers_have_a_port_of_their_own() {
+    let node = Node::start(&["--websocket", "127.0.0.1:0"]);
+    let banner = node.output();
+    let port = banner.lines().find_map(|line| line.trim().strip_prefix("WebSocket  ws://")).unwrap();
+    let address: SocketAddr = port.parse().unwrap();
+    assert_ne!(address, node.address());
+    let mut client = Client::connect_to(address);
+    client.subscribe(&json!({"query": "NewBlock"}));
+    pay_once(&node, 0);
+    assert_eq!(client.news()[0]["query"], "NewBlock");
+    // A port that somebody asked for has to be free.
+    let refused = silica_tests::node::run(&["--ephemeral", "--listen", "127.0.0.1:0", "--websocket", port]);
+    assert!(!refused.status.success());
+    assert!(refused.output.contains(&format!("cannot listen on {port}")), "{}", refused.output);
+}
+
+#[test]
+fn client_that_reads_late_misses_nothing() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    let mut silent = Client::connect(&node);
+    silent.subscribe(&json!({"query": "NewBlock"}));
+    let mut client = Client::connect(&node);
+    client.subscribe(&json!({"query": "NewBlock"}));
+    mine(&node, 500);
+    for _ in 0..500 {
+        client.news();
+    }
+    // What it has not read is still there for it.
+    assert_eq!(silent.news()[0]["value"]["TxBlock"]["header"]["BlockNum"], "1");
+}
