@@ -13,23 +13,17 @@ use serde_json::{Value as Json, json};
 use silica_protocol::{
     Account, Address, ContractMessage, ContractParam, EventLog, Qa, Receipt, ReceiptError, Transition,
 };
-use silica_scilla::{
-    eval::Outcome,
-    json::ListForm,
-    value::{Message, Value},
-};
+use silica_scilla::eval::Outcome;
 
 use super::{
     Context, Overlay, Recorded, Stop,
+    effects::Effects,
     host::ContractHost,
     module::{Ready, Unready},
     outcome::{Deposit, Halt, transfer},
     run,
 };
 use crate::{accounts::World, admission::VerifiedTransaction, pool::DropReason};
-
-/// How deep values in messages and events may nest. Receipts are read back by a reader that has a limit.
-const MAX_VALUE_DEPTH: usize = 100;
 
 /// A call of a transaction with all that follows from it.
 struct Calls<'a, 'c, W> {
@@ -222,71 +216,4 @@ impl<W: World> Calls<'_, '_, W> {
 fn body(message: &ContractMessage) -> Json {
     let param = |param: &ContractParam| json!({ "vname": param.name, "type": param.type_name, "value": param.value });
     json!({ "_tag": message.tag, "params": message.params.iter().map(param).collect::<Vec<_>>() })
-}
-
-/// What a run gave out, in the form of receipts; `None` stands for what lacks a part.
-struct Effects {
-    events: Vec<Option<(String, Vec<ContractParam>)>>,
-    messages: Vec<Option<ContractMessage>>,
-}
-
-impl Effects {
-    /// # Errors
-    ///
-    /// A value nests too deep for the documents of the chain.
-    fn of(outcome: &Outcome) -> Result<Self, Halt> {
-        let event = |event: &Arc<Message>| {
-            let params = params(event, &["_eventname"])?;
-            Ok(text(event, "_eventname").map(|name| (name, params)))
-        };
-        let message = |message: &Arc<Message>| {
-            let params = params(message, &["_tag", "_amount", "_recipient"])?;
-            Ok(read_message(message, params))
-        };
-        Ok(Self {
-            events: outcome.events.iter().map(event).collect::<Result<_, Halt>>()?,
-            messages: outcome.messages.iter().map(message).collect::<Result<_, Halt>>()?,
-        })
-    }
-}
-
-fn read_message(message: &Message, params: Vec<ContractParam>) -> Option<ContractMessage> {
-    let amount = message.get("_amount")?.as_integer()?.to_u128()?;
-    let recipient = message.get("_recipient")?.as_bytes().and_then(|bytes| <[u8; 20]>::try_from(&**bytes).ok())?;
-    let tag = text(message, "_tag")?;
-    Some(ContractMessage { amount: Qa::new(amount), recipient: Address::new(recipient), tag, params })
-}
-
-fn text(message: &Message, label: &str) -> Option<String> {
-    if let Value::String(text) = message.get(label)? { Some(text.to_string()) } else { None }
-}
-
-/// The entries of a message besides its labels.
-fn params(message: &Message, labels: &[&str]) -> Result<Vec<ContractParam>, Halt> {
-    let entries = message.entries().iter().filter(|entry| !labels.contains(&&*entry.label));
-    let param = |entry: &silica_scilla::value::MessageEntry| {
-        let value = json(&entry.value).ok_or(Halt::with(ReceiptError::JsonOutputCorrupted))?;
-        Ok(ContractParam { name: entry.label.to_string(), type_name: entry.kind.global().to_string(), value })
-    };
-    entries.map(param).collect()
-}
-
-/// A value as it stands in receipts, or `None` when it nests too deep.
-fn json(value: &Value) -> Option<Json> {
-    // Nearly all are strings, which need no document.
-    if let Some(text) = value.json_string() {
-        return Some(Json::String(text));
-    }
-    let text = value.to_json(ListForm::Array).root().compact().to_string();
-    serde_json::from_str(&text).ok().filter(|value| is_shallow(value, MAX_VALUE_DEPTH))
-}
-
-/// Whether a value nests no deeper than so many containers. It was read by a reader with a limit.
-fn is_shallow(value: &Json, depth: usize) -> bool {
-    let below = |value: &Json| depth.checked_sub(1).is_some_and(|depth| is_shallow(value, depth));
-    match value {
-        Json::Array(elements) => elements.iter().all(below),
-        Json::Object(members) => members.values().all(below),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => true,
-    }
 }

@@ -7,6 +7,7 @@ mod call;
 #[cfg(test)]
 mod confinement;
 mod deploy;
+mod effects;
 mod entries;
 mod host;
 mod module;
