@@ -17,11 +17,12 @@ use silica_scilla::eval::Outcome;
 
 use super::{
     Context, Overlay, Recorded, Stop,
-    effects::Effects,
+    effects::{self, Effects},
     host::ContractHost,
     module::{Ready, Unready},
     outcome::{Deposit, Halt, transfer},
     run,
+    storage::MAX_WRITTEN,
 };
 use crate::{accounts::World, admission::VerifiedTransaction, pool::DropReason};
 
@@ -31,8 +32,13 @@ struct Calls<'a, 'c, W> {
     overlay: &'a mut Overlay<W>,
     /// Who signed the transaction.
     origin: Address,
+    gas_limit: u64,
     /// The gas that is left.
     gas: u64,
+    /// Bytes that were told so far.
+    told: usize,
+    /// Bytes that may still be written.
+    room: usize,
     /// Chained calls that were attempted.
     edges: u32,
     accepted: Option<bool>,
@@ -72,7 +78,10 @@ pub(super) fn execute<W: World>(
         context,
         overlay,
         origin,
+        gas_limit: tx.gas_limit.get(),
         gas,
+        told: 0,
+        room: MAX_WRITTEN,
         edges: 0,
         accepted: None,
         event_logs: Vec::new(),
@@ -112,7 +121,7 @@ impl<W: World> Calls<'_, '_, W> {
     /// row, which are few.
     fn run(&mut self, ready: &Ready, call: &Call) -> Result<(), Halt> {
         let outcome = self.interpret(ready, call)?;
-        let Effects { events, messages } = Effects::of(&outcome)?;
+        let Effects { events, messages } = self.effects(&outcome)?;
         if outcome.accepted && !transfer(&call.sender, &call.contract, call.amount, self.overlay)? {
             return Err(Halt::with(ReceiptError::BalanceTransferFailed));
         }
@@ -131,6 +140,14 @@ impl<W: World> Calls<'_, '_, W> {
         Ok(())
     }
 
+    fn effects(&mut self, outcome: &Outcome) -> Result<Effects, Halt> {
+        let allowed = effects::allowance(self.gas_limit.saturating_sub(self.gas));
+        let mut left = allowed.saturating_sub(self.told);
+        let effects = Effects::of(outcome, &mut left)?;
+        self.told = allowed.saturating_sub(left);
+        Ok(effects)
+    }
+
     fn interpret(&mut self, ready: &Ready, call: &Call) -> Result<Outcome, Halt> {
         let mut body = call.body.clone();
         if let Some(members) = body.as_object_mut() {
@@ -145,9 +162,11 @@ impl<W: World> Calls<'_, '_, W> {
             contract: call.contract,
             known: Arc::clone(ready.code.data_types()),
             units: 0,
+            room: self.room,
             fault: None,
         };
         let result = run::call(ready, &body, balance.get(), self.gas, &mut host);
+        self.room = host.room;
         if let Some(fault) = host.fault {
             return Err(Halt::Fatal(fault));
         }

@@ -10,6 +10,7 @@ use super::{
     module::{Facts, Libraries},
     outcome::{Deposit, Halt, transfer},
     run::{self, Accepted, Stopped},
+    storage::MAX_WRITTEN,
 };
 use crate::{
     accounts::{Source, World},
@@ -134,6 +135,7 @@ impl<W: World> Deployment<'_, '_, W> {
             contract: self.address,
             known: std::sync::Arc::clone(accepted.code.data_types()),
             units: 0,
+            room: MAX_WRITTEN,
             fault: None,
         };
         let deployed = run::deploy_contract(&self.source, &accepted.code, self.gas, &mut host);

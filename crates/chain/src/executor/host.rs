@@ -14,7 +14,7 @@ use silica_state::StateError;
 
 use super::{
     Context, Overlay,
-    storage::{StorageFault, StoredField},
+    storage::{MAX_WRITTEN, StorageFault, StoredField},
 };
 use crate::accounts::World;
 
@@ -29,6 +29,8 @@ pub(super) struct ContractHost<'a, W> {
     pub(super) known: Arc<DataTypes>,
     /// The units of gas that are left for what is read next.
     pub(super) units: u64,
+    /// Bytes that may still be written.
+    pub(super) room: usize,
     /// Why the state could not be read, if it could not. What the run led to then means nothing.
     pub(super) fault: Option<StateError>,
 }
@@ -51,6 +53,7 @@ impl<W: World> ContractHost<'_, W> {
             StorageFault::TooManyKeys => {
                 HostError::at_field(format!("StateService: Cannot index into map {field}. Too many index keys."))
             }
+            StorageFault::NoRoom => HostError::new(format!("Data of more than {MAX_WRITTEN} bytes for the state")),
             StorageFault::TooLarge => HostError::too_large(),
             StorageFault::Unreadable => {
                 HostError::at_field(format!("StateService: Field {field} does not have a value of its type"))
@@ -143,7 +146,10 @@ impl<W: World> Host for ContractHost<'_, W> {
     fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError> {
         #[cfg(test)]
         crate::testing::panic_at(&field.name, "panics_when_written");
-        self.with_field(field, |stored, overlay| stored.store(overlay, keys, &value))
+        let mut room = self.room;
+        let stored = self.with_field(field, |stored, overlay| stored.store(overlay, keys, &value, &mut room));
+        self.room = room;
+        stored
     }
 
     fn delete(&mut self, field: &Field, keys: &[Key]) -> Result<(), HostError> {

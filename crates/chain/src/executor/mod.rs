@@ -16,6 +16,7 @@ mod overlay;
 mod payment;
 mod run;
 mod storage;
+mod text;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -20,14 +20,22 @@ use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 use silica_protocol::{Address, StorageKey};
 use silica_scilla::{
     host::type_behind,
-    json::{self, ListForm, ValueReader},
+    json::{self, ValueReader},
     types::{Type, adt::DataTypes},
     value::{Key, Map, Value},
 };
 use silica_state::StateError;
 
-use super::Overlay;
+use super::{Overlay, text::text_of};
 use crate::accounts::World;
+
+/// Bytes that a transaction may write, in keys and values.
+///
+/// Keys are not charged for their length: ten texts are a thousand different keys of a map of maps of maps. An entry of a
+/// common kind costs ten units of gas at least, has some hundred and fifty bytes, and comes to less than 50 MB at the
+/// largest gas limit. The network's nodes could not tell each other of a change of state of more than 10 MB
+/// (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml, v8.1.2).
+pub(super) const MAX_WRITTEN: usize = 64_000_000;
 
 /// A field of a contract, to be read and written by the keys of its map.
 #[derive(Clone, Copy)]
@@ -42,6 +50,8 @@ pub(super) struct StoredField<'a> {
 /// Why a field was not read or written.
 #[derive(Debug)]
 pub(super) enum StorageFault {
+    /// More is written than a transaction may write.
+    NoRoom,
     /// A map is larger than what may be read.
     TooLarge,
     /// There are more keys than maps in the type.
@@ -101,12 +111,13 @@ impl StoredField<'_> {
         Ok(matches!(kind, Type::Map(..)) && overlay.has_below(self.contract, &key)?)
     }
 
-    /// Replaces the value behind some keys.
+    /// Replaces the value behind some keys. What is written is taken from the `room` that there is for it.
     pub(super) fn store<W: World>(
         self,
         overlay: &mut Overlay<W>,
         keys: &[Key],
         value: &Value,
+        room: &mut usize,
     ) -> Result<(), StorageFault> {
         let (kind, mut indices) = (self.kind_behind(keys)?, texts(keys));
         if matches!(kind, Type::Map(..)) {
@@ -116,7 +127,7 @@ impl StoredField<'_> {
             let marker = self.key(indices.get(..outer).unwrap_or_default());
             overlay.set_entry(self.contract, &marker, None)?;
         }
-        self.write(overlay, &mut indices, kind, value)
+        self.write(overlay, &mut indices, kind, value, room)
     }
 
     /// Removes what is behind some keys. The map around it is there afterwards, whether it was before or not.
@@ -158,20 +169,26 @@ impl StoredField<'_> {
         indices: &mut Vec<String>,
         kind: &Type,
         value: &Value,
+        room: &mut usize,
     ) -> Result<(), StorageFault> {
-        let (Type::Map(_, value_type), Value::Map(map)) = (kind, value) else {
-            let text = text_of(value);
-            return Ok(overlay.set_entry(self.contract, &self.key(indices), Some(text.as_bytes()))?);
-        };
-        if map.iter().next().is_none() {
-            return Ok(overlay.set_entry(self.contract, &self.key(indices), Some(&StorageKey::EMPTY_MAP))?);
+        if let (Type::Map(_, value_type), Value::Map(map)) = (kind, value)
+            && map.iter().next().is_some()
+        {
+            for (key, value) in map {
+                indices.push(key_text(key));
+                self.write(overlay, indices, value_type, value, room)?;
+                indices.pop();
+            }
+            return Ok(());
         }
-        for (key, value) in map {
-            indices.push(text_of(key.value()));
-            self.write(overlay, indices, value_type, value)?;
-            indices.pop();
+        let key = self.key(indices);
+        *room = room.checked_sub(key.as_str().len()).ok_or(StorageFault::NoRoom)?;
+        if matches!(value, Value::Map(_)) {
+            return Ok(overlay.set_entry(self.contract, &key, Some(&StorageKey::EMPTY_MAP))?);
         }
-        Ok(())
+        let text = text_of(value, *room).ok_or(StorageFault::NoRoom)?;
+        *room = room.saturating_sub(text.len());
+        Ok(overlay.set_entry(self.contract, &key, Some(text.as_bytes()))?)
     }
 
     /// Reads a map from the entries below it, which are sorted and have `depth` keys in common. The empty maps are those
@@ -230,19 +247,13 @@ fn empties(kind: &Type) -> Vec<Map> {
     maps.map_while(empty).collect()
 }
 
-/// The JSON text of a value, as it is stored and as it stands in keys.
-pub(super) fn text_of(value: &Value) -> String {
-    let Some(string) = value.json_string() else {
-        return value.to_json(ListForm::Array).root().compact().to_string();
-    };
-    let mut text = String::with_capacity(string.len().saturating_add(2));
-    // A `String` accepts every write.
-    let _ = json::quoted(&string, &mut text);
-    text
+fn texts(keys: &[Key]) -> Vec<String> {
+    keys.iter().map(key_text).collect()
 }
 
-fn texts(keys: &[Key]) -> Vec<String> {
-    keys.iter().map(|key| text_of(key.value())).collect()
+/// The text of a key, which is a number, text or bytes and in memory already.
+fn key_text(key: &Key) -> String {
+    text_of(key.value(), usize::MAX).unwrap_or_default()
 }
 
 /// The entries below a key, without the key itself, by the rest of their keys; of more than `most` some are left out.
@@ -298,7 +309,7 @@ mod tests {
             let field = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
             let keys = Self::keys(keys);
             let value = field.read(value.as_bytes(), type_behind(&kind, keys.len()).unwrap()).unwrap();
-            field.store(&mut self.overlay, &keys, &value).unwrap();
+            field.store(&mut self.overlay, &keys, &value, &mut usize::MAX.clone()).unwrap();
         }
 
         fn delete(&mut self, keys: &[&str]) {
@@ -313,7 +324,7 @@ mod tests {
             let keys = Self::keys(keys);
             let value = field.load(&mut self.overlay, &keys, u64::MAX).unwrap();
             assert_eq!(field.exists(&mut self.overlay, &keys).unwrap(), value.is_some());
-            value.map(|value| text_of(&value))
+            value.map(|value| text_of(&value, usize::MAX).unwrap())
         }
 
         /// The entries, with `/` for separators and the contract left out.
@@ -456,6 +467,28 @@ mod tests {
                     Ok(value) => assert_eq!((value.unwrap().size(), most), (size, size)),
                     Err(fault) => assert!(matches!(fault, StorageFault::TooLarge) && most < size, "{fault:?}"),
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn no_more_is_written_than_there_is_room_for() {
+        let value = r#"[{"key":"a","val":"1"},{"key":"b","val":[]}]"#.replace(r#""1""#, r#"[{"key":"x","val":"1"}]"#);
+        let mut field = Field::new("Map String (Map String String)", &value);
+        let written = field.overlay.changes().unwrap();
+        let written = written.iter().flat_map(|change| &change.storage);
+        // The sign of an empty map is not counted.
+        let bytes: usize =
+            written.map(|(key, value)| key.as_str().len() + value.as_ref().map_or(0, |it| it.len())).sum();
+        let bytes = bytes - 2;
+        let kind = field.kind.clone();
+        let known = DataTypes::built_in();
+        let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+        let value = stored.read(value.as_bytes(), &kind).unwrap();
+        for (mut room, left) in [(bytes + 5, Some(5)), (bytes, Some(0)), (bytes - 1, None), (0, None)] {
+            match stored.store(&mut field.overlay, &[], &value, &mut room) {
+                Ok(()) => assert_eq!(Some(room), left),
+                Err(fault) => assert!(matches!(fault, StorageFault::NoRoom) && left.is_none(), "{fault:?}"),
             }
         }
     }

@@ -211,7 +211,7 @@ pub(crate) fn text_param(name: &str, value: &str) -> serde_json::Value {
     json!({"vname": name, "type": "String", "value": value})
 }
 
-fn errors(receipt: &Receipt) -> Vec<(u32, Vec<u8>)> {
+pub(crate) fn errors(receipt: &Receipt) -> Vec<(u32, Vec<u8>)> {
     assert!(!receipt.success);
     assert!(receipt.event_logs.is_empty() && receipt.transitions.is_empty(), "failure leaves no events");
     let codes = |errors: &Vec<ReceiptError>| errors.iter().map(|error| error.code()).collect();
@@ -470,7 +470,7 @@ fn libraries_are_imported_and_not_called() {
 }
 
 #[test]
-fn init_data_are_read_by_name_and_type() {
+pub(crate) fn init_data_are_read_by_name_and_type() {
     let mut world = World::new();
     let code = "scilla_version 0\ncontract Empty ()\n";
     let version = |value| json!([{"vname": "_scilla_version", "type": "Uint32", "value": value}]);

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod blocks;
+mod bounds;
 mod contracts;
 mod differential;
 mod disk;

@@ -1,0 +1,79 @@
+//! Values as JSON text, of bounded length.
+
+use std::fmt::{self, Write};
+
+use silica_scilla::{
+    json::{self, ListForm},
+    value::Value,
+};
+
+/// Parts of a value of which a text is made, before its length is known. More than twice as many as the largest gas limit
+/// pays for in lists of small numbers, the values with the shortest texts for their parts.
+const MAX_PARTS: u64 = 1 << 21;
+
+/// The compact JSON text of a value, as it is stored and as it stands in keys and receipts; `None` if it has more bytes
+/// than `most`.
+pub(super) fn text_of(value: &Value, most: usize) -> Option<String> {
+    if value.parts() > MAX_PARTS {
+        return None;
+    }
+    let mut bounded = Bounded { text: String::new(), most };
+    let written = match value.json_string() {
+        Some(string) => json::quoted(&string, &mut bounded),
+        None => write!(bounded, "{}", value.to_json(ListForm::Array).root().compact()),
+    };
+    written.is_ok().then_some(bounded.text)
+}
+
+/// Text that takes so many bytes and refuses more.
+struct Bounded {
+    text: String,
+    most: usize,
+}
+
+impl Write for Bounded {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        if part.len() > self.most.saturating_sub(self.text.len()) {
+            return Err(fmt::Error);
+        }
+        self.text.push_str(part);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use silica_scilla::types::Type;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(value: &Value, expected: &str) {
+        for most in 0..expected.len() + 2 {
+            let text = text_of(value, most);
+            assert_eq!(text.as_deref(), (most >= expected.len()).then_some(expected), "{most}");
+        }
+    }
+
+    #[test]
+    fn text_is_made_up_to_a_limit() {
+        check(&Value::string("a\"b"), r#""a\"b""#);
+        check(&Value::uint32(7), r#""7""#);
+        check(
+            &Value::nat(1),
+            concat!(
+                r#"{"constructor":"Succ","argtypes":[],"arguments":["#,
+                r#"{"constructor":"Zero","argtypes":[],"arguments":[]}]}"#,
+            ),
+        );
+    }
+
+    #[test]
+    fn value_that_shares_without_end_has_no_text() {
+        let mut value = Value::uint32(7);
+        for _ in 0..64 {
+            value = Value::pair((Type::Unit, value.clone()), (Type::Unit, value));
+        }
+        assert_eq!(text_of(&value, usize::MAX), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! What a transaction can make of its gas: values share their parts, receipts and entries of storage do not.
+
+use serde_json::json;
+use silica_protocol::{Address, Gas, Receipt, Transaction};
+
+use crate::contracts::{World, errors, init};
+
+/// Tells the same number many times, and writes to places whose keys are made of the same few texts.
+const BULK: &str = r#"scilla_version 0
+library Bulk
+type Three = | Three of String String String
+let one = Uint32 1
+let none = Nil {Nat}
+let nowhere = Nil {Three}
+let repeat = fun (number : Nat) => fun (times : Nat) =>
+  let add = fun (rest : List Nat) => fun (left : Nat) => Cons {Nat} number rest in
+  let fold = @nat_fold (List Nat) in
+  fold add none times
+let places = fun (names : List String) =>
+  let fold = @list_foldr String (List Three) in
+  let first = fun (a : String) => fun (rest : List Three) =>
+    let second = fun (b : String) => fun (rest : List Three) =>
+      let third = fun (c : String) => fun (rest : List Three) =>
+        let place = Three a b c in
+        Cons {Three} place rest in
+      fold third rest names in
+    fold second rest names in
+  fold first nowhere names
+contract Bulk ()
+field wide : Map String (Map String (Map String Uint32)) = Emp String (Map String (Map String Uint32))
+field kept : List Nat = Nil {Nat}
+procedure Put (place : Three)
+  match place with
+  | Three a b c => wide[a][b][c] := one
+  end
+end
+procedure TellOnce (number : Uint32)
+  list <- kept;
+  e = { _eventname : "Many"; list : list };
+  event e
+end
+transition Tell (levels : Uint32, times : Uint32, events : List Uint32)
+  number = builtin to_nat levels;
+  many = builtin to_nat times;
+  list = repeat number many;
+  kept := list;
+  forall events TellOnce
+end
+transition Spread (names : List String)
+  all = places names;
+  forall all Put
+end
+"#;
+
+struct Bulk {
+    world: World,
+    contract: Address,
+}
+
+impl Bulk {
+    fn new() -> Self {
+        let mut world = World::new();
+        let contract = world.deployed(1, BULK, &init(&[]));
+        Self { world, contract }
+    }
+
+    fn call(&mut self, from: u8, tag: &str, params: &serde_json::Value) -> Receipt {
+        let data = json!({ "_tag": tag, "params": params }).to_string();
+        let gas_limit = Gas::new(400_000);
+        let transaction = Transaction { to: self.contract, data, gas_limit, ..self.world.transaction(from) };
+        self.world.run(from, transaction).unwrap()
+    }
+
+    /// Tells a list of a number of 45 levels as often as there are events, and returns the bytes of the values.
+    fn tell(&mut self, times: u32, events: u32) -> (Receipt, usize) {
+        let number = |name: &str, value: u32| json!({"vname": name, "type": "Uint32", "value": value.to_string()});
+        let list: Vec<String> = (0..events).map(|number| number.to_string()).collect();
+        let events = json!({"vname": "events", "type": "List Uint32", "value": list});
+        let receipt = self.call(2, "Tell", &json!([number("levels", 45), number("times", times), events]));
+        let told = receipt.event_logs.iter().map(|event| event.params[0].value.to_string().len()).sum();
+        (receipt, told)
+    }
+
+    /// Writes an entry for each three of so many names.
+    fn spread(&mut self, from: u8, names: usize, length: usize) -> Receipt {
+        let names: Vec<String> = (0..names).map(|number| number.to_string().repeat(length)).collect();
+        self.call(from, "Spread", &json!([{"vname": "names", "type": "List String", "value": names}]))
+    }
+
+    /// How many entries the contract has.
+    fn entries(&self) -> usize {
+        let state = self.world.net.producer.store().snapshot();
+        state.state().storage(&self.contract).unwrap().count()
+    }
+}
+
+#[test]
+fn what_is_told_stays_in_proportion_to_the_gas() {
+    let mut bulk = Bulk::new();
+    let (receipt, told) = bulk.tell(400, 1);
+    assert!(receipt.success, "{receipt:?}");
+    assert!(told > 900_000);
+    // As much again is too much, all events together.
+    let (receipt, _) = bulk.tell(400, 2);
+    assert_eq!(errors(&receipt), [(0, vec![9])]);
+    assert!(receipt.exceptions.is_empty() && receipt.event_logs.is_empty(), "{receipt:?}");
+    assert!(2 * told > 1_000 * usize::try_from(receipt.cumulative_gas.get()).unwrap(), "{receipt:?}");
+}
+
+#[test]
+fn what_is_written_has_a_limit() {
+    let mut bulk = Bulk::new();
+    let before = bulk.entries();
+    // Each of 512 keys has three of eight texts, 69 MB in all.
+    let receipt = bulk.spread(2, 8, 45_000);
+    assert_eq!(errors(&receipt), [(0, vec![7])]);
+    assert_eq!(receipt.exceptions[0].message, "Data of more than 64000000 bytes for the state");
+    assert_eq!(bulk.entries(), before);
+    assert!(bulk.spread(3, 5, 10).success);
+    // The map is no longer empty.
+    assert_eq!(bulk.entries(), before - 1 + 125);
+}
