@@ -247,6 +247,9 @@ fn init_data_that_are_none_are_dropped() {
         (11, twice),
         (11, libraries(json!([unknown]))),
         (11, libraries(json!([short]))),
+        // The reference's reader takes comments, and anything behind the end. Nobody writes such data.
+        (11, format!("{} x", init(&[]))),
+        (11, format!("/* */ {}", init(&[]))),
         (11, "[".repeat(10_000)),
         (11, format!("{}{}", "[".repeat(10_000), "]".repeat(10_000))),
         (11, init(&[json!({"vname": "a", "type": "B"})])),
@@ -329,6 +332,10 @@ fn checker_runs_out_of_gas() {
 fn messages_that_are_none_are_dropped() {
     let mut trial = Trial::new();
     let hello = trial.hello();
+    let greet = message("Greet", &json!([])).to_string();
+    for behind in [" x", "{}", " // greets", ","] {
+        trial.check_dropped(11, |it| (it.to, it.data) = (hello, format!("{greet}{behind}")));
+    }
     for data in ["not json", "[]", "7", "\"x\"", "null", "{", "{}x", &"[".repeat(10_000), &"{\"a\":".repeat(10_000)] {
         trial.check_dropped(11, |it| (it.to, it.data) = (hello, data.to_owned()));
     }
