@@ -82,7 +82,7 @@ impl StoredField<'_> {
         let stored = overlay.entry(self.contract, &key)?;
         let empties = empties(kind);
         let Some(empty) = empties.first() else {
-            return stored.map(|value| self.read(&value, kind)).transpose();
+            return stored.map(|value| read(&mut ValueReader::new(self.known), &value, kind)).transpose();
         };
         // A key has a size, apart from the one byte string without bytes: a map is at least as large as it has entries,
         // but for one.
@@ -98,7 +98,8 @@ impl StoredField<'_> {
             .iter()
             .map(|(path, value)| (path.split_terminator(StorageKey::SEPARATOR).collect(), value))
             .collect();
-        self.read_map(&empties, kind, &entries, 0).map(|map| Some(Value::Map(map)))
+        let mut reader = ValueReader::new(self.known);
+        Self::read_map(&mut reader, &empties, kind, &entries, 0).map(|map| Some(Value::Map(map)))
     }
 
     /// Says whether there is a value behind some keys.
@@ -194,7 +195,7 @@ impl StoredField<'_> {
     /// Reads a map from the entries below it, which are sorted and have `depth` keys in common. The empty maps are those
     /// of its type.
     fn read_map(
-        &self,
+        reader: &mut ValueReader<'_>,
         empties: &[Map],
         kind: &Type,
         entries: &[(Vec<&str>, &Arc<[u8]>)],
@@ -208,26 +209,26 @@ impl StoredField<'_> {
             let Some((path, value)) = group.first() else { continue };
             // A marker of this very map says nothing that its entries, or their absence, do not.
             let Some(index) = path.get(depth) else { continue };
-            let key = Key::new(self.read(index.as_bytes(), key_type)?).map_err(|_| StorageFault::Unreadable)?;
+            let key = Key::new(read(reader, index.as_bytes(), key_type)?).map_err(|_| StorageFault::Unreadable)?;
             let value = match &**value_type {
-                Type::Map(..) => Value::Map(self.read_map(inner, value_type, group, depth.saturating_add(1))?),
+                Type::Map(..) => Value::Map(Self::read_map(reader, inner, value_type, group, depth.saturating_add(1))?),
                 Type::Address(_)
                 | Type::Adt(..)
                 | Type::Forall(..)
                 | Type::Function(..)
                 | Type::Primitive(_)
                 | Type::Unit
-                | Type::Variable(_) => self.read(value, value_type)?,
+                | Type::Variable(_) => read(reader, value, value_type)?,
             };
             map.insert(key, value);
         }
         Ok(map)
     }
+}
 
-    fn read(&self, text: &[u8], kind: &Type) -> Result<Value, StorageFault> {
-        let document = json::parse(text).map_err(|_| StorageFault::Unreadable)?;
-        ValueReader::new(self.known).read(document.root(), kind).map_err(|_| StorageFault::Unreadable)
-    }
+fn read(reader: &mut ValueReader<'_>, text: &[u8], kind: &Type) -> Result<Value, StorageFault> {
+    let document = json::parse(text).map_err(|_| StorageFault::Unreadable)?;
+    reader.read(document.root(), kind).map_err(|_| StorageFault::Unreadable)
 }
 
 /// The empty map of a type, and those of the maps within, the outermost first; none if it is no map. One serves for all
@@ -282,6 +283,14 @@ mod tests {
 
     const CONTRACT: Address = Address::new([0xc0; 20]);
 
+    impl StoredField<'_> {
+        /// Reads a value that may stand behind so many keys.
+        fn read(&self, text: &str, keys: usize) -> Value {
+            let kind = type_behind(self.kind, keys).unwrap();
+            read(&mut ValueReader::new(self.known), text.as_bytes(), kind).unwrap()
+        }
+    }
+
     struct Field {
         overlay: Overlay<BTreeMap<Address, Account>>,
         kind: Type,
@@ -308,7 +317,7 @@ mod tests {
             let (kind, known) = (self.kind.clone(), self.known.clone());
             let field = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
             let keys = Self::keys(keys);
-            let value = field.read(value.as_bytes(), type_behind(&kind, keys.len()).unwrap()).unwrap();
+            let value = field.read(value, keys.len());
             field.store(&mut self.overlay, &keys, &value, &mut usize::MAX.clone()).unwrap();
         }
 
@@ -484,7 +493,7 @@ mod tests {
         let kind = field.kind.clone();
         let known = DataTypes::built_in();
         let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
-        let value = stored.read(value.as_bytes(), &kind).unwrap();
+        let value = stored.read(&value, 0);
         for (mut room, left) in [(bytes + 5, Some(5)), (bytes, Some(0)), (bytes - 1, None), (0, None)] {
             match stored.store(&mut field.overlay, &[], &value, &mut room) {
                 Ok(()) => assert_eq!(Some(room), left),

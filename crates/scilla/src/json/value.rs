@@ -125,10 +125,23 @@ pub(super) fn text_member<'a>(json: Json<'a>, name: &'static str) -> Result<&'a 
 }
 
 /// Reads values by their types.
+///
+/// Two bytes are an empty list or map, which has its type, and to know how large a type is all of it is gone through. So the
+/// empty ones are made once for each type that the reader meets; they are told by the place of the type in memory.
 #[derive(Debug)]
 pub struct ValueReader<'k> {
     known: &'k DataTypes,
     constructors: HashMap<Name, Arc<Constructor>>,
+    /// `Nil` by the types that it has. It holds these, so that nothing else comes to their place.
+    nils: HashMap<usize, Value>,
+    maps: HashMap<(usize, usize), EmptyMap>,
+}
+
+/// A map without entries, and what keeps its types in their place.
+#[derive(Debug)]
+struct EmptyMap {
+    map: Map,
+    _types: [Arc<Type>; 2],
 }
 
 /// What is half read.
@@ -141,6 +154,7 @@ enum Frame<'a> {
         arguments: SmallVec<[Value; 2]>,
     },
     List {
+        nil: Value,
         types: Arc<[Type]>,
         of: Type,
         rest: Elements<'a>,
@@ -162,7 +176,7 @@ impl<'k> ValueReader<'k> {
     /// A reader that knows these algebraic data types.
     pub fn new(known: &'k DataTypes) -> Self {
         let constructors = Constructor::built_in().map(|it| (it.name.clone(), Arc::clone(it))).collect();
-        Self { known, constructors }
+        Self { known, constructors, nils: HashMap::new(), maps: HashMap::new() }
     }
 
     /// Reads a value of a type.
@@ -203,7 +217,7 @@ impl<'k> ValueReader<'k> {
             Type::Primitive(primitive) => read_primitive(json, *primitive, kind).map(Begun::Whole),
             Type::Address(_) => read_primitive(json, Primitive::ByStrX(20), kind).map(Begun::Whole),
             Type::Map(key, value) => {
-                let map = Map::new((**key).clone(), (**value).clone());
+                let map = self.empty_map(key, value);
                 // The reference takes null for an empty map. Members that are null are missing, so this is about
                 // elements and arguments.
                 if json.kind() == Kind::Null {
@@ -236,7 +250,8 @@ impl<'k> ValueReader<'k> {
             let Some(element) = arguments.first() else {
                 return Err(ValueError::Internal("the type List has no argument".into()));
             };
-            return Ok(Frame::List { types: Arc::clone(arguments), of: element.clone(), rest, elements: Vec::new() });
+            let (of, nil) = (element.clone(), self.nil(arguments));
+            return Ok(Frame::List { nil, types: Arc::clone(arguments), of, rest, elements: Vec::new() });
         }
         if json.members().is_none() {
             return Err(ValueError::NotAnAdt(of.name.as_written().to_string()));
@@ -263,7 +278,19 @@ impl<'k> ValueReader<'k> {
             return Err(ValueError::Arity { constructor: written.into(), expected, got });
         }
         let with: Vec<_> = of.parameters.iter().zip(arguments.iter()).collect();
-        let kinds: Vec<_> = definition.arguments.iter().map(|kind| replace(kind, &with)).collect();
+        let of_argument = |kind: &Type| {
+            // What is without parameters stays where it is, and the tail of a list is of the type of the list.
+            if with.is_empty() {
+                return kind.clone();
+            }
+            if let Type::Adt(name, _) = kind
+                && name.name == of.name
+            {
+                return Type::Adt(name.clone(), Arc::clone(arguments));
+            }
+            replace(kind, &with)
+        };
+        let kinds: Vec<_> = definition.arguments.iter().map(of_argument).collect();
         Ok(Frame::Adt {
             constructor: self.constructor(&name, of),
             types: Arc::clone(arguments),
@@ -271,6 +298,23 @@ impl<'k> ValueReader<'k> {
             rest,
             arguments: SmallVec::new(),
         })
+    }
+
+    /// Returns the empty list with these types.
+    fn nil(&mut self, types: &Arc<[Type]>) -> Value {
+        let place = Arc::as_ptr(types).addr();
+        let nil = || Value::adt(Constructor::nil(), Arc::clone(types), []);
+        self.nils.entry(place).or_insert_with(nil).clone()
+    }
+
+    /// Returns the empty map with these types.
+    fn empty_map(&mut self, key: &Arc<Type>, value: &Arc<Type>) -> Map {
+        let place = (Arc::as_ptr(key).addr(), Arc::as_ptr(value).addr());
+        let empty = || EmptyMap {
+            map: Map::new(Type::clone(key), Type::clone(value)),
+            _types: [Arc::clone(key), Arc::clone(value)],
+        };
+        self.maps.entry(place).or_insert_with(empty).map.clone()
     }
 
     /// Returns the constructor of a type, the same one each time.
@@ -326,8 +370,7 @@ impl<'a> Frame<'a> {
         match self {
             Self::Adt { constructor, types, arguments, .. } => Value::adt(&constructor, types, arguments),
             Self::Map { map, .. } => Value::Map(map),
-            Self::List { types, elements, .. } => {
-                let nil = Value::adt(Constructor::nil(), Arc::clone(&types), []);
+            Self::List { nil, types, elements, .. } => {
                 let cons = |tail, head| Value::adt(Constructor::cons(), Arc::clone(&types), [head, tail]);
                 elements.into_iter().rev().fold(nil, cons)
             }
@@ -482,7 +525,10 @@ impl Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{json::parse, types::adt};
+    use crate::{
+        json::parse,
+        types::{adt, substitution::count},
+    };
 
     fn colours() -> DataTypes {
         let name = |base: &str| Name::simple(base).defined_in("0xab".into());
@@ -630,6 +676,57 @@ mod tests {
         for (kind, json) in [("ByStr20", r#""12""#), ("ByStr", r#""0x1""#), ("ByStr", r#""0xgg""#), ("List", "[]")] {
             assert!(matches!(read(kind, json), Err(ValueError::Internal(_))), "{kind} {json}");
         }
+    }
+
+    /// A reader that has a type with a thousand nodes and another with arguments of such a type, and reads a value of so
+    /// many parts with each of the reader's forms. Returns how many nodes of types were gone through.
+    #[track_caller]
+    fn nodes_of(kind: &str, part: &str, parts: usize) -> u64 {
+        let wide = (0..8).fold("Uint32".to_owned(), |inner, _| format!("Pair ({inner}) ({inner})"));
+        let mut known = DataTypes::built_in();
+        let arguments = vec![parse_type(&format!("List ({wide})")).unwrap()];
+        let constructors = vec![adt::Constructor { name: Name::simple("Hold"), arguments }];
+        known.add(DataType { name: Name::simple("Holder"), parameters: vec![], constructors }).unwrap();
+        let kind = parse_type(&kind.replace("Wide", &format!("({wide})"))).unwrap();
+        let text = format!("[{}]", vec![part; parts].join(","));
+        let document = parse(text.as_bytes()).unwrap();
+        let before = count::nodes();
+        ValueReader::new(&known).read(document.root(), &kind).unwrap();
+        count::nodes() - before
+    }
+
+    #[test]
+    fn types_are_gone_through_once_for_all_values() {
+        let hold = r#"{"constructor":"Hold","argtypes":[],"arguments":[[]]}"#;
+        for (kind, part) in [
+            ("List (List Wide)", "[]"),
+            ("List (List (List Wide))", "[[],[]]"),
+            ("List (Map Uint32 Wide)", "[]"),
+            ("List (Map Uint32 Wide)", "null"),
+            ("Map Uint32 (List Wide)", r#"{"key":"1","val":[]}"#),
+            ("Map Uint32 (Map Uint32 Wide)", r#"{"key":"1","val":[]}"#),
+            ("List Holder", hold),
+        ] {
+            let (few, many) = (nodes_of(kind, part, 2), nodes_of(kind, part, 200));
+            assert_eq!(few, many, "{kind} {part}");
+            assert!(few >= 500, "{kind} {part}: {few}");
+        }
+    }
+
+    #[test]
+    fn tails_have_the_types_of_their_lists() {
+        let cons = |tail: &str| format!(r#"{{"constructor":"Cons","argtypes":["Uint32"],"arguments":["1",{tail}]}}"#);
+        let nodes = |length: usize| {
+            let text = (0..length).fold("[]".to_owned(), |tail, _| cons(&tail));
+            let document = parse(text.as_bytes()).unwrap();
+            let before = count::nodes();
+            ValueReader::new(&DataTypes::built_in())
+                .read(document.root(), &parse_type("List Uint32").unwrap())
+                .unwrap();
+            count::nodes() - before
+        };
+        // One node for what stands in the place of the parameter, each time.
+        assert_eq!(nodes(100) - nodes(10), 90);
     }
 
     #[test]

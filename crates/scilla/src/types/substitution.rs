@@ -57,6 +57,8 @@ pub fn instantiate(of: &Type, arguments: &[Type], meter: &mut Meter) -> Result<T
 ///
 /// The types that are put in must not contain variables that `of` binds; those of constructors bind none.
 pub(crate) fn replace(of: &Type, with: &[(&TypeVariable, &Type)]) -> Type {
+    #[cfg(test)]
+    count::pass();
     match of {
         Type::Variable(variable) => {
             with.iter().find(|(replaced, _)| *replaced == variable).map_or_else(|| of.clone(), |(_, by)| (*by).clone())
@@ -260,6 +262,25 @@ fn charge(of: &Type, variable: &TypeVariable, size: u64) -> u64 {
     }
 }
 
+/// Counts how many nodes are gone through.
+#[cfg(test)]
+pub(crate) mod count {
+    use std::cell::Cell;
+
+    thread_local! {
+        static NODES: Cell<u64> = const { Cell::new(0) };
+    }
+
+    pub(super) fn pass() {
+        NODES.set(NODES.get() + 1);
+    }
+
+    /// Returns how many nodes this thread has gone through so far, for weights and replacements.
+    pub(crate) fn nodes() -> u64 {
+        NODES.get()
+    }
+}
+
 /// How long the text of a name is that is written like a node without a name. What people call their types is shorter.
 const NAME_WITHIN_A_NODE: usize = 64;
 
@@ -276,6 +297,8 @@ impl Type {
 
     /// Returns the number of nodes, each with the [`weight_of_name`] of its names.
     pub(crate) fn weight(&self) -> u64 {
+        #[cfg(test)]
+        count::pass();
         let names = match self {
             Self::Address(AddressType::Contract(fields)) => {
                 fields.keys().map(|name| weight_of_name(name.len())).fold(0, u64::saturating_add)

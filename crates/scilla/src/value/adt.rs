@@ -83,7 +83,10 @@ impl AdtValue {
         let sum = |of: fn(&Value) -> u64| arguments.iter().map(of).fold(0, u64::saturating_add);
         let size = if arguments.is_empty() { 1 } else { sum(Value::size) };
         let sort_cost = sum(Value::sort_cost);
-        let type_parts = types.iter().map(Type::weight).fold(1, u64::saturating_add);
+        // A list has the types of its tail, which knows how many nodes they have.
+        let mut alike = arguments.iter().rev().filter_map(Value::as_adt).filter(|it| Arc::ptr_eq(&it.types, &types));
+        let known = alike.next().map(|argument| argument.type_parts());
+        let type_parts = known.unwrap_or_else(|| types.iter().map(Type::weight).fold(1, u64::saturating_add));
         let name = weight_of_name(constructor.name.global_len());
         let parts = sum(Value::parts).saturating_add(type_parts).saturating_add(name);
         let type_parts = u32::try_from(type_parts).unwrap_or(u32::MAX);
