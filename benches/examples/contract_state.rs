@@ -1,54 +1,120 @@
 //! How long the answer with the state of a large contract takes, and what others notice of it.
 //!
 //! ```sh
-//! silica --data-dir DIR                            # once, and stopped again
-//! cargo run --release -p silica-benches --example contract_state -- fill DIR ENTRIES
-//! silica --data-dir DIR --block-mode manual
-//! cargo run --release -p silica-benches --example contract_state -- ask 127.0.0.1:5555 PID
+//! silica --data-dir DIR
+//! cargo run --release -p silica-benches --example contract_state -- fill 127.0.0.1:5555 1000000
+//! cargo run --release -p silica-benches --example contract_state -- ask 127.0.0.1:5555 PID CONTRACT
 //! ```
+//!
+//! The contract is filled by transactions, and its address is printed. For a cold answer the node is started again before it
+//! is asked.
 #![expect(clippy::print_stdout, reason = "it is what the program is for")]
 
 use std::{
     env, fs,
     io::{self, Read, Write},
     net::TcpStream,
-    path::Path,
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
-use silica_benches::{CONTRACT, Random, commit, contract, entries};
-use silica_state::{Store, StoreOptions};
+use serde_json::{Value, json};
+use silica_benches::address;
+use silica_protocol::Address;
+use silica_tests::Wallet;
+
+/// A contract that takes balances as they come.
+const LEDGER: &str = "
+scilla_version 0
+library Ledger
+let one = Uint128 1
+contract Ledger ()
+field balances : Map ByStr20 Uint128 = Emp ByStr20 Uint128
+procedure Put (account : ByStr20)
+  balances[account] := one
+end
+transition Fill (accounts : List ByStr20)
+  forall accounts Put
+end
+";
+
+/// Entries that one call adds.
+const PER_CALL: u64 = 1_000;
+
+/// Calls in one request.
+const PER_BATCH: usize = 20;
 
 fn main() -> io::Result<()> {
     let args: Vec<String> = env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match *args {
-        ["fill", dir, count] => fill(&Path::new(dir).join("store"), count.parse().unwrap_or(1_000_000)),
-        ["ask", target, pid] => return ask(target, pid),
+        ["fill", target, count] => return fill(target, count.parse().unwrap_or(1_000_000)),
+        ["ask", target, pid, contract] => return ask(target, pid, contract),
         _ => println!("see the head of this file"),
     }
     Ok(())
 }
 
-/// Adds a contract with so many entries to the chain of a node that is stopped.
-fn fill(dir: &Path, count: u64) {
-    let store = Store::open(dir, StoreOptions::default()).expect("the store opens");
-    let mut random = Random::new(7);
-    commit(&store, contract()).expect("a block is committed");
-    let mut loaded = 0;
-    while loaded < count {
-        let next = count.min(loaded + 100_000);
-        commit(&store, entries(&mut random, loaded..next)).expect("a block is committed");
-        loaded = next;
+/// Deploys a contract and adds so many entries to it.
+fn fill(target: &str, count: u64) -> io::Result<()> {
+    let payer = Wallet::funded(0);
+    let balance = call(target, &json!([request("GetBalance", &json!([payer.hex()]))]))?;
+    let mut nonces = balance.pointer("/0/result/nonce").and_then(Value::as_u64).unwrap_or(0) + 1..;
+    let mut send = |to: Address, code: &str, data: &Value| {
+        let mut request = payer.payment(nonces.next().expect("numbers do not end"), to, 0);
+        (request.gas_limit, request.code, request.data) = (300_000, code.to_owned(), data.to_string());
+        request.json()
+    };
+    let init = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"}]);
+    let deployed = create(target, vec![send(Address::ZERO, LEDGER, &init)])?;
+    let contract: Address = deployed.as_str().and_then(|address| address.parse().ok()).expect("a contract is deployed");
+    let mut filled = 0;
+    while filled < count {
+        let mut calls = Vec::new();
+        while filled < count && calls.len() < PER_BATCH {
+            let part = PER_CALL.min(count - filled);
+            let accounts: Vec<String> = (filled..filled + part).map(|n| format!("0x{}", address(n))).collect();
+            let params = json!([{"vname": "accounts", "type": "List (ByStr20)", "value": accounts}]);
+            calls.push(send(contract, "", &json!({"_tag": "Fill", "params": params})));
+            filled += part;
+        }
+        create(target, calls)?;
     }
-    store.close().expect("the store closes");
+    println!("{contract}");
+    Ok(())
+}
+
+/// Sends transactions, and returns the contract of the first, if it made one.
+fn create(target: &str, transactions: Vec<Value>) -> io::Result<Value> {
+    let requests: Vec<Value> =
+        transactions.into_iter().map(|transaction| request("CreateTransaction", &json!([transaction]))).collect();
+    let answers = call(target, &json!(requests))?;
+    for answer in answers.as_array().into_iter().flatten() {
+        assert!(answer.get("result").is_some(), "a transaction is refused: {answer}");
+    }
+    Ok(answers.pointer("/0/result/ContractAddress").cloned().unwrap_or_default())
+}
+
+fn request(method: &str, params: &Value) -> Value {
+    json!({"id": 1, "jsonrpc": "2.0", "method": method, "params": params})
+}
+
+/// Posts JSON on a connection of its own and returns the answer.
+fn call(target: &str, body: &Value) -> io::Result<Value> {
+    let body = body.to_string();
+    let mut connection = TcpStream::connect(target)?;
+    let length = body.len();
+    write!(connection, "POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}")?;
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer)?;
+    let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    serde_json::from_str(body).map_err(io::Error::other)
 }
 
 /// Asks for the state of the contract, three times, while another connection asks for balances.
-fn ask(target: &str, pid: &str) -> io::Result<()> {
-    let state = format!(r#"{{"id":1,"jsonrpc":"2.0","method":"GetSmartContractState","params":["{CONTRACT}"]}}"#);
+fn ask(target: &str, pid: &str, contract: &str) -> io::Result<()> {
+    let state = request("GetSmartContractState", &json!([contract])).to_string();
     latencies(
         "nothing else",
         |stop| {
@@ -76,7 +142,7 @@ fn ask(target: &str, pid: &str) -> io::Result<()> {
 
 /// Asks for a balance every millisecond while something is done.
 fn latencies(what: &str, work: impl FnOnce(&AtomicBool) -> io::Result<()> + Send, target: &str) -> io::Result<()> {
-    let balance = format!(r#"{{"id":1,"jsonrpc":"2.0","method":"GetBalance","params":["{CONTRACT}"]}}"#);
+    let balance = request("GetBalance", &json!([Wallet::funded(0).hex()])).to_string();
     let stop = AtomicBool::new(false);
     let mut times = thread::scope(|scope| {
         let worker = scope.spawn(|| work(&stop));
