@@ -9,6 +9,7 @@ mod block_modes;
 mod contract;
 mod contract_input;
 mod depth;
+mod developer;
 mod ds_block;
 mod envelope;
 mod money;

@@ -99,6 +99,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 900, value_parser = value_parser!(u32).range(1..),
           env = "SILICA_MAX_CONNECTIONS")]
     pub max_connections: u32,
+    /// Whether methods for developers are answered, which do what no client of a real network can do: `auto` (unless some
+    /// port listens beyond this machine), `on`, or `off`.
+    #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true, env = "SILICA_DEVELOPER")]
+    pub developer: Developer,
     /// What to log, as a level or as a list of module=level.
     #[arg(long, value_name = "FILTER", default_value = "info", env = "SILICA_LOG")]
     pub log: String,
@@ -334,6 +338,28 @@ pub enum Durability {
     Relaxed,
 }
 
+/// Whether methods are answered that do what no client of a real network can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Developer {
+    /// If nobody but this machine can ask for them.
+    Auto,
+    /// Yes, whoever asks.
+    On,
+    /// No.
+    Off,
+}
+
+impl Developer {
+    /// Returns whether they are answered by a node that listens at these addresses.
+    pub(crate) fn is_on(self, listening: &[SocketAddr]) -> bool {
+        match self {
+            Self::Auto => listening.iter().all(|addr| addr.ip().to_canonical().is_loopback()),
+            Self::On => true,
+            Self::Off => false,
+        }
+    }
+}
+
 /// Everything that starting a node needs to know.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -360,6 +386,8 @@ pub struct Config {
     pub cache_bytes: u64,
     /// Whether a block is flushed to disk before it is acknowledged.
     pub durability: Durability,
+    /// Whether methods for developers are answered.
+    pub developer: Developer,
     /// Bounds on what clients may ask of the server.
     pub http: HttpLimits,
 }
@@ -391,6 +419,7 @@ impl Default for Config {
             proof_window: 50,
             cache_bytes: 256 << 20,
             durability: Durability::Flush,
+            developer: Developer::Auto,
             http: HttpLimits::default(),
         }
     }
@@ -410,6 +439,7 @@ impl From<RunArgs> for Config {
             proof_window: args.proof_window,
             cache_bytes: args.cache_mb << 20,
             durability: args.durability,
+            developer: args.developer,
             http: HttpLimits {
                 body_bytes: args.max_body_bytes,
                 bodies_bytes: usize::try_from(u64::from(args.max_bodies_mb) << 20).unwrap_or(usize::MAX),
@@ -446,7 +476,7 @@ mod tests {
     fn every_flag_reaches_the_configuration() {
         let cli = parse(
             "--data-dir d --listen 127.0.0.1:80 --websocket 127.0.0.1:81 --chain-id 333 --block-mode interval=250 \
-             --accounts-file f --shards 3 --blocks-per-ds-epoch 5 --proof-window 60 --cache-mb 16 --durability relaxed --max-body-bytes 7 \
+             --accounts-file f --shards 3 --blocks-per-ds-epoch 5 --proof-window 60 --cache-mb 16 --durability relaxed --max-body-bytes 7 --developer off \
              --max-bodies-mb 9 --max-connections 8",
         )
         .unwrap();
@@ -459,10 +489,25 @@ mod tests {
         assert_eq!(config.accounts_file, Some("f".into()));
         assert_eq!((config.shards, config.blocks_per_ds_epoch), (Some(3), Some(5)));
         assert_eq!((config.proof_window, config.cache_bytes), (60, 16 << 20));
-        assert_eq!(config.durability, Durability::Relaxed);
+        assert_eq!((config.durability, config.developer), (Durability::Relaxed, Developer::Off));
         assert_eq!((config.http.body_bytes, config.http.connections), (7, 8));
         assert_eq!(config.http.bodies_bytes, 9 << 20);
         assert_eq!(Config::from(parse("--ephemeral").unwrap().run).data_dir, None);
+    }
+
+    #[test]
+    fn methods_for_developers_are_off_where_others_can_ask() {
+        let check = |listening: &[&str], expected| {
+            let listening: Vec<_> = listening.iter().map(|addr| addr.parse().unwrap()).collect();
+            assert_eq!(Developer::Auto.is_on(&listening), expected, "{listening:?}");
+            assert!(Developer::On.is_on(&listening) && !Developer::Off.is_on(&listening));
+        };
+        check(&["127.0.0.1:5555"], true);
+        check(&["127.8.0.1:5555", "[::1]:4401", "[::ffff:127.0.0.1]:1"], true);
+        check(&["0.0.0.0:5555"], false);
+        check(&["[::]:5555"], false);
+        check(&["127.0.0.1:5555", "192.168.0.7:4401"], false);
+        check(&["[::ffff:10.0.0.1]:1"], false);
     }
 
     #[test]
@@ -544,6 +589,7 @@ mod tests {
         check_refused("--chain-id 70000", &["--chain-id", "70000"]);
         check_refused("--listen here", &["--listen", "here"]);
         check_refused("--durability never", &["--durability", "flush", "relaxed"]);
+        check_refused("--developer yes", &["--developer", "auto", "on", "off", "yes"]);
         check_refused("--ephemeral --data-dir d", &["--ephemeral", "--data-dir"]);
         check_refused("--listen 127.0.0.1:1 db check", &["db"]);
         check_refused("db", &["check", "rebuild"]);

@@ -18,8 +18,9 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(crate) fn new(node: NodeHandle) -> Self {
-        Self { service: Service::new(node.clone()), lobby: Lobby::new(node) }
+    /// `developer` says whether methods for developers are answered.
+    pub(crate) fn new(node: NodeHandle, developer: bool) -> Self {
+        Self { service: Service::new(node.clone(), developer), lobby: Lobby::new(node) }
     }
 }
 

@@ -60,7 +60,7 @@ mod telemetry;
 pub use crate::{
     banner::{Banner, FundedAccount},
     config::{
-        BlockMode, BlockModeError, Cli, Command, Config, DbArgs, DbCommand, Durability, LoadArgs, NodeUrl,
+        BlockMode, BlockModeError, Cli, Command, Config, DbArgs, DbCommand, Developer, Durability, LoadArgs, NodeUrl,
         NodeUrlError, ProofCommand, RunArgs, VerifyArgs, WebSocketPort, WhichBlock,
     },
     data_dir::DataDirError,

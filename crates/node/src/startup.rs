@@ -27,7 +27,7 @@ use tokio::{
 use crate::{
     banner::{Banner, FundedAccount},
     clock,
-    config::{BlockMode, Config, DEFAULT_WEBSOCKET_PORT, Durability, WebSocketPort},
+    config::{BlockMode, Config, DEFAULT_WEBSOCKET_PORT, Developer, Durability, WebSocketPort},
     data_dir::{self, DataDir, DataDirError, Manifest},
     driver::{self, NodeHandle, RunningDriver},
     endpoint::Endpoint,
@@ -112,6 +112,22 @@ async fn bind_websocket(server: &mut Server, config: &Config) -> Result<Option<S
     }
 }
 
+/// Decides whether methods for developers are answered.
+fn decide_on_developer(config: &Config, addr: SocketAddr, websocket: Option<SocketAddr>) -> bool {
+    let listening: Vec<_> = std::iter::once(addr).chain(websocket).collect();
+    let developer = config.developer.is_on(&listening);
+    match (config.developer, developer, config.block_mode) {
+        (_, false, BlockMode::Manual) => {
+            tracing::warn!("nobody can ask for blocks: methods for developers are off, see --developer");
+        }
+        (Developer::Auto, false, _) => {
+            tracing::info!("methods for developers are off, for others can reach this node; see --developer");
+        }
+        _ => {}
+    }
+    developer
+}
+
 fn at(path: Option<&PathBuf>) -> String {
     path.map(|path| format!(" in {}", path.display())).unwrap_or_default()
 }
@@ -141,6 +157,7 @@ impl Node {
         let mut server = Server::new(config.http);
         let addr = server.bind(config.listen).await.map_err(listen)?;
         let websocket = bind_websocket(&mut server, &config).await?;
+        let developer = decide_on_developer(&config, addr, websocket);
         let banner = Banner {
             addr,
             websocket,
@@ -156,7 +173,7 @@ impl Node {
         let (handle, driver) = driver::start(chain, producer, Solo::new(key), config.block_mode, data_dir.clone())
             .map_err(StartError::System)?;
         let (stop, stopped) = watch::channel(false);
-        let http = tokio::spawn(server.serve(Arc::new(Endpoint::new(handle.clone())), stopped));
+        let http = tokio::spawn(server.serve(Arc::new(Endpoint::new(handle.clone(), developer)), stopped));
         Ok(RunningNode { addr, banner, stop, http, driver, handle, data_dir })
     }
 }

@@ -35,6 +35,8 @@ pub(crate) enum CallError {
     BlockTransactions(BlockTransactionsError),
     /// A contract was asked for its contracts.
     ContractQueried,
+    /// Methods for developers are switched off.
+    DeveloperOff,
     /// The hash of a deployment cannot be read.
     DeploymentHash(HashFault),
     /// The transaction of a deployment is in no block.
@@ -135,7 +137,7 @@ type Choice = (RpcErrorCode, std::borrow::Cow<'static, str>);
 impl CallError {
     /// Returns the error of the answer. What is the node's own fault is logged and not told.
     pub(crate) fn into_rpc(self, method: &'static str) -> RpcError {
-        match self.choose() {
+        match self.choose(method) {
             Ok((code, message)) => RpcError::new(code, message),
             Err(fault) => {
                 tracing::error!(method, error = &*fault, "a method failed");
@@ -145,7 +147,7 @@ impl CallError {
     }
 
     /// Returns what the caller did wrong, or the node's own fault.
-    fn choose(self) -> Result<Choice, Fault> {
+    fn choose(self, method: &str) -> Result<Choice, Fault> {
         use RpcErrorCode as Code;
         Ok(match self {
             Self::AccountNotCreated => text(Code::INVALID_ADDRESS_OR_KEY, "Account is not created"),
@@ -158,6 +160,10 @@ impl CallError {
             Self::ContractQueried => text(Code::INVALID_ADDRESS_OR_KEY, "A contract account queried"),
             Self::DeploymentHash(HashFault::Digit) => text(Code::MISC_ERROR, "Unable To Process"),
             Self::DeploymentHash(HashFault::Size) => text(Code::INVALID_PARAMETER, "Address size not appropriate"),
+            Self::DeveloperOff => {
+                let text = format!("{method} is for developers and switched off, start the node with --developer on");
+                (Code::INVALID_REQUEST, text.into())
+            }
             Self::DeploymentUnknown => text(Code::INVALID_ADDRESS_OR_KEY, "Txn Hash not Present"),
             Self::Driver(error) => return Err(error.into()),
             Self::DsBlockNumber(error) => number(error, "Invalid arugment"),

@@ -122,9 +122,9 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::slow::<tx_block::GetTxnBodiesForTxBlock>(),
     Entry::slow::<tx_block::GetTxnBodiesForTxBlockEx>(),
     Entry::per_head::<network::GetVersion>(),
-    Entry::command::<isolated::IncreaseBlocknum>(),
+    Entry::for_developers::<isolated::IncreaseBlocknum>(),
     Entry::per_head::<openrpc::Discover>(),
-    Entry::command::<isolated::SetMinimumGasPrice>(),
+    Entry::for_developers::<isolated::SetMinimumGasPrice>(),
     Entry::command::<simulation::EstimateGas>(),
     Entry::command::<simulation::SimulateTransaction>(),
     Entry::of::<tx_block::TxBlockListing>(),
@@ -137,6 +137,8 @@ pub(crate) struct Entry {
     pub(crate) aliases: &'static [&'static str],
     pub(crate) action: Action,
     pub(crate) shape: Shape,
+    /// Whether it does what no client of a real network can do, so that it can be switched off.
+    pub(crate) for_developers: bool,
 }
 
 /// How a method is called.
@@ -191,6 +193,7 @@ impl Entry {
             aliases: M::ALIASES,
             action: Action::Query(query::<M>),
             shape: Shape::of::<M, M::Output>(),
+            for_developers: false,
         }
     }
 
@@ -204,27 +207,37 @@ impl Entry {
     }
 
     const fn streamed<M: Streamed>() -> Self {
-        Self { name: M::NAME, aliases: &[], action: Action::Streamed(begin::<M>), shape: Shape::of::<M, M::Output>() }
+        let (action, shape) = (Action::Streamed(begin::<M>), Shape::of::<M, M::Output>());
+        Self { name: M::NAME, aliases: &[], action, shape, for_developers: false }
     }
 
     const fn command<C: Command>() -> Self {
-        Self { name: C::NAME, aliases: &[], action: Action::Later(run::<C>), shape: Shape::of::<C, C::Output>() }
+        let (action, shape) = (Action::Later(run::<C>), Shape::of::<C, C::Output>());
+        Self { name: C::NAME, aliases: &[], action, shape, for_developers: false }
+    }
+
+    /// A command that does what no client of a real network can do.
+    const fn for_developers<C: Command>() -> Self {
+        Self { for_developers: true, ..Self::command::<C>() }
     }
 }
 
 /// A row, and what follows from it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
+    pub(crate) name: &'static str,
     pub(crate) position: usize,
     pub(crate) action: Action,
     pub(crate) fields: &'static [&'static str],
+    pub(crate) for_developers: bool,
 }
 
 /// Finds a row by the name or an alias of its method.
 pub(crate) fn find(name: &str) -> Option<&'static Row> {
     static BY_NAME: LazyLock<HashMap<&str, Row>> = LazyLock::new(|| {
         let rows = METHODS.iter().enumerate().flat_map(|(position, entry)| {
-            let row = Row { position, action: entry.action, fields: (entry.shape.fields)() };
+            let Entry { name, action, shape, for_developers, .. } = *entry;
+            let row = Row { name, position, action, fields: (shape.fields)(), for_developers };
             std::iter::once(&entry.name).chain(entry.aliases).map(move |name| (*name, row))
         });
         rows.collect()

@@ -57,6 +57,8 @@ const USUAL_ANSWER: usize = 512;
 #[derive(Debug)]
 pub(crate) struct Service {
     node: NodeHandle,
+    /// Whether methods for developers are answered.
+    developer: bool,
     answer_limit: usize,
     /// Held by batches while their answers grow large.
     large: Semaphore,
@@ -64,8 +66,8 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    pub(crate) fn new(node: NodeHandle) -> Self {
-        Self { node, answer_limit: ANSWER_LIMIT, large: Semaphore::new(LARGE_ANSWERS), patience: PATIENCE }
+    pub(crate) fn new(node: NodeHandle, developer: bool) -> Self {
+        Self { node, developer, answer_limit: ANSWER_LIMIT, large: Semaphore::new(LARGE_ANSWERS), patience: PATIENCE }
     }
 
     /// Answers the body of a request, single or batch.
@@ -139,6 +141,9 @@ impl Service {
     async fn answer_request(&self, out: &mut Vec<u8>, request: &Request<'_>) -> Result<Option<Rest>, RpcError> {
         let row = method::find(&request.method).ok_or(RpcError::METHOD_NOT_FOUND)?;
         let call = Call { id: request.require_id()?, params: request.params.as_deref(), fields: row.fields };
+        if row.for_developers && !self.developer {
+            return Err(CallError::DeveloperOff.into_rpc(row.name));
+        }
         match row.action {
             Action::Query(query) => query(call, &self.node.context(), out)?,
             Action::PerHead(render) => write_raw(out, call.id, self.node.context().per_head(row.position, render)?)?,

@@ -24,7 +24,8 @@ pub(crate) fn document() -> &'static Value {
                 "title": "Silica JSON-RPC",
                 "version": env!("CARGO_PKG_VERSION"),
                 "description": "The interface of a Zilliqa node of generation 8.1, over HTTP POST to any path. \
-                                Parameters are positional.",
+                                Parameters are positional. Methods with x-for-developers do what no client of a real \
+                                network can do, and are answered unless that is switched off.",
                 "license": { "name": "MIT OR Apache-2.0" },
             },
             "servers": [{ "name": "local", "url": "http://127.0.0.1:5555" }],
@@ -61,6 +62,9 @@ fn describe(entry: &Entry, generator: &mut SchemaGenerator) -> Value {
     });
     if let (false, Some(method)) = (entry.aliases.is_empty(), method.as_object_mut()) {
         method.insert("x-aliases".to_owned(), json!(entry.aliases));
+    }
+    if let (true, Some(method)) = (entry.for_developers, method.as_object_mut()) {
+        method.insert("x-for-developers".to_owned(), json!(true));
     }
     method
 }

@@ -32,7 +32,7 @@ pub(super) fn fixture(mode: BlockMode) -> Fixture {
     )
     .unwrap();
     let (handle, driver) = driver::start(chain, producer, Solo::new(key), mode, None).unwrap();
-    Fixture { service: Service::new(handle), driver }
+    Fixture { service: Service::new(handle, true), driver }
 }
 
 impl Fixture {
@@ -54,6 +54,20 @@ impl Fixture {
         let request = json!({"id": 1, "jsonrpc": "2.0", "method": method, "params": params});
         serde_json::from_str(&self.ask(&request.to_string()).await).unwrap()
     }
+}
+
+#[tokio::test]
+async fn methods_for_developers_are_refused_where_they_are_off() {
+    let mut fixture = fixture(BlockMode::Manual);
+    fixture.service.developer = false;
+    for entry in METHODS {
+        let answer = fixture.call(entry.name, json!([])).await;
+        assert_eq!(answer["error"]["code"] == -32600, entry.for_developers, "{}: {answer}", entry.name);
+    }
+    let answer = fixture.call("IncreaseBlocknum", json!([1])).await;
+    let message = "IncreaseBlocknum is for developers and switched off, start the node with --developer on";
+    assert_eq!(answer["error"], json!({"code": -32600, "data": null, "message": message}));
+    assert_eq!(fixture.call("GetBlocknum", json!([])).await["result"], "1");
 }
 
 /// Checks the exact answer to a body.
