@@ -123,7 +123,7 @@ pub enum ErrorKey {
 /// What one node does within the rules of its chain; may differ from start to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Which nonces are accepted.
+    /// Which nonces are accepted, until the [producer](crate::Producer::set_nonce_policy) is told otherwise.
     pub nonces: NoncePolicy,
     /// How much the pool holds, and for how long.
     pub pool: PoolLimits,

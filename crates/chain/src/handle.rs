@@ -46,6 +46,8 @@ pub(crate) struct Published {
     pub(crate) times: Times,
     /// Hashes of the newest transactions, the newest first.
     pub(crate) recent: Arc<[TxHash]>,
+    /// Which nonces are accepted.
+    pub(crate) nonces: NoncePolicy,
     /// Price of gas that the operator set.
     pub(crate) operator_price: Option<GasPrice>,
     /// Price below which gas is not sold, unless the operator says so.
@@ -91,16 +93,17 @@ impl Chain {
     ///
     /// [`AdmissionError`]: the first check that the transaction does not pass.
     pub fn admit(&self, transaction: Transaction, priority: bool) -> Result<VerifiedTransaction, AdmissionError> {
-        self.admit_by(self.config().policy.nonces, transaction, priority)
+        let published = self.shared.published();
+        self.admit_by(&published, published.nonces, transaction, priority)
     }
 
     fn admit_by(
         &self,
+        published: &Published,
         nonces: NoncePolicy,
         transaction: Transaction,
         priority: bool,
     ) -> Result<VerifiedTransaction, AdmissionError> {
-        let published = self.shared.published();
         let entrance = Entrance {
             config: self.config(),
             minimum_price: published.minimum_gas_price(),
@@ -173,6 +176,18 @@ impl Chain {
         self.shared.lock_pool().len()
     }
 
+    /// Takes a waiting transaction out of the pool, as [`DropReason::Withdrawn`], and says whether there was one.
+    pub fn withdraw(&self, hash: &TxHash, at: Timestamp) -> bool {
+        let epoch = self.shared.published().epoch();
+        self.shared.lock_pool().withdraw(hash, epoch, at)
+    }
+
+    /// Takes all waiting transactions out of the pool, as [`DropReason::Withdrawn`], and returns how many there were.
+    pub fn withdraw_all(&self, at: Timestamp) -> usize {
+        let epoch = self.shared.published().epoch();
+        self.shared.lock_pool().withdraw_all(epoch, at)
+    }
+
     /// The waiting transactions as bytes, to be kept while the node is stopped.
     pub fn export_pool(&self) -> Vec<u8> {
         pool::export(&self.shared.lock_pool())
@@ -187,8 +202,10 @@ impl Chain {
     pub fn import_pool(&self, bytes: &[u8], at: Timestamp) -> Result<PoolImport, PoolImportError> {
         let mut report = PoolImport::default();
         for Exported { transaction, inserted, priority } in pool::import(bytes)? {
-            let admitted = self.admit_by(NoncePolicy::Queue, transaction, priority).is_ok_and(|transaction| {
-                let epoch = inserted.min(self.shared.published().epoch());
+            let published = self.shared.published();
+            let admitted = self.admit_by(&published, NoncePolicy::Queue, transaction, priority);
+            let admitted = admitted.is_ok_and(|transaction| {
+                let epoch = inserted.min(published.epoch());
                 self.shared.lock_pool().insert(transaction, epoch, at).is_ok()
             });
             let count = if admitted { &mut report.admitted } else { &mut report.refused };
@@ -254,6 +271,7 @@ impl Published {
             state,
             times: self.times.after(&self.head.tx_block, tx_block, ds_block),
             recent: newest.chain(self.recent.iter().copied()).take(RECENT).collect(),
+            nonces: self.nonces,
             operator_price: self.operator_price,
             floor_price: self.floor_price,
         }

@@ -51,7 +51,8 @@ pub fn open(
     let full_blocks = FullBlocks::uncounted(&head);
     let operator_price = network.config.policy.operator_price.filter(|_| network.config.operator_price);
     let floor_price = network.config.minimum_gas_price;
-    let published = Published { head, state, times, recent, operator_price, floor_price };
+    let nonces = network.config.policy.nonces;
+    let published = Published { head, state, times, recent, nonces, operator_price, floor_price };
     let shared = Arc::new(Shared::new(network, published));
     Ok((Chain::new(Arc::clone(&shared)), Producer { shared, store, full_blocks, written: Written::default() }))
 }

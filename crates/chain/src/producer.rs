@@ -7,6 +7,7 @@ use silica_state::{BlockRecord, Store};
 
 use crate::{
     builder::Builder,
+    config::NoncePolicy,
     consensus::Application,
     error::{BuildError, CommitError, GasPriceError, InvalidBlock, ProposeError},
     handle::{Published, Shared},
@@ -62,6 +63,13 @@ impl Producer {
         let published = self.shared.published();
         self.shared.publish(Arc::new(Published { operator_price: Some(price), ..Published::clone(&published) }));
         Ok(())
+    }
+
+    /// Sets which nonces are accepted from now on, in place of the [policy](crate::config::Policy::nonces) that the chain
+    /// was opened with.
+    pub fn set_nonce_policy(&mut self, nonces: NoncePolicy) {
+        let published = self.shared.published();
+        self.shared.publish(Arc::new(Published { nonces, ..Published::clone(&published) }));
     }
 
     /// The head on which the next block is built, and what goes with it.

@@ -272,7 +272,8 @@ fn why(reason: DropReason, verified: &VerifiedTransaction, rules: &Rules) -> Str
         | DropReason::InvalidSender
         | DropReason::NonceTooLow
         | DropReason::Outbid
-        | DropReason::Verification => "it would have to be refused before it is executed",
+        | DropReason::Verification
+        | DropReason::Withdrawn => "it would have to be refused before it is executed",
     };
     text.to_owned()
 }

@@ -288,6 +288,22 @@ impl Pool {
         }
     }
 
+    /// Drops a waiting transaction during the Tx epoch `epoch`, and says whether there was one.
+    pub(crate) fn withdraw(&mut self, hash: &TxHash, epoch: BlockNumber, at: Timestamp) -> bool {
+        let waits = self.entries.contains_key(hash);
+        self.drop(hash, DropReason::Withdrawn, epoch, at);
+        waits
+    }
+
+    /// Drops all waiting transactions during the Tx epoch `epoch`, the oldest first, and returns how many there were.
+    pub(crate) fn withdraw_all(&mut self, epoch: BlockNumber, at: Timestamp) -> usize {
+        let waiting: Vec<TxHash> = self.arrivals.values().copied().collect();
+        for hash in &waiting {
+            self.drop(hash, DropReason::Withdrawn, epoch, at);
+        }
+        waiting.len()
+    }
+
     fn remove(&mut self, hash: &TxHash) -> Option<StatusRecord> {
         let Entry { record, arrival, update } = self.entries.remove(hash)?;
         self.arrivals.remove(&arrival);

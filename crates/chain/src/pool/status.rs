@@ -53,6 +53,8 @@ pub enum DropReason {
     AddressTaken = 26,
     /// The nonce is used up (`NONCE_TOO_LOW`).
     NonceTooLow = 27,
+    /// Somebody took it out of the pool (`ERROR`).
+    Withdrawn = 253,
     /// A fault of ours kept it from being executed (`ERROR`).
     Internal = 254,
     /// The transaction waited longer than the pool keeps any (`ERROR`).
@@ -97,7 +99,7 @@ impl DropReason {
     /// The number of this status.
     pub const fn code(self) -> u8 {
         // To clients it is the same unspecified error.
-        if matches!(self, Self::Internal) { Self::Expired as u8 } else { self as u8 }
+        if matches!(self, Self::Internal | Self::Withdrawn) { Self::Expired as u8 } else { self as u8 }
     }
 }
 
@@ -141,5 +143,6 @@ mod tests {
         check(TxStatus::Dropped(DropReason::NonceTooLow), 27, 2);
         check(TxStatus::Dropped(DropReason::Expired), 255, 2);
         check(TxStatus::Dropped(DropReason::Internal), 255, 2);
+        check(TxStatus::Dropped(DropReason::Withdrawn), 255, 2);
     }
 }
