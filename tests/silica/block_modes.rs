@@ -12,7 +12,7 @@ use crate::{balance, check_error, check_result, height, pay_once};
 
 /// Waits until a question is answered with yes.
 #[track_caller]
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(30);
     while !holds() {
         assert!(Instant::now() < deadline, "{what}: not within 30 s");

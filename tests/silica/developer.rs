@@ -1,9 +1,9 @@
 //! Methods that do what no client of a real network can do, and when they are answered.
 
 use serde_json::json;
-use silica_tests::Node;
+use silica_tests::{Directory, Node, Wallet};
 
-use crate::{check_error, check_result};
+use crate::{INVALID_PARAMS, balance, block_modes::eventually, check_error, check_result, height, pay_once};
 
 fn off(method: &str) -> (i64, String) {
     (-32600, format!("{method} is for developers and switched off, start the node with --developer on"))
@@ -36,4 +36,175 @@ fn who_can_ask_nobody_for_blocks_is_warned() {
     node.wait_for("nobody can ask for blocks");
     let node = Node::start(&["--websocket", "0.0.0.0:0"]);
     node.wait_for("methods for developers are off, for others can reach this node");
+}
+
+/// The time of the latest Tx block in microseconds.
+fn latest_time(node: &Node) -> u64 {
+    let block = node.result("GetLatestTxBlock", &json!([]));
+    block["header"]["Timestamp"].as_str().unwrap().parse().unwrap()
+}
+
+const HOUR: u64 = 3_600_000_000;
+
+/// Checks that a block was made so long after another time, or a little later.
+#[track_caller]
+fn check_later(time: u64, than: u64, by: u64) {
+    let late = time.checked_sub(than + by).expect("it is not earlier");
+    assert!(late < 10 * 60 * 1_000_000, "{late} microseconds too late");
+}
+
+#[test]
+fn time_is_put_forward_for_good() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let node = Node::start_in(&data, &[]);
+    let begun = latest_time(&node);
+    let told: u64 = node.result("silica_increaseTime", &json!([3_600])).as_str().unwrap().parse().unwrap();
+    check_later(told, begun, HOUR);
+    pay_once(&node, 0);
+    check_later(latest_time(&node), begun, HOUR);
+    node.result("silica_increaseTime", &json!([7_200]));
+    node.result("silica_increaseTime", &json!([0]));
+    node.result("silica_mine", &json!([3]));
+    let last = latest_time(&node);
+    check_later(last, begun, 3 * HOUR);
+    node.stop();
+    let node = Node::start_in(&data, &[]);
+    node.result("silica_mine", &json!([]));
+    check_later(latest_time(&node), last, 0);
+    assert!(latest_time(&node) > last + 1, "the clock is not merely waited for");
+}
+
+#[test]
+fn time_of_the_next_block_is_set() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    let time = latest_time(&node) + 1_000 * HOUR;
+    check_result(&node, "silica_setNextBlockTimestamp", &json!([time.to_string()]), &json!(time.to_string()));
+    node.result("silica_mine", &json!([2]));
+    assert_eq!(latest_time(&node), time + 1);
+    assert_eq!(node.result("GetTxBlock", &json!(["1"]))["header"]["Timestamp"], time.to_string());
+    node.result("silica_mine", &json!([1]));
+    check_later(latest_time(&node), time, 0);
+    // What was set and what is put forward count together.
+    let time = time + 2_000 * HOUR;
+    node.result("silica_setNextBlockTimestamp", &json!([time.to_string()]));
+    let later = (time + HOUR).to_string();
+    check_result(&node, "silica_increaseTime", &json!([3_600]), &json!(later));
+    node.result("silica_mine", &json!([1]));
+    assert_eq!(latest_time(&node), time + HOUR);
+}
+
+#[test]
+fn time_does_not_go_back_or_beyond_its_end() {
+    let node = Node::start(&[]);
+    let latest = latest_time(&node);
+    let past = format!("timestamp: expected a time after that of the latest block, {latest}, got {latest}");
+    check_error(&node, "silica_setNextBlockTimestamp", &json!([latest.to_string()]), (-8, &past));
+    let (code, text) = node.error("silica_setNextBlockTimestamp", &json!(["0"]));
+    assert!(code == -8 && text.ends_with("got 0"), "{text}");
+    let end = "expected a time up to 253402300799999999, the end of the year 9999";
+    let timestamp = format!("timestamp: {end}");
+    check_error(&node, "silica_setNextBlockTimestamp", &json!(["253402300800000000"]), (-8, &timestamp));
+    for (text, words) in [("", "digits"), ("-1", "digits"), ("1e9", "digits"), ("18446744073709551616", "up to")] {
+        let (code, message) = node.error("silica_setNextBlockTimestamp", &json!([text]));
+        assert!(code == -8 && message.contains(words), "{text}: {message}");
+    }
+    for params in [json!([]), json!([5]), json!([null]), json!(["5", "6"]), json!({"timestamp": "5"})] {
+        check_error(&node, "silica_setNextBlockTimestamp", &params, INVALID_PARAMS);
+    }
+    for params in [json!([]), json!(["5"]), json!([-5]), json!([1.5]), json!([4_294_967_296_u64]), json!([1, 1])] {
+        check_error(&node, "silica_increaseTime", &params, INVALID_PARAMS);
+    }
+    node.result("silica_setNextBlockTimestamp", &json!(["253402300799999999"]));
+    let seconds = format!("seconds: {end}");
+    check_error(&node, "silica_increaseTime", &json!([1]), (-8, &seconds));
+    // Blocks go on behind the end.
+    node.result("silica_mine", &json!([2]));
+    assert_eq!(latest_time(&node), 253_402_300_800_000_000);
+    check_error(&node, "silica_increaseTime", &json!([0]), (-8, &seconds));
+}
+
+#[test]
+fn blocks_are_mined_in_every_mode() {
+    for mode in ["instant", "manual", "interval=3600000"] {
+        let node = Node::start(&["--block-mode", mode]);
+        check_result(&node, "silica_mine", &json!([]), &json!("2"));
+        check_result(&node, "silica_mine", &json!([5]), &json!("7"));
+        check_result(&node, "silica_mine", &json!([0]), &json!("7"));
+        for params in [json!([-1]), json!(["1"]), json!([null]), json!([1, 2])] {
+            check_error(&node, "silica_mine", &params, INVALID_PARAMS);
+        }
+        assert_eq!(node.error("silica_mine", &json!([u32::MAX])).0, -8);
+        assert_eq!(height(&node), 6);
+    }
+}
+
+#[test]
+fn block_mode_is_switched_at_run_time() {
+    let node = Node::start(&[]);
+    let payer = Wallet::funded(0);
+    let pay = |nonce| {
+        let payment = payer.payment(nonce, Wallet::stranger(1).address(), 1);
+        node.call("CreateTransaction", &json!([payment.json()]))
+    };
+    assert!(pay(2).is_err(), "nothing waits in instant mode");
+    check_result(&node, "silica_setBlockMode", &json!(["manual"]), &json!("instant"));
+    for nonce in [2, 1] {
+        pay(nonce).unwrap();
+    }
+    assert_eq!((height(&node), balance(&node, &payer.hex()).1), (0, 0));
+    check_result(&node, "silica_setBlockMode", &json!(["instant"]), &json!("manual"));
+    assert_eq!(balance(&node, &payer.hex()).1, 2, "what waited is in a block before the answer");
+    pay(3).unwrap();
+    assert!(pay(5).is_err(), "nothing waits again");
+    assert_eq!(balance(&node, &payer.hex()).1, 3);
+    let before = height(&node);
+    check_result(&node, "silica_setBlockMode", &json!(["interval=10"]), &json!("instant"));
+    pay(4).unwrap();
+    eventually("blocks are made by themselves", || height(&node) > before + 2);
+    check_result(&node, "silica_setBlockMode", &json!(["manual"]), &json!("interval=10"));
+    let after = height(&node);
+    pay(5).unwrap();
+    assert_eq!((height(&node), balance(&node, &payer.hex()).1), (after, 4));
+    for (mode, shown) in
+        [("", "\"\""), ("fast", "\"fast\""), ("interval=0", "\"interval=0\""), ("Instant", "\"Instant\"")]
+    {
+        let text =
+            format!("mode: expected instant, interval=MS with 1 to 86400000 milliseconds, or manual, got {shown}");
+        check_error(&node, "silica_setBlockMode", &json!([mode]), (-8, &text));
+    }
+    let (code, text) = node.error("silica_setBlockMode", &json!(["x".repeat(1_000_000)]));
+    assert!(code == -8 && text.len() < 200, "{text}");
+    for params in [json!([]), json!([1]), json!([null]), json!(["manual", "manual"])] {
+        check_error(&node, "silica_setBlockMode", &params, INVALID_PARAMS);
+    }
+}
+
+#[test]
+fn what_waits_is_dropped() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    let payments: Vec<_> =
+        (1..=3).map(|nonce| Wallet::funded(0).payment(nonce, Wallet::stranger(1).address(), 1)).collect();
+    for payment in &payments {
+        node.result("CreateTransaction", &json!([payment.json()]));
+    }
+    check_result(&node, "silica_dropTransaction", &json!([payments[1].hash()]), &json!(true));
+    check_result(&node, "silica_dropTransaction", &json!([payments[1].hash()]), &json!(false));
+    let status = node.result("GetTransactionStatus", &json!([payments[1].hash()]));
+    assert_eq!((&status["modificationState"], &status["status"]), (&json!(2), &json!(255)));
+    node.result("silica_mine", &json!([1]));
+    assert_eq!(balance(&node, &Wallet::funded(0).hex()).1, 1, "the third waits for another second");
+    // It is taken again, and drops with the rest.
+    node.result("CreateTransaction", &json!([payments[1].json()]));
+    check_result(&node, "silica_dropAllTransactions", &json!([]), &json!(2));
+    check_result(&node, "silica_dropAllTransactions", &json!([]), &json!(0));
+    assert_eq!(node.result("GetPendingTxns", &json!([]))["Txns"], json!([]));
+    node.result("silica_mine", &json!([1]));
+    assert_eq!(balance(&node, &Wallet::funded(0).hex()).1, 1);
+    check_error(&node, "silica_dropTransaction", &json!(["12"]), (-8, "Txn Hash size not appropriate"));
+    let digits = (-1, "Unable To Process: hash is not hexadecimal");
+    check_error(&node, "silica_dropTransaction", &json!(["g".repeat(64)]), digits);
+    for params in [json!([]), json!([1]), json!([null]), json!(["12", "12"])] {
+        check_error(&node, "silica_dropTransaction", &params, INVALID_PARAMS);
+    }
 }

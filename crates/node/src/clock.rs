@@ -1,6 +1,9 @@
-//! The only reading of the time.
+//! The only reading of the time, and the clock of a chain whose time can be set.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use silica_protocol::Timestamp;
 
@@ -9,6 +12,118 @@ use silica_protocol::Timestamp;
 pub(crate) fn now() -> Timestamp {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::new(u64::try_from(since_1970.as_micros()).unwrap_or(u64::MAX))
+}
+
+/// The latest time to which a clock can be set: the end of the year 9999. Blocks have to go on after it.
+pub(crate) const LATEST: Timestamp = Timestamp::new(253_402_300_799_999_999);
+
+const MICROSECONDS: u64 = 1_000_000;
+
+/// Reason why a clock is not set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ClockError {
+    /// Time does not go back.
+    #[error("expected a time after that of the latest block, {latest}, got {got}")]
+    Past {
+        /// The time of the latest block.
+        latest: Timestamp,
+        /// The time that was asked for.
+        got: Timestamp,
+    },
+    /// The time is beyond the year 9999.
+    #[error("expected a time up to {LATEST}, the end of the year 9999")]
+    Future,
+}
+
+/// The clock of a chain: that of the system, ahead of it or behind it.
+#[derive(Debug, Default)]
+pub(crate) struct Clock {
+    setting: Mutex<Setting>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Setting {
+    /// Microseconds by which it is ahead of the system's.
+    ahead: i64,
+    /// The time of the next block, from which the clock goes on.
+    next: Option<Timestamp>,
+}
+
+impl Clock {
+    /// A clock that is not behind `time`.
+    pub(crate) fn not_before(time: Timestamp) -> Self {
+        let ahead = difference(time, now()).max(0);
+        Self { setting: Mutex::new(Setting { ahead, next: None }) }
+    }
+
+    /// The time.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.setting().now(now())
+    }
+
+    /// The time that a block gets which is made now.
+    pub(crate) fn of_next_block(&self) -> Timestamp {
+        let setting = self.setting();
+        setting.next.unwrap_or_else(|| setting.now(now()))
+    }
+
+    /// Notes that a block was made: if its time had been set, the clock goes on from there.
+    pub(crate) fn block_made(&self) {
+        let mut setting = self.setting();
+        if let Some(time) = setting.next.take() {
+            setting.ahead = difference(time, now());
+        }
+    }
+
+    /// Sets the time of the next block, which must be later than that of the latest.
+    ///
+    /// # Errors
+    ///
+    /// [`ClockError`].
+    pub(crate) fn set_next(&self, time: Timestamp, latest: Timestamp) -> Result<(), ClockError> {
+        if time <= latest {
+            return Err(ClockError::Past { latest, got: time });
+        }
+        if time > LATEST {
+            return Err(ClockError::Future);
+        }
+        self.setting().next = Some(time);
+        Ok(())
+    }
+
+    /// Puts the clock forward, and the time of the next block with it if that was set. Returns the time.
+    ///
+    /// # Errors
+    ///
+    /// [`ClockError::Future`].
+    pub(crate) fn advance(&self, seconds: u32) -> Result<Timestamp, ClockError> {
+        let by = u64::from(seconds).saturating_mul(MICROSECONDS);
+        let later = |time: Timestamp| {
+            let time = Timestamp::new(time.get().saturating_add(by));
+            if time <= LATEST { Ok(time) } else { Err(ClockError::Future) }
+        };
+        let (mut setting, system) = (self.setting(), now());
+        let time = later(setting.now(system))?;
+        let next = setting.next.map(later).transpose()?;
+        *setting = Setting { ahead: difference(time, system), next };
+        Ok(next.unwrap_or(time))
+    }
+
+    fn setting(&self) -> MutexGuard<'_, Setting> {
+        self.setting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Setting {
+    fn now(self, system: Timestamp) -> Timestamp {
+        Timestamp::new(system.get().saturating_add_signed(self.ahead))
+    }
+}
+
+/// Microseconds from the second time to the first.
+fn difference(to: Timestamp, from: Timestamp) -> i64 {
+    let difference = i128::from(to.get()).saturating_sub(i128::from(from.get()));
+    i64::try_from(difference).unwrap_or(if difference > 0 { i64::MAX } else { i64::MIN })
 }
 
 #[cfg(test)]
@@ -20,5 +135,70 @@ mod tests {
         let year_2020 = 1_577_836_800_000_000;
         let year_2100 = 4_102_444_800_000_000;
         assert!((year_2020..year_2100).contains(&now().get()));
+    }
+
+    /// Checks that the clock shows this time, or a little more.
+    #[track_caller]
+    fn check(clock: &Clock, expected: Timestamp) {
+        let late = clock.now().get().checked_sub(expected.get()).expect("the clock is behind");
+        assert!(late < 60 * MICROSECONDS, "{late}");
+    }
+
+    fn plus(time: Timestamp, seconds: u64) -> Timestamp {
+        Timestamp::new(time.get() + seconds * MICROSECONDS)
+    }
+
+    #[test]
+    fn clock_is_put_forward_for_good() {
+        let (clock, start) = (Clock::default(), now());
+        check(&clock, start);
+        clock.advance(3_600).unwrap();
+        clock.block_made();
+        clock.advance(7_200).unwrap();
+        check(&clock, plus(start, 10_800));
+        assert!(clock.of_next_block() >= plus(start, 10_800));
+    }
+
+    #[test]
+    fn clock_goes_on_from_the_block_whose_time_was_set() {
+        let (clock, start) = (Clock::default(), now());
+        let time = plus(start, 1_000_000);
+        clock.set_next(time, start).unwrap();
+        check(&clock, start);
+        assert_eq!((clock.of_next_block(), clock.of_next_block()), (time, time));
+        clock.block_made();
+        check(&clock, time);
+        // It may go back, as long as blocks do not.
+        let earlier = plus(start, 5_000);
+        clock.set_next(earlier, start).unwrap();
+        clock.block_made();
+        check(&clock, earlier);
+    }
+
+    #[test]
+    fn time_of_the_next_block_is_put_forward_with_the_clock() {
+        let (clock, start) = (Clock::default(), now());
+        clock.set_next(plus(start, 500), start).unwrap();
+        assert_eq!(clock.advance(100), Ok(plus(start, 600)));
+        assert_eq!(clock.of_next_block(), plus(start, 600));
+        check(&clock, plus(start, 100));
+    }
+
+    #[test]
+    fn clock_that_is_set_wrongly_stays_as_it_is() {
+        let (clock, start) = (Clock::default(), now());
+        assert_eq!(clock.set_next(start, start), Err(ClockError::Past { latest: start, got: start }));
+        assert_eq!(clock.set_next(LATEST.next().unwrap(), start), Err(ClockError::Future));
+        clock.set_next(LATEST, start).unwrap();
+        assert_eq!(clock.advance(1), Err(ClockError::Future));
+        check(&clock, start);
+        assert_eq!(clock.of_next_block(), LATEST);
+    }
+
+    #[test]
+    fn clock_begins_at_the_latest_block_if_that_is_ahead() {
+        let start = now();
+        check(&Clock::not_before(plus(start, 900)), plus(start, 900));
+        check(&Clock::not_before(Timestamp::new(5)), start);
     }
 }

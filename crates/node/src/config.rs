@@ -9,7 +9,7 @@ use std::{
 };
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, value_parser};
-use silica_chain::config::MAX_SHARDS;
+use silica_chain::config::{MAX_SHARDS, NoncePolicy};
 use silica_protocol::{Address, ChainId, HexError, StateRoot, VariableHash};
 
 use crate::http::HttpLimits;
@@ -308,6 +308,26 @@ pub enum BlockMode {
     Manual,
 }
 
+impl BlockMode {
+    /// Which nonces are accepted: where nothing waits, a transaction cannot wait for others.
+    pub(crate) const fn nonces(self) -> NoncePolicy {
+        match self {
+            Self::Instant => NoncePolicy::Exact,
+            Self::Interval(_) | Self::Manual => NoncePolicy::Queue,
+        }
+    }
+}
+
+impl fmt::Display for BlockMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Instant => f.write_str("instant"),
+            Self::Interval(interval) => write!(f, "interval={}", interval.as_millis()),
+            Self::Manual => f.write_str("manual"),
+        }
+    }
+}
+
 /// Reason why text is not a block mode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected instant, interval=MS with 1 to 86400000 milliseconds, or manual, got {got:?}")]
@@ -325,7 +345,7 @@ impl FromStr for BlockMode {
             "manual" => Some(Self::Manual),
             _ => text.strip_prefix("interval=").and_then(milliseconds).map(Duration::from_millis).map(Self::Interval),
         }
-        .ok_or_else(|| BlockModeError { got: text.to_owned() })
+        .ok_or_else(|| BlockModeError { got: text.chars().take(64).collect() })
     }
 }
 

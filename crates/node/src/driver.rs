@@ -15,7 +15,7 @@ use std::{
     collections::{HashMap, VecDeque},
     fmt,
     sync::{
-        Arc,
+        Arc, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
         mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError},
     },
@@ -28,14 +28,19 @@ use silica_chain::{
     Chain, DropReason, GasPriceError, PoolError, Producer, Submitted, TransactionStatus, TxStatus, VerifiedTransaction,
     consensus::{Effect, Engine, Input},
 };
-use silica_protocol::{BlockNumber, GasPrice, TxHash};
+use silica_protocol::{BlockNumber, GasPrice, Timestamp, TxHash};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch},
     task::spawn_blocking,
     time::timeout,
 };
 
-use crate::{clock, config::BlockMode, data_dir::DataDir, rpc::Context};
+use crate::{
+    clock::{Clock, ClockError},
+    config::BlockMode,
+    data_dir::DataDir,
+    rpc::Context,
+};
 
 /// Blocks that are demanded of the engine at once; a larger demand is met in parts, so that neither a payment nor a stop
 /// has to wait for all of it. As many as wait for the disk together.
@@ -50,6 +55,12 @@ enum Event {
     Arrival { transaction: VerifiedTransaction, reply: oneshot::Sender<Result<Submitted, SubmitError>> },
     /// So many blocks are demanded.
     Mine { blocks: u64, reply: oneshot::Sender<Result<(), DriverError>> },
+    /// Blocks are made in another mode from now on.
+    SetBlockMode { mode: BlockMode, reply: oneshot::Sender<Result<(), DriverError>> },
+    /// The time of the next block is set.
+    SetNextTime { time: Timestamp, reply: oneshot::Sender<Result<(), ClockError>> },
+    /// Something was put into the pool while the mode changed to the one in which nothing waits.
+    Waiting,
     /// The operator sets the price of gas.
     SetMinimumGasPrice { price: GasPrice, reply: oneshot::Sender<Result<(), GasPriceError>> },
     /// The time for a block has come.
@@ -109,7 +120,8 @@ pub(crate) struct NodeHandle {
 
 struct Shared {
     chain: Chain,
-    mode: BlockMode,
+    clock: Clock,
+    mode: RwLock<BlockMode>,
     context: ArcSwap<Context>,
     /// Number of the latest Tx block, for those who wait for the next.
     head: watch::Sender<BlockNumber>,
@@ -123,7 +135,7 @@ struct Shared {
 
 impl fmt::Debug for NodeHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NodeHandle").field("mode", &self.shared.mode).finish_non_exhaustive()
+        f.debug_struct("NodeHandle").field("mode", &self.mode()).finish_non_exhaustive()
     }
 }
 
@@ -143,16 +155,38 @@ impl NodeHandle {
         &self.shared.chain
     }
 
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.shared.clock
+    }
+
+    /// When blocks are made.
     pub(crate) fn mode(&self) -> BlockMode {
-        self.shared.mode
+        *self.shared.mode.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Hands a transaction to the chain: into a block that is on disk in instant mode, into the pool in the others.
     pub(crate) async fn submit(&self, transaction: VerifiedTransaction) -> Result<Submitted, SubmitError> {
-        match self.shared.mode {
+        match self.mode() {
             BlockMode::Instant => self.ask(|reply| Event::Arrival { transaction, reply }).await?,
-            BlockMode::Interval(_) | BlockMode::Manual => Ok(self.shared.chain.submit(transaction, clock::now())?),
+            BlockMode::Interval(_) | BlockMode::Manual => {
+                let submitted = self.shared.chain.submit(transaction, self.clock().now())?;
+                if self.mode() == BlockMode::Instant {
+                    // The driver may have looked into the pool before.
+                    self.shared.events.send(Event::Waiting).map_err(|_| DriverError::Stopping)?;
+                }
+                Ok(submitted)
+            }
         }
+    }
+
+    /// Makes blocks in another mode from now on. Where nothing waits in that one, what does gets its block first.
+    pub(crate) async fn set_mode(&self, mode: BlockMode) -> Result<(), DriverError> {
+        self.ask(|reply| Event::SetBlockMode { mode, reply }).await?
+    }
+
+    /// Sets the time of the next block.
+    pub(crate) async fn set_next_time(&self, time: Timestamp) -> Result<Result<(), ClockError>, DriverError> {
+        self.ask(|reply| Event::SetNextTime { time, reply }).await
     }
 
     /// Makes so many blocks and returns once they are on disk.
@@ -228,6 +262,7 @@ pub(crate) fn start(
     producer: Producer,
     engine: impl Engine + Send + 'static,
     mode: BlockMode,
+    clock: Clock,
     data_dir: Option<Arc<DataDir>>,
 ) -> std::io::Result<(NodeHandle, RunningDriver)> {
     let (events, queue) = mpsc::channel();
@@ -236,8 +271,10 @@ pub(crate) fn start(
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let aside = Arc::new(Semaphore::new(processors.div_ceil(2)));
     let (slow, stopping) = (Arc::new(Semaphore::new(SLOW_QUESTIONS)), AtomicBool::new(false));
-    let node = NodeHandle { shared: Arc::new(Shared { chain, mode, context, head, events, aside, slow, stopping }) };
     let next_tick = first_tick(mode);
+    let mode = RwLock::new(mode);
+    let shared = Shared { chain, clock, mode, context, head, events, aside, slow, stopping };
+    let node = NodeHandle { shared: Arc::new(shared) };
     let (held, demands) = (None, VecDeque::new());
     let driver = Driver { node: node.clone(), producer, engine, data_dir, queue, held, demands, next_tick };
     let thread = thread::Builder::new().name("driver".to_owned()).spawn(move || driver.run())?;
@@ -279,14 +316,23 @@ struct Waiting {
 
 impl<E: Engine> Driver<E> {
     fn run(mut self) -> Producer {
-        if self.node.mode() == BlockMode::Instant && self.node.chain().waiting() > 0 {
-            // They waited when the node stopped, and nobody will ask for their block.
-            drop(self.step(Input::Arrival(clock::now())));
-        }
+        // They waited when the node stopped. A failure is in the log, and what waits is tried again with the next.
+        let _ = self.drain();
         loop {
             match self.next_event() {
                 Some(Event::Arrival { transaction, reply }) => self.arrivals(transaction, reply),
                 Some(Event::Mine { blocks, reply }) => self.demands.push_back(Demand { blocks, reply }),
+                Some(Event::SetBlockMode { mode, reply }) => {
+                    let result = self.set_mode(mode);
+                    answer(reply, result);
+                }
+                Some(Event::SetNextTime { time, reply }) => {
+                    let latest = self.node.context().snapshot.latest_tx_block().timestamp;
+                    answer(reply, self.node.clock().set_next(time, latest));
+                }
+                Some(Event::Waiting) => {
+                    let _ = self.drain();
+                }
                 Some(Event::SetMinimumGasPrice { price, reply }) => {
                     let result = self.set_minimum_gas_price(price);
                     answer(reply, result);
@@ -322,7 +368,7 @@ impl<E: Engine> Driver<E> {
     }
 
     fn tick(&mut self) {
-        let result = self.step(Input::Tick(clock::now()));
+        let result = self.step(Input::Tick(self.time()));
         if let (Some(tick), BlockMode::Interval(interval)) = (self.next_tick, self.node.mode()) {
             // Time that a long block took from the following ones is not made up for by a burst.
             let pause = if result.is_ok() { Duration::ZERO } else { PAUSE_AFTER_FAILURE };
@@ -337,11 +383,31 @@ impl<E: Engine> Driver<E> {
             return answer(reply, Err(DriverError::Stopping));
         }
         let part = blocks.min(DEMAND);
-        match (self.step(Input::Demand { at: clock::now(), blocks: part }), blocks.saturating_sub(part)) {
+        match (self.step(Input::Demand { at: self.time(), blocks: part }), blocks.saturating_sub(part)) {
             (Err(error), _) => answer(reply, Err(error)),
             (Ok(_), 0) => answer(reply, Ok(())),
             (Ok(_), blocks) => self.demands.push_front(Demand { blocks, reply }),
         }
+    }
+
+    /// The time of a block that is made now.
+    fn time(&self) -> Timestamp {
+        self.node.clock().of_next_block()
+    }
+
+    fn set_mode(&mut self, mode: BlockMode) -> Result<(), DriverError> {
+        self.producer.set_nonce_policy(mode.nonces());
+        *self.node.shared.mode.write().unwrap_or_else(PoisonError::into_inner) = mode;
+        self.next_tick = first_tick(mode);
+        self.drain()
+    }
+
+    /// Lets what waits have its block where nobody would ask for one.
+    fn drain(&mut self) -> Result<(), DriverError> {
+        if self.node.mode() == BlockMode::Instant && self.node.chain().waiting() > 0 {
+            self.step(Input::Arrival(self.time()))?;
+        }
+        Ok(())
     }
 
     fn set_minimum_gas_price(&mut self, price: GasPrice) -> Result<(), GasPriceError> {
@@ -374,7 +440,7 @@ impl<E: Engine> Driver<E> {
         if waiting.is_empty() && self.node.chain().waiting() == 0 {
             return;
         }
-        let fates = self.step(Input::Arrival(clock::now()));
+        let fates = self.step(Input::Arrival(self.time()));
         for Waiting { submitted, reply } in waiting {
             answer(
                 reply,
@@ -392,7 +458,7 @@ impl<E: Engine> Driver<E> {
         reply: oneshot::Sender<Result<Submitted, SubmitError>>,
         waiting: &mut Vec<Waiting>,
     ) {
-        match self.node.chain().submit(transaction, clock::now()) {
+        match self.node.chain().submit(transaction, self.node.clock().now()) {
             Ok(submitted) => waiting.push(Waiting { submitted, reply }),
             Err(error) => answer(reply, Err(error.into())),
         }
@@ -418,9 +484,13 @@ impl<E: Engine> Driver<E> {
 
     /// Lets the engine take a step, publishes what came of it, and reports what became of transactions.
     fn step(&mut self, input: Input) -> Result<Fates, DriverError> {
+        let before = self.node.context().head();
         let result = self.engine.step(input, &mut self.producer);
         // Blocks that were committed before the engine failed are visible too.
         self.node.publish();
+        if self.node.context().head() > before {
+            self.node.clock().block_made();
+        }
         match result {
             Ok(effects) => Ok(Fates::of(&effects)),
             Err(error) => {
@@ -477,7 +547,7 @@ mod tests {
     use silica_state::{Store, StoreOptions};
 
     use super::*;
-    use crate::data_dir::draw_key;
+    use crate::{clock, data_dir::draw_key};
 
     /// An engine that fails so many times before it does its work.
     struct Fails {
@@ -529,11 +599,27 @@ mod tests {
         let (chain, producer, engine) = chain();
         let payment = payment(&chain);
         let engine = Fails { times: 1, engine };
-        let (node, driver) = start(chain.clone(), producer, engine, BlockMode::Instant, None).unwrap();
+        let (node, driver) =
+            start(chain.clone(), producer, engine, BlockMode::Instant, Clock::default(), None).unwrap();
         let failed = node.submit(payment.clone()).await.unwrap_err();
         assert!(matches!(failed, SubmitError::Driver(DriverError::Failed)), "{failed}");
         let again = node.submit(payment.clone()).await.unwrap_err();
         assert!(matches!(again, SubmitError::Pool(PoolError::Known { .. })), "{again}");
+        drop(driver.stop().unwrap());
+        assert!(chain.snapshot().transaction(&payment.hash()).unwrap().is_some());
+    }
+
+    #[tokio::test]
+    async fn what_waits_gets_its_block_when_nothing_is_to_wait() {
+        let (chain, producer, engine) = chain();
+        let payment = payment(&chain);
+        let clock = Clock::default();
+        let (node, driver) = start(chain.clone(), producer, engine, BlockMode::Manual, clock, None).unwrap();
+        node.submit(payment.clone()).await.unwrap();
+        node.set_mode(BlockMode::Interval(Duration::from_hours(1))).await.unwrap();
+        assert_eq!((node.context().head().get(), chain.waiting()), (0, 1));
+        node.set_mode(BlockMode::Instant).await.unwrap();
+        assert_eq!((node.context().head().get(), chain.waiting()), (1, 0));
         drop(driver.stop().unwrap());
         assert!(chain.snapshot().transaction(&payment.hash()).unwrap().is_some());
     }
@@ -562,7 +648,8 @@ mod tests {
     async fn payment_does_not_wait_for_all_blocks_that_are_demanded() {
         let (chain, producer, engine) = chain();
         let payment = payment(&chain);
-        let (node, driver) = start(chain.clone(), producer, engine, BlockMode::Instant, None).unwrap();
+        let (node, driver) =
+            start(chain.clone(), producer, engine, BlockMode::Instant, Clock::default(), None).unwrap();
         let mut many = pin!(node.mine(100_000));
         assert!(is_pending(many.as_mut()));
         let mut few = pin!(node.mine(3));
@@ -585,7 +672,7 @@ mod tests {
         let (chain, producer, engine) = chain();
         let demands = Arc::new(Mutex::new(Vec::new()));
         let engine = Counts { demands: Arc::clone(&demands), engine };
-        let (node, driver) = start(chain.clone(), producer, engine, BlockMode::Manual, None).unwrap();
+        let (node, driver) = start(chain.clone(), producer, engine, BlockMode::Manual, Clock::default(), None).unwrap();
         let (first, second, third) = tokio::join!(node.mine(2 * DEMAND + 1), node.mine(DEMAND), node.mine(2));
         assert_eq!((first, second, third), (Ok(()), Ok(()), Ok(())));
         drop(driver.stop().unwrap());
@@ -599,7 +686,7 @@ mod tests {
         let demands = Arc::new(Mutex::new(Vec::new()));
         let engine = Counts { demands: Arc::clone(&demands), engine };
         let mode = BlockMode::Interval(Duration::from_millis(1));
-        let (node, driver) = start(chain.clone(), producer, engine, mode, None).unwrap();
+        let (node, driver) = start(chain.clone(), producer, engine, mode, Clock::default(), None).unwrap();
         assert_eq!(node.mine(5 * DEMAND).await, Ok(()));
         drop(driver.stop().unwrap());
         assert_eq!(*demands.lock().unwrap(), [DEMAND; 5]);
@@ -610,7 +697,8 @@ mod tests {
     #[tokio::test]
     async fn demand_that_fails_is_told_and_ends_there() {
         let (chain, producer, engine) = chain();
-        let (node, driver) = start(chain, producer, Fails { times: 1, engine }, BlockMode::Manual, None).unwrap();
+        let (node, driver) =
+            start(chain, producer, Fails { times: 1, engine }, BlockMode::Manual, Clock::default(), None).unwrap();
         assert_eq!(node.mine(100_000).await, Err(DriverError::Failed));
         assert_eq!(node.mine(2).await, Ok(()));
         drop(driver.stop().unwrap());
@@ -622,7 +710,7 @@ mod tests {
             let (chain, producer, engine) = chain();
             let payment = payment(&chain);
             chain.submit(payment.clone(), clock::now()).unwrap();
-            let (_, driver) = start(chain.clone(), producer, engine, mode, None).unwrap();
+            let (_, driver) = start(chain.clone(), producer, engine, mode, Clock::default(), None).unwrap();
             drop(driver.stop().unwrap());
             assert_eq!(chain.snapshot().transaction(&payment.hash()).unwrap().is_some(), executed, "{mode:?}");
         }

@@ -13,7 +13,7 @@ use std::{
 use serde_json::{Value, json};
 use silica_chain::{
     AccountEntry, AccountsFile, Chain, ChainConfig, Genesis, GenesisError, OpenError, PUBLISHED_ACCOUNTS,
-    PUBLISHED_BALANCE, Producer, config::NoncePolicy, consensus::Solo,
+    PUBLISHED_BALANCE, Producer, consensus::Solo,
 };
 use silica_crypto::KeyPair;
 use silica_protocol::{BlockNumber, ChainId, Version};
@@ -26,7 +26,7 @@ use tokio::{
 
 use crate::{
     banner::{Banner, FundedAccount},
-    clock,
+    clock::{self, Clock},
     config::{BlockMode, Config, DEFAULT_WEBSOCKET_PORT, Developer, Durability, WebSocketPort},
     data_dir::{self, DataDir, DataDirError, Manifest},
     driver::{self, NodeHandle, RunningDriver},
@@ -170,8 +170,11 @@ impl Node {
         };
         import_pool(data_dir.as_ref(), &chain)?;
         let data_dir = data_dir.map(Arc::new);
-        let (handle, driver) = driver::start(chain, producer, Solo::new(key), config.block_mode, data_dir.clone())
-            .map_err(StartError::System)?;
+        // A developer may have put the clock forward; on other nodes the time of blocks waits for that of the system.
+        let latest = chain.snapshot().latest_tx_block().timestamp;
+        let clock = if developer { Clock::not_before(latest) } else { Clock::default() };
+        let started = driver::start(chain, producer, Solo::new(key), config.block_mode, clock, data_dir.clone());
+        let (handle, driver) = started.map_err(StartError::System)?;
         let (stop, stopped) = watch::channel(false);
         let http = tokio::spawn(server.serve(Arc::new(Endpoint::new(handle.clone(), developer)), stopped));
         Ok(RunningNode { addr, banner, stop, http, driver, handle, data_dir })
@@ -339,10 +342,7 @@ fn parameters(config: &Config) -> (u16, u32, u64) {
 pub(crate) fn chain_config(config: &Config, manifest: &Manifest) -> ChainConfig {
     let default = ChainConfig::isolated();
     let mut policy = default.policy;
-    policy.nonces = match config.block_mode {
-        BlockMode::Instant => NoncePolicy::Exact,
-        BlockMode::Interval(_) | BlockMode::Manual => NoncePolicy::Queue,
-    };
+    policy.nonces = config.block_mode.nonces();
     policy.proof_window = NonZeroU64::new(config.proof_window).unwrap_or(policy.proof_window);
     policy.operator_price = manifest.gas_price.as_ref().and_then(|price| price.parse().ok());
     ChainConfig {

@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use silica_chain::consensus::MAX_DEMAND;
 use silica_protocol::{BlockNumber, GasPrice, Qa, rpc::text::Dec};
 
+use super::developer;
 use crate::{
     config::BlockMode,
     driver::NodeHandle,
@@ -42,12 +42,7 @@ impl Command for IncreaseBlocknum {
 
     async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
         require_manual_trigger(node)?;
-        let blocks = u64::from(self.delta.0);
-        if blocks > MAX_DEMAND {
-            return Err(CallError::TooManyBlocks { got: blocks, most: MAX_DEMAND });
-        }
-        node.mine(blocks).await?;
-        Ok(node.context().snapshot.current_epoch().into())
+        developer::mine(node, u64::from(self.delta.0)).await
     }
 }
 

@@ -4,6 +4,7 @@
 
 pub(crate) mod account;
 pub(crate) mod contract;
+pub(crate) mod developer;
 pub(crate) mod ds_block;
 pub(crate) mod isolated;
 pub(crate) mod network;

@@ -63,6 +63,13 @@ pub(crate) enum CallError {
     NotSoftConfirmed,
     /// The transaction deploys nothing.
     NoDeployment,
+    /// A parameter of a method of ours is wrong.
+    Parameter {
+        /// Its name.
+        name: &'static str,
+        /// What was expected, and what came.
+        problem: String,
+    },
     /// A price of gas cannot be read.
     Price(PriceFault),
     /// There is no proof.
@@ -135,6 +142,11 @@ from! {
 type Choice = (RpcErrorCode, std::borrow::Cow<'static, str>);
 
 impl CallError {
+    /// What is wrong with a parameter of a method of ours.
+    pub(crate) fn parameter(name: &'static str, problem: &impl ToString) -> Self {
+        Self::Parameter { name, problem: problem.to_string() }
+    }
+
     /// Returns the error of the answer. What is the node's own fault is logged and not told.
     pub(crate) fn into_rpc(self, method: &'static str) -> RpcError {
         match self.choose(method) {
@@ -176,6 +188,7 @@ impl CallError {
             Self::NotAContract => text(Code::INVALID_ADDRESS_OR_KEY, "Address not contract address"),
             Self::NotSoftConfirmed => text(Code::DATABASE_ERROR, "Txn Hash not soft confirmed"),
             Self::NoDeployment => text(Code::INVALID_ADDRESS_OR_KEY, "ID is not a contract txn"),
+            Self::Parameter { name, problem } => (Code::INVALID_PARAMETER, format!("{name}: {problem}").into()),
             Self::Price(PriceFault) => text(Code::INVALID_PARAMETER, "Gas price should be numeric"),
             Self::Proof(error) => return proof(error),
             Self::Refused(error) => return admission(error),

@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     driver::NodeHandle,
-    methods::{account, contract, ds_block, isolated, network, simulation, status, transaction, tx_block},
+    methods::{account, contract, developer, ds_block, isolated, network, simulation, status, transaction, tx_block},
 };
 
 /// A question, answered from what is known at one head.
@@ -125,7 +125,13 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::for_developers::<isolated::IncreaseBlocknum>(),
     Entry::per_head::<openrpc::Discover>(),
     Entry::for_developers::<isolated::SetMinimumGasPrice>(),
+    Entry::for_developers::<developer::DropAllTransactions>(),
+    Entry::for_developers::<developer::DropTransaction>(),
     Entry::command::<simulation::EstimateGas>(),
+    Entry::for_developers::<developer::IncreaseTime>(),
+    Entry::for_developers::<developer::Mine>(),
+    Entry::for_developers::<developer::SetBlockMode>(),
+    Entry::for_developers::<developer::SetNextBlockTimestamp>(),
     Entry::command::<simulation::SimulateTransaction>(),
     Entry::of::<tx_block::TxBlockListing>(),
 ];

@@ -14,12 +14,14 @@ use serde::{
 };
 use serde_json::value::RawValue;
 use silica_protocol::{
-    Address, BlockNumber, HexError, TxHash, VariableHash,
+    Address, BlockNumber, HexError, NumberError, Timestamp, TxHash, VariableHash,
     rpc::{
         error::RpcError,
         number::{c_unsigned, integral},
     },
 };
+
+use crate::config::{BlockMode, BlockModeError};
 
 /// Reads the parameters of a method: an array with exactly one element of the declared type for each field of `P`,
 /// trailing fields with a default excepted. A method without fields takes anything.
@@ -339,6 +341,29 @@ impl FromParam for PriceText {
     fn from_param(text: &str) -> Result<Self, PriceFault> {
         let decimal = text.bytes().all(|byte| byte.is_ascii_digit());
         text.parse().ok().filter(|_| decimal).map(Self).ok_or(PriceFault)
+    }
+}
+
+impl FromParam for Timestamp {
+    type Fault = NumberError;
+    const NAME: &'static str = "Time";
+    const DESCRIPTION: &'static str = "A time in microseconds since 1970, in decimal digits, as blocks have it.";
+    const EXAMPLE: &'static str = "1700000000000000";
+
+    fn from_param(text: &str) -> Result<Self, NumberError> {
+        text.parse()
+    }
+}
+
+impl FromParam for BlockMode {
+    type Fault = BlockModeError;
+    const NAME: &'static str = "BlockMode";
+    const DESCRIPTION: &'static str =
+        "When blocks are made: instant, interval=MS with 1 to 86400000 milliseconds, or manual.";
+    const EXAMPLE: &'static str = "interval=500";
+
+    fn from_param(text: &str) -> Result<Self, BlockModeError> {
+        text.parse()
     }
 }
 

@@ -9,6 +9,7 @@ use silica_state::{Store, StoreOptions};
 
 use super::*;
 use crate::{
+    clock::Clock,
     config::BlockMode,
     data_dir::draw_key,
     driver::{self, RunningDriver},
@@ -31,7 +32,7 @@ pub(super) fn fixture(mode: BlockMode) -> Fixture {
         now,
     )
     .unwrap();
-    let (handle, driver) = driver::start(chain, producer, Solo::new(key), mode, None).unwrap();
+    let (handle, driver) = driver::start(chain, producer, Solo::new(key), mode, Clock::default(), None).unwrap();
     Fixture { service: Service::new(handle, true), driver }
 }
 
@@ -179,8 +180,11 @@ async fn every_method_counts_its_parameters() {
     let fixture = fixture(BlockMode::Manual);
     for entry in METHODS {
         let fields = (entry.shape.fields)();
+        let methods = openrpc::document()["methods"].as_array().unwrap();
+        let described = methods.iter().find(|method| method["name"] == entry.name).unwrap();
+        let required = described["params"].as_array().unwrap().iter().any(|param| param["required"] == true);
         let refused = [json!([]), json!({}), Value::Null, json!(vec![Value::Null; fields.len() + 1])];
-        for params in refused {
+        for params in refused.into_iter().skip(usize::from(!required && !fields.is_empty())) {
             let answer = fixture.call(entry.name, params.clone()).await;
             let code = answer["error"]["code"].as_i64();
             match fields {

@@ -1,0 +1,142 @@
+//! What developers of contracts want of a node of their own: to say when blocks are made, what time it is, and what waits.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use silica_chain::consensus::MAX_DEMAND;
+use silica_protocol::{BlockNumber, Timestamp, TxHash, rpc::text::Dec};
+
+use crate::{
+    config::BlockMode,
+    driver::NodeHandle,
+    rpc::{
+        CallError, Command,
+        params::{Integral, Text},
+    },
+};
+
+/// Makes Tx blocks, in every block mode, and answers with the number that the next one will have.
+///
+/// Transactions that wait go into these blocks.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Mine {
+    /// How many blocks; one if nothing is said.
+    #[serde(default = "one")]
+    blocks: Integral,
+}
+
+const fn one() -> Integral {
+    Integral(1)
+}
+
+impl Command for Mine {
+    const NAME: &'static str = "silica_mine";
+    type Output = Dec<BlockNumber>;
+
+    async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
+        mine(node, u64::from(self.blocks.0)).await
+    }
+}
+
+/// Makes so many blocks, and returns the number that the next one will have.
+pub(super) async fn mine(node: &NodeHandle, blocks: u64) -> Result<Dec<BlockNumber>, CallError> {
+    if blocks > MAX_DEMAND {
+        return Err(CallError::TooManyBlocks { got: blocks, most: MAX_DEMAND });
+    }
+    node.mine(blocks).await?;
+    Ok(node.context().snapshot.current_epoch().into())
+}
+
+/// Sets when blocks are made from now on, and answers with how it was before.
+///
+/// Transactions that wait get their block before the answer if from now on nothing is to wait. The next start of the node
+/// goes by its flags again.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct SetBlockMode {
+    /// `instant` (with each transaction), `interval=MS` (every so many milliseconds), or `manual` (when asked for).
+    mode: Text<BlockMode>,
+}
+
+impl Command for SetBlockMode {
+    const NAME: &'static str = "silica_setBlockMode";
+    type Output = String;
+
+    async fn run(self, node: &NodeHandle) -> Result<String, CallError> {
+        let mode = self.mode.get().map_err(|error| CallError::parameter("mode", &error))?;
+        let before = node.mode();
+        node.set_mode(mode).await?;
+        Ok(before.to_string())
+    }
+}
+
+/// Puts the clock forward for good, and answers with the time, in microseconds since 1970.
+///
+/// If the time of the next block was set, it is put forward as well, and is the answer.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct IncreaseTime {
+    /// By how many seconds.
+    seconds: Integral,
+}
+
+impl Command for IncreaseTime {
+    const NAME: &'static str = "silica_increaseTime";
+    type Output = Dec<Timestamp>;
+
+    async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
+        let advanced = node.clock().advance(self.seconds.0);
+        Ok(advanced.map_err(|error| CallError::parameter("seconds", &error))?.into())
+    }
+}
+
+/// Sets the time that the next Tx block gets, and from which the clock goes on, and answers with it.
+///
+/// It must be later than that of the latest Tx block. If several blocks are made together, it is that of the first, and
+/// the others follow by a microsecond each.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct SetNextBlockTimestamp {
+    /// The time.
+    timestamp: Text<Timestamp>,
+}
+
+impl Command for SetNextBlockTimestamp {
+    const NAME: &'static str = "silica_setNextBlockTimestamp";
+    type Output = Dec<Timestamp>;
+
+    async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
+        let wrong = |problem: &dyn ToString| CallError::parameter("timestamp", &problem.to_string());
+        let time = self.timestamp.get().map_err(|error| wrong(&error))?;
+        node.set_next_time(time).await?.map_err(|error| wrong(&error))?;
+        Ok(time.into())
+    }
+}
+
+/// Takes a waiting transaction out of the pool, and answers whether there was one.
+///
+/// Its status is dropped from then on, for no particular reason (255). It can be sent again.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct DropTransaction {
+    /// The transaction.
+    hash: Text<TxHash>,
+}
+
+impl Command for DropTransaction {
+    const NAME: &'static str = "silica_dropTransaction";
+    type Output = bool;
+
+    async fn run(self, node: &NodeHandle) -> Result<bool, CallError> {
+        let hash = self.hash.get().map_err(CallError::StatusHash)?;
+        Ok(node.chain().withdraw(&hash, node.clock().now()))
+    }
+}
+
+/// Takes all waiting transactions out of the pool, and answers how many there were.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct DropAllTransactions {}
+
+impl Command for DropAllTransactions {
+    const NAME: &'static str = "silica_dropAllTransactions";
+    type Output = usize;
+
+    async fn run(self, node: &NodeHandle) -> Result<usize, CallError> {
+        Ok(node.chain().withdraw_all(node.clock().now()))
+    }
+}
