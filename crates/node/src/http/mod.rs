@@ -13,11 +13,8 @@ use std::{
     io,
     net::SocketAddr,
     pin::{Pin, pin},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
-    },
-    task::{Context, Poll, ready},
+    sync::{Arc, Mutex, PoisonError},
+    task::Poll,
     time::Duration,
 };
 
@@ -32,17 +29,22 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream},
-    sync::{Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit, watch},
+    sync::{OwnedSemaphorePermit, SemaphorePermit, watch},
     task::JoinSet,
-    time::{Instant, interval, timeout},
+    time::{interval, timeout},
 };
 use tokio_tungstenite::tungstenite::handshake::server::create_response;
 
-use self::stream::{AnswerBody, Large, Stream};
 pub(crate) use self::stream::{Broken, Reply, Source};
+use self::{
+    patience::{Patience, Watched},
+    room::Room,
+    stream::{AnswerBody, Large, Stream},
+};
 
+mod patience;
+mod room;
 mod stream;
 
 /// Bounds on what clients may ask of the server.
@@ -93,12 +95,6 @@ const SMALL_ANSWER: usize = 64 * 1024;
 
 /// Bytes of the common memory that the making of an answer takes which is sent as it is made, about.
 const STREAM_BYTES: usize = 16 << 20;
-
-/// Bytes in a unit of the common memory.
-const UNIT: usize = 1024;
-
-/// Time between two demands for something that is not needed by its holder.
-const REMINDER: Duration = Duration::from_millis(250);
 
 /// What stands behind the server: turns the body of a request into the body of its answer.
 pub(crate) trait Answer: Send + Sync + 'static {
@@ -191,78 +187,6 @@ impl Server {
 /// Waits until the value is true or its sender is gone.
 pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
     drop(stop.wait_for(|stop| *stop).await);
-}
-
-/// Places for connections and memory for bodies and answers, and word to their holders that others wait.
-#[derive(Debug)]
-struct Room {
-    places: Arc<Semaphore>,
-    place_wanted: Notify,
-    /// In units.
-    memory: Arc<Semaphore>,
-    memory_wanted: Notify,
-    /// Likewise, for answers that wait for it: they are there already.
-    waiting: Semaphore,
-    /// All memory there is.
-    units: u32,
-    /// Places for upgraded connections, which stay, so that there are some for those who come and go.
-    upgrades: Semaphore,
-}
-
-impl Room {
-    fn new(limits: HttpLimits) -> Self {
-        let units = limits.bodies_bytes.max(limits.body_bytes).div_ceil(UNIT);
-        Self {
-            places: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
-            place_wanted: Notify::new(),
-            memory: Arc::new(Semaphore::new(units.min(Semaphore::MAX_PERMITS))),
-            memory_wanted: Notify::new(),
-            waiting: Semaphore::new(units.min(Semaphore::MAX_PERMITS)),
-            units: u32::try_from(units.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX),
-            upgrades: Semaphore::new(limits.connections.div_ceil(2).min(Semaphore::MAX_PERMITS)),
-        }
-    }
-
-    /// Waits for a free place, and lets it be known for as long as there is none.
-    async fn enter(&self) -> OwnedSemaphorePermit {
-        loop {
-            if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
-                return place;
-            }
-            self.place_wanted.notify_waiters();
-            if let Ok(Ok(place)) = timeout(REMINDER, Arc::clone(&self.places).acquire_owned()).await {
-                return place;
-            }
-        }
-    }
-
-    /// Waits for memory for a body, in turn, and lets it be known for as long as there is none; `None` when `longest`
-    /// is over.
-    async fn reserve(&self, bytes: usize, longest: Duration) -> Option<OwnedSemaphorePermit> {
-        let mut acquired = pin!(Arc::clone(&self.memory).acquire_many_owned(self.units_of(bytes)));
-        let begun = Instant::now();
-        loop {
-            if let Ok(memory) = timeout(REMINDER.min(longest), acquired.as_mut()).await {
-                return memory.ok();
-            }
-            if begun.elapsed() >= longest {
-                return None;
-            }
-            self.memory_wanted.notify_waiters();
-        }
-    }
-
-    /// Waits for memory for an answer that was made; `None` when `longest` is over, or when others wait with so much that
-    /// it would be too much with this one.
-    async fn keep(&self, bytes: usize, longest: Duration) -> Option<OwnedSemaphorePermit> {
-        let _waiting = self.waiting.try_acquire_many(self.units_of(bytes)).ok()?;
-        self.reserve(bytes, longest).await
-    }
-
-    /// What so many bytes take of the common memory, which is all of it at most.
-    fn units_of(&self, bytes: usize) -> u32 {
-        u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).min(self.units)
-    }
 }
 
 async fn serve_connection<A: Answer>(
@@ -575,170 +499,13 @@ async fn next_data(body: &mut Incoming) -> Result<Option<Bytes>, BodyError> {
     Ok(None)
 }
 
-/// When a connection has been waited for long enough.
-///
-/// A connection is idle, or has sent part of a request, or awaits its answer; the deadline is set at each change. One
-/// timer for each connection looks at it now and then, so that a request costs no timer.
-#[derive(Debug)]
-struct Patience {
-    limits: HttpLimits,
-    accepted: Instant,
-    /// When the client was last waited for anew, in milliseconds since `accepted`.
-    since: AtomicU64,
-    /// Until when it is waited for, likewise; `u64::MAX` while the server is the one to act.
-    deadline: AtomicU64,
-    idle: AtomicBool,
-    /// The request that began has come whole.
-    complete: AtomicBool,
-    holds_memory: AtomicBool,
-}
-
-impl Patience {
-    fn new(limits: HttpLimits) -> Self {
-        let patience = Self {
-            limits,
-            accepted: Instant::now(),
-            since: AtomicU64::new(0),
-            deadline: AtomicU64::new(0),
-            idle: AtomicBool::new(true),
-            complete: AtomicBool::new(false),
-            holds_memory: AtomicBool::new(false),
-        };
-        patience.wait(limits.idle_timeout);
-        patience
-    }
-
-    fn wait(&self, time: Duration) {
-        let now = self.accepted.elapsed();
-        self.since.store(milliseconds(now), Relaxed);
-        self.deadline.store(milliseconds(now.saturating_add(time)), Relaxed);
-    }
-
-    /// Bytes came in; if none were expected, they open a request.
-    fn bytes_arrived(&self) {
-        if self.idle.load(Relaxed) {
-            self.request_begins();
-        }
-    }
-
-    fn request_begins(&self) {
-        if self.idle.swap(false, Relaxed) {
-            self.complete.store(false, Relaxed);
-            self.wait(self.limits.request_timeout);
-        }
-    }
-
-    fn memory_awaited(&self) {
-        self.deadline.store(u64::MAX, Relaxed);
-    }
-
-    /// The client is waited for again, for the rest of its request or until it has read that there is no memory.
-    fn memory_decided(&self, granted: bool) {
-        self.holds_memory.store(granted, Relaxed);
-        self.wait(self.limits.request_timeout);
-    }
-
-    fn request_complete(&self) {
-        self.complete.store(true, Relaxed);
-        self.deadline.store(u64::MAX, Relaxed);
-    }
-
-    fn answer_begins(&self) {
-        self.holds_memory.store(false, Relaxed);
-        self.idle.store(true, Relaxed);
-        self.wait(self.limits.idle_timeout);
-    }
-
-    /// The client has taken a part of an answer, and is to take the next.
-    fn part_taken(&self) {
-        self.holds_memory.store(true, Relaxed);
-        self.wait(self.limits.idle_timeout);
-    }
-
-    /// The next part of an answer is not made yet.
-    fn part_awaited(&self) {
-        self.deadline.store(u64::MAX, Relaxed);
-    }
-
-    /// The last part of an answer was taken, or none will be.
-    fn parts_end(&self) {
-        self.holds_memory.store(false, Relaxed);
-    }
-
-    fn exhausted(&self) -> bool {
-        milliseconds(self.accepted.elapsed()) >= self.deadline.load(Relaxed)
-    }
-
-    fn holds_memory(&self) -> bool {
-        self.holds_memory.load(Relaxed)
-    }
-
-    /// Whether a part of a request has come, and the rest has not.
-    fn is_incomplete(&self) -> bool {
-        !self.idle.load(Relaxed) && !self.complete.load(Relaxed)
-    }
-
-    /// Whether the connection should end for the sake of others: the client is waited for, and not only just now.
-    fn gives_way(&self) -> bool {
-        let waited = milliseconds(self.accepted.elapsed()).saturating_sub(self.since.load(Relaxed));
-        self.deadline.load(Relaxed) != u64::MAX && waited >= milliseconds(self.limits.crowded_timeout)
-    }
-}
-
-fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// A stream that tells its [`Patience`] when bytes come in.
-#[derive(Debug)]
-struct Watched {
-    stream: TcpStream,
-    patience: Arc<Patience>,
-}
-
-impl AsyncRead for Watched {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let before = buf.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
-        if buf.filled().len() > before {
-            self.patience.bytes_arrived();
-        }
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for Watched {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buf)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt},
         sync::Notify,
         task::JoinHandle,
+        time::Instant,
     };
 
     use super::*;
