@@ -562,8 +562,9 @@ pub enum OpenError {
     /// The genesis could not be written.
     #[error("writing the genesis block")]
     Commit(#[source] silica_state::CommitError),
-    /// The state was lost, and executing the blocks again did not yield it.
-    #[error("executing the blocks again")]
+    /// The state was lost, and executing the blocks again did not yield it. So it may be if a build with other rules of
+    /// execution made them.
+    #[error("executing the blocks again, by the rules of this version")]
     Replay(#[from] ReplayError),
 }
 

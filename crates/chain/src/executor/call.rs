@@ -22,7 +22,7 @@ use super::{
     module::{Ready, Unready},
     outcome::{Deposit, Halt, transfer},
     run,
-    storage::MAX_WRITTEN,
+    storage::Room,
 };
 use crate::{accounts::World, admission::VerifiedTransaction, pool::DropReason};
 
@@ -37,8 +37,8 @@ struct Calls<'a, 'c, W> {
     gas: u64,
     /// Bytes that were told so far.
     told: usize,
-    /// Bytes that may still be written.
-    room: usize,
+    /// What may still be looked at and written.
+    room: Room,
     /// Chained calls that were attempted.
     edges: u32,
     accepted: Option<bool>,
@@ -81,7 +81,7 @@ pub(super) fn execute<W: World>(
         gas_limit: tx.gas_limit.get(),
         gas,
         told: 0,
-        room: MAX_WRITTEN,
+        room: Room::new(),
         edges: 0,
         accepted: None,
         event_logs: Vec::new(),

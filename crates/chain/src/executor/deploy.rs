@@ -10,7 +10,7 @@ use super::{
     module::{Facts, Libraries},
     outcome::{Deposit, Halt, transfer},
     run::{self, Accepted, Stopped},
-    storage::MAX_WRITTEN,
+    storage::Room,
 };
 use crate::{
     accounts::{Source, World},
@@ -135,7 +135,7 @@ impl<W: World> Deployment<'_, '_, W> {
             contract: self.address,
             known: std::sync::Arc::clone(accepted.code.data_types()),
             units: 0,
-            room: MAX_WRITTEN,
+            room: Room::new(),
             fault: None,
         };
         let deployed = run::deploy_contract(&self.source, &accepted.code, self.gas, &mut host);

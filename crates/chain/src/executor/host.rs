@@ -14,7 +14,7 @@ use silica_state::StateError;
 
 use super::{
     Context, Overlay,
-    storage::{MAX_WRITTEN, StorageFault, StoredField},
+    storage::{MAX_KEYS, MAX_READ, MAX_SOUGHT, MAX_WRITTEN, Room, StorageFault, StoredField},
 };
 use crate::accounts::World;
 
@@ -29,8 +29,8 @@ pub(super) struct ContractHost<'a, W> {
     pub(super) known: Arc<DataTypes>,
     /// The units of gas that are left for what is read next.
     pub(super) units: u64,
-    /// Bytes that may still be written.
-    pub(super) room: usize,
+    /// What the transaction may still look at and write.
+    pub(super) room: Room,
     /// Why the state could not be read, if it could not. What the run led to then means nothing.
     pub(super) fault: Option<StateError>,
 }
@@ -39,11 +39,11 @@ impl<W: World> ContractHost<'_, W> {
     fn with_field<T>(
         &mut self,
         field: &Field,
-        act: impl FnOnce(StoredField<'_>, &mut Overlay<W>) -> Result<T, StorageFault>,
+        act: impl FnOnce(StoredField<'_>, &mut Overlay<W>, &mut Room) -> Result<T, StorageFault>,
     ) -> Result<T, HostError> {
         let known = Arc::clone(&self.known);
         let stored = StoredField { contract: &self.contract, name: &field.name, kind: &field.kind, known: &known };
-        let done = act(stored, self.overlay);
+        let done = act(stored, self.overlay, &mut self.room);
         done.map_err(|fault| self.explain(fault, &field.name))
     }
 
@@ -54,6 +54,9 @@ impl<W: World> ContractHost<'_, W> {
                 HostError::at_field(format!("StateService: Cannot index into map {field}. Too many index keys."))
             }
             StorageFault::NoRoom => HostError::new(format!("Data of more than {MAX_WRITTEN} bytes for the state")),
+            StorageFault::SoughtTooMuch => HostError::new(format!("Keys of more than {MAX_SOUGHT} bytes")),
+            StorageFault::ReadTooMuch => HostError::new(format!("Data of more than {MAX_READ} bytes of the state")),
+            StorageFault::KeysTooLong => HostError::new(format!("Keys of more than {MAX_KEYS} bytes to one place")),
             StorageFault::TooLarge => HostError::too_large(),
             StorageFault::Unreadable => {
                 HostError::at_field(format!("StateService: Field {field} does not have a value of its type"))
@@ -116,9 +119,9 @@ impl<W: World> ContractHost<'_, W> {
         let field = StoredField { contract: &address, name, kind: &kind, known: &known };
         let value = match want {
             RemoteWant::Kind if keys.is_empty() => None,
-            RemoteWant::Kind if field.exists(self.overlay, keys)? => None,
+            RemoteWant::Kind if field.exists(self.overlay, keys, &mut self.room)? => None,
             RemoteWant::Kind => return Ok(None),
-            RemoteWant::Value => match field.load(self.overlay, keys, self.units)? {
+            RemoteWant::Value => match field.load(self.overlay, keys, self.units, &mut self.room)? {
                 Some(value) => Some(value),
                 None => return Ok(None),
             },
@@ -136,24 +139,21 @@ impl<W: World> Host for ContractHost<'_, W> {
         #[cfg(test)]
         crate::testing::panic_at(&field.name, "panics_when_read");
         let units = self.units;
-        self.with_field(field, |stored, overlay| stored.load(overlay, keys, units))
+        self.with_field(field, |stored, overlay, room| stored.load(overlay, keys, units, room))
     }
 
     fn exists(&mut self, field: &Field, keys: &[Key]) -> Result<bool, HostError> {
-        self.with_field(field, |stored, overlay| stored.exists(overlay, keys))
+        self.with_field(field, |stored, overlay, room| stored.exists(overlay, keys, room))
     }
 
     fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError> {
         #[cfg(test)]
         crate::testing::panic_at(&field.name, "panics_when_written");
-        let mut room = self.room;
-        let stored = self.with_field(field, |stored, overlay| stored.store(overlay, keys, &value, &mut room));
-        self.room = room;
-        stored
+        self.with_field(field, |stored, overlay, room| stored.store(overlay, keys, &value, room))
     }
 
     fn delete(&mut self, field: &Field, keys: &[Key]) -> Result<(), HostError> {
-        self.with_field(field, |stored, overlay| stored.delete(overlay, keys))
+        self.with_field(field, |stored, overlay, room| stored.delete(overlay, keys, room))
     }
 
     fn remote(

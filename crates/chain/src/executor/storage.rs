@@ -37,6 +37,50 @@ use crate::accounts::World;
 /// (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml, v8.1.2).
 pub(super) const MAX_WRITTEN: usize = 64_000_000;
 
+/// Bytes of the keys of all places that a transaction looks at or removes, beyond [`COMMON_KEY`] of each.
+pub(super) const MAX_SOUGHT: usize = 64_000_000;
+
+/// Bytes that a transaction may read, in keys and values. The gas of reading counts parts, and a part that takes one unit
+/// of gas may have a long text.
+pub(super) const MAX_READ: usize = 256_000_000;
+
+/// Bytes that the texts of the keys to one place may have together.
+pub(super) const MAX_KEYS: usize = 100_000;
+
+/// Bytes of a key that its gas pays for: two addresses, the name of a field, and more than as much again.
+const COMMON_KEY: usize = 256;
+
+/// Bytes that a transaction may still use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Room {
+    written: usize,
+    sought: usize,
+    read: usize,
+}
+
+impl Room {
+    /// What each transaction has.
+    pub(super) const fn new() -> Self {
+        Self { written: MAX_WRITTEN, sought: MAX_SOUGHT, read: MAX_READ }
+    }
+
+    fn write(&mut self, bytes: usize) -> Result<(), StorageFault> {
+        self.written = self.written.checked_sub(bytes).ok_or(StorageFault::NoRoom)?;
+        Ok(())
+    }
+
+    fn read(&mut self, bytes: usize) -> Result<(), StorageFault> {
+        self.read = self.read.checked_sub(bytes).ok_or(StorageFault::ReadTooMuch)?;
+        Ok(())
+    }
+
+    fn seek(&mut self, key: &StorageKey) -> Result<(), StorageFault> {
+        let beyond = key.as_str().len().saturating_sub(COMMON_KEY);
+        self.sought = self.sought.checked_sub(beyond).ok_or(StorageFault::SoughtTooMuch)?;
+        Ok(())
+    }
+}
+
 /// A field of a contract, to be read and written by the keys of its map.
 #[derive(Clone, Copy)]
 pub(super) struct StoredField<'a> {
@@ -52,6 +96,12 @@ pub(super) struct StoredField<'a> {
 pub(super) enum StorageFault {
     /// More is written than a transaction may write.
     NoRoom,
+    /// Longer keys are looked for than a transaction may look for.
+    SoughtTooMuch,
+    /// More is read than a transaction may read.
+    ReadTooMuch,
+    /// The keys to one place are longer than they may be.
+    KeysTooLong,
     /// A map is larger than what may be read.
     TooLarge,
     /// There are more keys than maps in the type.
@@ -76,10 +126,12 @@ impl StoredField<'_> {
         overlay: &mut Overlay<W>,
         keys: &[Key],
         most: u64,
+        room: &mut Room,
     ) -> Result<Option<Value>, StorageFault> {
-        let (kind, indices) = (self.kind_behind(keys)?, texts(keys));
-        let key = self.key(&indices);
+        let (kind, indices) = (self.kind_behind(keys)?, texts(keys)?);
+        let key = self.sought(&indices, room)?;
         let stored = overlay.entry(self.contract, &key)?;
+        room.read(stored.as_ref().map_or(0, |value| value.len()))?;
         let empties = empties(kind);
         let Some(empty) = empties.first() else {
             return stored.map(|value| read(&mut ValueReader::new(self.known), &value, kind)).transpose();
@@ -87,7 +139,7 @@ impl StoredField<'_> {
         // A key has a size, apart from the one byte string without bytes: a map is at least as large as it has entries,
         // but for one.
         let most = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1);
-        let entries = entries_below(overlay, self.contract, &key, most)?;
+        let entries = entries_below(overlay, self.contract, &key, most, room)?;
         if entries.is_empty() {
             return Ok(stored.map(|_| Value::Map(empty.clone())));
         }
@@ -103,43 +155,54 @@ impl StoredField<'_> {
     }
 
     /// Says whether there is a value behind some keys.
-    pub(super) fn exists<W: World>(self, overlay: &mut Overlay<W>, keys: &[Key]) -> Result<bool, StorageFault> {
+    pub(super) fn exists<W: World>(
+        self,
+        overlay: &mut Overlay<W>,
+        keys: &[Key],
+        room: &mut Room,
+    ) -> Result<bool, StorageFault> {
         let kind = self.kind_behind(keys)?;
-        let key = self.key(&texts(keys));
+        let key = self.sought(&texts(keys)?, room)?;
         if overlay.entry(self.contract, &key)?.is_some() {
             return Ok(true);
         }
         Ok(matches!(kind, Type::Map(..)) && overlay.has_below(self.contract, &key)?)
     }
 
-    /// Replaces the value behind some keys. What is written is taken from the `room` that there is for it.
+    /// Replaces the value behind some keys.
     pub(super) fn store<W: World>(
         self,
         overlay: &mut Overlay<W>,
         keys: &[Key],
         value: &Value,
-        room: &mut usize,
+        room: &mut Room,
     ) -> Result<(), StorageFault> {
-        let (kind, mut indices) = (self.kind_behind(keys)?, texts(keys));
+        let (kind, mut indices) = (self.kind_behind(keys)?, texts(keys)?);
         if matches!(kind, Type::Map(..)) {
             self.clear(overlay, &indices)?;
         }
         for outer in 0..indices.len() {
-            let marker = self.key(indices.get(..outer).unwrap_or_default());
+            let marker = self.sought(indices.get(..outer).unwrap_or_default(), room)?;
             overlay.set_entry(self.contract, &marker, None)?;
         }
         self.write(overlay, &mut indices, kind, value, room)
     }
 
     /// Removes what is behind some keys. The map around it is there afterwards, whether it was before or not.
-    pub(super) fn delete<W: World>(self, overlay: &mut Overlay<W>, keys: &[Key]) -> Result<(), StorageFault> {
-        let indices = texts(keys);
-        if self.exists(overlay, keys)? {
+    pub(super) fn delete<W: World>(
+        self,
+        overlay: &mut Overlay<W>,
+        keys: &[Key],
+        room: &mut Room,
+    ) -> Result<(), StorageFault> {
+        let indices = texts(keys)?;
+        if self.exists(overlay, keys, room)? {
             self.clear(overlay, &indices)?;
         }
         let Some((_, outer)) = indices.split_last() else { return Ok(()) };
-        let parent = self.key(outer);
+        let parent = self.sought(outer, room)?;
         if overlay.entry(self.contract, &parent)?.is_none() && !overlay.has_below(self.contract, &parent)? {
+            room.write(parent.as_str().len())?;
             overlay.set_entry(self.contract, &parent, Some(&StorageKey::EMPTY_MAP))?;
         }
         Ok(())
@@ -151,6 +214,13 @@ impl StoredField<'_> {
 
     fn key(&self, indices: &[String]) -> StorageKey {
         StorageKey::entry(self.contract, self.name, indices)
+    }
+
+    /// The key of a place that is looked at.
+    fn sought(&self, indices: &[String], room: &mut Room) -> Result<StorageKey, StorageFault> {
+        let key = self.key(indices);
+        room.seek(&key)?;
+        Ok(key)
     }
 
     /// Removes all entries at and below a place.
@@ -170,25 +240,25 @@ impl StoredField<'_> {
         indices: &mut Vec<String>,
         kind: &Type,
         value: &Value,
-        room: &mut usize,
+        room: &mut Room,
     ) -> Result<(), StorageFault> {
         if let (Type::Map(_, value_type), Value::Map(map)) = (kind, value)
             && map.iter().next().is_some()
         {
             for (key, value) in map {
-                indices.push(key_text(key));
+                indices.push(key_text(key, indices)?);
                 self.write(overlay, indices, value_type, value, room)?;
                 indices.pop();
             }
             return Ok(());
         }
         let key = self.key(indices);
-        *room = room.checked_sub(key.as_str().len()).ok_or(StorageFault::NoRoom)?;
+        room.write(key.as_str().len())?;
         if matches!(value, Value::Map(_)) {
             return Ok(overlay.set_entry(self.contract, &key, Some(&StorageKey::EMPTY_MAP))?);
         }
-        let text = text_of(value, *room).ok_or(StorageFault::NoRoom)?;
-        *room = room.saturating_sub(text.len());
+        let text = text_of(value, room.written).ok_or(StorageFault::NoRoom)?;
+        room.write(text.len())?;
         Ok(overlay.set_entry(self.contract, &key, Some(text.as_bytes()))?)
     }
 
@@ -248,13 +318,18 @@ fn empties(kind: &Type) -> Vec<Map> {
     maps.map_while(empty).collect()
 }
 
-fn texts(keys: &[Key]) -> Vec<String> {
-    keys.iter().map(key_text).collect()
+fn texts(keys: &[Key]) -> Result<Vec<String>, StorageFault> {
+    let mut texts = Vec::with_capacity(keys.len());
+    for key in keys {
+        texts.push(key_text(key, &texts)?);
+    }
+    Ok(texts)
 }
 
-/// The text of a key, which is a number, text or bytes and in memory already.
-fn key_text(key: &Key) -> String {
-    text_of(key.value(), usize::MAX).unwrap_or_default()
+/// The text of a key, behind the texts of others.
+fn key_text(key: &Key, before: &[String]) -> Result<String, StorageFault> {
+    let used: usize = before.iter().map(String::len).sum();
+    text_of(key.value(), MAX_KEYS.saturating_sub(used)).ok_or(StorageFault::KeysTooLong)
 }
 
 /// The entries below a key, without the key itself, by the rest of their keys; of more than `most` some are left out.
@@ -263,15 +338,18 @@ fn entries_below<W: World>(
     contract: &Address,
     prefix: &StorageKey,
     most: usize,
-) -> Result<BTreeMap<String, Arc<[u8]>>, StateError> {
+    room: &mut Room,
+) -> Result<BTreeMap<String, Arc<[u8]>>, StorageFault> {
     let mut entries = BTreeMap::new();
+    let mut fits = Ok(());
     overlay.visit_below(contract, prefix, &mut |key, value| {
         if let Some(path) = key.as_str().strip_prefix(prefix.as_str()).filter(|path| !path.is_empty()) {
+            fits = room.read(path.len().saturating_add(value.len()));
             entries.insert(path.to_owned(), Arc::from(value));
         }
-        if entries.len() > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if fits.is_err() || entries.len() > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    Ok(entries)
+    fits.map(|()| entries)
 }
 
 #[cfg(test)]
@@ -318,21 +396,21 @@ mod tests {
             let field = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
             let keys = Self::keys(keys);
             let value = field.read(value, keys.len());
-            field.store(&mut self.overlay, &keys, &value, &mut usize::MAX.clone()).unwrap();
+            field.store(&mut self.overlay, &keys, &value, &mut Room::new()).unwrap();
         }
 
         fn delete(&mut self, keys: &[&str]) {
             let (kind, known) = (self.kind.clone(), self.known.clone());
             let field = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
-            field.delete(&mut self.overlay, &Self::keys(keys)).unwrap();
+            field.delete(&mut self.overlay, &Self::keys(keys), &mut Room::new()).unwrap();
         }
 
         fn load(&mut self, keys: &[&str]) -> Option<String> {
             let (kind, known) = (self.kind.clone(), self.known.clone());
             let field = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
             let keys = Self::keys(keys);
-            let value = field.load(&mut self.overlay, &keys, u64::MAX).unwrap();
-            assert_eq!(field.exists(&mut self.overlay, &keys).unwrap(), value.is_some());
+            let value = field.load(&mut self.overlay, &keys, u64::MAX, &mut Room::new()).unwrap();
+            assert_eq!(field.exists(&mut self.overlay, &keys, &mut Room::new()).unwrap(), value.is_some());
             value.map(|value| text_of(&value, usize::MAX).unwrap())
         }
 
@@ -472,7 +550,7 @@ mod tests {
         let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
         for (keys, size) in [(vec![], 8), (vec![Key::new(Value::ByStr([1].into())).unwrap()], 2)] {
             for most in 0..=size {
-                match stored.load(&mut field.overlay, &keys, most) {
+                match stored.load(&mut field.overlay, &keys, most, &mut Room::new()) {
                     Ok(value) => assert_eq!((value.unwrap().size(), most), (size, size)),
                     Err(fault) => assert!(matches!(fault, StorageFault::TooLarge) && most < size, "{fault:?}"),
                 }
@@ -494,10 +572,79 @@ mod tests {
         let known = DataTypes::built_in();
         let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
         let value = stored.read(&value, 0);
-        for (mut room, left) in [(bytes + 5, Some(5)), (bytes, Some(0)), (bytes - 1, None), (0, None)] {
+        for (written, left) in [(bytes + 5, Some(5)), (bytes, Some(0)), (bytes - 1, None), (0, None)] {
+            let mut room = Room { written, ..Room::new() };
             match stored.store(&mut field.overlay, &[], &value, &mut room) {
-                Ok(()) => assert_eq!(Some(room), left),
+                Ok(()) => assert_eq!((Some(room.written), room.sought), (left, MAX_SOUGHT)),
                 Err(fault) => assert!(matches!(fault, StorageFault::NoRoom) && left.is_none(), "{fault:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn each_place_is_paid_for_that_is_looked_at() {
+        let (name, rest) = ("k".repeat(1_000), "l".repeat(500));
+        let keys = Field::keys(&[&name, &rest]);
+        let (kind, known) = (parse_type("Map String (Map String String)").unwrap(), DataTypes::built_in());
+        let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+        // The address, the field and two texts in quotes, each with a separator; without the second text.
+        let (whole, outer) = (40 + 1 + 2 + 1_003 + 503 - COMMON_KEY, 40 + 1 + 2 + 1_003 - COMMON_KEY);
+        let costs = |sought: usize, written: usize, act: &dyn Fn(&mut Overlay<_>, &mut Room) -> bool| {
+            for (less, enough) in [((0, 0), true), ((1, 0), sought == 0), ((0, 1), written == 0)] {
+                let mut overlay = Overlay::new(BTreeMap::from([(CONTRACT, crate::testing::contract())]));
+                let bytes = (sought.saturating_sub(less.0), written.saturating_sub(less.1));
+                let mut room = Room { sought: bytes.0, written: bytes.1, read: 0 };
+                assert_eq!(act(&mut overlay, &mut room), enough, "{sought} {written} {less:?}");
+                assert!(!enough || (room.sought, room.written) == (0, 0), "{room:?}");
+            }
+        };
+        costs(whole, 0, &|overlay, room| stored.load(overlay, &keys, 1, room).is_ok());
+        costs(whole, 0, &|overlay, room| stored.exists(overlay, &keys, room).is_ok());
+        costs(outer, whole + COMMON_KEY + 3, &|overlay, room| {
+            stored.store(overlay, &keys, &Value::string("v"), room).is_ok()
+        });
+        // The marker of what is around it is written.
+        costs(whole + outer, outer + COMMON_KEY, &|overlay, room| stored.delete(overlay, &keys, room).is_ok());
+    }
+
+    #[test]
+    fn no_more_is_read_than_there_is_room_for() {
+        let mut field = Field::new("Map String String", r#"[{"key":"a","val":"12"},{"key":"b","val":"3"}]"#);
+        let (kind, known) = (field.kind.clone(), DataTypes::built_in());
+        let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+        // A part of a key has quotes and a separator, a value has quotes.
+        for (keys, bytes) in [(vec![], 4 + 4 + 4 + 3), (Field::keys(&["a"]), 4), (Field::keys(&["c"]), 0)] {
+            for read in 0..=bytes {
+                let mut room = Room { read, ..Room::new() };
+                match stored.load(&mut field.overlay, &keys, 100, &mut room) {
+                    Ok(_) => assert_eq!((read, room.read), (bytes, 0)),
+                    Err(fault) => assert!(matches!(fault, StorageFault::ReadTooMuch) && read < bytes, "{fault:?}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn keys_to_one_place_have_a_limit() {
+        let mut field = Field::new("Map String (Map String String)", "[]");
+        let (kind, known) = (field.kind.clone(), DataTypes::built_in());
+        let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
+        let half = "k".repeat(MAX_KEYS / 2 - 2);
+        for (last, fits) in [(half.clone(), true), (format!("{half}k"), false)] {
+            let keys = Field::keys(&[&half, &last]);
+            let whole = format!(r#"[{{"key":"{half}","val":[{{"key":"{last}","val":"v"}}]}}]"#);
+            let whole = stored.read(&whole, 0);
+            let (overlay, room) = (&mut field.overlay, &mut Room::new());
+            let told = [
+                stored.load(overlay, &keys, 1, room).map(drop),
+                stored.exists(overlay, &keys, room).map(drop),
+                stored.store(overlay, &keys, &Value::string("v"), room),
+                stored.delete(overlay, &keys, room),
+                stored.store(overlay, &[], &whole, room),
+            ];
+            for told in told {
+                assert_eq!(told.is_ok(), fits);
+                assert!(fits || matches!(told, Err(StorageFault::KeysTooLong)), "{told:?}");
             }
         }
     }
@@ -508,7 +655,7 @@ mod tests {
         let kind = field.kind.clone();
         let known = DataTypes::built_in();
         let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
-        let load = stored.load(&mut field.overlay, &Field::keys(&["a"]), u64::MAX);
+        let load = stored.load(&mut field.overlay, &Field::keys(&["a"]), u64::MAX, &mut Room::new());
         assert!(matches!(load, Err(StorageFault::TooManyKeys)));
     }
 }

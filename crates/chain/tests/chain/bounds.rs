@@ -28,10 +28,27 @@ let places = fun (names : List String) =>
   fold first nowhere names
 contract Bulk ()
 field wide : Map String (Map String (Map String Uint32)) = Emp String (Map String (Map String Uint32))
+field deep : Map String (Map String (Map String (Map String Uint32))) =
+  Emp String (Map String (Map String (Map String Uint32)))
 field kept : List Nat = Nil {Nat}
 procedure Put (place : Three)
   match place with
   | Three a b c => wide[a][b][c] := one
+  end
+end
+procedure Find (place : Three)
+  match place with
+  | Three a b c =>
+    there <- exists deep[a][b][c][a];
+    match there with
+    | True => accept
+    | False =>
+    end
+  end
+end
+procedure Cut (place : Three)
+  match place with
+  | Three a b c => delete deep[a][b][c][a]
   end
 end
 procedure TellOnce (number : Uint32)
@@ -49,6 +66,14 @@ end
 transition Spread (names : List String)
   all = places names;
   forall all Put
+end
+transition Search (names : List String)
+  all = places names;
+  forall all Find
+end
+transition Clear (names : List String)
+  all = places names;
+  forall all Cut
 end
 "#;
 
@@ -81,10 +106,10 @@ impl Bulk {
         (receipt, told)
     }
 
-    /// Writes an entry for each three of so many names.
-    fn spread(&mut self, from: u8, names: usize, length: usize) -> Receipt {
+    /// Runs a transition for each three of so many names.
+    fn each(&mut self, from: u8, tag: &str, names: usize, length: usize) -> Receipt {
         let names: Vec<String> = (0..names).map(|number| number.to_string().repeat(length)).collect();
-        self.call(from, "Spread", &json!([{"vname": "names", "type": "List String", "value": names}]))
+        self.call(from, tag, &json!([{"vname": "names", "type": "List String", "value": names}]))
     }
 
     /// How many entries the contract has.
@@ -111,12 +136,35 @@ fn what_is_told_stays_in_proportion_to_the_gas() {
 fn what_is_written_has_a_limit() {
     let mut bulk = Bulk::new();
     let before = bulk.entries();
-    // Each of 512 keys has three of eight texts, 69 MB in all.
-    let receipt = bulk.spread(2, 8, 45_000);
+    // Each of 1,000 keys has three of ten texts, 75 MB in all.
+    let receipt = bulk.each(2, "Spread", 10, 25_000);
     assert_eq!(errors(&receipt), [(0, vec![7])]);
     assert_eq!(receipt.exceptions[0].message, "Data of more than 64000000 bytes for the state");
     assert_eq!(bulk.entries(), before);
-    assert!(bulk.spread(3, 5, 10).success);
+    assert!(bulk.each(3, "Spread", 5, 10).success);
     // The map is no longer empty.
     assert_eq!(bulk.entries(), before - 1 + 125);
+}
+
+#[test]
+fn what_is_looked_for_has_a_limit() {
+    let mut bulk = Bulk::new();
+    let before = bulk.entries();
+    // Each of 1,000 keys has four of ten texts, 72 MB in all; and a single one that is too long.
+    for (from, tag, (names, length), message) in [
+        (2, "Search", (10, 18_000), "Keys of more than 64000000 bytes"),
+        (4, "Search", (1, 25_001), "Keys of more than 100000 bytes to one place"),
+        (5, "Clear", (1, 25_001), "Keys of more than 100000 bytes to one place"),
+        (6, "Spread", (1, 33_333), "Keys of more than 100000 bytes to one place"),
+    ] {
+        let receipt = bulk.each(from, tag, names, length);
+        assert_eq!(errors(&receipt), [(0, vec![7])], "{tag}");
+        assert_eq!(receipt.exceptions[0].message, message, "{tag}");
+        assert_eq!(bulk.entries(), before);
+    }
+    assert!(bulk.each(7, "Search", 10, 10).success);
+    assert_eq!(bulk.entries(), before);
+    // What was not there leaves an empty map around it.
+    assert!(bulk.each(8, "Clear", 2, 24_000).success);
+    assert_eq!(bulk.entries(), before + 8);
 }
