@@ -13,6 +13,7 @@
 //! # Modules, in reading order
 //!
 //! - `key`: [`SecretKey`]s that neither print nor linger, and [`KeyPair`]s.
+//! - `derivation`: [`DerivableKey`]s, of which a seed has as many as are wanted.
 //! - `schnorr`: [`sign`] and [`verify`].
 //! - `nonce`: [`Nonces`], the secret number behind each signature.
 //! - [`multisig`]: several signers, one signature.
@@ -40,6 +41,7 @@
 
 pub mod bn254;
 pub mod cosign;
+mod derivation;
 mod ecdsa;
 mod error;
 mod key;
@@ -51,6 +53,7 @@ mod schnorr;
 mod testing;
 
 pub use crate::{
+    derivation::DerivableKey,
     ecdsa::{EcdsaError, recover_ecdsa, verify_ecdsa},
     error::{
         AggregateError, CoSignatureError, PossessionError, ResponseError, RoundValueError, SecretKeyError, SignError,
