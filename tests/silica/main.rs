@@ -6,6 +6,7 @@ mod account;
 mod admission;
 mod bad_input;
 mod block_modes;
+mod config;
 mod contract;
 mod contract_input;
 mod depth;

@@ -1,4 +1,8 @@
-//! Flags and environment, folded into one struct.
+//! Options and what they become: the command line, and the one struct that a node is started with.
+//!
+//! An option is a field of [`RunArgs`]; with that it is a flag, a variable of the environment and a key of the TOML file,
+//! is printed by `silica config print` and described by `--help`. [`Settings`](crate::Settings) decides which of them
+//! is heard.
 
 use std::{
     fmt,
@@ -8,11 +12,16 @@ use std::{
     time::Duration,
 };
 
-use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, value_parser};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, builder::BoolishValueParser, value_parser};
 use silica_chain::config::{MAX_SHARDS, NoncePolicy};
 use silica_protocol::{Address, ChainId, HexError, StateRoot, VariableHash};
 
-use crate::http::HttpLimits;
+use crate::{
+    http::HttpLimits,
+    mnemonic::{Mnemonic, WordsParser},
+    profile::Profile,
+    settings::Origins,
+};
 
 /// A Zilliqa node in one process: a network of one that speaks JSON-RPC.
 ///
@@ -33,6 +42,9 @@ pub struct Cli {
 pub enum Command {
     /// Run the node (the default).
     Run(RunArgs),
+    /// Show the configuration.
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Check or rebuild a data directory that no node is using.
     #[command(subcommand)]
     Db(DbCommand),
@@ -45,14 +57,31 @@ pub enum Command {
     Openrpc,
 }
 
+/// What can be asked about the configuration.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Print what the node would run with, as TOML, and where each value comes from.
+    ///
+    /// The output is a file that --config takes. Secrets are left out.
+    Print(RunArgs),
+}
+
 /// How to run the node.
+///
+/// Of several places that give a value, the flag is heard first, then the environment, the TOML file, the profile.
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
+    /// Network to be, which sets chain id, port and accounts.
+    #[arg(long, value_name = "NAME", default_value = "isolated", env = "SILICA_PROFILE")]
+    pub profile: Profile,
+    /// TOML file of further options, under the names of the flags without dashes in front.
+    #[arg(long, value_name = "FILE", env = "SILICA_CONFIG")]
+    pub config: Option<PathBuf>,
     /// Directory that holds the chain; made if it does not exist.
     #[arg(long, value_name = "DIR", default_value = "silica-data", env = "SILICA_DATA_DIR")]
     pub data_dir: PathBuf,
     /// Keep everything in memory and forget it at the end.
-    #[arg(long, conflicts_with = "data_dir", env = "SILICA_EPHEMERAL")]
+    #[arg(long, conflicts_with = "data_dir", value_parser = BoolishValueParser::new(), env = "SILICA_EPHEMERAL")]
     pub ephemeral: bool,
     /// Address and port of the JSON-RPC server.
     #[arg(long, value_name = "ADDR:PORT", default_value_t = DEFAULT_LISTEN, env = "SILICA_LISTEN")]
@@ -70,6 +99,15 @@ pub struct RunArgs {
     /// Accounts of a new chain, in the form of the isolated server [default: its published test accounts].
     #[arg(long, value_name = "FILE", env = "SILICA_ACCOUNTS_FILE")]
     pub accounts_file: Option<PathBuf>,
+    /// Words (BIP-39) of which a new chain has the accounts m/44'/313'/0'/0/0 and following. Others on this machine can
+    /// read the command line: better to be in the environment or the TOML file.
+    #[arg(long, value_name = "WORDS", conflicts_with = "accounts_file", hide_env_values = true, value_parser = WordsParser,
+          env = "SILICA_MNEMONIC")]
+    pub mnemonic: Option<Mnemonic>,
+    /// How many accounts the words give.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u32).range(1..=1_000),
+          env = "SILICA_ACCOUNTS")]
+    pub accounts: u32,
     /// Virtual shards of a new chain [default: 1].
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=i64::from(MAX_SHARDS)),
           env = "SILICA_SHARDS")]
@@ -394,8 +432,12 @@ pub struct Config {
     pub chain_id: Option<ChainId>,
     /// When blocks are made.
     pub block_mode: BlockMode,
-    /// Accounts of a new chain, or `None` for the published test accounts.
+    /// The network whose accounts a new chain has, unless others are given.
+    pub profile: Profile,
+    /// Accounts of a new chain, or `None` for those of the profile.
     pub accounts_file: Option<PathBuf>,
+    /// Words from which the accounts of a new chain are derived, likewise, and how many.
+    pub mnemonic: Option<(Mnemonic, u32)>,
     /// Virtual shards, or `None` for as many as the data directory was made with.
     pub shards: Option<u32>,
     /// Tx blocks for each DS block, or `None` for as many as the data directory was made with.
@@ -410,6 +452,8 @@ pub struct Config {
     pub developer: Developer,
     /// Bounds on what clients may ask of the server.
     pub http: HttpLimits,
+    /// Who gave the options, for messages.
+    pub origins: Origins,
 }
 
 impl Config {
@@ -433,7 +477,9 @@ impl Default for Config {
             websocket: None,
             chain_id: None,
             block_mode: BlockMode::Instant,
+            profile: Profile::Isolated,
             accounts_file: None,
+            mnemonic: None,
             shards: None,
             blocks_per_ds_epoch: None,
             proof_window: 50,
@@ -441,6 +487,7 @@ impl Default for Config {
             durability: Durability::Flush,
             developer: Developer::Auto,
             http: HttpLimits::default(),
+            origins: Origins::default(),
         }
     }
 }
@@ -453,7 +500,9 @@ impl From<RunArgs> for Config {
             websocket: args.websocket,
             chain_id: args.chain_id,
             block_mode: args.block_mode,
+            profile: args.profile,
             accounts_file: args.accounts_file,
+            mnemonic: args.mnemonic.map(|words| (words, args.accounts)),
             shards: args.shards,
             blocks_per_ds_epoch: args.blocks_per_ds_epoch,
             proof_window: args.proof_window,
@@ -466,6 +515,7 @@ impl From<RunArgs> for Config {
                 connections: usize::try_from(args.max_connections).unwrap_or(usize::MAX),
                 ..HttpLimits::default()
             },
+            origins: Origins::default(),
         }
     }
 }

@@ -73,7 +73,7 @@ pub enum DataDirError {
     },
     /// The directory holds a chain with other parameters than those asked for.
     #[error(
-        "data directory {} holds a chain with {name} {found}, but {flag} asks for {wanted}; \
+        "data directory {} holds a chain with {name} {found}, but {by} asks for {wanted}; \
          choose another directory with --data-dir",
         path.display()
     )]
@@ -82,8 +82,8 @@ pub enum DataDirError {
         path: PathBuf,
         /// The parameter.
         name: &'static str,
-        /// Its flag.
-        flag: &'static str,
+        /// Who asks for another.
+        by: String,
         /// Its value in the directory.
         found: String,
         /// The value asked for.
@@ -263,15 +263,16 @@ impl DataDir {
         DataDirError::Damaged { path: self.path.join(name), reason: reason.to_string() }
     }
 
-    /// Complains that the chain in the directory is not the one asked for.
+    /// Complains that the chain in the directory is not the one that `by` asks for.
     pub(crate) fn other_chain(
         &self,
-        (name, flag): (&'static str, &'static str),
+        name: &'static str,
         found: &impl ToString,
+        by: &str,
         wanted: &impl ToString,
     ) -> DataDirError {
         let (found, wanted) = (found.to_string(), wanted.to_string());
-        DataDirError::OtherChain { path: self.path.clone(), name, flag, found, wanted }
+        DataDirError::OtherChain { path: self.path.clone(), name, by: by.to_owned(), found, wanted }
     }
 
     /// Reads the key of the node of a directory that holds a chain.

@@ -14,7 +14,8 @@
 //!
 //! # Modules, in reading order
 //!
-//! - `config`: flags and environment, folded into one [`Config`].
+//! - `config`: the command line, and the [`Config`] that a node is started with; `settings`: which value each option has,
+//!   of flag, environment, TOML file and `profile`; `mnemonic`: accounts from words.
 //! - `startup`: [`Node::start`] opens a `data_dir` and a chain, starts the `driver` and the server, and has a
 //!   [`Banner`] to show; [`RunningNode::stop`] undoes it.
 //! - `driver`: the loop that makes blocks, on a thread of its own, and the handle that requests have of the node.
@@ -49,9 +50,12 @@ mod http;
 mod load;
 mod maintenance;
 mod methods;
+mod mnemonic;
+mod profile;
 mod progress;
 mod proof;
 mod rpc;
+mod settings;
 mod startup;
 mod statistics;
 mod subscription;
@@ -60,15 +64,18 @@ mod telemetry;
 pub use crate::{
     banner::{Banner, FundedAccount},
     config::{
-        BlockMode, BlockModeError, Cli, Command, Config, DbArgs, DbCommand, Developer, Durability, LoadArgs, NodeUrl,
-        NodeUrlError, ProofCommand, RunArgs, VerifyArgs, WebSocketPort, WhichBlock,
+        BlockMode, BlockModeError, Cli, Command, Config, ConfigCommand, DbArgs, DbCommand, Developer, Durability,
+        LoadArgs, NodeUrl, NodeUrlError, ProofCommand, RunArgs, VerifyArgs, WebSocketPort, WhichBlock,
     },
     data_dir::DataDirError,
     http::HttpLimits,
     load::{LoadError, LoadReport, load},
     maintenance::{DbReport, MaintenanceError, check_db, rebuild_db},
+    mnemonic::{Mnemonic, MnemonicError},
+    profile::Profile,
     proof::{AnswerError, ProofReport, Variable, VerifyError, verify_proof},
     rpc::openrpc,
+    settings::{ConfigError, Origin, Origins, Place, Settings},
     startup::{Node, RunningNode, StartError, StopError},
     telemetry::{FilterError, init as init_telemetry},
 };

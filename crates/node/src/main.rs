@@ -7,9 +7,9 @@ use std::{
     process::ExitCode,
 };
 
-use clap::Parser;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use mimalloc::MiMalloc;
-use silica_node::{Cli, Command, Config, DbCommand, LoadArgs, Node, ProofCommand, RunArgs, VerifyArgs};
+use silica_node::{Cli, Command, Config, ConfigCommand, DbCommand, LoadArgs, Node, ProofCommand, Settings, VerifyArgs};
 use tokio::{
     runtime::Runtime,
     signal::unix::{SignalKind, signal},
@@ -23,9 +23,11 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 type AnyError = Box<dyn Error>;
 
 fn main() -> ExitCode {
-    let Cli { command, run } = Cli::parse();
+    let matches = Cli::command().get_matches();
+    let Cli { command, run } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let outcome = match command.unwrap_or(Command::Run(run)) {
-        Command::Run(args) => run_node(args),
+        Command::Run(_) => run_node(&matches),
+        Command::Config(ConfigCommand::Print(_)) => print_config(&matches),
         Command::Db(command) => maintain(command),
         Command::Load(args) => load(args),
         Command::Proof(ProofCommand::Verify(args)) => return verify(&args),
@@ -61,20 +63,37 @@ fn print(text: &str) -> Result<(), AnyError> {
     }
 }
 
-fn run_node(args: RunArgs) -> Result<(), AnyError> {
-    silica_node::init_telemetry(&args.log)?;
+/// Gathers the options of whichever subcommand has them.
+fn settings(matches: &ArgMatches) -> Result<Settings, AnyError> {
+    let mut innermost = matches;
+    while let Some((_, further)) = innermost.subcommand() {
+        innermost = further;
+    }
+    Ok(Settings::gather(innermost)?)
+}
+
+fn print_config(matches: &ArgMatches) -> Result<(), AnyError> {
+    let settings = settings(matches)?;
+    settings.config()?;
+    print(settings.to_string().trim_end())
+}
+
+fn run_node(matches: &ArgMatches) -> Result<(), AnyError> {
+    let settings = settings(matches)?;
+    silica_node::init_telemetry(&settings.args()?.log)?;
+    let config = settings.config()?;
     let runtime = Runtime::new()?;
-    let outcome = runtime.block_on(run_until_signal(args));
+    let outcome = runtime.block_on(run_until_signal(config));
     // After a second signal there may be work that is not to be waited for.
     runtime.shutdown_background();
     outcome
 }
 
-async fn run_until_signal(args: RunArgs) -> Result<(), AnyError> {
+async fn run_until_signal(config: Config) -> Result<(), AnyError> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let node = tokio::select! {
-        node = Node::start(Config::from(args)) => node?,
+        node = Node::start(config) => node?,
         // Nothing was acknowledged yet, and a store may be left at any moment.
         _ = interrupt.recv() => return Ok(()),
         _ = terminate.recv() => return Ok(()),

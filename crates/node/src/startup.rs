@@ -1,7 +1,6 @@
 //! Starting and stopping a node.
 
 use std::{
-    collections::BTreeMap,
     fs, io,
     net::SocketAddr,
     num::NonZeroU64,
@@ -10,12 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::{Value, json};
 use silica_chain::{
-    AccountEntry, AccountsFile, Chain, ChainConfig, Genesis, GenesisError, OpenError, PUBLISHED_ACCOUNTS,
-    PUBLISHED_BALANCE, Producer, consensus::Solo,
+    AccountEntry, AccountsFile, Chain, ChainConfig, Genesis, GenesisError, OpenError, PUBLISHED_BALANCE, Producer,
+    consensus::Solo,
 };
-use silica_crypto::KeyPair;
+use silica_crypto::{KeyPair, SecretKeyError};
 use silica_protocol::{BlockNumber, ChainId, Version};
 use silica_state::{ArchiveError, OpenOutcome, Store, StoreOptions};
 use tokio::{
@@ -32,6 +30,7 @@ use crate::{
     driver::{self, NodeHandle, RunningDriver},
     endpoint::Endpoint,
     http::Server,
+    profile::{self, Profile},
     progress::Progress,
 };
 
@@ -60,6 +59,9 @@ pub enum StartError {
         /// What is wrong with it.
         source: GenesisError,
     },
+    /// The words give no key, which happens to one seed in 2¹²⁷.
+    #[error("the words of the mnemonic give no key")]
+    Words(#[from] SecretKeyError),
     /// The store cannot be opened.
     #[error("cannot open the chain{}", at(path.as_ref()))]
     Store {
@@ -368,25 +370,43 @@ fn store_options(config: &Config) -> StoreOptions {
 
 /// Refuses to continue a chain with other parameters than it was made with.
 fn check_same_chain(data_dir: &DataDir, manifest: &Manifest, config: &Config) -> Result<(), DataDirError> {
-    let differs = |name, flag, found: u64, wanted: Option<u64>| match wanted {
-        Some(wanted) if wanted != found => Err(data_dir.other_chain((name, flag), &found, &wanted)),
+    let differs = |name, option, found: u64, wanted: Option<u64>| match wanted {
+        Some(wanted) if wanted != found => Err(data_dir.other_chain(name, &found, &config.origins.of(option), &wanted)),
         Some(_) | None => Ok(()),
     };
-    differs("id", "--chain-id", manifest.chain_id.into(), config.chain_id.map(|id| id.get().into()))?;
-    differs("shards", "--shards", manifest.shards.into(), config.shards.map(Into::into))?;
+    differs("id", "chain-id", manifest.chain_id.into(), config.chain_id.map(|id| id.get().into()))?;
+    differs("shards", "shards", manifest.shards.into(), config.shards.map(Into::into))?;
     let wanted = config.blocks_per_ds_epoch;
-    differs("blocks per DS epoch", "--blocks-per-ds-epoch", manifest.blocks_per_ds_epoch, wanted)
+    differs("blocks per DS epoch", "blocks-per-ds-epoch", manifest.blocks_per_ds_epoch, wanted)
 }
 
-/// Refuses to continue a chain with a file of other accounts than it began with.
+/// Refuses to continue a chain with other accounts than it began with. A profile that is asked for has to be that of the
+/// chain only if the chain has the accounts of another one: a file may have given them.
 fn check_same_accounts(data_dir: &DataDir, kept: &str, config: &Config) -> Result<(), StartError> {
-    let Some(file) = &config.accounts_file else { return Ok(()) };
+    let (option, wanted_name) = match (&config.accounts_file, &config.mnemonic) {
+        (Some(file), _) => ("accounts-file", format!("those of {}", file.display())),
+        (None, Some((_, count))) => ("mnemonic", format!("{count} of its words")),
+        (None, None) if config.origins.has("profile") => ("profile", format!("those of {}", config.profile.name())),
+        (None, None) => return Ok(()),
+    };
     let wanted = parse_accounts(&read_accounts(config)?, config)?;
-    if wanted.accounts() == parse_accounts(kept, config)?.accounts() {
+    let found = parse_accounts(kept, config)?;
+    if wanted.accounts() == found.accounts() {
         return Ok(());
     }
-    let wanted = format!("those of {}", file.display());
-    Err(data_dir.other_chain(("genesis accounts", "--accounts-file"), &"of its own", &wanted).into())
+    let mut owner = None;
+    for profile in Profile::ALL {
+        if parse_accounts(&profile.accounts(), config)?.accounts() == found.accounts() {
+            owner = owner.or(Some(format!("of profile {}", profile.name())));
+        }
+    }
+    match owner {
+        None if option == "profile" => Ok(()),
+        owner => {
+            let found = owner.unwrap_or_else(|| "of its own".to_owned());
+            Err(data_dir.other_chain("genesis accounts", &found, &config.origins.of(option), &wanted_name).into())
+        }
+    }
 }
 
 /// Compares the genesis block with the one that the manifest names, or names it there.
@@ -399,7 +419,7 @@ fn check_genesis(data_dir: &DataDir, manifest: &mut Manifest, chain: &Chain) -> 
     let found = block.map_err(failed)?.map(|block| block.header.hash().to_string()).unwrap_or_default();
     match &manifest.genesis {
         Some(genesis) if *genesis == found => Ok(()),
-        Some(genesis) => Err(data_dir.other_chain(("genesis block", "the manifest"), &found, genesis).into()),
+        Some(genesis) => Err(data_dir.other_chain("genesis block", &found, "the manifest", genesis).into()),
         None => {
             manifest.genesis = Some(found);
             Ok(data_dir.write_manifest(manifest)?)
@@ -408,25 +428,18 @@ fn check_genesis(data_dir: &DataDir, manifest: &mut Manifest, chain: &Chain) -> 
 }
 
 fn read_accounts(config: &Config) -> Result<String, StartError> {
-    match &config.accounts_file {
-        Some(path) => {
+    match (&config.accounts_file, &config.mnemonic) {
+        (Some(path), _) => {
             fs::read_to_string(path).map_err(|source| StartError::AccountsFile { path: path.clone(), source })
         }
-        None => Ok(published_accounts()),
+        (None, Some((words, count))) => Ok(profile::funded(&words.keys(*count)?, PUBLISHED_BALANCE)),
+        (None, None) => Ok(config.profile.accounts()),
     }
 }
 
 fn parse_accounts(text: &str, config: &Config) -> Result<Genesis, StartError> {
     let path = || config.accounts_file.clone().unwrap_or_else(|| "accounts.json".into());
     Genesis::from_accounts_json(text).map_err(|source| StartError::Accounts { path: path(), source })
-}
-
-/// The published test accounts, in the form of the isolated server's file.
-fn published_accounts() -> String {
-    let entry = |account: &silica_chain::PublishedAccount| json!({ "amount": PUBLISHED_BALANCE.to_string(), "nonce": 0, "privateKey": account.secret_key() });
-    let entries: BTreeMap<String, Value> =
-        PUBLISHED_ACCOUNTS.iter().map(|account| (account.address().to_string(), entry(account))).collect();
-    serde_json::to_string_pretty(&entries).expect("maps of text have a JSON form")
 }
 
 /// Returns the accounts of the genesis whose secret keys the file holds, with their balances now.

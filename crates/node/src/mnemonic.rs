@@ -1,0 +1,138 @@
+//! Accounts from words: BIP-39 from the words to a seed, BIP-44 from the seed to the keys that Zilliqa's wallets show.
+
+use std::{ffi::OsStr, fmt, str::FromStr};
+
+use bip39::{Error, Language};
+use clap::{Arg, Command, builder::TypedValueParser, error::ErrorKind};
+use silica_crypto::{DerivableKey, KeyPair, SecretKeyError};
+use zeroize::Zeroizing;
+
+/// Zilliqa's number among coins (SLIP-44).
+const COIN: u32 = 313;
+
+/// Words from which a wallet derives its keys. Its `Debug` shows nothing of them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Mnemonic(Zeroizing<String>);
+
+/// Reason why text is no mnemonic, without any of its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MnemonicError {
+    /// There are too few words, or too many.
+    #[error("expected 12, 15, 18, 21 or 24 words, got {got}")]
+    Count {
+        /// How many there are.
+        got: usize,
+    },
+    /// A word is not in the list.
+    #[error("expected words of the English list of BIP-39, but word {position} is none")]
+    Word {
+        /// Which one, from 1.
+        position: usize,
+    },
+    /// The words are known, but not in this order.
+    #[error("the checksum does not match: a word is wrong, or two have changed places")]
+    Checksum,
+}
+
+impl FromStr for Mnemonic {
+    type Err = MnemonicError;
+
+    /// Takes words of the English list with space between them.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let words = Zeroizing::new(words.join(" "));
+        let read = bip39::Mnemonic::parse_in_normalized(Language::English, &words);
+        read.map_err(|error| match error {
+            Error::BadWordCount(got) => MnemonicError::Count { got },
+            Error::UnknownWord(position) => MnemonicError::Word { position: position.saturating_add(1) },
+            Error::InvalidChecksum | Error::BadEntropyBitCount(_) | Error::AmbiguousLanguages(_) => {
+                MnemonicError::Checksum
+            }
+        })?;
+        Ok(Self(words))
+    }
+}
+
+/// Reads the words from the command line. Its errors show none of them, as those of other options would.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WordsParser;
+
+impl TypedValueParser for WordsParser {
+    type Value = Mnemonic;
+
+    fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<Mnemonic, clap::Error> {
+        let refused = |error| clap::Error::raw(ErrorKind::ValueValidation, format!("--mnemonic: {error}\n"));
+        let text = Zeroizing::new(value.to_string_lossy().into_owned());
+        text.parse().map_err(|error: MnemonicError| refused(error).with_cmd(command))
+    }
+}
+
+impl fmt::Debug for Mnemonic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mnemonic(..)")
+    }
+}
+
+impl Mnemonic {
+    /// Derives the first `count` keys of the wallet: m/44'/313'/0'/0/0 and those behind it.
+    pub(crate) fn keys(&self, count: u32) -> Result<Vec<KeyPair>, SecretKeyError> {
+        let words = bip39::Mnemonic::parse_in_normalized(Language::English, &self.0);
+        let seed = Zeroizing::new(words.expect("it was read before").to_seed_normalized(""));
+        let account = DerivableKey::from_seed(&*seed)?.hardened(44)?.hardened(COIN)?.hardened(0)?.child(0)?;
+        (0..count).map(|index| Ok(KeyPair::from_secret(account.child(index)?.secret().clone()))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORDS: &str = "legal winner thank year wave sausage worth useful legal winner thank yellow";
+
+    #[test]
+    fn keys_are_those_of_a_zilliqa_wallet() {
+        // What `Wallet.addByMnemonic` of zilliqa-js 3.5.0 says for these words and indexes.
+        let keys = WORDS.parse::<Mnemonic>().unwrap().keys(1000).unwrap();
+        for (index, address, secret) in [
+            (
+                0,
+                "dda52b7725798135ae5c08395554dd5794764a93",
+                "9b6e11b4378a9e836be65f60faf42f25a1008b0e1f98781eccc487fed618276f",
+            ),
+            (
+                1,
+                "0cb67ceba33ebd6e223f45df8122228080d994e5",
+                "6f06cf24c49ef971d802db7508d8837f405f3ae58eb919066170498e088d89e5",
+            ),
+            (
+                2,
+                "d899027a7d3df3aaa63077dabdd785fa1936c99e",
+                "2e5d34418de54fb17867507df999ce0f5ba60edc87003b7f64c1c9a00dc02204",
+            ),
+            (
+                999,
+                "4c7f4798ddbf27dc686b8db73b025c104b093f6a",
+                "89187b8fe526685f1a51055152cf078e794e58a5892eaf080afb710fa02daac8",
+            ),
+        ] {
+            assert_eq!(keys[index].address().to_string(), address);
+            assert_eq!(keys[index].secret().to_hex().as_str(), secret);
+        }
+    }
+
+    #[test]
+    fn space_between_words_is_of_no_account() {
+        let spaced = format!("  {}\n", WORDS.replace(' ', "\t "));
+        assert_eq!(spaced.parse::<Mnemonic>().unwrap(), WORDS.parse().unwrap());
+    }
+
+    #[test]
+    fn refusals_show_no_word() {
+        let check = |text: &str, expected| assert_eq!(text.parse::<Mnemonic>().unwrap_err(), expected);
+        check("", MnemonicError::Count { got: 0 });
+        check("legal winner", MnemonicError::Count { got: 2 });
+        check(&WORDS.replace("year", "jahr"), MnemonicError::Word { position: 4 });
+        check(&WORDS.replace("year", "yellow"), MnemonicError::Checksum);
+        assert_eq!(format!("{:?}", WORDS.parse::<Mnemonic>().unwrap()), "Mnemonic(..)");
+    }
+}

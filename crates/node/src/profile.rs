@@ -1,0 +1,123 @@
+//! Networks that a node can be: what each of them sets unless it is said otherwise.
+
+use std::collections::BTreeMap;
+
+use clap::ValueEnum;
+use serde_json::{Value, json};
+use silica_chain::{PUBLISHED_ACCOUNTS, PUBLISHED_BALANCE};
+use silica_crypto::{KeyPair, SecretKey};
+use silica_protocol::Qa;
+
+/// Which network to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Profile {
+    /// Chain 222 on port 5555, as the isolated server.
+    #[default]
+    Isolated,
+    /// Chain 333, as the developer test network.
+    Testnet,
+    /// Chain 1, as the main network.
+    Mainnet,
+    /// Chain 1 on port 4201 with the test keys of zq2.
+    Zq2,
+}
+
+/// Secret keys of the accounts that a single node of zq2 funds for its tests: `evm_scilla_js_tests/hardhat.config.ts` has
+/// the keys, `config-single-node.toml` the addresses that belong to them here, with this much money. The same keys have
+/// other addresses under Ethereum's rules, which zq2 funds too; nothing could be signed for those here.
+const ZQ2_KEYS: [u8; 3] = [2, 3, 4];
+const ZQ2_BALANCE: Qa = Qa::new(5_000 * Qa::PER_ZIL);
+
+impl Profile {
+    /// Every profile.
+    pub(crate) const ALL: [Self; 4] = [Self::Isolated, Self::Testnet, Self::Mainnet, Self::Zq2];
+
+    /// Its name on the command line.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Isolated => "isolated",
+            Self::Testnet => "testnet",
+            Self::Mainnet => "mainnet",
+            Self::Zq2 => "zq2",
+        }
+    }
+
+    /// What it sets: options without dashes, and their values.
+    pub(crate) const fn options(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Isolated => &[("chain-id", "222"), ("listen", "127.0.0.1:5555")],
+            Self::Testnet => &[("chain-id", "333")],
+            Self::Mainnet => &[("chain-id", "1")],
+            Self::Zq2 => &[("chain-id", "1"), ("listen", "127.0.0.1:4201")],
+        }
+    }
+
+    /// The accounts of a new chain, in the form of the isolated server's file.
+    pub(crate) fn accounts(self) -> String {
+        match self {
+            Self::Isolated | Self::Testnet | Self::Mainnet => {
+                let entry = |secret_key: &str| entry(secret_key, PUBLISHED_BALANCE);
+                file(PUBLISHED_ACCOUNTS.iter().map(|a| (a.address().to_string(), entry(a.secret_key()))))
+            }
+            Self::Zq2 => {
+                let key = |last: u8| {
+                    let mut bytes = [0; SecretKey::LEN];
+                    bytes[SecretKey::LEN - 1] = last;
+                    KeyPair::from_secret(SecretKey::from_bytes(bytes).expect("small numbers are keys"))
+                };
+                funded(&ZQ2_KEYS.map(key), ZQ2_BALANCE)
+            }
+        }
+    }
+}
+
+/// The file of accounts that gives each key so much money.
+pub(crate) fn funded(keys: &[KeyPair], balance: Qa) -> String {
+    file(keys.iter().map(|key| (key.address().to_string(), entry(&key.secret().to_hex(), balance))))
+}
+
+fn entry(secret_key: &str, balance: Qa) -> Value {
+    json!({ "amount": balance.to_string(), "nonce": 0, "privateKey": secret_key })
+}
+
+fn file(entries: impl Iterator<Item = (String, Value)>) -> String {
+    let entries: BTreeMap<String, Value> = entries.collect();
+    serde_json::to_string_pretty(&entries).expect("maps of text have a JSON form")
+}
+
+#[cfg(test)]
+mod tests {
+    use silica_chain::Genesis;
+
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_command_line() {
+        for profile in Profile::ALL {
+            assert_eq!(Profile::from_str(profile.name(), false), Ok(profile));
+        }
+        assert_eq!(Profile::ALL.len(), Profile::value_variants().len());
+    }
+
+    #[test]
+    fn accounts_of_zq2_are_those_it_funds() {
+        let genesis = Genesis::from_accounts_json(&Profile::Zq2.accounts()).unwrap();
+        assert!(genesis.warnings().is_empty());
+        for address in [
+            "8d393a22e4476ff8212de13fe1939de2a236f0a7",
+            "9cb422d2fabe9622ed706ad5d9d3ffd2cdd1c001",
+            "ace5f1e883d3e02a1b2c78f6909a8c0430c6fb12",
+        ] {
+            let account = &genesis.accounts()[&address.parse().unwrap()];
+            assert_eq!(account.balance.to_zil_string(), "5000.000000000000");
+        }
+    }
+
+    #[test]
+    fn others_have_the_published_accounts() {
+        for profile in [Profile::Isolated, Profile::Testnet, Profile::Mainnet] {
+            let genesis = Genesis::from_accounts_json(&profile.accounts()).unwrap();
+            assert_eq!(genesis.accounts(), Genesis::default().accounts());
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Flags, environment, TOML file and profile, in this order, and what a data directory remembers of them.
+
+use std::fs;
+
+use serde_json::json;
+use silica_tests::{
+    Directory, Node, Wallet,
+    node::{Finished, command, run},
+};
+
+use crate::balance;
+
+const WORDS: &str = "legal winner thank year wave sausage worth useful legal winner thank yellow";
+
+/// Checks that a process ended in error with a message that holds each of `words`.
+#[track_caller]
+fn check_refused(end: &Finished, words: &[&str]) {
+    assert!(!end.status.success(), "{}", end.output);
+    for word in words {
+        assert!(end.output.contains(word), "{word:?} is missing in\n{}", end.output);
+    }
+}
+
+#[test]
+fn each_place_is_heard_before_the_next() {
+    let directory = Directory::new();
+    let file = directory.path().join("silica.toml");
+    fs::write(&file, "profile = \"zq2\"\ncache-mb = 9\nshards = 4\nproof-window = 60\n").unwrap();
+    let file = file.to_str().unwrap();
+    let mut command = command(&["config", "print", "--config", file, "--shards", "2"]);
+    let output = command.env("SILICA_CACHE_MB", "17").env("SILICA_SHARDS", "3").output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    for line in [
+        "shards = 2 # --shards",
+        "cache-mb = 17 # SILICA_CACHE_MB",
+        &format!("proof-window = 60 # {file}:4"),
+        "chain-id = 1 # profile zq2",
+        "durability = \"flush\" # default",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line:?} is missing in\n{text}");
+    }
+    // What is printed is a configuration, and the same one.
+    let printed = directory.path().join("printed.toml");
+    fs::write(&printed, &text).unwrap();
+    let again = run(&["config", "print", "--config", printed.to_str().unwrap()]).output;
+    let values = |text: &str| -> Vec<String> {
+        text.lines().filter_map(|line| line.split_once(" # ")).map(|(value, _)| value.to_owned()).collect()
+    };
+    assert_eq!(values(&again), values(&text));
+}
+
+#[test]
+fn mistake_in_the_file_is_named_by_its_line() {
+    let directory = Directory::new();
+    let file = directory.path().join("silica.toml");
+    let path = file.to_str().unwrap();
+    for (text, words) in [
+        ("\nchian-id = 3\n", vec![":2: unknown key \"chian-id\"; did you mean \"chain-id\"?"]),
+        ("cache-mb = 7\n", vec![":1: cache-mb: expected MB, got 7", "8..=1048576"]),
+        ("listen = \"here\"\n", vec![":1: listen: expected ADDR:PORT, got \"here\""]),
+        ("a = [\n", vec!["expected TOML"]),
+    ] {
+        fs::write(&file, text).unwrap();
+        let end = run(&["--ephemeral", "--config", path]);
+        check_refused(&end, &words);
+        check_refused(&end, &[path]);
+    }
+    check_refused(&run(&["--config", "/none/silica.toml"]), &["/none/silica.toml"]);
+}
+
+#[test]
+fn profiles_have_their_chains_and_accounts() {
+    let chain = |profile: &str| {
+        let node = Node::start(&["--profile", profile]);
+        node.result("GetNetworkId", &json!([])).as_str().unwrap().to_owned()
+    };
+    assert_eq!(chain("testnet"), "333");
+    assert_eq!(chain("mainnet"), "1");
+    let node = Node::start(&["--profile", "zq2"]);
+    assert_eq!(node.result("GetNetworkId", &json!([])), "1");
+    // The account of the key 2.
+    assert_eq!(balance(&node, "8d393a22e4476ff8212de13fe1939de2a236f0a7").0, 5_000 * 10_u128.pow(12));
+}
+
+#[test]
+fn profile_of_another_chain_is_refused_with_both_values() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    Node::start_in(&data, &["--profile", "mainnet"]).stop();
+    let end = Node::try_start_in(&data, &["--profile", "testnet"]).unwrap_err();
+    check_refused(&end, &["chain with id 1", "profile testnet asks for 333"]);
+    let end = Node::try_start_in(&data, &["--profile", "zq2"]).unwrap_err();
+    check_refused(&end, &["accounts of profile isolated", "--profile asks for those of zq2"]);
+    Node::start_in(&data, &["--profile", "mainnet"]).stop();
+    Node::start_in(&data, &[]);
+}
+
+#[test]
+fn words_give_the_accounts_of_a_wallet() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let node = Node::start_in(&data, &["--mnemonic", WORDS, "--accounts", "2"]);
+    // As zilliqa-js derives them.
+    for address in ["dda52b7725798135ae5c08395554dd5794764a93", "0cb67ceba33ebd6e223f45df8122228080d994e5"] {
+        assert_eq!(balance(&node, address).0, silica_tests::wallet::FUNDS);
+    }
+    for address in ["d899027a7d3df3aaa63077dabdd785fa1936c99e".to_owned(), Wallet::funded(0).hex()] {
+        assert!(node.call("GetBalance", &json!([address])).is_err());
+    }
+    assert!(!node.stop().output.contains("legal"));
+    let end = Node::try_start_in(&data, &["--mnemonic", WORDS, "--accounts", "3"]).unwrap_err();
+    check_refused(&end, &["genesis accounts of its own", "--mnemonic asks for 3"]);
+    assert!(!end.output.contains("legal"));
+    Node::start_in(&data, &["--mnemonic", WORDS, "--accounts", "2"]);
+}
+
+#[test]
+fn words_are_never_shown() {
+    let check = |arguments: &[&str], words: &[&str]| {
+        let end = run(arguments);
+        assert!(!end.output.contains("legal") && !end.output.contains("jahr"), "{}", end.output);
+        for word in words {
+            assert!(end.output.contains(word), "{word:?} is missing in\n{}", end.output);
+        }
+    };
+    check(&["config", "print", "--mnemonic", WORDS], &["# mnemonic is set, by --mnemonic"]);
+    check(&["--ephemeral", "--mnemonic", &WORDS.replace("year", "jahr")], &["--mnemonic", "word 4"]);
+    check(&["--ephemeral", "--mnemonic", "legal winner"], &["--mnemonic", "12, 15, 18, 21 or 24", "got 2"]);
+    check(&["--ephemeral", "--accounts", "2"], &["accounts (by --accounts) means nothing without mnemonic"]);
+}
