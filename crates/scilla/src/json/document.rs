@@ -65,6 +65,13 @@ impl Kind {
 }
 
 impl Document {
+    /// Returns the document that is a string.
+    pub fn of_text(text: &str) -> Self {
+        let mut builder = Builder::new();
+        builder.string(text);
+        builder.finish()
+    }
+
     /// Returns the outermost value.
     pub const fn root(&self) -> Json<'_> {
         Json { document: self, at: 0 }

@@ -131,6 +131,8 @@ pub(super) fn text_member<'a>(json: Json<'a>, name: &'static str) -> Result<&'a 
 #[derive(Debug)]
 pub struct ValueReader<'k> {
     known: &'k DataTypes,
+    /// Whether the width of byte strings is looked at.
+    exact: bool,
     constructors: HashMap<Name, Arc<Constructor>>,
     /// `Nil` by the types that it has. It holds these, so that nothing else comes to their place.
     nils: HashMap<usize, Value>,
@@ -176,12 +178,18 @@ impl<'k> ValueReader<'k> {
     /// A reader that knows these algebraic data types.
     pub fn new(known: &'k DataTypes) -> Self {
         let constructors = Constructor::built_in().map(|it| (it.name.clone(), Arc::clone(it))).collect();
-        Self { known, constructors, nils: HashMap::new(), maps: HashMap::new() }
+        Self { known, exact: false, constructors, nils: HashMap::new(), maps: HashMap::new() }
+    }
+
+    /// A reader that looks at the width of byte strings too, for values that nobody looks at any more.
+    pub fn exact(known: &'k DataTypes) -> Self {
+        Self { exact: true, ..Self::new(known) }
     }
 
     /// Reads a value of a type.
     ///
-    /// The width of byte strings is not looked at: that is for those who use the value.
+    /// The width of byte strings is not looked at unless the reader is [exact](Self::exact): that is for those who use the
+    /// value.
     ///
     /// # Errors
     ///
@@ -214,8 +222,8 @@ impl<'k> ValueReader<'k> {
 
     fn begin<'a>(&mut self, json: Json<'a>, kind: &Type) -> Result<Begun<'a>, ValueError> {
         match kind {
-            Type::Primitive(primitive) => read_primitive(json, *primitive, kind).map(Begun::Whole),
-            Type::Address(_) => read_primitive(json, Primitive::ByStrX(20), kind).map(Begun::Whole),
+            Type::Primitive(primitive) => self.primitive(json, *primitive, kind).map(Begun::Whole),
+            Type::Address(_) => self.primitive(json, Primitive::ByStrX(20), kind).map(Begun::Whole),
             Type::Map(key, value) => {
                 let map = self.empty_map(key, value);
                 // The reference takes null for an empty map. Members that are null are missing, so this is about
@@ -235,6 +243,17 @@ impl<'k> ValueReader<'k> {
                 Err(ValueError::Unreadable(kind.global().to_string()))
             }
         }
+    }
+
+    fn primitive(&self, json: Json<'_>, primitive: Primitive, kind: &Type) -> Result<Value, ValueError> {
+        let value = read_primitive(json, primitive, kind)?;
+        if let (true, Primitive::ByStrX(width), Value::ByStrX(bytes)) = (self.exact, primitive, &value)
+            && u32::try_from(bytes.len()) != Ok(width)
+        {
+            let text = json.as_str().unwrap_or_default().to_owned();
+            return Err(ValueError::InvalidValue { text, kind: kind.global().to_string() });
+        }
+        Ok(value)
     }
 
     fn begin_adt<'a>(
