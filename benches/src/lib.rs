@@ -114,5 +114,6 @@ pub fn block(head: Option<(BlockNumber, BlockHash)>, state_root: StateRoot) -> B
         micro_blocks: Vec::new(),
         ds_block: head.is_none().then(|| DsBlock { header: DsBlockHeader::genesis(member), cosignatures, timestamp }),
         transactions: Vec::new(),
+        edits: StateDiff::default(),
     }
 }

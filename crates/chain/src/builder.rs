@@ -98,6 +98,8 @@ pub(crate) struct Builder<'a> {
     overlay: Overlay<Snapshot>,
     micro_blocks: Vec<MicroBlock>,
     transactions: Vec<(VerifiedTransaction, Receipt)>,
+    /// What was edited by hand before all else.
+    edits: StateDiff,
     dropped: Vec<(VerifiedTransaction, DropReason)>,
     postponed: Vec<(VerifiedTransaction, Postponed)>,
     /// The latest text of a receipt that has only totals, and its gas: in a block of payments there is only one.
@@ -141,6 +143,7 @@ impl<'a> Builder<'a> {
             overlay: Overlay::new(state),
             micro_blocks: Vec::new(),
             transactions: Vec::new(),
+            edits: StateDiff::default(),
             dropped: Vec::new(),
             postponed: Vec::new(),
             totals_text: None,
@@ -191,6 +194,27 @@ impl<'a> Builder<'a> {
         };
         self.minimum_price = self.minimum_price.map(|_| gas_price);
         self.ds_block = Some(DsBlock { header, cosignatures: CoSignatures::unsigned(1), timestamp: self.timestamp });
+    }
+
+    /// Writes what was edited by hand. This is the work of no micro block, and comes before that of all.
+    pub(crate) fn edit(&mut self, edits: &StateDiff) -> Result<(), BuildError> {
+        for (address, account) in &edits.accounts {
+            self.overlay.set(address, *account)?;
+        }
+        for (contract, entries) in &edits.storage {
+            for (key, value) in entries {
+                self.overlay.set_entry(contract, key, value.as_deref())?;
+            }
+        }
+        self.overlay.next_phase();
+        self.edits = edits.clone();
+        Ok(())
+    }
+
+    /// Leaves the micro block of a committee empty.
+    pub(crate) fn leave_empty(&mut self, committee: ShardId) -> Result<(), BuildError> {
+        let draft = self.draft(committee);
+        self.close(draft)
     }
 
     /// Executes what `line` gives, until the gas of the committee's micro block is used up.
@@ -386,6 +410,7 @@ impl<'a> Builder<'a> {
         Ok(ExecutedBlock {
             blocks: Blocks { tx: tx_block, micro: self.micro_blocks, ds: self.ds_block },
             transactions: self.transactions,
+            edits: self.edits,
             state,
             vacuous,
             dropped: self.dropped,
@@ -393,8 +418,12 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// The hash of all changes, which is that of the only micro block that changed something, if there is only one.
+    /// The hash of all changes, which is that of the only micro block that changed something, if there is only one, and
+    /// nothing was edited.
     fn merged_delta_hash(&self, changes: &[Change]) -> StateDeltaHash {
+        if !self.edits.is_empty() {
+            return delta_hash(changes);
+        }
         let hashes = self.micro_blocks.iter().map(|block| block.header.state_delta_hash);
         let mut changed = hashes.filter(|hash| !hash.is_zero());
         match (changed.next(), changed.next()) {
@@ -466,7 +495,7 @@ fn delta_hash(changes: &[Change]) -> StateDeltaHash {
 }
 
 /// The changes as the store takes them.
-fn state_diff(changes: &[Change]) -> StateDiff {
+pub(crate) fn state_diff(changes: &[Change]) -> StateDiff {
     let accounts = changes.iter().map(|change| (change.address, change.after));
     let entries = |change: &Change| -> StorageDiff {
         change.storage.iter().map(|(key, value)| (key.clone(), value.as_deref().map(<[u8]>::to_vec))).collect()

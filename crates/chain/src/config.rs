@@ -30,6 +30,8 @@ pub struct ChainConfig {
     /// Whether the leader may set another price of gas by hand, as isolated networks allow. Then a block is judged
     /// without regard to the price.
     pub operator_price: bool,
+    /// Whether the leader may edit the state by hand, as isolated networks allow.
+    pub edits: bool,
     /// Paid out of the null account in each vacuous block.
     pub coinbase_reward: Qa,
     /// How transactions are executed.
@@ -167,6 +169,7 @@ impl ChainConfig {
             ds_gas_limit: Gas::new(500_000),
             minimum_gas_price: GasPrice::new(Qa::new(2_000_000_000)),
             operator_price: true,
+            edits: true,
             coinbase_reward: Qa::new(176_000 * Qa::PER_ZIL),
             rules: Rules::V8_1,
             policy: Policy {

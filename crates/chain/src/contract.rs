@@ -322,6 +322,7 @@ mod tests {
             micro_blocks: Vec::new(),
             ds_block: Some(DsBlock { header: DsBlockHeader::genesis(member), cosignatures, timestamp }),
             transactions: Vec::new(),
+            edits: StateDiff::default(),
         };
         store.commit(&block, state).unwrap()
     }

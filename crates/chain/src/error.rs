@@ -7,6 +7,7 @@ use silica_crypto::{CoSignatureError, SignError, VerifyError};
 use silica_protocol::{
     Address, BlockNumber, ChainId, DsBlockNumber, Gas, GasPrice, Nonce, PublicKey, Qa, Receipt, ShardId, TxHash,
 };
+use silica_scilla::json::{JsonError, ValueError};
 use silica_state::{ArchiveError, HistoryError, StateError};
 
 use crate::pool::DropReason;
@@ -400,6 +401,12 @@ pub enum InvalidBlock {
         #[source]
         reason: InvalidTransaction,
     },
+    /// The state is edited by hand where the network does not let the leader do that, or together with something else.
+    #[error("edits of the state: {reason}")]
+    Edits {
+        /// Why there must be none.
+        reason: &'static str,
+    },
     /// The block could not be judged.
     #[error("executing a block")]
     Build(#[from] BuildError),
@@ -491,6 +498,83 @@ pub enum CommitError {
     },
 }
 
+/// Reason why the state is not edited.
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    /// The null account holds what is not in circulation, and pays the rewards.
+    #[error("the null account cannot be edited: it holds the reserve")]
+    NullAccount,
+    /// The account would have too much money.
+    #[error("balance: expected at most {most} Qa")]
+    Balance {
+        /// Most that an edit gives.
+        most: Qa,
+    },
+    /// The transactions between could be executed again.
+    #[error("nonce: expected at least {least}, which the account has, got {got}")]
+    NonceTooLow {
+        /// The nonce that was asked for.
+        got: Nonce,
+        /// That of the account.
+        least: Nonce,
+    },
+    /// The nonce is too large.
+    #[error("nonce: expected at most {most}, got {got}")]
+    NonceTooHigh {
+        /// The nonce that was asked for.
+        got: Nonce,
+        /// Largest nonce.
+        most: Nonce,
+    },
+    /// A contract sends no transactions.
+    #[error("a contract has no nonce")]
+    NonceOfContract,
+    /// There is no account.
+    #[error("Address does not exist")]
+    UnknownAccount,
+    /// The account has no contract.
+    #[error("Address not contract address")]
+    NotAContract,
+    /// The contract has no such field.
+    #[error("field: expected one of {}", .known.join(", "))]
+    UnknownField {
+        /// Those that it has.
+        known: Vec<String>,
+    },
+    /// A field is always there.
+    #[error("value: expected one, for only entries of maps can be removed")]
+    FieldRemoved,
+    /// There are more keys than maps in the type of the field.
+    #[error("keys: expected at most {most}, got {got}")]
+    TooManyKeys {
+        /// Keys that came.
+        got: usize,
+        /// Maps in the type.
+        most: usize,
+    },
+    /// A key is none of the map's type.
+    #[error("keys: {0}")]
+    Key(#[source] ValueError),
+    /// The text of the value is no JSON.
+    #[error("value: {0}")]
+    NotJson(#[source] JsonError),
+    /// The value is none of the field's type.
+    #[error("value: {0}")]
+    Value(#[source] ValueError),
+    /// The value, or the keys to it, are larger than what a transaction may write.
+    #[error("value: larger than what a transaction may write, with its keys")]
+    TooLarge,
+    /// The contract, or its storage, cannot be read as what it was deployed as.
+    #[error("the contract cannot be made ready")]
+    Unusable,
+    /// The state could not be read.
+    #[error("reading state")]
+    State(#[from] StateError),
+    /// The block that has the edit could not be built.
+    #[error("building a block")]
+    Build(#[from] BuildError),
+}
+
 /// Reason why an engine did not do what follows from its input.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -502,6 +586,9 @@ pub enum EngineError {
         /// Most at once.
         most: u64,
     },
+    /// The state is not edited.
+    #[error(transparent)]
+    Edit(#[from] EditError),
     /// No block was proposed.
     #[error(transparent)]
     Propose(#[from] ProposeError),

@@ -49,6 +49,10 @@ impl Judge<'_> {
             (None, false) => {}
             (_, expected) => return Err(InvalidBlock::DsBlock { number: builder.number(), expected }),
         }
+        check_edits(proposal, &network.config, builder.is_vacuous())?;
+        if !proposal.edits.is_empty() {
+            builder.edit(&proposal.edits)?;
+        }
         let transactions = transactions_by_micro_block(proposal, &network.config)?;
         if builder.is_vacuous() {
             builder.pay_reward(fees_before(builder.number(), network.epochs, state))?;
@@ -78,6 +82,21 @@ fn check_order(proposal: &Proposal, head: &Head) -> Result<(), InvalidBlock> {
     }
     if block.timestamp <= last.timestamp {
         return order("timestamp", format!("later than {}", last.timestamp), block.timestamp.to_string());
+    }
+    Ok(())
+}
+
+/// Checks that the state is edited only where that is allowed, and in a block that does nothing else.
+fn check_edits(proposal: &Proposal, config: &ChainConfig, vacuous: bool) -> Result<(), InvalidBlock> {
+    let refused = |reason| Err(InvalidBlock::Edits { reason });
+    if proposal.edits.is_empty() {
+        return Ok(());
+    }
+    if !config.edits {
+        return refused("this network does not allow any");
+    }
+    if vacuous || !proposal.transactions.is_empty() {
+        return refused("they have a block of their own");
     }
     Ok(())
 }

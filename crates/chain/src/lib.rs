@@ -69,6 +69,7 @@
 //! - [`consensus`]: who decides that a block is the next one; `judge` for those of others.
 //! - `producer`, `handle`, `snapshot`: the writing end, the cloneable end, and what readers may ask, of contracts in
 //!   `contract`.
+//! - `edit`: what developers change in the state by hand.
 //! - `simulation`: what a transaction would do, and the gas it needs.
 //! - `open`, `replay`: beginning or continuing a chain, and executing its blocks again; `parallel` helps.
 //!
@@ -77,7 +78,7 @@
 //! - There is no clock, no randomness and no floating point here, and nothing depends on the order of a hash map: a
 //!   block is a function of the head, the pool and the time that came as an argument.
 //! - The balances of all accounts and the fees of the DS epoch that are not yet credited add up to the supply of the
-//!   genesis, after every block.
+//!   genesis and what edits by hand added and took, after every block.
 //! - Blocks are made at intervals, on demand or at the arrival of transactions. In the last mode no block is empty,
 //!   except a vacuous one; it is made when it is due before a transaction, which then goes to the next block.
 //! - The timestamp of a block is the time, or one microsecond after the block before if that is later.
@@ -96,6 +97,7 @@ pub mod config;
 pub mod consensus;
 mod contract;
 pub mod difficulty;
+mod edit;
 mod epoch;
 mod error;
 mod executor;
@@ -121,11 +123,12 @@ pub use crate::{
     admission::{Routing, VerifiedTransaction},
     config::ChainConfig,
     contract::{StateDocument, variable_key},
+    edit::Edit,
     epoch::Epochs,
     error::{
-        AdmissionError, BlockTransactionsError, BuildError, CommitError, ConfigError, EngineError, GasPriceError,
-        GenesisError, InvalidBlock, InvalidTransaction, ListingError, MinerInfoError, OpenError, PoolError,
-        PoolImportError, ProofError, ProposeError, ReplayError, SealError, SimulationError,
+        AdmissionError, BlockTransactionsError, BuildError, CommitError, ConfigError, EditError, EngineError,
+        GasPriceError, GenesisError, InvalidBlock, InvalidTransaction, ListingError, MinerInfoError, OpenError,
+        PoolError, PoolImportError, ProofError, ProposeError, ReplayError, SealError, SimulationError,
     },
     genesis::{
         GENESIS_TOKENS, Genesis, GenesisWarning, MINING_RESERVE, PUBLISHED_ACCOUNTS, PUBLISHED_BALANCE,

@@ -70,6 +70,7 @@ fn write_genesis(store: &Store, genesis: &Genesis, member: PublicKey, now: Times
             timestamp: now,
         }),
         transactions: Vec::new(),
+        edits: StateDiff::default(),
     };
     store.commit(&record, state).map_err(OpenError::Commit)
 }

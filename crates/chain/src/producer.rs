@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use silica_protocol::{GasPrice, Timestamp, Transaction};
-use silica_state::{BlockRecord, Store};
+use silica_state::{BlockRecord, StateDiff, Store};
 
 use crate::{
     builder::Builder,
     config::NoncePolicy,
     consensus::Application,
-    error::{BuildError, CommitError, GasPriceError, InvalidBlock, ProposeError},
+    edit::Edit,
+    error::{BuildError, CommitError, EditError, GasPriceError, InvalidBlock, ProposeError},
     handle::{Published, Shared},
     judge::Judge,
     pool::{PoolLine, Settlement},
@@ -77,8 +78,8 @@ impl Producer {
         self.written.published.clone().unwrap_or_else(|| self.shared.published())
     }
 
-    /// Builds the next block with transactions from the pool.
-    fn build(&mut self, at: Timestamp) -> Result<ExecutedBlock, BuildError> {
+    /// Builds the next block, with transactions from the pool or with edits of the state alone.
+    fn build(&mut self, at: Timestamp, edits: Option<&StateDiff>) -> Result<ExecutedBlock, BuildError> {
         let shared = Arc::clone(&self.shared);
         let published = self.tip();
         let timestamp = at.max(published.head.tx_block.timestamp.next().ok_or(BuildError::End)?);
@@ -94,6 +95,11 @@ impl Producer {
         }
         if builder.is_vacuous() {
             builder.pay_reward(fees_before(builder.number(), shared.network.epochs, &published.state))?;
+        } else if let Some(edits) = edits {
+            builder.edit(edits)?;
+            for committee in builder.committees() {
+                builder.leave_empty(committee)?;
+            }
         } else {
             for committee in builder.committees() {
                 builder.fill(committee, &mut PoolLine::new(&shared.pool, committee))?;
@@ -105,7 +111,7 @@ impl Producer {
 
 impl Application for Producer {
     fn propose(&mut self, at: Timestamp) -> Result<ExecutedBlock, ProposeError> {
-        let block = self.build(at)?;
+        let block = self.build(at, None)?;
         if block.transactions.is_empty() {
             // What was found out holds against the head itself, whether the block is committed or not.
             self.shared.lock_pool().settle(&Settlement {
@@ -114,9 +120,18 @@ impl Application for Producer {
                 included: &[],
                 dropped: &block.dropped,
                 postponed: &block.postponed,
+                edited: &[],
             });
         }
         Ok(block)
+    }
+
+    fn propose_edit(&mut self, at: Timestamp, edit: &Edit) -> Result<ExecutedBlock, EditError> {
+        let (shared, published) = (Arc::clone(&self.shared), self.tip());
+        let edits = edit.plan(&shared.network, &published.state)?;
+        // What a vacuous block pays comes before what the edit says.
+        let edits = Some(&edits).filter(|_| !shared.network.epochs.is_vacuous(published.epoch()));
+        Ok(self.build(at, edits)?)
     }
 
     fn verify(&mut self, proposal: &Proposal) -> Result<ExecutedBlock, InvalidBlock> {
@@ -136,7 +151,7 @@ impl Application for Producer {
     }
 
     fn write(&mut self, sealed: SealedBlock) -> Result<(), CommitError> {
-        let ExecutedBlock { blocks, transactions, state, vacuous: _, dropped, postponed } = sealed.block;
+        let ExecutedBlock { blocks, transactions, edits, state, vacuous: _, dropped, postponed } = sealed.block;
         let Blocks { tx: tx_block, micro: micro_blocks, ds: ds_block } = blocks;
         let published = self.tip();
         let number = tx_block.header.number;
@@ -146,10 +161,10 @@ impl Application for Producer {
         let bodies = transactions
             .iter()
             .map(|(transaction, receipt)| (Transaction::clone(transaction.transaction()), receipt.clone()));
-        let record = BlockRecord { tx_block, micro_blocks, ds_block, transactions: bodies.collect() };
+        let record = BlockRecord { tx_block, micro_blocks, ds_block, transactions: bodies.collect(), edits };
         let state = self.store.write(&record, state).map_err(|source| CommitError::Store { number, source })?;
 
-        let BlockRecord { tx_block, micro_blocks, ds_block, .. } = record;
+        let BlockRecord { tx_block, micro_blocks, ds_block, edits, .. } = record;
         let tx_block = Arc::new(tx_block);
         let ds_block = ds_block.map(Arc::new);
         self.full_blocks.add(&tx_block.header);
@@ -157,7 +172,8 @@ impl Application for Producer {
         let hash = published.head.hash;
         self.written.published = Some(Arc::new(published));
         let block = CommittedBlock { hash, tx_block, ds_block, micro_blocks, transactions, dropped };
-        self.written.blocks.push(WrittenBlock { block, postponed });
+        let edited = edits.accounts.into_keys().collect();
+        self.written.blocks.push(WrittenBlock { block, postponed, edited });
         Ok(())
     }
 
@@ -168,7 +184,7 @@ impl Application for Producer {
         let Written { blocks, published } = std::mem::take(&mut self.written);
         self.shared.publish(published.unwrap_or_else(|| self.shared.published()));
         let mut pool = self.shared.lock_pool();
-        let settle = |WrittenBlock { block, postponed }| {
+        let settle = |WrittenBlock { block, postponed, edited }| {
             let CommittedBlock { tx_block, transactions, dropped, .. } = &block;
             pool.settle(&Settlement {
                 block: tx_block.header.number,
@@ -176,6 +192,7 @@ impl Application for Producer {
                 included: transactions,
                 dropped,
                 postponed: &postponed,
+                edited: &edited,
             });
             Arc::new(block)
         };

@@ -8,8 +8,8 @@
 
 use std::sync::Arc;
 
-use silica_protocol::{BlockHash, DsBlock, MicroBlock, Receipt, Transaction, TxBlock};
-use silica_state::{BlockRecord, PreparedState};
+use silica_protocol::{Address, BlockHash, DsBlock, MicroBlock, Receipt, Transaction, TxBlock};
+use silica_state::{BlockRecord, PreparedState, StateDiff};
 
 use crate::{
     admission::VerifiedTransaction,
@@ -27,13 +27,15 @@ pub struct Proposal {
     pub ds_block: Option<DsBlock>,
     /// The transactions of the micro blocks, in their order.
     pub transactions: Vec<Transaction>,
+    /// What was edited in the state by hand, before them.
+    pub edits: StateDiff,
 }
 
 impl From<BlockRecord> for Proposal {
     fn from(record: BlockRecord) -> Self {
-        let BlockRecord { tx_block, micro_blocks, ds_block, transactions } = record;
+        let BlockRecord { tx_block, micro_blocks, ds_block, transactions, edits } = record;
         let transactions = transactions.into_iter().map(|(transaction, _)| transaction).collect();
-        Self { tx_block, micro_blocks, ds_block, transactions }
+        Self { tx_block, micro_blocks, ds_block, transactions, edits }
     }
 }
 
@@ -42,6 +44,7 @@ impl From<BlockRecord> for Proposal {
 pub struct ExecutedBlock {
     pub(crate) blocks: Blocks,
     pub(crate) transactions: Vec<(VerifiedTransaction, Receipt)>,
+    pub(crate) edits: StateDiff,
     pub(crate) state: PreparedState,
     pub(crate) vacuous: bool,
     pub(crate) dropped: Vec<(VerifiedTransaction, DropReason)>,
@@ -91,7 +94,7 @@ impl ExecutedBlock {
     pub fn to_proposal(&self) -> Proposal {
         let Blocks { tx: tx_block, micro: micro_blocks, ds: ds_block } = self.blocks.clone();
         let transactions = self.transactions.iter().map(|(tx, _)| Transaction::clone(tx.transaction())).collect();
-        Proposal { tx_block, micro_blocks, ds_block, transactions }
+        Proposal { tx_block, micro_blocks, ds_block, transactions, edits: self.edits.clone() }
     }
 }
 
@@ -135,6 +138,8 @@ pub struct CommittedBlock {
 pub(crate) struct WrittenBlock {
     pub(crate) block: CommittedBlock,
     pub(crate) postponed: Vec<(VerifiedTransaction, Postponed)>,
+    /// Accounts that were edited by hand.
+    pub(crate) edited: Vec<Address>,
 }
 
 impl CommittedBlock {

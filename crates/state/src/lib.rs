@@ -33,6 +33,7 @@
 //!     micro_blocks: Vec::new(),
 //!     ds_block: Some(DsBlock { header: DsBlockHeader::genesis(member), cosignatures, timestamp }),
 //!     transactions: Vec::new(),
+//!     edits: StateDiff::default(),
 //! };
 //! let snapshot = store.commit(&genesis, state)?;
 //!

@@ -268,6 +268,7 @@ fn block(head: Option<(BlockNumber, BlockHash)>, state_root: StateRoot) -> Block
         micro_blocks: Vec::new(),
         ds_block: head.is_none().then(|| DsBlock { header: DsBlockHeader::genesis(member), cosignatures, timestamp }),
         transactions: Vec::new(),
+        edits: StateDiff::default(),
     }
 }
 

@@ -17,7 +17,8 @@ pub use self::{
 };
 use crate::{
     admission::VerifiedTransaction,
-    error::{CommitError, EngineError, InvalidBlock, ProposeError},
+    edit::Edit,
+    error::{CommitError, EditError, EngineError, InvalidBlock, ProposeError},
     pool::DropReason,
     stage::{CommittedBlock, ExecutedBlock, Proposal, SealedBlock},
 };
@@ -34,6 +35,14 @@ pub trait Application {
     ///
     /// [`ProposeError`]: the store could not be read, or the chain is at the end of its numbers.
     fn propose(&mut self, at: Timestamp) -> Result<ExecutedBlock, ProposeError>;
+
+    /// Builds a block that edits the state by hand and does nothing else. If a vacuous block is due, that is built instead, and
+    /// the edit is only checked.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError`]: the edit is refused, or no block could be built.
+    fn propose_edit(&mut self, at: Timestamp, edit: &Edit) -> Result<ExecutedBlock, EditError>;
 
     /// Executes another node's block on top of the head and compares everything in its headers.
     ///
@@ -96,6 +105,13 @@ pub enum Input {
         at: Timestamp,
         /// Number of blocks, at most [`MAX_DEMAND`].
         blocks: u64,
+    },
+    /// The state is to be edited by hand, in a block of its own.
+    Edit {
+        /// The time.
+        at: Timestamp,
+        /// What is to be edited.
+        edit: Edit,
     },
     /// Bytes came from another member of the committee.
     Message(Vec<u8>),

@@ -7,6 +7,7 @@ use silica_protocol::{PublicKey, Timestamp};
 
 use super::{Application, Effect, Engine, Input, MAX_DEMAND, seal_alone};
 use crate::{
+    edit::Edit,
     error::EngineError,
     stage::{CommittedBlock, ExecutedBlock},
 };
@@ -88,6 +89,19 @@ impl Solo {
         Ok(effects)
     }
 
+    /// Makes the block that has an edit, and the vacuous one that is due before it.
+    fn edit(&self, edit: &Edit, at: Timestamp, application: &mut dyn Application) -> Result<Vec<Effect>, EngineError> {
+        let mut effects = Vec::new();
+        loop {
+            let block = application.propose_edit(at, edit)?;
+            let is_other = block.is_vacuous();
+            effects.push(Effect::Committed(self.finish(block, application)?));
+            if !is_other {
+                return Ok(effects);
+            }
+        }
+    }
+
     fn finish(
         &self,
         block: ExecutedBlock,
@@ -106,6 +120,7 @@ impl Engine for Solo {
                 Err(EngineError::Demand { got: blocks, most: MAX_DEMAND })
             }
             Input::Demand { at, blocks } => self.make_blocks(blocks, at, application),
+            Input::Edit { at, edit } => self.edit(&edit, at, application),
             // There is nobody who could have sent it.
             Input::Message(_) => Ok(Vec::new()),
             Input::Tick(at) => Ok(vec![self.make_block(at, application)?]),

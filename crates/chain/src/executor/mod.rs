@@ -7,6 +7,7 @@ mod call;
 #[cfg(test)]
 mod confinement;
 mod deploy;
+mod edit;
 mod effects;
 mod entries;
 mod host;
@@ -24,6 +25,7 @@ use silica_protocol::{BlockNumber, ChainId, Gas, GasPrice, Qa, Receipt, Transact
 use silica_state::StateError;
 
 pub(crate) use self::{
+    edit::{FieldEdit, edit_field},
     module::{Facts, Modules},
     overlay::{Change, Overlay},
 };

@@ -97,6 +97,8 @@ pub(crate) struct Settlement<'a> {
     pub(crate) dropped: &'a [(VerifiedTransaction, DropReason)],
     /// Transactions that were looked at and wait on.
     pub(crate) postponed: &'a [(VerifiedTransaction, Postponed)],
+    /// Accounts that were edited by hand, so that other nonces may be due.
+    pub(crate) edited: &'a [Address],
 }
 
 /// Why a transaction waits on.
@@ -210,7 +212,7 @@ impl Pool {
 
     /// Takes over what building a block found out.
     pub(crate) fn settle(&mut self, settlement: &Settlement<'_>) {
-        let Settlement { block, at, included, dropped, postponed } = *settlement;
+        let Settlement { block, at, included, dropped, postponed, edited } = *settlement;
         // What waited for a nonce in one lane may have got it from another lane later in the same block, so lanes are
         // parked before the nonces that the block used up wake them.
         for (transaction, why) in postponed {
@@ -223,8 +225,19 @@ impl Pool {
         for (transaction, reason) in dropped {
             self.drop(&transaction.hash(), *reason, block, at);
         }
+        for address in edited {
+            self.unpark(address);
+        }
         self.expire(block, at);
         self.forget_old(block);
+    }
+
+    /// Puts all that waits of a sender in line again.
+    fn unpark(&mut self, sender: &Address) {
+        let Some(sender) = self.senders.get_mut(sender) else { return };
+        for lane in sender.lanes() {
+            lane.unpark(self.lines.entry(lane.committee()).or_default());
+        }
     }
 
     fn postpone(&mut self, transaction: &VerifiedTransaction, why: Postponed, block: BlockNumber, at: Timestamp) {
@@ -258,11 +271,9 @@ impl Pool {
     /// Takes note that the nonce of `transaction` is used up: what has this one or a lower will never be executed, and
     /// what has the next may be.
     fn pass(&mut self, transaction: &VerifiedTransaction, block: BlockNumber, at: Timestamp) {
-        let Some(sender) = self.senders.get_mut(&transaction.sender()) else { return };
+        let Some(sender) = self.senders.get(&transaction.sender()) else { return };
         let used_up = sender.up_to(transaction.transaction().nonce);
-        for lane in sender.lanes() {
-            lane.unpark(self.lines.entry(lane.committee()).or_default());
-        }
+        self.unpark(&transaction.sender());
         for hash in used_up {
             self.drop(&hash, DropReason::NonceTooLow, block, at);
         }

@@ -49,7 +49,7 @@ fn settle(pool: &mut Pool, number: u64, included: &[VerifiedTransaction]) {
     let (block, at) = (block(number), time(number * 10));
     let receipt = Receipt::payment(Gas::new(50), block);
     let included: Vec<_> = included.iter().map(|transaction| (transaction.clone(), receipt.clone())).collect();
-    pool.settle(&Settlement { block, at, included: &included, dropped: &[], postponed: &[] });
+    pool.settle(&Settlement { block, at, included: &included, dropped: &[], postponed: &[], edited: &[] });
 }
 
 /// Takes all transactions whose nonce is due, as a block of unlimited size would, and returns those that are not.
@@ -158,7 +158,14 @@ fn a_nonce_gap_waits_in_the_pool_until_it_is_closed() {
     let ahead = tx(1, 2, 0);
     let mut pool = filled(std::slice::from_ref(&ahead));
     let postponed = [(ahead.clone(), Postponed::NonceHigh)];
-    pool.settle(&Settlement { block: block(2), at: time(9), included: &[], dropped: &[], postponed: &postponed });
+    pool.settle(&Settlement {
+        block: block(2),
+        at: time(9),
+        included: &[],
+        dropped: &[],
+        postponed: &postponed,
+        edited: &[],
+    });
     assert_eq!(status(&pool, &ahead), Some(4));
     assert!(!pool.has_candidates(), "a lane that begins with a gap is parked");
     let record = pool.record(&ahead.hash()).unwrap();
@@ -175,8 +182,29 @@ fn a_block_of_others_wakes_the_senders_lane() {
     let ahead = tx(1, 2, 0);
     let mut pool = filled(std::slice::from_ref(&ahead));
     let postponed = [(ahead.clone(), Postponed::NonceHigh)];
-    pool.settle(&Settlement { block: block(2), at: time(9), included: &[], dropped: &[], postponed: &postponed });
+    pool.settle(&Settlement {
+        block: block(2),
+        at: time(9),
+        included: &[],
+        dropped: &[],
+        postponed: &postponed,
+        edited: &[],
+    });
     settle(&mut pool, 3, &[tx(1, 1, 3)]);
+    assert_eq!(pool.heads(SHARD, None, 9), [ahead]);
+}
+
+#[test]
+fn edit_of_an_account_wakes_what_waited_for_a_nonce() {
+    let ahead = tx(1, 5, 0);
+    let mut pool = filled(&[ahead.clone(), tx(2, 5, 0)]);
+    let postponed = [(ahead.clone(), Postponed::NonceHigh), (tx(2, 5, 0), Postponed::NonceHigh)];
+    let (block, at, nothing) = (block(2), time(9), (&[], &[]));
+    let settlement =
+        Settlement { block, at, included: nothing.0, dropped: nothing.1, postponed: &postponed, edited: &[] };
+    pool.settle(&settlement);
+    assert!(!pool.has_candidates());
+    pool.settle(&Settlement { postponed: &[], edited: &[ahead.sender(), Address::ZERO], ..settlement });
     assert_eq!(pool.heads(SHARD, None, 9), [ahead]);
 }
 
@@ -189,7 +217,14 @@ fn a_nonce_that_another_lane_used_up_wakes_the_lane_that_waited_for_it() {
     let (block, at) = (block(2), time(9));
     let postponed = [(after.clone(), Postponed::NonceHigh)];
     let receipt = Receipt::payment(Gas::new(50), block);
-    pool.settle(&Settlement { block, at, included: &[(call, receipt)], dropped: &[], postponed: &postponed });
+    pool.settle(&Settlement {
+        block,
+        at,
+        included: &[(call, receipt)],
+        dropped: &[],
+        postponed: &postponed,
+        edited: &[],
+    });
     assert_eq!(pool.heads(SHARD, None, 9), [after]);
 }
 
@@ -207,7 +242,14 @@ fn what_found_no_room_keeps_its_place_and_those_behind_it_wait() {
     let all = [tx(1, 1, 0), tx(1, 2, 0)];
     let mut pool = filled(&all);
     let postponed = [(all[0].clone(), Postponed::GasExceeded)];
-    pool.settle(&Settlement { block: block(2), at: time(9), included: &[], dropped: &[], postponed: &postponed });
+    pool.settle(&Settlement {
+        block: block(2),
+        at: time(9),
+        included: &[],
+        dropped: &[],
+        postponed: &postponed,
+        edited: &[],
+    });
     assert_eq!((status(&pool, &all[0]), status(&pool, &all[1])), (Some(5), Some(4)));
     assert_eq!(pool.heads(SHARD, None, 9), [all[0].clone()]);
 }
@@ -234,7 +276,14 @@ fn memory_of_dropped_transactions_is_bounded() {
         let transaction = tx(1, nonce, 0);
         pool.insert(transaction.clone(), block(1), time(1)).unwrap();
         let dropped = [(transaction, DropReason::InsufficientBalance)];
-        pool.settle(&Settlement { block: block(1), at: time(1), included: &[], dropped: &dropped, postponed: &[] });
+        pool.settle(&Settlement {
+            block: block(1),
+            at: time(1),
+            included: &[],
+            dropped: &dropped,
+            postponed: &[],
+            edited: &[],
+        });
     }
     assert_eq!(status(&pool, &tx(1, 50, 0)), None);
     assert_eq!(status(&pool, &tx(1, 51, 0)), Some(21));
@@ -246,7 +295,14 @@ fn a_dropped_transaction_may_come_again() {
     let transaction = tx(1, 1, 0);
     let mut pool = filled(std::slice::from_ref(&transaction));
     let dropped = [(transaction.clone(), DropReason::InsufficientBalance)];
-    pool.settle(&Settlement { block: block(2), at: time(2), included: &[], dropped: &dropped, postponed: &[] });
+    pool.settle(&Settlement {
+        block: block(2),
+        at: time(2),
+        included: &[],
+        dropped: &dropped,
+        postponed: &[],
+        edited: &[],
+    });
     assert_eq!(status(&pool, &transaction), Some(21));
     pool.insert(transaction.clone(), block(3), time(3)).unwrap();
     assert_eq!(status(&pool, &transaction), Some(1));
@@ -259,7 +315,14 @@ fn pending_lists_the_latest_changes_first() {
     let mut pool = filled(&all[..2]);
     pool.insert(all[2].clone(), block(4), time(4)).unwrap();
     let postponed = [(all[1].clone(), Postponed::NonceHigh)];
-    pool.settle(&Settlement { block: block(5), at: time(5), included: &[], dropped: &[], postponed: &postponed });
+    pool.settle(&Settlement {
+        block: block(5),
+        at: time(5),
+        included: &[],
+        dropped: &[],
+        postponed: &postponed,
+        edited: &[],
+    });
     let expected = [
         (all[1].hash(), TxStatus::NonceHigh),
         (all[2].hash(), TxStatus::Dispatched),

@@ -6,6 +6,7 @@ mod bounds;
 mod contracts;
 mod differential;
 mod disk;
+mod edits;
 mod epochs;
 mod harness;
 mod ledger;

@@ -32,6 +32,7 @@ fn with_contract() -> Store {
         micro_blocks: Vec::new(),
         ds_block: Some(DsBlock { header: DsBlockHeader::genesis(node()), cosignatures, timestamp }),
         transactions: Vec::new(),
+        edits: StateDiff::default(),
     };
     store.commit(&record, state).unwrap();
     store

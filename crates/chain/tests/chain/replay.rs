@@ -7,6 +7,7 @@ use silica_chain::{
 use silica_protocol::{
     BlockNumber, DsBlock, Gas, GasPrice, MicroBlock, Nonce, Qa, StateRoot, Timestamp, Transaction, TxBlock,
 };
+use silica_state::StateDiff;
 
 use crate::harness::{Net, PRICE, config, key, memory, node, node_key, payment, signed, user};
 
@@ -72,6 +73,7 @@ fn proposal_of(block: &CommittedBlock) -> Proposal {
         micro_blocks: block.micro_blocks().to_vec(),
         ds_block: block.ds_block().map(|block| DsBlock::clone(block)),
         transactions: block.transactions().iter().map(|(tx, _)| Transaction::clone(tx.transaction())).collect(),
+        edits: StateDiff::default(),
     }
 }
 

@@ -51,6 +51,7 @@ pub(crate) struct Entry {
     pub(super) diff_len: usize,
     pub(super) micro_blocks_len: usize,
     pub(super) groups: Vec<Group>,
+    pub(super) edits_len: usize,
 }
 
 /// A group of transactions, located.
@@ -64,12 +65,15 @@ pub(super) struct Located {
 }
 
 const LAYOUT: u8 = 1;
+/// The layout of an entry with edits, whose length comes last.
+const LAYOUT_WITH_EDITS: u8 = 2;
 
 impl Entry {
     pub(super) fn encode(&self) -> Vec<u8> {
-        let Self { tx_block, head, made_ds_block, newest_with_transactions, diff_len, micro_blocks_len, groups } = self;
+        let Self { tx_block, head, made_ds_block, newest_with_transactions, diff_len, micro_blocks_len, .. } = self;
+        let Self { groups, edits_len, .. } = self;
         let mut out = Writer::new();
-        out.byte(LAYOUT);
+        out.byte(if *edits_len == 0 { LAYOUT } else { LAYOUT_WITH_EDITS });
         out.bytes(&tx_block.encode());
         out.number(head.ds_number.get());
         out.byte(u8::from(*made_ds_block));
@@ -86,6 +90,9 @@ impl Entry {
             out.number(group.count);
             out.number(group.len);
         }
+        if *edits_len > 0 {
+            out.len(*edits_len);
+        }
         out.finish()
     }
 
@@ -93,20 +100,22 @@ impl Entry {
         let place = place(number);
         let malformed = ArchiveError::malformed(place);
         let mut reader = Reader::new(bytes);
-        if reader.byte("layout").map_err(&malformed)? != LAYOUT {
-            return Err(malformed(Malformed("layout")));
-        }
+        let with_edits = match reader.byte("layout").map_err(&malformed)? {
+            LAYOUT => false,
+            LAYOUT_WITH_EDITS => true,
+            _ => return Err(malformed(Malformed("layout"))),
+        };
         let block = reader.bytes("Tx block").map_err(&malformed)?;
         let tx_block = TxBlock::decode(block).map_err(|error| ArchiveError::damaged(place, error.to_string()))?;
         if tx_block.header.number != number {
             return Err(malformed(Malformed("number of Tx block")));
         }
-        Self::decode_rest(&mut reader, tx_block)
+        Self::decode_rest(&mut reader, tx_block, with_edits)
             .and_then(|entry| reader.finish("entry").map(|()| entry))
             .map_err(malformed)
     }
 
-    fn decode_rest(reader: &mut Reader<'_>, tx_block: TxBlock) -> Result<Self, Malformed> {
+    fn decode_rest(reader: &mut Reader<'_>, tx_block: TxBlock, with_edits: bool) -> Result<Self, Malformed> {
         let ds_number = DsBlockNumber::new(reader.number("DS block")?);
         let made_ds_block = match reader.byte("DS block")? {
             0 => false,
@@ -133,6 +142,7 @@ impl Entry {
         for _ in 0..count {
             groups.push(Group { count: reader.number("groups")?, len: reader.number("groups")? });
         }
+        let edits_len = if with_edits { reader.number("length of edits")? } else { 0 };
         let head = Head {
             number: tx_block.header.number,
             hash: tx_block.header.hash(),
@@ -142,7 +152,16 @@ impl Entry {
             totals,
         };
         let tx_block = Arc::new(tx_block);
-        Ok(Self { tx_block, head, made_ds_block, newest_with_transactions, diff_len, micro_blocks_len, groups })
+        Ok(Self {
+            tx_block,
+            head,
+            made_ds_block,
+            newest_with_transactions,
+            diff_len,
+            micro_blocks_len,
+            groups,
+            edits_len,
+        })
     }
 
     pub(super) const fn number(&self) -> BlockNumber {

@@ -15,12 +15,13 @@
 //! entry      10  Tx block (8)  00  part (4)                Tx block, totals, sizes of what follows
 //! micro      10  Tx block (8)  01  part (4)                micro blocks, without the hashes of their transactions
 //! bodies     10  Tx block (8)  02  part (4)                transactions with receipts, in groups
+//! edits      10  Tx block (8)  03  part (4)                what was edited in the state before them, if anything
 //! DS block   11  DS block (8)  00  part (4)
 //! deployed   13  contract (20)                             Tx block and position of its deployment
 //! deployer   14  sender (20)  Tx block (8)  position (4)   what that transaction deployed
 //! ```
 //!
-//! The archive knows neither accounts nor what a change of state says.
+//! The archive knows neither accounts nor what a change of state says; edits it carries as such a change.
 
 mod cache;
 mod changes;
@@ -77,7 +78,7 @@ pub use self::{
 
 const HEAD: [u8; 1] = [0x00];
 /// Layout of the record.
-const FORMAT: u64 = 3;
+const FORMAT: u64 = 4;
 /// The layout that did not say by sender what was deployed.
 const FORMAT_WITHOUT_SENDERS: u64 = 2;
 /// The layout that had the changes of state among the blocks, and the tables that it had besides: the number of the
@@ -371,6 +372,7 @@ impl Archive {
             framed_parts(entry.encode().len()),
             parts(entry.micro_blocks_len),
             parts(entry.transactions_len()),
+            parts(entry.edits_len),
             record.ds_block.map_or(0, |block| framed_parts(block.encode().len())),
         ];
         for deployed in deployments::of(&record.transactions) {

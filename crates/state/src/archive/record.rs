@@ -13,7 +13,7 @@ use super::{
     section::{Kind, Section},
     transactions, write_head,
 };
-use crate::{codec::Writer, db::Batch};
+use crate::{codec::Writer, db::Batch, diff::StateDiff};
 
 /// A Tx block and everything that is committed with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,9 @@ pub struct BlockRecord {
     pub ds_block: Option<DsBlock>,
     /// The transactions with their receipts, in the order of the micro blocks.
     pub transactions: Vec<(Transaction, Receipt)>,
+    /// What was written into the state by hand, before the transactions. It follows from nothing else, so that it is part
+    /// of the record.
+    pub edits: StateDiff,
 }
 
 /// A block, ready to be written.
@@ -37,13 +40,14 @@ pub(super) struct Prepared {
 
 /// Lays a block out that makes a change of state of `diff_len` bytes, to be appended to `newest`.
 pub(super) fn prepare(record: &BlockRecord, diff_len: usize, newest: Option<&Entry>) -> Result<Prepared, AppendError> {
-    let BlockRecord { tx_block, micro_blocks, ds_block, transactions } = record;
+    let BlockRecord { tx_block, micro_blocks, ds_block, transactions, edits } = record;
     let head = next_head(record, newest)?;
     let hashes = check_parts(record)?;
     let index = index_entries(tx_block, hashes).ok_or(AppendError::TooLarge { what: "transactions" })?;
     let (bodies, groups) =
         transactions::pack(transactions, head.number).ok_or(AppendError::TooLarge { what: "bytes" })?;
     let micro_blocks = pack_micro_blocks(micro_blocks);
+    let edits = if edits.is_empty() { Vec::new() } else { edits.encode() };
     let before = newest.and_then(|newest| newest.newest_with_transactions);
     let entry = Entry {
         tx_block: std::sync::Arc::new(tx_block.clone()),
@@ -51,6 +55,7 @@ pub(super) fn prepare(record: &BlockRecord, diff_len: usize, newest: Option<&Ent
         newest_with_transactions: if transactions.is_empty() { before } else { Some(head.number) },
         diff_len,
         micro_blocks_len: micro_blocks.len(),
+        edits_len: edits.len(),
         groups,
         head,
     };
@@ -59,6 +64,7 @@ pub(super) fn prepare(record: &BlockRecord, diff_len: usize, newest: Option<&Ent
     let written = Section::new(Kind::Entry, number).write_framed(&entry.encode(), &mut batch)
         && Section::new(Kind::MicroBlocks, number).write(&micro_blocks, &mut batch)
         && Section::new(Kind::Transactions, number).write(&bodies, &mut batch)
+        && Section::new(Kind::Edits, number).write(&edits, &mut batch)
         && ds_block.as_ref().is_none_or(|block| {
             Section::new(Kind::DsBlock, block.header.number.get()).write_framed(&block.encode(), &mut batch)
         });

@@ -37,6 +37,8 @@ pub(super) enum Kind {
     MicroBlocks,
     /// The transactions of a Tx block with their receipts.
     Transactions,
+    /// What was edited in the state before the transactions of a Tx block.
+    Edits,
     /// A DS block.
     DsBlock,
 }
@@ -48,6 +50,7 @@ impl Kind {
             Self::Entry => (0x10, 0),
             Self::MicroBlocks => (0x10, 1),
             Self::Transactions => (0x10, 2),
+            Self::Edits => (0x10, 3),
             Self::DsBlock => (0x11, 0),
         }
     }
@@ -89,6 +92,7 @@ impl fmt::Display for Place {
                     Kind::Entry => "entry of block",
                     Kind::MicroBlocks => "micro blocks of block",
                     Kind::Transactions => "transactions of block",
+                    Kind::Edits => "edits of block",
                     Kind::DsBlock => "DS block",
                 };
                 write!(f, "{what} {number}")?;

@@ -4,15 +4,17 @@ use std::{collections::BTreeMap, ops::Range};
 
 use proptest::{collection::vec, prelude::*};
 use silica_protocol::{
-    Address, CoSignatures, CommitteeHash, DsBlockHeader, DsBlockNumber, Exception, Gas, GasPrice, MbInfo, MbInfoHash,
-    MicroBlock, MicroBlockHeader, Nonce, PublicKey, Qa, Receipt, ReceiptError, ReceiptsHash, ShardId, Signature,
-    StateDeltaHash, StateRoot, Timestamp, Transaction, TxBlock, TxBlockHeader, TxHash, TxRoot, Version, sha256,
+    Account, Address, CoSignatures, CommitteeHash, DsBlockHeader, DsBlockNumber, Exception, Gas, GasPrice, MbInfo,
+    MbInfoHash, MicroBlock, MicroBlockHeader, Nonce, PublicKey, Qa, Receipt, ReceiptError, ReceiptsHash, ShardId,
+    Signature, StateDeltaHash, StateRoot, Timestamp, Transaction, TxBlock, TxBlockHeader, TxHash, TxRoot, Version,
+    sha256,
 };
 
 use super::*;
 use crate::{
     archive::changes::{Files, Memory},
     db::Disk,
+    diff::StateDiff,
 };
 
 /// Bytes that look random and depend on `seed` alone.
@@ -89,6 +91,11 @@ impl Model {
             (transaction, failure(number))
         });
         self.push(transactions.collect(), vec![block as u8; 100 * block as usize % 7000]);
+        // Some blocks without transactions have edits, the larger of which take several parts.
+        if let (0, 1, Some(grown)) = (count, block % 2, self.blocks.last_mut()) {
+            let accounts = (0..block * 70).map(|seed| (Address::new(noise(&[seed])), Account::default()));
+            grown.edits.accounts = accounts.collect();
+        }
     }
 
     fn push(&mut self, transactions: Vec<(Transaction, Receipt)>, diff: Vec<u8>) {
@@ -141,7 +148,7 @@ impl Model {
         };
         let cosignatures = CoSignatures::unsigned(1);
         let tx_block = TxBlock { header, micro_blocks: infos, cosignatures, timestamp: Timestamp::new(number) };
-        self.blocks.push(BlockRecord { tx_block, micro_blocks, ds_block, transactions });
+        self.blocks.push(BlockRecord { tx_block, micro_blocks, ds_block, transactions, edits: StateDiff::default() });
         self.diffs.push(diff);
     }
 
@@ -772,7 +779,7 @@ fn later_formats_are_refused() {
         Some(seal(&HEAD, out.as_slice()))
     });
     let error = disks.open().unwrap_err().to_string();
-    assert_eq!(error, "record has format 4, this program reads up to 3");
+    assert_eq!(error, "record has format 5, this program reads up to 4");
 }
 
 /// The first format had the changes of state among the blocks, in parts, and the number of the oldest.

@@ -13,7 +13,7 @@ use super::{
     section::{Kind, Place, Section},
     transactions::unpack,
 };
-use crate::codec::Reader;
+use crate::{codec::Reader, diff::StateDiff};
 
 /// A transaction as the record has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -259,6 +259,17 @@ impl Archive {
             micro_blocks: self.micro_blocks_with(entry, &hashes)?,
             ds_block: ds_block.as_deref().cloned(),
             transactions,
+            edits: self.edits(entry)?,
         })
+    }
+
+    /// Returns what was edited in the state before the transactions of a block.
+    fn edits(&self, entry: &Entry) -> Result<StateDiff, ArchiveError> {
+        if entry.edits_len == 0 {
+            return Ok(StateDiff::default());
+        }
+        let section = Section::new(Kind::Edits, entry.number().get());
+        let bytes = section.read(&self.db, entry.edits_len, 0..entry.edits_len)?;
+        StateDiff::decode(&bytes).map_err(ArchiveError::malformed(section.place()))
     }
 }

@@ -1,0 +1,102 @@
+//! Edits of the state by hand, for developers of contracts.
+//!
+//! An edit is checked against the state and turned into the new values of what it changes. These are what a block records
+//! and applies: so replaying needs neither the contract nor its types, and the state root in the header covers them.
+
+use silica_protocol::{Account, Address, Nonce, Qa};
+use silica_state::{Snapshot, StateDiff};
+
+use crate::{
+    builder::{Network, state_diff},
+    error::EditError,
+    executor::{self, Overlay},
+};
+
+/// A change of the state that no transaction makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// An account has this much money from now on. It is created if there is none.
+    Balance {
+        /// Whose.
+        address: Address,
+        /// How much.
+        balance: Qa,
+    },
+    /// An account has so much more money. It is created if there is none.
+    Fund {
+        /// Whose.
+        address: Address,
+        /// How much more.
+        amount: Qa,
+    },
+    /// So many transactions of an account count as executed. It is created if there is none.
+    Nonce {
+        /// Whose.
+        address: Address,
+        /// How many; not fewer than before.
+        nonce: Nonce,
+    },
+    /// A field of a contract, or an entry of its map, has another value.
+    Field {
+        /// The contract.
+        contract: Address,
+        /// The name of the field.
+        field: String,
+        /// Keys of its map as text, the outermost first.
+        keys: Vec<String>,
+        /// The value in the JSON form of the language; `None` removes the entry of a map.
+        value: Option<String>,
+    },
+}
+
+impl Edit {
+    /// The most money that an edit gives an account: many times what there is on any network, and far from what the formats
+    /// hold, so that what is earned, paid out and added up later stays within them.
+    pub const MOST_BALANCE: Qa = Qa::new(1_000_000_000_000_000_000_000_000_000_000);
+
+    /// The largest nonce that an edit gives an account: what JSON numbers hold exactly in all clients, and leaves more than
+    /// enough for transactions.
+    pub const MOST_NONCE: Nonce = Nonce::new(1 << 53);
+
+    /// Returns the new values of what the edit changes in a state.
+    pub(crate) fn plan(&self, network: &Network, state: &Snapshot) -> Result<StateDiff, EditError> {
+        let mut overlay = Overlay::new(state.clone());
+        let reserved = |address: &Address| if address.is_zero() { Err(EditError::NullAccount) } else { Ok(()) };
+        match self {
+            Self::Balance { address, balance } => {
+                reserved(address)?;
+                let account = overlay.account(address)?.unwrap_or_default();
+                overlay.set(address, Account { balance: checked_balance(Some(*balance))?, ..account })?;
+            }
+            Self::Fund { address, amount } => {
+                reserved(address)?;
+                let account = overlay.account(address)?.unwrap_or_default();
+                let balance = checked_balance(account.balance.checked_add(*amount))?;
+                overlay.set(address, Account { balance, ..account })?;
+            }
+            Self::Nonce { address, nonce } => {
+                reserved(address)?;
+                let account = overlay.account(address)?.unwrap_or_default();
+                if account.contract.is_some() {
+                    return Err(EditError::NonceOfContract);
+                }
+                if *nonce < account.nonce {
+                    return Err(EditError::NonceTooLow { got: *nonce, least: account.nonce });
+                }
+                if *nonce > Self::MOST_NONCE {
+                    return Err(EditError::NonceTooHigh { got: *nonce, most: Self::MOST_NONCE });
+                }
+                overlay.set(address, Account { nonce: *nonce, ..account })?;
+            }
+            Self::Field { contract, field, keys, value } => {
+                let edit = executor::FieldEdit { contract, field, keys, value: value.as_deref() };
+                executor::edit_field(edit, &network.modules, &mut overlay)?;
+            }
+        }
+        Ok(state_diff(&overlay.changes()?))
+    }
+}
+
+fn checked_balance(balance: Option<Qa>) -> Result<Qa, EditError> {
+    balance.filter(|balance| *balance <= Edit::MOST_BALANCE).ok_or(EditError::Balance { most: Edit::MOST_BALANCE })
+}
