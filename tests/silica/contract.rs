@@ -19,7 +19,12 @@ pub(crate) struct Chain {
 
 impl Chain {
     pub(crate) fn new() -> Self {
-        Self { node: Node::start(&[]), nonces: vec![0; 4] }
+        Self::over(Node::start(&[]))
+    }
+
+    /// A chain that nobody has used.
+    pub(crate) fn over(node: Node) -> Self {
+        Self { node, nonces: vec![0; 4] }
     }
 
     /// Sends a transaction with code and data, and returns what the node answers and the receipt.

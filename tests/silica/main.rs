@@ -12,6 +12,7 @@ mod contract_input;
 mod depth;
 mod developer;
 mod ds_block;
+mod edit;
 mod envelope;
 mod money;
 mod network;

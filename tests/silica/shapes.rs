@@ -85,9 +85,19 @@ const WITHOUT_FORM: [(&str, &str); 4] = [
 ];
 
 /// Methods of this node that the documentation does not know, and why they are there.
-const UNDOCUMENTED: [(&str, &str); 3] = [
+const UNDOCUMENTED: [(&str, &str); 13] = [
     ("rpc.discover", "the OpenRPC document of the interface"),
+    ("silica_addBalance", "for developers: a faucet"),
+    ("silica_dropAllTransactions", "for developers: empties the pool"),
+    ("silica_dropTransaction", "for developers: takes a transaction out of the pool"),
     ("silica_estimateGas", "the gas that a transaction needs"),
+    ("silica_increaseTime", "for developers: puts the clock forward"),
+    ("silica_mine", "for developers: makes blocks"),
+    ("silica_setBalance", "for developers: edits an account"),
+    ("silica_setBlockMode", "for developers: says when blocks are made"),
+    ("silica_setContractField", "for developers: edits a contract"),
+    ("silica_setNextBlockTimestamp", "for developers: sets the clock"),
+    ("silica_setNonce", "for developers: edits an account"),
     ("silica_simulateTransaction", "what a transaction would do"),
 ];
 

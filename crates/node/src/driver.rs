@@ -25,7 +25,8 @@ use std::{
 
 use arc_swap::{ArcSwap, Guard};
 use silica_chain::{
-    Chain, DropReason, GasPriceError, PoolError, Producer, Submitted, TransactionStatus, TxStatus, VerifiedTransaction,
+    Chain, DropReason, Edit, EditError, EngineError, GasPriceError, PoolError, Producer, Submitted, TransactionStatus,
+    TxStatus, VerifiedTransaction,
     consensus::{Effect, Engine, Input},
 };
 use silica_protocol::{BlockNumber, GasPrice, Timestamp, TxHash};
@@ -55,6 +56,8 @@ enum Event {
     Arrival { transaction: VerifiedTransaction, reply: oneshot::Sender<Result<Submitted, SubmitError>> },
     /// So many blocks are demanded.
     Mine { blocks: u64, reply: oneshot::Sender<Result<(), DriverError>> },
+    /// The state is edited by hand.
+    Edit { edit: Edit, reply: oneshot::Sender<Result<Edited, DriverError>> },
     /// Blocks are made in another mode from now on.
     SetBlockMode { mode: BlockMode, reply: oneshot::Sender<Result<(), DriverError>> },
     /// The time of the next block is set.
@@ -68,6 +71,9 @@ enum Event {
     /// The node stops.
     Shutdown,
 }
+
+/// The block that has an edit, or why there is none.
+type Edited = Result<BlockNumber, EditError>;
 
 /// Reason why a transaction did not get into a block.
 #[derive(Debug, thiserror::Error)]
@@ -182,6 +188,11 @@ impl NodeHandle {
     /// Makes blocks in another mode from now on. Where nothing waits in that one, what does gets its block first.
     pub(crate) async fn set_mode(&self, mode: BlockMode) -> Result<(), DriverError> {
         self.ask(|reply| Event::SetBlockMode { mode, reply }).await?
+    }
+
+    /// Edits the state, and returns the block that has the edit once it is on disk.
+    pub(crate) async fn edit(&self, edit: Edit) -> Result<Edited, DriverError> {
+        self.ask(|reply| Event::Edit { edit, reply }).await?
     }
 
     /// Sets the time of the next block.
@@ -322,6 +333,10 @@ impl<E: Engine> Driver<E> {
             match self.next_event() {
                 Some(Event::Arrival { transaction, reply }) => self.arrivals(transaction, reply),
                 Some(Event::Mine { blocks, reply }) => self.demands.push_back(Demand { blocks, reply }),
+                Some(Event::Edit { edit, reply }) => {
+                    let result = self.edit(edit);
+                    answer(reply, result);
+                }
                 Some(Event::SetBlockMode { mode, reply }) => {
                     let result = self.set_mode(mode);
                     answer(reply, result);
@@ -393,6 +408,19 @@ impl<E: Engine> Driver<E> {
     /// The time of a block that is made now.
     fn time(&self) -> Timestamp {
         self.node.clock().of_next_block()
+    }
+
+    fn edit(&mut self, edit: Edit) -> Result<Edited, DriverError> {
+        match self.advance(Input::Edit { at: self.time(), edit }) {
+            Ok(_) => {
+                let block = self.node.context().head();
+                // Another nonce may be due.
+                self.drain()?;
+                Ok(Ok(block))
+            }
+            Err(EngineError::Edit(refused)) => Ok(Err(refused)),
+            Err(error) => Err(failed(&error)),
+        }
     }
 
     fn set_mode(&mut self, mode: BlockMode) -> Result<(), DriverError> {
@@ -482,8 +510,16 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Lets the engine take a step, publishes what came of it, and reports what became of transactions.
+    /// Lets the engine take a step, and reports what became of transactions.
     fn step(&mut self, input: Input) -> Result<Fates, DriverError> {
+        match self.advance(input) {
+            Ok(effects) => Ok(Fates::of(&effects)),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    /// Lets the engine take a step and publishes what came of it.
+    fn advance(&mut self, input: Input) -> Result<Vec<Effect>, EngineError> {
         let before = self.node.context().head();
         let result = self.engine.step(input, &mut self.producer);
         // Blocks that were committed before the engine failed are visible too.
@@ -491,14 +527,13 @@ impl<E: Engine> Driver<E> {
         if self.node.context().head() > before {
             self.node.clock().block_made();
         }
-        match result {
-            Ok(effects) => Ok(Fates::of(&effects)),
-            Err(error) => {
-                tracing::error!(error = &error as &dyn std::error::Error, "no block could be made");
-                Err(DriverError::Failed)
-            }
-        }
+        result
     }
+}
+
+fn failed(error: &EngineError) -> DriverError {
+    tracing::error!(error = error as &dyn std::error::Error, "no block could be made");
+    DriverError::Failed
 }
 
 /// What became of transactions: the block that holds them, or why they were dropped.
@@ -538,7 +573,7 @@ mod tests {
     };
 
     use silica_chain::{
-        ChainConfig, EngineError, Genesis, PUBLISHED_ACCOUNTS,
+        ChainConfig, Genesis, PUBLISHED_ACCOUNTS,
         consensus::{Application, Solo},
         open,
     };

@@ -6,6 +6,7 @@ pub(crate) mod account;
 pub(crate) mod contract;
 pub(crate) mod developer;
 pub(crate) mod ds_block;
+pub(crate) mod edit;
 pub(crate) mod isolated;
 pub(crate) mod network;
 pub(crate) mod simulation;

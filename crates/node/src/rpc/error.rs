@@ -5,8 +5,8 @@
 //! them (interface specification, sections 2 and 3).
 
 use silica_chain::{
-    AdmissionError, BlockTransactionsError, DropReason, GasPriceError, ListingError, MinerInfoError, PoolError,
-    ProofError, SimulationError,
+    AdmissionError, BlockTransactionsError, DropReason, EditError, GasPriceError, ListingError, MinerInfoError,
+    PoolError, ProofError, SimulationError,
 };
 use silica_protocol::rpc::{
     error::{RpcError, RpcErrorCode},
@@ -45,6 +45,8 @@ pub(crate) enum CallError {
     Driver(DriverError),
     /// The number of a DS block, or of the block of a proof, cannot be read.
     DsBlockNumber(NumberFault),
+    /// The state is not edited.
+    Edit(EditError),
     /// The price of gas is not changed.
     GasPrice(GasPriceError),
     /// A key of a map is no text.
@@ -126,6 +128,7 @@ from! {
     AsideError => Aside,
     BlockTransactionsError => BlockTransactions,
     DriverError => Driver,
+    EditError => Edit,
     GasPriceError => GasPrice,
     ListingError => Listing,
     MinerInfoError => MinerInfo,
@@ -179,6 +182,7 @@ impl CallError {
             Self::DeploymentUnknown => text(Code::INVALID_ADDRESS_OR_KEY, "Txn Hash not Present"),
             Self::Driver(error) => return Err(error.into()),
             Self::DsBlockNumber(error) => number(error, "Invalid arugment"),
+            Self::Edit(error) => return edit(error),
             Self::GasPrice(error) => gas_price(error),
             Self::IndexNotText => text(Code::INVALID_PARAMETER, "Every array value should be a string"),
             Self::InitData => text(Code::PARSE_ERROR, "Unable to convert initData into Json"),
@@ -273,6 +277,31 @@ fn gas_price(error: GasPriceError) -> Choice {
         GasPriceError::NotAllowed => text(RpcErrorCode::INVALID_PARAMETER, "Manual trigger disallowed"),
     }
 }
+
+fn edit(error: EditError) -> Result<Choice, Fault> {
+    use EditError as Error;
+    let code = match &error {
+        Error::NullAccount | Error::UnknownAccount | Error::NotAContract => RpcErrorCode::INVALID_ADDRESS_OR_KEY,
+        Error::Balance { .. }
+        | Error::NonceTooLow { .. }
+        | Error::NonceTooHigh { .. }
+        | Error::NonceOfContract
+        | Error::UnknownField { .. }
+        | Error::FieldRemoved
+        | Error::TooManyKeys { .. }
+        | Error::Key(_)
+        | Error::NotJson(_)
+        | Error::Value(_)
+        | Error::TooLarge => RpcErrorCode::INVALID_PARAMETER,
+        Error::Unusable | Error::State(_) | Error::Build(_) => return Err(error.into()),
+    };
+    // What is wrong with a value may be all of it.
+    let told: String = error.to_string().chars().take(TOLD).collect();
+    Ok((code, told.into()))
+}
+
+/// Characters of an error that holds what the caller sent.
+const TOLD: usize = 300;
 
 fn submit(error: SubmitError) -> Result<Choice, Fault> {
     match error {

@@ -29,7 +29,9 @@ use super::{
 };
 use crate::{
     driver::NodeHandle,
-    methods::{account, contract, developer, ds_block, isolated, network, simulation, status, transaction, tx_block},
+    methods::{
+        account, contract, developer, ds_block, edit, isolated, network, simulation, status, transaction, tx_block,
+    },
 };
 
 /// A question, answered from what is known at one head.
@@ -125,13 +127,17 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::for_developers::<isolated::IncreaseBlocknum>(),
     Entry::per_head::<openrpc::Discover>(),
     Entry::for_developers::<isolated::SetMinimumGasPrice>(),
+    Entry::for_developers::<edit::AddBalance>(),
     Entry::for_developers::<developer::DropAllTransactions>(),
     Entry::for_developers::<developer::DropTransaction>(),
     Entry::command::<simulation::EstimateGas>(),
     Entry::for_developers::<developer::IncreaseTime>(),
     Entry::for_developers::<developer::Mine>(),
+    Entry::for_developers::<edit::SetBalance>(),
     Entry::for_developers::<developer::SetBlockMode>(),
+    Entry::for_developers::<edit::SetContractField>(),
     Entry::for_developers::<developer::SetNextBlockTimestamp>(),
+    Entry::for_developers::<edit::SetNonce>(),
     Entry::command::<simulation::SimulateTransaction>(),
     Entry::of::<tx_block::TxBlockListing>(),
 ];

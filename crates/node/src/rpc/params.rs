@@ -14,7 +14,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 use silica_protocol::{
-    Address, BlockNumber, HexError, NumberError, Timestamp, TxHash, VariableHash,
+    Address, BlockNumber, HexError, NumberError, Qa, Timestamp, TxHash, VariableHash,
     rpc::{
         error::RpcError,
         number::{c_unsigned, integral},
@@ -321,6 +321,17 @@ impl FromParam for BlockOrLatest {
             "latest" => Ok(Self::Latest),
             _ => Decimal::from_param(text).map(|Decimal(number)| Self::Number(BlockNumber::new(number))),
         }
+    }
+}
+
+impl FromParam for Qa {
+    type Fault = NumberError;
+    const NAME: &'static str = "Amount";
+    const DESCRIPTION: &'static str = "Money in Qa, in decimal digits.";
+    const EXAMPLE: &'static str = "1000000000000";
+
+    fn from_param(text: &str) -> Result<Self, NumberError> {
+        text.parse()
     }
 }
 

@@ -1,0 +1,135 @@
+//! Edits of the state by hand. Each makes a Tx block of its own, which holds nothing else, in every block mode.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use silica_chain::Edit;
+use silica_protocol::{Address, BlockNumber, Nonce, Qa, rpc::text::Dec};
+
+use crate::{
+    driver::NodeHandle,
+    rpc::{CallError, Command, params::Text},
+};
+
+/// Number of the Tx block that has an edit.
+type Edited = Dec<BlockNumber>;
+
+async fn edit(node: &NodeHandle, edit: Edit) -> Result<Edited, CallError> {
+    Ok(node.edit(edit).await??.into())
+}
+
+/// Sets the balance of an account, and answers with the number of the Tx block that was made for it.
+///
+/// The account is made if there is none. Money that is in circulation by this is in no answer about the supply, which goes
+/// by the reserve alone.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct SetBalance {
+    /// The account.
+    address: Text<Address>,
+    /// The balance.
+    balance: Text<Qa>,
+}
+
+impl Command for SetBalance {
+    const NAME: &'static str = "silica_setBalance";
+    type Output = Edited;
+
+    async fn run(self, node: &NodeHandle) -> Result<Edited, CallError> {
+        let address = self.address.get()?;
+        let balance = self.balance.get().map_err(|error| CallError::parameter("balance", &error))?;
+        edit(node, Edit::Balance { address, balance }).await
+    }
+}
+
+/// Adds money to an account, and answers with the number of the Tx block that was made for it.
+///
+/// Nobody pays it: this is the faucet of a node for developers. The account is made if there is none.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct AddBalance {
+    /// The account.
+    address: Text<Address>,
+    /// How much.
+    amount: Text<Qa>,
+}
+
+impl Command for AddBalance {
+    const NAME: &'static str = "silica_addBalance";
+    type Output = Edited;
+
+    async fn run(self, node: &NodeHandle) -> Result<Edited, CallError> {
+        let address = self.address.get()?;
+        let amount = self.amount.get().map_err(|error| CallError::parameter("amount", &error))?;
+        edit(node, Edit::Fund { address, amount }).await
+    }
+}
+
+/// Sets the nonce of an account, and answers with the number of the Tx block that was made for it.
+///
+/// That is the nonce of its last transaction, as `GetBalance` has it, and cannot become less. The account is made if there
+/// is none. Waiting transactions with this nonce or a lower one are dropped when a block comes to them.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct SetNonce {
+    /// The account.
+    address: Text<Address>,
+    /// The nonce.
+    nonce: u64,
+}
+
+impl Command for SetNonce {
+    const NAME: &'static str = "silica_setNonce";
+    type Output = Edited;
+
+    async fn run(self, node: &NodeHandle) -> Result<Edited, CallError> {
+        let address = self.address.get()?;
+        edit(node, Edit::Nonce { address, nonce: Nonce::new(self.nonce) }).await
+    }
+}
+
+/// Sets a field of a contract, or an entry of its map, and answers with the number of the Tx block that was made for it.
+///
+/// The value must be one of the type of the field, in the JSON form of the contract language, in which a map is a list of
+/// objects with `key` and `val`. Whether an address of a type like `ByStr20 with contract ... end` has what the type asks
+/// for is not looked at.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct SetContractField {
+    /// The contract.
+    address: Text<Address>,
+    /// The name of the field.
+    field: String,
+    /// Keys of the map, as text without quotes, the outermost first; none for the whole field.
+    keys: Vec<String>,
+    /// The value; null removes the entry of a map.
+    value: AnyJson,
+}
+
+impl Command for SetContractField {
+    const NAME: &'static str = "silica_setContractField";
+    type Output = Edited;
+
+    async fn run(self, node: &NodeHandle) -> Result<Edited, CallError> {
+        let Self { address, field, keys, value: AnyJson(value) } = self;
+        let value = Some(value.get()).filter(|text| *text != "null").map(str::to_owned);
+        edit(node, Edit::Field { contract: address.get()?, field, keys, value }).await
+    }
+}
+
+/// JSON as it was sent.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+struct AnyJson(Box<RawValue>);
+
+impl JsonSchema for AnyJson {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "AnyJson".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({})
+    }
+}
