@@ -6,9 +6,9 @@ use std::{
 };
 
 use serde_json::json;
-use silica_tests::{Node, Wallet};
+use silica_tests::{Directory, Node, Wallet};
 
-use crate::{balance, check_error, check_result, height, pay_once};
+use crate::{INVALID_PARAMS, balance, check_error, check_result, height, pay_once};
 
 /// Waits until a question is answered with yes.
 #[track_caller]
@@ -64,6 +64,74 @@ fn interval_mode_takes_no_orders() {
     let disallowed = (-8, "Manual trigger disallowed");
     check_error(&node, "IncreaseBlocknum", &json!([1]), disallowed);
     check_error(&node, "SetMinimumGasPrice", &json!(["1"]), disallowed);
+}
+
+#[test]
+fn paused_node_makes_no_blocks_and_is_read() {
+    let node = Node::start(&["--block-mode", "interval=20", "--pause-id", "a b"]);
+    eventually("blocks are made", || height(&node) >= 2);
+    let id = json!(["a b"]);
+    check_result(&node, "CheckPause", &id, &json!(false));
+    check_result(&node, "TogglePause", &id, &json!(true));
+    let head = height(&node);
+    check_result(&node, "CheckPause", &id, &json!(true));
+    let payment = Wallet::funded(0).payment(1, Wallet::stranger(1).address(), 5);
+    let paused = (-32603, "IsoServer is paused");
+    check_error(&node, "CreateTransaction", &json!([payment.json()]), paused);
+    // Members are looked at before, the signature only after it (rpc page, section 3.4).
+    let missing = (-8, "Missing components in Json Data Object");
+    check_error(&node, "CreateTransaction", &json!([{}]), missing);
+    let mut forged = payment.json();
+    forged["signature"] = json!("0".repeat(128));
+    check_error(&node, "CreateTransaction", &json!([forged]), paused);
+    thread::sleep(Duration::from_millis(100));
+    assert_eq!(height(&node), head);
+    check_result(&node, "GetNumTransactions", &json!([]), &json!("0"));
+    check_result(&node, "TogglePause", &id, &json!(false));
+    node.result("CreateTransaction", &json!([payment.json()]));
+    eventually("the payment is executed", || balance(&node, &Wallet::funded(0).hex()).1 == 1);
+}
+
+#[test]
+fn only_who_knows_the_id_pauses_the_node() {
+    let node = Node::start(&["--block-mode", "interval=60000", "--pause-id", "999"]);
+    let nobody = Node::start(&["--block-mode", "interval=60000"]);
+    for method in ["TogglePause", "CheckPause"] {
+        for id in ["", "99", "9990", " 999"] {
+            check_error(&node, method, &json!([id]), (-5, "Invalid UUID"));
+        }
+        for id in ["", "999"] {
+            check_error(&nobody, method, &json!([id]), (-5, "Invalid UUID"));
+        }
+        for params in [json!([999]), json!([]), json!(["999", "999"]), json!(null), json!({"id": "999"})] {
+            check_error(&node, method, &params, INVALID_PARAMS);
+        }
+    }
+    check_result(&node, "CheckPause", &json!(["999"]), &json!(false));
+}
+
+#[test]
+fn only_blocks_at_intervals_are_paused() {
+    for mode in ["instant", "manual"] {
+        let node = Node::start(&["--block-mode", mode, "--pause-id", "999"]);
+        for method in ["TogglePause", "CheckPause"] {
+            let refused = node.call(method, &json!(["999"])).unwrap_err();
+            assert_eq!((refused.code, refused.data), (-32601, None), "{method} in {mode}");
+        }
+    }
+}
+
+#[test]
+fn paused_node_stops_in_good_order_and_keeps_what_waits() {
+    let scratch = Directory::new();
+    let node = Node::start_in(scratch.path(), &["--block-mode", "interval=60000", "--pause-id", "999"]);
+    let payment = Wallet::funded(0).payment(1, Wallet::stranger(1).address(), 5);
+    node.result("CreateTransaction", &json!([payment.json()]));
+    check_result(&node, "TogglePause", &json!(["999"]), &json!(true));
+    assert!(node.stop().status.success());
+    let node = Node::start_in(scratch.path(), &["--block-mode", "interval=20", "--pause-id", "999"]);
+    check_result(&node, "CheckPause", &json!(["999"]), &json!(false));
+    eventually("the payment is executed", || balance(&node, &Wallet::funded(0).hex()).1 == 1);
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod proof;
 mod readme;
 mod shapes;
 mod simulation;
+mod status_server;
 mod subscription;
 mod transaction;
 mod transport;

@@ -96,6 +96,9 @@ pub struct RunArgs {
     /// When blocks are made: `instant` (with each transaction), `interval=MS`, or `manual` (with `IncreaseBlocknum`).
     #[arg(long, value_name = "MODE", default_value = "instant", env = "SILICA_BLOCK_MODE")]
     pub block_mode: BlockMode,
+    /// What `TogglePause` and `CheckPause` have to be called with [default: nobody can pause the node].
+    #[arg(long, value_name = "ID", env = "SILICA_PAUSE_ID", hide_env_values = true)]
+    pub pause_id: Option<String>,
     /// Accounts of a new chain, in the form of the isolated server [default: its published test accounts].
     #[arg(long, value_name = "FILE", env = "SILICA_ACCOUNTS_FILE")]
     pub accounts_file: Option<PathBuf>,
@@ -432,6 +435,8 @@ pub struct Config {
     pub chain_id: Option<ChainId>,
     /// When blocks are made.
     pub block_mode: BlockMode,
+    /// What has to be known to pause the node, or `None` if nobody can.
+    pub pause_id: Option<String>,
     /// The network whose accounts a new chain has, unless others are given.
     pub profile: Profile,
     /// Accounts of a new chain, or `None` for those of the profile.
@@ -477,6 +482,7 @@ impl Default for Config {
             websocket: None,
             chain_id: None,
             block_mode: BlockMode::Instant,
+            pause_id: None,
             profile: Profile::Isolated,
             accounts_file: None,
             mnemonic: None,
@@ -500,6 +506,7 @@ impl From<RunArgs> for Config {
             websocket: args.websocket,
             chain_id: args.chain_id,
             block_mode: args.block_mode,
+            pause_id: args.pause_id,
             profile: args.profile,
             accounts_file: args.accounts_file,
             mnemonic: args.mnemonic.map(|words| (words, args.accounts)),
@@ -546,7 +553,7 @@ mod tests {
     fn every_flag_reaches_the_configuration() {
         let cli = parse(
             "--data-dir d --listen 127.0.0.1:80 --websocket 127.0.0.1:81 --chain-id 333 --block-mode interval=250 \
-             --accounts-file f --shards 3 --blocks-per-ds-epoch 5 --proof-window 60 --cache-mb 16 --durability relaxed --max-body-bytes 7 --developer off \
+             --pause-id 999 --accounts-file f --shards 3 --blocks-per-ds-epoch 5 --proof-window 60 --cache-mb 16 --durability relaxed --max-body-bytes 7 --developer off \
              --max-bodies-mb 9 --max-connections 8",
         )
         .unwrap();
@@ -556,7 +563,7 @@ mod tests {
         assert_eq!(config.websocket, Some(WebSocketPort::At(([127, 0, 0, 1], 81).into())));
         assert_eq!(config.chain_id, Some(ChainId::new(333)));
         assert_eq!(config.block_mode, BlockMode::Interval(Duration::from_millis(250)));
-        assert_eq!(config.accounts_file, Some("f".into()));
+        assert_eq!((config.pause_id.as_deref(), config.accounts_file), (Some("999"), Some("f".into())));
         assert_eq!((config.shards, config.blocks_per_ds_epoch), (Some(3), Some(5)));
         assert_eq!((config.proof_window, config.cache_bytes), (60, 16 << 20));
         assert_eq!((config.durability, config.developer), (Durability::Relaxed, Developer::Off));

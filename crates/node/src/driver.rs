@@ -40,6 +40,7 @@ use crate::{
     clock::{Clock, ClockError},
     config::BlockMode,
     data_dir::DataDir,
+    pause::Pause,
     rpc::Context,
 };
 
@@ -56,6 +57,8 @@ enum Event {
     Arrival { transaction: VerifiedTransaction, reply: oneshot::Sender<Result<Submitted, SubmitError>> },
     /// So many blocks are demanded.
     Mine { blocks: u64, reply: oneshot::Sender<Result<(), DriverError>> },
+    /// A pause begins or ends; the answer is whether it lasts.
+    TogglePause { reply: oneshot::Sender<bool> },
     /// The state is edited by hand.
     Edit { edit: Edit, reply: oneshot::Sender<Result<Edited, DriverError>> },
     /// Blocks are made in another mode from now on.
@@ -95,6 +98,9 @@ pub(crate) enum DriverError {
     /// The engine failed; the log says why.
     #[error("no block could be made")]
     Failed,
+    /// The node is paused.
+    #[error("the node is paused")]
+    Paused,
     /// The node is stopping.
     #[error("the node is stopping")]
     Stopping,
@@ -136,6 +142,7 @@ struct Shared {
     aside: Arc<Semaphore>,
     /// Turns for questions that take long.
     slow: Arc<Semaphore>,
+    pause: Pause,
     stopping: AtomicBool,
 }
 
@@ -172,6 +179,7 @@ impl NodeHandle {
 
     /// Hands a transaction to the chain: into a block that is on disk in instant mode, into the pool in the others.
     pub(crate) async fn submit(&self, transaction: VerifiedTransaction) -> Result<Submitted, SubmitError> {
+        self.require_no_pause()?;
         match self.mode() {
             BlockMode::Instant => self.ask(|reply| Event::Arrival { transaction, reply }).await?,
             BlockMode::Interval(_) | BlockMode::Manual => {
@@ -203,6 +211,21 @@ impl NodeHandle {
     /// Makes so many blocks and returns once they are on disk.
     pub(crate) async fn mine(&self, blocks: u64) -> Result<(), DriverError> {
         self.ask(|reply| Event::Mine { blocks, reply }).await?
+    }
+
+    /// Whether the node is paused, and who may say so.
+    pub(crate) fn pause(&self) -> &Pause {
+        &self.shared.pause
+    }
+
+    /// Refuses what a paused node does not do.
+    pub(crate) fn require_no_pause(&self) -> Result<(), DriverError> {
+        if self.shared.pause.lasts() { Err(DriverError::Paused) } else { Ok(()) }
+    }
+
+    /// Begins or ends a pause and returns whether it lasts. From a beginning on no block is made, and none is being made.
+    pub(crate) async fn toggle_pause(&self) -> Result<bool, DriverError> {
+        self.ask(|reply| Event::TogglePause { reply }).await
     }
 
     /// Sets the price of gas, at once.
@@ -284,7 +307,8 @@ pub(crate) fn start(
     let (slow, stopping) = (Arc::new(Semaphore::new(SLOW_QUESTIONS)), AtomicBool::new(false));
     let next_tick = first_tick(mode);
     let mode = RwLock::new(mode);
-    let shared = Shared { chain, clock, mode, context, head, events, aside, slow, stopping };
+    let pause = Pause::default();
+    let shared = Shared { chain, clock, mode, context, head, events, aside, slow, pause, stopping };
     let node = NodeHandle { shared: Arc::new(shared) };
     let (held, demands) = (None, VecDeque::new());
     let driver = Driver { node: node.clone(), producer, engine, data_dir, queue, held, demands, next_tick };
@@ -333,6 +357,12 @@ impl<E: Engine> Driver<E> {
             match self.next_event() {
                 Some(Event::Arrival { transaction, reply }) => self.arrivals(transaction, reply),
                 Some(Event::Mine { blocks, reply }) => self.demands.push_back(Demand { blocks, reply }),
+                Some(Event::TogglePause { reply }) => {
+                    let paused = self.node.pause().toggle();
+                    // What waits may be there since the mode changed, and then nobody asks for its block.
+                    let _ = self.drain();
+                    answer(reply, paused);
+                }
                 Some(Event::Edit { edit, reply }) => {
                     let result = self.edit(edit);
                     answer(reply, result);
@@ -386,7 +416,8 @@ impl<E: Engine> Driver<E> {
         let result = self.step(Input::Tick(self.time()));
         if let (Some(tick), BlockMode::Interval(interval)) = (self.next_tick, self.node.mode()) {
             // Time that a long block took from the following ones is not made up for by a burst.
-            let pause = if result.is_ok() { Duration::ZERO } else { PAUSE_AFTER_FAILURE };
+            let failed = matches!(result, Err(DriverError::Failed));
+            let pause = if failed { PAUSE_AFTER_FAILURE } else { Duration::ZERO };
             self.next_tick = Some((tick + interval).max(Instant::now() + pause));
         }
     }
@@ -411,6 +442,7 @@ impl<E: Engine> Driver<E> {
     }
 
     fn edit(&mut self, edit: Edit) -> Result<Edited, DriverError> {
+        self.node.require_no_pause()?;
         match self.advance(Input::Edit { at: self.time(), edit }) {
             Ok(_) => {
                 let block = self.node.context().head();
@@ -432,7 +464,7 @@ impl<E: Engine> Driver<E> {
 
     /// Lets what waits have its block where nobody would ask for one.
     fn drain(&mut self) -> Result<(), DriverError> {
-        if self.node.mode() == BlockMode::Instant && self.node.chain().waiting() > 0 {
+        if self.node.mode() == BlockMode::Instant && self.node.chain().waiting() > 0 && !self.node.pause().lasts() {
             self.step(Input::Arrival(self.time()))?;
         }
         Ok(())
@@ -512,6 +544,7 @@ impl<E: Engine> Driver<E> {
 
     /// Lets the engine take a step, and reports what became of transactions.
     fn step(&mut self, input: Input) -> Result<Fates, DriverError> {
+        self.node.require_no_pause()?;
         match self.advance(input) {
             Ok(effects) => Ok(Fates::of(&effects)),
             Err(error) => Err(failed(&error)),

@@ -18,7 +18,8 @@
 //!   of flag, environment, TOML file and `profile`; `mnemonic`: accounts from words.
 //! - `startup`: [`Node::start`] opens a `data_dir` and a chain, starts the `driver` and the server, and has a
 //!   [`Banner`] to show; [`RunningNode::stop`] undoes it.
-//! - `driver`: the loop that makes blocks, on a thread of its own, and the handle that requests have of the node.
+//! - `driver`: the loop that makes blocks, on a thread of its own, and the handle that requests have of the node;
+//!   `pause` is what keeps it from making any.
 //! - `http`: connections, bodies and their bounds; it knows no JSON.
 //! - `rpc`: from the bytes of a body to the bytes of its answer; the `method` table, what callers may write as
 //!   `params`, which `error` gets which code, and the [OpenRPC document](openrpc) of it all.
@@ -51,6 +52,7 @@ mod load;
 mod maintenance;
 mod methods;
 mod mnemonic;
+mod pause;
 mod profile;
 mod progress;
 mod proof;

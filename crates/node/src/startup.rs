@@ -177,6 +177,9 @@ impl Node {
         let clock = if developer { Clock::not_before(latest) } else { Clock::default() };
         let started = driver::start(chain, producer, Solo::new(key), config.block_mode, clock, data_dir.clone());
         let (handle, driver) = started.map_err(StartError::System)?;
+        if let Some(id) = config.pause_id {
+            handle.pause().allow(id);
+        }
         let (stop, stopped) = watch::channel(false);
         let http = tokio::spawn(server.serve(Arc::new(Endpoint::new(handle.clone(), developer)), stopped));
         Ok(RunningNode { addr, banner, stop, http, driver, handle, data_dir })

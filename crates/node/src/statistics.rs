@@ -38,6 +38,13 @@ pub(crate) fn ds_block_rate(figures: &Statistics) -> f64 {
     figures.first_ds_block_time.map_or(0.0, |first| per_second(ds_blocks(figures), first, figures.ds_block_time))
 }
 
+/// Returns the whole seconds from one Tx block to the next, on average since block 1; 0 without a second one.
+pub(crate) fn average_block_time(figures: &Statistics) -> u64 {
+    let passed = figures.first_tx_block_time.and_then(|first| figures.tx_block_time.get().checked_sub(first.get()));
+    let blocks = figures.latest_tx_block.get().saturating_sub(1);
+    (passed.unwrap_or(0) / 1_000_000).checked_div(blocks).unwrap_or(0)
+}
+
 /// Returns how many of `count` things came each second between two moments; 0 when no time passed (execution page,
 /// section 9).
 fn per_second(count: u64, from: Timestamp, to: Timestamp) -> f64 {
@@ -49,6 +56,8 @@ fn per_second(count: u64, from: Timestamp, to: Timestamp) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use silica_protocol::{BlockNumber, DsBlockNumber};
+
     use super::*;
 
     fn check(count: u64, micros: u64, expected: &str) {
@@ -69,6 +78,32 @@ mod tests {
         check(589_778, 41_715_932_001_134, "0.014137955733170903");
         check(5_899, 41_712_224_238_906, "0.00014142137245459714");
         check(4, 42_544_808, "0.09401852277720939");
+    }
+
+    #[test]
+    fn block_time_is_in_whole_seconds_since_block_one() {
+        let check = |latest, micros, expected| {
+            let first = Timestamp::new(1_600_000_000_000_000);
+            let figures = Statistics {
+                latest_tx_block: BlockNumber::new(latest),
+                latest_ds_block: DsBlockNumber::new(0),
+                transactions: 0,
+                in_tx_epoch: 0,
+                in_ds_epoch: 0,
+                tx_block_time: Timestamp::new(first.get() + micros),
+                previous_tx_block_time: None,
+                first_tx_block_time: (latest > 0).then_some(first),
+                ds_block_time: first,
+                first_ds_block_time: None,
+                peers: 2,
+                shard_sizes: vec![1],
+            };
+            assert_eq!(average_block_time(&figures), expected, "{latest}, {micros}");
+        };
+        check(0, 5_000_000, 0);
+        check(1, 0, 0);
+        check(2, 30_000_000, 30);
+        check(4, 8_999_999, 2);
     }
 
     #[test]

@@ -68,6 +68,56 @@ impl Command for SetMinimumGasPrice {
     }
 }
 
+/// Pauses the node, or lets it go on, and answers with whether it is paused.
+///
+/// While it is, no block is made and `CreateTransaction` is refused; everything can be read. Only where blocks are made
+/// at intervals, and only for who knows the id that the node was started with.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TogglePause {
+    /// The id (`--pause-id`).
+    id: String,
+}
+
+impl Command for TogglePause {
+    const NAME: &'static str = "TogglePause";
+    type Output = bool;
+
+    async fn run(self, node: &NodeHandle) -> Result<bool, CallError> {
+        require_pause_id(node, &self.id)?;
+        Ok(node.toggle_pause().await?)
+    }
+}
+
+/// Whether the node is paused.
+///
+/// Only where blocks are made at intervals, and only for who knows the id that the node was started with.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct CheckPause {
+    /// The id (`--pause-id`).
+    id: String,
+}
+
+impl Command for CheckPause {
+    const NAME: &'static str = "CheckPause";
+    type Output = bool;
+
+    async fn run(self, node: &NodeHandle) -> Result<bool, CallError> {
+        require_pause_id(node, &self.id)?;
+        Ok(node.pause().lasts())
+    }
+}
+
+/// The reference has these methods on a server that makes blocks at intervals only; a pause that has begun can be ended
+/// on any.
+fn require_pause_id(node: &NodeHandle, id: &str) -> Result<(), CallError> {
+    match node.mode() {
+        BlockMode::Interval(_) => {}
+        BlockMode::Instant | BlockMode::Manual if node.pause().lasts() => {}
+        BlockMode::Instant | BlockMode::Manual => return Err(CallError::NotInThisMode),
+    }
+    if node.pause().knows(id) { Ok(()) } else { Err(CallError::PauseId) }
+}
+
 fn require_manual_trigger(node: &NodeHandle) -> Result<(), CallError> {
     match node.mode() {
         BlockMode::Instant | BlockMode::Manual => Ok(()),

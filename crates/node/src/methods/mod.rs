@@ -11,5 +11,6 @@ pub(crate) mod isolated;
 pub(crate) mod network;
 pub(crate) mod simulation;
 pub(crate) mod status;
+pub(crate) mod status_server;
 pub(crate) mod transaction;
 pub(crate) mod tx_block;

@@ -34,6 +34,7 @@ impl Command for CreateTransaction {
 
     async fn run(self, node: &NodeHandle) -> Result<CreateTransactionResult, CallError> {
         let request = self.transaction.0?;
+        node.require_no_pause()?;
         let transaction = node.chain().admit(request.transaction, request.priority)?;
         let Submitted { hash, routing, contract } = node.submit(transaction).await?;
         Ok(CreateTransactionResult { contract: contract.map(Into::into), info: info(routing), id: hash.into() })

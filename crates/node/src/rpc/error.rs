@@ -61,6 +61,8 @@ pub(crate) enum CallError {
     MinerInfo(MinerInfoError),
     /// The account has no code.
     NotAContract,
+    /// There is no such method where blocks are made as they are.
+    NotInThisMode,
     /// The transaction is in no block, and was accepted for none.
     NotSoftConfirmed,
     /// The transaction deploys nothing.
@@ -72,6 +74,10 @@ pub(crate) enum CallError {
         /// What was expected, and what came.
         problem: String,
     },
+    /// Whoever wants to pause the node does not know its id.
+    PauseId,
+    /// The hash of a transaction that may be in the pool cannot be read.
+    PoolHash(HashFault),
     /// A price of gas cannot be read.
     Price(PriceFault),
     /// There is no proof.
@@ -153,6 +159,8 @@ impl CallError {
     /// Returns the error of the answer. What is the node's own fault is logged and not told.
     pub(crate) fn into_rpc(self, method: &'static str) -> RpcError {
         match self.choose(method) {
+            // Whatever the protocol layer would say.
+            Ok((RpcErrorCode::METHOD_NOT_FOUND, _)) => RpcError::METHOD_NOT_FOUND,
             Ok((code, message)) => RpcError::new(code, message),
             Err(fault) => {
                 tracing::error!(method, error = &*fault, "a method failed");
@@ -180,7 +188,7 @@ impl CallError {
                 (Code::INVALID_REQUEST, text.into())
             }
             Self::DeploymentUnknown => text(Code::INVALID_ADDRESS_OR_KEY, "Txn Hash not Present"),
-            Self::Driver(error) => return Err(error.into()),
+            Self::Driver(error) => return driver(error),
             Self::DsBlockNumber(error) => number(error, "Invalid arugment"),
             Self::Edit(error) => return edit(error),
             Self::GasPrice(error) => gas_price(error),
@@ -190,9 +198,13 @@ impl CallError {
             Self::ManualTriggerDisallowed => text(Code::INVALID_PARAMETER, "Manual trigger disallowed"),
             Self::MinerInfo(error) => (Code::MISC_ERROR, error.to_string().into()),
             Self::NotAContract => text(Code::INVALID_ADDRESS_OR_KEY, "Address not contract address"),
+            Self::NotInThisMode => text(Code::METHOD_NOT_FOUND, ""),
             Self::NotSoftConfirmed => text(Code::DATABASE_ERROR, "Txn Hash not soft confirmed"),
             Self::NoDeployment => text(Code::INVALID_ADDRESS_OR_KEY, "ID is not a contract txn"),
             Self::Parameter { name, problem } => (Code::INVALID_PARAMETER, format!("{name}: {problem}").into()),
+            Self::PauseId => text(Code::INVALID_ADDRESS_OR_KEY, "Invalid UUID"),
+            Self::PoolHash(HashFault::Digit) => text(Code::MISC_ERROR, "Unable to process"),
+            Self::PoolHash(HashFault::Size) => text(Code::INVALID_PARAMETER, "Txn Hash size not appropriate"),
             Self::Price(PriceFault) => text(Code::INVALID_PARAMETER, "Gas price should be numeric"),
             Self::Proof(error) => return proof(error),
             Self::Refused(error) => return admission(error),
@@ -307,7 +319,14 @@ fn submit(error: SubmitError) -> Result<Choice, Fault> {
     match error {
         SubmitError::Pool(error) => Ok(pool(&error)),
         SubmitError::Dropped(reason) => Ok(dropped(reason)),
-        SubmitError::Driver(error) => Err(error.into()),
+        SubmitError::Driver(error) => driver(error),
+    }
+}
+
+fn driver(error: DriverError) -> Result<Choice, Fault> {
+    match error {
+        DriverError::Paused => Ok(text(RpcErrorCode::INTERNAL_ERROR, "IsoServer is paused")),
+        DriverError::Failed | DriverError::Stopping => Err(error.into()),
     }
 }
 

@@ -16,7 +16,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::{RawValue, to_raw_value};
 use silica_protocol::rpc::{
     envelope::{Id, write_result},
-    error::RpcError,
+    error::{RpcError, RpcErrorCode},
 };
 
 use tokio::task::spawn_blocking;
@@ -30,7 +30,8 @@ use super::{
 use crate::{
     driver::NodeHandle,
     methods::{
-        account, contract, developer, ds_block, edit, isolated, network, simulation, status, transaction, tx_block,
+        account, contract, developer, ds_block, edit, isolated, network, simulation, status, status_server,
+        transaction, tx_block,
     },
 };
 
@@ -71,9 +72,11 @@ pub(crate) trait Streamed: DeserializeOwned + JsonSchema + Send + 'static {
 
 /// Every method there is, by name.
 pub(crate) const METHODS: &[Entry] = &[
+    Entry::command::<isolated::CheckPause>(),
     Entry::command::<transaction::CreateTransaction>(),
     Entry::of::<ds_block::DsBlockListing>(),
     Entry::of::<account::GetBalance>(),
+    Entry::per_head::<status_server::GetAverageBlockTime>(),
     Entry::per_head::<network::GetBlockchainInfo>(),
     Entry::per_head::<isolated::GetBlocknum>(),
     Entry::of::<contract::GetContractAddressFromTransactionID>(),
@@ -83,7 +86,10 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::of::<ds_block::GetDsBlock>(),
     Entry::per_head::<ds_block::GetDsBlockRate>(),
     Entry::of::<ds_block::GetDsBlockVerbose>(),
+    Entry::per_head::<status_server::GetDsCommittee>(),
+    Entry::per_head::<status_server::GetEpochFin>(),
     Entry::per_head::<ds_block::GetLatestDsBlock>(),
+    Entry::per_head::<status_server::GetLatestEpochStatesUpdated>(),
     Entry::per_head::<tx_block::GetLatestTxBlock>(),
     Entry::of::<ds_block::GetMinerInfo>(),
     Entry::per_head::<network::GetMinimumGasPrice>(),
@@ -125,6 +131,8 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::slow::<tx_block::GetTxnBodiesForTxBlockEx>(),
     Entry::per_head::<network::GetVersion>(),
     Entry::for_developers::<isolated::IncreaseBlocknum>(),
+    Entry::of::<status_server::IsTxnInMemPool>(),
+    Entry::per_head::<status_server::Healthcheck>(),
     Entry::per_head::<openrpc::Discover>(),
     Entry::for_developers::<isolated::SetMinimumGasPrice>(),
     Entry::for_developers::<edit::AddBalance>(),
@@ -139,6 +147,7 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::for_developers::<developer::SetNextBlockTimestamp>(),
     Entry::for_developers::<edit::SetNonce>(),
     Entry::command::<simulation::SimulateTransaction>(),
+    Entry::command::<isolated::TogglePause>(),
     Entry::of::<tx_block::TxBlockListing>(),
 ];
 
@@ -255,6 +264,14 @@ pub(crate) fn find(name: &str) -> Option<&'static Row> {
         rows.collect()
     });
     BY_NAME.get(name)
+}
+
+/// Returns the error for a name that no method has.
+pub(crate) fn absent(name: &str) -> RpcError {
+    if status_server::NOT_ON_LOOKUP.contains(&name) {
+        return RpcError::new(RpcErrorCode::INVALID_REQUEST, "Not to be queried on lookup");
+    }
+    RpcError::METHOD_NOT_FOUND
 }
 
 fn query<M: Method>(request: Call<'_>, at: &Context, out: &mut Vec<u8>) -> Result<(), RpcError> {

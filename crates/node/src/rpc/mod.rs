@@ -139,7 +139,7 @@ impl Service {
 
     /// Writes the answer to a request, or its beginning, and returns the rest; or the error that is to be written.
     async fn answer_request(&self, out: &mut Vec<u8>, request: &Request<'_>) -> Result<Option<Rest>, RpcError> {
-        let row = method::find(&request.method).ok_or(RpcError::METHOD_NOT_FOUND)?;
+        let row = method::find(&request.method).ok_or_else(|| method::absent(&request.method))?;
         let call = Call { id: request.require_id()?, params: request.params.as_deref(), fields: row.fields };
         if row.for_developers && !self.developer {
             return Err(CallError::DeveloperOff.into_rpc(row.name));

@@ -1,0 +1,131 @@
+//! What the status server tells that a single node knows (rpc page, section 2.9).
+//!
+//! The reference has a port of its own for these. docs/interface.md says which of its methods are left out, and why.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use silica_chain::TxStatus;
+use silica_protocol::{
+    BlockNumber, Peer, TxHash,
+    rpc::{network::NodeInfo, text::Dec},
+};
+
+use crate::{
+    rpc::{
+        CallError, Context, Method,
+        params::{BareTxHash, Text},
+    },
+    statistics,
+};
+
+/// Methods for nodes that follow no chain for others, which this one does (rpc page, section 2.9).
+pub(crate) const NOT_ON_LOOKUP: [&str; 3] = ["DisablePoW", "GetNodeState", "SetVoteInPow"];
+
+/// Whether the node answers: `ok`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Healthcheck {}
+
+impl Method for Healthcheck {
+    const NAME: &'static str = "healthcheck";
+    type Output = String;
+
+    fn call(self, _: &Context) -> Result<String, CallError> {
+        Ok("ok".to_owned())
+    }
+}
+
+/// Number of the last Tx block that was processed whole, which is the latest.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetEpochFin {}
+
+impl Method for GetEpochFin {
+    const NAME: &'static str = "GetEpochFin";
+    type Output = Dec<BlockNumber>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        Ok(at.head().into())
+    }
+}
+
+/// Number of the last Tx block whose changes of state would outlive a crash, which is the latest.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetLatestEpochStatesUpdated {}
+
+impl Method for GetLatestEpochStatesUpdated {
+    const NAME: &'static str = "GetLatestEpochStatesUpdated";
+    type Output = Dec<BlockNumber>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        Ok(at.head().into())
+    }
+}
+
+/// Seconds from one Tx block to the next, on average since Tx block 1 and without a fraction.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetAverageBlockTime {}
+
+impl Method for GetAverageBlockTime {
+    const NAME: &'static str = "GetAverageBlockTime";
+    type Output = Dec<u64>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        Ok(statistics::average_block_time(&at.snapshot.statistics()).into())
+    }
+}
+
+/// The members of the DS committee.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetDsCommittee {}
+
+impl Method for GetDsCommittee {
+    const NAME: &'static str = "GetDSCommittee";
+    type Output = Vec<NodeInfo>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        // A committee of one, which listens to nobody.
+        let node = |key| NodeInfo { network: format!("<{}>", Peer::default()), key };
+        Ok(at.snapshot.ds_committee().into_iter().map(Into::into).map(node).collect())
+    }
+}
+
+/// Whether a transaction is in the pool, and whether it may still get into a block.
+///
+/// One that is in a block is no longer in the pool.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct IsTxnInMemPool {
+    /// The transaction.
+    hash: Text<BareTxHash>,
+}
+
+/// What the pool knows of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct PoolPlace {
+    /// Its status (table of `GetTransactionStatus`); 0 of one that is not known.
+    code: u8,
+    /// Whether it waits for a block.
+    pending: bool,
+    /// Whether the pool knows it.
+    present: bool,
+}
+
+impl Method for IsTxnInMemPool {
+    const NAME: &'static str = "IsTxnInMemPool";
+    type Output = PoolPlace;
+
+    fn call(self, at: &Context) -> Result<PoolPlace, CallError> {
+        let BareTxHash(hash): BareTxHash = self.hash.get().map_err(CallError::PoolHash)?;
+        place(at, &hash)
+    }
+}
+
+fn place(at: &Context, hash: &TxHash) -> Result<PoolPlace, CallError> {
+    let status = at.snapshot.status(hash)?.map(|found| found.status);
+    let place = |code, pending| PoolPlace { code, pending, present: true };
+    Ok(match status {
+        None | Some(TxStatus::Confirmed) => PoolPlace { code: 0, pending: false, present: false },
+        Some(status @ (TxStatus::Dispatched | TxStatus::NonceHigh | TxStatus::GasExceeded)) => {
+            place(status.code(), true)
+        }
+        Some(TxStatus::Dropped(reason)) => place(reason.code(), false),
+    })
+}
