@@ -14,6 +14,7 @@ mod developer;
 mod ds_block;
 mod edit;
 mod envelope;
+mod eth;
 mod money;
 mod network;
 mod process;

@@ -14,7 +14,7 @@ use silica_tests::{
 };
 
 /// Every documented method that the node has.
-const METHODS: [&str; 64] = [
+const METHODS: [&str; 80] = [
     "CheckPause",
     "CreateTransaction",
     "DSBlockListing",
@@ -78,7 +78,23 @@ const METHODS: [&str; 64] = [
     "SetMinimumGasPrice",
     "TogglePause",
     "TxBlockListing",
+    "eth_accounts",
+    "eth_blockNumber",
+    "eth_chainId",
+    "eth_gasPrice",
+    "eth_getBalance",
+    "eth_getBlockByHash",
+    "eth_getBlockByNumber",
+    "eth_getCode",
+    "eth_getTransactionByHash",
+    "eth_getTransactionCount",
+    "eth_getTransactionReceipt",
+    "eth_syncing",
     "healthcheck",
+    "net_listening",
+    "net_version",
+    "web3_clientVersion",
+    "web3_sha3",
 ];
 
 /// Methods whose documented answers say nothing about the form of another, and why.
@@ -107,6 +123,15 @@ const UNDOCUMENTED: [(&str, &str); 13] = [
     ("silica_setNextBlockTimestamp", "for developers: sets the clock"),
     ("silica_setNonce", "for developers: edits an account"),
     ("silica_simulateTransaction", "what a transaction would do"),
+];
+
+/// Methods whose documented answer is null where there is nothing.
+const NULLABLE: [&str; 5] = [
+    "GetSmartContractSubState",
+    "eth_getBlockByHash",
+    "eth_getBlockByNumber",
+    "eth_getTransactionByHash",
+    "eth_getTransactionReceipt",
 ];
 
 /// Documented errors that need another request or another node than the one they are shown with, and why.
@@ -229,6 +254,21 @@ impl Chain {
                 vec![json!(["0"]), json!(["2"]), json!(["5"]), json!(["99"]), json!(["1002353"])]
             }
             "IncreaseBlocknum" => vec![json!([5])],
+            "eth_getBalance" | "eth_getCode" | "eth_getTransactionCount" => {
+                vec![json!([format!("0x{}", Wallet::funded(0).hex()), "latest"])]
+            }
+            "eth_getBlockByHash" => {
+                let block = self.node.result("GetTxBlock", &json!(["2"]))["body"]["BlockHash"].clone();
+                let hash = format!("0x{}", block.as_str().unwrap());
+                vec![json!([hash, false]), json!([hash, true])]
+            }
+            "eth_getBlockByNumber" => vec![json!(["0x0", false]), json!(["0x2", false]), json!(["0x2", true])],
+            "eth_getTransactionByHash" => vec![json!([format!("0x{}", self.sealed)])],
+            "eth_getTransactionReceipt" => {
+                let hashes = [&self.sealed, &self.deployment, &self.calls[0], &self.calls[1]];
+                hashes.map(|hash| json!([format!("0x{hash}")])).to_vec()
+            }
+            "web3_sha3" => vec![json!(["0x68656c6c6f"])],
             "SetMinimumGasPrice" => vec![json!(["1000000000"])],
             _ => none(),
         }
@@ -347,7 +387,7 @@ fn every_change_of_an_answer_is_noticed() {
     for (method, answer) in Chain::new().answers() {
         for (change, changed) in Changes::of(method).all(&answer) {
             // Where there is no such entry, the documented answer is null.
-            if method == "GetSmartContractSubState" && changed.is_null() {
+            if NULLABLE.contains(&method) && changed.is_null() {
                 continue;
             }
             assert!(compare(method, &changed).is_err(), "{method}: nobody notices {change}\nin {changed}");
@@ -433,6 +473,13 @@ impl Changes {
                 if let Some(bare) = other_case.filter(|_| !self.any_case) {
                     spellings.push(if prefix { format!("0x{bare}") } else { bare });
                 }
+                spellings
+            }
+            Format::Quantity => {
+                let digits = text.trim_start_matches("0x");
+                let mut spellings =
+                    vec![digits.to_owned(), format!("0x0{digits}"), format!("-{text}"), "0x".to_owned()];
+                spellings.extend(Some(format!("0x{}", digits.to_uppercase())).filter(|other| other != text));
                 spellings
             }
             Format::Text => Vec::new(),

@@ -200,6 +200,8 @@ pub enum Format {
         /// Case of the letters, unless there are only digits.
         case: Option<Case>,
     },
+    /// A number as Ethereum writes it: `0x` and hexadecimal digits without leading noughts.
+    Quantity,
     /// Anything else.
     Text,
 }
@@ -226,6 +228,11 @@ impl Format {
         let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         let lower = digits.bytes().any(|byte| byte.is_ascii_lowercase());
         let upper = digits.bytes().any(|byte| byte.is_ascii_uppercase());
+        let canonical = digits == "0" || !(digits.is_empty() || digits.starts_with('0'));
+        // The largest amount in wei has 38 digits, and addresses have 40.
+        if is_hex && prefix && !upper && canonical && digits.len() < 40 {
+            return Self::Quantity;
+        }
         // Amounts have at most 39 digits, the shortest hexadecimal text is a store key of 24.
         if is_hex && !(lower && upper) && (prefix || digits.len() >= 40 || (digits.len() >= 24 && (lower || upper))) {
             let case = if lower {
@@ -351,6 +358,18 @@ mod tests {
         refuses(&json!("12"), &json!("-1"), "Text");
         accepts(&json!("1.277490607172"), &json!("13.000000000000"));
         refuses(&json!("1.277490607172"), &json!("13.0"), "Text");
+    }
+
+    #[test]
+    fn quantities_have_no_leading_noughts() {
+        for quantity in ["0x0", "0x1", "0x80de", "0xde0b6b3a7640000"] {
+            accepts(&json!("0x1b4"), &json!(quantity));
+        }
+        for other in ["0x", "0x00", "0x01b4", "0x1B4", "1b4", "436", "-0x1", "0x1g", ""] {
+            assert!(differs("", &json!("0x1b4"), &json!(other), "it").is_err(), "{other}");
+        }
+        refuses(&json!("0x0000000000000000"), &json!("0x1"), "Quantity");
+        refuses(&json!(format!("0x1{}", "0".repeat(39))), &json!("0x1"), "Quantity");
     }
 
     #[test]

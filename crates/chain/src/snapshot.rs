@@ -198,6 +198,26 @@ impl Snapshot {
         self.published.state.account(address)
     }
 
+    /// The account at `address` after Tx block `block`, or `None` when there was none.
+    ///
+    /// # Errors
+    ///
+    /// [`ProofError::NotMined`] and [`ProofError::Expired`]: the block is still to come, or its state is no longer kept;
+    /// or the state could not be read.
+    pub fn account_at(&self, address: &Address, block: BlockNumber) -> Result<Option<Account>, ProofError> {
+        if block == self.published.head.number() {
+            return Ok(self.account(address)?);
+        }
+        let view = self.published.state.at(self.proof_block(Some(block))?)?;
+        let account = view.account(address);
+        if let Err(StateError::Expired) = account {
+            // The block left the window while its state was read.
+            let head = self.shared.published().head.number();
+            return Err(ProofError::Expired { earliest: self.shared.earliest_proof(head) });
+        }
+        Ok(account?)
+    }
+
     /// Tx block `number`, or `None` when it is beyond the latest.
     ///
     /// # Errors

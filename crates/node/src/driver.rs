@@ -15,7 +15,7 @@ use std::{
     collections::{HashMap, VecDeque},
     fmt,
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
         mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError},
     },
@@ -29,7 +29,8 @@ use silica_chain::{
     TxStatus, VerifiedTransaction,
     consensus::{Effect, Engine, Input},
 };
-use silica_protocol::{BlockNumber, GasPrice, Timestamp, TxHash};
+use silica_protocol::{BlockHash, BlockNumber, GasPrice, Timestamp, TxHash};
+use silica_state::ArchiveError;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch},
     task::spawn_blocking,
@@ -40,6 +41,7 @@ use crate::{
     clock::{Clock, ClockError},
     config::BlockMode,
     data_dir::DataDir,
+    methods::eth::BlockHashes,
     pause::Pause,
     rpc::Context,
 };
@@ -143,6 +145,8 @@ struct Shared {
     /// Turns for questions that take long.
     slow: Arc<Semaphore>,
     pause: Pause,
+    /// Which blocks have which hashes, as far as someone asked.
+    block_hashes: Mutex<BlockHashes>,
     stopping: AtomicBool,
 }
 
@@ -221,6 +225,15 @@ impl NodeHandle {
     /// Refuses what a paused node does not do.
     pub(crate) fn require_no_pause(&self) -> Result<(), DriverError> {
         if self.shared.pause.lasts() { Err(DriverError::Paused) } else { Ok(()) }
+    }
+
+    /// Finds the Tx block with a hash, and returns its number with what was known when it was looked for. May take long.
+    pub(crate) fn find_block(&self, hash: &BlockHash) -> Result<(Arc<Context>, Option<BlockNumber>), ArchiveError> {
+        let mut hashes = self.shared.block_hashes.lock().unwrap_or_else(PoisonError::into_inner);
+        // Only now, so that no other has seen more of the chain.
+        let at = Arc::clone(&self.context());
+        let number = hashes.find(&at.snapshot, hash)?;
+        Ok((at, number))
     }
 
     /// Begins or ends a pause and returns whether it lasts. From a beginning on no block is made, and none is being made.
@@ -307,8 +320,8 @@ pub(crate) fn start(
     let (slow, stopping) = (Arc::new(Semaphore::new(SLOW_QUESTIONS)), AtomicBool::new(false));
     let next_tick = first_tick(mode);
     let mode = RwLock::new(mode);
-    let pause = Pause::default();
-    let shared = Shared { chain, clock, mode, context, head, events, aside, slow, pause, stopping };
+    let (pause, block_hashes) = (Pause::default(), Mutex::default());
+    let shared = Shared { chain, clock, mode, context, head, events, aside, slow, pause, block_hashes, stopping };
     let node = NodeHandle { shared: Arc::new(shared) };
     let (held, demands) = (None, VecDeque::new());
     let driver = Driver { node: node.clone(), producer, engine, data_dir, queue, held, demands, next_tick };

@@ -7,6 +7,7 @@ pub(crate) mod contract;
 pub(crate) mod developer;
 pub(crate) mod ds_block;
 pub(crate) mod edit;
+pub(crate) mod eth;
 pub(crate) mod isolated;
 pub(crate) mod network;
 pub(crate) mod simulation;

@@ -16,7 +16,10 @@ use silica_protocol::rpc::{
 use silica_state::{ArchiveError, StateError};
 
 use super::params::{AddressFault, HashFault, NumberFault, PriceFault};
-use crate::driver::{AsideError, DriverError, SubmitError};
+use crate::{
+    driver::{AsideError, DriverError, SubmitError},
+    methods::eth::EthFault,
+};
 
 /// Reason why a method does not answer.
 #[derive(Debug)]
@@ -47,6 +50,8 @@ pub(crate) enum CallError {
     DsBlockNumber(NumberFault),
     /// The state is not edited.
     Edit(EditError),
+    /// A question in Ethereum's spelling is not answered.
+    Eth(EthFault),
     /// The price of gas is not changed.
     GasPrice(GasPriceError),
     /// A key of a map is no text.
@@ -191,6 +196,7 @@ impl CallError {
             Self::Driver(error) => return driver(error),
             Self::DsBlockNumber(error) => number(error, "Invalid arugment"),
             Self::Edit(error) => return edit(error),
+            Self::Eth(fault) => eth(&fault),
             Self::GasPrice(error) => gas_price(error),
             Self::IndexNotText => text(Code::INVALID_PARAMETER, "Every array value should be a string"),
             Self::InitData => text(Code::PARSE_ERROR, "Unable to convert initData into Json"),
@@ -280,6 +286,14 @@ fn proof(error: ProofError) -> Result<Choice, Fault> {
         ProofError::NoStorage => Ok(told(RpcErrorCode::DATABASE_ERROR, &error)),
         ProofError::History(error) => Err(error.into()),
         ProofError::State(error) => Err(error.into()),
+    }
+}
+
+/// Codes as Ethereum's clients have them.
+fn eth(fault: &EthFault) -> Choice {
+    match fault {
+        EthFault::Argument { .. } => told(RpcErrorCode::INVALID_PARAMS, fault),
+        EthFault::NoSuchBlock { .. } | EthFault::StateGone { .. } => told(RpcErrorCode::SERVER_ERROR, fault),
     }
 }
 

@@ -30,7 +30,7 @@ use super::{
 use crate::{
     driver::NodeHandle,
     methods::{
-        account, contract, developer, ds_block, edit, isolated, network, simulation, status, status_server,
+        account, contract, developer, ds_block, edit, eth, isolated, network, simulation, status, status_server,
         transaction, tx_block,
     },
 };
@@ -75,8 +75,20 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::command::<isolated::CheckPause>(),
     Entry::command::<transaction::CreateTransaction>(),
     Entry::of::<ds_block::DsBlockListing>(),
-    Entry::of::<account::GetBalance>(),
+    Entry::per_head::<eth::EthAccounts>(),
+    Entry::per_head::<eth::EthBlockNumber>(),
+    Entry::per_head::<eth::EthChainId>(),
+    Entry::per_head::<eth::EthGasPrice>(),
+    Entry::slow::<eth::EthGetBalance>(),
+    Entry::command::<eth::EthGetBlockByHash>(),
+    Entry::slow::<eth::EthGetBlockByNumber>(),
+    Entry::slow::<eth::EthGetCode>(),
+    Entry::of::<eth::EthGetTransactionByHash>(),
+    Entry::slow::<eth::EthGetTransactionCount>(),
+    Entry::slow::<eth::EthGetTransactionReceipt>(),
+    Entry::per_head::<eth::EthSyncing>(),
     Entry::per_head::<status_server::GetAverageBlockTime>(),
+    Entry::of::<account::GetBalance>(),
     Entry::per_head::<network::GetBlockchainInfo>(),
     Entry::per_head::<isolated::GetBlocknum>(),
     Entry::of::<contract::GetContractAddressFromTransactionID>(),
@@ -130,9 +142,11 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::slow::<tx_block::GetTxnBodiesForTxBlock>(),
     Entry::slow::<tx_block::GetTxnBodiesForTxBlockEx>(),
     Entry::per_head::<network::GetVersion>(),
+    Entry::per_head::<status_server::Healthcheck>(),
     Entry::for_developers::<isolated::IncreaseBlocknum>(),
     Entry::of::<status_server::IsTxnInMemPool>(),
-    Entry::per_head::<status_server::Healthcheck>(),
+    Entry::per_head::<eth::NetListening>(),
+    Entry::per_head::<eth::NetVersion>(),
     Entry::per_head::<openrpc::Discover>(),
     Entry::for_developers::<isolated::SetMinimumGasPrice>(),
     Entry::for_developers::<edit::AddBalance>(),
@@ -149,6 +163,8 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::command::<simulation::SimulateTransaction>(),
     Entry::command::<isolated::TogglePause>(),
     Entry::of::<tx_block::TxBlockListing>(),
+    Entry::per_head::<eth::Web3ClientVersion>(),
+    Entry::of::<eth::Web3Sha3>(),
 ];
 
 /// One row of the table.
@@ -271,7 +287,7 @@ pub(crate) fn absent(name: &str) -> RpcError {
     if status_server::NOT_ON_LOOKUP.contains(&name) {
         return RpcError::new(RpcErrorCode::INVALID_REQUEST, "Not to be queried on lookup");
     }
-    RpcError::METHOD_NOT_FOUND
+    eth::refusal(name).unwrap_or(RpcError::METHOD_NOT_FOUND)
 }
 
 fn query<M: Method>(request: Call<'_>, at: &Context, out: &mut Vec<u8>) -> Result<(), RpcError> {

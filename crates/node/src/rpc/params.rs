@@ -94,6 +94,11 @@ pub(crate) trait FromParam: Sized {
 }
 
 impl<T: FromParam> Text<T> {
+    /// Stands for a text that was not sent.
+    pub(crate) const fn of(value: T) -> Self {
+        Self(Ok(value))
+    }
+
     /// Returns the value, or what is wrong with the text.
     pub(crate) fn get(self) -> Result<T, T::Fault> {
         self.0
@@ -297,7 +302,7 @@ impl FromParam for PageText {
 
 impl Default for Text<PageText> {
     fn default() -> Self {
-        Self(Ok(PageText(Some(0))))
+        Self::of(PageText(Some(0)))
     }
 }
 

@@ -26,6 +26,8 @@ impl RpcErrorCode {
     pub const METHOD_NOT_FOUND: Self = Self(-32601);
     /// The request is malformed, or the method is switched off (`RPC_INVALID_REQUEST`).
     pub const INVALID_REQUEST: Self = Self(-32600);
+    /// What was asked for in Ethereum's spelling is not there; its clients take the number for "server error".
+    pub const SERVER_ERROR: Self = Self(-32000);
     /// Declared by the node, never raised (`RPC_METHOD_DEPRECATED`).
     pub const METHOD_DEPRECATED: Self = Self(-32);
     /// There are no blocks yet (`RPC_IN_WARMUP`).

@@ -1,0 +1,130 @@
+//! Which Tx block has a hash.
+//!
+//! The record has no index from hashes of blocks to numbers, since nothing of Zilliqa asks for a block by its hash.
+//! Whoever asks pays: blocks are looked at from the latest down until the one is found, and what was seen is kept, so
+//! that nobody looks at a block twice.
+
+use std::collections::BTreeSet;
+
+use silica_chain::Snapshot;
+use silica_protocol::{BlockHash, BlockNumber};
+use silica_state::ArchiveError;
+
+/// Numbers of the blocks that were looked at, by their hashes.
+#[derive(Debug, Default)]
+pub(crate) struct BlockHashes {
+    /// The first bytes of each hash with the number: sixteen bytes for a block, and no hash in full.
+    numbers: BTreeSet<(u64, u64)>,
+    /// The oldest block among them, the newest, and the hash of that.
+    seen: Option<(u64, u64, BlockHash)>,
+}
+
+impl BlockHashes {
+    /// Returns the number of the block with a hash.
+    pub(crate) fn find(&mut self, at: &Snapshot, hash: &BlockHash) -> Result<Option<BlockNumber>, ArchiveError> {
+        let mut oldest = self.catch_up(at)?;
+        loop {
+            let numbers = self.numbers.range((prefix(hash), 0)..=(prefix(hash), u64::MAX));
+            for (_, number) in numbers {
+                if hash_of(at, *number)? == Some(*hash) {
+                    return Ok(Some(BlockNumber::new(*number)));
+                }
+            }
+            let Some(older) = oldest.checked_sub(1) else { return Ok(None) };
+            oldest = older;
+            self.see(at, older)?;
+            if let Some((first, ..)) = &mut self.seen {
+                *first = older;
+            }
+        }
+    }
+
+    /// Looks at the blocks that are new, and returns the number of the oldest that was seen. If others have taken the
+    /// place of those that were, everything is forgotten.
+    fn catch_up(&mut self, at: &Snapshot) -> Result<u64, ArchiveError> {
+        let head = at.latest_tx_block().header.number.get();
+        let (oldest, next) = match self.seen {
+            Some((oldest, newest, hash)) if newest <= head && hash_of(at, newest)? == Some(hash) => {
+                (oldest, newest.saturating_add(1))
+            }
+            Some(_) | None => {
+                self.numbers.clear();
+                (head, head)
+            }
+        };
+        for number in next..=head {
+            self.see(at, number)?;
+        }
+        self.seen = Some((oldest, head, at.latest_tx_block_hash()));
+        Ok(oldest)
+    }
+
+    fn see(&mut self, at: &Snapshot, number: u64) -> Result<(), ArchiveError> {
+        if let Some(hash) = hash_of(at, number)? {
+            self.numbers.insert((prefix(&hash), number));
+        }
+        Ok(())
+    }
+}
+
+fn prefix(hash: &BlockHash) -> u64 {
+    hash.as_bytes().first_chunk().copied().map_or(0, u64::from_be_bytes)
+}
+
+/// The hash of a block, which the next one names.
+fn hash_of(at: &Snapshot, number: u64) -> Result<Option<BlockHash>, ArchiveError> {
+    if number == at.latest_tx_block().header.number.get() {
+        return Ok(Some(at.latest_tx_block_hash()));
+    }
+    let Some(next) = number.checked_add(1) else { return Ok(None) };
+    Ok(at.tx_block(BlockNumber::new(next))?.map(|block| block.header.prev_hash))
+}
+
+#[cfg(test)]
+mod tests {
+    use silica_chain::{
+        ChainConfig, Genesis,
+        consensus::{Engine, Input, Solo},
+        open,
+    };
+    use silica_protocol::Timestamp;
+    use silica_state::{Store, StoreOptions};
+
+    use super::*;
+    use crate::data_dir::draw_key;
+
+    /// A chain of its own, with so many blocks after the genesis block.
+    fn chain(blocks: u64) -> Snapshot {
+        let (key, at) = (draw_key().unwrap(), Timestamp::new(1_600_000_000_000_000));
+        let store = Store::ephemeral(StoreOptions::default());
+        let (chain, mut producer) =
+            open(store, ChainConfig::isolated(), &Genesis::default(), key.public(), at).unwrap();
+        Solo::new(key).step(Input::Demand { at, blocks }, &mut producer).unwrap();
+        chain.snapshot()
+    }
+
+    fn hash(at: &Snapshot, number: u64) -> BlockHash {
+        at.tx_block(BlockNumber::new(number)).unwrap().unwrap().header.hash()
+    }
+
+    #[test]
+    fn no_more_is_looked_at_than_is_needed() {
+        let (at, mut hashes) = (chain(9), BlockHashes::default());
+        for (number, seen) in [(9, 1), (7, 3), (8, 3), (0, 10)] {
+            assert_eq!(hashes.find(&at, &hash(&at, number)).unwrap(), Some(BlockNumber::new(number)));
+            assert_eq!(hashes.numbers.len(), seen, "{number}");
+        }
+        assert_eq!(hashes.find(&at, &BlockHash::ZERO).unwrap(), None);
+        assert_eq!(hashes.numbers.len(), 10);
+    }
+
+    #[test]
+    fn blocks_that_others_replaced_are_forgotten() {
+        let mut hashes = BlockHashes::default();
+        for [at, other] in [[5, 9], [9, 5], [5, 5]].map(|lengths| lengths.map(chain)) {
+            assert_eq!(hashes.find(&at, &hash(&at, 2)).unwrap(), Some(BlockNumber::new(2)));
+            assert_eq!(hashes.find(&other, &hash(&at, 2)).unwrap(), None);
+            assert_eq!(hashes.find(&other, &hash(&other, 3)).unwrap(), Some(BlockNumber::new(3)));
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! The read side of Ethereum's interface, as much as hardhat and its like ask of a node that they are not to send
+//! transactions to (docs/interface.md).
+//!
+//! What is written as Ethereum writes it: quantities in hexadecimal without leading noughts, money in wei, nonces from
+//! 0, what is not there as null. What is not there at all: the machine. Whatever needs one is [refused](refusal).
+
+mod block_hashes;
+mod params;
+mod shapes;
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use sha3::{Digest, Keccak256};
+use silica_chain::{BlockTransactionsError, ProofError};
+use silica_protocol::{
+    Account, Address, BlockNumber, ChainId, TxBlock, TxHash,
+    rpc::{
+        error::{RpcError, RpcErrorCode},
+        text::Dec,
+    },
+};
+use tokio::task::spawn_blocking;
+
+pub(crate) use self::{block_hashes::BlockHashes, params::EthFault};
+use self::{
+    params::{BlockTag, EthAddress, EthBlockHash, EthTxHash, HexBytes},
+    shapes::{Block, Bytes, Place, Quantity, Receipt, Transaction, Transactions, Wei},
+};
+use crate::{
+    driver::{AsideError, NodeHandle},
+    rpc::{CallError, Command, Context, Method, params::Text},
+};
+
+/// Set in the chain id that Ethereum's methods tell (rpc page, section 2.8; the successor does it too), so that no
+/// signature for one interface is valid for the other.
+const ETH_BIT: u64 = 0x8000;
+
+/// Methods that need a machine which is not here, or keys, or what only such a machine writes.
+const NEEDS_EVM: [&str; 12] = [
+    "eth_call",
+    "eth_createAccessList",
+    "eth_estimateGas",
+    "eth_feeHistory",
+    "eth_getLogs",
+    "eth_getStorageAt",
+    "eth_maxPriorityFeePerGas",
+    "eth_sendRawTransaction",
+    "eth_sendTransaction",
+    "eth_sign",
+    "eth_signTransaction",
+    "eth_signTypedData_v4",
+];
+
+/// Returns the refusal of a method that Ethereum has and this node has not, if that is why it is not found.
+///
+/// Clients take the code for "look for another way": viem knows it, and ethers looks for "the method … does not exist".
+pub(crate) fn refusal(name: &str) -> Option<RpcError> {
+    NEEDS_EVM.contains(&name).then(|| {
+        let text = format!("the method {name} does not exist: this node executes Scilla and has no EVM");
+        RpcError::new(RpcErrorCode::METHOD_NOT_FOUND, text)
+    })
+}
+
+fn eth_chain_id(chain_id: ChainId) -> u64 {
+    u64::from(chain_id.get()) | ETH_BIT
+}
+
+/// Chain id as Ethereum's tools have it: that of the network, and the bit 0x8000.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct EthChainId {}
+
+impl Method for EthChainId {
+    const NAME: &'static str = "eth_chainId";
+    type Output = Quantity;
+
+    fn call(self, at: &Context) -> Result<Quantity, CallError> {
+        Ok(eth_chain_id(at.chain_id).into())
+    }
+}
+
+/// The chain id of `eth_chainId` in decimal digits.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct NetVersion {}
+
+impl Method for NetVersion {
+    const NAME: &'static str = "net_version";
+    type Output = Dec<u64>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        Ok(eth_chain_id(at.chain_id).into())
+    }
+}
+
+/// Whether the node takes connections of others, which it does.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct NetListening {}
+
+impl Method for NetListening {
+    const NAME: &'static str = "net_listening";
+    type Output = bool;
+
+    fn call(self, _: &Context) -> Result<bool, CallError> {
+        Ok(true)
+    }
+}
+
+/// Name and version of this node.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Web3ClientVersion {}
+
+impl Method for Web3ClientVersion {
+    const NAME: &'static str = "web3_clientVersion";
+    type Output = String;
+
+    fn call(self, _: &Context) -> Result<String, CallError> {
+        Ok(concat!("silica/v", env!("CARGO_PKG_VERSION")).to_owned())
+    }
+}
+
+/// Keccak-256 of bytes.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Web3Sha3 {
+    /// The bytes.
+    data: Text<HexBytes>,
+}
+
+impl Method for Web3Sha3 {
+    const NAME: &'static str = "web3_sha3";
+    type Output = Bytes;
+
+    fn call(self, _: &Context) -> Result<Bytes, CallError> {
+        let HexBytes(data) = self.data.get().map_err(|fault| CallError::Eth(fault.of(0)))?;
+        Ok(Bytes::from(Keccak256::digest(data).to_vec()))
+    }
+}
+
+/// Whether the node is behind the network, which it never is.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct EthSyncing {}
+
+impl Method for EthSyncing {
+    const NAME: &'static str = "eth_syncing";
+    type Output = bool;
+
+    fn call(self, _: &Context) -> Result<bool, CallError> {
+        Ok(false)
+    }
+}
+
+/// Accounts for which the node signs: none.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct EthAccounts {}
+
+impl Method for EthAccounts {
+    const NAME: &'static str = "eth_accounts";
+    type Output = [Bytes; 0];
+
+    fn call(self, _: &Context) -> Result<Self::Output, CallError> {
+        Ok([])
+    }
+}
+
+/// Number of the latest Tx block.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct EthBlockNumber {}
+
+impl Method for EthBlockNumber {
+    const NAME: &'static str = "eth_blockNumber";
+    type Output = Quantity;
+
+    fn call(self, at: &Context) -> Result<Quantity, CallError> {
+        Ok(at.head().get().into())
+    }
+}
+
+/// Lowest price of a unit of gas that a transaction may offer, in wei.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct EthGasPrice {}
+
+impl Method for EthGasPrice {
+    const NAME: &'static str = "eth_gasPrice";
+    type Output = Wei;
+
+    fn call(self, at: &Context) -> Result<Wei, CallError> {
+        Ok(at.snapshot.minimum_gas_price().get().into())
+    }
+}
+
+/// Money of an account, in wei: a million for each Qa. Nothing of one that does not exist.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct EthGetBalance {
+    /// The account.
+    address: Text<EthAddress>,
+    /// The block after which it is looked at; the latest if none is named.
+    #[serde(default)]
+    block: Text<BlockTag>,
+}
+
+impl Method for EthGetBalance {
+    const NAME: &'static str = "eth_getBalance";
+    type Output = Wei;
+
+    fn call(self, at: &Context) -> Result<Wei, CallError> {
+        let (_, account) = account(at, self.address, self.block)?;
+        Ok(account.unwrap_or_default().balance.into())
+    }
+}
+
+/// Number of transactions that an account has sent: the nonce, counted from 0, of its next one.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct EthGetTransactionCount {
+    /// The account.
+    address: Text<EthAddress>,
+    /// The block after which it is looked at; the latest if none is named.
+    #[serde(default)]
+    block: Text<BlockTag>,
+}
+
+impl Method for EthGetTransactionCount {
+    const NAME: &'static str = "eth_getTransactionCount";
+    type Output = Quantity;
+
+    fn call(self, at: &Context) -> Result<Quantity, CallError> {
+        let (_, account) = account(at, self.address, self.block)?;
+        Ok(account.unwrap_or_default().nonce.get().into())
+    }
+}
+
+/// The program of a contract, as the bytes of its source; none of an account without one.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct EthGetCode {
+    /// The contract.
+    address: Text<EthAddress>,
+    /// The block after which it is looked at; the latest if none is named.
+    #[serde(default)]
+    block: Text<BlockTag>,
+}
+
+impl Method for EthGetCode {
+    const NAME: &'static str = "eth_getCode";
+    type Output = Bytes;
+
+    fn call(self, at: &Context) -> Result<Bytes, CallError> {
+        let (address, account) = account(at, self.address, self.block)?;
+        if account.is_none_or(|account| account.contract.is_none()) {
+            return Ok(Bytes::default());
+        }
+        // What has been deployed does not change.
+        let contract = at.snapshot.contract(&address)?;
+        Ok(contract.map(|contract| contract.code.into_bytes()).unwrap_or_default().into())
+    }
+}
+
+/// An account after a block, which has to exist.
+fn account(
+    at: &Context,
+    address: Text<EthAddress>,
+    block: Text<BlockTag>,
+) -> Result<(Address, Option<Account>), CallError> {
+    let EthAddress(address) = address.get().map_err(|fault| CallError::Eth(fault.of(0)))?;
+    let tag = block.get().map_err(|fault| CallError::Eth(fault.of(1)))?;
+    let number = tag.number(at.head());
+    let account = at.snapshot.account_at(&address, number).map_err(|error| match error {
+        ProofError::NotMined { block } => CallError::Eth(EthFault::NoSuchBlock { block }),
+        ProofError::Expired { earliest } => CallError::Eth(EthFault::StateGone { block: number, earliest }),
+        error @ (ProofError::UnknownAccount
+        | ProofError::NotAContract
+        | ProofError::NoStorage
+        | ProofError::History(_)
+        | ProofError::State(_)) => CallError::Proof(error),
+    })?;
+    Ok((address, account))
+}
+
+/// A Tx block by its number; null when there is none.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct EthGetBlockByNumber {
+    /// The block.
+    block: Text<BlockTag>,
+    /// Whether its transactions are shown, and not only their hashes.
+    #[serde(default)]
+    full: bool,
+}
+
+impl Method for EthGetBlockByNumber {
+    const NAME: &'static str = "eth_getBlockByNumber";
+    type Output = Option<Block>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        let tag = self.block.get().map_err(|fault| CallError::Eth(fault.of(0)))?;
+        block(at, tag.number(at.head()), self.full)
+    }
+}
+
+/// A Tx block by its hash; null when there is none.
+///
+/// The first such question after a start looks at the blocks from the latest down to the one that is asked for.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct EthGetBlockByHash {
+    /// The block.
+    hash: Text<EthBlockHash>,
+    /// Whether its transactions are shown, and not only their hashes.
+    #[serde(default)]
+    full: bool,
+}
+
+impl Command for EthGetBlockByHash {
+    const NAME: &'static str = "eth_getBlockByHash";
+    type Output = Option<Block>;
+
+    async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
+        let EthBlockHash(hash) = self.hash.get().map_err(|fault| CallError::Eth(fault.of(0)))?;
+        let (turn, node) = (node.slow_turn().await, node.clone());
+        let answer = spawn_blocking(move || {
+            let _turn = turn;
+            match node.find_block(&hash)? {
+                (at, Some(number)) => block(&at, number, self.full),
+                (_, None) => Ok(None),
+            }
+        });
+        answer.await.map_err(|_| CallError::Aside(AsideError::Panicked))?
+    }
+}
+
+/// A transaction that is in a block; null when it is in none.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct EthGetTransactionByHash {
+    /// The transaction.
+    hash: Text<EthTxHash>,
+}
+
+impl Method for EthGetTransactionByHash {
+    const NAME: &'static str = "eth_getTransactionByHash";
+    type Output = Option<Transaction>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        let EthTxHash(hash) = self.hash.get().map_err(|fault| CallError::Eth(fault.of(0)))?;
+        let Some(stored) = at.snapshot.transaction(&hash)? else { return Ok(None) };
+        let Some(block) = at.snapshot.tx_block(stored.block)? else { return Ok(None) };
+        let place = Place::new(&block, stored.position);
+        Ok(Some(Transaction::new(place, eth_chain_id(at.chain_id), &stored.transaction)))
+    }
+}
+
+/// What became of a transaction; null when it is in no block.
+///
+/// What contracts tell is not shown as logs: `GetTransaction` has their events.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct EthGetTransactionReceipt {
+    /// The transaction.
+    hash: Text<EthTxHash>,
+}
+
+impl Method for EthGetTransactionReceipt {
+    const NAME: &'static str = "eth_getTransactionReceipt";
+    type Output = Option<Receipt>;
+
+    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        let EthTxHash(hash) = self.hash.get().map_err(|fault| CallError::Eth(fault.of(0)))?;
+        let Some(stored) = at.snapshot.transaction(&hash)? else { return Ok(None) };
+        let Some(block) = at.snapshot.tx_block(stored.block)? else { return Ok(None) };
+        let before = usize::try_from(stored.position).unwrap_or(usize::MAX);
+        let bodies = at.snapshot.block_bodies(stored.block)?;
+        let gas_before = bodies.iter().take(before).map(|(_, receipt)| receipt.cumulative_gas.get()).sum();
+        let place = Place::new(&block, stored.position);
+        Ok(Some(Receipt::new(place, &stored.transaction, &stored.receipt, gas_before)))
+    }
+}
+
+fn block(at: &Context, number: BlockNumber, full: bool) -> Result<Option<Block>, CallError> {
+    let Some(block) = at.snapshot.tx_block(number)? else { return Ok(None) };
+    let transactions = if full { full_transactions(at, &block)? } else { Transactions::Hashes(hashes(at, number)?) };
+    Ok(Some(Block::new(&block, transactions)))
+}
+
+fn hashes(at: &Context, number: BlockNumber) -> Result<Vec<TxHash>, CallError> {
+    match at.snapshot.block_transactions(number) {
+        Ok(by_shard) => Ok(by_shard.into_iter().flatten().collect()),
+        Err(BlockTransactionsError::Empty) => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn full_transactions(at: &Context, block: &Arc<TxBlock>) -> Result<Transactions, CallError> {
+    let bodies = match at.snapshot.block_bodies(block.header.number) {
+        Ok(bodies) => bodies,
+        Err(BlockTransactionsError::Empty) => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    let chain_id = eth_chain_id(at.chain_id);
+    let shape = |(position, (transaction, _))| Transaction::new(Place::new(block, position), chain_id, &transaction);
+    Ok(Transactions::Full((0..).zip(bodies).map(shape).collect()))
+}

@@ -1,0 +1,208 @@
+//! What callers write as Ethereum's clients do: addresses and hashes with a prefix, quantities, names of blocks.
+
+use silica_protocol::{Address, BlockHash, BlockNumber, TxHash};
+
+use crate::rpc::params::{FromParam, Text};
+
+/// Characters of a text that is told back to whoever wrote it.
+const SHOWN: usize = 80;
+
+/// What is wrong with a parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Misspelt {
+    expected: &'static str,
+    got: String,
+}
+
+impl Misspelt {
+    fn new(expected: &'static str, got: &str) -> Self {
+        Self { expected, got: got.chars().take(SHOWN).collect() }
+    }
+
+    /// As the parameter at a position, counted from 0.
+    pub(super) fn of(self, position: usize) -> EthFault {
+        EthFault::Argument { position, fault: self }
+    }
+}
+
+/// Reason why a question in Ethereum's spelling is not answered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum EthFault {
+    /// A parameter cannot be read.
+    #[error("invalid argument {position}: expected {}, got {:?}", fault.expected, fault.got)]
+    Argument {
+        /// Its position, from 0.
+        position: usize,
+        /// What is wrong with it.
+        fault: Misspelt,
+    },
+    /// The block is still to come.
+    #[error("block {block} not found")]
+    NoSuchBlock {
+        /// The block.
+        block: BlockNumber,
+    },
+    /// The state after the block is no longer kept.
+    #[error("the state after block {block} is no longer kept, the earliest is that after block {earliest}")]
+    StateGone {
+        /// The block.
+        block: BlockNumber,
+        /// The first one whose state is kept.
+        earliest: BlockNumber,
+    },
+}
+
+/// Something that is written in hexadecimal behind `0x`.
+macro_rules! prefixed {
+    ($(#[$meta:meta])* $name:ident($inner:ty), $schema:literal, $description:literal, $example:literal) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) struct $name(pub(crate) $inner);
+
+        impl FromParam for $name {
+            type Fault = Misspelt;
+            const NAME: &'static str = $schema;
+            const DESCRIPTION: &'static str = $description;
+            const EXAMPLE: &'static str = $example;
+
+            fn from_param(text: &str) -> Result<Self, Misspelt> {
+                let digits = text.strip_prefix("0x").filter(|digits| !digits.starts_with("0x"));
+                let read = digits.and_then(|digits| digits.parse().ok());
+                read.map(Self).ok_or_else(|| Misspelt::new($description, text))
+            }
+        }
+    };
+}
+
+prefixed! {
+    /// The address of an account.
+    EthAddress(Address), "EthAddress", "0x and 40 hexadecimal digits", "0x4baf5fada8e5db92c3d3242618c5b47133ae003c"
+}
+prefixed! {
+    /// The hash of a block.
+    EthBlockHash(BlockHash), "EthBlockHash", "0x and 64 hexadecimal digits",
+    "0x5e8e9ff8a1d5b6ac2a1ef9f6e1b6f7d5f0bd3ad5cf45cb1b0d1f5b8c5ef4a0d2"
+}
+prefixed! {
+    /// The hash of a transaction.
+    EthTxHash(TxHash), "EthTransactionHash", "0x and 64 hexadecimal digits",
+    "0xcd8727674bc05e0ede405597a218164e1c13c7103b9d0ba43586785f3d8cede5"
+}
+
+/// Bytes of any number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HexBytes(pub(crate) Vec<u8>);
+
+impl FromParam for HexBytes {
+    type Fault = Misspelt;
+    const NAME: &'static str = "EthBytes";
+    const DESCRIPTION: &'static str = "0x and two hexadecimal digits for each byte";
+    const EXAMPLE: &'static str = "0x68656c6c6f";
+
+    fn from_param(text: &str) -> Result<Self, Misspelt> {
+        let bytes = text.strip_prefix("0x").and_then(|digits| hex::decode(digits).ok());
+        bytes.map(Self).ok_or_else(|| Misspelt::new(Self::DESCRIPTION, text))
+    }
+}
+
+/// Which block: by number, or by its place in the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockTag {
+    /// The genesis block.
+    Earliest,
+    /// The newest one. A block is final as soon as it exists, and there is none in the making that could be shown.
+    Latest,
+    /// The one with this number.
+    Number(BlockNumber),
+}
+
+impl BlockTag {
+    /// The number of the block, where the latest is `head`.
+    pub(super) fn number(self, head: BlockNumber) -> BlockNumber {
+        match self {
+            Self::Earliest => BlockNumber::new(0),
+            Self::Latest => head,
+            Self::Number(number) => number,
+        }
+    }
+}
+
+impl FromParam for BlockTag {
+    type Fault = Misspelt;
+    const NAME: &'static str = "EthBlockTag";
+    const DESCRIPTION: &'static str = "0x and a number in hexadecimal digits without leading noughts, latest, earliest, \
+                                       pending, safe or finalized";
+    const EXAMPLE: &'static str = "latest";
+
+    fn from_param(text: &str) -> Result<Self, Misspelt> {
+        match text {
+            "earliest" => return Ok(Self::Earliest),
+            "latest" | "pending" | "safe" | "finalized" => return Ok(Self::Latest),
+            _ => {}
+        }
+        quantity(text)
+            .map(|number| Self::Number(BlockNumber::new(number)))
+            .ok_or_else(|| Misspelt::new(Self::DESCRIPTION, text))
+    }
+}
+
+impl Default for Text<BlockTag> {
+    fn default() -> Self {
+        Self::of(BlockTag::Latest)
+    }
+}
+
+/// Reads a number as Ethereum writes it.
+fn quantity(text: &str) -> Option<u64> {
+    let digits = text.strip_prefix("0x")?;
+    let canonical = digits == "0" || !digits.starts_with(['0', '+']);
+    if canonical { u64::from_str_radix(digits, 16).ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_named_by_quantity_or_tag() {
+        let check = |text: &str, expected| assert_eq!(BlockTag::from_param(text).ok(), expected, "{text}");
+        check("latest", Some(BlockTag::Latest));
+        check("pending", Some(BlockTag::Latest));
+        check("safe", Some(BlockTag::Latest));
+        check("finalized", Some(BlockTag::Latest));
+        check("earliest", Some(BlockTag::Earliest));
+        check("0x0", Some(BlockTag::Number(BlockNumber::new(0))));
+        check("0x1b4", Some(BlockTag::Number(BlockNumber::new(436))));
+        check("0x1B4", Some(BlockTag::Number(BlockNumber::new(436))));
+        check("0xffffffffffffffff", Some(BlockTag::Number(BlockNumber::new(u64::MAX))));
+        for text in
+            ["", "0x", "0x00", "0x01", "1", "Latest", "0x10000000000000000", "0xg", "-0x1", "0x-1", "0x+1", " 0x1"]
+        {
+            check(text, None);
+        }
+    }
+
+    #[test]
+    fn bytes_have_a_prefix_and_their_length() {
+        let address = format!("0x{}", "aB".repeat(20));
+        assert_eq!(EthAddress::from_param(&address), Ok(EthAddress(Address::new([0xab; 20]))));
+        for text in
+            [&address[2..], &address[..40], &format!("0x{address}"), "zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7"]
+        {
+            assert!(EthAddress::from_param(text).is_err(), "{text}");
+        }
+        assert_eq!(HexBytes::from_param("0x"), Ok(HexBytes(Vec::new())));
+        assert_eq!(HexBytes::from_param("0x00fF"), Ok(HexBytes(vec![0, 255])));
+        for text in ["", "00", "0x0", "0x0g"] {
+            assert!(HexBytes::from_param(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn faults_tell_what_came_in_bounded_length() {
+        let fault = EthAddress::from_param(&"x".repeat(10_000)).unwrap_err().of(1);
+        let text = fault.to_string();
+        assert!(text.starts_with("invalid argument 1: expected 0x and 40 hexadecimal digits, got \"xxx"), "{text}");
+        assert!(text.len() < 200, "{text}");
+    }
+}

@@ -1,0 +1,371 @@
+//! Blocks, transactions and receipts as Ethereum's JSON has them.
+
+use std::{borrow::Cow, fmt};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
+use silica_protocol::{Address, BlockHash, Qa, StateRoot, TxBlock, TxHash, TxRoot, rpc::text::PrefixedHex};
+
+/// Wei for each Qa, so that both make a Zil with eighteen and with twelve decimals.
+const WEI: u64 = 1_000_000;
+
+/// Keccak-256 of the list without uncles, as every block of Ethereum since it has no miners has it.
+const NO_UNCLES: &str = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347";
+
+/// Bytes of the filter for logs.
+const BLOOM: usize = 256;
+
+/// A number as `0x` and hexadecimal digits without leading noughts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Quantity(u64);
+
+impl From<u64> for Quantity {
+    fn from(number: u64) -> Self {
+        Self(number)
+    }
+}
+
+/// An amount of money in wei, written like a [`Quantity`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wei {
+    /// The amount is `high` times 2^64 and `low`.
+    high: u128,
+    low: u64,
+}
+
+impl From<Qa> for Wei {
+    fn from(amount: Qa) -> Self {
+        // Neither product overflows: a million has twenty bits.
+        let [high, low] = [amount.get() >> 64, amount.get() & u128::from(u64::MAX)];
+        let low = low.saturating_mul(WEI.into());
+        let high = high.saturating_mul(WEI.into()).saturating_add(low >> 64);
+        Self { high, low: u64::try_from(low & u128::from(u64::MAX)).unwrap_or_default() }
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+impl fmt::Display for Wei {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.high {
+            0 => write!(f, "{:#x}", self.low),
+            high => write!(f, "{high:#x}{:016x}", self.low),
+        }
+    }
+}
+
+/// Bytes as `0x` and hexadecimal digits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bytes(Vec<u8>);
+
+impl From<Vec<u8>> for Bytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "0x{}", hex::encode(&self.0))
+    }
+}
+
+macro_rules! written {
+    ($($name:ident $pattern:literal)*) => {
+        $(impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                concat!("Eth", stringify!($name)).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "pattern": $pattern })
+            }
+        })*
+    };
+}
+
+written! {
+    Quantity "^0x(0|[1-9a-f][0-9a-f]*)$"
+    Wei "^0x(0|[1-9a-f][0-9a-f]*)$"
+    Bytes "^0x([0-9a-f]{2})*$"
+}
+
+/// Where a transaction is.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Place {
+    /// Hash of its block.
+    block_hash: PrefixedHex<BlockHash>,
+    /// Number of its block.
+    block_number: Quantity,
+    /// Its position among the transactions of the block.
+    transaction_index: Quantity,
+}
+
+impl Place {
+    pub(super) fn new(block: &TxBlock, position: u32) -> Self {
+        Self {
+            block_hash: block.header.hash().into(),
+            block_number: block.header.number.get().into(),
+            transaction_index: u64::from(position).into(),
+        }
+    }
+}
+
+/// A Tx block in Ethereum's form. What Zilliqa has not is zeros.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "EthBlock")]
+pub(crate) struct Block {
+    /// Always nought: nobody works for a block.
+    difficulty: Quantity,
+    /// Always empty.
+    extra_data: Bytes,
+    /// Gas limit of the block.
+    gas_limit: Quantity,
+    /// Gas used in the block.
+    gas_used: Quantity,
+    /// Hash of the block.
+    hash: PrefixedHex<BlockHash>,
+    /// Filter for logs: there are none.
+    logs_bloom: Bytes,
+    /// Account of the leader who proposed the block.
+    miner: PrefixedHex<Address>,
+    /// Always zeros.
+    mix_hash: PrefixedHex<TxRoot>,
+    /// Always zeros.
+    nonce: Bytes,
+    /// Number of the block.
+    number: Quantity,
+    /// Hash of the block before it.
+    parent_hash: PrefixedHex<BlockHash>,
+    /// Always zeros: receipts are hashed with their transactions.
+    receipts_root: PrefixedHex<TxRoot>,
+    /// Hash of no uncles.
+    sha3_uncles: Cow<'static, str>,
+    /// Bytes of the block without its transactions.
+    size: Quantity,
+    /// Root of the account trie after the block.
+    state_root: PrefixedHex<StateRoot>,
+    /// When the block was made, in seconds since 1970.
+    timestamp: Quantity,
+    /// Always nought.
+    total_difficulty: Quantity,
+    /// The transactions of the block, or their hashes.
+    transactions: Transactions,
+    /// Always zeros: transactions are hashed by shard.
+    transactions_root: PrefixedHex<TxRoot>,
+    /// Always empty.
+    uncles: [Bytes; 0],
+}
+
+/// The transactions of a block.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(crate) enum Transactions {
+    /// Their hashes.
+    #[serde(serialize_with = "prefixed")]
+    Hashes(#[schemars(with = "Vec<PrefixedHex<TxHash>>")] Vec<TxHash>),
+    /// All of them.
+    Full(Vec<Transaction>),
+}
+
+fn prefixed<S: Serializer>(hashes: &[TxHash], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(hashes.iter().copied().map(PrefixedHex))
+}
+
+impl Block {
+    pub(super) fn new(block: &TxBlock, transactions: Transactions) -> Self {
+        let header = &block.header;
+        Self {
+            difficulty: Quantity(0),
+            extra_data: Bytes::default(),
+            gas_limit: header.gas_limit.get().into(),
+            gas_used: header.gas_used.get().into(),
+            hash: header.hash().into(),
+            logs_bloom: Bytes(vec![0; BLOOM]),
+            miner: Address::from_public_key(&header.miner).into(),
+            mix_hash: TxRoot::ZERO.into(),
+            nonce: Bytes(vec![0; 8]),
+            number: header.number.get().into(),
+            parent_hash: header.prev_hash.into(),
+            receipts_root: TxRoot::ZERO.into(),
+            sha3_uncles: NO_UNCLES.into(),
+            size: u64::try_from(block.encode().len()).unwrap_or(u64::MAX).into(),
+            state_root: header.state_root.into(),
+            timestamp: (block.timestamp.get() / 1_000_000).into(),
+            total_difficulty: Quantity(0),
+            transactions,
+            transactions_root: TxRoot::ZERO.into(),
+            uncles: [],
+        }
+    }
+}
+
+/// A transaction in Ethereum's form.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "EthTransaction")]
+pub(crate) struct Transaction {
+    #[serde(flatten)]
+    place: Place,
+    /// The chain id of `eth_chainId`.
+    chain_id: Quantity,
+    /// The sender.
+    from: PrefixedHex<Address>,
+    /// Gas that it may use, in units of Zilliqa.
+    gas: Quantity,
+    /// Price of a unit of gas, in wei.
+    gas_price: Wei,
+    /// Its hash.
+    hash: PrefixedHex<TxHash>,
+    /// The code of a deployment, the message of a call.
+    input: Bytes,
+    /// Place among the sender's transactions, from 0.
+    nonce: Quantity,
+    /// First half of the signature, which is Schnorr's.
+    r: Bytes,
+    /// Second half of the signature.
+    s: Bytes,
+    /// The recipient; null for a deployment.
+    to: Option<PrefixedHex<Address>>,
+    /// Always nought.
+    #[serde(rename = "type")]
+    kind: Quantity,
+    /// Always nought: the key cannot be had from the signature.
+    v: Quantity,
+    /// Money that moves, in wei.
+    value: Wei,
+}
+
+impl Transaction {
+    pub(super) fn new(place: Place, chain_id: u64, transaction: &silica_protocol::Transaction) -> Self {
+        let (r, s) = transaction.signature.as_ref().split_at(transaction.signature.as_ref().len() / 2);
+        let input = if transaction.code.is_empty() { &transaction.data } else { &transaction.code };
+        Self {
+            place,
+            chain_id: chain_id.into(),
+            from: transaction.sender().into(),
+            gas: transaction.gas_limit.get().into(),
+            gas_price: transaction.gas_price.get().into(),
+            hash: transaction.hash().into(),
+            input: input.clone().into_bytes().into(),
+            nonce: transaction.nonce.get().saturating_sub(1).into(),
+            r: r.to_vec().into(),
+            s: s.to_vec().into(),
+            to: recipient(transaction),
+            kind: Quantity(0),
+            v: Quantity(0),
+            value: transaction.amount.into(),
+        }
+    }
+}
+
+/// What became of a transaction, in Ethereum's form.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "EthReceipt")]
+pub(crate) struct Receipt {
+    #[serde(flatten)]
+    place: Place,
+    /// Address of the contract that was deployed; null if none was.
+    contract_address: Option<PrefixedHex<Address>>,
+    /// Gas used by the transactions of the block up to this one.
+    cumulative_gas_used: Quantity,
+    /// Price of a unit of gas, in wei.
+    effective_gas_price: Wei,
+    /// The sender.
+    from: PrefixedHex<Address>,
+    /// Gas that was charged, in units of Zilliqa.
+    gas_used: Quantity,
+    /// Always empty.
+    logs: [Bytes; 0],
+    /// Filter for logs: there are none.
+    logs_bloom: Bytes,
+    /// 1 if it took effect, 0 if it failed.
+    status: Quantity,
+    /// The recipient; null for a deployment.
+    to: Option<PrefixedHex<Address>>,
+    /// Its hash.
+    transaction_hash: PrefixedHex<TxHash>,
+    /// Always nought.
+    #[serde(rename = "type")]
+    kind: Quantity,
+}
+
+impl Receipt {
+    /// `gas_before` was used by the transactions before it in its block.
+    pub(super) fn new(
+        place: Place,
+        transaction: &silica_protocol::Transaction,
+        receipt: &silica_protocol::Receipt,
+        gas_before: u64,
+    ) -> Self {
+        let gas = receipt.cumulative_gas.get();
+        Self {
+            place,
+            contract_address: transaction.contract_address().filter(|_| receipt.success).map(PrefixedHex),
+            cumulative_gas_used: gas_before.saturating_add(gas).into(),
+            effective_gas_price: transaction.gas_price.get().into(),
+            from: transaction.sender().into(),
+            gas_used: gas.into(),
+            logs: [],
+            logs_bloom: Bytes(vec![0; BLOOM]),
+            status: u64::from(receipt.success).into(),
+            to: recipient(transaction),
+            transaction_hash: transaction.hash().into(),
+            kind: Quantity(0),
+        }
+    }
+}
+
+fn recipient(transaction: &silica_protocol::Transaction) -> Option<PrefixedHex<Address>> {
+    (!transaction.to.is_zero()).then(|| transaction.to.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_have_no_leading_noughts() {
+        let check = |number: u64, expected: &str| assert_eq!(Quantity(number).to_string(), expected);
+        check(0, "0x0");
+        check(0x80de, "0x80de");
+        check(u64::MAX, "0xffffffffffffffff");
+    }
+
+    #[test]
+    fn money_is_a_million_times_as_many_wei() {
+        let check = |qa: u128, expected: &str| assert_eq!(Wei::from(Qa::new(qa)).to_string(), expected, "{qa}");
+        check(0, "0x0");
+        check(1, "0xf4240");
+        check(1_000_000_000_000, "0xde0b6b3a7640000");
+        check(2_000_000_000, "0x71afd498d0000");
+        check(900_000_000_000_000_000_000_000, "0xb5c0e8d21d902d61fa0000000");
+        // 2^64 and 2^128 - 1, times 10^6.
+        check(1 << 64, "0xf42400000000000000000");
+        check(u128::MAX, "0xf423ffffffffffffffffffffffffffff0bdc0");
+    }
+
+    #[test]
+    fn no_uncles_have_the_hash_of_an_empty_list() {
+        use sha3::{Digest, Keccak256};
+        assert_eq!(NO_UNCLES, Bytes(Keccak256::digest([0xc0]).to_vec()).to_string());
+    }
+}
