@@ -776,6 +776,23 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn pause_outlasts_a_change_of_the_mode_and_what_waits_gets_its_block_after_it() {
+        let (chain, producer, engine) = chain();
+        let payment = payment(&chain);
+        let (node, driver) = start(chain.clone(), producer, engine, BlockMode::Manual, Clock::default(), None).unwrap();
+        node.submit(payment.clone()).await.unwrap();
+        assert_eq!(node.toggle_pause().await, Ok(true));
+        assert_eq!(node.set_mode(BlockMode::Instant).await, Ok(()));
+        assert_eq!(node.mine(100_000).await, Err(DriverError::Paused));
+        let refused = node.submit(payment.clone()).await.unwrap_err();
+        assert!(matches!(refused, SubmitError::Driver(DriverError::Paused)), "{refused}");
+        assert_eq!(chain.snapshot().latest_tx_block().header.number.get(), 0);
+        assert_eq!(node.toggle_pause().await, Ok(false));
+        assert!(chain.snapshot().transaction(&payment.hash()).unwrap().is_some());
+        drop(driver.stop().unwrap());
+    }
+
+    #[tokio::test]
     async fn demand_that_fails_is_told_and_ends_there() {
         let (chain, producer, engine) = chain();
         let (node, driver) =
