@@ -1,9 +1,15 @@
 //! Methods that do what no client of a real network can do, and when they are answered.
 
-use serde_json::json;
-use silica_tests::{Directory, Node, Wallet};
+use serde_json::{Value, json};
+use silica_tests::{Directory, Node, Wallet, wallet::FEE};
 
-use crate::{INVALID_PARAMS, balance, block_modes::eventually, check_error, check_result, height, pay_once};
+use crate::{
+    INVALID_PARAMS, balance,
+    block_modes::eventually,
+    check_error, check_result,
+    contract::{Chain, HELLO, address_param},
+    height, pay_once,
+};
 
 fn off(method: &str) -> (i64, String) {
     (-32600, format!("{method} is for developers and switched off, start the node with --developer on"))
@@ -207,4 +213,77 @@ fn what_waits_is_dropped() {
     for params in [json!([]), json!([1]), json!([null]), json!(["12", "12"])] {
         check_error(&node, "silica_dropTransaction", &params, INVALID_PARAMS);
     }
+}
+
+const SEND: &str = "silica_sendTransaction";
+
+#[test]
+fn transactions_are_sent_for_any_address() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let mut chain = Chain::over(Node::start_in(&data, &[]));
+    let (contract, _) = chain.deploy(HELLO, &[address_param("owner", &Wallet::funded(0).address())]);
+    let node = chain.node;
+    let (nobody, payee) = ("1234567890123456789012345678901234567890", Wallet::stranger(1).hex());
+    node.result("silica_setBalance", &json!([nobody, "1000000000000000"]));
+    let sent = node.result(SEND, &json!([{"senderAddr": nobody, "toAddr": payee, "amount": "5"}]));
+    assert_eq!(sent["Info"], "Non-contract txn, sent to shard");
+    assert_eq!((balance(&node, &payee).0, balance(&node, nobody)), (5, (1_000_000_000_000_000 - 5 - FEE, 1)));
+    let read = node.result("GetTransaction", &json!([sent["TranID"]]));
+    assert_eq!(read["senderPubKey"], format!("0x{}{nobody}", "0".repeat(26)));
+    assert_eq!((&read["signature"], &read["nonce"]), (&json!(format!("0x{}", "0".repeat(128))), &json!("1")));
+    // A call is seen to come from the sender, and a contract may be one.
+    let message = json!({"_tag": "Greet", "params": []}).to_string();
+    let greet = json!([{"senderAddr": nobody, "toAddr": contract.to_string(), "data": message}]);
+    node.result(SEND, &greet);
+    let visits = node.result("GetSmartContractState", &json!([contract.to_string()]))["visits"].clone();
+    assert_eq!(visits, json!({format!("0x{nobody}"): "1"}));
+    node.result("silica_addBalance", &json!([contract.to_string(), "1000000000000000"]));
+    node.result(SEND, &json!([{"senderAddr": contract.to_string(), "toAddr": payee, "amount": "7"}]));
+    assert_eq!(balance(&node, &payee).0, 12);
+    let version = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"},
+                         address_param("owner", &Wallet::funded(0).address())]);
+    let deployed = node.result(SEND, &json!([{"senderAddr": nobody, "code": HELLO, "data": version.to_string()}]));
+    let contracts = node.result("GetSmartContracts", &json!([nobody]));
+    assert_eq!(contracts, json!([{"address": deployed["ContractAddress"]}]));
+    // They wait for each other where blocks wait, and outlive a stop.
+    node.result("silica_setBlockMode", &json!(["manual"]));
+    let last = [1, 2].map(|_| node.result(SEND, &json!([{"senderAddr": nobody, "toAddr": payee, "amount": "1"}])));
+    assert_eq!(balance(&node, nobody).1, 3);
+    node.stop();
+    let data_arg = data.to_str().unwrap();
+    for command in ["check", "rebuild"] {
+        let done = silica_tests::node::run(&["db", command, "--data-dir", data_arg]);
+        assert!(done.status.success(), "{command}: {}", done.output);
+    }
+    let node = Node::start_in(&data, &[]);
+    eventually("what waited gets its block", || balance(&node, nobody).1 == 5);
+    assert_eq!(node.result("GetTransaction", &json!([last[1]["TranID"]]))["nonce"], "5");
+    assert_eq!(balance(&node, &payee).0, 14);
+}
+
+#[test]
+fn unsigned_transactions_have_their_own_entrance() {
+    let node = Node::start(&[]);
+    let payee = Wallet::stranger(1).hex();
+    // What stands in place of a key is no key.
+    let mut forged = Wallet::funded(0).payment(1, Wallet::stranger(1).address(), 5).json();
+    forged["pubKey"] = json!(format!("{}{}", "0".repeat(26), Wallet::funded(0).hex()));
+    forged["signature"] = json!("0".repeat(128));
+    let (code, text) = node.error("CreateTransaction", &json!([forged]));
+    assert!(code == -8 || code == -26, "{code} {text}");
+    let refused = |params: Value, expected: (i64, &str)| check_error(&node, SEND, &params, expected);
+    refused(json!([{"senderAddr": payee, "toAddr": payee}]), (-5, "The sender of the txn has no balance"));
+    refused(json!([{"senderAddr": "0".repeat(40), "toAddr": payee}]), (-5, "Invalid address for issuing transactions"));
+    let sender = Wallet::funded(0).hex();
+    let low = (-26, "GasPrice 1 lower than minimum allowable 2000000000");
+    refused(json!([{"senderAddr": sender, "toAddr": payee, "gasPrice": "1"}]), low);
+    let nonce = (-8, "\"nonce\" is no member of a simulated transaction");
+    refused(json!([{"senderAddr": sender, "toAddr": payee, "nonce": 5}]), nonce);
+    let (code, text) = node.error(SEND, &json!([{"senderAddr": "x", "toAddr": payee}]));
+    assert!(code == -8 && text.starts_with("senderAddr: expected an address"), "{text}");
+    for params in [json!([]), json!(["x"]), json!([null]), json!([{}, {}])] {
+        refused(params, INVALID_PARAMS);
+    }
+    assert_eq!((height(&node), balance(&node, &sender).1), (0, 0));
 }

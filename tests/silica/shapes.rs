@@ -109,7 +109,7 @@ const WITHOUT_FORM: [(&str, &str); 4] = [
 ];
 
 /// Methods of this node that the documentation does not know, and why they are there.
-const UNDOCUMENTED: [(&str, &str); 13] = [
+const UNDOCUMENTED: [(&str, &str); 14] = [
     ("rpc.discover", "the OpenRPC document of the interface"),
     ("silica_addBalance", "for developers: a faucet"),
     ("silica_dropAllTransactions", "for developers: empties the pool"),
@@ -117,6 +117,7 @@ const UNDOCUMENTED: [(&str, &str); 13] = [
     ("silica_estimateGas", "the gas that a transaction needs"),
     ("silica_increaseTime", "for developers: puts the clock forward"),
     ("silica_mine", "for developers: makes blocks"),
+    ("silica_sendTransaction", "for developers: sends what nobody signed"),
     ("silica_setBalance", "for developers: edits an account"),
     ("silica_setBlockMode", "for developers: says when blocks are made"),
     ("silica_setContractField", "for developers: edits a contract"),

@@ -9,7 +9,8 @@
 use std::sync::Arc;
 
 use silica_protocol::{
-    Account, Address, Gas, GasPrice, Nonce, ShardId, Transaction, TransactionKind, TxHash, Version, sha256,
+    Account, Address, Gas, GasPrice, Nonce, PublicKey, ShardId, Signature, Transaction, TransactionKind, TxHash,
+    Version, sha256,
 };
 
 use crate::{
@@ -110,8 +111,8 @@ impl VerifiedTransaction {
         config: &ChainConfig,
     ) -> Result<Self, InvalidTransaction> {
         check_form(&transaction, config).map_err(|source| InvalidTransaction::Form { source: Box::new(source) })?;
-        let hash =
-            check_signature(&transaction).map_err(|source| InvalidTransaction::Form { source: Box::new(source) })?;
+        let hash = check_author(&transaction, config)
+            .map_err(|source| InvalidTransaction::Form { source: Box::new(source) })?;
         let kind = transaction.kind().ok_or(InvalidTransaction::NoKind)?;
         let sender = transaction.sender();
         let priority = committee.get() == config.shards;
@@ -155,6 +156,35 @@ impl<A: Accounts> Entrance<'_, A> {
         self.check_price(&transaction)?;
         let hash = check_signature(&transaction)?;
         let sender = transaction.sender();
+        let account = self.sender(&sender)?;
+        let (kind, routing, committee) = self.check_state(&transaction, &sender, &account, priority)?;
+        Ok(VerifiedTransaction { transaction: Arc::new(transaction), hash, sender, kind, routing, committee })
+    }
+
+    /// Checks a transaction that was admitted before.
+    pub(crate) fn admit_again(
+        &self,
+        transaction: Transaction,
+        priority: bool,
+    ) -> Result<VerifiedTransaction, AdmissionError> {
+        match transaction.sender_key.impersonated() {
+            Some(sender) => self.impersonate(transaction, sender, priority),
+            None => self.admit(transaction, priority),
+        }
+    }
+
+    /// Checks a transaction that nobody signed, for `sender`, where the network allows such.
+    pub(crate) fn impersonate(
+        &self,
+        mut transaction: Transaction,
+        sender: Address,
+        priority: bool,
+    ) -> Result<VerifiedTransaction, AdmissionError> {
+        check_form(&transaction, self.config)?;
+        self.check_price(&transaction)?;
+        transaction.sender_key = PublicKey::in_place_of(&sender);
+        transaction.signature = Signature::ZERO;
+        let hash = check_author(&transaction, self.config)?;
         let account = self.sender(&sender)?;
         let (kind, routing, committee) = self.check_state(&transaction, &sender, &account, priority)?;
         Ok(VerifiedTransaction { transaction: Arc::new(transaction), hash, sender, kind, routing, committee })
@@ -312,6 +342,12 @@ fn check_signature(tx: &Transaction) -> Result<TxHash, AdmissionError> {
     Ok(TxHash::new(sha256(&[&signed])))
 }
 
+/// Checks the signature, or that there need be none, and returns the hash.
+fn check_author(tx: &Transaction, config: &ChainConfig) -> Result<TxHash, AdmissionError> {
+    let needs_none = config.edits && tx.sender_key.impersonated().is_some() && tx.signature == Signature::ZERO;
+    if needs_none { Ok(tx.hash()) } else { check_signature(tx) }
+}
+
 fn check_funds(tx: &Transaction, account: &Account) -> Result<(), AdmissionError> {
     let deposit = tx.gas_limit.checked_cost(tx.gas_price).ok_or(AdmissionError::DepositOverflow)?;
     let needed = deposit.checked_add(tx.amount).ok_or(AdmissionError::TotalOverflow)?;
@@ -325,7 +361,7 @@ fn check_funds(tx: &Transaction, account: &Account) -> Result<(), AdmissionError
 mod tests {
     use std::collections::BTreeMap;
 
-    use silica_protocol::{ChainId, Gas, PublicKey, Qa, Signature};
+    use silica_protocol::{ChainId, Gas, Qa};
 
     use super::*;
     use crate::testing::{PRICE, account, address, contract, key, payment, signed};

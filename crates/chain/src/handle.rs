@@ -94,23 +94,30 @@ impl Chain {
     /// [`AdmissionError`]: the first check that the transaction does not pass.
     pub fn admit(&self, transaction: Transaction, priority: bool) -> Result<VerifiedTransaction, AdmissionError> {
         let published = self.shared.published();
-        self.admit_by(&published, published.nonces, transaction, priority)
+        self.entrance(&published, published.nonces).admit(transaction, priority)
     }
 
-    fn admit_by(
-        &self,
-        published: &Published,
-        nonces: NoncePolicy,
-        transaction: Transaction,
-        priority: bool,
-    ) -> Result<VerifiedTransaction, AdmissionError> {
-        let entrance = Entrance {
-            config: self.config(),
-            minimum_price: published.minimum_gas_price(),
-            nonces,
-            accounts: &published.state,
-        };
-        entrance.admit(transaction, priority)
+    fn entrance<'a>(&'a self, published: &'a Published, nonces: NoncePolicy) -> Entrance<'a, silica_state::Snapshot> {
+        let (config, minimum_price) = (self.config(), published.minimum_gas_price());
+        Entrance { config, minimum_price, nonces, accounts: &published.state }
+    }
+
+    /// Checks a transaction that nobody signed, for its sender, and gives it the nonce after those that the sender used and
+    /// those that wait. For networks whose [configuration](ChainConfig::edits) allows it.
+    ///
+    /// Its signature is zero, and what stands in place of the key [names the sender](silica_protocol::PublicKey::in_place_of).
+    ///
+    /// # Errors
+    ///
+    /// [`AdmissionError`]: the first check that the transaction does not pass.
+    pub fn impersonate(&self, request: &SimulationRequest) -> Result<VerifiedTransaction, AdmissionError> {
+        let simulator = Simulator::new(&self.shared);
+        let mut transaction = simulator.full_transaction(request)?;
+        let published = self.shared.published();
+        let used = published.state.account(&request.sender)?.unwrap_or_default().nonce;
+        let due = used.next().unwrap_or(used);
+        transaction.nonce = self.shared.lock_pool().free_nonce(&request.sender, due);
+        self.entrance(&published, published.nonces).impersonate(transaction, request.sender, request.priority)
     }
 
     /// Executes a transaction that nobody signed against the latest state, as the next block would, and tells what would
@@ -203,7 +210,7 @@ impl Chain {
         let mut report = PoolImport::default();
         for Exported { transaction, inserted, priority } in pool::import(bytes)? {
             let published = self.shared.published();
-            let admitted = self.admit_by(&published, NoncePolicy::Queue, transaction, priority);
+            let admitted = self.entrance(&published, NoncePolicy::Queue).admit_again(transaction, priority);
             let admitted = admitted.is_ok_and(|transaction| {
                 let epoch = inserted.min(published.epoch());
                 self.shared.lock_pool().insert(transaction, epoch, at).is_ok()

@@ -168,6 +168,11 @@ impl<'a> Simulator<'a> {
         Ok(most.min(affordable).max(least))
     }
 
+    /// The transaction of a request, with what it leaves open.
+    pub(crate) fn full_transaction(&self, request: &SimulationRequest) -> Result<Transaction, StateError> {
+        Ok(self.transaction(request, self.gas_limit(request)?))
+    }
+
     fn execute(&self, request: &SimulationRequest, limit: Gas) -> Result<Executed, SimulationError> {
         let transaction = self.transaction(request, limit);
         let rehearsal = self.entrance().rehearse(transaction, request.sender, request.priority)?;

@@ -28,7 +28,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use silica_protocol::{Address, BlockNumber, GasPrice, Receipt, ShardId, Timestamp, TxHash};
+use silica_protocol::{Address, BlockNumber, GasPrice, Nonce, Receipt, ShardId, Timestamp, TxHash};
 
 use self::account::Sender;
 pub use self::status::{DropReason, ModificationState, TxStatus};
@@ -158,6 +158,18 @@ impl Pool {
     /// The waiting transaction of the same sender with the same nonce.
     fn rival(&self, transaction: &VerifiedTransaction) -> Option<Rank> {
         self.senders.get(&transaction.sender())?.with_nonce(transaction.transaction().nonce)
+    }
+
+    /// The first nonce from `due` on that no waiting transaction of a sender has.
+    pub(crate) fn free_nonce(&self, sender: &Address, due: Nonce) -> Nonce {
+        let Some(sender) = self.senders.get(sender) else { return due };
+        let mut nonce = due;
+        while sender.with_nonce(nonce).is_some()
+            && let Some(next) = nonce.next()
+        {
+            nonce = next;
+        }
+        nonce
     }
 
     fn check_room(&self, transaction: &VerifiedTransaction) -> Result<(), PoolError> {

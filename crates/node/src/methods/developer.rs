@@ -2,9 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use silica_chain::consensus::MAX_DEMAND;
-use silica_protocol::{BlockNumber, Timestamp, TxHash, rpc::text::Dec};
+use silica_chain::{Submitted, consensus::MAX_DEMAND};
+use silica_protocol::{
+    BlockNumber, Timestamp, TxHash,
+    rpc::{simulation::SimulatedTransactionParam, text::Dec, transaction::CreateTransactionResult},
+};
 
+use super::{simulation::request, transaction::info};
 use crate::{
     config::BlockMode,
     driver::NodeHandle,
@@ -106,6 +110,28 @@ impl Command for SetNextBlockTimestamp {
         let time = self.timestamp.get().map_err(|error| wrong(&error))?;
         node.set_next_time(time).await?.map_err(|error| wrong(&error))?;
         Ok(time.into())
+    }
+}
+
+/// Sends a transaction for any address, a contract's included, without a signature.
+///
+/// It has the members of a simulated transaction, passes the checks of `CreateTransaction` but that of the signature, with
+/// the same errors, and gets the nonce after those that the sender used and those that wait. It is read back with a
+/// signature of zeros, and with thirteen zero bytes and the address of the sender in place of the key.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct SendTransaction {
+    /// The transaction.
+    transaction: SimulatedTransactionParam,
+}
+
+impl Command for SendTransaction {
+    const NAME: &'static str = "silica_sendTransaction";
+    type Output = CreateTransactionResult;
+
+    async fn run(self, node: &NodeHandle) -> Result<CreateTransactionResult, CallError> {
+        let transaction = node.chain().impersonate(&request(self.transaction.0?))?;
+        let Submitted { hash, routing, contract } = node.submit(transaction).await?;
+        Ok(CreateTransactionResult { contract: contract.map(Into::into), info: info(routing), id: hash.into() })
     }
 }
 

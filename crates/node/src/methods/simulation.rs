@@ -74,7 +74,7 @@ async fn simulate<T: Send + 'static>(
     Ok(node.aside(move |chain| work(chain, &request)).await??)
 }
 
-fn request(transaction: SimulatedTransaction) -> SimulationRequest {
+pub(super) fn request(transaction: SimulatedTransaction) -> SimulationRequest {
     let SimulatedTransaction { sender, to, amount, gas_price, gas_limit, code, data, priority } = transaction;
     SimulationRequest { sender, to, amount, gas_price, gas_limit, code, data, priority }
 }

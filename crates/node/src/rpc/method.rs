@@ -155,6 +155,7 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::command::<simulation::EstimateGas>(),
     Entry::for_developers::<developer::IncreaseTime>(),
     Entry::for_developers::<developer::Mine>(),
+    Entry::for_developers::<developer::SendTransaction>(),
     Entry::for_developers::<edit::SetBalance>(),
     Entry::for_developers::<developer::SetBlockMode>(),
     Entry::for_developers::<edit::SetContractField>(),

@@ -59,9 +59,9 @@ impl Transaction {
         }
     }
 
-    /// Returns the address of the sender's account.
+    /// Returns the address of the sender's account: that of the key, or the one that stands in place of a key.
     pub fn sender(&self) -> Address {
-        Address::from_public_key(&self.sender_key)
+        self.sender_key.impersonated().unwrap_or_else(|| Address::from_public_key(&self.sender_key))
     }
 
     /// Returns the address of the contract that a deployment creates, or `None` for any other transaction.
