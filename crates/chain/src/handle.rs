@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use silica_protocol::{Address, BlockNumber, DsBlock, GasPrice, Receipt, Timestamp, Transaction, TxBlock, TxHash};
+use silica_scilla::cache::CacheUsage;
 use silica_state::StateError;
 
 use crate::{
@@ -176,6 +177,11 @@ impl Chain {
     /// The latest head and everything that can be asked about it.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.shared.published(), Arc::clone(&self.shared))
+    }
+
+    /// How much the contracts take that are kept ready to run.
+    pub fn code_cache(&self) -> CacheUsage {
+        self.shared.network.modules.usage()
     }
 
     /// Number of waiting transactions.

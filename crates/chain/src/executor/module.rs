@@ -7,7 +7,7 @@ use std::{
 
 use silica_protocol::{Address, CodeHash, InitData, sha256};
 use silica_scilla::{
-    cache::{CodeCache, CodeKey},
+    cache::{CacheUsage, CodeCache, CodeKey},
     code::Code,
     eval::{Argument, VERSION},
     json::{InputError, read_document, read_init, read_origin},
@@ -249,6 +249,11 @@ impl Modules {
     /// use, or make a block wait, by simulating others.
     pub(crate) fn of_simulations() -> Self {
         Self::with_bounds(MOST_BYTES / 4, MOST_CODE / 4)
+    }
+
+    /// How much the programs take that are ready to run.
+    pub(crate) fn usage(&self) -> CacheUsage {
+        self.codes.usage()
     }
 
     fn with_bounds(most: usize, most_code: u64) -> Self {
