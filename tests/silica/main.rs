@@ -17,6 +17,7 @@ mod envelope;
 mod eth;
 mod money;
 mod network;
+mod operations;
 mod process;
 mod proof;
 mod readme;

@@ -7,6 +7,7 @@
 use std::{
     fmt,
     net::{Ipv4Addr, SocketAddr},
+    num::NonZeroU32,
     path::PathBuf,
     str::FromStr,
     time::Duration,
@@ -20,7 +21,9 @@ use crate::{
     http::HttpLimits,
     mnemonic::{Mnemonic, WordsParser},
     profile::Profile,
+    rpc::RpcLimits,
     settings::Origins,
+    telemetry::LogFormat,
 };
 
 /// A Zilliqa node in one process: a network of one that speaks JSON-RPC.
@@ -144,6 +147,32 @@ pub struct RunArgs {
     /// port listens beyond this machine), `on`, or `off`.
     #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true, env = "SILICA_DEVELOPER")]
     pub developer: Developer,
+    /// Requests in one batch.
+    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = value_parser!(u32).range(1..),
+          env = "SILICA_MAX_BATCH")]
+    pub max_batch: u32,
+    /// Largest answer to a batch, in megabytes; calls beyond it are answered with an error.
+    #[arg(long, value_name = "MB", default_value_t = 256, value_parser = value_parser!(u32).range(1..=65_536),
+          env = "SILICA_MAX_BATCH_ANSWER_MB")]
+    pub max_batch_answer_mb: u32,
+    /// Time from the first byte of a request to its last, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = value_parser!(u64).range(1..=86_400),
+          env = "SILICA_REQUEST_TIMEOUT")]
+    pub request_timeout: u64,
+    /// Time that a connection may lie idle, or leave an answer unread, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = value_parser!(u64).range(1..=86_400),
+          env = "SILICA_IDLE_TIMEOUT")]
+    pub idle_timeout: u64,
+    /// Requests that one address may send each second, and as many at once; 0 for as many as it likes.
+    #[arg(long, value_name = "N", default_value_t = 0, env = "SILICA_RATE_LIMIT")]
+    pub rate_limit: u32,
+    /// Time that stopping in good order may take, in seconds; then the process ends as it is.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = value_parser!(u64).range(1..=86_400),
+          env = "SILICA_STOP_TIMEOUT")]
+    pub stop_timeout: u64,
+    /// What lines of the log look like.
+    #[arg(long, value_name = "FORM", default_value = "pretty", env = "SILICA_LOG_FORMAT")]
+    pub log_format: LogFormat,
     /// What to log, as a level or as a list of module=level.
     #[arg(long, value_name = "FILTER", default_value = "info", env = "SILICA_LOG")]
     pub log: String,
@@ -457,6 +486,8 @@ pub struct Config {
     pub developer: Developer,
     /// Bounds on what clients may ask of the server.
     pub http: HttpLimits,
+    /// Bounds on what they may ask in one request.
+    pub rpc: RpcLimits,
     /// Who gave the options, for messages.
     pub origins: Origins,
 }
@@ -493,6 +524,7 @@ impl Default for Config {
             durability: Durability::Flush,
             developer: Developer::Auto,
             http: HttpLimits::default(),
+            rpc: RpcLimits::default(),
             origins: Origins::default(),
         }
     }
@@ -520,7 +552,15 @@ impl From<RunArgs> for Config {
                 body_bytes: args.max_body_bytes,
                 bodies_bytes: usize::try_from(u64::from(args.max_bodies_mb) << 20).unwrap_or(usize::MAX),
                 connections: usize::try_from(args.max_connections).unwrap_or(usize::MAX),
+                request_timeout: Duration::from_secs(args.request_timeout),
+                idle_timeout: Duration::from_secs(args.idle_timeout),
+                each_second: NonZeroU32::new(args.rate_limit),
+                grace: HttpLimits::default().grace.min(Duration::from_secs(args.stop_timeout) / 2),
                 ..HttpLimits::default()
+            },
+            rpc: RpcLimits {
+                batch: usize::try_from(args.max_batch).unwrap_or(usize::MAX),
+                batch_answer_bytes: usize::try_from(u64::from(args.max_batch_answer_mb) << 20).unwrap_or(usize::MAX),
             },
             origins: Origins::default(),
         }
@@ -554,7 +594,8 @@ mod tests {
         let cli = parse(
             "--data-dir d --listen 127.0.0.1:80 --websocket 127.0.0.1:81 --chain-id 333 --block-mode interval=250 \
              --pause-id 999 --accounts-file f --shards 3 --blocks-per-ds-epoch 5 --proof-window 60 --cache-mb 16 --durability relaxed --max-body-bytes 7 --developer off \
-             --max-bodies-mb 9 --max-connections 8",
+             --max-bodies-mb 9 --max-connections 8 --max-batch 4 --max-batch-answer-mb 2 --request-timeout 3 --idle-timeout 6 \
+             --rate-limit 11 --stop-timeout 4",
         )
         .unwrap();
         let config = Config::from(cli.run);
@@ -569,6 +610,10 @@ mod tests {
         assert_eq!((config.durability, config.developer), (Durability::Relaxed, Developer::Off));
         assert_eq!((config.http.body_bytes, config.http.connections), (7, 8));
         assert_eq!(config.http.bodies_bytes, 9 << 20);
+        assert_eq!(config.rpc, RpcLimits { batch: 4, batch_answer_bytes: 2 << 20 });
+        let seconds = Duration::from_secs;
+        assert_eq!((config.http.request_timeout, config.http.idle_timeout), (seconds(3), seconds(6)));
+        assert_eq!((config.http.each_second, config.http.grace), (NonZeroU32::new(11), seconds(2)));
         assert_eq!(Config::from(parse("--ephemeral").unwrap().run).data_dir, None);
     }
 

@@ -43,6 +43,7 @@ use crate::{
     data_dir::DataDir,
     methods::eth::BlockHashes,
     pause::Pause,
+    request_id::carried,
     rpc::Context,
 };
 
@@ -148,6 +149,8 @@ struct Shared {
     /// Which blocks have which hashes, as far as someone asked.
     block_hashes: Mutex<BlockHashes>,
     stopping: AtomicBool,
+    /// The last attempt to make a block failed.
+    failing: AtomicBool,
 }
 
 impl fmt::Debug for NodeHandle {
@@ -258,13 +261,18 @@ impl NodeHandle {
         let place = timeout(PATIENCE, Arc::clone(&self.shared.aside).acquire_owned()).await;
         let place = place.map_err(|_| AsideError::Busy)?.map_err(|_| AsideError::Busy)?;
         let chain = self.shared.chain.clone();
-        let done = spawn_blocking(move || {
+        let done = spawn_blocking(carried(move || {
             let result = work(&chain);
             // Only now, even if whoever asked is gone.
             drop(place);
             result
-        });
+        }));
         done.await.map_err(|_| AsideError::Panicked)
+    }
+
+    /// Whether blocks are made: not if the last attempt failed, until one succeeds.
+    pub(crate) fn makes_blocks(&self) -> bool {
+        !self.shared.failing.load(Ordering::Relaxed)
     }
 
     /// Waits until a question that takes long may be answered. The turn ends with what is returned.
@@ -317,11 +325,13 @@ pub(crate) fn start(
     let (head, context) = (watch::Sender::new(context.head()), ArcSwap::from_pointee(context));
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let aside = Arc::new(Semaphore::new(processors.div_ceil(2)));
-    let (slow, stopping) = (Arc::new(Semaphore::new(SLOW_QUESTIONS)), AtomicBool::new(false));
+    let slow = Arc::new(Semaphore::new(SLOW_QUESTIONS));
+    let (stopping, failing) = (AtomicBool::new(false), AtomicBool::new(false));
     let next_tick = first_tick(mode);
     let mode = RwLock::new(mode);
     let (pause, block_hashes) = (Pause::default(), Mutex::default());
-    let shared = Shared { chain, clock, mode, context, head, events, aside, slow, pause, block_hashes, stopping };
+    let shared =
+        Shared { chain, clock, mode, context, head, events, aside, slow, pause, block_hashes, stopping, failing };
     let node = NodeHandle { shared: Arc::new(shared) };
     let (held, demands) = (None, VecDeque::new());
     let driver = Driver { node: node.clone(), producer, engine, data_dir, queue, held, demands, next_tick };
@@ -568,6 +578,7 @@ impl<E: Engine> Driver<E> {
     fn advance(&mut self, input: Input) -> Result<Vec<Effect>, EngineError> {
         let before = self.node.context().head();
         let result = self.engine.step(input, &mut self.producer);
+        self.node.shared.failing.store(result.is_err(), Ordering::Relaxed);
         // Blocks that were committed before the engine failed are visible too.
         self.node.publish();
         if self.node.context().head() > before {

@@ -1,12 +1,15 @@
-//! What stands behind the server: JSON-RPC for bodies and messages, notifications for subscribers.
+//! What stands behind the server: JSON-RPC for bodies and messages, notifications for subscribers, pages for operators.
+
+use std::{path::PathBuf, sync::Arc};
 
 use hyper::body::Bytes;
-use tokio::sync::watch;
+use tokio::{sync::watch, task::spawn_blocking};
 
 use crate::{
     driver::NodeHandle,
-    http::{Answer, Reply, Upgrade},
-    rpc::Service,
+    http::{Answer, Page, Reply, Upgrade},
+    metrics::{self, Metrics},
+    rpc::{RpcLimits, Service},
     subscription::Lobby,
 };
 
@@ -15,18 +18,55 @@ use crate::{
 pub(crate) struct Endpoint {
     service: Service,
     lobby: Lobby,
+    node: NodeHandle,
+    metrics: Arc<Metrics>,
+    /// Whose size is told; `None` in memory.
+    data_dir: Option<PathBuf>,
 }
 
 impl Endpoint {
     /// `developer` says whether methods for developers are answered.
-    pub(crate) fn new(node: NodeHandle, developer: bool) -> Self {
-        Self { service: Service::new(node.clone(), developer), lobby: Lobby::new(node) }
+    pub(crate) fn new(
+        node: NodeHandle,
+        developer: bool,
+        limits: RpcLimits,
+        metrics: Arc<Metrics>,
+        data_dir: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            service: Service::new(node.clone(), developer, limits, Arc::clone(&metrics)),
+            lobby: Lobby::new(node.clone(), Arc::clone(&metrics)),
+            node,
+            metrics,
+            data_dir,
+        }
+    }
+
+    /// Whether requests are welcome: the node has begun to listen, so the chain is open, and blocks are made.
+    fn readiness(&self) -> Page {
+        let is_well = self.node.makes_blocks();
+        let text = if is_well { r#"{"ready":true}"# } else { r#"{"ready":false,"reason":"no block can be made"}"# };
+        Page { is_well, media_type: "application/json", text: text.to_owned() }
+    }
+
+    async fn counts(&self) -> Option<Page> {
+        let (metrics, node, data_dir) = (Arc::clone(&self.metrics), self.node.clone(), self.data_dir.clone());
+        let text = spawn_blocking(move || metrics.text(&node, data_dir)).await.ok()?;
+        Some(Page { is_well: true, media_type: metrics::MEDIA_TYPE, text })
     }
 }
 
 impl Answer for Endpoint {
     async fn answer(&self, body: Bytes) -> Reply {
         self.service.answer(body).await
+    }
+
+    async fn page(&self, path: &str) -> Option<Page> {
+        match path {
+            "/ready" => Some(self.readiness()),
+            "/metrics" => self.counts().await,
+            _ => None,
+        }
     }
 
     async fn converse(&self, stream: Upgrade, stop: watch::Receiver<bool>) {

@@ -25,7 +25,8 @@
 //!   `params`, which `error` gets which code, and the [OpenRPC document](openrpc) of it all.
 //! - `subscription`: WebSocket connections and what they are told of each block; `endpoint` puts it beside `rpc`.
 //! - `methods`: what each method does, one file per family; `statistics` has their rates.
-//! - `clock`, `telemetry` and `progress`: the time, the log, and how far something is that takes long.
+//! - `clock`, `telemetry` and `progress`: the time, the log, and how far something is that takes long. `request_id`: the
+//!   name of a request in answer and log; `metrics`: what is counted, for Prometheus.
 //! - `maintenance`: checking and rebuilding a data directory; `load`: a load for measuring a node; `proof`: checking
 //!   proofs of state; `client`: the HTTP client of both.
 //!
@@ -51,11 +52,13 @@ mod http;
 mod load;
 mod maintenance;
 mod methods;
+mod metrics;
 mod mnemonic;
 mod pause;
 mod profile;
 mod progress;
 mod proof;
+mod request_id;
 mod rpc;
 mod settings;
 mod startup;
@@ -76,8 +79,8 @@ pub use crate::{
     mnemonic::{Mnemonic, MnemonicError},
     profile::Profile,
     proof::{AnswerError, ProofReport, Variable, VerifyError, verify_proof},
-    rpc::openrpc,
+    rpc::{RpcLimits, openrpc},
     settings::{ConfigError, Origin, Origins, Place, Settings},
     startup::{Node, RunningNode, StartError, StopError},
-    telemetry::{FilterError, init as init_telemetry},
+    telemetry::{FilterError, LogFormat, init as init_telemetry},
 };

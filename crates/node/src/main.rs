@@ -5,14 +5,18 @@ use std::{
     fmt::Write as _,
     io::{self, Write as _},
     process::ExitCode,
+    time::Duration,
 };
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use mimalloc::MiMalloc;
-use silica_node::{Cli, Command, Config, ConfigCommand, DbCommand, LoadArgs, Node, ProofCommand, Settings, VerifyArgs};
+use silica_node::{
+    Cli, Command, Config, ConfigCommand, DbCommand, LoadArgs, LogFormat, Node, ProofCommand, Settings, VerifyArgs,
+};
 use tokio::{
     runtime::Runtime,
     signal::unix::{SignalKind, signal},
+    time::timeout,
 };
 
 /// Blocks and answers are made of many small pieces that other threads give back, of which this allocator makes less work
@@ -80,16 +84,17 @@ fn print_config(matches: &ArgMatches) -> Result<(), AnyError> {
 
 fn run_node(matches: &ArgMatches) -> Result<(), AnyError> {
     let settings = settings(matches)?;
-    silica_node::init_telemetry(&settings.args()?.log)?;
+    let args = settings.args()?;
+    silica_node::init_telemetry(&args.log, args.log_format)?;
     let config = settings.config()?;
     let runtime = Runtime::new()?;
-    let outcome = runtime.block_on(run_until_signal(config));
+    let outcome = runtime.block_on(run_until_signal(config, Duration::from_secs(args.stop_timeout)));
     // After a second signal there may be work that is not to be waited for.
     runtime.shutdown_background();
     outcome
 }
 
-async fn run_until_signal(config: Config) -> Result<(), AnyError> {
+async fn run_until_signal(config: Config, longest_stop: Duration) -> Result<(), AnyError> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let node = tokio::select! {
@@ -105,7 +110,10 @@ async fn run_until_signal(config: Config) -> Result<(), AnyError> {
     }
     tracing::info!("stopping; a second signal stops at once");
     tokio::select! {
-        stopped = node.stop() => Ok(stopped?),
+        stopped = timeout(longest_stop, node.stop()) => match stopped {
+            Ok(stopped) => Ok(stopped?),
+            Err(_) => Err(format!("did not stop within {longest_stop:?}; nothing that was acknowledged is lost").into()),
+        },
         _ = interrupt.recv() => Err("stopped at once".into()),
         _ = terminate.recv() => Err("stopped at once".into()),
     }
@@ -134,7 +142,7 @@ fn verify(args: &VerifyArgs) -> ExitCode {
 }
 
 fn maintain(command: DbCommand) -> Result<(), AnyError> {
-    silica_node::init_telemetry("info")?;
+    silica_node::init_telemetry("info", LogFormat::default())?;
     let report = match command {
         DbCommand::Check(args) => silica_node::check_db(&args.data_dir)?,
         DbCommand::Rebuild(args) => silica_node::rebuild_db(&args.data_dir)?,

@@ -30,6 +30,7 @@ use crate::{
     driver::{self, NodeHandle, RunningDriver},
     endpoint::Endpoint,
     http::Server,
+    metrics::Metrics,
     profile::{self, Profile},
     progress::Progress,
 };
@@ -156,7 +157,8 @@ impl Node {
         let opened = open_with_progress(config.clone()).await?;
         let Opened { data_dir, accounts, key, chain, producer } = opened;
         let listen = |source| StartError::Listen { addr: config.listen, source };
-        let mut server = Server::new(config.http);
+        let metrics = Arc::<Metrics>::default();
+        let mut server = Server::new(config.http, Arc::clone(&metrics));
         let addr = server.bind(config.listen).await.map_err(listen)?;
         let websocket = bind_websocket(&mut server, &config).await?;
         let developer = decide_on_developer(&config, addr, websocket);
@@ -165,7 +167,7 @@ impl Node {
             websocket,
             version: Version::of_chain(chain.config().chain_id),
             block_mode: config.block_mode,
-            data_dir: config.data_dir,
+            data_dir: config.data_dir.clone(),
             latest: chain.snapshot().latest_tx_block().header.number,
             node_key: key.public(),
             accounts: funded(&chain, &accounts),
@@ -181,7 +183,8 @@ impl Node {
             handle.pause().allow(id);
         }
         let (stop, stopped) = watch::channel(false);
-        let http = tokio::spawn(server.serve(Arc::new(Endpoint::new(handle.clone(), developer)), stopped));
+        let endpoint = Endpoint::new(handle.clone(), developer, config.rpc, metrics, config.data_dir);
+        let http = tokio::spawn(server.serve(Arc::new(endpoint), stopped));
         Ok(RunningNode { addr, banner, stop, http, driver, handle, data_dir })
     }
 }

@@ -1,11 +1,24 @@
-//! Logs: one line per event on standard error, filtered by `--log`, and panics among them.
+//! Logs: one line per event on standard error, filtered by `--log`, in the form of `--log-format`, and panics among them.
+//! What is logged for a request has its name.
 
 use std::{
+    fmt,
     io::{self, IsTerminal},
     panic,
 };
 
-use tracing_subscriber::EnvFilter;
+use clap::ValueEnum;
+use tracing::{Event, Subscriber};
+use tracing_subscriber::{
+    EnvFilter,
+    fmt::{
+        FmtContext,
+        format::{self, FormatEvent, FormatFields, Writer},
+    },
+    registry::LookupSpan,
+};
+
+use crate::request_id::RequestId;
 
 /// Reason why a log filter is not understood.
 #[derive(Debug, thiserror::Error)]
@@ -15,21 +28,35 @@ pub struct FilterError {
     source: tracing_subscriber::filter::ParseError,
 }
 
+/// What a line of the log looks like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Pretty,
+    /// An object of JSON on each line.
+    Json,
+}
+
 /// Starts logging for the whole process and sends panics there.
 ///
 /// # Errors
 ///
 /// [`FilterError`] when `filter` does not parse.
-pub fn init(filter: &str) -> Result<(), FilterError> {
+pub fn init(filter: &str, form: LogFormat) -> Result<(), FilterError> {
     let parsed = EnvFilter::try_new(filter).map_err(|source| FilterError { filter: filter.to_owned(), source })?;
+    let builder = tracing_subscriber::fmt().with_env_filter(parsed).with_writer(io::stderr);
     // A second start in one process, as tests do it, keeps the first subscriber.
-    drop(
-        tracing_subscriber::fmt()
-            .with_env_filter(parsed)
-            .with_writer(io::stderr)
-            .with_ansi(io::stderr().is_terminal())
+    drop(match form {
+        LogFormat::Pretty => {
+            builder.with_ansi(io::stderr().is_terminal()).event_format(Named(format::format())).try_init()
+        }
+        LogFormat::Json => builder
+            .with_ansi(false)
+            .fmt_fields(format::JsonFields::new())
+            .event_format(Named(format::format().json().flatten_event(true)))
             .try_init(),
-    );
+    });
     panic::set_hook(Box::new(|panic| {
         let backtrace = std::backtrace::Backtrace::capture();
         tracing::error!(%panic, %backtrace, "a task panicked");
@@ -37,13 +64,53 @@ pub fn init(filter: &str) -> Result<(), FilterError> {
     Ok(())
 }
 
+/// Lines with the name of the request for which they are written.
+struct Named<F>(F);
+
+impl<S, N, F> FormatEvent<S, N> for Named<F>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+    F: FormatEvent<S, N>,
+{
+    fn format_event(&self, at: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        let Some(id) = RequestId::current() else { return self.0.format_event(at, writer, event) };
+        let mut line = String::new();
+        self.0.format_event(at, Writer::new(&mut line), event)?;
+        write_named(&mut writer, &line, &id)
+    }
+}
+
+/// Puts the name into a line: as a member of an object, or at the end. A name needs no escapes.
+fn write_named(writer: &mut impl fmt::Write, line: &str, id: &RequestId) -> fmt::Result {
+    match line.strip_prefix('{') {
+        Some(rest) => write!(writer, "{{\"request_id\":\"{id}\",{rest}"),
+        None => writeln!(writer, "{} request_id={id}", line.trim_end()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use hyper::header::{HeaderMap, HeaderValue};
+
     use super::*;
+    use crate::request_id::HEADER;
 
     #[test]
     fn bad_filter_is_named_in_the_message() {
-        let error = init("info,=,").unwrap_err();
+        let error = init("info,=,", LogFormat::Pretty).unwrap_err();
         assert!(error.to_string().contains(r#""info,=,""#), "{error}");
+    }
+
+    #[test]
+    fn lines_have_the_name_of_the_request() {
+        let id = RequestId::of(&HeaderMap::from_iter([(HEADER, HeaderValue::from_static("a-1"))]));
+        let named = |line: &str| {
+            let mut text = String::new();
+            write_named(&mut text, line, &id).unwrap();
+            text
+        };
+        assert_eq!(named("INFO what: happened\n"), "INFO what: happened request_id=a-1\n");
+        assert_eq!(named("{\"level\":\"INFO\"}\n"), "{\"request_id\":\"a-1\",\"level\":\"INFO\"}\n");
     }
 }

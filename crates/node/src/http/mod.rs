@@ -3,15 +3,16 @@
 //! Nothing here knows JSON or a method. A body that was posted to any path is handed over whole; every answer has
 //! status 200, since JSON-RPC carries its own errors. What a client may hold up is bounded: the number of
 //! connections, the size of a body and of all bodies and answers together, the time from the first byte of a request to
-//! its last, and the time a connection may lie idle or leave an answer unread. When all places, or all memory, are taken
-//! and someone waits, those who only hold theirs have to give way soon. An answer that is sent as it is made is made no
-//! faster than its client reads.
+//! its last, the time a connection may lie idle or leave an answer unread, and, if that is wanted, how often a peer asks.
+//! When all places, or all memory, are taken and someone waits, those who only hold theirs have to give way soon. An answer
+//! that is sent as it is made is made no faster than its client reads.
 
 use std::{
     convert::Infallible,
     future::{Future, poll_fn},
     io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
+    num::NonZeroU32,
     pin::{Pin, pin},
     sync::{Arc, Mutex, PoisonError},
     task::Poll,
@@ -38,11 +39,18 @@ use tokio_tungstenite::tungstenite::handshake::server::create_response;
 
 pub(crate) use self::stream::{Broken, Reply, Source};
 use self::{
+    gzip::Gzip,
     patience::{Patience, Watched},
     room::Room,
     stream::{AnswerBody, Large, Stream},
 };
+use crate::{
+    metrics::{Metrics, Open},
+    request_id::{self, RequestId},
+};
 
+mod gzip;
+mod limit;
 mod patience;
 mod room;
 mod stream;
@@ -65,6 +73,8 @@ pub struct HttpLimits {
     pub crowded_timeout: Duration,
     /// Connections open at once; further ones wait for a place.
     pub connections: usize,
+    /// Requests that one peer may send each second, and as many at once; `None` for as many as it likes.
+    pub each_second: Option<NonZeroU32>,
     /// Time that requests in progress are given to finish once the server stops.
     pub grace: Duration,
 }
@@ -79,6 +89,7 @@ impl Default for HttpLimits {
             idle_timeout: Duration::from_mins(2),
             crowded_timeout: Duration::from_secs(2),
             connections: 900,
+            each_second: None,
             grace: Duration::from_secs(5),
         }
     }
@@ -101,9 +112,21 @@ pub(crate) trait Answer: Send + Sync + 'static {
     /// Answers one request body.
     fn answer(&self, body: Bytes) -> impl Future<Output = Reply> + Send;
 
+    /// Returns what stands under a path for those who look after the node; `None` where nothing does.
+    fn page(&self, path: &str) -> impl Future<Output = Option<Page>> + Send;
+
     /// Talks with a client that has asked for a WebSocket, behind the handshake, until either ends it or `stop` becomes
     /// true.
     fn converse(&self, stream: Upgrade, stop: watch::Receiver<bool>) -> impl Future<Output = ()> + Send;
+}
+
+/// An answer for those who look after the node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Page {
+    /// Whether all is well.
+    pub(crate) is_well: bool,
+    pub(crate) media_type: &'static str,
+    pub(crate) text: String,
 }
 
 /// A connection that is no longer HTTP.
@@ -114,12 +137,13 @@ pub(crate) type Upgrade = TokioIo<Upgraded>;
 pub(crate) struct Server {
     listeners: Vec<TcpListener>,
     limits: HttpLimits,
+    metrics: Arc<Metrics>,
 }
 
 impl Server {
     /// A server that listens nowhere.
-    pub(crate) fn new(limits: HttpLimits) -> Self {
-        Self { listeners: Vec::new(), limits }
+    pub(crate) fn new(limits: HttpLimits, metrics: Arc<Metrics>) -> Self {
+        Self { listeners: Vec::new(), limits, metrics }
     }
 
     /// Binds `address`, and returns the address in use, with the port that the system chose if port 0 was asked for.
@@ -132,7 +156,7 @@ impl Server {
     }
 
     /// Accepts a connection from whichever listener has one.
-    async fn accept(&self) -> io::Result<TcpStream> {
+    async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         let mut accepted = Poll::Pending;
         poll_fn(|cx| {
             for listener in &self.listeners {
@@ -144,19 +168,18 @@ impl Server {
             std::mem::replace(&mut accepted, Poll::Pending)
         })
         .await
-        .map(|(stream, _)| stream)
     }
 
     /// Serves until `stop` becomes true, then lets requests that came whole be answered within the grace period.
     pub(crate) async fn serve<A: Answer>(self, answer: Arc<A>, stop: watch::Receiver<bool>) {
         let mut stop_seen = stop.clone();
-        let room = Arc::new(Room::new(self.limits));
+        let room = Arc::new(Room::new(self.limits, Arc::clone(&self.metrics)));
         let mut connections = JoinSet::new();
         let mut waiting = None;
         loop {
             tokio::select! {
                 accepted = self.accept(), if waiting.is_none() => match accepted {
-                    Ok(stream) => waiting = Some(stream),
+                    Ok(accepted) => waiting = Some(accepted),
                     Err(error) => {
                         tracing::warn!(%error, "cannot accept connections");
                         // The system has too few descriptors left, perhaps, and those who hold one can give it back.
@@ -164,11 +187,12 @@ impl Server {
                         tokio::time::sleep(Duration::from_millis(100)).await;
                     }
                 },
-                place = room.enter(), if waiting.is_some() => if let Some(stream) = waiting.take() {
+                place = room.enter(), if waiting.is_some() => if let Some((stream, peer)) = waiting.take() {
                     let (answer, limits, stop) = (Arc::clone(&answer), self.limits, stop.clone());
                     let room = Arc::clone(&room);
                     connections.spawn(async move {
-                        serve_connection(stream, answer, limits, &room, stop).await;
+                        let _open = Open::count(&room.metrics.connections);
+                        serve_connection((stream, peer.ip()), answer, limits, &room, stop).await;
                         drop(place);
                     });
                 },
@@ -190,7 +214,7 @@ pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
 }
 
 async fn serve_connection<A: Answer>(
-    stream: TcpStream,
+    (stream, peer): (TcpStream, IpAddr),
     answer: Arc<A>,
     limits: HttpLimits,
     room: &Room,
@@ -204,7 +228,8 @@ async fn serve_connection<A: Answer>(
     let io = TokioIo::new(Watched { stream, patience: Arc::clone(&patience) });
     let upgrade = Mutex::new(None);
     let ended = {
-        let service = service_fn(|request| respond(request, &*answer, room, &patience, &upgrade));
+        let asked = Asked { answer: &*answer, room, peer, patience: &patience, upgrading: &upgrade, stop: &stop };
+        let service = service_fn(|request| respond(request, &asked));
         let mut builder = http1::Builder::new();
         builder.header_read_timeout(None).half_close(true).max_buf_size(READ_AT_ONCE);
         let connection = pin!(builder.serve_connection(io, service).with_upgrades());
@@ -282,28 +307,82 @@ where
     }
 }
 
-async fn respond<'a, A: Answer>(
+/// What a request is answered with.
+struct Asked<'a, 'room, A> {
+    answer: &'a A,
+    room: &'room Room,
+    peer: IpAddr,
+    patience: &'a Arc<Patience>,
+    upgrading: &'a Mutex<Option<Upgrading<'room>>>,
+    stop: &'a watch::Receiver<bool>,
+}
+
+/// Answers a request under its name, and counts it.
+async fn respond<A: Answer>(
     request: Request<Incoming>,
-    answer: &A,
-    room: &'a Room,
-    patience: &Arc<Patience>,
-    upgrading: &Mutex<Option<Upgrading<'a>>>,
+    asked: &Asked<'_, '_, A>,
 ) -> Result<Response<AnswerBody>, Infallible> {
-    patience.request_begins();
-    let response = match *request.method() {
-        Method::POST => post(request, answer, room, patience).await,
-        Method::OPTIONS => options(),
-        Method::GET if request.headers().contains_key(header::UPGRADE) => upgrade(request, room, upgrading),
-        Method::GET if request.uri().path() == "/health" => json(StatusCode::OK, r#"{"health":true}"#),
-        // The media type is the reference's, although the text is not JSON (rpc page, section 1.1).
-        _ => with_header(
-            json(StatusCode::METHOD_NOT_ALLOWED, "Not allowed HTTP Method"),
-            header::ALLOW,
-            HeaderValue::from_static("POST, OPTIONS"),
-        ),
+    asked.patience.request_begins();
+    let id = RequestId::of(request.headers());
+    let header = id.header();
+    let answered = async {
+        let response = route(request, asked).await;
+        tracing::debug!(status = response.status().as_u16(), "answered");
+        response
     };
-    patience.answer_begins();
+    let mut response = id.scope(answered).await;
+    response.headers_mut().insert(request_id::HEADER, header);
+    asked.room.metrics.answered(response.status().as_u16());
+    asked.patience.answer_begins();
     Ok(response)
+}
+
+async fn route<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) -> Response<AnswerBody> {
+    let Asked { answer, room, patience, upgrading, .. } = *asked;
+    match *request.method() {
+        Method::POST => match asked.refused_for_now() {
+            Some(refusal) => {
+                tokio::spawn(discard(request.into_body(), patience.limits.body_bytes));
+                refusal
+            }
+            None => post(request, answer, room, patience).await,
+        },
+        Method::OPTIONS => options(),
+        Method::GET if request.headers().contains_key(header::UPGRADE) => {
+            asked.refused_for_now().unwrap_or_else(|| upgrade(request, room, upgrading))
+        }
+        Method::GET if request.uri().path() == "/health" => json(StatusCode::OK, r#"{"health":true}"#),
+        Method::GET if request.uri().path() == "/ready" && *asked.stop.borrow() => {
+            json(StatusCode::SERVICE_UNAVAILABLE, r#"{"ready":false,"reason":"the node is stopping"}"#)
+        }
+        Method::GET => match answer.page(request.uri().path()).await {
+            Some(Page { is_well, media_type, text }) => {
+                let status = if is_well { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+                response(status, media_type, text)
+            }
+            None => not_allowed(),
+        },
+        _ => not_allowed(),
+    }
+}
+
+impl<A> Asked<'_, '_, A> {
+    /// The answer to a peer that asks too often.
+    fn refused_for_now(&self) -> Option<Response<AnswerBody>> {
+        let wait = self.room.limiter.as_ref()?.check(self.peer).err()?;
+        let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0));
+        let refused = refusal(StatusCode::TOO_MANY_REQUESTS, "too many requests, try again later");
+        Some(with_header(refused, header::RETRY_AFTER, HeaderValue::from(seconds)))
+    }
+}
+
+/// The media type is the reference's, although the text is not JSON (rpc page, section 1.1).
+fn not_allowed() -> Response<AnswerBody> {
+    with_header(
+        json(StatusCode::METHOD_NOT_ALLOWED, "Not allowed HTTP Method"),
+        header::ALLOW,
+        HeaderValue::from_static("POST, OPTIONS"),
+    )
 }
 
 /// Shakes hands with a client that asks for a WebSocket, if there is a place for it.
@@ -335,11 +414,15 @@ async fn post<A: Answer>(
     room: &Room,
     patience: &Arc<Patience>,
 ) -> Response<AnswerBody> {
+    let gzip = gzip::is_accepted(request.headers());
     match read_body(request, room, patience).await {
         Ok((body, memory)) => {
             patience.request_complete();
             let Reply { beginning, rest } = answer.answer(body).await;
             drop(memory);
+            if gzip && (rest.is_some() || beginning.len() >= gzip::SMALLEST) {
+                return compressed(beginning, rest, room, patience).await;
+            }
             match rest {
                 None if beginning.len() <= SMALL_ANSWER => json(StatusCode::OK, beginning),
                 None => large(beginning, room, patience).await,
@@ -383,6 +466,37 @@ async fn stream(
         }
         None => refusal(StatusCode::SERVICE_UNAVAILABLE, TOO_MANY_ANSWERS),
     }
+}
+
+/// An answer that is compressed while it is sent, once there is memory for it; or sent as it is, if too many are.
+async fn compressed(
+    beginning: Vec<u8>,
+    rest: Option<Box<dyn Source>>,
+    room: &Room,
+    patience: &Arc<Patience>,
+) -> Response<AnswerBody> {
+    let turn = Arc::clone(&room.compressions).try_acquire_owned();
+    let sent = match (turn, rest) {
+        (Err(_), None) if beginning.len() <= SMALL_ANSWER => return varied(json(StatusCode::OK, beginning)),
+        (Err(_), None) => return varied(large(beginning, room, patience).await),
+        (Err(_), Some(rest)) => return varied(stream(beginning, rest, room, patience).await),
+        (Ok(turn), rest) => {
+            let needed = if rest.is_some() { STREAM_BYTES } else { beginning.len() };
+            let memory = room.keep(needed, patience.limits.bodies_timeout).await;
+            memory.map(|memory| {
+                let source = Box::new(Gzip::new(beginning, rest, turn));
+                Stream::new(Vec::new(), source, Arc::clone(patience), memory)
+            })
+        }
+    };
+    let Some(stream) = sent else { return refusal(StatusCode::SERVICE_UNAVAILABLE, TOO_MANY_ANSWERS) };
+    let answer = json(StatusCode::OK, Bytes::new()).map(|_| AnswerBody::Stream(stream));
+    varied(with_header(answer, header::CONTENT_ENCODING, HeaderValue::from_static("gzip")))
+}
+
+/// Tells caches that another client gets the answer in another form.
+fn varied(response: Response<AnswerBody>) -> Response<AnswerBody> {
+    with_header(response, header::VARY, HeaderValue::from_static("accept-encoding"))
 }
 
 const TOO_MANY_ANSWERS: &str = "too many large answers at once, try again later";
@@ -537,6 +651,10 @@ mod tests {
             Reply { beginning: body.len().to_string().into_bytes(), rest: None }
         }
 
+        async fn page(&self, _: &str) -> Option<Page> {
+            None
+        }
+
         /// Sends back what comes, until the client or the server has enough.
         async fn converse(&self, mut stream: Upgrade, mut stop: watch::Receiver<bool>) {
             let mut bytes = [0; 100];
@@ -588,7 +706,7 @@ mod tests {
     }
 
     async fn start(limits: HttpLimits) -> Running {
-        let mut server = Server::new(limits);
+        let mut server = Server::new(limits, Arc::default());
         let addr = server.bind(([127, 0, 0, 1], 0).into()).await.unwrap();
         let (stop, stopped) = watch::channel(false);
         let answer = Arc::new(Length::default());
@@ -614,6 +732,7 @@ mod tests {
             idle_timeout: Duration::from_millis(600),
             crowded_timeout: Duration::from_millis(400),
             connections: 10,
+            each_second: None,
             grace: Duration::from_secs(2),
         }
     }
@@ -664,6 +783,52 @@ mod tests {
         // The connection goes on, and so does the one that asks for something else next.
         let both = [post_of("pieces 2", ""), post_of("hello", CLOSE)].concat();
         assert!(exchange(server.addr, &both).await.ends_with("\r\n\r\n5"));
+    }
+
+    /// Puts chunks together.
+    fn whole(mut chunks: &[u8]) -> Vec<u8> {
+        let mut all = Vec::new();
+        loop {
+            let line = chunks.windows(2).position(|bytes| bytes == b"\r\n").expect("a chunk has a size");
+            let size = usize::from_str_radix(std::str::from_utf8(&chunks[..line]).unwrap(), 16).unwrap();
+            if size == 0 {
+                return all;
+            }
+            all.extend_from_slice(&chunks[line + 2..line + 2 + size]);
+            chunks = &chunks[line + 2 + size + 2..];
+        }
+    }
+
+    #[tokio::test]
+    async fn answer_in_pieces_is_compressed_as_it_is_made() {
+        let server = start(quick()).await;
+        let request = post_of("pieces 40", &format!("{CLOSE}accept-encoding: gzip\r\n"));
+        let mut stream = TcpStream::connect(server.addr).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        timeout(Duration::from_secs(5), stream.read_to_end(&mut answer)).await.unwrap().unwrap();
+        let head = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap() + 4;
+        assert!(String::from_utf8_lossy(&answer[..head]).to_lowercase().contains("content-encoding: gzip"));
+        let mut text = String::new();
+        let packed = whole(&answer[head..]);
+        io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&packed[..]), &mut text).unwrap();
+        assert!(text == format!("<{}>", "x".repeat(40 << 16)));
+    }
+
+    #[tokio::test]
+    async fn so_many_answers_are_compressed_at_once_and_others_go_as_they_are() {
+        let server = start(HttpLimits { bodies_bytes: 100 << 20, ..quick() }).await;
+        let request = post_of("pieces 1000000", "accept-encoding: gzip\r\n");
+        let mut heads = Vec::new();
+        for _ in 0..=gzip::AT_ONCE {
+            let mut stream = TcpStream::connect(server.addr).await.unwrap();
+            stream.write_all(request.as_bytes()).await.unwrap();
+            let mut head = vec![0; 300];
+            stream.read_exact(&mut head).await.unwrap();
+            heads.push((String::from_utf8_lossy(&head).to_lowercase(), stream));
+        }
+        let packed = heads.iter().filter(|(head, _)| head.contains("content-encoding: gzip")).count();
+        assert_eq!(packed, gzip::AT_ONCE);
     }
 
     #[tokio::test]
@@ -758,7 +923,7 @@ mod tests {
 
     #[tokio::test]
     async fn answers_that_wait_take_no_more_than_there_is() {
-        let (room, long) = (Room::new(large_answers()), Duration::from_mins(1));
+        let (room, long) = (Room::new(large_answers(), Arc::default()), Duration::from_mins(1));
         let sent = room.keep(2 * HALF, long).await.unwrap();
         let waits = async {
             let (one, other) = tokio::join!(room.keep(HALF, long), room.keep(HALF, long));
@@ -841,7 +1006,7 @@ mod tests {
 
     #[tokio::test]
     async fn every_port_is_served() {
-        let mut server = Server::new(quick());
+        let mut server = Server::new(quick(), Arc::default());
         let local: SocketAddr = ([127, 0, 0, 1], 0).into();
         let ports = [server.bind(local).await.unwrap(), server.bind(local).await.unwrap()];
         let (_stop, stopped) = watch::channel(false);

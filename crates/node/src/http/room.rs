@@ -7,7 +7,8 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::HttpLimits;
+use super::{HttpLimits, gzip, limit::Limiter};
+use crate::metrics::Metrics;
 
 /// Bytes in a unit of the common memory.
 const UNIT: usize = 1024;
@@ -18,6 +19,11 @@ const REMINDER: Duration = Duration::from_millis(250);
 /// Places for connections and memory for bodies and answers, and word to their holders that others wait.
 #[derive(Debug)]
 pub(super) struct Room {
+    pub(super) metrics: Arc<Metrics>,
+    /// How often each peer may ask.
+    pub(super) limiter: Option<Limiter>,
+    /// Turns for answers that are compressed.
+    pub(super) compressions: Arc<Semaphore>,
     places: Arc<Semaphore>,
     pub(super) place_wanted: Notify,
     /// In units.
@@ -32,9 +38,12 @@ pub(super) struct Room {
 }
 
 impl Room {
-    pub(super) fn new(limits: HttpLimits) -> Self {
+    pub(super) fn new(limits: HttpLimits, metrics: Arc<Metrics>) -> Self {
         let units = limits.bodies_bytes.max(limits.body_bytes).div_ceil(UNIT);
         Self {
+            metrics,
+            limiter: limits.each_second.map(Limiter::new),
+            compressions: Arc::new(Semaphore::new(gzip::AT_ONCE)),
             places: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
             place_wanted: Notify::new(),
             memory: Arc::new(Semaphore::new(units.min(Semaphore::MAX_PERMITS))),

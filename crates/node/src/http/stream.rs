@@ -15,6 +15,7 @@ use tokio::{
 };
 
 use super::Patience;
+use crate::request_id::carried;
 
 /// The answer to one request body.
 pub(crate) struct Reply {
@@ -152,7 +153,8 @@ impl Stream {
         patience: Arc<Patience>,
         memory: OwnedSemaphorePermit,
     ) -> Self {
-        Self { beginning: Some(beginning.into()), making: Some(make(rest)), patience, _memory: memory }
+        let beginning = (!beginning.is_empty()).then(|| beginning.into());
+        Self { beginning, making: Some(make(rest)), patience, _memory: memory }
     }
 
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
@@ -186,9 +188,9 @@ impl Drop for Stream {
 }
 
 fn make(mut source: Box<dyn Source>) -> JoinHandle<Made> {
-    spawn_blocking(move || {
+    spawn_blocking(carried(move || {
         let mut piece = Vec::new();
         let more = source.write(&mut piece)?;
         Ok((piece, more.then_some(source)))
-    })
+    }))
 }

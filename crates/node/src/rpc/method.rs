@@ -33,6 +33,7 @@ use crate::{
         account, contract, developer, ds_block, edit, eth, isolated, network, simulation, status, status_server,
         transaction, tx_block,
     },
+    request_id::carried,
 };
 
 /// A question, answered from what is known at one head.
@@ -313,11 +314,11 @@ fn ask<M: Method + Send + 'static>(request: Call<'_>, node: NodeHandle) -> Resul
     Ok(Box::pin(async move {
         let turn = node.slow_turn().await;
         let at = Arc::clone(&node.context());
-        let answer = spawn_blocking(move || {
+        let answer = spawn_blocking(carried(move || {
             let _turn = turn;
             let result = call::<M>(method, &at)?;
             to_raw_value(&result).map_err(|error| internal(M::NAME, &error))
-        });
+        }));
         answer.await.unwrap_or_else(|_| Err(panicked(M::NAME)))
     }))
 }
@@ -326,10 +327,10 @@ fn begin<M: Streamed>(request: Call<'_>, node: NodeHandle) -> Result<Beginning, 
     let method: M = params::read(request.params, request.fields)?;
     Ok(Box::pin(async move {
         let at = Arc::clone(&node.context());
-        let begun = spawn_blocking(move || {
+        let begun = spawn_blocking(carried(move || {
             let begun = method.begin(&at).and_then(|document| Ok(Begun::new(document, M::NAME)?));
             begun.map_err(|error| error.into_rpc(M::NAME))
-        });
+        }));
         begun.await.unwrap_or_else(|_| Err(panicked(M::NAME)))
     }))
 }

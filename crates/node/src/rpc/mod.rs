@@ -9,7 +9,10 @@ pub(crate) mod params;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use hyper::body::Bytes;
 use serde_json::value::RawValue;
@@ -27,16 +30,26 @@ pub(crate) use self::{
 };
 use self::{
     document::{Begun, Rest},
-    method::{Action, Call},
+    method::{Action, Call, Row},
 };
-use crate::{driver::NodeHandle, http::Reply};
+use crate::{driver::NodeHandle, http::Reply, metrics::Metrics};
 
-/// Requests in one batch. The reference has no limit but that of the body; this one keeps a body of five megabytes
-/// that holds nothing but `[1,1,1,…]` from growing into an answer of three hundred.
-const BATCH_LIMIT: usize = 50_000;
+/// Bounds on what one request may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RpcLimits {
+    /// Requests in one batch. The reference has no limit but that of the body; this one keeps a body of five megabytes
+    /// that holds nothing but `[1,1,1,…]` from growing into an answer of three hundred.
+    pub batch: usize,
+    /// Bytes of the answer to a batch after which the rest of it is refused. A single answer has no bound: it is sent as it
+    /// is made.
+    pub batch_answer_bytes: usize,
+}
 
-/// Bytes of an answer after which the rest of a batch is refused.
-const ANSWER_LIMIT: usize = 256 << 20;
+impl Default for RpcLimits {
+    fn default() -> Self {
+        Self { batch: 50_000, batch_answer_bytes: 256 << 20 }
+    }
+}
 
 /// Bytes of the answer to a batch beyond which it is large.
 const LARGE_ANSWER: usize = 1 << 20;
@@ -59,21 +72,22 @@ pub(crate) struct Service {
     node: NodeHandle,
     /// Whether methods for developers are answered.
     developer: bool,
-    answer_limit: usize,
+    limits: RpcLimits,
+    metrics: Arc<Metrics>,
     /// Held by batches while their answers grow large.
     large: Semaphore,
     patience: Duration,
 }
 
 impl Service {
-    pub(crate) fn new(node: NodeHandle, developer: bool) -> Self {
-        Self { node, developer, answer_limit: ANSWER_LIMIT, large: Semaphore::new(LARGE_ANSWERS), patience: PATIENCE }
+    pub(crate) fn new(node: NodeHandle, developer: bool, limits: RpcLimits, metrics: Arc<Metrics>) -> Self {
+        Self { node, developer, limits, metrics, large: Semaphore::new(LARGE_ANSWERS), patience: PATIENCE }
     }
 
     /// Answers the body of a request, single or batch.
     pub(crate) async fn answer(&self, body: Bytes) -> Reply {
         let mut out = Vec::with_capacity(USUAL_ANSWER);
-        let rest = match Body::parse(&body, BATCH_LIMIT) {
+        let rest = match Body::parse(&body, self.limits.batch) {
             Body::Single(entry) => self.answer_entry(&mut out, entry).await,
             Body::Batch(entries) => {
                 self.answer_batch(&mut out, entries).await;
@@ -85,7 +99,7 @@ impl Service {
 
     /// Answers one element after the other, since later ones may build on earlier ones.
     async fn answer_batch(&self, out: &mut Vec<u8>, entries: Vec<Entry<'_>>) {
-        let (mut limit, mut turn, mut refused) = (self.answer_limit, None, 0_usize);
+        let (mut limit, mut turn, mut refused) = (self.limits.batch_answer_bytes, None, 0_usize);
         for (position, entry) in entries.into_iter().enumerate() {
             if turn.is_none() && refused == 0 && out.len() > LARGE_ANSWER {
                 turn = timeout(self.patience, self.large.acquire()).await.ok().and_then(Result::ok);
@@ -114,10 +128,10 @@ impl Service {
         let start = out.len();
         let id = entry.as_ref().ok().and_then(|request| request.id.clone());
         if let Some(rest) = self.answer_entry(out, entry).await
-            && !rest.append(out, self.answer_limit).await
+            && !rest.append(out, self.limits.batch_answer_bytes).await
         {
             tracing::warn!(
-                limit = self.answer_limit,
+                limit = self.limits.batch_answer_bytes,
                 "a part of the answer to a batch is too large, or was not to be had"
             );
             out.truncate(start);
@@ -130,11 +144,16 @@ impl Service {
         match entry {
             Ok(request) => match self.answer_request(out, &request).await {
                 Ok(rest) => return rest,
-                Err(error) => write_error(out, request.id.as_ref().unwrap_or(&Id::NULL), &error),
+                Err(error) => self.refuse(out, request.id.as_ref().unwrap_or(&Id::NULL), &error),
             },
-            Err(rejection) => write_error(out, &rejection.id, &rejection.error),
+            Err(rejection) => self.refuse(out, &rejection.id, &rejection.error),
         }
         None
+    }
+
+    fn refuse(&self, out: &mut Vec<u8>, id: &Id<'_>, error: &RpcError) {
+        self.metrics.failed(error.code);
+        write_error(out, id, error);
     }
 
     /// Writes the answer to a request, or its beginning, and returns the rest; or the error that is to be written.
@@ -144,6 +163,13 @@ impl Service {
         if row.for_developers && !self.developer {
             return Err(CallError::DeveloperOff.into_rpc(row.name));
         }
+        let begun = Instant::now();
+        let outcome = self.act(out, row, call).await;
+        self.metrics.called(row.position, begun.elapsed());
+        outcome
+    }
+
+    async fn act(&self, out: &mut Vec<u8>, row: &Row, call: Call<'_>) -> Result<Option<Rest>, RpcError> {
         match row.action {
             Action::Query(query) => query(call, &self.node.context(), out)?,
             Action::PerHead(render) => write_raw(out, call.id, self.node.context().per_head(row.position, render)?)?,

@@ -1,6 +1,6 @@
 //! Requests against a chain in memory, without a socket.
 
-use std::{pin::pin, sync::Arc};
+use std::pin::pin;
 
 use serde_json::{Value, json};
 use silica_chain::{Chain, ChainConfig, Genesis, Producer, consensus::Solo};
@@ -33,7 +33,7 @@ pub(super) fn fixture(mode: BlockMode) -> Fixture {
     )
     .unwrap();
     let (handle, driver) = driver::start(chain, producer, Solo::new(key), mode, Clock::default(), None).unwrap();
-    Fixture { service: Service::new(handle, true), driver }
+    Fixture { service: Service::new(handle, true, RpcLimits::default(), Arc::default()), driver }
 }
 
 impl Fixture {
@@ -123,7 +123,7 @@ async fn batch_is_answered_element_by_element_in_order() {
 
 #[tokio::test]
 async fn batch_that_is_too_long_is_one_error() {
-    check(&format!("[{}1]", "1,".repeat(BATCH_LIMIT)), INVALID).await;
+    check(&format!("[{}1]", "1,".repeat(RpcLimits::default().batch)), INVALID).await;
 }
 
 #[tokio::test]
@@ -136,7 +136,7 @@ async fn deep_json_is_refused_without_harm() {
 #[tokio::test]
 async fn answer_to_a_batch_does_not_grow_without_bound() {
     let mut fixture = fixture(BlockMode::Instant);
-    fixture.service.answer_limit = 2_000;
+    fixture.service.limits.batch_answer_bytes = 2_000;
     let request = json!({"id": 1, "jsonrpc": "2.0", "method": "GetLatestTxBlock"});
     let answer: Value = serde_json::from_str(&fixture.ask(&json!(vec![request; 30]).to_string()).await).unwrap();
     let answers = answer.as_array().unwrap();

@@ -1,6 +1,6 @@
 //! One WebSocket connection: requests of JSON-RPC and of subscribers in, answers and notifications out.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::{SinkExt, StreamExt};
 use hyper::body::Bytes;
@@ -34,6 +34,7 @@ use super::{
 use crate::{
     driver::NodeHandle,
     http::{Reply, Source, stopped},
+    metrics::{Metrics, Open},
     rpc::Service,
 };
 
@@ -58,12 +59,13 @@ const TURN: Duration = Duration::from_secs(10);
 pub(crate) struct Lobby {
     node: NodeHandle,
     newspaper: Newspaper,
+    metrics: Arc<Metrics>,
     large_answers: Semaphore,
 }
 
 impl Lobby {
-    pub(crate) fn new(node: NodeHandle) -> Self {
-        Self { node, newspaper: Newspaper::default(), large_answers: Semaphore::new(LARGE_ANSWERS) }
+    pub(crate) fn new(node: NodeHandle, metrics: Arc<Metrics>) -> Self {
+        Self { node, newspaper: Newspaper::default(), metrics, large_answers: Semaphore::new(LARGE_ANSWERS) }
     }
 
     /// Talks with a client behind the handshake, until either ends it or `stop` becomes true. Requests of JSON-RPC are for
@@ -72,6 +74,7 @@ impl Lobby {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send,
     {
+        let _open = Open::count(&self.metrics.sessions);
         let config =
             WebSocketConfig::default().max_message_size(Some(LARGEST_MESSAGE)).max_frame_size(Some(LARGEST_MESSAGE));
         let socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;

@@ -1,0 +1,155 @@
+//! Answers that are compressed because the client asked for it.
+//!
+//! Small answers are not worth it. What is compressed is compressed a piece at a time on threads that may take their time,
+//! as fast as the client reads, and only so many answers at once: the others go out as they are.
+
+use std::{io::Write, mem};
+
+use flate2::{Compression, write::GzEncoder};
+use hyper::header::{ACCEPT_ENCODING, HeaderMap};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::stream::{Broken, Source};
+
+/// Smallest answer that is compressed, in bytes: below, it fits into about one packet anyway.
+pub(super) const SMALLEST: usize = 2 << 10;
+
+/// Answers that are being compressed at once.
+pub(super) const AT_ONCE: usize = 4;
+
+/// Bytes that are compressed before the client gets the next piece.
+const PIECE: usize = 256 << 10;
+
+/// Bytes of a piece but for the last, at least.
+const LEAST: usize = 16 << 10;
+
+/// Whether a client takes gzip: it says so, without the quality 0.
+pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
+    let offers = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    offers.flat_map(|value| value.split(',')).any(|offer| {
+        let mut parts = offer.split(';').map(str::trim);
+        let named = parts.next().is_some_and(|coding| coding.eq_ignore_ascii_case("gzip"));
+        named && !parts.any(|part| matches!(part.to_ascii_lowercase().as_str(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+    })
+}
+
+/// An answer in compressed pieces: what is there already, then what still comes.
+pub(super) struct Gzip {
+    there: Vec<u8>,
+    taken: usize,
+    rest: Option<Box<dyn Source>>,
+    encoder: GzEncoder<Vec<u8>>,
+    /// Given back with the last piece.
+    _turn: OwnedSemaphorePermit,
+}
+
+impl Gzip {
+    pub(super) fn new(there: Vec<u8>, rest: Option<Box<dyn Source>>, turn: OwnedSemaphorePermit) -> Self {
+        Self { there, taken: 0, rest, encoder: GzEncoder::new(Vec::new(), Compression::fast()), _turn: turn }
+    }
+
+    /// Compresses the next piece, and returns whether there is more.
+    fn compress_some(&mut self) -> Result<bool, Broken> {
+        if self.taken == self.there.len() {
+            let Some(rest) = &mut self.rest else { return Ok(false) };
+            (self.there, self.taken) = (Vec::new(), 0);
+            if !rest.write(&mut self.there)? {
+                self.rest = None;
+            }
+        }
+        let end = self.taken.saturating_add(PIECE).min(self.there.len());
+        let piece = self.there.get(self.taken..end).unwrap_or_default();
+        self.encoder.write_all(piece).map_err(|_| Broken)?;
+        self.taken = end;
+        Ok(self.taken < self.there.len() || self.rest.is_some())
+    }
+}
+
+impl Source for Gzip {
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Broken> {
+        // What was compressed may still be inside the encoder, and a piece of a few bytes is not worth sending.
+        while out.len() < LEAST {
+            if !self.compress_some()? {
+                self.encoder.try_finish().map_err(|_| Broken)?;
+                out.append(self.encoder.get_mut());
+                return Ok(false);
+            }
+            out.append(&mut mem::take(self.encoder.get_mut()));
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Read, sync::Arc};
+
+    use flate2::read::GzDecoder;
+    use hyper::header::HeaderValue;
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    fn turn() -> OwnedSemaphorePermit {
+        Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap()
+    }
+
+    #[test]
+    fn gzip_is_for_those_who_take_it() {
+        let check = |offer: &'static str, expected| {
+            let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static(offer))]);
+            assert_eq!(is_accepted(&headers), expected, "{offer:?}");
+        };
+        for offer in ["gzip", "GZIP", "deflate, gzip;q=0.5, br", "br,gzip", "gzip; q=1"] {
+            check(offer, true);
+        }
+        for offer in ["", "identity", "br", "gzip;q=0", "gzip; Q=0.0", "xgzip", "*"] {
+            check(offer, false);
+        }
+        assert!(!is_accepted(&HeaderMap::new()));
+    }
+
+    /// Pieces of so many bytes each.
+    struct Pieces(Vec<usize>);
+
+    impl Source for Pieces {
+        fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Broken> {
+            let length = self.0.pop().ok_or(Broken)?;
+            out.resize(length, b'x');
+            Ok(!self.0.is_empty())
+        }
+    }
+
+    #[test]
+    fn pieces_come_back_as_they_were() {
+        for (there, rest) in
+            [(0, vec![]), (5, vec![]), (1_000_000, vec![]), (5, vec![7, 0, 900_000, 0, 3]), (0, vec![0])]
+        {
+            let expected = there + rest.iter().sum::<usize>();
+            let rest = (!rest.is_empty()).then(|| Box::new(Pieces(rest)) as Box<dyn Source>);
+            let mut gzip = Gzip::new(vec![b'x'; there], rest, turn());
+            let (mut all, mut more) = (Vec::new(), true);
+            while more {
+                let mut piece = Vec::new();
+                more = gzip.write(&mut piece).unwrap();
+                assert!(!piece.is_empty());
+                all.append(&mut piece);
+            }
+            let mut text = Vec::new();
+            GzDecoder::new(&all[..]).read_to_end(&mut text).unwrap();
+            assert_eq!(text, vec![b'x'; expected]);
+        }
+    }
+
+    #[test]
+    fn what_breaks_is_not_ended() {
+        let mut gzip = Gzip::new(vec![b'x'; 10], Some(Box::new(Pieces(vec![]))), turn());
+        let outcome = loop {
+            match gzip.write(&mut Vec::new()) {
+                Ok(true) => {}
+                other => break other,
+            }
+        };
+        assert_eq!(outcome, Err(Broken));
+    }
+}

@@ -1,0 +1,109 @@
+//! The name of a request: in the header `X-Request-Id` of request and answer, and in each line of the log that is written
+//! for it.
+
+use std::{
+    fmt,
+    future::Future,
+    sync::{
+        LazyLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+
+/// Where clients and proxies write it.
+pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Longest name that is taken from a client.
+const LONGEST: usize = 64;
+
+tokio::task_local! {
+    static CURRENT: RequestId;
+}
+
+/// The name of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RequestId(HeaderValue);
+
+impl RequestId {
+    /// Takes the name that the client has given, if it is one, or makes one.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        match headers.get(&HEADER) {
+            Some(given) if is_sane(given.as_bytes()) => Self(given.clone()),
+            _ => Self::new(),
+        }
+    }
+
+    /// Makes a name that no other request of this node has, and hardly one of another.
+    fn new() -> Self {
+        static PROCESS: LazyLock<u32> = LazyLock::new(|| getrandom::u32().unwrap_or_default());
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let name = format!("{:08x}-{:x}", *PROCESS, MADE.fetch_add(1, Relaxed));
+        Self(HeaderValue::try_from(name).unwrap_or(HeaderValue::from_static("-")))
+    }
+
+    /// The name of the request that is being answered here.
+    pub(crate) fn current() -> Option<Self> {
+        CURRENT.try_with(Clone::clone).ok()
+    }
+
+    /// Answers the request of this name.
+    pub(crate) async fn scope<F: Future>(self, answer: F) -> F::Output {
+        CURRENT.scope(self, answer).await
+    }
+
+    pub(crate) fn header(&self) -> HeaderValue {
+        self.0.clone()
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.to_str().unwrap_or_default())
+    }
+}
+
+/// Lets work that another thread does for this request know its name.
+pub(crate) fn carried<T>(work: impl FnOnce() -> T + Send) -> impl FnOnce() -> T + Send {
+    let id = RequestId::current();
+    move || match id {
+        Some(id) => CURRENT.sync_scope(id, work),
+        None => work(),
+    }
+}
+
+/// Whether a name can stand in a log: not empty, not long, letters, digits and `-_.`.
+fn is_sane(name: &[u8]) -> bool {
+    (1..=LONGEST).contains(&name.len()) && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(given: &'static [u8]) -> String {
+        RequestId::of(&HeaderMap::from_iter([(HEADER, HeaderValue::from_bytes(given).unwrap())])).to_string()
+    }
+
+    #[test]
+    fn sane_name_is_taken_and_another_made() {
+        assert_eq!(of(b"Ab-1_2.3"), "Ab-1_2.3");
+        for given in [&b""[..], b"a b", b"a\"b", b"{}", b"\xff", &[b'a'; LONGEST + 1]] {
+            let made = of(given);
+            assert!(made.len() >= 10 && made != String::from_utf8_lossy(given), "{made}");
+        }
+        assert_ne!(RequestId::of(&HeaderMap::new()), RequestId::of(&HeaderMap::new()));
+    }
+
+    #[tokio::test]
+    async fn name_is_known_wherever_the_request_is_answered() {
+        assert_eq!(RequestId::current(), None);
+        let id = RequestId::new();
+        let seen = id.clone().scope(async {
+            let aside = tokio::task::spawn_blocking(carried(RequestId::current));
+            (RequestId::current(), aside.await.unwrap())
+        });
+        assert_eq!(seen.await, (Some(id.clone()), Some(id)));
+    }
+}
