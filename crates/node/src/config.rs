@@ -14,6 +14,7 @@ use std::{
 };
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, builder::BoolishValueParser, value_parser};
+use clap_complete::Shell;
 use silica_chain::config::{MAX_SHARDS, NoncePolicy};
 use silica_protocol::{Address, ChainId, HexError, StateRoot, VariableHash};
 
@@ -58,6 +59,17 @@ pub enum Command {
     Proof(ProofCommand),
     /// Print the OpenRPC document of the interface.
     Openrpc,
+    /// Print completions for a shell.
+    Completions {
+        /// For which one.
+        shell: Shell,
+    },
+    /// Print the manual page.
+    Man {
+        /// Write it, and one for each subcommand, into this directory instead.
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
 }
 
 /// What can be asked about the configuration.

@@ -28,7 +28,7 @@
 //! - `clock`, `telemetry` and `progress`: the time, the log, and how far something is that takes long. `request_id`: the
 //!   name of a request in answer and log; `metrics`: what is counted, for Prometheus.
 //! - `maintenance`: checking and rebuilding a data directory; `load`: a load for measuring a node; `proof`: checking
-//!   proofs of state; `client`: the HTTP client of both.
+//!   proofs of state; `client`: the HTTP client of both; `manual`: completions and manual pages.
 //!
 //! # Invariants
 //!
@@ -51,6 +51,7 @@ mod endpoint;
 mod http;
 mod load;
 mod maintenance;
+mod manual;
 mod methods;
 mod metrics;
 mod mnemonic;
@@ -76,6 +77,7 @@ pub use crate::{
     http::HttpLimits,
     load::{LoadError, LoadReport, load},
     maintenance::{DbReport, MaintenanceError, check_db, rebuild_db},
+    manual::{completions, man_page, write_man_pages},
     mnemonic::{Mnemonic, MnemonicError},
     profile::Profile,
     proof::{AnswerError, ProofReport, Variable, VerifyError, verify_proof},

@@ -36,6 +36,10 @@ fn main() -> ExitCode {
         Command::Load(args) => load(args),
         Command::Proof(ProofCommand::Verify(args)) => return verify(&args),
         Command::Openrpc => print(&silica_node::openrpc()),
+        Command::Completions { shell } => print(&silica_node::completions(shell)),
+        Command::Man { dir: None } => silica_node::man_page().map_err(AnyError::from).and_then(|page| print(&page)),
+        Command::Man { dir: Some(dir) } => silica_node::write_man_pages(&dir)
+            .map_err(|error| format!("cannot write to {}: {error}", dir.display()).into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
