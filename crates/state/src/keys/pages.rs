@@ -14,7 +14,7 @@ use silica_protocol::Address;
 
 use super::{
     Limit, Span, Taken,
-    layer::{LAYER, SLICE, Tables, damaged, item, splits, successor},
+    layer::{Descent, Extent, LAYER, SLICE, Tables, damaged, item, successor},
 };
 use crate::{
     codec::{Malformed, Reader, Writer, seal, unseal},
@@ -42,8 +42,8 @@ impl<'a> Pages<'a> {
     pub(super) fn insert<'k>(&self, keys: impl Iterator<Item = (&'k Address, &'k str)>) -> Result<(), StateError> {
         let mut layers: BTreeMap<Vec<u8>, Edits> = BTreeMap::new();
         for (contract, key) in keys {
-            for (slices, rest) in splits(key.as_bytes()) {
-                layers.entry(self.tables.layer(contract, slices)).or_default().insert(item(rest), true);
+            for (layer, rest) in self.tables.way(contract, key.as_bytes()) {
+                layers.entry(layer).or_default().insert(item(rest), true);
             }
         }
         layers.into_iter().try_for_each(|(layer, edits)| self.edit(&layer, edits))
@@ -53,32 +53,26 @@ impl<'a> Pages<'a> {
     pub(super) fn remove<'k>(&self, keys: impl Iterator<Item = (&'k Address, &'k str)>) -> Result<(), StateError> {
         let mut layers: BTreeMap<Vec<u8>, Edits> = BTreeMap::new();
         for (contract, key) in keys {
-            let mut ways: Vec<_> = splits(key.as_bytes()).collect();
-            let Some((slices, rest)) = ways.pop() else { continue };
-            if ways.is_empty() {
-                layers.entry(self.tables.layer(contract, slices)).or_default().insert(item(rest), false);
+            let mut way: Vec<_> = self.tables.way(contract, key.as_bytes()).collect();
+            let Some((layer, rest)) = way.pop() else { continue };
+            if way.is_empty() {
+                layers.entry(layer).or_default().insert(item(rest), false);
             } else {
-                self.remove_long(contract, slices, rest, ways)?;
+                self.remove_long(layer, rest, way)?;
             }
         }
         layers.into_iter().try_for_each(|(layer, edits)| self.edit(&layer, edits))
     }
 
-    fn remove_long(
-        &self,
-        contract: &Address,
-        slices: &[u8],
-        rest: &[u8],
-        mut ways: Vec<(&[u8], &[u8])>,
-    ) -> Result<(), StateError> {
-        let mut layer = self.tables.layer(contract, slices);
+    fn remove_long(&self, layer: Vec<u8>, rest: &[u8], mut way: Vec<(Vec<u8>, &[u8])>) -> Result<(), StateError> {
         self.edit(&layer, [(item(rest), false)].into())?;
-        while let Some((slices, rest)) = ways.pop() {
-            if self.db.scan(layer.clone()..successor(layer)).next().transpose()?.is_some() {
+        let mut below = layer;
+        while let Some((layer, rest)) = way.pop() {
+            if self.db.scan(below.clone()..successor(below)).next().transpose()?.is_some() {
                 return Ok(());
             }
-            layer = self.tables.layer(contract, slices);
             self.edit(&layer, [(item(rest), false)].into())?;
+            below = layer;
         }
         Ok(())
     }
@@ -88,17 +82,14 @@ impl<'a> Pages<'a> {
         while let Some((first, _)) = edits.first_key_value() {
             let place = [layer, first].concat();
             let row = self.covering(layer, &place)?;
-            let (at, mut items) = match row {
-                Some((at, value)) => (at.to_vec(), read(&at, &value)?.into_iter().collect()),
-                None => (layer.to_vec(), BTreeSet::new()),
-            };
+            let at = row.as_ref().map_or_else(|| layer.to_vec(), |(at, _)| at.to_vec());
             let next = self.db.scan([&*at, &[0]].concat()..successor(layer.to_vec())).next().transpose()?;
             let next = next.map(|(next, _)| next.get(LAYER..).unwrap_or_default().to_vec());
             let later = next.as_ref().map(|next| edits.split_off(next)).unwrap_or_default();
-            if let Some(next) = &next {
-                // A division that was not finished left them in both pages.
-                drop(items.split_off(next));
-            }
+            let mut items = match row {
+                Some((at, value)) => Page::open(&at, value, next)?.items()?,
+                None => BTreeSet::new(),
+            };
             for (item, is_added) in std::mem::replace(&mut edits, later) {
                 if is_added {
                     items.insert(item);
@@ -118,7 +109,8 @@ impl<'a> Pages<'a> {
     }
 
     /// Writes the items of a page, or of several if they do not fit into one: the last one first, so that no item is
-    /// missing meanwhile.
+    /// missing meanwhile. When that is interrupted, the first page keeps what the others have, which does not count
+    /// while there is another page at its place.
     fn write(&self, at: Vec<u8>, items: &BTreeSet<Vec<u8>>) -> Result<(), StateError> {
         if items.is_empty() {
             return Ok(self.db.remove(&at)?);
@@ -146,7 +138,8 @@ impl<'a> Pages<'a> {
 
     /// Iterates over the keys of a span.
     pub(super) fn scan(self, span: Span<'a>) -> Result<KeyScan<'a>, StateError> {
-        let mut scan = KeyScan { pages: self, span, slices: Vec::new(), layers: Vec::new(), key: Vec::new() };
+        let mut scan =
+            KeyScan { pages: self, way: Descent::new(self.tables, span), layers: Vec::new(), key: Vec::new() };
         scan.descend()?;
         Ok(scan)
     }
@@ -168,9 +161,8 @@ impl<'a> Pages<'a> {
 /// The keys of a span. Memory is that of one key and a page for each of its slices.
 pub(super) struct KeyScan<'a> {
     pages: Pages<'a>,
-    span: Span<'a>,
-    /// The slices on the way to where the last of `layers` is.
-    slices: Vec<u8>,
+    /// To where the last of `layers` is.
+    way: Descent<'a>,
     layers: Vec<LayerScan>,
     /// The last key, if it has slices.
     key: Vec<u8>,
@@ -202,6 +194,15 @@ impl Page {
     fn open(at: &[u8], value: Value, end: Option<Vec<u8>>) -> Result<Self, StateError> {
         let len = unseal(at, &value).ok_or_else(|| damaged("wrong checksum"))?.len();
         Ok(Self { value, len, read: 0, end })
+    }
+
+    /// Returns all items.
+    fn items(mut self) -> Result<BTreeSet<Vec<u8>>, StateError> {
+        let (mut items, mut item) = (Vec::with_capacity(self.len / 16), Vec::new());
+        while self.step(&mut item).map_err(|Malformed(reason)| damaged(reason))? {
+            items.push(item.clone());
+        }
+        Ok(items.into_iter().collect())
     }
 
     /// Turns an item into the one after it, and returns whether there is one.
@@ -247,18 +248,16 @@ impl LayerScan {
 impl KeyScan<'_> {
     /// Goes on with the keys that begin with the slices.
     fn descend(&mut self) -> Result<(), StateError> {
-        let from = self.span.from.as_bytes().strip_prefix(&*self.slices).unwrap_or_default();
-        let prefix = self.span.prefix.as_bytes().get(self.slices.len()..).unwrap_or_default();
-        let layer = self.pages.tables.layer(self.span.contract, &self.slices);
-        let place = [&*layer, &item(from.max(prefix))].concat();
-        let begin = self.pages.covering(&layer, &place)?.map_or_else(|| layer.clone(), |(at, _)| at.to_vec());
-        let end = successor([&*layer, &item(prefix)].concat());
+        let Extent { rows: layer, first, prefix } = self.way.extent();
+        let begin = self.pages.covering(&layer, &[&*layer, &first].concat())?;
+        let begin = begin.map_or_else(|| layer.clone(), |(at, _)| at.to_vec());
+        let end = successor([&*layer, &prefix].concat());
         let mut rows = self.pages.db.scan(begin..end.clone());
         let next = rows.next().transpose()?;
         // Beyond the layer there are no items, so that its end is as good as none.
         let last =
             if prefix.is_empty() { vec![u8::MAX; SLICE + 2] } else { end.get(LAYER..).unwrap_or_default().to_vec() };
-        let bounds = (place.get(LAYER..).unwrap_or_default().to_vec(), last);
+        let bounds = (first, last);
         self.layers.push(LayerScan { rows, next, page: None, item: Vec::new(), bounds });
         Ok(())
     }
@@ -274,11 +273,12 @@ impl KeyScan<'_> {
             }
         }
         let item = self.layers.last().map_or(&[][..], |layer| &layer.item);
-        let key = if self.slices.is_empty() {
+        let slices = self.way.slices();
+        let key = if slices.is_empty() {
             item
         } else {
             self.key.clear();
-            self.key.extend_from_slice(&self.slices);
+            self.key.extend_from_slice(slices);
             self.key.extend_from_slice(item);
             &self.key
         };
@@ -290,9 +290,9 @@ impl KeyScan<'_> {
         while let Some(layer) = self.layers.last_mut() {
             if !layer.step()? {
                 self.layers.pop();
-                self.slices.truncate(self.slices.len().saturating_sub(SLICE));
+                self.way.up();
             } else if layer.item.len() > SLICE {
-                self.slices.extend_from_slice(layer.item.get(..SLICE).unwrap_or_default());
+                self.way.down(layer.item.get(..SLICE).unwrap_or_default());
                 self.descend()?;
             } else {
                 return Ok(true);
@@ -322,25 +322,4 @@ fn added_bytes(before: &[u8], item: &[u8]) -> usize {
 
 fn common(left: &[u8], right: &[u8]) -> usize {
     left.iter().zip(right).take_while(|(left, right)| left == right).count()
-}
-
-/// Reads the items of a page.
-fn read(at: &[u8], value: &[u8]) -> Result<Vec<Vec<u8>>, StateError> {
-    let page = unseal(at, value).ok_or_else(|| damaged("wrong checksum"))?;
-    decode(page).map_err(|Malformed(reason)| damaged(reason))
-}
-
-fn decode(page: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
-    let mut reader = Reader::new(page);
-    let mut items: Vec<Vec<u8>> = Vec::with_capacity(page.len() / 16);
-    while !reader.is_empty() {
-        let common: usize = reader.number("item")?;
-        let rest = reader.bytes("item")?;
-        let before = items.last().map_or(&[][..], |before| before).get(..common).ok_or(Malformed("item"))?;
-        let mut item = Vec::with_capacity(common.saturating_add(rest.len()));
-        item.extend_from_slice(before);
-        item.extend_from_slice(rest);
-        items.push(item);
-    }
-    Ok(items)
 }

@@ -10,7 +10,7 @@ use silica_protocol::Address;
 
 use super::{
     Span,
-    layer::{LAYER, SLICE, Tables, damaged, item, splits, successor},
+    layer::{Descent, Extent, LAYER, SLICE, Tables, damaged, item, successor},
 };
 use crate::{
     codec::{seal, unseal},
@@ -28,10 +28,10 @@ pub(super) struct Rows<'a> {
 impl<'a> Rows<'a> {
     /// Has a batch add a key, or replace what is stored with it.
     pub(super) fn insert(&self, batch: &mut Batch, contract: &Address, key: &str, payload: &[u8]) {
-        for (slices, rest) in splits(key.as_bytes()) {
+        for (layer, rest) in self.tables.way(contract, key.as_bytes()) {
             let item = item(rest);
             let payload = if item.len() > SLICE { &[] } else { payload };
-            let row = [self.tables.layer(contract, slices), item].concat();
+            let row = [layer, item].concat();
             let value = seal(&row, payload);
             batch.insert(row, value);
         }
@@ -39,23 +39,22 @@ impl<'a> Rows<'a> {
 
     /// Removes a key, if it is there, and the way to it, if it is the last one there.
     pub(super) fn remove(&self, contract: &Address, key: &str) -> Result<(), DbError> {
-        let mut ways: Vec<_> = splits(key.as_bytes()).collect();
-        let Some((slices, rest)) = ways.pop() else { return Ok(()) };
-        let mut layer = self.tables.layer(contract, slices);
-        self.db.remove(&[&*layer, rest].concat())?;
-        while let Some((slices, rest)) = ways.pop() {
-            if self.db.scan(layer.clone()..successor(layer)).next().transpose()?.is_some() {
+        let mut way: Vec<_> = self.tables.way(contract, key.as_bytes()).collect();
+        let Some((mut below, rest)) = way.pop() else { return Ok(()) };
+        self.db.remove(&[&*below, rest].concat())?;
+        while let Some((layer, rest)) = way.pop() {
+            if self.db.scan(below.clone()..successor(below)).next().transpose()?.is_some() {
                 return Ok(());
             }
-            layer = self.tables.layer(contract, slices);
             self.db.remove(&[&*layer, &item(rest)].concat())?;
+            below = layer;
         }
         Ok(())
     }
 
     /// Iterates over the keys of a span, with what is stored with each.
     pub(super) fn scan(self, span: Span<'a>) -> KeyScan<'a> {
-        let mut scan = KeyScan { rows: self, span, key: Vec::new(), layers: Vec::new() };
+        let mut scan = KeyScan { rows: self, way: Descent::new(self.tables, span), layers: Vec::new() };
         scan.descend();
         scan
     }
@@ -70,7 +69,8 @@ impl<'a> Rows<'a> {
                 let contract = row.get(1..LAYER).and_then(Address::from_slice);
                 contract.ok_or_else(|| damaged("row is too short"))
             });
-            next = contract.as_ref().ok().map(|contract| successor(self.tables.layer(contract, &[])));
+            let rows = |contract: &Address| [&[self.tables.top], &contract.as_bytes()[..]].concat();
+            next = contract.as_ref().ok().map(|contract| successor(rows(contract)));
             Some(contract)
         });
         contracts.flat_map(move |contract| {
@@ -103,20 +103,16 @@ impl<'a> Rows<'a> {
 /// The keys of a span. Memory is that of one key and a place for each of its slices.
 pub(super) struct KeyScan<'a> {
     rows: Rows<'a>,
-    span: Span<'a>,
-    /// The slices on the way to where the last of `layers` is.
-    key: Vec<u8>,
+    /// To where the last of `layers` is.
+    way: Descent<'a>,
     layers: Vec<Scan>,
 }
 
 impl KeyScan<'_> {
     /// Goes on with the keys that begin with the slices.
     fn descend(&mut self) {
-        let from = self.span.from.as_bytes().strip_prefix(&*self.key).unwrap_or_default();
-        let prefix = self.span.prefix.as_bytes().get(self.key.len()..).unwrap_or_default();
-        let layer = self.rows.tables.layer(self.span.contract, &self.key);
-        let start = [&*layer, &item(from.max(prefix))].concat();
-        let end = successor([&*layer, &item(prefix)].concat());
+        let Extent { rows, first, prefix } = self.way.extent();
+        let (start, end) = ([&*rows, &first].concat(), successor([&*rows, &prefix].concat()));
         self.layers.push(self.rows.db.scan(start..end));
     }
 
@@ -124,11 +120,11 @@ impl KeyScan<'_> {
         let payload = unseal(row, value).ok_or_else(|| damaged("wrong checksum"))?;
         let slice = row.get(LAYER..).unwrap_or_default();
         if slice.len() > SLICE {
-            self.key.extend_from_slice(slice.get(..SLICE).unwrap_or_default());
+            self.way.down(slice.get(..SLICE).unwrap_or_default());
             self.descend();
             return Ok(None);
         }
-        let key = [&*self.key, slice].concat();
+        let key = [self.way.slices(), slice].concat();
         let key = String::from_utf8(key).map_err(|_| damaged("key is no text"))?;
         Ok(Some((key, payload.to_vec())))
     }
@@ -144,7 +140,7 @@ impl Iterator for KeyScan<'_> {
                 Some(Err(error)) => Err(error.into()),
                 None => {
                     self.layers.pop();
-                    self.key.truncate(self.key.len().saturating_sub(SLICE));
+                    self.way.up();
                     continue;
                 }
             };

@@ -1,8 +1,9 @@
 use std::collections::BTreeSet;
 
 use proptest::{collection::vec, prelude::*};
+use silica_protocol::sha256;
 
-use super::*;
+use super::{layer::hashed, *};
 use crate::db::Disk;
 
 const CONTRACT: Address = Address::new([7; 20]);
@@ -166,6 +167,52 @@ proptest! {
         let every: BTreeSet<_> = [written, recent, older].concat().into_iter().collect();
         prop_assert_eq!(seen, every.into_iter().filter(|key| key.starts_with(&prefix)).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn long_key_is_hashed_once() {
+    let db = Db::in_memory();
+    let (pages, rows) = (Pages { db: &db, tables: TABLES }, Rows { db: &db, tables: Tables { top: 7, deep: 8 } });
+    let key = "ä".repeat(50_000);
+    let bound = key.len() + 200;
+    let pair = [(&CONTRACT, key.as_str())];
+    let span = Span { contract: &CONTRACT, prefix: &key[..70_000], from: &key[..90_000] };
+    hashed::take();
+    let cost = |name, bytes| assert!(bytes <= bound, "{name}: {bytes} bytes");
+    pages.insert(pair.into_iter()).unwrap();
+    cost("insert", hashed::take());
+    assert_eq!(on_pages(pages, span), [&*key]);
+    cost("scan", hashed::take());
+    pages.remove(pair.into_iter()).unwrap();
+    cost("remove", hashed::take());
+    let mut batch = Batch::default();
+    rows.insert(&mut batch, &CONTRACT, &key, b"-");
+    cost("list", hashed::take());
+    db.apply(batch).unwrap();
+    assert_eq!(found(rows, span), [&*key]);
+    cost("scan of the list", hashed::take());
+    rows.remove(&CONTRACT, &key).unwrap();
+    cost("removal from the list", hashed::take());
+    assert_eq!(db.scan(vec![]..vec![0xff]).count(), 0);
+}
+
+#[test]
+fn layer_is_named_by_all_slices_before_it() {
+    let key = "0123456789".repeat(50);
+    let way: Vec<_> = TABLES.way(&CONTRACT, key.as_bytes()).collect();
+    let named = |slices: &str| {
+        let hash = sha256(&[CONTRACT.as_bytes(), slices.as_bytes()]);
+        [&[TABLES.deep], &hash[..20]].concat()
+    };
+    let top = [&[TABLES.top], &CONTRACT.as_bytes()[..]].concat();
+    let expected = [
+        (top, key.as_bytes()),
+        (named(&key[..200]), &key.as_bytes()[200..]),
+        (named(&key[..400]), &key.as_bytes()[400..]),
+    ];
+    assert_eq!(way, expected);
+    assert_eq!(TABLES.way(&CONTRACT, &key.as_bytes()[..400]).count(), 2);
+    assert_eq!(TABLES.way(&CONTRACT, b"").count(), 1);
 }
 
 fn changes(added: &[&str], gone: &[&str]) -> KeyChanges {
