@@ -113,6 +113,7 @@ impl<'a> Pages<'a> {
     /// while there is another page at its place.
     fn write(&self, at: Vec<u8>, items: &BTreeSet<Vec<u8>>) -> Result<(), StateError> {
         if items.is_empty() {
+            self.trim_before(&at)?;
             return Ok(self.db.remove(&at)?);
         }
         let layer = at.get(..LAYER).unwrap_or_default().to_vec();
@@ -134,6 +135,16 @@ impl<'a> Pages<'a> {
             self.db.insert(at, &seal(at, &encode(items.iter())))?;
         }
         Ok(())
+    }
+
+    /// Takes from the page before a place what is in it from that place on, for it would count once there is no page at
+    /// the place any more.
+    fn trim_before(&self, at: &[u8]) -> Result<(), StateError> {
+        let layer = at.get(..LAYER).unwrap_or_default().to_vec();
+        let Some((before, value)) = self.db.scan(layer..at.to_vec()).next_back().transpose()? else { return Ok(()) };
+        let place = at.get(LAYER..).unwrap_or_default();
+        let mut items = Page::open(&before, value, None)?.items()?;
+        if items.split_off(place).is_empty() { Ok(()) } else { self.write(before.to_vec(), &items) }
     }
 
     /// Iterates over the keys of a span.

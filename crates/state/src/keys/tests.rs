@@ -107,31 +107,39 @@ proptest! {
         prop_assert_eq!(db.scan(vec![]..vec![0xff]).count(), 1, "what leads nowhere is removed");
     }
 
-    /// Whatever write is the last one, keys that were there are there, and the next try makes it whole.
+    /// Whatever write is the last one, keys that stay are there, none is that was not put there, and the next try makes it
+    /// whole.
     #[test]
-    fn pages_lose_nothing_when_they_are_cut_off(edits in edits(), after in 0..30_u64) {
+    fn pages_are_whole_after_they_were_cut_off(edits in edits(), after in 0..30_u64) {
         let disk = Disk::default();
         let mut model = BTreeSet::new();
-        for (round, (_, keys)) in edits.into_iter().enumerate() {
-            let insert = |db: &Db| {
+        for (round, (is_added, keys)) in edits.into_iter().enumerate() {
+            let edit = |db: &Db| {
                 let pages = Pages { db, tables: TABLES };
-                pages.insert(keys.iter().map(|key| (&CONTRACT, key.as_str())))
+                let keys = keys.iter().map(|key| (&CONTRACT, key.as_str()));
+                if is_added { pages.insert(keys) } else { pages.remove(keys) }
             };
+            let there = || -> BTreeSet<_> {
+                on_pages(Pages { db: &Db::on_disk(&disk), tables: TABLES }, all(&CONTRACT)).into_iter().collect()
+            };
+            let before = model.clone();
+            if is_added {
+                model.extend(keys.iter().cloned());
+            } else {
+                model.retain(|key| !keys.contains(key));
+            }
             disk.fail_after(after + round as u64);
-            let db = Db::on_disk(&disk);
-            let cut = insert(&db).is_err();
+            let cut = edit(&Db::on_disk(&disk)).is_err();
             disk.crash(usize::MAX);
-            let db = Db::on_disk(&disk);
-            let there: BTreeSet<_> = on_pages(Pages { db: &db, tables: TABLES }, all(&CONTRACT)).into_iter().collect();
-            prop_assert!(there.is_superset(&model));
             if cut {
-                insert(&db).unwrap();
+                let there = there();
+                prop_assert!(there.is_superset(&before.intersection(&model).cloned().collect()));
+                prop_assert!(there.is_subset(&before.union(&model).cloned().collect()));
+                let db = Db::on_disk(&disk);
+                edit(&db).unwrap();
                 db.flush().unwrap();
             }
-            model.extend(keys);
-            let db = Db::on_disk(&disk);
-            let there = on_pages(Pages { db: &db, tables: TABLES }, all(&CONTRACT));
-            prop_assert_eq!(there, model.iter().cloned().collect::<Vec<_>>());
+            prop_assert_eq!(&there(), &model);
         }
     }
 
@@ -167,6 +175,37 @@ proptest! {
         let every: BTreeSet<_> = [written, recent, older].concat().into_iter().collect();
         prop_assert_eq!(seen, every.into_iter().filter(|key| key.starts_with(&prefix)).collect::<Vec<_>>());
     }
+}
+
+/// How many pages there are, and whether a change of keys went through.
+fn change_pages(disk: &Disk, writes: u64, change: impl FnOnce(Pages<'_>) -> Result<(), StateError>) -> (usize, bool) {
+    disk.fail_after(writes);
+    let changed = change(Pages { db: &Db::on_disk(disk), tables: TABLES }).is_ok();
+    disk.crash(usize::MAX);
+    (disk.keys().len(), changed)
+}
+
+#[test]
+fn removed_keys_do_not_come_back_from_a_division_that_was_cut_off() {
+    let disk = Disk::default();
+    let mut keys: Vec<String> = (0..120_u8).map(|number| hex::encode(sha256(&[&[number]]))).collect();
+    keys.sort();
+    let insert = |keys: &[String], writes| {
+        change_pages(&disk, writes, |pages| pages.insert(keys.iter().map(|key| (&CONTRACT, key.as_str()))))
+    };
+    let remove = |keys: &[String]| {
+        change_pages(&disk, u64::MAX, |pages| pages.remove(keys.iter().map(|key| (&CONTRACT, key.as_str()))))
+    };
+    assert_eq!(insert(&keys[..60], u64::MAX), (1, true));
+    assert_eq!(insert(&keys[60..], 2), (3, false), "the second and third part were written, and the first was not");
+    assert_eq!(insert(&keys[60..], u64::MAX), (3, true));
+    let db = Db::on_disk(&disk);
+    let second = db.scan(vec![]..vec![0xff]).nth(1).unwrap().unwrap().0;
+    let (first, second) = keys.split_at(keys.partition_point(|key| key.as_bytes() < &second[21..]));
+    assert!(first.len() < 60, "the first page has keys of the second");
+    assert!(remove(second).1);
+    assert_eq!(on_pages(Pages { db: &Db::on_disk(&disk), tables: TABLES }, all(&CONTRACT)), first);
+    assert_eq!(remove(first), (0, true));
 }
 
 #[test]
