@@ -70,6 +70,7 @@ pub(super) fn write_senders(
         let Position { block, position } = self::read(&key, &value)?;
         let transaction = read(Position { block, position })?;
         let address = transaction.as_ref().and_then(Transaction::contract_address);
+        let address = address.filter(|address| self::key(address)[..] == *key);
         let Some((address, sender)) = address.zip(transaction.as_ref().map(Transaction::sender)) else {
             return Err(ArchiveError::damaged(Place::DEPLOYMENT, "it names another transaction"));
         };

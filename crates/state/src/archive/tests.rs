@@ -855,6 +855,20 @@ fn deployments_are_found_by_their_sender() {
         payload[0] = 2;
         Some(seal(&HEAD, &payload))
     });
+    // A place that is right, in the row of another contract.
+    let [row, other] =
+        [&first[0], &second].map(|of| [&[0x13], &of.contract_address().unwrap().as_bytes()[..]].concat());
+    let (mut right, mut wrong) = (None, None);
+    disks.chain.damage(&other, |value| {
+        wrong = value.as_deref().and_then(|value| unseal(&other, value)).map(|place| seal(&row, place));
+        value
+    });
+    disks.chain.damage(&row, |value| {
+        right = value;
+        wrong
+    });
+    assert!(matches!(disks.open(), Err(OpenArchiveError::Archive(error)) if error.is_damage()));
+    disks.chain.damage(&row, |_| right);
     let archive = disks.open().unwrap();
     check(&archive.view(), 3);
     assert_eq!(archive.check(&mut |_, _| {}).unwrap().diffs, 4, "the changes of state are kept");
