@@ -102,6 +102,14 @@ pub enum StateError {
         /// Its size.
         bytes: usize,
     },
+    /// The derived database was written by a later version of this program.
+    #[error("derived state has layout {got}, this program reads up to {supported}")]
+    NewerLayout {
+        /// Layout of the database.
+        got: u8,
+        /// Newest layout that can be read.
+        supported: u8,
+    },
     /// The record of blocks can not be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
@@ -126,6 +134,7 @@ impl StateError {
             | Self::NotContract { .. }
             | Self::ForeignKey { .. }
             | Self::TooLarge { .. }
+            | Self::NewerLayout { .. }
             | Self::Archive(_)
             | Self::MalformedDiff { .. }
             | Self::CheckpointPanicked => false,

@@ -187,6 +187,9 @@ impl Store {
         // Before anything is removed: this refuses a directory that is in use.
         let record = Db::open(&layout.record, DbOptions { cache_bytes: RECORD_CACHE, durability: options.durability });
         let record = record.map_err(OpenError::RecordDb)?;
+        // Likewise: what becomes of a record that is of a later format, or has lost blocks, is not for this program to say,
+        // and whoever says it may have use for the state.
+        Archive::examine(&record, layout.witness.as_deref()).map_err(OpenError::Record)?;
         let changes = Files::Directory(layout.changes.clone(), options.durability);
         let mut reset = layout.read_marker();
         loop {

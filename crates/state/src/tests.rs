@@ -3,6 +3,8 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
     sync::Arc,
     thread,
 };
@@ -15,9 +17,11 @@ use silica_protocol::{
 };
 
 use crate::{
-    BlockRecord, CommitError, HistoryError, OpenOutcome, StateDiff, StateError, StateView, Store, StoreOptions,
+    BlockRecord, CommitError, Durability, HistoryError, OpenError, OpenOutcome, StateDiff, StateError, StateView,
+    Store, StoreOptions,
     archive::{Files, Memory},
-    db::Disk,
+    codec::{seal, unseal},
+    db::{Db, DbOptions, Disk},
     forest::key::space,
     trie::{keccak256, verify_proof},
 };
@@ -840,4 +844,72 @@ fn damage_is_told_from_an_expired_view() {
         Err(error) => assert!(matches!(error, StateError::Expired), "{error}"),
     }
     assert!(matches!(old.at(BlockNumber::new(0)), Err(HistoryError::Expired { .. })));
+}
+
+/// A store in a directory, with blocks that have accounts and contract storage.
+fn fill(dir: &Path, options: StoreOptions) {
+    let store = Store::open(dir, options).unwrap();
+    let mut model = Model::default();
+    for seed in 0..5 {
+        let diff = model.diff(seed);
+        model.apply(&diff);
+        let state = store.prepare(diff).unwrap();
+        let head = store.snapshot().head().map(|head| (head.number, head.hash));
+        store.commit(&block(head, state.root()), state).unwrap();
+    }
+    store.close().unwrap();
+}
+
+/// Changes a sealed value of a database.
+fn reseal(dir: &Path, key: &[u8], change: impl FnOnce(&mut Vec<u8>)) {
+    let db = Db::open(dir, DbOptions { cache_bytes: 1 << 20, durability: Durability::Relaxed }).unwrap();
+    let mut payload = unseal(key, &db.get(key).unwrap().unwrap()).unwrap().to_vec();
+    change(&mut payload);
+    db.insert(key, &seal(key, &payload)).unwrap();
+    db.flush().unwrap();
+}
+
+/// Neither damage nor what was asked for removes a state of which the record is then refused.
+#[test]
+fn record_that_is_refused_leaves_the_state_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = StoreOptions { durability: Durability::Relaxed, ..StoreOptions::default() };
+    fill(dir.path(), options);
+    let (chain, state) = (dir.path().join("chain"), dir.path().join("state"));
+    let (marker, witness) = (dir.path().join("state.damaged"), dir.path().join("witness"));
+    let refused = |text: &str| {
+        fs::write(&marker, "a reason").unwrap();
+        let Err(OpenError::Record(error)) = Store::open(dir.path(), options) else { panic!("{text}: it was opened") };
+        assert!(error.to_string().contains(text), "{error}");
+        assert!(state.join("db").exists(), "{text}: the state was removed");
+        fs::remove_file(&marker).unwrap();
+    };
+    let mut format = 0;
+    reseal(&chain, &[0], |head| format = std::mem::replace(&mut head[0], 0x7f));
+    refused("record has format 127");
+    reseal(&chain, &[0], |head| head[0] = format);
+
+    let names = fs::read(&witness).unwrap();
+    let later = seal(b"silica witness", &[&99_u64.to_be_bytes()[..], &[7; 32]].concat());
+    fs::write(&witness, [&names[..44], &later].concat()).unwrap();
+    refused("acknowledged blocks are missing");
+    fs::write(&witness, names).unwrap();
+
+    let store = Store::open(dir.path(), options).unwrap();
+    assert_eq!(*store.outcome(), OpenOutcome::Ready { head: BlockNumber::new(4), rebuilt: None });
+}
+
+#[test]
+fn state_of_a_later_layout_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = StoreOptions { durability: Durability::Relaxed, ..StoreOptions::default() };
+    fill(dir.path(), options);
+    let state = dir.path().join("state");
+    let mut layout = 0;
+    reseal(&state, &[space::MANIFEST], |manifest| layout = std::mem::replace(&mut manifest[0], 0x7f));
+    let refused = Store::open(dir.path(), options).map(drop);
+    assert!(matches!(refused, Err(OpenError::State(StateError::NewerLayout { got: 0x7f, .. }))), "{refused:?}");
+    reseal(&state, &[space::MANIFEST], |manifest| manifest[0] = layout);
+    let store = Store::open(dir.path(), options).unwrap();
+    assert_eq!(*store.outcome(), OpenOutcome::Ready { head: BlockNumber::new(4), rebuilt: None });
 }

@@ -144,20 +144,8 @@ impl Archive {
         witness: Option<&Path>,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Self, OpenArchiveError> {
-        let (head, format) = read_head(&db)?.unzip();
-        let opened = witness.map(|path| {
-            Witness::open(path).map_err(|source| OpenArchiveError::Witness { path: path.to_owned(), source })
-        });
-        let (witness, witnessed) = opened.transpose()?.unzip();
-        if let Some((number, expected)) = witnessed.flatten() {
-            match head {
-                Some((at, got)) if at == number && got != expected => {
-                    return Err(OpenArchiveError::OtherBlock { number, expected, got });
-                }
-                Some((at, _)) if at >= number => {}
-                _ => return Err(OpenArchiveError::LostBlocks { witnessed: number, head: head.map(|(at, _)| at) }),
-            }
-        }
+        let (head, witness) = read_acknowledged(&db, witness)?;
+        let (head, format) = head.unzip();
         if format == Some(FORMAT_WITH_CHANGES) {
             remove_changes(&db)?;
         }
@@ -185,6 +173,12 @@ impl Archive {
         }
         archive.catch_up(progress)?;
         Ok(archive)
+    }
+
+    /// Looks whether the record in `db` is one that can be opened: of a format that is known, and with all blocks that were
+    /// acknowledged. Nothing is changed.
+    pub(crate) fn examine(db: &Db, witness: Option<&Path>) -> Result<(), OpenArchiveError> {
+        read_acknowledged(db, witness).map(drop)
     }
 
     /// Returns the newest block, or `None` before genesis.
@@ -501,6 +495,28 @@ fn read_head(db: &Db) -> Result<Option<(Newest, u64)>, OpenArchiveError> {
         reader.finish("head").map(|()| (BlockNumber::new(number), BlockHash::new(hash)))
     };
     Ok(Some((rest().map_err(ArchiveError::malformed(Place::HEAD))?, format)))
+}
+
+/// The newest block of a record, with the record's format; the witness file.
+type Acknowledged = (Option<(Newest, u64)>, Option<Witness>);
+
+/// Reads the newest block, and holds it against the witness file, if there is a place for one.
+fn read_acknowledged(db: &Db, witness: Option<&Path>) -> Result<Acknowledged, OpenArchiveError> {
+    let newest = read_head(db)?;
+    let head = newest.map(|(head, _)| head);
+    let opened = witness
+        .map(|path| Witness::open(path).map_err(|source| OpenArchiveError::Witness { path: path.to_owned(), source }));
+    let (witness, witnessed) = opened.transpose()?.unzip();
+    if let Some((number, expected)) = witnessed.flatten() {
+        match head {
+            Some((at, got)) if at == number && got != expected => {
+                return Err(OpenArchiveError::OtherBlock { number, expected, got });
+            }
+            Some((at, _)) if at >= number => {}
+            _ => return Err(OpenArchiveError::LostBlocks { witnessed: number, head: head.map(|(at, _)| at) }),
+        }
+    }
+    Ok((newest, witness))
 }
 
 /// Removes the changes of state from a record that has them. They are lost by that.

@@ -71,7 +71,7 @@ pub(crate) struct Manifest {
 
 const PART: usize = 4096;
 const PARTS_KIND: u8 = 3;
-/// Number of the layout of the derived database. Another number, or none, and it is made anew.
+/// Number of the layout of the derived database. A database of a layout before is made anew, and a later one is refused.
 const LAYOUT: u8 = 3;
 
 impl Records {
@@ -441,9 +441,12 @@ impl Manifest {
     fn read(db: &Db) -> Result<Self, StateError> {
         let key = Owner::Accounts.pointer_key();
         let Some(value) = db.get(&key)? else { return Ok(Self::default()) };
-        let body = unseal(&key, &value).ok_or(Malformed("wrong checksum"));
-        body.and_then(Self::decode)
-            .map_err(|Malformed(reason)| StateError::Damaged { what: "manifest of the state".to_owned(), reason })
+        let damaged = |Malformed(reason)| StateError::Damaged { what: "manifest of the state".to_owned(), reason };
+        let body = unseal(&key, &value).ok_or(Malformed("wrong checksum")).map_err(damaged)?;
+        match body.first() {
+            Some(&got) if got > LAYOUT => Err(StateError::NewerLayout { got, supported: LAYOUT }),
+            _ => Self::decode(body).map_err(damaged),
+        }
     }
 
     fn decode(body: &[u8]) -> Result<Self, Malformed> {
