@@ -96,10 +96,10 @@ pub enum StateError {
         /// The key.
         key: String,
     },
-    /// A single value is too large to be stored.
-    #[error("value of {bytes} bytes is too large to be stored")]
+    /// A single entry of contract storage is too large to be stored.
+    #[error("entry of {bytes} bytes is too large to be stored")]
     TooLarge {
-        /// Its size.
+        /// Its size, that of its key included.
         bytes: usize,
     },
     /// The derived database was written by a later version of this program.

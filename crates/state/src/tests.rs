@@ -22,7 +22,7 @@ use crate::{
     archive::{Files, Memory},
     codec::{seal, unseal},
     db::{Db, DbOptions, Disk},
-    forest::key::space,
+    forest::{key::space, records::LARGEST_LEAF},
     trie::{keccak256, verify_proof},
 };
 
@@ -844,6 +844,24 @@ fn damage_is_told_from_an_expired_view() {
         Err(error) => assert!(matches!(error, StateError::Expired), "{error}"),
     }
     assert!(matches!(old.at(BlockNumber::new(0)), Err(HistoryError::Expired { .. })));
+}
+
+/// What cannot be stored is refused before the block is, for a checkpoint that fails ends the chain.
+#[test]
+fn entry_that_no_checkpoint_can_hold_is_refused() {
+    let store = Store::ephemeral(StoreOptions::default());
+    let address = contract(0);
+    let account = ContractAccount { code_hash: CodeHash::new([3; 32]), storage_root: None };
+    let account = Account { contract: Some(account), ..Account::default() };
+    let diff = |key: usize, value: usize| {
+        let key = StorageKey::from_text(format!("{address}{}", "x".repeat(key)));
+        let entries = [(key, Some(vec![0; value]))];
+        StateDiff { accounts: [(address, account)].into(), storage: [(address, entries.into())].into() }
+    };
+    for diff in [diff(10, LARGEST_LEAF - 9), diff(LARGEST_LEAF - 9, 10)] {
+        let refused = store.prepare(diff);
+        assert!(matches!(refused, Err(StateError::TooLarge { bytes }) if bytes == LARGEST_LEAF + 1));
+    }
 }
 
 /// A store in a directory, with blocks that have accounts and contract storage.

@@ -11,7 +11,7 @@ use crate::{
         key::{Key, Owner},
         leaf::{Bytes, Change, Leaf, Tail},
         parallel,
-        records::{Checkpoint, Records, Source},
+        records::{Checkpoint, LARGEST_LEAF, Records, Source},
         tree::{Top, Version},
         update::Update,
     },
@@ -173,6 +173,10 @@ fn entry_changes<'a>(address: &Address, entries: &'a StorageDiff) -> Result<Vec<
         .iter()
         .map(|(key, value)| {
             let plain = plain_key(&contract, address, key)?;
+            let bytes = value.as_ref().map_or(0, |value| plain.len().saturating_add(value.len()));
+            if bytes > LARGEST_LEAF {
+                return Err(StateError::TooLarge { bytes });
+            }
             let key = Key::variable(&key.variable_hash());
             let leaf = value.as_deref().filter(|value| !value.is_empty()).map(|value| Leaf {
                 key,
