@@ -294,6 +294,7 @@ impl Store {
         let head = archive.head();
         let recovered = recover(&records, &archive, head.as_ref(), options.history)?;
         let at = recovered.state.version;
+        records.keys().note(at, KeyChanges::default());
         let outcome = match &head {
             None => OpenOutcome::Empty,
             Some(head) if recovered.complete => OpenOutcome::Ready { head: head.number, rebuilt: reset },

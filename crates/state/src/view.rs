@@ -13,7 +13,7 @@ use crate::{
         records::{Records, Source},
         tree::{Link, Top},
     },
-    keys::{KeyList, Limit, Span},
+    keys::{Gap, KeyList, Limit, Span},
     transition::{State, plain_key, storage_key},
 };
 
@@ -144,6 +144,7 @@ impl StateView {
             prefix: prefix.to_owned(),
             whole: prefix.is_empty() && first.is_empty(),
             next: Some(first.to_owned()),
+            gap: Gap::new(first.to_owned()),
             keys: FIRST_WINDOW,
             window: Window::default(),
             weight: 0,
@@ -190,6 +191,8 @@ pub struct Entries {
     prefix: String,
     /// Where the next window begins; `None` behind the last.
     next: Option<String>,
+    /// The keys before that which have no entry.
+    gap: Gap,
     keys: usize,
     window: Window,
     /// Whether these are all entries of the contract.
@@ -257,10 +260,11 @@ impl Entries {
         let records = &self.view.records;
         let span = Span { contract: &self.contract, prefix: &self.prefix, from: &from };
         let limit = Limit { keys: self.keys, bytes: WINDOW_BYTES };
-        let candidates = records.keys().candidates(span, self.view.state.older.as_deref(), limit);
+        let State { version, older, .. } = &self.view.state;
+        let candidates = records.keys().candidates(span, *version, older.as_deref(), limit);
         let candidates = records.note_damage(candidates)?;
         // Only what views before this version need is ever removed.
-        if self.view.state.version < records.floor() {
+        if *version < records.floor() {
             return Err(StateError::Expired);
         }
         let keys = self.hashed(&candidates.keys);
@@ -278,6 +282,9 @@ impl Entries {
                 *place = Some(value);
             }
         }
+        let has_entry = |at| values.get(at).is_some_and(Option::is_some);
+        let note = |from: &str, end: &str| records.keys().note_absent(&self.contract, from, end, *version);
+        self.gap.pass(&candidates.keys, has_entry, note);
         self.window = Window { keys: candidates.keys, values, passed: 0 };
         for (plain, value) in self.window.entries() {
             let key = Key::variable(&VariableHash::new([0; 32]));

@@ -11,8 +11,10 @@
 //!
 //! It holds at least the keys of every state that can be read, and so needs no versions. A key that is new is noted with
 //! its block, and is written with the next checkpoint; one that is gone is listed by a checkpoint without it, and is
-//! removed when the checkpoint before that one is given up (docs/storage.md).
+//! removed when the checkpoint before that one is given up (docs/storage.md). Until then readers note where all keys are
+//! gone, so that not each of them looks every one up.
 
+mod absent;
 mod layer;
 mod pages;
 mod recent;
@@ -23,8 +25,8 @@ mod tests;
 
 use silica_protocol::Address;
 
-pub(crate) use self::recent::Recent;
-use self::{layer::Tables, pages::Pages, rows::Rows};
+use self::{absent::Absent, layer::Tables, pages::Pages, rows::Rows};
+pub(crate) use self::{absent::Gap, recent::Recent};
 use crate::{
     db::{Batch, Db},
     error::StateError,
@@ -110,7 +112,7 @@ pub(crate) struct Candidates {
 struct Taken {
     keys: KeyList,
     left: Limit,
-    /// Whether there may be more.
+    /// Whether there may be more within the limit.
     cut: bool,
 }
 
@@ -137,6 +139,7 @@ impl Taken {
 pub(crate) struct Keys {
     db: Db,
     recent: Recent,
+    absent: Absent,
 }
 
 /// Keys that are taken at once while a checkpoint is written.
@@ -145,7 +148,7 @@ const PORTION: Limit = Limit { keys: 1024, bytes: 1 << 20 };
 impl Keys {
     /// The index in a database, without what a process has noted.
     pub(crate) fn new(db: Db) -> Self {
-        Self { db, recent: Recent::default() }
+        Self { db, recent: Recent::default(), absent: Absent::default() }
     }
 
     const fn pages(&self) -> Pages<'_> {
@@ -160,22 +163,35 @@ impl Keys {
     /// Notes what a block, or several at once, have done. It precedes the first look at their state, and blocks come in
     /// order.
     pub(crate) fn note(&self, version: Version, changes: KeyChanges) {
+        self.absent.note_added(version, &changes.added);
         self.recent.note(version, changes);
     }
 
-    /// Returns the first keys of a span, among them all that have an entry in a state that can be read; `older` has the
+    /// Notes that a version has no entry from one key to before another, though there may be keys.
+    pub(crate) fn note_absent(&self, contract: &Address, from: &str, end: &str, version: Version) {
+        self.absent.note(contract, from, end, version);
+    }
+
+    /// Returns the first keys of a span, among them all that have an entry in the state of a version; `older` has the
     /// keys of states that are made again.
     pub(crate) fn candidates(
         &self,
         span: Span<'_>,
+        version: Version,
         older: Option<&Recent>,
         limit: Limit,
     ) -> Result<Candidates, StateError> {
-        let span = Span { from: span.from.max(span.prefix), ..span };
+        let (from, absent) = self.absent.skip(span.contract, span.from.max(span.prefix), version);
+        if !from.starts_with(span.prefix) {
+            return Ok(Candidates::default());
+        }
+        let span = Span { from: &from, ..span };
+        let absent = absent.filter(|absent| absent.starts_with(span.prefix));
+        let until = absent.as_deref();
         // Pages are read last, since keys go from memory to pages, and never back.
-        let recent = [Some(&self.recent), older].into_iter().flatten().map(|recent| recent.take(span, limit));
+        let recent = [Some(&self.recent), older].into_iter().flatten().map(|recent| recent.take(span, until, limit));
         let mut taken: Vec<Taken> = recent.collect();
-        taken.push(self.pages().take(span, limit)?);
+        taken.push(self.pages().take(span, until, limit)?);
         let cut = taken.iter().filter(|taken| taken.cut).filter_map(|taken| taken.keys.last());
         let end = cut.min().map(str::to_owned);
         taken.retain(|taken| taken.keys.len() > 0);
@@ -183,7 +199,7 @@ impl Keys {
             [only] => std::mem::take(&mut only.keys),
             several => merge(several, end.as_deref()),
         };
-        Ok(Candidates { keys, next: end.map(after) })
+        Ok(Candidates { keys, next: end.map(after).or(absent) })
     }
 
     /// Removes what only the checkpoints before the newest finished one had; `number` is the newest one's, and no view

@@ -155,11 +155,11 @@ impl<'a> Pages<'a> {
         Ok(scan)
     }
 
-    /// Returns the first keys of a span.
-    pub(super) fn take(&self, span: Span<'a>, limit: Limit) -> Result<Taken, StateError> {
+    /// Returns the first keys of a span, those before `until` if that is given.
+    pub(super) fn take(&self, span: Span<'a>, until: Option<&str>, limit: Limit) -> Result<Taken, StateError> {
         let mut taken = Taken::new(limit);
         let mut scan = self.scan(span)?;
-        while let Some(key) = scan.next_key()? {
+        while let Some(key) = scan.next_key()?.filter(|key| until.is_none_or(|until| *key < until)) {
             if !taken.has_room() {
                 break;
             }

@@ -67,10 +67,11 @@ impl Recent {
         self.note(version, KeyChanges { gone: Vec::new(), ..changes });
     }
 
-    pub(super) fn take(&self, span: Span<'_>, limit: Limit) -> Taken {
+    /// Returns the first keys of a span, those before `until` if that is given.
+    pub(super) fn take(&self, span: Span<'_>, until: Option<&str>, limit: Limit) -> Taken {
         let contracts = self.read();
         let keys = contracts.get(span.contract);
-        let range = (Bound::Included(span.from), Bound::Unbounded);
+        let range = (Bound::Included(span.from), until.map_or(Bound::Unbounded, Bound::Excluded));
         let keys = keys.into_iter().flat_map(|keys| keys.range::<str, _>(range));
         let mut taken = Taken::new(limit);
         for (key, _) in keys.take_while(|(key, _)| key.starts_with(span.prefix)) {

@@ -158,7 +158,7 @@ proptest! {
         };
         keys.note(1, changes(&written));
         keys.write_checkpoint(1, 1).unwrap();
-        prop_assert_eq!(keys.recent.take(all(&CONTRACT), PORTION).keys.len(), 0);
+        prop_assert_eq!(keys.recent.take(all(&CONTRACT), None, PORTION).keys.len(), 0);
         keys.note(2, changes(&recent));
         let others = Recent::default();
         others.note_added(1, changes(&older));
@@ -166,7 +166,7 @@ proptest! {
         let mut from = Some(String::new());
         while let Some(start) = from {
             let span = Span { contract: &CONTRACT, prefix: &prefix, from: &start };
-            let portion = keys.candidates(span, Some(&others), Limit { keys: limit, bytes: 400 }).unwrap();
+            let portion = keys.candidates(span, 2, Some(&others), Limit { keys: limit, bytes: 400 }).unwrap();
             prop_assert!(portion.next.is_none() || portion.keys.len() > 0);
             prop_assert!(portion.keys.len() / 3 <= limit);
             seen.extend(portion.keys.to_vec());
@@ -254,13 +254,100 @@ fn layer_is_named_by_all_slices_before_it() {
     assert_eq!(TABLES.way(&CONTRACT, b"").count(), 1);
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// Whatever readers of any version note, no reader of any version misses an entry.
+    #[test]
+    fn ranges_without_entries_hide_none(blocks in vec((vec(0..80_u8, 0..40), vec(0..80_u8, 0..80), 0..4_usize, any::<u8>()), 1..12)) {
+        let keys = Keys::new(Db::in_memory());
+        let name = |number: u8| -> Box<str> { format!("m{number:02}").into() };
+        let mut versions = vec![BTreeSet::new()];
+        for (version, (added, gone, behind, from)) in (1..).zip(blocks) {
+            let before = versions.last().unwrap();
+            let gone: BTreeSet<_> = gone.into_iter().map(name).filter(|key| before.contains(key)).collect();
+            let added: BTreeSet<_> = added.into_iter().map(name).filter(|key| !before.contains(key)).collect();
+            let owned = |keys: &BTreeSet<Box<str>>| keys.iter().map(|key| (CONTRACT, key.clone())).collect();
+            keys.note(version, KeyChanges { added: owned(&added), gone: owned(&gone) });
+            versions.push(before.difference(&gone).chain(&added).cloned().collect());
+            for from in [String::from("m"), name(from % 80).into()] {
+                // Readers of this version or of one before it, and after them one of each.
+                let first = versions.len().saturating_sub(1 + behind);
+                for version in [first].into_iter().chain(0..versions.len()) {
+                    let there = read_entries(&keys, &from, version as u64, &versions[version]);
+                    prop_assert_eq!(there, versions[version].range(Box::from(from.as_str())..).cloned().collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+}
+
+/// Reads a map as views do, in windows, of a version that has some entries.
+fn read_entries(keys: &Keys, from: &str, version: Version, entries: &BTreeSet<Box<str>>) -> Vec<Box<str>> {
+    let (mut there, mut gap, mut next) = (Vec::new(), Gap::new(from.to_owned()), Some(from.to_owned()));
+    let mut limit = Limit { keys: 2, ..PORTION };
+    while let Some(from) = next {
+        let span = Span { contract: &CONTRACT, prefix: "m", from: &from };
+        let window = keys.candidates(span, version, None, limit).unwrap();
+        let has_entry = |at| entries.contains(window.keys.get(at).unwrap());
+        gap.pass(&window.keys, has_entry, |from, end| keys.note_absent(&CONTRACT, from, end, version));
+        there.extend((0..window.keys.len()).filter(|at| has_entry(*at)).map(|at| window.keys.get(at).unwrap().into()));
+        limit.keys *= 4;
+        next = window.next;
+    }
+    there
+}
+
+#[test]
+fn keys_that_are_gone_are_looked_up_once() {
+    let keys = Keys::new(Db::in_memory());
+    let name = |number: u32| -> Box<str> { format!("m{number:04}").into() };
+    let all = || (0..3000).map(|number| (CONTRACT, name(number))).collect();
+    keys.note(1, KeyChanges { added: all(), gone: Vec::new() });
+    keys.write_checkpoint(1, 1).unwrap();
+    keys.note(2, KeyChanges { added: vec![(CONTRACT, "n".into())], gone: all() });
+    let candidates = |prefix, version| {
+        let span = Span { contract: &CONTRACT, prefix, from: "" };
+        keys.candidates(span, version, None, Limit { keys: 5000, ..PORTION }).unwrap().keys.len()
+    };
+    assert_eq!(candidates("m", 2), 3000);
+    assert_eq!(read_entries(&keys, "m", 2, &BTreeSet::new()), []);
+    assert_eq!([candidates("m", 2), candidates("m", 3), candidates("n", 2)], [0, 0, 1]);
+    assert_eq!(candidates("m", 1), 3000, "the version before has them");
+    keys.note(3, KeyChanges { added: vec![(CONTRACT, name(700))], gone: Vec::new() });
+    let entries = BTreeSet::from([name(700)]);
+    assert_eq!([candidates("m06", 3), candidates("m07", 3), candidates("m08", 3)], [0, 1, 0], "the rest is skipped");
+    assert_eq!(read_entries(&keys, "m", 3, &entries), [name(700)]);
+    assert_eq!(read_entries(&keys, "m", 2, &BTreeSet::new()), []);
+}
+
+#[test]
+fn ranges_without_entries_are_bounded() {
+    let absent = Absent::default();
+    absent.note_added(7, &[]);
+    for number in 0..5000 {
+        let (from, end) = (format!("{number:04}a"), format!("{number:04}b"));
+        absent.note(&CONTRACT, &from, &end, 7);
+        assert_eq!(absent.skip(&CONTRACT, &from, 7).0, end);
+        assert_eq!(absent.skip(&CONTRACT, &from, 6).0, from);
+        assert_eq!(absent.skip(&OTHER, &from, 7), (from, None));
+        assert!(absent.len() <= 1024);
+    }
+    let long = "x".repeat(5000);
+    absent.note(&CONTRACT, &long, "y", 7);
+    absent.note(&CONTRACT, "6", "7", 6);
+    for from in [long, "6".to_owned()] {
+        assert_eq!(absent.skip(&CONTRACT, &from, 7).0, from);
+    }
+}
+
 fn changes(added: &[&str], gone: &[&str]) -> KeyChanges {
     let owned = |keys: &[&str]| keys.iter().map(|key| (CONTRACT, (*key).into())).collect();
     KeyChanges { added: owned(added), gone: owned(gone) }
 }
 
 fn candidates(keys: &Keys) -> Vec<String> {
-    keys.candidates(all(&CONTRACT), None, PORTION).unwrap().keys.to_vec()
+    keys.candidates(all(&CONTRACT), 9, None, PORTION).unwrap().keys.to_vec()
 }
 
 #[test]
@@ -318,7 +405,7 @@ fn damaged_page_is_found() {
     assert_eq!(rows.len(), 3, "one page, and two more for the long key");
     for row in rows {
         disk.damage(&row, |value| value.map(|value| value.iter().map(|byte| byte ^ 1).collect()));
-        let damaged = Keys::new(Db::on_disk(&disk)).candidates(all(&CONTRACT), None, PORTION);
+        let damaged = Keys::new(Db::on_disk(&disk)).candidates(all(&CONTRACT), 9, None, PORTION);
         assert!(matches!(damaged, Err(StateError::Damaged { .. })), "{damaged:?}");
         disk.damage(&row, |value| value.map(|value| value.iter().map(|byte| byte ^ 1).collect()));
     }
