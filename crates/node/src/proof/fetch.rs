@@ -8,7 +8,7 @@ use silica_protocol::{
     rpc::envelope::{Id, Response, write_request},
 };
 
-use super::VerifyError;
+use super::{VerifyError, report::visible};
 use crate::{
     client::Client,
     config::{NodeUrl, WhichBlock},
@@ -64,7 +64,7 @@ impl Node<'_> {
             WhichBlock::Number(number) => ("GetTxBlock", vec![number.to_string()]),
         };
         let TxBlock { header } = self.call(method, &params).await?;
-        let unfit = |got: String| VerifyError::Node { method, got };
+        let unfit = |got: String| unfit(method, &got);
         let number = header.number.parse().map_err(|_| unfit(format!("BlockNum: {:?}", header.number)))?;
         match which {
             // For a block that does not exist, a node answers with one that has the largest number.
@@ -77,7 +77,7 @@ impl Node<'_> {
     }
 
     async fn call<T: DeserializeOwned>(&mut self, method: &'static str, params: &[String]) -> Result<T, VerifyError> {
-        let unfit = |got: String| VerifyError::Node { method, got };
+        let unfit = |got: String| unfit(method, &got);
         let answer = self.post(method, params).await?;
         let response = Response::parse(answer).map_err(|error| unfit(error.to_string()))?;
         let result = response.outcome.map_err(|error| unfit(error.to_string()))?;
@@ -87,10 +87,14 @@ impl Node<'_> {
     async fn post(&mut self, method: &'static str, params: &[String]) -> Result<&str, VerifyError> {
         let url = self.url;
         let mut request = Vec::new();
-        write_request(&mut request, &Id::from(1), method, params)
-            .map_err(|error| VerifyError::Node { method, got: error.to_string() })?;
+        write_request(&mut request, &Id::from(1), method, params).map_err(|error| unfit(method, &error.to_string()))?;
         self.client.post(&request).await.map_err(|source| VerifyError::Connection { url: url.to_string(), source })
     }
+}
+
+/// An answer that is not to be used, which shows nothing of it that does something to a terminal.
+fn unfit(method: &'static str, got: &str) -> VerifyError {
+    VerifyError::Node { method, got: visible(got) }
 }
 
 /// What is needed of a block. Nodes of other generations may say more.
@@ -105,4 +109,15 @@ struct Header {
     number: String,
     #[serde(rename = "StateRootHash")]
     state_root: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_a_node_does_nothing_to_the_terminal() {
+        let error = unfit("GetTxBlock", "it's \u{1b}[2J\u{202e}\n").to_string();
+        assert!(error.contains(r"it's \u{1b}[2J\u{202e}\n"), "{error}");
+    }
 }

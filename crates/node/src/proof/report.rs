@@ -118,13 +118,22 @@ impl fmt::Display for Shown<'_> {
             return f.write_str("a map without entries");
         }
         match str::from_utf8(self.value) {
-            Ok(text) if !is_address => text.chars().try_for_each(|c| match c {
-                '"' | '\'' | '\\' => write!(f, "{c}"),
-                c => write!(f, "{}", c.escape_debug()),
-            }),
+            Ok(text) if !is_address => f.write_str(&visible(text)),
             Ok(_) | Err(_) => write!(f, "0x{}", hex::encode(self.value)),
         }
     }
+}
+
+/// A text of others without characters that are not seen, or that change how others are.
+pub(super) fn visible(text: &str) -> String {
+    let mut shown = String::new();
+    for c in text.chars() {
+        match c {
+            '"' | '\'' | '\\' => shown.push(c),
+            c => shown.extend(c.escape_debug()),
+        }
+    }
+    shown
 }
 
 #[cfg(test)]
