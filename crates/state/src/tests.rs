@@ -895,11 +895,17 @@ fn record_that_is_refused_leaves_the_state_alone() {
     fill(dir.path(), options);
     let (chain, state) = (dir.path().join("chain"), dir.path().join("state"));
     let (marker, witness) = (dir.path().join("state.damaged"), dir.path().join("witness"));
+    let manifest = || {
+        let db = Db::open(&state, DbOptions { cache_bytes: 1 << 20, durability: Durability::Relaxed }).unwrap();
+        db.get(&[space::MANIFEST]).unwrap().map(|value| value.to_vec())
+    };
+    let before = manifest();
+    assert!(before.is_some());
     let refused = |text: &str| {
         fs::write(&marker, "a reason").unwrap();
         let Err(OpenError::Record(error)) = Store::open(dir.path(), options) else { panic!("{text}: it was opened") };
         assert!(error.to_string().contains(text), "{error}");
-        assert!(state.join("db").exists(), "{text}: the state was removed");
+        assert_eq!(manifest(), before, "{text}: the state was removed");
         fs::remove_file(&marker).unwrap();
     };
     let mut format = 0;
