@@ -189,13 +189,13 @@ impl Chain {
         self.shared.lock_pool().len()
     }
 
-    /// Takes a waiting transaction out of the pool, as [`DropReason::Withdrawn`], and says whether there was one.
+    /// Takes a waiting transaction out of the pool, as [`DropReason::Withdrawn`](crate::DropReason::Withdrawn), and says whether there was one.
     pub fn withdraw(&self, hash: &TxHash, at: Timestamp) -> bool {
         let epoch = self.shared.published().epoch();
         self.shared.lock_pool().withdraw(hash, epoch, at)
     }
 
-    /// Takes all waiting transactions out of the pool, as [`DropReason::Withdrawn`], and returns how many there were.
+    /// Takes all waiting transactions out of the pool, as [`DropReason::Withdrawn`](crate::DropReason::Withdrawn), and returns how many there were.
     pub fn withdraw_all(&self, at: Timestamp) -> usize {
         let epoch = self.shared.published().epoch();
         self.shared.lock_pool().withdraw_all(epoch, at)

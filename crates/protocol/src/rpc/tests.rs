@@ -111,6 +111,7 @@ fn documented_answers_are_reproduced() {
     check_all::<Balance>(&documented("GetBalance"));
     check_all::<BlockchainInfo>(&documented("GetBlockchainInfo"));
     check_all::<DsCommittee>(&documented("GetCurrentDSComm"));
+    check_all::<Vec<NodeInfo>>(&documented("GetDSCommittee"));
     check_all::<DsBlockJson>(&documented("GetDsBlock"));
     // The document of the verbose form leaves out the leader; that of the plain form shows the same block.
     let mut verbose = documented("GetDsBlockVerbose");
@@ -150,10 +151,12 @@ fn documented_answers_are_reproduced() {
     check_all::<CreateTransactionResult>(&created[..1]);
     assert_eq!(created[1].as_object().unwrap().keys().collect::<Vec<_>>(), ["ContractAddress", "Info", "TranID"]);
 
-    // What is left has plain text, numbers and booleans for answers, or belongs to contracts, other servers or zq2.
+    // What is left has plain text, numbers and booleans for answers, or belongs to contracts, other servers, zq2 or
+    // Ethereum.
     for method in methods {
         let elsewhere = method.starts_with('_')
-            || ["GetRawDSBlock", "GetRawTxBlock", "GetSoftConfirmedTransaction"].contains(&&*method)
+            || method.starts_with("eth_")
+            || ["GetRawDSBlock", "GetRawTxBlock", "GetSoftConfirmedTransaction", "IsTxnInMemPool"].contains(&&*method)
             || method.starts_with("GetSmartContract");
         assert!(
             elsewhere || results(&method).iter().all(|result| !result.is_object() && !result.is_array()),
