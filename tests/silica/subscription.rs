@@ -279,14 +279,48 @@ fn json_rpc_is_answered_between_notifications() {
 }
 
 #[test]
-fn state_of_a_contract_comes_in_pieces_that_make_one_message() {
-    let node = Node::start(&[]);
-    let contract = deploy(&node);
+fn large_answer_comes_in_pieces_that_make_one_message() {
+    const PAYMENTS: usize = 400;
+    let node = Node::start(&["--block-mode", "manual"]);
+    let payer = Wallet::funded(0);
+    for nonce in 1..=PAYMENTS as u64 {
+        node.result("CreateTransaction", &json!([payer.payment(nonce, Wallet::stranger(1).address(), 1).json()]));
+    }
+    mine(&node, 1);
     let mut client = Client::connect(&node);
-    let params = json!([contract.to_string()]);
-    let request = json!({"id": 1, "jsonrpc": "2.0", "method": "GetSmartContractState", "params": params});
-    let answer: Value = serde_json::from_str(&client.ask(&request.to_string())).unwrap();
-    assert_eq!(answer["result"], node.result("GetSmartContractState", &params));
+    let request = json!({"id": 1, "jsonrpc": "2.0", "method": "GetTxnBodiesForTxBlock", "params": ["1"]});
+    let text = client.ask(&request.to_string());
+    assert!(text.len() > 200_000, "{} bytes are fewer than those of a piece", text.len());
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(answer["result"], node.result("GetTxnBodiesForTxBlock", &json!(["1"])));
+    let bodies = answer["result"].as_array().unwrap();
+    assert_eq!(bodies.len(), PAYMENTS);
+    for body in [&bodies[0], &bodies[PAYMENTS - 1]] {
+        assert_eq!(*body, node.result("GetTransaction", &json!([body["ID"]])));
+    }
+    let page = node.result("GetTxnBodiesForTxBlockEx", &json!(["1", "0"]));
+    assert_eq!(page, json!({"CurrPage": 0, "NumPages": 1, "Transactions": bodies}));
+    let batch = client.ask(&json!([request]).to_string());
+    assert_eq!(serde_json::from_str::<Value>(&batch).unwrap(), json!([answer]));
+}
+
+#[test]
+fn requests_are_told_from_queries_as_over_http() {
+    let node = Node::start(&[]);
+    let mut client = Client::connect(&node);
+    let request = r#"{"id": 7, "jsonrpc": "2.0", "method": "GetNetworkId", "params": []}"#;
+    let twice = request.replace("params", r#"method": "GetNetworkId", "params"#);
+    for text in [request, &twice, &format!("/* one */ {request}"), &format!("{request} and more")] {
+        assert_eq!(client.ask(text), r#"{"id":7,"jsonrpc":"2.0","result":"222"}"#, "{text}");
+    }
+}
+
+#[test]
+fn close_of_the_client_is_answered() {
+    let node = Node::start(&[]);
+    let mut client = Client::connect(&node);
+    client.0.close(None).unwrap();
+    assert!(matches!(client.0.read(), Ok(Message::Close(_))), "the server says that it ends as well");
 }
 
 #[test]
@@ -331,15 +365,21 @@ fn subscribers_have_a_port_of_their_own() {
 
 #[test]
 fn client_that_reads_late_misses_nothing() {
+    // More than the system keeps for a client that does not read.
+    const BLOCKS: u64 = 8_000;
     let node = Node::start(&["--block-mode", "manual"]);
     let mut silent = Client::connect(&node);
     silent.subscribe(&json!({"query": "NewBlock"}));
     let mut client = Client::connect(&node);
     client.subscribe(&json!({"query": "NewBlock"}));
-    mine(&node, 500);
-    for _ in 0..500 {
-        client.news();
+    mine(&node, BLOCKS);
+    let mut bytes = 0;
+    for client in [&mut client, &mut silent] {
+        for number in 1..=BLOCKS {
+            let text = client.read();
+            assert!(text.contains(&format!("\"BlockNum\":\"{number}\"")), "{number}: {text}");
+            bytes += text.len();
+        }
     }
-    // What it has not read is still there for it.
-    assert_eq!(silent.news()[0]["value"]["TxBlock"]["header"]["BlockNum"], "1");
+    assert!(bytes / 2 > 10 << 20, "{bytes} bytes may be kept by the system");
 }

@@ -140,6 +140,8 @@ pub use crate::{
     producer::Producer,
     replay::{check, rebuild},
     simulation::{AccountChange, GasEstimate, Simulation, SimulationRequest, VariableChange},
-    snapshot::{BodiesPage, Listing, MinerInfo, Snapshot, StateProof, Statistics, TransactionStatus, TransactionsPage},
+    snapshot::{
+        Listing, MinerInfo, PositionsPage, Snapshot, StateProof, Statistics, TransactionStatus, TransactionsPage,
+    },
     stage::{CommittedBlock, ExecutedBlock, Proposal, SealedBlock},
 };

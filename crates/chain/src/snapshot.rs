@@ -94,15 +94,15 @@ pub struct TransactionsPage {
     pub by_shard: Vec<Vec<TxHash>>,
 }
 
-/// A page of the transactions of a block, with their receipts.
+/// Where a page of the transactions of a block stands in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BodiesPage {
+pub struct PositionsPage {
     /// The page, counted from 0.
     pub page: u64,
     /// Number of pages.
     pub pages: u64,
-    /// The transactions of the page.
-    pub transactions: Vec<(Transaction, Receipt)>,
+    /// Positions of the transactions of the page.
+    pub positions: Range<u32>,
 }
 
 /// Where a transaction stands that was submitted.
@@ -305,37 +305,38 @@ impl Snapshot {
         Ok(TransactionsPage { page, pages, by_shard: by_shard.into_iter().map(page_of).collect() })
     }
 
-    /// The transactions of a block with their receipts, in the order of its micro blocks.
-    ///
-    /// # Errors
-    ///
-    /// [`BlockTransactionsError`]: there is no such block, it has no transactions, or it could not be read.
-    pub fn block_bodies(&self, number: BlockNumber) -> Result<Vec<(Transaction, Receipt)>, BlockTransactionsError> {
-        self.bodies(number, 0..u32::MAX)
-    }
-
-    /// Page `page` of the transactions of a block with their receipts, counted from 0.
+    /// Positions of page `page` of the transactions of a block, counted from 0, or of all.
     ///
     /// # Errors
     ///
     /// [`BlockTransactionsError`]: there is no such block, the page has no transactions, or it could not be read.
-    pub fn block_bodies_page(&self, number: BlockNumber, page: u64) -> Result<BodiesPage, BlockTransactionsError> {
-        let block = self.tx_block(number)?.ok_or(BlockTransactionsError::UnknownBlock { number })?;
-        let pages = u64::from(block.header.page_count());
-        let first = u32::try_from(page).ok().and_then(|page| page.checked_mul(PAGE));
-        let first = first.ok_or(BlockTransactionsError::Empty)?;
-        let transactions = self.bodies(number, first..first.saturating_add(PAGE))?;
-        Ok(BodiesPage { page, pages, transactions })
-    }
-
-    fn bodies(
+    pub fn block_positions(
         &self,
         number: BlockNumber,
-        range: Range<u32>,
+        page: Option<u64>,
+    ) -> Result<PositionsPage, BlockTransactionsError> {
+        let block = self.tx_block(number)?.ok_or(BlockTransactionsError::UnknownBlock { number })?;
+        let (count, pages) = (block.header.tx_count, u64::from(block.header.page_count()));
+        let all = if page.is_some() { PAGE } else { count };
+        let first = u32::try_from(page.unwrap_or(0)).ok().and_then(|page| page.checked_mul(all));
+        let first = first.filter(|first| *first < count).ok_or(BlockTransactionsError::Empty)?;
+        let positions = first..first.saturating_add(all).min(count);
+        Ok(PositionsPage { page: page.unwrap_or(0), pages, positions })
+    }
+
+    /// The transactions at some positions of a block with their receipts, in the order of its micro blocks; fewer, if there
+    /// are no more.
+    ///
+    /// # Errors
+    ///
+    /// [`BlockTransactionsError`]: there is no such block, or it could not be read.
+    pub fn block_bodies(
+        &self,
+        number: BlockNumber,
+        positions: Range<u32>,
     ) -> Result<Vec<(Transaction, Receipt)>, BlockTransactionsError> {
-        let bodies = self.published.state.transactions(number, range)?;
-        let bodies = bodies.ok_or(BlockTransactionsError::UnknownBlock { number })?;
-        if bodies.is_empty() { Err(BlockTransactionsError::Empty) } else { Ok(bodies) }
+        let bodies = self.published.state.transactions(number, positions)?;
+        bodies.ok_or(BlockTransactionsError::UnknownBlock { number })
     }
 
     /// A transaction with its receipt, or `None` when it is in no block.

@@ -125,7 +125,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Questions that take long which are answered at once. As their answers may be large, no more are in memory before they
 /// are sent.
-pub(crate) const SLOW_QUESTIONS: usize = 8;
+pub(crate) const SLOW_QUESTIONS: usize = 4;
 
 /// What requests have of the node: the chain, what is known at its head, and a way to ask for blocks.
 #[derive(Clone)]
@@ -278,6 +278,17 @@ impl NodeHandle {
     /// Waits until a question that takes long may be answered. The turn ends with what is returned.
     pub(crate) async fn slow_turn(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.shared.slow).acquire_owned().await.ok()
+    }
+
+    /// Does something that takes long in its turn, on a thread that may take its time; `None` when it panicked.
+    pub(crate) async fn slowly<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let turn = self.slow_turn().await;
+        let done = spawn_blocking(carried(move || {
+            let result = work();
+            drop(turn);
+            result
+        }));
+        done.await.ok()
     }
 
     async fn ask<T>(&self, event: impl FnOnce(oneshot::Sender<T>) -> Event) -> Result<T, DriverError> {

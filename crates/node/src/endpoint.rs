@@ -7,7 +7,7 @@ use tokio::{sync::watch, task::spawn_blocking};
 
 use crate::{
     driver::NodeHandle,
-    http::{Answer, Page, Reply, Upgrade},
+    http::{Answer, Page, Reply, Share, Upgrade},
     metrics::{self, Metrics},
     rpc::{RpcLimits, Service},
     subscription::Lobby,
@@ -69,7 +69,7 @@ impl Answer for Endpoint {
         }
     }
 
-    async fn converse(&self, stream: Upgrade, stop: watch::Receiver<bool>) {
-        self.lobby.receive(&self.service, stream, stop).await;
+    async fn converse(&self, stream: Upgrade, share: Share, stop: watch::Receiver<bool>) {
+        self.lobby.receive(&self.service, stream, share, stop).await;
     }
 }

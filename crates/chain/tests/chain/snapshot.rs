@@ -77,8 +77,10 @@ fn transactions_of_a_block_are_listed_by_shard() {
     assert_eq!(empty.to_string(), "TxBlock has no transactions");
     let unknown = net.snapshot().block_transactions(number(9)).unwrap_err();
     assert_eq!(unknown.to_string(), "Tx Block does not exist");
-    assert!(matches!(net.snapshot().block_bodies(number(2)), Err(BlockTransactionsError::Empty)));
-    assert!(matches!(net.snapshot().block_bodies(number(9)), Err(BlockTransactionsError::UnknownBlock { .. })));
+    assert!(matches!(net.snapshot().block_positions(number(2), None), Err(BlockTransactionsError::Empty)));
+    let unknown = net.snapshot().block_positions(number(9), None);
+    assert!(matches!(unknown, Err(BlockTransactionsError::UnknownBlock { .. })));
+    assert!(matches!(net.snapshot().block_bodies(number(9), 0..1), Err(BlockTransactionsError::UnknownBlock { .. })));
 }
 
 #[test]
@@ -107,12 +109,17 @@ fn pages_of_a_block_cover_its_micro_blocks_in_order() {
     assert!(matches!(snapshot.block_transactions_page(number(1), 2), Err(BlockTransactionsError::Empty)));
     assert!(matches!(snapshot.block_transactions_page(number(1), u64::MAX), Err(BlockTransactionsError::Empty)));
 
-    let bodies = [0, 1].map(|page| snapshot.block_bodies_page(number(1), page).unwrap());
-    assert_eq!((bodies[0].transactions.len(), bodies[1].transactions.len(), bodies[1].pages), (2_500, 200, 2));
-    let hashes: Vec<_> = bodies.iter().flat_map(|page| &page.transactions).map(|(tx, _)| tx.hash()).collect();
-    assert_eq!(hashes, all);
-    assert!(matches!(snapshot.block_bodies_page(number(1), 2), Err(BlockTransactionsError::Empty)));
-    assert_eq!(snapshot.block_bodies(number(1)).unwrap().len(), 2_700);
+    let pages = [Some(0), Some(1), None].map(|page| snapshot.block_positions(number(1), page).unwrap());
+    assert_eq!(pages.each_ref().map(|page| page.positions.clone()), [0..2_500, 2_500..2_700, 0..2_700]);
+    assert_eq!(pages.each_ref().map(|page| (page.page, page.pages)), [(0, 2), (1, 2), (0, 2)]);
+    for past in [2, u64::from(u32::MAX), u64::MAX] {
+        assert!(matches!(snapshot.block_positions(number(1), Some(past)), Err(BlockTransactionsError::Empty)));
+    }
+    let hashes = |positions| -> Vec<_> {
+        let bodies = snapshot.block_bodies(number(1), positions).unwrap();
+        bodies.iter().map(|(tx, _)| tx.hash()).collect()
+    };
+    assert_eq!([hashes(0..2_500), hashes(2_500..9_999)].concat(), all);
 }
 
 #[test]

@@ -37,12 +37,15 @@ use tokio::{
 };
 use tokio_tungstenite::tungstenite::handshake::server::create_response;
 
-pub(crate) use self::stream::{Broken, Reply, Source};
 use self::{
     gzip::Gzip,
     patience::{Patience, Watched},
     room::Room,
-    stream::{AnswerBody, Large, Stream},
+    stream::Stream,
+};
+pub(crate) use self::{
+    room::{SMALL_ANSWER, Share},
+    stream::{AnswerBody, Broken, PIECE, Reply, Source, next_piece},
 };
 use crate::{
     metrics::{Metrics, Open},
@@ -101,12 +104,6 @@ const DISCARDED_BODIES: usize = 8;
 /// Bytes that a connection reads at once, and of a body that it keeps, before the body draws on the common memory.
 const READ_AT_ONCE: usize = 32 * 1024;
 
-/// Bytes of an answer that does not draw on the common memory.
-const SMALL_ANSWER: usize = 64 * 1024;
-
-/// Bytes of the common memory that the making of an answer takes which is sent as it is made, about.
-const STREAM_BYTES: usize = 16 << 20;
-
 /// What stands behind the server: turns the body of a request into the body of its answer.
 pub(crate) trait Answer: Send + Sync + 'static {
     /// Answers one request body.
@@ -117,7 +114,7 @@ pub(crate) trait Answer: Send + Sync + 'static {
 
     /// Talks with a client that has asked for a WebSocket, behind the handshake, until either ends it or `stop` becomes
     /// true.
-    fn converse(&self, stream: Upgrade, stop: watch::Receiver<bool>) -> impl Future<Output = ()> + Send;
+    fn converse(&self, stream: Upgrade, share: Share, stop: watch::Receiver<bool>) -> impl Future<Output = ()> + Send;
 }
 
 /// An answer for those who look after the node.
@@ -217,7 +214,7 @@ async fn serve_connection<A: Answer>(
     (stream, peer): (TcpStream, IpAddr),
     answer: Arc<A>,
     limits: HttpLimits,
-    room: &Room,
+    room: &Arc<Room>,
     stop: watch::Receiver<bool>,
 ) {
     if let Err(error) = stream.set_nodelay(true) {
@@ -238,7 +235,10 @@ async fn serve_connection<A: Answer>(
     let upgrade = upgrade.into_inner().unwrap_or_default();
     if let (Ended::InOrder, Some(Upgrading { upgrade, place })) = (ended, upgrade) {
         match upgrade.await {
-            Ok(upgraded) => answer.converse(TokioIo::new(upgraded), stop).await,
+            Ok(upgraded) => {
+                let share = Share::new(Arc::clone(room), limits);
+                answer.converse(TokioIo::new(upgraded), share, stop).await;
+            }
             Err(error) => tracing::debug!(%error, "connection ended"),
         }
         drop(place);
@@ -310,7 +310,7 @@ where
 /// What a request is answered with.
 struct Asked<'a, 'room, A> {
     answer: &'a A,
-    room: &'room Room,
+    room: &'room Arc<Room>,
     peer: IpAddr,
     patience: &'a Arc<Patience>,
     upgrading: &'a Mutex<Option<Upgrading<'room>>>,
@@ -348,7 +348,7 @@ async fn route<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) 
             None => post(request, answer, room, patience).await,
         },
         Method::OPTIONS => options(),
-        Method::GET if request.headers().contains_key(header::UPGRADE) => {
+        Method::GET if asks_for_websocket(&request) => {
             asked.refused_for_now().unwrap_or_else(|| upgrade(request, room, upgrading))
         }
         Method::GET if request.uri().path() == "/health" => json(StatusCode::OK, r#"{"health":true}"#),
@@ -385,6 +385,12 @@ fn not_allowed() -> Response<AnswerBody> {
     )
 }
 
+/// Whether a client asks for a WebSocket; other protocols that it names are not spoken, and need not be.
+fn asks_for_websocket(request: &Request<Incoming>) -> bool {
+    let names = request.headers().get_all(header::UPGRADE).iter().filter_map(|value| value.to_str().ok());
+    names.flat_map(|names| names.split(',')).any(|name| name.trim().eq_ignore_ascii_case("websocket"))
+}
+
 /// Shakes hands with a client that asks for a WebSocket, if there is a place for it.
 fn upgrade<'a>(
     mut request: Request<Incoming>,
@@ -411,23 +417,19 @@ fn upgrade<'a>(
 async fn post<A: Answer>(
     request: Request<Incoming>,
     answer: &A,
-    room: &Room,
+    room: &Arc<Room>,
     patience: &Arc<Patience>,
 ) -> Response<AnswerBody> {
     let gzip = gzip::is_accepted(request.headers());
     match read_body(request, room, patience).await {
         Ok((body, memory)) => {
             patience.request_complete();
-            let Reply { beginning, rest } = answer.answer(body).await;
+            let reply = answer.answer(body).await;
             drop(memory);
-            if gzip && (rest.is_some() || beginning.len() >= gzip::SMALLEST) {
-                return compressed(beginning, rest, room, patience).await;
+            if gzip && (reply.rest.is_some() || reply.beginning.len() >= gzip::SMALLEST) {
+                return compressed(reply, room, patience).await;
             }
-            match rest {
-                None if beginning.len() <= SMALL_ANSWER => json(StatusCode::OK, beginning),
-                None => large(beginning, room, patience).await,
-                Some(rest) => stream(beginning, rest, room, patience).await,
-            }
+            whole(reply, room, patience).await
         }
         Err(BodyError::TooLarge { limit }) => {
             refusal(StatusCode::PAYLOAD_TOO_LARGE, format!("request body exceeds {limit} bytes"))
@@ -441,55 +443,27 @@ async fn post<A: Answer>(
     }
 }
 
-/// A large answer, once there is memory for it.
-async fn large(answer: Vec<u8>, room: &Room, patience: &Arc<Patience>) -> Response<AnswerBody> {
-    match room.keep(answer.len(), patience.limits.bodies_timeout).await {
-        Some(memory) => {
-            let large = Large::new(answer, Arc::clone(patience), memory);
-            json(StatusCode::OK, Bytes::new()).map(|_| AnswerBody::Large(large))
-        }
-        None => refusal(StatusCode::SERVICE_UNAVAILABLE, TOO_MANY_ANSWERS),
-    }
-}
-
-/// An answer that is sent as it is made, once there is memory for its making.
-async fn stream(
-    beginning: Vec<u8>,
-    rest: Box<dyn Source>,
-    room: &Room,
-    patience: &Arc<Patience>,
-) -> Response<AnswerBody> {
-    match room.reserve(STREAM_BYTES, patience.limits.bodies_timeout).await {
-        Some(memory) => {
-            let stream = Stream::new(beginning, rest, Arc::clone(patience), memory);
-            json(StatusCode::OK, Bytes::new()).map(|_| AnswerBody::Stream(stream))
-        }
+/// An answer as it is, once there is memory for it.
+async fn whole(reply: Reply, room: &Arc<Room>, patience: &Arc<Patience>) -> Response<AnswerBody> {
+    match room.body(reply, patience).await {
+        Some(body) => json(StatusCode::OK, Bytes::new()).map(|_| body),
         None => refusal(StatusCode::SERVICE_UNAVAILABLE, TOO_MANY_ANSWERS),
     }
 }
 
 /// An answer that is compressed while it is sent, once there is memory for it; or sent as it is, if too many are.
-async fn compressed(
-    beginning: Vec<u8>,
-    rest: Option<Box<dyn Source>>,
-    room: &Room,
-    patience: &Arc<Patience>,
-) -> Response<AnswerBody> {
-    let turn = Arc::clone(&room.compressions).try_acquire_owned();
-    let sent = match (turn, rest) {
-        (Err(_), None) if beginning.len() <= SMALL_ANSWER => return varied(json(StatusCode::OK, beginning)),
-        (Err(_), None) => return varied(large(beginning, room, patience).await),
-        (Err(_), Some(rest)) => return varied(stream(beginning, rest, room, patience).await),
-        (Ok(turn), rest) => {
-            let needed = if rest.is_some() { STREAM_BYTES } else { beginning.len() };
-            let memory = room.keep(needed, patience.limits.bodies_timeout).await;
-            memory.map(|memory| {
-                let source = Box::new(Gzip::new(beginning, rest, turn));
-                Stream::new(Vec::new(), source, Arc::clone(patience), memory)
-            })
-        }
+async fn compressed(reply: Reply, room: &Arc<Room>, patience: &Arc<Patience>) -> Response<AnswerBody> {
+    let Ok(turn) = Arc::clone(&room.compressions).try_acquire_owned() else {
+        return varied(whole(reply, room, patience).await);
     };
-    let Some(stream) = sent else { return refusal(StatusCode::SERVICE_UNAVAILABLE, TOO_MANY_ANSWERS) };
+    let Reply { beginning, rest } = reply;
+    let there = beginning.len();
+    let needed = if rest.is_some() { Stream::memory(there) } else { there };
+    let Some(memory) = room.keep(there, needed, patience.limits.bodies_timeout).await else {
+        return refusal(StatusCode::SERVICE_UNAVAILABLE, TOO_MANY_ANSWERS);
+    };
+    let source = Box::new(Gzip::new(beginning, rest, turn));
+    let stream = Stream::new(Vec::new(), source, Arc::clone(room), Arc::clone(patience), memory);
     let answer = json(StatusCode::OK, Bytes::new()).map(|_| AnswerBody::Stream(stream));
     varied(with_header(answer, header::CONTENT_ENCODING, HeaderValue::from_static("gzip")))
 }
@@ -499,7 +473,8 @@ fn varied(response: Response<AnswerBody>) -> Response<AnswerBody> {
     with_header(response, header::VARY, HeaderValue::from_static("accept-encoding"))
 }
 
-const TOO_MANY_ANSWERS: &str = "too many large answers at once, try again later";
+/// Said to those for whose answer there is no memory.
+pub(crate) const TOO_MANY_ANSWERS: &str = "too many large answers at once, try again later";
 
 /// The answer to a body that is not taken.
 fn refusal(status: StatusCode, text: impl Into<Bytes>) -> Response<AnswerBody> {
@@ -643,6 +618,10 @@ mod tests {
                 let length = std::str::from_utf8(length).unwrap().parse().unwrap();
                 return Reply { beginning: vec![b'x'; length], rest: None };
             }
+            if let Some(length) = body.strip_prefix(b"giant ") {
+                let length = std::str::from_utf8(length).unwrap().parse().unwrap();
+                return Reply { beginning: b"<".to_vec(), rest: Some(Box::new(Giant { length })) };
+            }
             if let Some(pieces) = body.strip_prefix(b"pieces ") {
                 let pieces = std::str::from_utf8(pieces).unwrap().parse().unwrap();
                 let dropped = Arc::clone(&self.dropped);
@@ -656,7 +635,7 @@ mod tests {
         }
 
         /// Sends back what comes, until the client or the server has enough.
-        async fn converse(&self, mut stream: Upgrade, mut stop: watch::Receiver<bool>) {
+        async fn converse(&self, mut stream: Upgrade, _: Share, mut stop: watch::Receiver<bool>) {
             let mut bytes = [0; 100];
             loop {
                 tokio::select! {
@@ -695,6 +674,18 @@ mod tests {
     impl Drop for Pieces {
         fn drop(&mut self) {
             self.dropped.notify_one();
+        }
+    }
+
+    /// One piece of so many bytes.
+    struct Giant {
+        length: usize,
+    }
+
+    impl Source for Giant {
+        fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Broken> {
+            out.resize(self.length, b'x');
+            Ok(false)
         }
     }
 
@@ -868,6 +859,21 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn large_pieces_count() {
+        let server = start(large_answers()).await;
+        let length = 30 << 20;
+        let giant = post_of(&format!("giant {length}"), CLOSE);
+        let mut unread = TcpStream::connect(server.addr).await.unwrap();
+        unread.write_all(giant.as_bytes()).await.unwrap();
+        unread.read_exact(&mut vec![0; 1 << 20]).await.unwrap();
+        let refused = exchange(server.addr, &giant).await;
+        assert!(refused.starts_with("HTTP/1.1 503"), "{refused:.100}");
+        drop(unread);
+        let answer = exchange(server.addr, &giant).await;
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.len() > length && answer.ends_with("\r\n0\r\n\r\n"));
+    }
+
+    #[tokio::test]
     async fn large_answer_comes_whole() {
         let server = start(large_answers()).await;
         for length in [SMALL_ANSWER, SMALL_ANSWER + 1, 3 * SMALL_ANSWER, 10_000_001] {
@@ -924,17 +930,17 @@ mod tests {
     #[tokio::test]
     async fn answers_that_wait_take_no_more_than_there_is() {
         let (room, long) = (Room::new(large_answers(), Arc::default()), Duration::from_mins(1));
-        let sent = room.keep(2 * HALF, long).await.unwrap();
+        let sent = room.keep(2 * HALF, 2 * HALF, long).await.unwrap();
         let waits = async {
-            let (one, other) = tokio::join!(room.keep(HALF, long), room.keep(HALF, long));
+            let (one, other) = tokio::join!(room.keep(HALF, HALF, long), room.keep(HALF, HALF, long));
             one.is_some() && other.is_some()
         };
         let refused = async {
-            assert!(room.keep(HALF, long).await.is_none(), "it would wait");
+            assert!(room.keep(HALF, HALF, long).await.is_none(), "it would wait");
             drop(sent);
         };
         assert!(tokio::join!(waits, refused).0);
-        assert!(room.keep(HALF, long).await.is_some());
+        assert!(room.keep(HALF, HALF, long).await.is_some());
     }
 
     /// The handshake that section 1.2 of RFC 6455 shows.
@@ -979,7 +985,6 @@ mod tests {
     async fn handshake_that_is_none_is_refused() {
         for (correct, wrong) in [
             ("Version: 13", "Version: 8"),
-            ("Upgrade: websocket", "Upgrade: h2c"),
             ("Connection: Upgrade", "Connection: close"),
             ("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", ""),
         ] {
@@ -987,6 +992,19 @@ mod tests {
             let answer = exchange(start(quick()).await.addr, &request).await;
             assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("no WebSocket handshake"), "{answer}");
         }
+    }
+
+    #[tokio::test]
+    async fn other_protocols_are_not_upgraded_to() {
+        let request = "GET /health HTTP/1.1\r\nhost: x\r\nupgrade: h2c\r\nconnection: upgrade, close\r\n\r\n";
+        let answer = exchange(start(quick()).await.addr, request).await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn only_place_is_not_for_an_upgraded_connection() {
+        let server = start(HttpLimits { connections: 1, ..quick() }).await;
+        assert!(shake_hands(server.addr).await.1.starts_with("http/1.1 503 "));
     }
 
     #[tokio::test]

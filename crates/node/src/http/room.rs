@@ -2,13 +2,21 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
+use hyper::body::Bytes;
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore},
     time::{Instant, timeout},
 };
 
-use super::{HttpLimits, gzip, limit::Limiter};
+use super::{
+    AnswerBody, HttpLimits, Patience, Reply, gzip,
+    limit::Limiter,
+    stream::{Large, Stream},
+};
 use crate::metrics::Metrics;
+
+/// Bytes of an answer that does not draw on the common memory.
+pub(crate) const SMALL_ANSWER: usize = 64 * 1024;
 
 /// Bytes in a unit of the common memory.
 const UNIT: usize = 1024;
@@ -50,7 +58,7 @@ impl Room {
             memory_wanted: Notify::new(),
             waiting: Semaphore::new(units.min(Semaphore::MAX_PERMITS)),
             units: u32::try_from(units.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX),
-            upgrades: Semaphore::new(limits.connections.div_ceil(2).min(Semaphore::MAX_PERMITS)),
+            upgrades: Semaphore::new((limits.connections / 2).min(Semaphore::MAX_PERMITS)),
         }
     }
 
@@ -83,15 +91,77 @@ impl Room {
         }
     }
 
-    /// Waits for memory for an answer that was made; `None` when `longest` is over, or when others wait with so much that
-    /// it would be too much with this one.
-    pub(super) async fn keep(&self, bytes: usize, longest: Duration) -> Option<OwnedSemaphorePermit> {
-        let _waiting = self.waiting.try_acquire_many(self.units_of(bytes)).ok()?;
+    /// Waits for memory for an answer, or a part of one, of which so many bytes were made already; `None` when `longest` is
+    /// over, or when others wait with so much that it would be too much with this one.
+    pub(super) async fn keep(&self, made: usize, bytes: usize, longest: Duration) -> Option<OwnedSemaphorePermit> {
+        let _waiting = self.waiting.try_acquire_many(self.units_of(made)).ok()?;
         self.reserve(bytes, longest).await
+    }
+
+    /// The body of an answer, once there is memory for it; `None` when there is none.
+    pub(super) async fn body(self: &Arc<Self>, reply: Reply, patience: &Arc<Patience>) -> Option<AnswerBody> {
+        let Reply { beginning, rest } = reply;
+        let (made, longest) = (beginning.len(), patience.limits.bodies_timeout);
+        match rest {
+            None if made <= SMALL_ANSWER => Some(Bytes::from(beginning).into()),
+            None => {
+                let memory = self.keep(made, made, longest).await?;
+                Some(AnswerBody::Large(Large::new(beginning, Arc::clone(patience), memory)))
+            }
+            Some(rest) => {
+                let memory = self.keep(made, Stream::memory(made), longest).await?;
+                let (room, patience) = (Arc::clone(self), Arc::clone(patience));
+                Some(AnswerBody::Stream(Stream::new(beginning, rest, room, patience, memory)))
+            }
+        }
     }
 
     /// What so many bytes take of the common memory, which is all of it at most.
     fn units_of(&self, bytes: usize) -> u32 {
         u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).min(self.units)
+    }
+}
+
+/// What a connection that is no longer HTTP has in common with the others.
+#[derive(Clone, Debug)]
+pub(crate) struct Share {
+    room: Arc<Room>,
+    patience: Arc<Patience>,
+}
+
+impl Share {
+    pub(super) fn new(room: Arc<Room>, limits: HttpLimits) -> Self {
+        Self { room, patience: Arc::new(Patience::new(limits)) }
+    }
+
+    /// The share of the only connection there is.
+    #[cfg(test)]
+    pub(crate) fn alone(limits: HttpLimits) -> Self {
+        Self::new(Arc::new(Room::new(limits, Arc::default())), limits)
+    }
+
+    /// The body of an answer, once there is memory for it; `None` when there is none.
+    pub(crate) async fn body(&self, reply: Reply) -> Option<AnswerBody> {
+        self.room.body(reply, &self.patience).await
+    }
+
+    /// Waits, however long, for memory for something that is still to be made.
+    pub(crate) async fn reserve(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        self.room.reserve(bytes, Duration::MAX).await
+    }
+
+    /// The body of something for which memory was reserved.
+    pub(crate) fn reserved(&self, text: Vec<u8>, memory: OwnedSemaphorePermit) -> AnswerBody {
+        AnswerBody::Large(Large::new(text, Arc::clone(&self.patience), memory))
+    }
+
+    /// Waits until the client holds memory that others want, and has been slow to take what is there for it.
+    pub(crate) async fn crowded(&self) {
+        loop {
+            self.room.memory_wanted.notified().await;
+            if self.patience.holds_memory() && self.patience.gives_way() {
+                return;
+            }
+        }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::{
     error::Error,
-    fmt, mem,
+    fmt,
+    future::{Future, poll_fn},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -14,7 +15,7 @@ use tokio::{
     task::{JoinHandle, spawn_blocking},
 };
 
-use super::Patience;
+use super::{Patience, room::Room};
 use crate::request_id::carried;
 
 /// The answer to one request body.
@@ -30,6 +31,24 @@ pub(crate) trait Source: Send + 'static {
     fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Broken>;
 }
 
+impl Source for Box<dyn Source> {
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Broken> {
+        self.as_mut().write(out)
+    }
+}
+
+/// Has the next piece written on a thread that may take its time, and returns it with the source of what follows, if
+/// there is more.
+pub(crate) async fn next_piece<S: Source>(mut source: S) -> Result<(Vec<u8>, Option<S>), Broken> {
+    let written = spawn_blocking(carried(move || {
+        let mut piece = Vec::new();
+        let more = source.write(&mut piece)?;
+        Ok((piece, more.then_some(source)))
+    }));
+    // A panic was logged by the process-wide hook.
+    written.await.unwrap_or(Err(Broken))
+}
+
 /// An answer has begun and cannot be ended. Its connection is closed without the mark of the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Broken;
@@ -42,11 +61,19 @@ impl fmt::Display for Broken {
 
 impl Error for Broken {}
 
-/// The body of an answer.
-pub(super) enum AnswerBody {
+/// The body of an answer, which is handed on in pieces, by which a client that reads is told from one that does not.
+pub(crate) enum AnswerBody {
     Small(Bytes),
     Large(Large),
     Stream(Stream),
+}
+
+impl AnswerBody {
+    /// The next piece, once it is there; `None` behind the last.
+    pub(crate) async fn next(&mut self) -> Option<Result<Bytes, Broken>> {
+        let frame = poll_fn(|cx| Pin::new(&mut *self).poll_frame(cx)).await?;
+        Some(frame.map(|frame| frame.into_data().unwrap_or_default()))
+    }
 }
 
 impl From<Bytes> for AnswerBody {
@@ -60,21 +87,19 @@ impl Body for AnswerBody {
     type Error = Broken;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
-        match &mut *self {
-            Self::Small(bytes) => {
-                let bytes = mem::take(bytes);
-                Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
-            }
-            Self::Large(large) => Poll::Ready(large.next_piece().map(|piece| Ok(Frame::data(piece)))),
-            Self::Stream(stream) => stream.poll_piece(cx).map(|piece| piece.map(|piece| piece.map(Frame::data))),
-        }
+        let piece = match &mut *self {
+            Self::Small(bytes) => take_piece(bytes).map(Ok),
+            Self::Large(large) => large.next_piece().map(Ok),
+            Self::Stream(stream) => ready!(stream.poll_piece(cx)),
+        };
+        Poll::Ready(piece.map(|piece| piece.map(Frame::data)))
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Small(bytes) => bytes.is_empty(),
             Self::Large(large) => large.rest.is_empty(),
-            Self::Stream(_) => false,
+            Self::Stream(stream) => stream.made.is_empty() && stream.making.is_none(),
         }
     }
 
@@ -87,12 +112,15 @@ impl Body for AnswerBody {
     }
 }
 
-/// Bytes of a large answer that are handed on at once.
-const PIECE: usize = 64 << 10;
+/// Most bytes that are handed on at once.
+pub(crate) const PIECE: usize = 64 << 10;
 
-/// An answer that was made as a whole. It is handed on in pieces, by which a client that reads is told from one that does
-/// not.
-pub(super) struct Large {
+fn take_piece(bytes: &mut Bytes) -> Option<Bytes> {
+    (!bytes.is_empty()).then(|| bytes.split_to(PIECE.min(bytes.len())))
+}
+
+/// An answer that was made as a whole.
+pub(crate) struct Large {
     rest: Bytes,
     patience: Arc<Patience>,
 }
@@ -111,11 +139,9 @@ impl Large {
     }
 
     fn next_piece(&mut self) -> Option<Bytes> {
-        if self.rest.is_empty() {
-            return None;
-        }
+        let piece = take_piece(&mut self.rest)?;
         self.patience.part_taken();
-        Some(self.rest.split_to(PIECE.min(self.rest.len())))
+        Some(piece)
     }
 }
 
@@ -131,16 +157,24 @@ impl Drop for Kept {
     }
 }
 
-/// A piece, and where the next one comes from, if there is one.
-type Made = Result<(Vec<u8>, Option<Box<dyn Source>>), Broken>;
+/// Bytes of the common memory that the making of an answer takes which is sent as it is made, about, unless one of its
+/// parts is large.
+const STREAM_BYTES: usize = 16 << 20;
 
-/// An answer that is sent as it is made: while a piece is on its way the next one is made, and no further one. Pieces are
+/// Bytes of a part that are among these: while one is sent, the next is made.
+const USUAL_PART: usize = STREAM_BYTES / 2;
+
+/// A part of an answer, and where the next one comes from, if there is one.
+type Made = Result<(Bytes, Option<Box<dyn Source>>), Broken>;
+
+/// An answer that is sent as it is made: while a part is on its way the next one is made, and no further one. Parts are
 /// made on threads that may take their time; no thread waits for the client.
-pub(super) struct Stream {
-    /// What was written already.
-    beginning: Option<Bytes>,
-    /// The next piece; `None` behind the last.
+pub(crate) struct Stream {
+    /// What was made and is still to be handed on.
+    made: Bytes,
+    /// The next part; `None` behind the last.
     making: Option<JoinHandle<Made>>,
+    room: Arc<Room>,
     patience: Arc<Patience>,
     /// Given back when the stream ends, in whichever way.
     _memory: OwnedSemaphorePermit,
@@ -150,34 +184,61 @@ impl Stream {
     pub(super) fn new(
         beginning: Vec<u8>,
         rest: Box<dyn Source>,
+        room: Arc<Room>,
         patience: Arc<Patience>,
         memory: OwnedSemaphorePermit,
     ) -> Self {
-        let beginning = (!beginning.is_empty()).then(|| beginning.into());
-        Self { beginning, making: Some(make(rest)), patience, _memory: memory }
+        let mut stream = Self { made: beginning.into(), making: None, room, patience, _memory: memory };
+        stream.make(rest);
+        stream
+    }
+
+    /// Bytes of memory that an answer with this beginning takes.
+    pub(super) fn memory(beginning: usize) -> usize {
+        STREAM_BYTES.saturating_add(beginning.saturating_sub(USUAL_PART))
+    }
+
+    fn make(&mut self, rest: Box<dyn Source>) {
+        let (room, longest) = (Arc::clone(&self.room), self.patience.limits.bodies_timeout);
+        self.making = Some(tokio::spawn(async move {
+            let (part, rest) = next_piece(rest).await?;
+            let more = part.len().saturating_sub(USUAL_PART);
+            if more == 0 {
+                return Ok((part.into(), rest));
+            }
+            let Some(memory) = room.keep(part.len(), more, longest).await else {
+                tracing::info!(
+                    bytes = part.len(),
+                    "an answer was broken off, since there is no memory for its next part"
+                );
+                return Err(Broken);
+            };
+            Ok((Bytes::from_owner(LargePart { part, _memory: memory }), rest))
+        }));
     }
 
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
-        if let Some(beginning) = self.beginning.take() {
-            self.patience.part_taken();
-            return Poll::Ready(Some(Ok(beginning)));
+        while self.made.is_empty() {
+            let Some(making) = &mut self.making else { return Poll::Ready(None) };
+            // Until it is made, nobody waits for the client.
+            self.patience.part_awaited();
+            let made = ready!(Pin::new(making).poll(cx));
+            self.making = None;
+            match made.unwrap_or(Err(Broken)) {
+                Ok((part, rest)) => {
+                    self.made = part;
+                    if let Some(rest) = rest {
+                        self.make(rest);
+                    }
+                }
+                Err(broken) => {
+                    self.patience.part_taken();
+                    return Poll::Ready(Some(Err(broken)));
+                }
+            }
         }
-        let Some(making) = &mut self.making else { return Poll::Ready(None) };
-        // Until it is made, nobody waits for the client.
-        self.patience.part_awaited();
-        let made = ready!(Pin::new(making).poll(cx));
         self.patience.part_taken();
-        // A panic was logged by the process-wide hook.
-        match made.unwrap_or(Err(Broken)) {
-            Ok((piece, rest)) => {
-                self.making = rest.map(make);
-                Poll::Ready(Some(Ok(piece.into())))
-            }
-            Err(broken) => {
-                self.making = None;
-                Poll::Ready(Some(Err(broken)))
-            }
-        }
+        Poll::Ready(take_piece(&mut self.made).map(Ok))
     }
 }
 
@@ -187,10 +248,14 @@ impl Drop for Stream {
     }
 }
 
-fn make(mut source: Box<dyn Source>) -> JoinHandle<Made> {
-    spawn_blocking(carried(move || {
-        let mut piece = Vec::new();
-        let more = source.write(&mut piece)?;
-        Ok((piece, more.then_some(source)))
-    }))
+/// A part that is larger than usual, with memory of its own.
+struct LargePart {
+    part: Vec<u8>,
+    _memory: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for LargePart {
+    fn as_ref(&self) -> &[u8] {
+        &self.part
+    }
 }

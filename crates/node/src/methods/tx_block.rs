@@ -1,10 +1,11 @@
 //! Tx blocks, their transactions, and the epochs they end.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use silica_chain::Snapshot;
+use serde_json::json;
+use silica_chain::{BlockTransactionsError, Snapshot};
 use silica_protocol::{
     BlockHash, BlockNumber, Receipt, ShardId, Transaction, TxBlock, TxHash,
     rpc::{
@@ -15,10 +16,11 @@ use silica_protocol::{
         transaction::TransactionJson,
     },
 };
+use silica_state::StateError;
 
 use crate::{
     rpc::{
-        CallError, Context, Method,
+        CallError, Context, Document, Method, Streamed,
         params::{AnyBase, Decimal, Integral, PageText, Text},
     },
     statistics,
@@ -199,13 +201,16 @@ pub(crate) struct GetTxnBodiesForTxBlock {
     number: Text<AnyBase>,
 }
 
-impl Method for GetTxnBodiesForTxBlock {
+impl Streamed for GetTxnBodiesForTxBlock {
     const NAME: &'static str = "GetTxnBodiesForTxBlock";
     type Output = Vec<TransactionJson>;
 
-    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+    fn begin(self, at: &Context) -> Result<Document, CallError> {
         let AnyBase(number) = self.number.value();
-        Ok(bodies(at.snapshot.block_bodies(BlockNumber::new(number))?))
+        let number = BlockNumber::new(number);
+        let all = at.snapshot.block_positions(number, None)?;
+        let bodies = Bodies { snapshot: at.snapshot.clone(), number, positions: all.positions };
+        Ok(Document::Bodies { head: "[".to_owned(), bodies, tail: "]".to_owned() })
     }
 }
 
@@ -219,21 +224,53 @@ pub(crate) struct GetTxnBodiesForTxBlockEx {
     page: Text<PageText>,
 }
 
-impl Method for GetTxnBodiesForTxBlockEx {
+impl Streamed for GetTxnBodiesForTxBlockEx {
     const NAME: &'static str = "GetTxnBodiesForTxBlockEx";
     type Output = TransactionsPage<Vec<TransactionJson>>;
 
-    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+    fn begin(self, at: &Context) -> Result<Document, CallError> {
         let (AnyBase(number), PageText(page)) = (self.number.value(), self.page.value());
-        let page = at.snapshot.block_bodies_page(BlockNumber::new(number), page.unwrap_or(0))?;
-        Ok(page_of(page.page, page.pages, bodies(page.transactions)))
+        let number = BlockNumber::new(number);
+        let page = at.snapshot.block_positions(number, Some(page.unwrap_or(0)))?;
+        let around = json!(page_of(page.page, page.pages, Vec::<TransactionJson>::new())).to_string();
+        let (head, tail) = around.split_once("[]").unwrap_or_default();
+        let bodies = Bodies { snapshot: at.snapshot.clone(), number, positions: page.positions };
+        Ok(Document::Bodies { head: format!("{head}["), bodies, tail: format!("]{tail}") })
     }
 }
 
-fn bodies(transactions: Vec<(Transaction, Receipt)>) -> Vec<TransactionJson> {
-    let shape =
-        |(transaction, receipt): (Transaction, Receipt)| TransactionJson::new(transaction.hash(), transaction, receipt);
-    transactions.into_iter().map(shape).collect()
+/// Transactions of a Tx block that are still to be told.
+#[derive(Debug)]
+pub(crate) struct Bodies {
+    snapshot: Snapshot,
+    number: BlockNumber,
+    positions: Range<u32>,
+}
+
+/// Transactions that are read at once: each may have ten megabytes.
+const READ_AT_ONCE: u32 = 4;
+
+impl Bodies {
+    /// The next few, which are none when there are no more.
+    pub(crate) fn next(&mut self) -> Result<Vec<TransactionJson>, StateError> {
+        let first = self.positions.start;
+        let end = first.saturating_add(READ_AT_ONCE).min(self.positions.end);
+        self.positions.start = end;
+        if first >= end {
+            return Ok(Vec::new());
+        }
+        let shape = |(transaction, receipt): (Transaction, Receipt)| {
+            TransactionJson::new(transaction.hash(), transaction, receipt)
+        };
+        match self.snapshot.block_bodies(self.number, first..end) {
+            Ok(bodies) => Ok(bodies.into_iter().map(shape).collect()),
+            Err(BlockTransactionsError::Archive(error)) => Err(error.into()),
+            // The block was there, and has been taken back.
+            Err(BlockTransactionsError::UnknownBlock { .. } | BlockTransactionsError::Empty) => {
+                Err(StateError::Expired)
+            }
+        }
+    }
 }
 
 /// Number of the Tx block in progress.

@@ -4,9 +4,11 @@ use std::fmt;
 
 use silica_chain::StateDocument;
 use silica_state::StateError;
-use tokio::task::spawn_blocking;
 
-use crate::http::{Broken, Source};
+use crate::{
+    http::{Broken, Source, next_piece},
+    methods::tx_block::Bodies,
+};
 
 /// The JSON text of a result, to be written.
 pub(crate) enum Document {
@@ -14,6 +16,8 @@ pub(crate) enum Document {
     Short(String),
     /// The state of a contract.
     State(Box<StateDocument>),
+    /// Transactions of a block in an array, and what stands around them.
+    Bodies { head: String, bodies: Bodies, tail: String },
     /// So many pieces of one byte; below none it breaks.
     #[cfg(test)]
     Pieces(i32),
@@ -30,6 +34,7 @@ impl Document {
                 Ok(false)
             }
             Self::State(document) => document.write(out, PIECE),
+            Self::Bodies { head, bodies, tail } => write_bodies(head, bodies, tail, out),
             #[cfg(test)]
             Self::Pieces(-1) => Err(StateError::Expired),
             #[cfg(test)]
@@ -40,6 +45,25 @@ impl Document {
             }
         }
     }
+}
+
+fn write_bodies(head: &mut String, bodies: &mut Bodies, tail: &str, out: &mut Vec<u8>) -> Result<bool, StateError> {
+    let end = out.len().saturating_add(PIECE);
+    while out.len() < end {
+        let next = bodies.next()?;
+        if next.is_empty() {
+            out.extend(tail.as_bytes());
+            return Ok(false);
+        }
+        for body in next {
+            // What stands before the first, and between two.
+            let before = std::mem::replace(head, ",".to_owned());
+            out.extend(before.as_bytes());
+            serde_json::to_writer(&mut *out, &body)
+                .map_err(|_| StateError::Damaged { what: "a transaction".to_owned(), reason: "it has no JSON form" })?;
+        }
+    }
+    Ok(true)
 }
 
 impl From<StateDocument> for Document {
@@ -88,13 +112,8 @@ impl Rest {
     /// had.
     pub(super) async fn append(self, text: &mut Vec<u8>, most: usize) -> bool {
         let mut next = Some(self);
-        while let Some(mut rest) = next {
-            let written = spawn_blocking(move || {
-                let mut piece = Vec::new();
-                let more = rest.write(&mut piece)?;
-                Ok::<_, Broken>((piece, more.then_some(rest)))
-            });
-            let Ok(Ok((piece, more))) = written.await else { return false };
+        while let Some(rest) = next {
+            let Ok((piece, more)) = next_piece(rest).await else { return false };
             text.extend(piece);
             if text.len() > most {
                 return false;

@@ -24,6 +24,11 @@ use crate::{
 /// Reason why a method does not answer.
 #[derive(Debug)]
 pub(crate) enum CallError {
+    /// The answer is made as a whole and has too many bytes.
+    AnswerTooLarge {
+        /// Most bytes of one.
+        most: usize,
+    },
     /// No account was ever made at the address whose balance is asked for.
     AccountNotCreated,
     /// Something that has a thread of its own was not done.
@@ -178,6 +183,9 @@ impl CallError {
     fn choose(self, method: &str) -> Result<Choice, Fault> {
         use RpcErrorCode as Code;
         Ok(match self {
+            Self::AnswerTooLarge { most } => {
+                (Code::MISC_ERROR, format!("The answer has more than {most} bytes, ask for less at once").into())
+            }
             Self::AccountNotCreated => text(Code::INVALID_ADDRESS_OR_KEY, "Account is not created"),
             Self::Address(fault) => address(fault),
             Self::AddressUnknown => text(Code::INVALID_ADDRESS_OR_KEY, "Address does not exist"),

@@ -19,8 +19,6 @@ use silica_protocol::rpc::{
     error::{RpcError, RpcErrorCode},
 };
 
-use tokio::task::spawn_blocking;
-
 use super::{
     context::Context,
     document::{Begun, Document},
@@ -33,7 +31,6 @@ use crate::{
         account, contract, developer, ds_block, edit, eth, isolated, network, simulation, status, status_server,
         transaction, tx_block,
     },
-    request_id::carried,
 };
 
 /// A question, answered from what is known at one head.
@@ -140,8 +137,8 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::of::<tx_block::GetTxBlock>(),
     Entry::per_head::<tx_block::GetTxBlockRate>(),
     Entry::of::<tx_block::GetTxBlockVerbose>(),
-    Entry::slow::<tx_block::GetTxnBodiesForTxBlock>(),
-    Entry::slow::<tx_block::GetTxnBodiesForTxBlockEx>(),
+    Entry::streamed::<tx_block::GetTxnBodiesForTxBlock>(),
+    Entry::streamed::<tx_block::GetTxnBodiesForTxBlockEx>(),
     Entry::per_head::<network::GetVersion>(),
     Entry::per_head::<status_server::Healthcheck>(),
     Entry::for_developers::<isolated::IncreaseBlocknum>(),
@@ -312,26 +309,27 @@ fn call<M: Method>(method: M, at: &Context) -> Result<M::Output, RpcError> {
 fn ask<M: Method + Send + 'static>(request: Call<'_>, node: NodeHandle) -> Result<Running, RpcError> {
     let method: M = params::read(request.params, request.fields)?;
     Ok(Box::pin(async move {
-        let turn = node.slow_turn().await;
-        let at = Arc::clone(&node.context());
-        let answer = spawn_blocking(carried(move || {
-            let _turn = turn;
+        let asked = node.clone();
+        let answer = node.slowly(move || {
+            let at = Arc::clone(&asked.context());
             let result = call::<M>(method, &at)?;
             to_raw_value(&result).map_err(|error| internal(M::NAME, &error))
-        }));
-        answer.await.unwrap_or_else(|_| Err(panicked(M::NAME)))
+        });
+        answer.await.unwrap_or_else(|| Err(panicked(M::NAME)))
     }))
 }
 
 fn begin<M: Streamed>(request: Call<'_>, node: NodeHandle) -> Result<Beginning, RpcError> {
     let method: M = params::read(request.params, request.fields)?;
     Ok(Box::pin(async move {
-        let at = Arc::clone(&node.context());
-        let begun = spawn_blocking(carried(move || {
+        let asked = node.clone();
+        // A first piece may be large, and much is read for it.
+        let begun = node.slowly(move || {
+            let at = Arc::clone(&asked.context());
             let begun = method.begin(&at).and_then(|document| Ok(Begun::new(document, M::NAME)?));
             begun.map_err(|error| error.into_rpc(M::NAME))
-        }));
-        begun.await.unwrap_or_else(|_| Err(panicked(M::NAME)))
+        });
+        begun.await.unwrap_or_else(|| Err(panicked(M::NAME)))
     }))
 }
 

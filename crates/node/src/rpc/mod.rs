@@ -18,9 +18,13 @@ use hyper::body::Bytes;
 use serde_json::value::RawValue;
 use silica_protocol::rpc::{
     envelope::{Body, Entry, Id, Request, write_error, write_result, write_result_in_parts},
-    error::RpcError,
+    error::{RpcError, RpcErrorCode},
 };
-use tokio::{sync::Semaphore, task::yield_now, time::timeout};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    task::yield_now,
+    time::timeout,
+};
 
 pub(crate) use self::{
     context::Context,
@@ -40,8 +44,8 @@ pub struct RpcLimits {
     /// Requests in one batch. The reference has no limit but that of the body; this one keeps a body of five megabytes
     /// that holds nothing but `[1,1,1,…]` from growing into an answer of three hundred.
     pub batch: usize,
-    /// Bytes of the answer to a batch after which the rest of it is refused. A single answer has no bound: it is sent as it
-    /// is made.
+    /// Bytes of the answer to a batch after which the rest of it is refused. A single answer has a bound of its own if it is
+    /// made as a whole, and none if it is sent as it is made.
     pub batch_answer_bytes: usize,
 }
 
@@ -50,6 +54,9 @@ impl Default for RpcLimits {
         Self { batch: 50_000, batch_answer_bytes: 256 << 20 }
     }
 }
+
+/// Bytes of an answer that is made as a whole and of no batch.
+const WHOLE_LIMIT: usize = 64 << 20;
 
 /// Bytes of the answer to a batch beyond which it is large.
 const LARGE_ANSWER: usize = 1 << 20;
@@ -60,8 +67,9 @@ const LARGE_ANSWERS: usize = 2;
 /// How long they wait before the rest of them is refused.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Requests of a batch after which other connections have their turn.
+/// Requests of a batch, and bytes of its answer, after which other connections have their turn.
 const TURN: usize = 16;
+const TURN_BYTES: usize = 64 << 10;
 
 /// Room for most answers.
 const USUAL_ANSWER: usize = 512;
@@ -72,6 +80,7 @@ pub(crate) struct Service {
     node: NodeHandle,
     /// Whether methods for developers are answered.
     developer: bool,
+    whole_limit: usize,
     limits: RpcLimits,
     metrics: Arc<Metrics>,
     /// Held by batches while their answers grow large.
@@ -81,7 +90,8 @@ pub(crate) struct Service {
 
 impl Service {
     pub(crate) fn new(node: NodeHandle, developer: bool, limits: RpcLimits, metrics: Arc<Metrics>) -> Self {
-        Self { node, developer, limits, metrics, large: Semaphore::new(LARGE_ANSWERS), patience: PATIENCE }
+        let (whole_limit, large) = (WHOLE_LIMIT, Semaphore::new(LARGE_ANSWERS));
+        Self { node, developer, whole_limit, limits, metrics, large, patience: PATIENCE }
     }
 
     /// Answers the body of a request, single or batch.
@@ -97,43 +107,60 @@ impl Service {
         Reply { beginning: out, rest: rest.map(|rest| Box::new(rest) as _) }
     }
 
+    /// The answer to a body whose own answer is not to be had, since there is no memory for it.
+    pub(crate) fn decline(&self, body: &[u8], reason: &'static str) -> Vec<u8> {
+        let id = match Body::parse(body, self.limits.batch) {
+            Body::Single(Ok(Request { id: Some(id), .. })) => id,
+            Body::Single(_) | Body::Batch(_) => Id::NULL,
+        };
+        let mut out = Vec::new();
+        write_error(&mut out, &id, &RpcError::new(RpcErrorCode::MISC_ERROR, reason));
+        out
+    }
+
     /// Answers one element after the other, since later ones may build on earlier ones.
     async fn answer_batch(&self, out: &mut Vec<u8>, entries: Vec<Entry<'_>>) {
-        let (mut limit, mut turn, mut refused) = (self.limits.batch_answer_bytes, None, 0_usize);
+        let mut growth = Growth { limit: self.limits.batch_answer_bytes, turn: None, decided: false };
+        let (mut yielded, mut refused) = (0, 0_usize);
         for (position, entry) in entries.into_iter().enumerate() {
-            if turn.is_none() && refused == 0 && out.len() > LARGE_ANSWER {
-                turn = timeout(self.patience, self.large.acquire()).await.ok().and_then(Result::ok);
-                limit = if turn.is_some() { limit } else { LARGE_ANSWER };
+            if out.len() > LARGE_ANSWER {
+                self.grow(&mut growth).await;
             }
             out.push(if position == 0 { b'[' } else { b',' });
             match entry {
-                Ok(request) if out.len() > limit => {
+                Ok(request) if out.len() > growth.limit => {
                     refused += 1;
                     write_error(out, request.id.as_ref().unwrap_or(&Id::NULL), &RpcError::INTERNAL_ERROR);
                 }
-                entry => self.answer_element(out, entry).await,
+                entry => self.answer_element(out, entry, &mut growth).await,
             }
-            if position % TURN == TURN - 1 {
+            if position % TURN == TURN - 1 || out.len().saturating_sub(yielded) > TURN_BYTES {
+                yielded = out.len();
                 yield_now().await;
             }
         }
         if refused > 0 {
-            tracing::warn!(limit, refused, "the answer to a batch is too large");
+            tracing::warn!(limit = growth.limit, refused, "the answer to a batch is too large");
         }
         out.push(b']');
     }
 
+    /// Waits until the answer to a batch may grow large, or decides that it may not.
+    async fn grow<'a>(&'a self, growth: &mut Growth<'a>) {
+        if !std::mem::replace(&mut growth.decided, true) {
+            growth.turn = timeout(self.patience, self.large.acquire()).await.ok().and_then(Result::ok);
+            growth.limit = if growth.turn.is_some() { growth.limit } else { LARGE_ANSWER };
+        }
+    }
+
     /// Answers an element of a batch, whole: the answer to a batch is in memory.
-    async fn answer_element(&self, out: &mut Vec<u8>, entry: Entry<'_>) {
+    async fn answer_element<'a>(&'a self, out: &mut Vec<u8>, entry: Entry<'_>, growth: &mut Growth<'a>) {
         let start = out.len();
         let id = entry.as_ref().ok().and_then(|request| request.id.clone());
-        if let Some(rest) = self.answer_entry(out, entry).await
-            && !rest.append(out, self.limits.batch_answer_bytes).await
-        {
-            tracing::warn!(
-                limit = self.limits.batch_answer_bytes,
-                "a part of the answer to a batch is too large, or was not to be had"
-            );
+        let Some(rest) = self.answer_entry(out, entry).await else { return };
+        self.grow(growth).await;
+        if !rest.append(out, growth.limit).await {
+            tracing::warn!(limit = growth.limit, "a part of the answer to a batch is too large, or was not to be had");
             out.truncate(start);
             write_error(out, id.as_ref().unwrap_or(&Id::NULL), &RpcError::INTERNAL_ERROR);
         }
@@ -170,6 +197,7 @@ impl Service {
     }
 
     async fn act(&self, out: &mut Vec<u8>, row: &Row, call: Call<'_>) -> Result<Option<Rest>, RpcError> {
+        let start = out.len();
         match row.action {
             Action::Query(query) => query(call, &self.node.context(), out)?,
             Action::PerHead(render) => write_raw(out, call.id, self.node.context().per_head(row.position, render)?)?,
@@ -183,8 +211,26 @@ impl Service {
                 }
             }
         }
+        if out.len().saturating_sub(start) > self.whole_limit {
+            out.truncate(start);
+            out.shrink_to_fit();
+            return Err(CallError::AnswerTooLarge { most: self.whole_limit }.into_rpc(row.name));
+        }
         Ok(None)
     }
+}
+
+/// Whether a body is a well-formed request, or a batch.
+pub(crate) fn is_request(body: &[u8]) -> bool {
+    matches!(Body::parse(body, 1), Body::Single(Ok(_)) | Body::Batch(_))
+}
+
+/// How large the answer to a batch may become.
+struct Growth<'a> {
+    limit: usize,
+    turn: Option<SemaphorePermit<'a>>,
+    /// Whether it has asked for its turn.
+    decided: bool,
 }
 
 fn write_raw(out: &mut Vec<u8>, id: &Id<'_>, result: &RawValue) -> Result<(), RpcError> {

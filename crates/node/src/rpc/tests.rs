@@ -176,6 +176,40 @@ async fn batch_that_waits_for_too_long_is_answered_in_part() {
 }
 
 #[tokio::test]
+async fn whole_answer_has_a_limit() {
+    let mut fixture = fixture(BlockMode::Instant);
+    fixture.service.whole_limit = 300;
+    let answer = fixture.call("GetLatestTxBlock", json!([])).await;
+    let message = "The answer has more than 300 bytes, ask for less at once";
+    assert_eq!(answer["error"], json!({"code": -1, "data": null, "message": message}));
+    assert_eq!(fixture.call("GetNetworkId", json!([])).await["result"], "222");
+}
+
+#[tokio::test]
+async fn streamed_answers_are_begun_in_turn() {
+    let fixture = fixture(BlockMode::Instant);
+    let node = fixture.node();
+    let mut turns = Vec::new();
+    while turns.len() < driver::SLOW_QUESTIONS {
+        turns.push(node.slow_turn().await);
+    }
+    let mut answer = pin!(fixture.call("GetTxnBodiesForTxBlock", json!(["0"])));
+    assert!(timeout(Duration::from_millis(20), &mut answer).await.is_err());
+    drop(turns);
+    assert_eq!(answer.await["error"]["message"], "TxBlock has no transactions");
+}
+
+#[tokio::test]
+async fn refusal_has_the_id_of_its_request() {
+    let fixture = fixture(BlockMode::Manual);
+    let refuse = |body: &str| String::from_utf8(fixture.service.decline(body.as_bytes(), "not now")).unwrap();
+    let request = r#"{"id":"a","jsonrpc":"2.0","method":"GetNetworkId"}"#;
+    let refused = r#"{"error":{"code":-1,"data":null,"message":"not now"},"id":"a","jsonrpc":"2.0"}"#;
+    assert_eq!(refuse(request), refused);
+    assert_eq!(refuse(&format!("[{request}]")), refused.replace("\"a\"", "null"));
+}
+
+#[tokio::test]
 async fn every_method_counts_its_parameters() {
     let fixture = fixture(BlockMode::Manual);
     for entry in METHODS {

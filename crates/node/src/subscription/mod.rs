@@ -8,10 +8,12 @@
 //! ```
 //!
 //! A session keeps the number of the next block of which its client is to be told, and reads what happened from the
-//! chain. So a client that reads slowly gets everything, later, and costs no more than its place.
+//! chain. So a client that reads slowly gets everything, later. It costs its place, the addresses it follows, and the
+//! piece of a text that is on its way; large texts take memory that all connections share.
 
 mod news;
 mod session;
 mod topics;
+mod wire;
 
 pub(crate) use self::session::Lobby;

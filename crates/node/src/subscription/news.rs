@@ -2,9 +2,11 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::Arc,
+    io,
+    sync::{Arc, Mutex, PoisonError},
 };
 
+use serde::Serialize;
 use silica_chain::{BlockTransactionsError, Snapshot};
 use silica_protocol::{
     Address, BlockNumber, Receipt, Transaction, TransactionKind,
@@ -13,26 +15,46 @@ use silica_protocol::{
         subscription::{EventNews, NewBlock, TransactionNews},
     },
 };
-use tokio::{
-    sync::{Mutex, OnceCell},
-    task::spawn_blocking,
-};
+use tokio::sync::OnceCell;
 
-use crate::methods::tx_block;
+use crate::{driver::NodeHandle, methods::tx_block};
 
-/// Blocks whose news are kept for those who ask a little later.
+/// Blocks whose news are kept for those who ask a little later, and bytes beyond which only the latest are.
 const KEPT: usize = 4;
+const KEPT_BYTES: usize = 4 << 20;
+
+/// Bytes of events in a block up to which they are told, as JSON. A transaction may have ten million.
+const MOST_EVENTS: usize = 64 << 20;
+
+/// Transactions that are read at once.
+const READ_AT_ONCE: u32 = 4;
+
+/// Bytes of JSON for a transaction in a list of hashes, and for one that is told of, with room to spare.
+const HASH_BYTES: usize = 80;
+const TRANSACTION_BYTES: usize = 512;
 
 /// What happened in a Tx block.
 #[derive(Debug)]
 pub(crate) struct BlockNews {
     pub(super) block: NewBlock,
-    /// Events of successful calls by contract, in the order of transactions and receipts.
-    pub(super) events: BTreeMap<Address, Vec<EventNews>>,
+    /// Bytes of its JSON without the hashes of transactions.
+    header_bytes: usize,
+    /// Events of successful calls by contract, in the order of transactions and receipts; `None` when they are too many.
+    pub(super) events: Option<BTreeMap<Address, Events>>,
+    /// Bytes of their JSON.
+    event_bytes: usize,
     /// Every transaction, in the order of the block.
     transactions: Vec<TransactionNews>,
     /// Positions of the transactions that an account sent or received.
-    by_account: BTreeMap<Address, Vec<usize>>,
+    pub(super) by_account: BTreeMap<Address, Vec<usize>>,
+}
+
+/// Events of a contract.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    pub(super) events: Vec<EventNews>,
+    /// Bytes of their JSON.
+    bytes: usize,
 }
 
 impl BlockNews {
@@ -43,17 +65,29 @@ impl BlockNews {
     /// The block could not be read.
     pub(super) fn read(snapshot: &Snapshot, number: BlockNumber) -> Result<Self, BlockTransactionsError> {
         let block = snapshot.tx_block(number)?.ok_or(BlockTransactionsError::UnknownBlock { number })?;
-        let (hashes, bodies) = if block.header.tx_count == 0 {
-            (TransactionsByShard::default(), Vec::new())
+        let count = block.header.tx_count;
+        let hashes = if count == 0 {
+            TransactionsByShard::default()
         } else {
-            (tx_block::by_shard(snapshot.block_transactions(number)?), snapshot.block_bodies(number)?)
+            tx_block::by_shard(snapshot.block_transactions(number)?)
         };
         let block = NewBlock { block: tx_block::shape(&block, snapshot), transactions: hashes };
-        let mut news = Self { block, events: BTreeMap::new(), transactions: Vec::new(), by_account: BTreeMap::new() };
-        for (transaction, receipt) in bodies {
-            news.add(&transaction, receipt);
+        let mut news = Self::of(block);
+        let mut first = 0;
+        while first < count {
+            let end = first.saturating_add(READ_AT_ONCE);
+            for (transaction, receipt) in snapshot.block_bodies(number, first..end)? {
+                news.add(&transaction, receipt);
+            }
+            first = end;
         }
         Ok(news)
+    }
+
+    /// The news of a block in which nothing happened.
+    pub(super) fn of(block: NewBlock) -> Self {
+        let (header_bytes, events, by_account) = (json_bytes(&block.block), Some(BTreeMap::new()), BTreeMap::new());
+        Self { block, header_bytes, events, event_bytes: 0, transactions: Vec::new(), by_account }
     }
 
     fn add(&mut self, transaction: &Transaction, receipt: Receipt) {
@@ -72,16 +106,71 @@ impl BlockNews {
         });
         if receipt.success && transaction.kind() == Some(TransactionKind::Call) {
             for event in receipt.event_logs {
-                self.events.entry(event.address).or_default().push(event.into());
+                self.add_event(event.address, event.into());
             }
         }
     }
 
-    /// Transactions that an account sent or received, in the order of the block.
-    pub(super) fn transactions_of(&self, account: &Address) -> impl Iterator<Item = &TransactionNews> {
-        let positions = self.by_account.get(account).map_or(&[][..], Vec::as_slice);
+    pub(super) fn add_event(&mut self, contract: Address, event: EventNews) {
+        let Some(events) = &mut self.events else { return };
+        let bytes = json_bytes(&event);
+        self.event_bytes = self.event_bytes.saturating_add(bytes);
+        let of_contract = events.entry(contract).or_default();
+        of_contract.bytes = of_contract.bytes.saturating_add(bytes);
+        of_contract.events.push(event);
+        if self.event_bytes > MOST_EVENTS {
+            tracing::warn!(bytes = self.event_bytes, "the events of a block are too many to be told to subscribers");
+            self.events = None;
+        }
+    }
+
+    /// Bytes of the JSON of the block, about.
+    pub(super) fn block_bytes(&self) -> usize {
+        self.header_bytes.saturating_add(self.transactions.len().saturating_mul(HASH_BYTES))
+    }
+
+    /// Bytes of all this as JSON, about.
+    fn bytes(&self) -> usize {
+        self.block_bytes().saturating_add(self.event_bytes).saturating_add(transactions_bytes(self.transactions.len()))
+    }
+
+    /// The transactions at some positions.
+    pub(super) fn at(&self, positions: &[usize]) -> impl Iterator<Item = &TransactionNews> {
         positions.iter().filter_map(|position| self.transactions.get(*position))
     }
+}
+
+impl Events {
+    /// Bytes of the JSON of these, with room for what is around them.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.saturating_add(self.events.len()).saturating_add(TRANSACTION_BYTES)
+    }
+}
+
+/// Bytes of the JSON of so many transactions that are told of, about.
+pub(super) fn transactions_bytes(count: usize) -> usize {
+    count.saturating_mul(TRANSACTION_BYTES)
+}
+
+/// Bytes of the JSON of a value.
+fn json_bytes(value: &impl Serialize) -> usize {
+    struct Count(usize);
+
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.saturating_add(bytes.len());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut count = Count(0);
+    // What has no JSON form is found out when it is written.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
 }
 
 /// News of a block, once somebody asked for them.
@@ -94,35 +183,45 @@ pub(crate) struct Newspaper {
 }
 
 impl Newspaper {
-    /// The news of a block, which are read on a thread that may block unless they were asked for just before.
+    /// The news of a block, which are read on a thread that may take its time unless they were asked for just before.
     ///
     /// # Errors
     ///
     /// The block could not be read; the log says why.
-    pub(super) async fn of(&self, snapshot: &Snapshot, number: BlockNumber) -> Result<Arc<BlockNews>, Unread> {
-        let page = self.page(number).await;
+    pub(super) async fn of(&self, node: &NodeHandle, number: BlockNumber) -> Result<Arc<BlockNews>, Unread> {
+        let page = self.page(number);
         let read = async {
-            let snapshot = snapshot.clone();
-            let news = spawn_blocking(move || BlockNews::read(&snapshot, number)).await.map_err(|_| Unread)?;
+            let asked = node.clone();
+            let news = node.slowly(move || BlockNews::read(&asked.context().snapshot, number)).await.ok_or(Unread)?;
             news.map(Arc::new).map_err(|error| {
                 tracing::error!(%number, error = &error as &dyn std::error::Error, "no news of a block");
                 Unread
             })
         };
-        page.get_or_try_init(|| read).await.map(Arc::clone)
+        let news = page.get_or_try_init(|| read).await.map(Arc::clone)?;
+        self.tidy();
+        Ok(news)
     }
 
-    async fn page(&self, number: BlockNumber) -> Page {
-        let mut pages = self.pages.lock().await;
+    fn page(&self, number: BlockNumber) -> Page {
+        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, page)) = pages.iter().find(|(of, _)| *of == number) {
             return Arc::clone(page);
         }
         let page = Page::default();
         pages.push_back((number, Arc::clone(&page)));
-        if pages.len() > KEPT {
-            pages.pop_front();
-        }
         page
+    }
+
+    /// Lets the oldest pages go that are too many, or too large.
+    fn tidy(&self) {
+        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = |(_, page): &(BlockNumber, Page)| page.get().map_or(0, |news| news.bytes());
+        let mut sum: usize = pages.iter().map(bytes).sum();
+        while pages.len() > 1 && (pages.len() > KEPT || sum > KEPT_BYTES) {
+            let oldest = pages.pop_front();
+            sum = sum.saturating_sub(oldest.as_ref().map_or(0, bytes));
+        }
     }
 }
 

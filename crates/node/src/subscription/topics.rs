@@ -1,6 +1,9 @@
 //! What one client has subscribed to (interface specification, sections 5.2 to 5.4).
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use serde_json::{Map, Value};
 use silica_protocol::{
@@ -8,10 +11,13 @@ use silica_protocol::{
     rpc::subscription::{AccountTransactions, ContractEvents, Notification, Topic, TopicNews},
 };
 
-use super::news::BlockNews;
+use super::news::{BlockNews, Events, transactions_bytes};
 
 /// Addresses that one client may name for a topic.
 const MOST_ADDRESSES: usize = 10_000;
+
+/// Bytes of a notification without news.
+const AROUND: usize = 512;
 
 /// What one client has subscribed to.
 #[derive(Debug, Default)]
@@ -97,8 +103,8 @@ impl Topics {
         if found.is_empty() {
             return Err(QueryError::NoContract);
         }
-        self.ending.remove(&Topic::EventLog);
         add(&mut self.contracts, found)?;
+        self.ending.remove(&Topic::EventLog);
         fault.map_or(Ok(()), Err)
     }
 
@@ -107,8 +113,8 @@ impl Topics {
         if addresses.is_empty() {
             return Err(QueryError::NoAddress);
         }
-        self.ending.remove(&Topic::TxnLog);
         add(&mut self.accounts, addresses)?;
+        self.ending.remove(&Topic::TxnLog);
         fault.map_or(Ok(()), Err)
     }
 
@@ -127,23 +133,38 @@ impl Topics {
             values.push(TopicNews::NewBlock { value: Box::new(Cow::Borrowed(&news.block)) });
         }
         if self.has(Topic::EventLog) {
-            let events = |contract: &Address| {
-                let event_logs = news.events.get(contract)?.iter().map(Cow::Borrowed).collect();
-                Some(ContractEvents { address: (*contract).into(), event_logs })
+            let shape = |(contract, news): (&Address, &'a Events)| ContractEvents {
+                address: (*contract).into(),
+                event_logs: news.events.iter().map(Cow::Borrowed).collect(),
             };
-            values.push(TopicNews::EventLog { value: self.contracts.iter().filter_map(events).collect() });
+            let value = news.events.iter().flat_map(|events| common(&self.contracts, events)).map(shape).collect();
+            values.push(TopicNews::EventLog { value });
         }
         if self.has(Topic::TxnLog) {
-            let transactions = |account: &Address| {
-                let log: Vec<_> = news.transactions_of(account).map(Cow::Borrowed).collect();
-                (!log.is_empty()).then(|| AccountTransactions { address: (*account).into(), log })
+            let shape = |(account, positions): (&Address, &'a Vec<usize>)| AccountTransactions {
+                address: (*account).into(),
+                log: news.at(positions).map(Cow::Borrowed).collect(),
             };
-            values.push(TopicNews::TxnLog { value: self.accounts.iter().filter_map(transactions).collect() });
+            values.push(TopicNews::TxnLog { value: common(&self.accounts, &news.by_account).map(shape).collect() });
         }
         if !self.ending.is_empty() {
             values.push(TopicNews::Unsubscribe { value: self.ending.iter().copied().collect() });
         }
         Notification { values }
+    }
+
+    /// Bytes of what the client is told of a block, about and rather too many; `None` when it cannot be told of its events.
+    pub(super) fn notification_bytes(&self, news: &BlockNews) -> Option<usize> {
+        let mut bytes = AROUND;
+        if self.has(Topic::NewBlock) {
+            bytes = news.block_bytes().saturating_add(bytes);
+        }
+        if self.has(Topic::EventLog) {
+            let told = common(&self.contracts, news.events.as_ref()?);
+            bytes = told.fold(bytes, |bytes, (_, events)| bytes.saturating_add(events.bytes()));
+        }
+        let told = common(&self.accounts, &news.by_account);
+        Some(told.fold(bytes, |bytes, (_, of)| bytes.saturating_add(transactions_bytes(of.len()))))
     }
 
     /// Ends the topics of which the client has just had the last.
@@ -159,17 +180,34 @@ impl Topics {
 }
 
 fn topic(name: &Value) -> Option<Topic> {
-    serde_json::from_value(name.clone()).ok()
+    match name.as_str()? {
+        "NewBlock" => Some(Topic::NewBlock),
+        "EventLog" => Some(Topic::EventLog),
+        "TxnLog" => Some(Topic::TxnLog),
+        _ => None,
+    }
 }
 
-/// Adds what a client asks for, all of it or nothing.
+/// Adds addresses, or none of them if they are too many.
 fn add(followed: &mut BTreeSet<Address>, addresses: Vec<Address>) -> Result<(), QueryError> {
-    let new = addresses.iter().filter(|address| !followed.contains(*address)).count();
-    if followed.len().saturating_add(new) > MOST_ADDRESSES {
+    let new: BTreeSet<Address> = addresses.into_iter().filter(|address| !followed.contains(address)).collect();
+    if followed.len().saturating_add(new.len()) > MOST_ADDRESSES {
         return Err(QueryError::TooMany);
     }
-    followed.extend(addresses);
+    followed.extend(new);
     Ok(())
+}
+
+/// What is new of the addresses that a client follows, in their order. Goes through whichever are fewer.
+fn common<'f, 'n: 'f, T>(
+    followed: &'f BTreeSet<Address>,
+    news: &'n BTreeMap<Address, T>,
+) -> Box<dyn Iterator<Item = (&'n Address, &'n T)> + 'f> {
+    if news.len() < followed.len() {
+        Box::new(news.iter().filter(|(address, _)| followed.contains(*address)))
+    } else {
+        Box::new(followed.iter().filter_map(|address| news.get_key_value(address)))
+    }
 }
 
 /// The addresses of a message up to the first bad one, and what is wrong with that one.
@@ -197,6 +235,10 @@ fn address(entry: &Value, wrong_size: QueryError) -> Result<Address, QueryError>
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use silica_protocol::rpc::{
+        block::TransactionsByShard,
+        subscription::{EventNews, NewBlock},
+    };
 
     use super::*;
 
@@ -228,7 +270,7 @@ mod tests {
             }
             refuses(&json!({"query": topic}), "invalid addresses field");
         }
-        for name in [json!(null), json!("Unsubscribe"), json!("newBlock"), json!(0)] {
+        for name in [json!(null), json!("Unsubscribe"), json!("newBlock"), json!(0), json!({"NewBlock": null})] {
             refuses(&json!({"query": "Unsubscribe", "type": name}), "invalid type field");
         }
         refuses(&json!({"query": "Unsubscribe"}), "invalid type field");
@@ -271,7 +313,51 @@ mod tests {
         take(&mut topics, &json!({"query": "TxnLog", "addresses": addresses(0, MOST_ADDRESSES)})).unwrap();
         take(&mut topics, &json!({"query": "TxnLog", "addresses": addresses(5, 10)})).unwrap();
         let more = json!({"query": "TxnLog", "addresses": addresses(MOST_ADDRESSES, MOST_ADDRESSES + 1)});
+        take(&mut topics, &json!({"query": "Unsubscribe", "type": "TxnLog"})).unwrap();
         assert_eq!(take(&mut topics, &more), Err(QueryError::TooMany));
+        assert_eq!(topics.ending, [Topic::TxnLog].into(), "what is refused changes nothing");
+        let mut topics = Topics::default();
+        take(&mut topics, &json!({"query": "TxnLog", "addresses": addresses(1, MOST_ADDRESSES)})).unwrap();
+        let twice = vec![CONTRACT; 20];
+        take(&mut topics, &json!({"query": "TxnLog", "addresses": twice})).unwrap();
+    }
+
+    #[test]
+    fn addresses_are_told_in_order_whichever_are_fewer() {
+        let address = |i: u8| Address::new([i; Address::LEN]);
+        let followed = |range: std::ops::Range<u8>| -> BTreeSet<Address> { range.map(address).collect() };
+        let news = |range: std::ops::Range<u8>| -> BTreeMap<Address, u8> { range.map(|i| (address(i), i)).collect() };
+        for (follows, new, both) in [(0..3, 1..100, 1..3), (0..100, 7..9, 7..9), (0..5, 5..9, 0..0)] {
+            let (follows, new) = (followed(follows), news(new));
+            let told: Vec<u8> = common(&follows, &new).map(|(_, i)| *i).collect();
+            assert_eq!(told, both.collect::<Vec<u8>>());
+        }
+    }
+
+    #[test]
+    fn size_of_a_notification_is_known_before_it_is_written() {
+        let block = silica_protocol::rpc::block::TxBlockJson::missing();
+        let mut news = BlockNews::of(NewBlock { block, transactions: TransactionsByShard::default() });
+        let (contract, other) = (CONTRACT.parse().unwrap(), OTHER.parse().unwrap());
+        for length in [0, 10, 100_000] {
+            news.add_event(contract, EventNews { name: "\n".repeat(length), params: Vec::new() });
+        }
+        news.add_event(other, EventNews { name: "x".repeat(100_000), params: Vec::new() });
+        let mut topics = Topics::default();
+        for query in ["NewBlock", "EventLog"] {
+            take(&mut topics, &json!({"query": query, "addresses": [CONTRACT]})).unwrap();
+            let written = serde_json::to_vec(&topics.notification(&news)).unwrap().len();
+            let known = topics.notification_bytes(&news).unwrap();
+            assert!((written..written + 20_000).contains(&known), "{written} {known}");
+        }
+        // More than can be told of.
+        for _ in 0..700 {
+            news.add_event(other, EventNews { name: "x".repeat(100_000), params: Vec::new() });
+        }
+        assert_eq!(topics.notification_bytes(&news), None);
+        take(&mut topics, &json!({"query": "Unsubscribe", "type": "EventLog"})).unwrap();
+        topics.end_topics();
+        assert!(topics.notification_bytes(&news).is_some(), "who does not follow contracts is told");
     }
 
     #[test]

@@ -21,7 +21,6 @@ use silica_protocol::{
         text::Dec,
     },
 };
-use tokio::task::spawn_blocking;
 
 pub(crate) use self::{block_hashes::BlockHashes, params::EthFault};
 use self::{
@@ -312,15 +311,12 @@ impl Command for EthGetBlockByHash {
 
     async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
         let EthBlockHash(hash) = self.hash.get().map_err(|fault| CallError::Eth(fault.of(0)))?;
-        let (turn, node) = (node.slow_turn().await, node.clone());
-        let answer = spawn_blocking(move || {
-            let _turn = turn;
-            match node.find_block(&hash)? {
-                (at, Some(number)) => block(&at, number, self.full),
-                (_, None) => Ok(None),
-            }
+        let asked = node.clone();
+        let answer = node.slowly(move || match asked.find_block(&hash)? {
+            (at, Some(number)) => block(&at, number, self.full),
+            (_, None) => Ok(None),
         });
-        answer.await.map_err(|_| CallError::Aside(AsideError::Panicked))?
+        answer.await.ok_or(CallError::Aside(AsideError::Panicked))?
     }
 }
 
@@ -361,9 +357,8 @@ impl Method for EthGetTransactionReceipt {
         let EthTxHash(hash) = self.hash.get().map_err(|fault| CallError::Eth(fault.of(0)))?;
         let Some(stored) = at.snapshot.transaction(&hash)? else { return Ok(None) };
         let Some(block) = at.snapshot.tx_block(stored.block)? else { return Ok(None) };
-        let before = usize::try_from(stored.position).unwrap_or(usize::MAX);
-        let bodies = at.snapshot.block_bodies(stored.block)?;
-        let gas_before = bodies.iter().take(before).map(|(_, receipt)| receipt.cumulative_gas.get()).sum();
+        let mut gas_before = 0;
+        for_each_body(at, stored.block, stored.position, |_, _, receipt| gas_before += receipt.cumulative_gas.get())?;
         let place = Place::new(&block, stored.position);
         Ok(Some(Receipt::new(place, &stored.transaction, &stored.receipt, gas_before)))
     }
@@ -383,13 +378,32 @@ fn hashes(at: &Context, number: BlockNumber) -> Result<Vec<TxHash>, CallError> {
     }
 }
 
+/// Transactions that are read at once: with its receipt, each may have ten megabytes.
+const READ_AT_ONCE: u32 = 4;
+
+/// Goes through the first `count` transactions of a block with their positions and receipts.
+fn for_each_body(
+    at: &Context,
+    block: BlockNumber,
+    count: u32,
+    mut each: impl FnMut(u32, &silica_protocol::Transaction, &silica_protocol::Receipt),
+) -> Result<(), CallError> {
+    let mut first = 0;
+    while first < count {
+        let end = first.saturating_add(READ_AT_ONCE).min(count);
+        for (position, (transaction, receipt)) in (first..).zip(at.snapshot.block_bodies(block, first..end)?) {
+            each(position, &transaction, &receipt);
+        }
+        first = end;
+    }
+    Ok(())
+}
+
 fn full_transactions(at: &Context, block: &Arc<TxBlock>) -> Result<Transactions, CallError> {
-    let bodies = match at.snapshot.block_bodies(block.header.number) {
-        Ok(bodies) => bodies,
-        Err(BlockTransactionsError::Empty) => Vec::new(),
-        Err(error) => return Err(error.into()),
-    };
     let chain_id = eth_chain_id(at.chain_id);
-    let shape = |(position, (transaction, _))| Transaction::new(Place::new(block, position), chain_id, &transaction);
-    Ok(Transactions::Full((0..).zip(bodies).map(shape).collect()))
+    let mut full = Vec::new();
+    for_each_body(at, block.header.number, block.header.tx_count, |position, transaction, _| {
+        full.push(Transaction::new(Place::new(block, position), chain_id, transaction));
+    })?;
+    Ok(Transactions::Full(full))
 }
