@@ -8,13 +8,13 @@ use serde_json::Value;
 use silica_protocol::{Address, BlockNumber};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    sync::watch,
+    sync::{Semaphore, watch},
 };
 use tokio_tungstenite::tungstenite::{Utf8Bytes, protocol::frame::coding::CloseCode};
 
 use super::{
     news::{BlockNews, Newspaper, Unread},
-    topics::{QueryError, Topics},
+    topics::{MOST_OF_ALL, QueryError, Topics},
     wire::{End, Wire},
 };
 use crate::{
@@ -32,12 +32,15 @@ const SHORT: usize = 4 << 10;
 pub(crate) struct Lobby {
     node: NodeHandle,
     newspaper: Newspaper,
+    /// Places for the addresses that clients follow.
+    places: Arc<Semaphore>,
     metrics: Arc<Metrics>,
 }
 
 impl Lobby {
     pub(crate) fn new(node: NodeHandle, metrics: Arc<Metrics>) -> Self {
-        Self { node, newspaper: Newspaper::default(), metrics }
+        let (newspaper, places) = (Newspaper::default(), Arc::new(Semaphore::new(MOST_OF_ALL)));
+        Self { node, newspaper, places, metrics }
     }
 
     /// Talks with a client behind the handshake, until either ends it or `stop` becomes true. Requests of JSON-RPC are for
@@ -99,19 +102,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         if !self.topics.any() {
             self.next = following(context.head());
         }
-        let (mut topics, query) = (mem::take(&mut self.topics), text.clone());
         let taken = if text.len() <= SHORT {
-            let taken = take(&mut topics, &query, &context);
-            (topics, taken)
+            take(&mut self.topics, &text, &self.lobby.places, &context)
         } else {
+            let (mut topics, query) = (mem::take(&mut self.topics), text.clone());
+            let places = Arc::clone(&self.lobby.places);
             let looked_up = self.lobby.node.slowly(move || {
-                let taken = take(&mut topics, &query, &context);
+                let taken = take(&mut topics, &query, &places, &context);
                 (topics, taken)
             });
-            self.wire.meanwhile(looked_up).await?.ok_or(FAILED)?
+            let (topics, taken) = self.wire.meanwhile(looked_up).await?.ok_or(FAILED)?;
+            self.topics = topics;
+            taken
         };
-        self.topics = taken.0;
-        let answer = taken.1.map_or_else(|error| Bytes::from(error.to_string()), |()| text.into());
+        let answer = taken.map_or_else(|error| Bytes::from(error.to_string()), |()| text.into());
         self.wire.send(answer.into()).await
     }
 
@@ -154,7 +158,7 @@ const FAILED: End = End::Told(CloseCode::Error, "a message cannot be taken or wr
 const TOO_MANY_EVENTS: End = End::Told(CloseCode::Error, "the events of a block are too many to be told");
 
 /// Looks for the contracts that a message names.
-fn take(topics: &mut Topics, text: &str, at: &Context) -> Result<(), QueryError> {
+fn take(topics: &mut Topics, text: &str, places: &Arc<Semaphore>, at: &Context) -> Result<(), QueryError> {
     let query: Value = serde_json::from_str(text).unwrap_or_default();
     let is_contract = |address: &Address| match at.snapshot.account(address) {
         Ok(account) => account.is_some_and(|account| account.contract.is_some()),
@@ -163,7 +167,7 @@ fn take(topics: &mut Topics, text: &str, at: &Context) -> Result<(), QueryError>
             false
         }
     };
-    topics.take(&query, is_contract)
+    topics.take(&query, places, is_contract)
 }
 
 fn following(block: BlockNumber) -> BlockNumber {

@@ -3,6 +3,7 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
+    sync::Arc,
 };
 
 use serde_json::{Map, Value};
@@ -10,11 +11,15 @@ use silica_protocol::{
     Address,
     rpc::subscription::{AccountTransactions, ContractEvents, Notification, Topic, TopicNews},
 };
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::news::{BlockNews, Events, transactions_bytes};
 
 /// Addresses that one client may name for a topic.
 const MOST_ADDRESSES: usize = 10_000;
+
+/// Addresses that all clients together may follow, for each of their topics.
+pub(super) const MOST_OF_ALL: usize = 1_000_000;
 
 /// Bytes of a notification without news.
 const AROUND: usize = 512;
@@ -23,10 +28,17 @@ const AROUND: usize = 512;
 #[derive(Debug, Default)]
 pub(super) struct Topics {
     blocks: bool,
-    contracts: BTreeSet<Address>,
-    accounts: BTreeSet<Address>,
+    contracts: Followed,
+    accounts: Followed,
     /// Topics that end with the next block.
     ending: BTreeSet<Topic>,
+}
+
+/// Addresses that a client follows for a topic, and their places among those of all clients.
+#[derive(Debug, Default)]
+struct Followed {
+    addresses: BTreeSet<Address>,
+    places: Option<OwnedSemaphorePermit>,
 }
 
 /// Reason why a message is not taken, in the words of the reference (section 5.3).
@@ -59,20 +71,29 @@ pub(super) enum QueryError {
     /// The client follows too many addresses.
     #[error("too many addresses, expected at most {MOST_ADDRESSES} for a topic")]
     TooMany,
+    /// All clients together follow too many addresses.
+    #[error("too many addresses are followed, try again later")]
+    Full,
 }
 
 impl Topics {
     /// Whether the client is to be told of blocks.
     pub(super) fn any(&self) -> bool {
-        self.blocks || !self.contracts.is_empty() || !self.accounts.is_empty() || !self.ending.is_empty()
+        self.blocks || self.has(Topic::EventLog) || self.has(Topic::TxnLog) || !self.ending.is_empty()
     }
 
-    /// Takes a message in which the client subscribes or unsubscribes. Addresses before a bad one are taken.
+    /// Takes a message in which the client subscribes or unsubscribes. Addresses before a bad one are taken, each for one of
+    /// the places of all clients.
     ///
     /// # Errors
     ///
     /// What the client is to be told.
-    pub(super) fn take(&mut self, query: &Value, is_contract: impl Fn(&Address) -> bool) -> Result<(), QueryError> {
+    pub(super) fn take(
+        &mut self,
+        query: &Value,
+        places: &Arc<Semaphore>,
+        is_contract: impl Fn(&Address) -> bool,
+    ) -> Result<(), QueryError> {
         let query = query.as_object().ok_or(QueryError::Query)?;
         match query.get("query").and_then(Value::as_str) {
             Some("NewBlock") => {
@@ -80,8 +101,8 @@ impl Topics {
                 self.ending.remove(&Topic::NewBlock);
                 Ok(())
             }
-            Some("EventLog") => self.follow_contracts(query, is_contract),
-            Some("TxnLog") => self.follow_accounts(query),
+            Some("EventLog") => self.follow_contracts(query, places, is_contract),
+            Some("TxnLog") => self.follow_accounts(query, places),
             Some("Unsubscribe") => {
                 let topic = query.get("type").and_then(topic).ok_or(QueryError::Type)?;
                 if self.has(topic) {
@@ -96,6 +117,7 @@ impl Topics {
     fn follow_contracts(
         &mut self,
         query: &Map<String, Value>,
+        places: &Arc<Semaphore>,
         is_contract: impl Fn(&Address) -> bool,
     ) -> Result<(), QueryError> {
         let (addresses, fault) = addresses(query, QueryError::ContractSize)?;
@@ -103,17 +125,17 @@ impl Topics {
         if found.is_empty() {
             return Err(QueryError::NoContract);
         }
-        add(&mut self.contracts, found)?;
+        self.contracts.add(found, places)?;
         self.ending.remove(&Topic::EventLog);
         fault.map_or(Ok(()), Err)
     }
 
-    fn follow_accounts(&mut self, query: &Map<String, Value>) -> Result<(), QueryError> {
+    fn follow_accounts(&mut self, query: &Map<String, Value>, places: &Arc<Semaphore>) -> Result<(), QueryError> {
         let (addresses, fault) = addresses(query, QueryError::AccountSize)?;
         if addresses.is_empty() {
             return Err(QueryError::NoAddress);
         }
-        add(&mut self.accounts, addresses)?;
+        self.accounts.add(addresses, places)?;
         self.ending.remove(&Topic::TxnLog);
         fault.map_or(Ok(()), Err)
     }
@@ -121,8 +143,8 @@ impl Topics {
     fn has(&self, topic: Topic) -> bool {
         match topic {
             Topic::NewBlock => self.blocks,
-            Topic::EventLog => !self.contracts.is_empty(),
-            Topic::TxnLog => !self.accounts.is_empty(),
+            Topic::EventLog => !self.contracts.addresses.is_empty(),
+            Topic::TxnLog => !self.accounts.addresses.is_empty(),
         }
     }
 
@@ -137,7 +159,8 @@ impl Topics {
                 address: (*contract).into(),
                 event_logs: news.events.iter().map(Cow::Borrowed).collect(),
             };
-            let value = news.events.iter().flat_map(|events| common(&self.contracts, events)).map(shape).collect();
+            let value =
+                news.events.iter().flat_map(|events| common(&self.contracts.addresses, events)).map(shape).collect();
             values.push(TopicNews::EventLog { value });
         }
         if self.has(Topic::TxnLog) {
@@ -145,7 +168,9 @@ impl Topics {
                 address: (*account).into(),
                 log: news.at(positions).map(Cow::Borrowed).collect(),
             };
-            values.push(TopicNews::TxnLog { value: common(&self.accounts, &news.by_account).map(shape).collect() });
+            values.push(TopicNews::TxnLog {
+                value: common(&self.accounts.addresses, &news.by_account).map(shape).collect(),
+            });
         }
         if !self.ending.is_empty() {
             values.push(TopicNews::Unsubscribe { value: self.ending.iter().copied().collect() });
@@ -160,10 +185,10 @@ impl Topics {
             bytes = news.block_bytes().saturating_add(bytes);
         }
         if self.has(Topic::EventLog) {
-            let told = common(&self.contracts, news.events.as_ref()?);
+            let told = common(&self.contracts.addresses, news.events.as_ref()?);
             bytes = told.fold(bytes, |bytes, (_, events)| bytes.saturating_add(events.bytes()));
         }
-        let told = common(&self.accounts, &news.by_account);
+        let told = common(&self.accounts.addresses, &news.by_account);
         Some(told.fold(bytes, |bytes, (_, of)| bytes.saturating_add(transactions_bytes(of.len()))))
     }
 
@@ -172,8 +197,8 @@ impl Topics {
         for topic in std::mem::take(&mut self.ending) {
             match topic {
                 Topic::NewBlock => self.blocks = false,
-                Topic::EventLog => self.contracts.clear(),
-                Topic::TxnLog => self.accounts.clear(),
+                Topic::EventLog => self.contracts = Followed::default(),
+                Topic::TxnLog => self.accounts = Followed::default(),
             }
         }
     }
@@ -188,14 +213,22 @@ fn topic(name: &Value) -> Option<Topic> {
     }
 }
 
-/// Adds addresses, or none of them if they are too many.
-fn add(followed: &mut BTreeSet<Address>, addresses: Vec<Address>) -> Result<(), QueryError> {
-    let new: BTreeSet<Address> = addresses.into_iter().filter(|address| !followed.contains(address)).collect();
-    if followed.len().saturating_add(new.len()) > MOST_ADDRESSES {
-        return Err(QueryError::TooMany);
+impl Followed {
+    /// Adds addresses, or none of them if they are too many.
+    fn add(&mut self, addresses: Vec<Address>, places: &Arc<Semaphore>) -> Result<(), QueryError> {
+        let new: BTreeSet<Address> = addresses.into_iter().filter(|it| !self.addresses.contains(it)).collect();
+        if self.addresses.len().saturating_add(new.len()) > MOST_ADDRESSES {
+            return Err(QueryError::TooMany);
+        }
+        let count = u32::try_from(new.len()).map_err(|_| QueryError::TooMany)?;
+        let more = Arc::clone(places).try_acquire_many_owned(count).map_err(|_| QueryError::Full)?;
+        match &mut self.places {
+            Some(places) => places.merge(more),
+            places => *places = Some(more),
+        }
+        self.addresses.extend(new);
+        Ok(())
     }
-    followed.extend(new);
-    Ok(())
 }
 
 /// What is new of the addresses that a client follows, in their order. Goes through whichever are fewer.
@@ -234,6 +267,8 @@ fn address(entry: &Value, wrong_size: QueryError) -> Result<Address, QueryError>
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use serde_json::json;
     use silica_protocol::rpc::{
         block::TransactionsByShard,
@@ -246,9 +281,12 @@ mod tests {
     const OTHER: &str = "0x2222222222222222222222222222222222222222";
     const NOBODY: &str = "0x00000000000000000000000000000000000000FF";
 
+    /// As many places as anyone wants.
+    static PLACES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)));
+
     fn take(topics: &mut Topics, query: &Value) -> Result<(), QueryError> {
         let contracts = [CONTRACT, OTHER].map(|address| address.parse::<Address>().unwrap());
-        topics.take(query, |address| contracts.contains(address))
+        topics.take(query, &PLACES, |address| contracts.contains(address))
     }
 
     #[track_caller]
@@ -282,9 +320,9 @@ mod tests {
         refuses(&json!({"query": "EventLog", "addresses": [NOBODY, "0x12", CONTRACT]}), "no contract found in list");
         let mut topics = Topics::default();
         take(&mut topics, &json!({"query": "EventLog", "addresses": [NOBODY, CONTRACT]})).unwrap();
-        assert_eq!(topics.contracts.len(), 1);
+        assert_eq!(topics.contracts.addresses.len(), 1);
         take(&mut topics, &json!({"query": "EventLog", "addresses": [OTHER]})).unwrap();
-        assert_eq!(topics.contracts.len(), 2);
+        assert_eq!(topics.contracts.addresses.len(), 2);
     }
 
     #[test]
@@ -301,7 +339,11 @@ mod tests {
             let mut topics = Topics::default();
             let refused = take(&mut topics, &json!({"query": topic, "addresses": [CONTRACT, bad, OTHER]}));
             assert_eq!(refused.unwrap_err().to_string(), text, "{topic} {bad}");
-            assert_eq!((topics.contracts.len() + topics.accounts.len(), topics.any()), (1, true), "{topic} {bad}");
+            assert_eq!(
+                (topics.contracts.addresses.len() + topics.accounts.addresses.len(), topics.any()),
+                (1, true),
+                "{topic} {bad}"
+            );
         }
         refuses(&json!({"query": "TxnLog", "addresses": ["0x11", CONTRACT]}), "no valid address found");
     }
@@ -320,6 +362,28 @@ mod tests {
         take(&mut topics, &json!({"query": "TxnLog", "addresses": addresses(1, MOST_ADDRESSES)})).unwrap();
         let twice = vec![CONTRACT; 20];
         take(&mut topics, &json!({"query": "TxnLog", "addresses": twice})).unwrap();
+    }
+
+    #[test]
+    fn all_clients_together_follow_only_so_many_addresses() {
+        let places = Arc::new(Semaphore::new(3));
+        let follow = |topics: &mut Topics, topic: &str, addresses: &[&str]| {
+            topics.take(&json!({"query": topic, "addresses": addresses}), &places, |_| true)
+        };
+        let (mut one, mut other) = (Topics::default(), Topics::default());
+        follow(&mut one, "TxnLog", &[CONTRACT, CONTRACT]).unwrap();
+        follow(&mut one, "EventLog", &[CONTRACT]).unwrap();
+        assert_eq!(follow(&mut other, "TxnLog", &[CONTRACT, OTHER]), Err(QueryError::Full));
+        assert!(!other.any());
+        follow(&mut other, "TxnLog", &[CONTRACT]).unwrap();
+        follow(&mut one, "TxnLog", &[CONTRACT]).unwrap();
+        assert_eq!(follow(&mut one, "TxnLog", &[OTHER]), Err(QueryError::Full));
+        // Places come back when a topic ends, or a client goes.
+        one.take(&json!({"query": "Unsubscribe", "type": "EventLog"}), &places, |_| true).unwrap();
+        one.end_topics();
+        follow(&mut one, "TxnLog", &[OTHER]).unwrap();
+        drop(one);
+        assert_eq!(places.available_permits(), 2);
     }
 
     #[test]
@@ -375,7 +439,7 @@ mod tests {
         take(&mut topics, &json!({"query": "Unsubscribe", "type": "TxnLog"})).unwrap();
         take(&mut topics, &json!({"query": "TxnLog", "addresses": [OTHER]})).unwrap();
         topics.end_topics();
-        assert_eq!(topics.accounts.len(), 2);
+        assert_eq!(topics.accounts.addresses.len(), 2);
         take(&mut topics, &json!({"query": "Unsubscribe", "type": "TxnLog"})).unwrap();
         topics.end_topics();
         assert!(!topics.any());
