@@ -348,6 +348,16 @@ impl Snapshot {
         self.published.state.transaction(hash)
     }
 
+    /// Bytes that are read to find a transaction, which are its own and those of a few others at most; none if it is in no
+    /// block.
+    ///
+    /// # Errors
+    ///
+    /// The record could not be read.
+    pub fn bytes_to_transaction(&self, hash: &TxHash) -> Result<usize, ArchiveError> {
+        self.published.state.bytes_to_transaction(hash)
+    }
+
     /// The figures from which the statistics of the network are computed.
     pub fn statistics(&self) -> Statistics {
         let Published { head, times, state, .. } = &*self.published;

@@ -158,6 +158,16 @@ impl Snapshot {
         self.archive.transaction(hash)
     }
 
+    /// Returns how many bytes of the record are read to find the transaction with a hash, which are its own and those of a
+    /// few others at most; none if there is no such transaction.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn bytes_to_transaction(&self, hash: &TxHash) -> Result<usize, ArchiveError> {
+        self.archive.bytes_to_transaction(hash)
+    }
+
     /// Returns the transaction that deployed a contract or library, or `None` when none did. It was successful.
     ///
     /// # Errors

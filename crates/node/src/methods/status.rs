@@ -10,7 +10,7 @@ use silica_protocol::{
     },
 };
 
-use crate::rpc::{CallError, Context, Method, params::Text};
+use crate::rpc::{AboutTransaction, CallError, Context, Method, params::Text};
 
 /// Where a submitted transaction stands: waiting, confirmed or dropped, and why.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -36,6 +36,12 @@ impl Method for GetTransactionStatus {
             modified,
         };
         Ok(TransactionStatus::new(hash, &transaction, progress))
+    }
+}
+
+impl AboutTransaction for GetTransactionStatus {
+    fn hash(&self) -> Option<TxHash> {
+        self.hash.peek().copied()
     }
 }
 
@@ -79,5 +85,11 @@ impl Method for GetPendingTxn {
             }
             TxStatus::Dropped(reason) => PendingStatus::dropped(reason.code()),
         })
+    }
+}
+
+impl AboutTransaction for GetPendingTxn {
+    fn hash(&self) -> Option<TxHash> {
+        self.hash.peek().copied()
     }
 }

@@ -13,7 +13,7 @@ use silica_protocol::{
 use crate::{
     driver::NodeHandle,
     rpc::{
-        CallError, Command, Context, Method,
+        AboutTransaction, CallError, Command, Context, Method,
         params::{BareTxHash, Text},
     },
 };
@@ -68,6 +68,12 @@ impl Method for GetTransaction {
     }
 }
 
+impl AboutTransaction for GetTransaction {
+    fn hash(&self) -> Option<TxHash> {
+        self.hash.peek().copied()
+    }
+}
+
 /// An executed transaction with its receipt, also while its block is not yet final.
 ///
 /// Here a transaction is executed when its block is final, so that this is [`GetTransaction`] with its own errors.
@@ -85,6 +91,12 @@ impl Method for GetSoftConfirmedTransaction {
         let BareTxHash(hash) = self.hash.get().map_err(CallError::SoftTxHash)?;
         let stored = at.snapshot.transaction(&hash)?.ok_or(CallError::NotSoftConfirmed)?;
         Ok(TransactionJson::new(hash, stored.transaction, stored.receipt))
+    }
+}
+
+impl AboutTransaction for GetSoftConfirmedTransaction {
+    fn hash(&self) -> Option<TxHash> {
+        self.hash.peek().map(|BareTxHash(hash)| *hash)
     }
 }
 

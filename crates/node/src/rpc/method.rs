@@ -14,9 +14,12 @@ use std::{
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::{RawValue, to_raw_value};
-use silica_protocol::rpc::{
-    envelope::{Id, write_result},
-    error::{RpcError, RpcErrorCode},
+use silica_protocol::{
+    TxHash,
+    rpc::{
+        envelope::{Id, write_result},
+        error::{RpcError, RpcErrorCode},
+    },
 };
 
 use super::{
@@ -46,6 +49,12 @@ pub(crate) trait Method: DeserializeOwned + JsonSchema {
     fn call(self, at: &Context) -> Result<Self::Output, CallError>;
 }
 
+/// A question about a transaction, which may have a receipt of megabytes.
+pub(crate) trait AboutTransaction: Method + Send + 'static {
+    /// The transaction, if it is named well enough.
+    fn hash(&self) -> Option<TxHash>;
+}
+
 /// A request to change something, answered when it is done.
 pub(crate) trait Command: DeserializeOwned + JsonSchema + Send + 'static {
     /// Name on the wire.
@@ -68,6 +77,9 @@ pub(crate) trait Streamed: DeserializeOwned + JsonSchema + Send + 'static {
     fn begin(self, at: &Context) -> Result<Document, CallError>;
 }
 
+/// Bytes of the record that are read for a transaction beyond which it takes long to answer with it.
+const LARGE_TRANSACTION: usize = 64 << 10;
+
 /// Every method there is, by name.
 pub(crate) const METHODS: &[Entry] = &[
     Entry::command::<isolated::CheckPause>(),
@@ -81,7 +93,7 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::command::<eth::EthGetBlockByHash>(),
     Entry::slow::<eth::EthGetBlockByNumber>(),
     Entry::slow::<eth::EthGetCode>(),
-    Entry::of::<eth::EthGetTransactionByHash>(),
+    Entry::about::<eth::EthGetTransactionByHash>(),
     Entry::slow::<eth::EthGetTransactionCount>(),
     Entry::slow::<eth::EthGetTransactionReceipt>(),
     Entry::per_head::<eth::EthSyncing>(),
@@ -111,7 +123,7 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::per_head::<tx_block::GetNumTxBlocks>(),
     Entry::per_head::<tx_block::GetNumTxnsDsEpoch>(),
     Entry::per_head::<tx_block::GetNumTxnsTxEpoch>(),
-    Entry::of::<status::GetPendingTxn>(),
+    Entry::about::<status::GetPendingTxn>(),
     Entry::of::<status::GetPendingTxns>(),
     Entry::per_head::<ds_block::GetPrevDifficulty>(),
     Entry::per_head::<ds_block::GetPrevDsDifficulty>(),
@@ -125,15 +137,15 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::slow::<contract::GetSmartContracts>(),
     Entry::streamed::<contract::GetSmartContractState>(),
     Entry::streamed::<contract::GetSmartContractSubState>(),
-    Entry::of::<transaction::GetSoftConfirmedTransaction>(),
+    Entry::about::<transaction::GetSoftConfirmedTransaction>(),
     Entry::slow::<contract::GetStateProof>(),
     Entry::per_head::<network::GetTotalCoinSupply>(),
     Entry::per_head::<network::GetTotalCoinSupplyAsInt>(),
-    Entry::of::<transaction::GetTransaction>(),
+    Entry::about::<transaction::GetTransaction>(),
     Entry::per_head::<tx_block::GetTransactionRate>(),
     Entry::of::<tx_block::GetTransactionsForTxBlock>(),
     Entry::of::<tx_block::GetTransactionsForTxBlockEx>(),
-    Entry::of::<status::GetTransactionStatus>(),
+    Entry::about::<status::GetTransactionStatus>(),
     Entry::of::<tx_block::GetTxBlock>(),
     Entry::per_head::<tx_block::GetTxBlockRate>(),
     Entry::of::<tx_block::GetTxBlockVerbose>(),
@@ -182,6 +194,8 @@ pub(crate) struct Entry {
 pub(crate) enum Action {
     /// Writes its answer at once.
     Query(fn(Call<'_>, &Context, &mut Vec<u8>) -> Result<(), RpcError>),
+    /// Writes its answer at once, or does not, since it takes long, and answers later.
+    Weighed(Weigh),
     /// Has no parameters, and one answer for as long as the head stays.
     PerHead(fn(&Context) -> Result<Box<RawValue>, RpcError>),
     /// Reads its parameters at once and answers later.
@@ -189,6 +203,9 @@ pub(crate) enum Action {
     /// Reads its parameters at once and begins its answer later.
     Streamed(fn(Call<'_>, NodeHandle) -> Result<Beginning, RpcError>),
 }
+
+/// Writes an answer, or begins to make it.
+type Weigh = fn(Call<'_>, &NodeHandle, &mut Vec<u8>) -> Result<Option<Running>, RpcError>;
 
 /// What a request says to its method.
 #[derive(Clone, Copy, Debug)]
@@ -242,6 +259,11 @@ impl Entry {
         Self { action: Action::Later(ask::<M>), ..Self::of::<M>() }
     }
 
+    /// A question that is answered at once, unless the transaction is large.
+    const fn about<M: AboutTransaction>() -> Self {
+        Self { action: Action::Weighed(weigh::<M>), ..Self::of::<M>() }
+    }
+
     const fn streamed<M: Streamed>() -> Self {
         let (action, shape) = (Action::Streamed(begin::<M>), Shape::of::<M, M::Output>());
         Self { name: M::NAME, aliases: &[], action, shape, for_developers: false }
@@ -290,8 +312,26 @@ pub(crate) fn absent(name: &str) -> RpcError {
 }
 
 fn query<M: Method>(request: Call<'_>, at: &Context, out: &mut Vec<u8>) -> Result<(), RpcError> {
-    let result = call::<M>(params::read(request.params, request.fields)?, at)?;
-    write_result(out, request.id, &result).map_err(|error| internal(M::NAME, &error))
+    answer::<M>(params::read(request.params, request.fields)?, request.id, at, out)
+}
+
+fn answer<M: Method>(method: M, id: &Id<'_>, at: &Context, out: &mut Vec<u8>) -> Result<(), RpcError> {
+    write_result(out, id, &call(method, at)?).map_err(|error| internal(M::NAME, &error))
+}
+
+fn weigh<M: AboutTransaction>(
+    request: Call<'_>,
+    node: &NodeHandle,
+    out: &mut Vec<u8>,
+) -> Result<Option<Running>, RpcError> {
+    let method: M = params::read(request.params, request.fields)?;
+    let at = node.context();
+    // What cannot be read is an error soon enough.
+    let bytes = method.hash().and_then(|hash| at.snapshot.bytes_to_transaction(&hash).ok()).unwrap_or_default();
+    if bytes > LARGE_TRANSACTION {
+        return Ok(Some(aside(method, node.clone())));
+    }
+    answer(method, request.id, &at, out).map(|()| None)
 }
 
 fn render<M: Method>(at: &Context) -> Result<Box<RawValue>, RpcError> {
@@ -307,16 +347,19 @@ fn call<M: Method>(method: M, at: &Context) -> Result<M::Output, RpcError> {
 }
 
 fn ask<M: Method + Send + 'static>(request: Call<'_>, node: NodeHandle) -> Result<Running, RpcError> {
-    let method: M = params::read(request.params, request.fields)?;
-    Ok(Box::pin(async move {
+    Ok(aside::<M>(params::read(request.params, request.fields)?, node))
+}
+
+/// Answers on a thread that may take its time.
+fn aside<M: Method + Send + 'static>(method: M, node: NodeHandle) -> Running {
+    Box::pin(async move {
         let asked = node.clone();
         let answer = node.slowly(move || {
             let at = Arc::clone(&asked.context());
-            let result = call::<M>(method, &at)?;
-            to_raw_value(&result).map_err(|error| internal(M::NAME, &error))
+            to_raw_value(&call(method, &at)?).map_err(|error| internal(M::NAME, &error))
         });
         answer.await.unwrap_or_else(|| Err(panicked(M::NAME)))
-    }))
+    })
 }
 
 fn begin<M: Streamed>(request: Call<'_>, node: NodeHandle) -> Result<Beginning, RpcError> {

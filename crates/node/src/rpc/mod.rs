@@ -30,7 +30,7 @@ pub(crate) use self::{
     context::Context,
     document::Document,
     error::CallError,
-    method::{Command, METHODS, Method, Streamed},
+    method::{AboutTransaction, Command, METHODS, Method, Streamed},
 };
 use self::{
     document::{Begun, Rest},
@@ -200,6 +200,11 @@ impl Service {
         let start = out.len();
         match row.action {
             Action::Query(query) => query(call, &self.node.context(), out)?,
+            Action::Weighed(weigh) => {
+                if let Some(later) = weigh(call, &self.node, out)? {
+                    write_raw(out, call.id, &later.await?)?;
+                }
+            }
             Action::PerHead(render) => write_raw(out, call.id, self.node.context().per_head(row.position, render)?)?,
             Action::Later(start) => write_raw(out, call.id, &start(call, self.node.clone())?.await?)?,
             Action::Streamed(begin) => {

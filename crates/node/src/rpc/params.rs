@@ -99,6 +99,11 @@ impl<T: FromParam> Text<T> {
         Self(Ok(value))
     }
 
+    /// The value, if the text is one.
+    pub(crate) fn peek(&self) -> Option<&T> {
+        self.0.as_ref().ok()
+    }
+
     /// Returns the value, or what is wrong with the text.
     pub(crate) fn get(self) -> Result<T, T::Fault> {
         self.0

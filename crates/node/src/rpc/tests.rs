@@ -200,6 +200,35 @@ async fn streamed_answers_are_begun_in_turn() {
 }
 
 #[tokio::test]
+async fn large_transactions_are_told_in_turn_and_others_at_once() {
+    let fixture = fixture(BlockMode::Instant);
+    let sender = "0x1111111111111111111111111111111111111111";
+    fixture.call("silica_setBalance", json!([sender, "1000000000000000000"])).await;
+    let init = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"}]).to_string();
+    let (mut small, mut large) = (String::new(), String::new());
+    for (hash, code) in [(&mut small, "x".to_owned()), (&mut large, "x".repeat(70_000))] {
+        let transaction = json!({"senderAddr": sender, "code": code, "data": init});
+        let sent = fixture.call("silica_sendTransaction", json!([transaction])).await;
+        sent["result"]["TranID"].as_str().unwrap_or_else(|| panic!("{sent}")).clone_into(hash);
+    }
+    let node = fixture.node();
+    let mut turns = Vec::new();
+    while turns.len() < driver::SLOW_QUESTIONS {
+        turns.push(node.slow_turn().await);
+    }
+    let methods = ["GetTransaction", "GetSoftConfirmedTransaction", "GetTransactionStatus", "GetPendingTxn"];
+    let mut waiting: Vec<_> = methods.iter().map(|method| Box::pin(fixture.call(method, json!([large])))).collect();
+    for (method, waits) in methods.iter().zip(&mut waiting) {
+        assert!(timeout(Duration::from_millis(5), waits).await.is_err(), "{method} does not wait");
+        assert!(fixture.call(method, json!([small])).await.get("result").is_some(), "{method}");
+    }
+    drop(turns);
+    for (method, answer) in methods.iter().zip(waiting) {
+        assert!(answer.await.get("result").is_some(), "{method}");
+    }
+}
+
+#[tokio::test]
 async fn refusal_has_the_id_of_its_request() {
     let fixture = fixture(BlockMode::Manual);
     let refuse = |body: &str| String::from_utf8(fixture.service.decline(body.as_bytes(), "not now")).unwrap();

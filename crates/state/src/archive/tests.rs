@@ -247,6 +247,7 @@ fn check_view(view: &ArchiveView, model: &Model, blocks: usize, whole: bool) {
             let (transaction, receipt) = (transaction.clone(), receipt.clone());
             let stored = StoredTransaction { transaction, receipt, block: number, position: position as u32 };
             same(view.transaction(hash), visible.then_some(stored), whole);
+            same(view.bytes_to_transaction(hash).map(|bytes| bytes > 0), visible, whole);
         }
     }
     same(view.transaction(&TxHash::new(noise(&[1, 2, 3]))), None, whole);

@@ -95,6 +95,18 @@ impl ArchiveView {
         Ok(None)
     }
 
+    /// Returns how many bytes of the record are read to find the transaction with a hash, which are its own and those of a
+    /// few others at most; none if there is no such transaction.
+    pub(crate) fn bytes_to_transaction(&self, hash: &TxHash) -> Result<usize, ArchiveError> {
+        let mut bytes = 0_usize;
+        for Position { block, position } in self.find(index::Kind::Transaction, hash.as_bytes())? {
+            let Some(entry) = self.entry(BlockNumber::new(block))? else { continue };
+            let group = entry.located().find(|group| group.first.saturating_add(group.count) > position);
+            bytes = bytes.saturating_add(group.map_or(0, |group| group.bytes.len()));
+        }
+        Ok(bytes)
+    }
+
     /// Returns the transaction that deployed a contract or library.
     pub(crate) fn deployment(&self, contract: &Address) -> Result<Option<StoredTransaction>, ArchiveError> {
         let Some(Position { block, position }) = deployments::find(&self.archive.db, contract)? else {

@@ -29,7 +29,7 @@ use self::{
 };
 use crate::{
     driver::{AsideError, NodeHandle},
-    rpc::{CallError, Command, Context, Method, params::Text},
+    rpc::{AboutTransaction, CallError, Command, Context, Method, params::Text},
 };
 
 /// Set in the chain id that Ethereum's methods tell (rpc page, section 2.8; the successor does it too), so that no
@@ -337,6 +337,12 @@ impl Method for EthGetTransactionByHash {
         let Some(block) = at.snapshot.tx_block(stored.block)? else { return Ok(None) };
         let place = Place::new(&block, stored.position);
         Ok(Some(Transaction::new(place, eth_chain_id(at.chain_id), &stored.transaction)))
+    }
+}
+
+impl AboutTransaction for EthGetTransactionByHash {
+    fn hash(&self) -> Option<TxHash> {
+        self.hash.peek().map(|EthTxHash(hash)| *hash)
     }
 }
 
