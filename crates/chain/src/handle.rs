@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use silica_protocol::{Address, BlockNumber, DsBlock, GasPrice, Receipt, Timestamp, Transaction, TxBlock, TxHash};
+use silica_protocol::{
+    Address, BlockNumber, DsBlock, GasPrice, Receipt, SimulationRequest, Timestamp, Transaction, TxBlock, TxHash,
+};
 use silica_scilla::cache::CacheUsage;
 use silica_state::StateError;
 
@@ -13,7 +15,7 @@ use crate::{
     error::{AdmissionError, PoolError, PoolImportError, SimulationError},
     executor::Modules,
     pool::{self, Exported, Pool},
-    simulation::{GasEstimate, Simulation, SimulationRequest, Simulator},
+    simulation::{GasEstimate, Simulation, Simulator},
     snapshot::{Snapshot, Times},
 };
 

@@ -139,7 +139,7 @@ pub use crate::{
     pool::{DropReason, ModificationState, TxStatus},
     producer::Producer,
     replay::{check, rebuild},
-    simulation::{AccountChange, GasEstimate, Simulation, SimulationRequest, VariableChange},
+    simulation::{AccountChange, GasEstimate, Simulation, VariableChange},
     snapshot::{
         Listing, MinerInfo, PositionsPage, Snapshot, StateProof, Statistics, TransactionStatus, TransactionsPage,
     },

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use silica_protocol::{
-    Account, Address, BlockNumber, Gas, GasPrice, InitData, Nonce, PublicKey, Qa, Receipt, Signature, StorageKey,
-    Transaction, TransactionKind, Version,
+    Account, Address, BlockNumber, Gas, InitData, Nonce, PublicKey, Qa, Receipt, Signature, SimulationRequest,
+    StorageKey, Transaction, TransactionKind, Version,
 };
 use silica_state::{Snapshot, StateError};
 
@@ -26,27 +26,6 @@ use crate::{
     handle::{Published, Shared},
     pool::DropReason,
 };
-
-/// A transaction to be simulated.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SimulationRequest {
-    /// Who would sign it.
-    pub sender: Address,
-    /// The recipient; zero for a deployment.
-    pub to: Address,
-    /// Money that moves to the recipient.
-    pub amount: Qa,
-    /// Price of a unit of gas, or `None` for the lowest in force.
-    pub gas_price: Option<GasPrice>,
-    /// Gas that it may use, or `None` for the most that its committee takes and the sender can pay.
-    pub gas_limit: Option<Gas>,
-    /// Source of the contract to deploy; may be empty.
-    pub code: String,
-    /// Init parameters of a deployment, message of a call; may be empty.
-    pub data: String,
-    /// Whether the DS committee is to execute it.
-    pub priority: bool,
-}
 
 /// What would become of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]

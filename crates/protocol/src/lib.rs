@@ -39,7 +39,7 @@
 //!    counters), `version` ([`Version`], [`ChainId`]), all built on numbers; `hash` (a type for each thing that is
 //!    hashed), `key` ([`PublicKey`], [`Signature`]) and `address` ([`Address`]), all declared by the macro in `bytes`.
 //! 2. `proto`: the protobuf messages, private, and what every decoder does; `error` ([`DecodeError`]).
-//! 3. `transaction` ([`Transaction`]), whose `encode` writes what is signed; `styled_json` ([`to_styled_json`]) and what
+//! 3. `transaction` ([`Transaction`]), whose `encode` writes what is signed; `simulation` ([`SimulationRequest`]); `styled_json` ([`to_styled_json`]) and what
 //!    is written with it: `receipt` ([`Receipt`]) and `contract` ([`InitData`], and the keys of storage).
 //! 4. `account` ([`Account`], the value in the trie) and `state_delta` ([`StateDelta`]).
 //! 5. `block`: `cosignature`, `committee`, then [`TxBlock`], [`DsBlock`] and [`MicroBlock`] with headers and hashes.
@@ -73,6 +73,7 @@ mod number;
 mod proto;
 mod receipt;
 pub mod rpc;
+mod simulation;
 mod state_delta;
 mod styled_json;
 mod transaction;
@@ -97,6 +98,7 @@ pub use crate::{
     key::{PublicKey, Signature},
     number::{BlockNumber, DsBlockNumber, Nonce, NumberError, ShardId, Timestamp},
     receipt::{ContractMessage, EventLog, Exception, Receipt, ReceiptError, ReceiptTextError, Transition},
+    simulation::SimulationRequest,
     state_delta::{AccountDelta, BalanceChange, DeployedContract, StateDelta},
     styled_json::to_styled_json,
     transaction::{Transaction, TransactionKind},

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use silica_protocol::{Account, Address, Gas, Nonce, Qa, StorageKey, Timestamp, Transaction, TxHash};
+use silica_protocol::{
+    Account, Address, Gas, Nonce, Qa, SimulationRequest, StorageKey, Timestamp, Transaction, TxHash,
+};
 use silica_state::{Store, StoreOptions};
 
 use crate::{
-    Chain, ChainConfig, Genesis, Producer, SimulationError, SimulationRequest,
+    Chain, ChainConfig, Genesis, Producer, SimulationError,
     config::NoncePolicy,
     consensus::{Engine, Input, Solo},
     open,

@@ -1,8 +1,10 @@
 //! Simulations beside what really happens: the same receipts and changes, and no effect of their own.
 
 use serde_json::{Value, json};
-use silica_chain::{Simulation, SimulationError, SimulationRequest, VariableChange};
-use silica_protocol::{Address, BlockHash, Gas, GasPrice, Nonce, Qa, Receipt, StateRoot, Transaction};
+use silica_chain::{Simulation, SimulationError, VariableChange};
+use silica_protocol::{
+    Address, BlockHash, Gas, GasPrice, Nonce, Qa, Receipt, SimulationRequest, StateRoot, Transaction,
+};
 
 use crate::{
     contracts::{HELLO, RELAY, World, address_param, hex, init, text_param},

@@ -8,7 +8,7 @@ use silica_protocol::{
     rpc::{simulation::SimulatedTransactionParam, text::Dec, transaction::CreateTransactionResult},
 };
 
-use super::{simulation::request, transaction::info};
+use super::transaction::info;
 use crate::{
     config::BlockMode,
     driver::NodeHandle,
@@ -129,7 +129,7 @@ impl Command for SendTransaction {
     type Output = CreateTransactionResult;
 
     async fn run(self, node: &NodeHandle) -> Result<CreateTransactionResult, CallError> {
-        let transaction = node.chain().impersonate(&request(self.transaction.0?))?;
+        let transaction = node.chain().impersonate(&self.transaction.0?)?;
         let Submitted { hash, routing, contract } = node.submit(transaction).await?;
         Ok(CreateTransactionResult { contract: contract.map(Into::into), info: info(routing), id: hash.into() })
     }

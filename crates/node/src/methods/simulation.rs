@@ -5,13 +5,13 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use silica_chain::{AccountChange, Chain, GasEstimate, Simulation, SimulationError, SimulationRequest, VariableChange};
+use silica_chain::{AccountChange, Chain, GasEstimate, Simulation, SimulationError, VariableChange};
 use silica_protocol::{
-    Nonce,
+    Nonce, SimulationRequest,
     rpc::{
         simulation::{
-            AccountChangeJson, ChangeJson, GasEstimateJson, SimulatedTransaction, SimulatedTransactionParam,
-            SimulationJson, VariableChangeJson,
+            AccountChangeJson, ChangeJson, GasEstimateJson, SimulatedTransactionParam, SimulationJson,
+            VariableChangeJson,
         },
         text::Dec,
     },
@@ -70,13 +70,8 @@ async fn simulate<T: Send + 'static>(
     transaction: SimulatedTransactionParam,
     work: fn(&Chain, &SimulationRequest) -> Result<T, SimulationError>,
 ) -> Result<T, CallError> {
-    let request = request(transaction.0?);
+    let request = transaction.0?;
     Ok(node.aside(move |chain| work(chain, &request)).await??)
-}
-
-pub(super) fn request(transaction: SimulatedTransaction) -> SimulationRequest {
-    let SimulatedTransaction { sender, to, amount, gas_price, gas_limit, code, data, priority } = transaction;
-    SimulationRequest { sender, to, amount, gas_price, gas_limit, code, data, priority }
 }
 
 fn simulation(simulation: Simulation) -> SimulationJson {

@@ -20,28 +20,8 @@ use crate::{
     amount::Qa,
     gas::{Gas, GasPrice},
     hash::CodeHash,
+    simulation::SimulationRequest,
 };
-
-/// A transaction to be simulated: everything that a submitted one has but nonce, version, key and signature.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SimulatedTransaction {
-    /// Who would sign it.
-    pub sender: Address,
-    /// The recipient; zero for a deployment.
-    pub to: Address,
-    /// Money that moves.
-    pub amount: Qa,
-    /// Price of a unit of gas, if one is named.
-    pub gas_price: Option<GasPrice>,
-    /// Gas that may be used, if a limit is named.
-    pub gas_limit: Option<Gas>,
-    /// Source of the contract to deploy; may be empty.
-    pub code: String,
-    /// Init parameters or message; may be empty.
-    pub data: String,
-    /// Whether the DS committee is to execute it.
-    pub priority: bool,
-}
 
 /// Reason why an object is not a transaction to be simulated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -73,10 +53,10 @@ pub enum SimulatedTransactionError {
 }
 
 const ADDRESS: &str = "an address as bech32 or as forty hexadecimal digits";
-const AMOUNT: &str = "a number of Qa as decimal text, below 2^128, or as a number, below 2^64";
-const GAS: &str = "a number of units below 2^64, as decimal text or as a number";
+const AMOUNT: &str = "a number of Qa as decimal text without leading zeros, below 2^128, or as a number, below 2^64";
+const GAS: &str = "a number of units below 2^64, as decimal text without leading zeros or as a number";
 
-impl SimulatedTransaction {
+impl SimulationRequest {
     /// Reads the JSON object of a transaction to be simulated.
     ///
     /// # Errors
@@ -135,10 +115,14 @@ fn gas(member: &'static str, json: &Value) -> Result<u64, SimulatedTransactionEr
 /// From here on a number that is written with a point or an exponent may have been rounded.
 const ROUNDED: u128 = 1 << 53;
 
-/// Reads a number that is not negative, from text without anything but digits or from a number without a fraction.
+/// Reads a number that is not negative, from text without anything but digits or from a number without a fraction. Text that
+/// begins with a zero is refused, since `CreateTransaction` takes it for octal digits.
 fn decimal(json: &Value) -> Option<u128> {
     match json {
-        Value::String(text) => text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit())),
+        Value::String(text) => {
+            let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+            text.parse().ok().filter(|_| is_plain)
+        }
         Value::Number(number) => match number.as_u64() {
             Some(number) => Some(number.into()),
             None => u128::try_from(number::integral(&number.to_string())?).ok().filter(|number| *number < ROUNDED),
@@ -163,11 +147,11 @@ fn beginning(text: &str) -> String {
 /// The parameter of both methods: any JSON object, and what it amounts to. What is wrong with the object is kept for the
 /// method, as with [`SubmittedTransaction`](super::transaction::SubmittedTransaction).
 #[derive(Clone, Debug)]
-pub struct SimulatedTransactionParam(pub Result<SimulatedTransaction, SimulatedTransactionError>);
+pub struct SimulatedTransactionParam(pub Result<SimulationRequest, SimulatedTransactionError>);
 
 impl<'de> Deserialize<'de> for SimulatedTransactionParam {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Map::deserialize(deserializer).map(|object| Self(SimulatedTransaction::from_json(object)))
+        Map::deserialize(deserializer).map(|object| Self(SimulationRequest::from_json(object)))
     }
 }
 
@@ -292,16 +276,16 @@ mod tests {
 
     const SENDER: &str = "zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7";
 
-    fn read(json: &Value) -> Result<SimulatedTransaction, String> {
+    fn read(json: &Value) -> Result<SimulationRequest, String> {
         let Value::Object(object) = json else { panic!("it is an object") };
-        SimulatedTransaction::from_json(object.clone()).map_err(|error| error.to_string())
+        SimulationRequest::from_json(object.clone()).map_err(|error| error.to_string())
     }
 
     #[test]
     fn most_members_may_be_left_out() {
         let sender = Address::from_bech32(SENDER).unwrap();
         let least = read(&json!({"senderAddr": SENDER, "toAddr": "0x".to_owned() + &"Ab".repeat(20)})).unwrap();
-        let expected = SimulatedTransaction {
+        let expected = SimulationRequest {
             sender,
             to: Address::new([0xab; 20]),
             amount: Qa::ZERO,
@@ -319,6 +303,7 @@ mod tests {
             read.map(|it| (it.gas_limit.unwrap().get(), it.amount.get())).unwrap()
         };
         assert_eq!(numbers(json!(50), json!("7")), (50, 7));
+        assert_eq!(numbers(json!("0"), json!("0")), (0, 0));
         assert_eq!(numbers(json!("50"), json!(u128::MAX.to_string())), (50, u128::MAX));
         assert_eq!(numbers(json!(50.0), json!(u64::MAX)), (50, u64::MAX.into()));
         assert_eq!(numbers(json!(50), json!(9_007_199_254_740_991.0)), (50, ROUNDED - 1));
@@ -329,7 +314,10 @@ mod tests {
         for text in ["9007199254740993.0", "9007199254740993e0", "18446744073709551616", "1e20"] {
             let amount: Value = serde_json::from_str(text).unwrap();
             let error = read(&json!({"senderAddr": SENDER, "toAddr": SENDER, "amount": amount})).unwrap_err();
-            assert!(error.contains("as decimal text, below 2^128, or as a number, below 2^64"), "{error}");
+            assert!(
+                error.contains("as decimal text without leading zeros, below 2^128, or as a number, below 2^64"),
+                "{error}"
+            );
         }
     }
 
@@ -350,9 +338,8 @@ mod tests {
         check(json!({"senderAddr": 7}), &["senderAddr", "got 7"]);
         check(json!({"toAddr": null}), &["toAddr", "nothing"]);
         check(json!({"toAddr": "12"}), &["toAddr", "forty", "\"12\""]);
-        for wrong in
-            [json!("1.5"), json!(-1), json!("-1"), json!("+1"), json!(""), json!(true), json!("0x10"), json!(1.5)]
-        {
+        let texts = ["1.5", "-1", "+1", "", "0x10", "010", "00"].map(|text| json!(text));
+        for wrong in texts.into_iter().chain([json!(-1), json!(true), json!(1.5)]) {
             check(json!({"amount": wrong}), &["amount", "Qa", &wrong.to_string()]);
             check(json!({"gasPrice": wrong}), &["gasPrice", "Qa", &wrong.to_string()]);
             check(json!({"gasLimit": wrong}), &["gasLimit", "units", &wrong.to_string()]);
