@@ -39,6 +39,9 @@ pub(super) struct Room {
     pub(super) memory_wanted: Notify,
     /// Likewise, for answers that wait for it: they are there already.
     waiting: Semaphore,
+    /// Likewise, for what is sent without having been asked for: half of it, so that those who ask never wait for all who
+    /// are told.
+    unasked: Arc<Semaphore>,
     /// All memory there is.
     units: u32,
     /// Places for upgraded connections, which stay, so that there are some for those who come and go.
@@ -57,6 +60,7 @@ impl Room {
             memory: Arc::new(Semaphore::new(units.min(Semaphore::MAX_PERMITS))),
             memory_wanted: Notify::new(),
             waiting: Semaphore::new(units.min(Semaphore::MAX_PERMITS)),
+            unasked: Arc::new(Semaphore::new(units.min(Semaphore::MAX_PERMITS).div_ceil(2))),
             units: u32::try_from(units.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX),
             upgrades: Semaphore::new((limits.connections / 2).min(Semaphore::MAX_PERMITS)),
         }
@@ -78,7 +82,11 @@ impl Room {
     /// Waits for memory for a body, in turn, and lets it be known for as long as there is none; `None` when `longest`
     /// is over.
     pub(super) async fn reserve(&self, bytes: usize, longest: Duration) -> Option<OwnedSemaphorePermit> {
-        let mut acquired = pin!(Arc::clone(&self.memory).acquire_many_owned(self.units_of(bytes)));
+        self.claim(&self.memory, self.units_of(bytes), longest).await
+    }
+
+    async fn claim(&self, of: &Arc<Semaphore>, units: u32, longest: Duration) -> Option<OwnedSemaphorePermit> {
+        let mut acquired = pin!(Arc::clone(of).acquire_many_owned(units));
         let begun = Instant::now();
         loop {
             if let Ok(memory) = timeout(REMINDER.min(longest), acquired.as_mut()).await {
@@ -89,6 +97,14 @@ impl Room {
             }
             self.memory_wanted.notify_waiters();
         }
+    }
+
+    /// Waits, however long, for memory for something that nobody has asked for just now.
+    async fn reserve_unasked(&self, bytes: usize) -> Option<Unasked> {
+        let units = self.units_of(bytes);
+        let place = self.claim(&self.unasked, units.min(self.units.div_ceil(2)), Duration::MAX).await?;
+        let memory = self.claim(&self.memory, units, Duration::MAX).await?;
+        Some(Unasked { memory, place })
     }
 
     /// Waits for memory for an answer, or a part of one, of which so many bytes were made already; `None` when `longest` is
@@ -106,7 +122,7 @@ impl Room {
             None if made <= SMALL_ANSWER => Some(Bytes::from(beginning).into()),
             None => {
                 let memory = self.keep(made, made, longest).await?;
-                Some(AnswerBody::Large(Large::new(beginning, Arc::clone(patience), memory)))
+                Some(AnswerBody::Large(Large::new(beginning, Arc::clone(patience), vec![memory])))
             }
             Some(rest) => {
                 let memory = self.keep(made, Stream::memory(made), longest).await?;
@@ -120,6 +136,14 @@ impl Room {
     fn units_of(&self, bytes: usize) -> u32 {
         u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).min(self.units)
     }
+}
+
+/// Memory for something that nobody has asked for just now.
+#[derive(Debug)]
+pub(crate) struct Unasked {
+    memory: OwnedSemaphorePermit,
+    /// Among all such memory.
+    place: OwnedSemaphorePermit,
 }
 
 /// What a connection that is no longer HTTP has in common with the others.
@@ -145,14 +169,14 @@ impl Share {
         self.room.body(reply, &self.patience).await
     }
 
-    /// Waits, however long, for memory for something that is still to be made.
-    pub(crate) async fn reserve(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        self.room.reserve(bytes, Duration::MAX).await
+    /// Waits, however long, for memory for something that nobody has asked for just now and that is still to be made.
+    pub(crate) async fn reserve(&self, bytes: usize) -> Option<Unasked> {
+        self.room.reserve_unasked(bytes).await
     }
 
     /// The body of something for which memory was reserved.
-    pub(crate) fn reserved(&self, text: Vec<u8>, memory: OwnedSemaphorePermit) -> AnswerBody {
-        AnswerBody::Large(Large::new(text, Arc::clone(&self.patience), memory))
+    pub(crate) fn reserved(&self, text: Vec<u8>, Unasked { memory, place }: Unasked) -> AnswerBody {
+        AnswerBody::Large(Large::new(text, Arc::clone(&self.patience), vec![memory, place]))
     }
 
     /// Waits until the client holds memory that others want, and has been slow to take what is there for it.

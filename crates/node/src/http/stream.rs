@@ -129,11 +129,11 @@ pub(crate) struct Large {
 struct Kept {
     answer: Vec<u8>,
     patience: Arc<Patience>,
-    _memory: OwnedSemaphorePermit,
+    _memory: Vec<OwnedSemaphorePermit>,
 }
 
 impl Large {
-    pub(super) fn new(answer: Vec<u8>, patience: Arc<Patience>, memory: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new(answer: Vec<u8>, patience: Arc<Patience>, memory: Vec<OwnedSemaphorePermit>) -> Self {
         let rest = Bytes::from_owner(Kept { answer, patience: Arc::clone(&patience), _memory: memory });
         Self { rest, patience }
     }

@@ -473,4 +473,19 @@ mod tests {
         );
         assert_eq!((sent, memory.is_some()), ((), true));
     }
+
+    #[tokio::test]
+    async fn those_who_are_told_leave_memory_to_those_who_ask() {
+        let limits = HttpLimits { body_bytes: 1000, bodies_bytes: 8 * PIECE, ..HttpLimits::default() };
+        let share = Share::alone(limits);
+        let told = share.reserve(3 * PIECE).await;
+        let mut waits = Box::pin(share.reserve(2 * PIECE));
+        assert!(waits.as_mut().now_or_never().is_none(), "half of the memory is for them");
+        let asked = Reply { beginning: vec![b'x'; 4 * PIECE], rest: None };
+        assert!(share.body(asked).now_or_never().is_some_and(|body| body.is_some()), "the other half is not");
+        drop(told);
+        assert!(waits.await.is_some());
+        // Whatever is larger is told alone.
+        assert!(share.reserve(100 * PIECE).await.is_some());
+    }
 }
