@@ -4,7 +4,7 @@ use prost::Message;
 
 use crate::{
     amount::Qa,
-    block::{CoSignatures, block_base, header_base, parse_block_base, parse_header_base},
+    block::{CoSignatures, block_base, fields::Fields, header_base, parse_block_base, parse_header_base},
     error::DecodeError,
     gas::Gas,
     hash::{BlockHash, CommitteeHash, ReceiptsHash, StateDeltaHash, TxHash, TxRoot, sha256, sha256_or_zero},
@@ -73,7 +73,20 @@ impl MicroBlockHeader {
 
     /// Returns the bytes that are hashed and signed.
     pub fn encode(&self) -> Vec<u8> {
-        self.to_message().encode_to_vec()
+        let mut fields = Fields::new();
+        fields.base(self.version, &self.committee_hash, &self.prev_hash);
+        fields.number(2, self.shard.get().into());
+        fields.implicit(3, self.gas_limit.get());
+        fields.number(4, self.gas_used.get());
+        fields.wrapped(5, &self.rewards.to_be_bytes());
+        fields.number(7, self.epoch.get());
+        fields.bytes(8, self.tx_root.as_bytes());
+        fields.number(9, self.tx_count.into());
+        fields.wrapped(10, self.miner.as_bytes());
+        fields.implicit(11, self.ds_block.get());
+        fields.bytes(12, self.state_delta_hash.as_bytes());
+        fields.bytes(13, self.receipts_hash.as_bytes());
+        fields.finish()
     }
 
     /// Reads the bytes that are hashed and signed.
@@ -178,6 +191,13 @@ mod tests {
     use crate::arbitrary::{any_micro_block, any_micro_header, check_refused, codec_properties, wrong_length};
 
     codec_properties!(header, MicroBlockHeader, any_micro_header());
+
+    proptest::proptest! {
+        #[test]
+        fn header_has_the_bytes_of_its_message(header in any_micro_header()) {
+            proptest::prop_assert_eq!(header.encode(), header.to_message().encode_to_vec());
+        }
+    }
     codec_properties!(block, MicroBlock, any_micro_block());
 
     fn block() -> MicroBlock {

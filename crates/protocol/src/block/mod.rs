@@ -3,6 +3,7 @@
 mod committee;
 mod cosignature;
 mod ds_block;
+mod fields;
 mod micro_block;
 mod tx_block;
 

@@ -4,10 +4,10 @@ use prost::Message;
 
 use crate::{
     amount::Qa,
-    block::{CoSignatures, block_base, header_base, parse_block_base, parse_header_base},
+    block::{CoSignatures, block_base, fields::Fields, header_base, parse_block_base, parse_header_base},
     error::DecodeError,
     gas::Gas,
-    hash::{BlockHash, CommitteeHash, MbInfoHash, StateDeltaHash, StateRoot, TxRoot, sha256, sha256_or_zero},
+    hash::{BlockHash, CommitteeHash, MbInfoHash, StateDeltaHash, StateRoot, TxRoot, sha256},
     key::PublicKey,
     number::{BlockNumber, DsBlockNumber, ShardId, Timestamp},
     proto::{
@@ -120,7 +120,21 @@ impl TxBlockHeader {
 
     /// Returns the bytes that are hashed and signed.
     pub fn encode(&self) -> Vec<u8> {
-        self.to_message().encode_to_vec()
+        let mut fields = Fields::new();
+        fields.base(self.version, &self.committee_hash, &self.prev_hash);
+        fields.implicit(2, self.gas_limit.get());
+        fields.number(3, self.gas_used.get());
+        fields.wrapped(4, &self.rewards.to_be_bytes());
+        fields.number(6, self.number.get());
+        fields.nested(7, |fields| {
+            fields.bytes(1, self.state_root.as_bytes());
+            fields.bytes(2, self.state_delta_hash.as_bytes());
+            fields.bytes(3, self.mb_info_hash.as_bytes());
+        });
+        fields.number(8, self.tx_count.into());
+        fields.wrapped(9, self.miner.as_bytes());
+        fields.number(10, self.ds_block.get());
+        fields.finish()
     }
 
     /// Reads the bytes that are hashed and signed.
@@ -198,9 +212,14 @@ impl MbInfoHash {
     ///
     /// The serialised infos are hashed one after the other, without tags or lengths between them.
     pub fn of(infos: &[MbInfo]) -> Self {
-        let encoded: Vec<_> = infos.iter().map(|info| info.to_message().encode_to_vec()).collect();
-        let parts: Vec<_> = encoded.iter().map(Vec::as_slice).collect();
-        Self::new(sha256_or_zero(&parts))
+        let mut fields = Fields::new();
+        for info in infos {
+            fields.bytes(1, info.hash.as_bytes());
+            fields.bytes(2, info.tx_root.as_bytes());
+            fields.number(3, info.shard.get().into());
+        }
+        let encoded = fields.finish();
+        Self::new(if infos.is_empty() { [0; 32] } else { sha256(&[&encoded]) })
     }
 }
 
@@ -272,6 +291,17 @@ mod tests {
 
     codec_properties!(header, TxBlockHeader, any_tx_header());
     codec_properties!(block, TxBlock, any_tx_block());
+
+    proptest::proptest! {
+        #[test]
+        fn header_and_list_have_the_bytes_of_their_messages(header in any_tx_header(), block in any_tx_block()) {
+            proptest::prop_assert_eq!(header.encode(), header.to_message().encode_to_vec());
+            let infos: Vec<_> = block.micro_blocks.iter().map(|info| info.to_message().encode_to_vec()).collect();
+            let parts: Vec<_> = infos.iter().map(Vec::as_slice).collect();
+            let expected = MbInfoHash::new(crate::hash::sha256_or_zero(&parts));
+            proptest::prop_assert_eq!(MbInfoHash::of(&block.micro_blocks), expected);
+        }
+    }
 
     fn message() -> ProtoTxBlock {
         let info = MbInfo { hash: BlockHash::new([1; 32]), tx_root: TxRoot::ZERO, shard: ShardId::new(0) };
