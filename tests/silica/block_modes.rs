@@ -188,3 +188,60 @@ fn payment_that_lost_its_funds_is_dropped() {
     let status = node.result("GetTransactionStatus", &json!([second.hash()]));
     assert_eq!((&status["modificationState"], &status["status"]), (&json!(2), &json!(21)));
 }
+
+/// A chain that is made to jump far ahead answers as if each block had been made by itself, also after it was killed.
+#[test]
+fn blocks_that_are_demanded_by_the_hundred_thousand_are_like_all_others() {
+    // What is tested is the same; a build for debugging takes ten times as long for it.
+    let blocks: u64 = if cfg!(debug_assertions) { 60_000 } else { 1_000_000 };
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let node = Node::start_in(&data, &[]);
+    pay_once(&node, 0);
+    let begun = Instant::now();
+    check_result(&node, "IncreaseBlocknum", &json!([blocks]), &json!((blocks + 2).to_string()));
+    let taken = begun.elapsed();
+    assert!(taken < Duration::from_mins(1), "{blocks} blocks took {taken:?}");
+    let node = check_far_chain(node, blocks);
+    node.kill();
+    let node = check_far_chain(Node::start_in(&data, &[]), blocks);
+    pay_once(&node, 1);
+    assert_eq!(height(&node), blocks + 2);
+    assert!(node.stop().status.success());
+    let checked = silica_tests::node::run(&["db", "check", "--data-dir", data.to_str().unwrap()]);
+    assert!(checked.status.success(), "{checked:?}");
+}
+
+/// Asks for blocks all over a chain of a payment and so many empty blocks, a hundred in a DS epoch.
+#[track_caller]
+fn check_far_chain(node: Node, blocks: u64) -> Node {
+    let last = blocks + 1;
+    assert_eq!(height(&node), last);
+    let block = |number: u64| node.result("GetTxBlock", &json!([number.to_string()]));
+    for number in [2, 98, 99, 100, 101, 3_333, blocks / 2 - 1, blocks / 2, last] {
+        let (before, block) = (block(number - 1), block(number));
+        let header = &block["header"];
+        assert_eq!(header["BlockNum"], number.to_string());
+        assert_eq!(header["PrevBlockHash"], before["body"]["BlockHash"], "block {number}");
+        assert_eq!(header["DSBlockNum"], (number / 100 + 1).to_string());
+        let time = |block: &serde_json::Value| block["header"]["Timestamp"].as_str().unwrap().parse::<u64>().unwrap();
+        assert!(time(&block) > time(&before), "block {number}");
+        let rewards = header["Rewards"].as_str().unwrap();
+        assert_eq!(rewards != "0", number % 100 == 99, "block {number}: {rewards}");
+        assert_ne!(block["body"]["HeaderSign"], before["body"]["HeaderSign"]);
+    }
+    for number in [1, 2, last / 200, last / 100 + 1] {
+        let ds_block = node.result("GetDsBlock", &json!([number.to_string()]));
+        assert_eq!(ds_block["header"]["BlockNum"], number.to_string());
+    }
+    let listing = node.result("TxBlockListing", &json!([blocks / 20]));
+    for listed in listing["data"].as_array().unwrap() {
+        let number = listed["BlockNum"].as_u64().unwrap();
+        assert_eq!(listed["Hash"], block(number)["body"]["BlockHash"]);
+    }
+    let information = node.result("GetBlockchainInfo", &json!([]));
+    assert_eq!(information["NumTxBlocks"], (last + 1).to_string());
+    assert_eq!(information["NumDSBlocks"], (last / 100 + 2).to_string());
+    assert_eq!(information["NumTransactions"], "1");
+    node
+}

@@ -131,7 +131,7 @@ fn second_signal_stops_at_once_and_loses_nothing() {
     let hash = pay_once(&node, 0);
     // Work without an end holds up an orderly stop, for the time that requests are given.
     let mut long = node.connect();
-    let demand = br#"{"id":1,"jsonrpc":"2.0","method":"IncreaseBlocknum","params":[100000]}"#;
+    let demand = br#"{"id":1,"jsonrpc":"2.0","method":"IncreaseBlocknum","params":[10000000]}"#;
     let head = format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", demand.len());
     long.write(&[head.as_bytes(), demand].concat()).unwrap();
     // Once an earlier connection is served, this one has been read, too.

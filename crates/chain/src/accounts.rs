@@ -90,7 +90,7 @@ impl World for Snapshot {
     }
 
     fn block_time(&self, block: BlockNumber) -> Result<Option<Timestamp>, StateError> {
-        Ok(self.tx_block(block)?.map(|block| block.timestamp))
+        Ok(self.time_of(block)?)
     }
 }
 

@@ -19,9 +19,9 @@ use silica_protocol::{
     Account, AccountDelta, Address, BalanceChange, BlockHash, BlockNumber, CoSignatures, CommitteeHash,
     DeployedContract, DsBlock, DsBlockHeader, DsBlockNumber, Gas, GasPrice, MbInfo, MbInfoHash, MicroBlock,
     MicroBlockHeader, Nonce, Peer, PublicKey, Qa, Receipt, ReceiptsHash, Reserved, ShardId, ShardMember, ShardingHash,
-    StateDelta, StateDeltaHash, SwInfo, Timestamp, TxBlock, TxBlockHeader, TxHash, TxRoot,
+    StateDelta, StateDeltaHash, StateRoot, SwInfo, Timestamp, TxBlock, TxBlockHeader, TxHash, TxRoot,
 };
-use silica_state::{ArchiveError, Snapshot, StateDiff, StateError, StorageDiff, Store};
+use silica_state::{ArchiveError, RunTemplate, Snapshot, StateDiff, StateError, StorageDiff, Store};
 
 use crate::{
     admission::VerifiedTransaction,
@@ -171,16 +171,19 @@ impl<'a> Builder<'a> {
 
     /// Makes the DS block that comes before this block, with the price of gas that is in force from now on.
     pub(crate) fn make_ds_block(&mut self, gas_price: GasPrice) {
-        let last = &self.head.ds_block.header;
-        let first = last.number.get() == 0;
-        let adjust = |adjustment: Adjustment, current| if first { current } else { adjustment.next(current, 0) };
-        let header = DsBlockHeader {
+        let header = self.ds_header(gas_price);
+        self.minimum_price = self.minimum_price.map(|_| gas_price);
+        self.ds_block = Some(DsBlock { header, cosignatures: CoSignatures::unsigned(1), timestamp: self.timestamp });
+    }
+
+    fn ds_header(&self, gas_price: GasPrice) -> DsBlockHeader {
+        let (ds_difficulty, difficulty) = ds_difficulties(&self.head.ds_block.header);
+        DsBlockHeader {
             version: DsBlockHeader::VERSION,
             committee_hash: self.committee_hash,
             prev_hash: self.head.ds_hash,
-            // There are no miners, so that no solutions came in.
-            ds_difficulty: adjust(Adjustment::DS, last.ds_difficulty),
-            difficulty: adjust(Adjustment::SHARD, last.difficulty),
+            ds_difficulty,
+            difficulty,
             leader: self.member,
             number: self.ds_number,
             epoch: self.number,
@@ -191,9 +194,22 @@ impl<'a> Builder<'a> {
             reserved: Reserved::ZERO,
             removed: Vec::new(),
             proposals: BTreeMap::new(),
+        }
+    }
+
+    /// Returns what empty blocks after the head have in common, over a state with the root `state_root`.
+    pub(crate) fn template(mut self, state_root: StateRoot) -> Result<RunTemplate, BuildError> {
+        let ds_block = DsBlockHeader {
+            number: self.head.ds_block.header.number.next().ok_or(BuildError::End)?,
+            ..self.ds_header(self.head.ds_block.header.gas_price)
         };
-        self.minimum_price = self.minimum_price.map(|_| gas_price);
-        self.ds_block = Some(DsBlock { header, cosignatures: CoSignatures::unsigned(1), timestamp: self.timestamp });
+        for committee in self.committees() {
+            let draft = self.draft(committee);
+            self.close(draft)?;
+        }
+        let tx_block = self.header(&[], state_root)?;
+        let micro_blocks = self.micro_blocks.into_iter().map(|block| block.header).collect();
+        Ok(RunTemplate { tx_block, micro_blocks, ds_block, timestamp: self.timestamp })
     }
 
     /// Writes what was edited by hand. This is the work of no micro block, and comes before that of all.
@@ -276,16 +292,13 @@ impl<'a> Builder<'a> {
     }
 
     fn settle(&mut self, fees: Qa) -> Result<(), BuildError> {
-        let null = self.overlay.account(&Address::ZERO)?.unwrap_or_default();
-        let settled = Settlement::new(null.balance, fees, self.config.coinbase_reward).ok_or(BuildError::Supply)?;
-        self.overlay.set(&Address::ZERO, Account { balance: settled.reserve, ..null })?;
         let beneficiary = Address::from_public_key(&self.member);
-        if settled.paid.is_zero() {
-            return Ok(());
+        let (null, member) = (self.overlay.account(&Address::ZERO)?, self.overlay.account(&beneficiary)?);
+        let (null, member) = settle(null, member, fees, self.config.coinbase_reward).ok_or(BuildError::Supply)?;
+        self.overlay.set(&Address::ZERO, null)?;
+        if let Some(member) = member {
+            self.overlay.set(&beneficiary, member)?;
         }
-        let account = self.overlay.account(&beneficiary)?.unwrap_or_default();
-        let balance = account.balance.checked_add(settled.paid).ok_or(BuildError::Supply)?;
-        self.overlay.set(&beneficiary, Account { balance, ..account })?;
         Ok(())
     }
 
@@ -387,24 +400,9 @@ impl<'a> Builder<'a> {
     pub(crate) fn finish(mut self, store: &Store) -> Result<ExecutedBlock, BuildError> {
         let vacuous = self.is_vacuous();
         let changes = self.overlay.changes()?;
-        let state_delta_hash = self.merged_delta_hash(&changes);
         let state = store.prepare(state_diff(&changes))?;
-        let infos: Vec<MbInfo> = self.micro_blocks.iter().map(micro_block_info).collect();
-        let header = TxBlockHeader {
-            version: TxBlockHeader::VERSION,
-            committee_hash: self.committee_hash,
-            prev_hash: self.head.hash,
-            gas_limit: self.sum_gas(|header| header.gas_limit)?,
-            gas_used: self.sum_gas(|header| header.gas_used)?,
-            rewards: self.sum_rewards()?,
-            number: self.number,
-            state_root: state.root(),
-            state_delta_hash,
-            mb_info_hash: MbInfoHash::of(&infos),
-            tx_count: u32::try_from(self.transactions.len()).map_err(|_| BuildError::Gas)?,
-            miner: self.member,
-            ds_block: self.ds_number,
-        };
+        let header = self.header(&changes, state.root())?;
+        let infos = self.infos();
         let tx_block =
             TxBlock { header, micro_blocks: infos, cosignatures: CoSignatures::unsigned(1), timestamp: self.timestamp };
         Ok(ExecutedBlock {
@@ -415,6 +413,29 @@ impl<'a> Builder<'a> {
             vacuous,
             dropped: self.dropped,
             postponed: self.postponed,
+        })
+    }
+
+    fn infos(&self) -> Vec<MbInfo> {
+        self.micro_blocks.iter().map(micro_block_info).collect()
+    }
+
+    /// The header over the micro blocks that were closed, which made these changes.
+    fn header(&self, changes: &[Change], state_root: StateRoot) -> Result<TxBlockHeader, BuildError> {
+        Ok(TxBlockHeader {
+            version: TxBlockHeader::VERSION,
+            committee_hash: self.committee_hash,
+            prev_hash: self.head.hash,
+            gas_limit: self.sum_gas(|header| header.gas_limit)?,
+            gas_used: self.sum_gas(|header| header.gas_used)?,
+            rewards: self.sum_rewards()?,
+            number: self.number,
+            state_root,
+            state_delta_hash: self.merged_delta_hash(changes),
+            mb_info_hash: MbInfoHash::of(&self.infos()),
+            tx_count: u32::try_from(self.transactions.len()).map_err(|_| BuildError::Gas)?,
+            miner: self.member,
+            ds_block: self.ds_number,
         })
     }
 
@@ -444,6 +465,33 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// The difficulties of the DS committee and of shards that the DS block after `last` names.
+pub(crate) fn ds_difficulties(last: &DsBlockHeader) -> (u8, u8) {
+    if last.number.get() == 0 {
+        return (last.ds_difficulty, last.difficulty);
+    }
+    // There are no miners, so that no solutions came in.
+    (Adjustment::DS.next(last.ds_difficulty, 0), Adjustment::SHARD.next(last.difficulty, 0))
+}
+
+/// Returns the null account after it got back the fees of a DS epoch and paid the reward, and that of the only member,
+/// unless it got nothing; `None` when a balance exceeds 128 bits.
+pub(crate) fn settle(
+    null: Option<Account>,
+    member: Option<Account>,
+    fees: Qa,
+    reward: Qa,
+) -> Option<(Account, Option<Account>)> {
+    let (null, member) = (null.unwrap_or_default(), member.unwrap_or_default());
+    let Settlement { reserve, paid } = Settlement::new(null.balance, fees, reward)?;
+    let null = Account { balance: reserve, ..null };
+    if paid.is_zero() {
+        return Some((null, None));
+    }
+    let balance = member.balance.checked_add(paid)?;
+    Some((null, Some(Account { balance, ..member })))
+}
+
 /// What became of a transaction that was tried.
 enum Tried {
     Recorded(Recorded),
@@ -466,7 +514,7 @@ fn micro_block_info(block: &MicroBlock) -> MbInfo {
 }
 
 /// The hash of changes. An account that was only looked at is no part of them (execution.md 6.9).
-fn delta_hash(changes: &[Change]) -> StateDeltaHash {
+pub(crate) fn delta_hash(changes: &[Change]) -> StateDeltaHash {
     if changes.is_empty() {
         return StateDeltaHash::ZERO;
     }

@@ -37,6 +37,11 @@ impl Epochs {
         block.next().is_some_and(|next| next.get() % self.length == 0)
     }
 
+    /// Blocks from `block` on before the next vacuous one.
+    pub(crate) fn before_vacuous(self, block: BlockNumber) -> u64 {
+        self.length().saturating_sub(1).saturating_sub(block.get() % self.length)
+    }
+
     /// Whether a DS block is made just before `block`.
     pub fn starts_with(self, block: BlockNumber) -> bool {
         block.get() == 1 || (block.get() != 0 && block.get() % self.length == 0)
@@ -86,6 +91,18 @@ mod tests {
         assert_eq!(vacuous, [9, 19, 29]);
         let vacuous: Vec<u64> = (0..8).filter(|&n| epochs(2).is_vacuous(BlockNumber::new(n))).collect();
         assert_eq!(vacuous, [1, 3, 5, 7]);
+    }
+
+    #[test]
+    fn blocks_are_counted_up_to_the_vacuous_one() {
+        for length in [2, 3, 10] {
+            for number in (0..50).map(BlockNumber::new) {
+                let passed = epochs(length).before_vacuous(number);
+                let vacuous =
+                    (number.get()..number.get() + length).find(|&n| epochs(length).is_vacuous(BlockNumber::new(n)));
+                assert_eq!(vacuous, Some(number.get() + passed), "length {length}, block {number}");
+            }
+        }
     }
 
     #[test]

@@ -575,6 +575,17 @@ pub enum EditError {
     Build(#[from] BuildError),
 }
 
+/// Reason why empty blocks were not made together.
+#[derive(Debug, thiserror::Error)]
+pub enum PassError {
+    /// They could not be built.
+    #[error("building empty blocks")]
+    Build(#[from] BuildError),
+    /// They could not be committed.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+}
+
 /// Reason why an engine did not do what follows from its input.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
@@ -598,6 +609,9 @@ pub enum EngineError {
     /// A block was not committed.
     #[error(transparent)]
     Commit(#[from] CommitError),
+    /// Empty blocks were not made.
+    #[error(transparent)]
+    Pass(#[from] PassError),
 }
 
 /// Reason why a chain could not be opened.

@@ -65,7 +65,7 @@
 //! - `admission`, `pool`: what may wait for a block, and in which order it does.
 //! - `executor`: one transaction against the running state of a block.
 //! - [`difficulty`], [`gas_price`], [`reward`], `terms`: figures of DS blocks and vacuous blocks.
-//! - `builder`, `stage`: a block from the head and its transactions, and the stages it goes through.
+//! - `builder`, `stage`: a block from the head and its transactions, and the stages it goes through; `run`: many empty ones.
 //! - [`consensus`]: who decides that a block is the next one; `judge` for those of others.
 //! - `producer`, `handle`, `snapshot`: the writing end, the cloneable end, and what readers may ask, of contracts in
 //!   `contract`.
@@ -111,6 +111,7 @@ mod pool;
 mod producer;
 mod replay;
 pub mod reward;
+mod run;
 mod simulation;
 mod snapshot;
 mod stage;
@@ -128,7 +129,7 @@ pub use crate::{
     error::{
         AdmissionError, BlockTransactionsError, BuildError, CommitError, ConfigError, EditError, EngineError,
         GasPriceError, GenesisError, InvalidBlock, InvalidTransaction, ListingError, MinerInfoError, OpenError,
-        PoolError, PoolImportError, ProofError, ProposeError, ReplayError, SealError, SimulationError,
+        PassError, PoolError, PoolImportError, ProofError, ProposeError, ReplayError, SealError, SimulationError,
     },
     genesis::{
         GENESIS_TOKENS, Genesis, GenesisWarning, MINING_RESERVE, PUBLISHED_ACCOUNTS, PUBLISHED_BALANCE,

@@ -89,8 +89,8 @@ fn read_head(state: &Snapshot, network: &Network) -> Result<Head, OpenError> {
     check_network(tx_block, ds_block, network)?;
     check_signed(tx_block, ds_block, network)?;
     if let Some(previous) = number.previous() {
-        let previous = state.tx_block(previous)?.ok_or(missing("the block before it is missing"))?;
-        if previous.header.hash() != tx_block.header.prev_hash {
+        let previous = state.tx_header(previous)?.ok_or(missing("the block before it is missing"))?;
+        if previous.hash() != tx_block.header.prev_hash {
             return Err(missing("is not linked to the block before it"));
         }
     }
@@ -132,11 +132,9 @@ fn check_signed(tx_block: &TxBlock, ds_block: &DsBlock, network: &Network) -> Re
 
 fn read_times(state: &Snapshot, head: &Head) -> Result<Times, OpenError> {
     let Some(previous) = head.number().previous() else { return Ok(Times::default()) };
-    let time_of =
-        |number| -> Result<Option<Timestamp>, OpenError> { Ok(state.tx_block(number)?.map(|block| block.timestamp)) };
     Ok(Times {
-        first_tx: time_of(BlockNumber::new(1))?,
-        previous_tx: time_of(previous)?,
+        first_tx: state.time_of(BlockNumber::new(1))?,
+        previous_tx: state.time_of(previous)?,
         first_ds: state.ds_block(DsBlockNumber::new(1))?.map(|block| block.timestamp),
     })
 }

@@ -1,21 +1,23 @@
 //! The one writer: it proposes, verifies and commits.
 
-use std::sync::Arc;
+use std::{ops::RangeInclusive, sync::Arc};
 
-use silica_protocol::{GasPrice, Timestamp, Transaction};
+use silica_protocol::{BlockNumber, DsBlockHeader, GasPrice, Timestamp, Transaction};
 use silica_state::{BlockRecord, StateDiff, Store};
 
 use crate::{
-    builder::Builder,
+    builder::{Builder, Head},
     config::NoncePolicy,
     consensus::Application,
     edit::Edit,
-    error::{BuildError, CommitError, EditError, GasPriceError, InvalidBlock, ProposeError},
+    error::{BuildError, CommitError, EditError, GasPriceError, InvalidBlock, PassError, ProposeError},
     handle::{Published, Shared},
     judge::Judge,
     pool::{PoolLine, Settlement},
+    run::{Extent, Ground},
+    snapshot::Times,
     stage::{Blocks, CommittedBlock, ExecutedBlock, Proposal, SealedBlock, WrittenBlock},
-    terms::{FullBlocks, fees_before, price_by_rules},
+    terms::{FullBlocks, Prices, fees_before, price_by_rules},
 };
 
 /// The writing end of a chain. There is one, because opening a chain makes one.
@@ -31,6 +33,8 @@ pub struct Producer {
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     blocks: Vec<WrittenBlock>,
+    /// Number and timestamp of the first of the empty blocks after these, which were written as runs.
+    passed: Option<(BlockNumber, Timestamp)>,
     /// What readers will see once they are flushed; `None` when there are none.
     published: Option<Arc<Published>>,
 }
@@ -107,6 +111,48 @@ impl Producer {
         }
         builder.finish(&self.store)
     }
+
+    /// Writes so many empty blocks after the tip.
+    fn write_runs(&mut self, at: Timestamp, blocks: u64) -> Result<(), PassError> {
+        let mut left = blocks;
+        while left > 0 {
+            left = left.saturating_sub(self.write_run(at, left)?);
+        }
+        Ok(())
+    }
+
+    /// Writes a run of empty blocks after the tip, at most so many. Returns how many.
+    fn write_run(&mut self, at: Timestamp, blocks: u64) -> Result<u64, PassError> {
+        let shared = Arc::clone(&self.shared);
+        let (network, published) = (&shared.network, self.tip());
+        let Published { head, state, operator_price, .. } = &*published;
+        let timestamp = at.max(head.tx_block.timestamp.next().ok_or(BuildError::End)?);
+        let ground = Ground { network, head, state, timestamp };
+        let mut prices = match operator_price {
+            Some(_) => None,
+            None => Some(Prices::after(network, head, state, &mut self.full_blocks).map_err(BuildError::from)?),
+        };
+        let mut price = |number, last: &DsBlockHeader| {
+            let by_rules = prices.as_mut().map(|prices| prices.next(number, last));
+            Ok(operator_price.or(by_rules).unwrap_or(last.gas_price))
+        };
+        let (run, states) = ground.plan(&self.store, Extent::UpTo(blocks), &mut price)?;
+        let (number, last, count) = (run.first(), run.last(), run.blocks());
+        let failed = |source| CommitError::Store { number, source };
+        let state = self.store.write_run(run, states).map_err(failed)?;
+        self.written.passed.get_or_insert((number, timestamp));
+        let unreadable = |error| CommitError::Store { number, source: silica_state::CommitError::Archive(error) };
+        let head = Head::read(&state, last).map_err(unreadable)?.ok_or(BuildError::End)?;
+        let before = if count > 1 { state.time_of(last.previous().unwrap_or(last)).map_err(unreadable)? } else { None };
+        let times = Times {
+            first_tx: published.times.first_tx.or(Some(timestamp)),
+            previous_tx: before.or(Some(published.head.tx_block.timestamp)),
+            first_ds: published.times.first_ds.or(Some(timestamp)),
+        };
+        self.full_blocks.pass(&head.tx_block.header, network.epochs);
+        self.written.published = Some(Arc::new(Published { head, state, times, ..Published::clone(&published) }));
+        Ok(count)
+    }
 }
 
 impl Application for Producer {
@@ -181,7 +227,7 @@ impl Application for Producer {
         let Some(published) = &self.written.published else { return Ok(Vec::new()) };
         let number = published.head.number();
         self.store.flush().map_err(|source| CommitError::Store { number, source })?;
-        let Written { blocks, published } = std::mem::take(&mut self.written);
+        let Written { blocks, passed, published } = std::mem::take(&mut self.written);
         self.shared.publish(published.unwrap_or_else(|| self.shared.published()));
         let mut pool = self.shared.lock_pool();
         let settle = |WrittenBlock { block, postponed, edited }| {
@@ -196,7 +242,23 @@ impl Application for Producer {
             });
             Arc::new(block)
         };
-        Ok(blocks.into_iter().map(settle).collect())
+        let blocks = blocks.into_iter().map(settle).collect();
+        if let Some((first, at)) = passed {
+            pool.note_empty(first..=number, at);
+        }
+        Ok(blocks)
+    }
+
+    fn pass(&mut self, at: Timestamp, blocks: u64) -> Result<Option<RangeInclusive<BlockNumber>>, PassError> {
+        let first = self.tip().epoch();
+        if self.store.seal().is_none() || blocks == 0 {
+            return Ok(None);
+        }
+        let written = self.write_runs(at, blocks);
+        // Those before one that failed are there.
+        self.flush()?;
+        written?;
+        Ok(Some(first..=self.tip().head.number()))
     }
 
     fn has_candidates(&self) -> bool {

@@ -1,21 +1,22 @@
 //! Executing the blocks of a store again: to compute a state that was lost, or to see that the record is right.
 
-use std::ops::RangeInclusive;
+use std::{iter::Peekable, ops::RangeInclusive};
 
 use silica_protocol::{BlockNumber, DsBlockHeader, PublicKey, Receipt, TxBlockHeader};
-use silica_state::{BlockRecord, CommitError, PreparedState, Snapshot, StateDiff, Store};
+use silica_state::{BlockRecord, BlockRun, PreparedRun, PreparedState, Snapshot, StateDiff, Store};
 
 use crate::{
     builder::{Head, Network},
     config::ChainConfig,
     consensus::{Signed, seal_as},
-    error::{ReplayError, SealError},
+    error::{BuildError, InvalidBlock, ReplayError, SealError},
     genesis::Genesis,
     judge::Judge,
     open::genesis_header,
     parallel,
+    run::{Extent, Ground},
     stage::{ExecutedBlock, Proposal, SealedBlock},
-    terms::FullBlocks,
+    terms::{FullBlocks, Prices},
 };
 
 /// Told of each block that was executed, and of the last there is.
@@ -54,8 +55,11 @@ pub fn check(
     let network = Network::new(config, member)?;
     let last = store.snapshot().head().map(|head| head.number);
     let last = last.ok_or(ReplayError::Missing { number: BlockNumber::new(0) })?;
-    let mut replay = Replay { network: &network, genesis, target: scratch, head: None };
-    replay.run(store, 0..=last.get(), &mut |record, state| scratch.commit(record, state), progress)?;
+    if let Some(seal) = store.seal() {
+        scratch.seal_with(seal);
+    }
+    let mut replay = Replay { network: &network, genesis, target: scratch, purpose: Purpose::Check, head: None };
+    replay.run(store, 0..=last.get(), progress)?;
     Ok(last)
 }
 
@@ -70,8 +74,8 @@ pub(crate) fn catch_up(
         Some(before) => Some(Tip::read(&store.snapshot(), before)?),
         None => None,
     };
-    let mut replay = Replay { network, genesis, target: store, head };
-    replay.run(store, first.get()..=last.get(), &mut |_, state| store.replay(state), progress)
+    let mut replay = Replay { network, genesis, target: store, purpose: Purpose::CatchUp, head };
+    replay.run(store, first.get()..=last.get(), progress)
 }
 
 /// Blocks that are read together, so that their signatures are verified on all processors, and transactions beyond which
@@ -81,16 +85,18 @@ const TRANSACTIONS_TOGETHER: usize = 8_000;
 /// Blocks below which verifying their signatures on another thread costs more than it saves.
 const WORTH_A_THREAD: usize = 2;
 
-/// Reads the next blocks, up to one that cannot be read; that it cannot is told after them.
+/// Reads the next blocks, up to a run or to one that cannot be read; that it cannot is told after them.
 fn read_some(
     store: &Store,
-    numbers: &mut impl Iterator<Item = BlockNumber>,
+    numbers: &mut Peekable<impl Iterator<Item = BlockNumber>>,
 ) -> (Vec<(BlockRecord, Proposal)>, Result<(), ReplayError>) {
     let (mut blocks, mut transactions) = (Vec::new(), 0_usize);
     while blocks.len() < TOGETHER && transactions < TRANSACTIONS_TOGETHER {
-        let Some(number) = numbers.next() else { break };
+        let Some(number) = numbers.peek().copied() else { break };
         match read(store, number) {
-            Ok(record) => {
+            Ok(None) => break,
+            Ok(Some(record)) => {
+                numbers.next();
                 transactions = transactions.saturating_add(record.transactions.len());
                 blocks.push((record.clone(), Proposal::from(record)));
             }
@@ -100,8 +106,12 @@ fn read_some(
     (blocks, Ok(()))
 }
 
-fn read(store: &Store, number: BlockNumber) -> Result<BlockRecord, ReplayError> {
-    store.record(number)?.ok_or(ReplayError::Missing { number })
+/// Reads a block; `None` when it is one of a run.
+fn read(store: &Store, number: BlockNumber) -> Result<Option<BlockRecord>, ReplayError> {
+    if store.run_at(number)?.is_some() {
+        return Ok(None);
+    }
+    store.record(number)?.ok_or(ReplayError::Missing { number }).map(Some)
 }
 
 /// Blocks being executed again, one after the other.
@@ -110,7 +120,17 @@ struct Replay<'a> {
     genesis: &'a Genesis,
     /// Where the state is computed.
     target: &'a Store,
+    purpose: Purpose,
     head: Option<Tip>,
+}
+
+/// What is done with the blocks that are right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// They are written to the target.
+    Check,
+    /// They are in the target, and their states are put in place.
+    CatchUp,
 }
 
 /// The last block that was executed.
@@ -126,26 +146,23 @@ impl Tip {
     }
 }
 
-/// What is done with a block that is right, and its state.
-type Write<'a> = &'a mut dyn FnMut(&BlockRecord, PreparedState) -> Result<Snapshot, CommitError>;
-
 impl Replay<'_> {
     /// Executes the blocks `numbers` of `store`.
-    fn run(
-        &mut self,
-        store: &Store,
-        numbers: RangeInclusive<u64>,
-        write: Write<'_>,
-        progress: Progress<'_>,
-    ) -> Result<(), ReplayError> {
+    fn run(&mut self, store: &Store, numbers: RangeInclusive<u64>, progress: Progress<'_>) -> Result<(), ReplayError> {
         let last = BlockNumber::new(*numbers.end());
         let mut numbers = numbers.map(BlockNumber::new).peekable();
-        while numbers.peek().is_some() {
+        while let Some(next) = numbers.peek().copied() {
+            if let Some(run) = store.run_at(next)? {
+                self.pass(&run, next)?;
+                while numbers.next_if(|number| *number <= run.last()).is_some() {}
+                progress(run.last(), last);
+                continue;
+            }
             let (blocks, outcome) = read_some(store, &mut numbers);
             let member = [self.network.member];
             let signed = parallel::map(&blocks, WORTH_A_THREAD, |(_, proposal)| Signed::verify(proposal, &member));
             for ((record, proposal), signed) in blocks.iter().zip(signed) {
-                self.step(record, proposal, signed, write)?;
+                self.step(record, proposal, signed)?;
                 progress(record.tx_block.header.number, last);
             }
             outcome?;
@@ -159,7 +176,6 @@ impl Replay<'_> {
         record: &BlockRecord,
         proposal: &Proposal,
         signed: Result<Signed<'_>, SealError>,
-        write: Write<'_>,
     ) -> Result<(), ReplayError> {
         let number = record.tx_block.header.number;
         let state = match &mut self.head {
@@ -173,8 +189,27 @@ impl Replay<'_> {
                 block.state
             }
         };
-        let snapshot = write(record, state).map_err(|source| ReplayError::Commit { number, source })?;
+        let snapshot = match self.purpose {
+            Purpose::Check => self.target.commit(record, state),
+            Purpose::CatchUp => self.target.replay(state),
+        };
+        let snapshot = snapshot.map_err(|source| ReplayError::Commit { number, source })?;
         self.advance(&snapshot, &record.tx_block.header)
+    }
+
+    /// Makes the blocks of a run from `number` on, and puts them in place when they are those of the run.
+    fn pass(&mut self, run: &BlockRun, number: BlockNumber) -> Result<(), ReplayError> {
+        let tip = self.head.as_mut().ok_or(ReplayError::Missing { number })?;
+        let (ours, states) = tip.pass(run, number, self.network, self.target)?;
+        let committed = match self.purpose {
+            Purpose::Check => self.target.write_run(ours, states).and_then(|_| self.target.flush()),
+            Purpose::CatchUp => self.target.replay_run(states),
+        };
+        let snapshot = committed.map_err(|source| ReplayError::Commit { number, source })?;
+        let next = Tip::read(&snapshot, run.last())?;
+        tip.full_blocks.pass(&next.head.tx_block.header, self.network.epochs);
+        tip.head = next.head;
+        Ok(())
     }
 
     fn check_genesis(&self, record: &BlockRecord) -> Result<PreparedState, ReplayError> {
@@ -215,6 +250,40 @@ impl Tip {
             Judge { network, head: &self.head, state: &target.snapshot(), price: self.head.ds_block.header.gas_price };
         let block = judge.judge(proposal, target, &mut self.full_blocks);
         block.map_err(|source| ReplayError::Block { number, source })
+    }
+
+    /// Plans the blocks of a run from `number` on, and compares what they come to.
+    fn pass(
+        &mut self,
+        run: &BlockRun,
+        number: BlockNumber,
+        network: &Network,
+        target: &Store,
+    ) -> Result<(BlockRun, PreparedRun), ReplayError> {
+        let invalid = |source| ReplayError::Block { number, source };
+        let (head, state) = (&self.head, &target.snapshot());
+        let timestamp = run.time_of(number);
+        if timestamp <= head.tx_block.timestamp {
+            let expected = format!("later than {}", head.tx_block.timestamp);
+            return Err(invalid(InvalidBlock::Order { field: "timestamp", expected, got: timestamp.to_string() }));
+        }
+        let by_rules = Prices::after(network, head, state, &mut self.full_blocks);
+        let mut by_rules = by_rules.map_err(|error| invalid(BuildError::from(error).into()))?;
+        let mut price = |before, last: &DsBlockHeader| {
+            let free = last.number.next().filter(|_| network.config.operator_price);
+            Ok(free.and_then(|ds_block| run.gas_price_of(ds_block)).unwrap_or_else(|| by_rules.next(before, last)))
+        };
+        let blocks = run.last().get().saturating_sub(number.get()).saturating_add(1);
+        let ground = Ground { network, head, state, timestamp };
+        let planned = ground.plan(target, Extent::Exactly(blocks), &mut price);
+        let (ours, states) = planned.map_err(|error| invalid(error.into()))?;
+        let results = |run: &BlockRun| (run.last_hash(), run.last_ds_block());
+        if results(&ours) != results(run) {
+            let field = |run: &BlockRun| format!("{:?}", results(run));
+            let (expected, got) = (field(&ours), field(run));
+            return Err(invalid(InvalidBlock::Field { block: "run", field: "last block", expected, got }));
+        }
+        Ok((ours, states))
     }
 }
 

@@ -230,6 +230,15 @@ impl Snapshot {
         self.published.state.tx_block(number)
     }
 
+    /// The hash of Tx block `number`, or `None` when it is beyond the latest.
+    ///
+    /// # Errors
+    ///
+    /// The block could not be read.
+    pub fn tx_block_hash(&self, number: BlockNumber) -> Result<Option<BlockHash>, ArchiveError> {
+        self.published.state.hash_of(number)
+    }
+
     /// DS block `number`, or `None` when it is beyond the latest.
     ///
     /// # Errors
@@ -249,7 +258,7 @@ impl Snapshot {
     /// [`ListingError`]: there is no such page, or a block could not be read.
     pub fn tx_block_listing(&self, page: u64) -> Result<Listing<BlockNumber>, ListingError> {
         let latest = self.published.head.number().get();
-        let hash = |number| self.tx_block(BlockNumber::new(number)).map(|block| block.map(|b| b.header.hash()));
+        let hash = |number| self.tx_block_hash(BlockNumber::new(number));
         Ok(listing(latest, page, hash)?.numbered(BlockNumber::new))
     }
 
@@ -260,7 +269,9 @@ impl Snapshot {
     /// [`ListingError`]: there is no such page, or a block could not be read.
     pub fn ds_block_listing(&self, page: u64) -> Result<Listing<DsBlockNumber>, ListingError> {
         let latest = self.latest_ds_block().header.number.get();
-        let hash = |number| self.ds_block(DsBlockNumber::new(number)).map(|block| block.map(|b| b.header.hash()));
+        let hash = |number| {
+            self.published.state.ds_header(DsBlockNumber::new(number)).map(|header| header.map(|header| header.hash()))
+        };
         Ok(listing(latest, page, hash)?.numbered(DsBlockNumber::new))
     }
 
@@ -270,6 +281,10 @@ impl Snapshot {
     ///
     /// [`BlockTransactionsError`]: there is no such block, it has no transactions, or it could not be read.
     pub fn block_transactions(&self, number: BlockNumber) -> Result<Vec<Vec<TxHash>>, BlockTransactionsError> {
+        let header = self.published.state.tx_header(number)?;
+        if header.is_some_and(|header| header.tx_count == 0) {
+            return Err(BlockTransactionsError::Empty);
+        }
         let micro_blocks = self.published.state.micro_blocks_of(number)?;
         let micro_blocks = micro_blocks.ok_or(BlockTransactionsError::UnknownBlock { number })?;
         let by_shard: Vec<Vec<TxHash>> = micro_blocks.into_iter().map(|block| block.tx_hashes).collect();
@@ -429,7 +444,7 @@ impl Snapshot {
         // in a block may have come in a second time while the block was made.
         let newest = self.shared.published();
         let Some(stored) = newest.state.transaction(hash)? else { return Ok(record.map(Into::into)) };
-        let block = newest.state.tx_block(stored.block)?;
+        let made = newest.state.time_of(stored.block)?;
         Ok(Some(TransactionStatus {
             hash: *hash,
             sender: stored.transaction.sender(),
@@ -437,7 +452,7 @@ impl Snapshot {
             success: stored.receipt.success,
             inserted: stored.block,
             updated: stored.block,
-            modified: block.map_or_else(Timestamp::default, |block| block.timestamp),
+            modified: made.unwrap_or_default(),
             transaction: Arc::new(stored.transaction),
         }))
     }

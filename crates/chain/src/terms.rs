@@ -1,6 +1,6 @@
 //! What the next block depends on beyond the state: the price of gas, and the fees that a vacuous block returns.
 
-use silica_protocol::{BlockNumber, DsBlockNumber, GasPrice, Qa, TxBlockHeader};
+use silica_protocol::{BlockNumber, DsBlockHeader, DsBlockNumber, GasPrice, Qa, TxBlockHeader};
 use silica_state::{ArchiveError, Snapshot};
 
 use crate::{
@@ -35,12 +35,20 @@ impl FullBlocks {
         self.count(header);
     }
 
+    /// Counts empty blocks after the head, the last of which has this header.
+    pub(crate) fn pass(&mut self, last: &TxBlockHeader, epochs: Epochs) {
+        if last.ds_block != self.ds_block {
+            let (ds_block, counted_from) = (last.ds_block, epochs.first_block_of(last.ds_block));
+            *self = Self { ds_block, counted_from, count: 0 };
+        }
+    }
+
     /// Counts what was made before this process started, and returns the whole count.
     fn complete(&mut self, epochs: Epochs, state: &Snapshot) -> Result<u64, ArchiveError> {
         let first = epochs.first_block_of(self.ds_block);
         for number in (first.get()..self.counted_from.get()).map(BlockNumber::new) {
-            if let Some(block) = state.tx_block(number)? {
-                self.count(&block.header);
+            if let Some(header) = state.tx_header(number)? {
+                self.count(&header);
             }
         }
         self.counted_from = self.counted_from.min(first);
@@ -59,17 +67,48 @@ pub(crate) fn price_by_rules(
     state: &Snapshot,
     full_blocks: &mut FullBlocks,
 ) -> Result<GasPrice, ArchiveError> {
-    let full_blocks = full_blocks.complete(network.epochs, state)?;
-    let last = &head.ds_block.header;
-    let recent = mean_window(last.number)
-        .filter_map(|number| state.ds_block(number).transpose())
-        .map(|block| block.map(|block| block.header.gas_price))
-        .collect::<Result<Vec<_>, _>>()?;
-    let floor = network.config.minimum_gas_price;
-    let blocks = head.number().get().saturating_sub(last.epoch.get()).saturating_add(1);
-    let inputs =
-        GasPriceInputs { blocks, full_blocks, recent: &recent, last: last.gas_price, proposals: &[floor], floor };
-    Ok(inputs.price())
+    Ok(Prices::after(network, head, state, full_blocks)?.next(head.number(), &head.ds_block.header))
+}
+
+/// The prices that the rules name for DS blocks one after the other, when only empty blocks come before and between them.
+#[derive(Clone, Debug)]
+pub(crate) struct Prices {
+    floor: GasPrice,
+    /// Full blocks of the DS epoch that ends.
+    full_blocks: u64,
+    /// Prices of the DS blocks that are averaged, the oldest first.
+    recent: Vec<GasPrice>,
+}
+
+impl Prices {
+    /// Those of the DS blocks after `head`.
+    pub(crate) fn after(
+        network: &Network,
+        head: &Head,
+        state: &Snapshot,
+        full_blocks: &mut FullBlocks,
+    ) -> Result<Self, ArchiveError> {
+        let recent = mean_window(head.ds_block.header.number)
+            .filter_map(|number| state.ds_header(number).transpose())
+            .map(|header| header.map(|header| header.gas_price))
+            .collect::<Result<_, _>>()?;
+        let full_blocks = full_blocks.complete(network.epochs, state)?;
+        Ok(Self { floor: network.config.minimum_gas_price, full_blocks, recent })
+    }
+
+    /// The price of the DS block after Tx block `head`, where `last` is the one before.
+    pub(crate) fn next(&mut self, head: BlockNumber, last: &DsBlockHeader) -> GasPrice {
+        let Self { floor, full_blocks, recent } = self;
+        let blocks = head.get().saturating_sub(last.epoch.get()).saturating_add(1);
+        let (full_blocks, proposals) = (std::mem::take(full_blocks), [*floor]);
+        let inputs =
+            GasPriceInputs { blocks, full_blocks, recent, last: last.gas_price, proposals: &proposals, floor: *floor };
+        let price = inputs.price();
+        recent.push(price);
+        let averaged = last.number.next().map_or(0, |number| mean_window(number).count());
+        recent.drain(..recent.len().saturating_sub(averaged));
+        price
+    }
 }
 
 /// Fees that were taken during the DS epoch of `block`, which comes next, and are not back in the null account.

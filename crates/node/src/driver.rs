@@ -48,8 +48,8 @@ use crate::{
 };
 
 /// Blocks that are demanded of the engine at once; a larger demand is met in parts, so that neither a payment nor a stop
-/// has to wait for all of it. As many as wait for the disk together.
-const DEMAND: u64 = 64;
+/// has to wait for all of it. Some 20 ms of empty blocks.
+const DEMAND: u64 = 8_192;
 
 /// Pause after the engine failed before it is asked again at an interval.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
@@ -618,6 +618,10 @@ impl Fates {
                     fates.extend(block.transactions().iter().map(|(tx, _)| (tx.hash(), Ok(number))));
                     block.dropped()
                 }
+                Effect::Passed(numbers) => {
+                    tracing::debug!(first = %numbers.start(), last = %numbers.end(), "empty blocks");
+                    continue;
+                }
                 Effect::Dropped(dropped) => dropped,
             };
             fates.extend(dropped.iter().map(|(tx, reason)| (tx.hash(), Err(*reason))));
@@ -642,7 +646,7 @@ mod tests {
 
     use silica_chain::{
         ChainConfig, Genesis, PUBLISHED_ACCOUNTS,
-        consensus::{Application, Solo},
+        consensus::{Application, Solo, run_seal},
         open,
     };
     use silica_crypto::{KeyPair, SecretKey, sign};
@@ -673,6 +677,7 @@ mod tests {
     fn chain() -> (Chain, Producer, Solo) {
         let key = draw_key().unwrap();
         let store = Store::ephemeral(StoreOptions::default());
+        store.seal_with(run_seal(&key));
         let (chain, producer) =
             open(store, ChainConfig::isolated(), &Genesis::default(), key.public(), clock::now()).unwrap();
         (chain, producer, Solo::new(key))
@@ -753,7 +758,7 @@ mod tests {
         let payment = payment(&chain);
         let (node, driver) =
             start(chain.clone(), producer, engine, BlockMode::Instant, Clock::default(), None).unwrap();
-        let mut many = pin!(node.mine(100_000));
+        let mut many = pin!(node.mine(10_000_000));
         assert!(is_pending(many.as_mut()));
         let mut few = pin!(node.mine(3));
         assert!(is_pending(few.as_mut()));
@@ -767,7 +772,7 @@ mod tests {
         let snapshot = chain.snapshot();
         assert!(snapshot.transaction(&payment.hash()).unwrap().is_some());
         assert_eq!(snapshot.minimum_gas_price(), price);
-        assert!(snapshot.latest_tx_block().header.number < BlockNumber::new(100_000));
+        assert!(snapshot.latest_tx_block().header.number < BlockNumber::new(10_000_000));
     }
 
     #[tokio::test]

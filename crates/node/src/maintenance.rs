@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use silica_chain::{ChainConfig, Genesis, GenesisError, ReplayError};
+use silica_chain::{ChainConfig, Genesis, GenesisError, ReplayError, consensus::run_seal};
 use silica_crypto::KeyPair;
 use silica_protocol::{BlockNumber, StateRoot};
 use silica_state::{CheckReport, CloseError, Durability, OpenError, OpenOutcome, StateError, Store, StoreOptions};
@@ -155,7 +155,10 @@ impl ChainFiles {
 
     fn open_store(&self, options: StoreOptions) -> Result<Store, OpenError> {
         let mut progress = Progress::new("indexing blocks again");
-        Store::open_with_progress(&self.data_dir.store(), options, &mut |done, all| progress.tell(done, all))
+        let store =
+            Store::open_with_progress(&self.data_dir.store(), options, &mut |done, all| progress.tell(done, all))?;
+        store.seal_with(run_seal(&self.key));
+        Ok(store)
     }
 
     /// Executes all blocks in a store of their own, which is removed afterwards.

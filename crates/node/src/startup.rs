@@ -11,7 +11,7 @@ use std::{
 
 use silica_chain::{
     AccountEntry, AccountsFile, Chain, ChainConfig, Genesis, GenesisError, OpenError, PUBLISHED_BALANCE, Producer,
-    consensus::Solo,
+    consensus::{Solo, run_seal},
 };
 use silica_crypto::{KeyPair, SecretKeyError};
 use silica_protocol::{BlockNumber, ChainId, Version};
@@ -318,6 +318,7 @@ fn open_chain(
     accounts: &str,
     key: &KeyPair,
 ) -> Result<(Chain, Producer), StartError> {
+    store.seal_with(run_seal(key));
     if let OpenOutcome::Ready { rebuilt: Some(reason), .. } = store.outcome() {
         tracing::warn!("the derived state was damaged and has been rebuilt: {reason}");
     }

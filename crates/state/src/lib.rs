@@ -80,13 +80,14 @@ mod window;
 
 pub use crate::{
     archive::{
-        AppendError, ArchiveError, ArchiveReport, BlockRecord, Head, OpenArchiveError, Place, StoredTransaction, Totals,
+        AppendError, ArchiveError, ArchiveReport, BlockRecord, BlockRun, Head, OpenArchiveError, Place, RunBuilder,
+        RunClosing, RunDsBlock, RunTemplate, Seal, StoredTransaction, Totals,
     },
     db::Durability,
     diff::{StateDiff, StorageDiff},
     error::{CloseError, CommitError, DbError, HistoryError, OpenError, StateError},
     proof::{ProvenState, StateProofError, verify_account_proof, verify_state_proof},
     snapshot::Snapshot,
-    store::{CheckReport, OpenOutcome, PreparedState, Store, StoreOptions, StoreReader},
+    store::{CheckReport, OpenOutcome, PreparedRun, PreparedState, Store, StoreOptions, StoreReader},
     view::{Entries, StateView},
 };

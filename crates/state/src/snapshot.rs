@@ -3,8 +3,8 @@
 use std::{ops::Range, sync::Arc};
 
 use silica_protocol::{
-    Account, Address, BlockHash, BlockNumber, DsBlock, DsBlockNumber, MicroBlock, Receipt, Transaction, TxBlock,
-    TxHash, VariableHash,
+    Account, Address, BlockHash, BlockNumber, DsBlock, DsBlockHeader, DsBlockNumber, MicroBlock, Receipt, Timestamp,
+    Transaction, TxBlock, TxBlockHeader, TxHash, VariableHash,
 };
 
 use crate::{
@@ -113,6 +113,34 @@ impl Snapshot {
         self.archive.tx_block(number)
     }
 
+    /// Returns the header of a Tx block, or `None` when there is none of this number yet. For a block of a run this takes less
+    /// than [`Snapshot::tx_block`], which has it signed.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn tx_header(&self, number: BlockNumber) -> Result<Option<TxBlockHeader>, ArchiveError> {
+        self.archive.tx_header(number)
+    }
+
+    /// Returns the hash of a Tx block, or `None` when there is none of this number yet; likewise.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn hash_of(&self, number: BlockNumber) -> Result<Option<BlockHash>, ArchiveError> {
+        self.archive.hash_of(number)
+    }
+
+    /// Returns when a Tx block was made, or `None` when there is none of this number yet; likewise.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn time_of(&self, number: BlockNumber) -> Result<Option<Timestamp>, ArchiveError> {
+        self.archive.time_of(number)
+    }
+
     /// Returns the sums over a Tx block and those before it, or `None` when there is none of this number yet.
     ///
     /// # Errors
@@ -131,6 +159,16 @@ impl Snapshot {
         self.archive.ds_block(number)
     }
 
+    /// Returns the header of a DS block, or `None` when there is none of this number yet. For a DS block of a run this takes less
+    /// than [`Snapshot::ds_block`], which has it signed.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn ds_header(&self, number: DsBlockNumber) -> Result<Option<DsBlockHeader>, ArchiveError> {
+        self.archive.ds_header(number)
+    }
+
     /// Returns the micro blocks of a Tx block, in its order, or `None` when there is none of this number yet.
     ///
     /// # Errors
@@ -138,15 +176,6 @@ impl Snapshot {
     /// See [`Snapshot::tx_block`].
     pub fn micro_blocks_of(&self, number: BlockNumber) -> Result<Option<Vec<MicroBlock>>, ArchiveError> {
         self.archive.micro_blocks_of(number)
-    }
-
-    /// Returns the micro block with a hash, or `None` when there is none.
-    ///
-    /// # Errors
-    ///
-    /// See [`Snapshot::tx_block`].
-    pub fn micro_block(&self, hash: &BlockHash) -> Result<Option<MicroBlock>, ArchiveError> {
-        self.archive.micro_block(hash)
     }
 
     /// Returns the transaction with a hash, or `None` when there is none.

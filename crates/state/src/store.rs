@@ -12,12 +12,12 @@ use silica_protocol::{Address, BlockNumber, StateRoot, StorageRoot, VariableHash
 #[cfg(test)]
 use crate::db::Disk;
 use crate::{
-    archive::{Archive, ArchiveError, ArchiveReport, BlockRecord, Files, Head},
+    archive::{Archive, ArchiveError, ArchiveReport, ArchiveView, BlockRecord, BlockRun, Files, Head, Seal},
     checkpointer::Checkpointer,
     db::{Db, DbOptions, Durability},
     diff::StateDiff,
     error::{CloseError, CommitError, OpenError, StateError},
-    forest::{key::Owner, records::Records},
+    forest::{key::Owner, records::Records, tree::Version},
     keys::KeyChanges,
     snapshot::{Core, Snapshot},
     transition::{State, storage_key},
@@ -148,6 +148,38 @@ impl PreparedState {
 
     fn block(&self) -> BlockNumber {
         self.state.block().unwrap_or_default()
+    }
+}
+
+/// The states after the blocks of a run that is not committed yet. Nobody sees them, and dropping them leaves no trace.
+#[derive(Debug)]
+pub struct PreparedRun {
+    /// The version before the run.
+    begin: Version,
+    /// The state after the last block.
+    state: State,
+    /// Those after the blocks that change something.
+    changed: Vec<State>,
+    keys: Vec<(Version, KeyChanges)>,
+    diffs: Vec<(BlockNumber, Vec<u8>)>,
+}
+
+impl PreparedRun {
+    /// Returns the root of the account trie after the last block so far.
+    pub fn root(&self) -> StateRoot {
+        self.state.root()
+    }
+
+    /// Adds blocks that change nothing.
+    pub fn pass(&mut self, blocks: u64) {
+        self.state.version = self.state.version.saturating_add(blocks);
+    }
+
+    fn bytes(&self) -> impl Iterator<Item = (Version, u64)> + '_ {
+        self.changed.iter().zip(&self.diffs).map(|(state, (_, diff))| {
+            let bytes = u64::try_from(diff.len()).unwrap_or(u64::MAX);
+            (state.version, bytes)
+        })
     }
 }
 
@@ -419,6 +451,96 @@ impl Store {
         Ok(snapshot)
     }
 
+    /// Says who signs the blocks of runs, whose signatures are not stored. Only the first to say so counts.
+    pub fn seal_with(&self, seal: Arc<dyn Seal>) {
+        self.core.archive.seal_with(seal);
+    }
+
+    /// Who signs the blocks of runs. Only if there is someone should runs be written.
+    pub fn seal(&self) -> Option<Arc<dyn Seal>> {
+        self.core.archive.seal()
+    }
+
+    /// Returns the run of empty blocks that has a block, or `None` when the block is stored by itself, or not there.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] when the record is damaged or cannot be read.
+    pub fn run_at(&self, number: BlockNumber) -> Result<Option<BlockRun>, ArchiveError> {
+        self.core.archive.block_run(number)
+    }
+
+    /// Begins the states of a run after the newest block.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::prepare`].
+    pub fn prepare_run(&self) -> Result<PreparedRun, StateError> {
+        let before = self.writer().written.clone();
+        let before = before.unwrap_or_else(|| self.snapshot());
+        let newest = before.window().newest();
+        let begin = newest.version;
+        let (state, _) = newest.advance(&self.core.records, &StateDiff::default(), begin)?;
+        Ok(PreparedRun { begin, state, changed: Vec::new(), keys: Vec::new(), diffs: Vec::new() })
+    }
+
+    /// Adds a block that changes the state to those of a run. Returns the root after it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::prepare`].
+    pub fn extend_run(&self, run: &mut PreparedRun, diff: &StateDiff) -> Result<StateRoot, StateError> {
+        let version = run.state.version.saturating_add(1);
+        let (state, keys) = run.state.advance(&self.core.records, diff, version)?;
+        let root = state.root();
+        run.keys.push((version, keys));
+        run.diffs.push((BlockNumber::new(run.state.version), diff.encode()));
+        run.changed.push(state.clone());
+        run.state = state;
+        Ok(root)
+    }
+
+    /// Appends a run of empty blocks, as [`Store::write`] does a block.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError`]: nothing was changed, unless it is one of the engine.
+    pub fn write_run(&self, run: BlockRun, state: PreparedRun) -> Result<Snapshot, CommitError> {
+        let mut writer = self.writer();
+        let before = writer.written.clone().unwrap_or_else(|| self.snapshot());
+        if let Some(head) = writer.replay_to {
+            return Err(CommitError::Replaying { at: before.window().newest().block(), head });
+        }
+        check_run_follows(&before, &state)?;
+        let (last, root) = (run.last(), run.state_root());
+        if state.state.block() != Some(last) {
+            return Err(CommitError::Stale { prepared: state.state.block().unwrap_or_default(), expected: last });
+        }
+        if root != state.root() {
+            return Err(CommitError::Root { expected: root, got: state.root() });
+        }
+        if let Some(failure) = self.checkpointer.failure() {
+            return Err(CommitError::Checkpoint(failure));
+        }
+        self.core.archive.write_run(run, &state.diffs)?;
+        let view = self.core.archive.view_of_written();
+        let snapshot = self.take_in(&mut writer, &before, state, view);
+        writer.written = Some(snapshot.clone());
+        Ok(snapshot)
+    }
+
+    /// Returns the chain after a run.
+    fn take_in(&self, writer: &mut Writer, before: &Snapshot, state: PreparedRun, view: ArchiveView) -> Snapshot {
+        let window = before.window().extend(&state.changed, state.state.version);
+        for (version, bytes) in state.bytes() {
+            writer.backlog.push(version, bytes);
+        }
+        for (version, keys) in state.keys {
+            self.core.records.keys().note(version, keys);
+        }
+        Snapshot::new(&self.core, view, window)
+    }
+
     /// Makes the blocks durable that were written, and then visible to readers. Returns the chain as of the newest.
     ///
     /// # Errors
@@ -446,8 +568,8 @@ impl Store {
         let head = writer.replay_to.ok_or(CommitError::NotReplaying)?;
         check_follows(&before, &state)?;
         let number = state.block();
-        let block = self.core.archive.view().tx_block(number)?.ok_or(CommitError::NotReplaying)?;
-        check_root(block.header.state_root, &state)?;
+        let block = self.core.archive.view().head_at(number)?.ok_or(CommitError::NotReplaying)?;
+        check_root(block.state_root, &state)?;
         if let Some(failure) = self.checkpointer.failure() {
             return Err(CommitError::Checkpoint(failure));
         }
@@ -457,6 +579,37 @@ impl Store {
         let snapshot = Snapshot::new(&self.core, view, before.window().push(state.state));
         let bytes = u64::try_from(state.encoded.len()).unwrap_or(u64::MAX);
         writer.backlog.push(snapshot.window().newest().version, bytes);
+        self.publish(&mut writer, &snapshot);
+        if number == head {
+            writer.replay_to = None;
+        }
+        Ok(snapshot)
+    }
+
+    /// Makes the state after blocks of a run of the record that of the newest block for readers, as [`Store::replay`] does for
+    /// a block.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::replay`].
+    pub fn replay_run(&self, state: PreparedRun) -> Result<Snapshot, CommitError> {
+        let mut writer = self.writer();
+        let before = self.snapshot();
+        let head = writer.replay_to.ok_or(CommitError::NotReplaying)?;
+        check_run_follows(&before, &state)?;
+        let number = state.state.block().unwrap_or_default();
+        let last = self.core.archive.view().head_at(number)?.ok_or(CommitError::NotReplaying)?;
+        if last.state_root != state.root() {
+            return Err(CommitError::Root { expected: last.state_root, got: state.root() });
+        }
+        if let Some(failure) = self.checkpointer.failure() {
+            return Err(CommitError::Checkpoint(failure));
+        }
+        let view = self.core.archive.view_at(Some(number))?;
+        for (number, diff) in &state.diffs {
+            self.core.archive.keep_diff(*number, diff)?;
+        }
+        let snapshot = self.take_in(&mut writer, &before, state, view);
         self.publish(&mut writer, &snapshot);
         if number == head {
             writer.replay_to = None;
@@ -644,6 +797,14 @@ fn check_follows(before: &Snapshot, state: &PreparedState) -> Result<(), CommitE
     if state.block() == expected { Ok(()) } else { Err(CommitError::Stale { prepared: state.block(), expected }) }
 }
 
+fn check_run_follows(before: &Snapshot, state: &PreparedRun) -> Result<(), CommitError> {
+    let expected = before.window().newest().version;
+    if state.begin == expected {
+        return Ok(());
+    }
+    Err(CommitError::Stale { prepared: BlockNumber::new(state.begin), expected: BlockNumber::new(expected) })
+}
+
 fn check_root(expected: StateRoot, state: &PreparedState) -> Result<(), CommitError> {
     let got = state.root();
     if got == expected { Ok(()) } else { Err(CommitError::Root { expected, got }) }
@@ -760,8 +921,8 @@ fn recover(
     let current = manifest.current.as_ref().map_or(State::EMPTY, State::of);
     let newest = head.map_or(0, |head| head.number.get().saturating_add(1));
     if let Some(block) = current.block() {
-        let recorded = archive.view().tx_block(block).map_err(|error| Opening::Failed(open_error(error)))?;
-        if recorded.map(|block| block.header.state_root) != Some(current.root()) {
+        let recorded = archive.view().head_at(block).map_err(|error| Opening::Failed(open_error(error)))?;
+        if recorded.map(|block| block.state_root) != Some(current.root()) {
             return Err(Opening::Damaged(format!("the state after block {block} is not that of the record")));
         }
         records.top(&Owner::Accounts, &current.top, current.version)?;
@@ -770,8 +931,15 @@ fn recover(
     let base = on_disk(&manifest).find(|state| state.version <= oldest);
     let base = base.or_else(|| on_disk(&manifest).last()).unwrap_or(State::EMPTY);
     let mut backlog = Backlog::default();
-    for version in base.version.saturating_add(1)..=newest {
-        let len = archive.diff_len(BlockNumber::new(version.saturating_sub(1))).map_err(StateError::from)?;
+    let mut next = base.version.saturating_add(1);
+    while next <= newest {
+        let (version, number) = (next, BlockNumber::new(next.saturating_sub(1)));
+        if let Some(unchanged) = archive.unchanged_until(number).map_err(StateError::from)? {
+            next = unchanged.get().saturating_add(2);
+            continue;
+        }
+        next = version.saturating_add(1);
+        let len = archive.diff_len(number).map_err(StateError::from)?;
         let Some(len) = len else { return Ok(Recovered::without_changes(base)) };
         if version > current.version {
             backlog.push(version, len);

@@ -40,6 +40,21 @@ impl Window {
         Self { states, length: self.length }
     }
 
+    /// Returns the window after more blocks, up to that of version `end`: `changed` has the states after those of them that
+    /// change something, the oldest first.
+    pub(crate) fn extend(&self, changed: &[State], end: Version) -> Self {
+        let (before, oldest) = (self.newest(), end.saturating_sub(self.length.saturating_sub(1)));
+        let next = before.version.saturating_add(1);
+        let state = |version| {
+            let after = changed.partition_point(|state| state.version <= version);
+            let state = after.checked_sub(1).and_then(|at| changed.get(at)).unwrap_or(before);
+            State { version, ..state.clone() }
+        };
+        let kept = self.states.iter().filter(|state| state.version >= oldest).cloned();
+        let states = kept.chain((next.max(oldest)..=end).map(state)).collect();
+        Self { states, length: self.length }
+    }
+
     /// The state after the newest block.
     pub(crate) fn newest(&self) -> &State {
         self.states.last().unwrap_or(&State::EMPTY)
@@ -147,8 +162,15 @@ pub(crate) fn catch_up(
     };
     let mut state = from.clone();
     let mut diff = StateDiff::default();
-    for next in from.version.saturating_add(1)..=version {
+    let mut version_of_next = from.version.saturating_add(1);
+    while version_of_next <= version {
+        let next = version_of_next;
         let number = BlockNumber::new(next.saturating_sub(1));
+        if let Some(unchanged) = archive.unchanged_until(number)? {
+            version_of_next = unchanged.get().saturating_add(2);
+            continue;
+        }
+        version_of_next = next.saturating_add(1);
         let Some(bytes) = archive.diff(number)? else { return Ok(None) };
         let later = StateDiff::decode(&bytes).map_err(|_| StateError::MalformedDiff { number })?;
         if diff.len() >= STEP || diff.is_undone_by(&later) {
@@ -173,7 +195,7 @@ fn advance(
 ) -> Result<(State, KeyChanges), StateError> {
     let (state, keys) = from.advance(records, diff, version)?;
     let number = BlockNumber::new(version.saturating_sub(1));
-    let expected = archive.view().tx_block(number)?.map(|block| block.header.state_root);
+    let expected = archive.view().head_at(number)?.map(|head| head.state_root);
     if expected != Some(state.root()) {
         return Err(records.damaged(format!("the state after block {number}"), "root is not that in the block"));
     }

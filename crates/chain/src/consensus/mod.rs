@@ -6,19 +6,19 @@
 mod seal;
 mod solo;
 
-use std::sync::Arc;
+use std::{ops::RangeInclusive, sync::Arc};
 
-use silica_protocol::Timestamp;
+use silica_protocol::{BlockNumber, Timestamp};
 
 pub(crate) use self::seal::{Signed, seal_as};
 pub use self::{
-    seal::{seal_alone, seal_with},
+    seal::{run_seal, seal_alone, seal_with},
     solo::Solo,
 };
 use crate::{
     admission::VerifiedTransaction,
     edit::Edit,
-    error::{CommitError, EditError, EngineError, InvalidBlock, ProposeError},
+    error::{CommitError, EditError, EngineError, InvalidBlock, PassError, ProposeError},
     pool::DropReason,
     stage::{CommittedBlock, ExecutedBlock, Proposal, SealedBlock},
 };
@@ -78,6 +78,18 @@ pub trait Application {
     /// [`CommitError`]: the store could not be written.
     fn flush(&mut self) -> Result<Vec<Arc<CommittedBlock>>, CommitError>;
 
+    /// Makes so many empty blocks durable, and then visible, as proposing, sealing and committing one after the other at the
+    /// time `at` would. Nothing may have been written that is not flushed. Returns their numbers.
+    ///
+    /// Their signatures are made when they are asked for, by whom the store was
+    /// [told](silica_state::Store::seal_with) to sign. If it was not, no block is made, and `None` is returned. No
+    /// transaction is executed: whoever asks has seen that there are no [candidates](Self::has_candidates).
+    ///
+    /// # Errors
+    ///
+    /// [`PassError`]: the store could not be read or written, or the chain is at the end of its numbers.
+    fn pass(&mut self, at: Timestamp, blocks: u64) -> Result<Option<RangeInclusive<BlockNumber>>, PassError>;
+
     /// Whether a block made now might hold a transaction.
     fn has_candidates(&self) -> bool;
 }
@@ -120,13 +132,15 @@ pub enum Input {
 }
 
 /// Most blocks that can be demanded at once.
-pub const MAX_DEMAND: u64 = 100_000;
+pub const MAX_DEMAND: u64 = 10_000_000;
 
 /// Something that happened, and of which the node tells others.
 #[derive(Clone, Debug)]
 pub enum Effect {
     /// A block was committed.
     Committed(Arc<CommittedBlock>),
+    /// Empty blocks with these numbers were committed together.
+    Passed(RangeInclusive<BlockNumber>),
     /// Transactions left the pool although no block was made.
     Dropped(Vec<(VerifiedTransaction, DropReason)>),
 }

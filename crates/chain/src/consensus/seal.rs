@@ -1,7 +1,10 @@
 //! Sealing: the collective signatures under the DS block, the micro blocks and the Tx block of a Tx epoch.
 
+use std::sync::Arc;
+
 use silica_crypto::{KeyPair, SignError, cosign};
 use silica_protocol::{CoSignatures, PublicKey};
+use silica_state::Seal;
 
 use crate::{
     error::SealError,
@@ -24,6 +27,26 @@ pub fn seal_alone(mut block: ExecutedBlock, key: &KeyPair) -> Result<SealedBlock
     let tx_block = &mut block.blocks.tx;
     tx_block.cosignatures = sign(&tx_block.header.encode())?;
     Ok(SealedBlock { block })
+}
+
+/// Returns who signs the blocks of runs in the name of the only member of all committees, for
+/// [`Store::seal_with`](silica_state::Store::seal_with).
+pub fn run_seal(key: &KeyPair) -> Arc<dyn Seal> {
+    Arc::new(Alone(key.clone()))
+}
+
+/// The only member of all committees.
+#[derive(Debug)]
+struct Alone(KeyPair);
+
+impl Seal for Alone {
+    fn public(&self) -> PublicKey {
+        self.0.public()
+    }
+
+    fn seal(&self, header: &[u8]) -> Option<CoSignatures> {
+        cosign::cosign_alone(header, &self.0).ok()
+    }
 }
 
 /// Takes the signatures of `proposal`, of which `block` was executed, after verifying that `committee` made them all.

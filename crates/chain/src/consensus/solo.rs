@@ -15,6 +15,9 @@ use crate::{
 /// Empty blocks that wait for the disk together.
 const GROUP: u32 = 64;
 
+/// Empty blocks that are worth a run.
+const RUN: u64 = 16;
+
 /// A block that was written.
 enum Written {
     Empty,
@@ -38,7 +41,7 @@ impl Solo {
         self.key.public()
     }
 
-    /// Makes so many blocks, empty or not. Empty ones wait for the disk together.
+    /// Makes so many blocks, empty or not. Empty ones wait for the disk together, and many are made as a run.
     fn make_blocks(
         &self,
         blocks: u64,
@@ -47,7 +50,20 @@ impl Solo {
     ) -> Result<Vec<Effect>, EngineError> {
         let mut effects = Vec::new();
         let mut waiting = 0_u32;
-        for _ in 0..blocks {
+        let (mut left, mut can_pass) = (blocks, true);
+        while left > 0 {
+            if can_pass && left >= RUN && !application.has_candidates() {
+                effects.extend(application.flush()?.into_iter().map(Effect::Committed));
+                waiting = 0;
+                if let Some(passed) = application.pass(at, left)? {
+                    let count = passed.end().get().saturating_sub(passed.start().get()).saturating_add(1);
+                    left = left.saturating_sub(count);
+                    effects.push(Effect::Passed(passed));
+                    continue;
+                }
+                can_pass = false;
+            }
+            left = left.saturating_sub(1);
             let written = self.write_block(at, application);
             waiting = waiting.saturating_add(1);
             if waiting == GROUP || !matches!(written, Ok(Written::Empty)) {

@@ -25,6 +25,7 @@ mod tests;
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, HashMap},
+    ops::RangeInclusive,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -249,6 +250,19 @@ impl Pool {
         let Some(sender) = self.senders.get_mut(sender) else { return };
         for lane in sender.lanes() {
             lane.unpark(self.lines.entry(lane.committee()).or_default());
+        }
+    }
+
+    /// Takes note of empty blocks, the first of which was made at the time `at`, each of the others a microsecond later.
+    pub(crate) fn note_empty(&mut self, blocks: RangeInclusive<BlockNumber>, at: Timestamp) {
+        let first = blocks.start().get();
+        for number in first..=blocks.end().get() {
+            if self.arrivals.is_empty() && self.drops.is_empty() {
+                return;
+            }
+            let (block, at) = (BlockNumber::new(number), at.get().saturating_add(number.saturating_sub(first)));
+            self.expire(block, Timestamp::new(at));
+            self.forget_old(block);
         }
     }
 

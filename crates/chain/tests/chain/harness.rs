@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use silica_chain::{
     Chain, ChainConfig, CommittedBlock, Genesis, Producer, Snapshot,
     config::NoncePolicy,
-    consensus::{Effect, Engine, Input, Solo},
+    consensus::{Effect, Engine, Input, Solo, run_seal},
     open,
 };
 use silica_crypto::{KeyPair, SecretKey, sign};
@@ -77,6 +77,12 @@ impl Net {
     }
 
     pub(crate) fn over(store: Store, config: ChainConfig) -> Self {
+        store.seal_with(run_seal(&node_key()));
+        Self::unsealed(store, config)
+    }
+
+    /// A chain whose empty blocks are all made one by one.
+    pub(crate) fn unsealed(store: Store, config: ChainConfig) -> Self {
         let (chain, producer) = open(store, config, &genesis(), node(), Timestamp::new(BEGIN)).unwrap();
         Self { chain, producer, solo: Solo::new(node_key()), now: BEGIN, sent: BTreeMap::new() }
     }
@@ -188,7 +194,7 @@ pub(crate) fn committed(effects: &[Effect]) -> Vec<Arc<CommittedBlock>> {
         .iter()
         .filter_map(|effect| match effect {
             Effect::Committed(block) => Some(Arc::clone(block)),
-            Effect::Dropped(_) => None,
+            Effect::Passed(_) | Effect::Dropped(_) => None,
         })
         .collect()
 }

@@ -15,5 +15,6 @@ mod modes;
 mod proof;
 mod replay;
 mod restart;
+mod runs;
 mod simulation;
 mod snapshot;

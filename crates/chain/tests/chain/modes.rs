@@ -121,7 +121,7 @@ fn blocks_that_are_written_are_seen_once_they_are_flushed() {
 /// A demand makes the same blocks whether they wait for the disk one by one or together.
 #[test]
 fn demanded_blocks_are_those_that_ticks_make() {
-    let (mut together, mut alone) = (Net::new(config(1, 3)), Net::new(config(1, 3)));
+    let (mut together, mut alone) = (Net::unsealed(crate::harness::memory(), config(1, 3)), Net::new(config(1, 3)));
     for net in [&mut together, &mut alone] {
         for ahead in 0..3 {
             net.pay(1, user(9), 1, ahead);
@@ -206,7 +206,7 @@ fn too_many_blocks_on_demand_are_refused() {
     let at = net.later();
     let input = Input::Demand { at, blocks: MAX_DEMAND + 1 };
     let error = net.solo.step(input, &mut net.producer).unwrap_err();
-    assert_eq!(error.to_string(), "blocks demanded: expected at most 100000, got 100001");
+    assert_eq!(error.to_string(), "blocks demanded: expected at most 10000000, got 10000001");
     assert_eq!(net.height(), 0);
 }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use silica_protocol::{BlockHash, BlockNumber, DsBlockNumber};
+use silica_protocol::{BlockHash, BlockNumber, DsBlockNumber, PublicKey};
 
 use super::section::Place;
 use crate::{codec::Malformed, error::DbError};
@@ -25,6 +25,14 @@ pub enum ArchiveError {
     /// The files of the changes of state can not be read or removed.
     #[error("changes of state")]
     Changes(#[source] io::Error),
+    /// The block is one of a run, and nobody is there who could sign it.
+    #[error("block {number} is signed when it is asked for, and the key of {member} is not there")]
+    NoSeal {
+        /// Number of the Tx block.
+        number: BlockNumber,
+        /// Who has to sign it.
+        member: PublicKey,
+    },
 }
 
 impl ArchiveError {
@@ -33,7 +41,7 @@ impl ArchiveError {
         match self {
             Self::Db(error) => error.is_damage(),
             Self::Damaged { .. } => true,
-            Self::Changes(_) => false,
+            Self::Changes(_) | Self::NoSeal { .. } => false,
         }
     }
 
@@ -129,6 +137,12 @@ pub enum AppendError {
         expected: DsBlockNumber,
         /// Number of the DS block that came.
         got: DsBlockNumber,
+    },
+    /// A run changes the state in other blocks than it was given changes for.
+    #[error("run of blocks from {first} and its changes of state do not fit")]
+    RunChanges {
+        /// The first block of the run.
+        first: BlockNumber,
     },
     /// The first block came without a DS block.
     #[error("block 0 comes with DS block 0")]

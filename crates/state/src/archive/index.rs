@@ -1,4 +1,4 @@
-//! From hashes of transactions and micro blocks to their places in the record.
+//! From hashes of transactions to their places in the record.
 //!
 //! The index is derived data and lives in the derived database. It maps the first eight bytes of a hash to the places
 //! of what has such a hash; whoever asks looks there and compares. Entries of recent blocks are in memory; others are
@@ -51,6 +51,7 @@ const REBUILD: usize = 1 << 20;
 /// What a hash is the hash of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
+    /// Of which earlier versions have left entries. Nobody asks for them.
     MicroBlock,
     Transaction,
 }
@@ -248,6 +249,12 @@ impl Index {
             recent.write().unwrap_or_else(PoisonError::into_inner).extend(chunk.iter().copied());
         }
         *added = Extent { blocks: added.blocks.saturating_add(1), newest: Some(block) };
+    }
+
+    /// Passes over blocks that have no entries, the last of which has a hash.
+    pub(super) fn pass(&self, blocks: u64, last: BlockHash) {
+        let mut added = self.added();
+        *added = Extent { blocks: added.blocks.saturating_add(blocks), newest: Some(last) };
     }
 
     /// Returns the places of whatever may have this hash, in the blocks up to `newest`; the oldest first.

@@ -7,7 +7,7 @@
 //! any more, are in files of their own.
 //!
 //! In reading order: `record` is what is appended; `section` cuts byte strings into values; `entry` is what is read
-//! first of a block; `transactions` and `receipts` are packed forms; `view` answers questions as of one block; `index`
+//! first of a block; `run` is what is stored of empty blocks in a row, and `runs` where; `transactions` and `receipts` are packed forms; `view` answers questions as of one block; `index`
 //! finds things by hash; `deployments` finds contracts and those of a sender; `changes` and `witness` are the files.
 //!
 //! ```text
@@ -17,6 +17,8 @@
 //! bodies     10  Tx block (8)  02  part (4)                transactions with receipts, in groups
 //! edits      10  Tx block (8)  03  part (4)                what was edited in the state before them, if anything
 //! DS block   11  DS block (8)  00  part (4)
+//! run        15  first Tx block (8)  00  part (4)          empty blocks in a row, of which nothing else is stored
+//! its DS     16  first DS block (8)                        first Tx block of the run with this DS block
 //! deployed   13  contract (20)                             Tx block and position of its deployment
 //! deployer   14  sender (20)  Tx block (8)  position (4)   what that transaction deployed
 //! ```
@@ -31,6 +33,8 @@ mod error;
 mod index;
 mod receipts;
 mod record;
+mod run;
+mod runs;
 mod section;
 mod transactions;
 mod view;
@@ -48,7 +52,7 @@ use std::{
     },
 };
 
-use silica_protocol::{BlockHash, BlockNumber, DsBlock};
+use silica_protocol::{BlockHash, BlockNumber, DsBlock, TxBlock};
 
 use self::{
     cache::Cache,
@@ -57,6 +61,7 @@ use self::{
     entry::Entry,
     index::{Extent, Index, Position},
     record::{Prepared, check_hashes, index_entries, prepare},
+    runs::Runs,
     section::{Kind, Section, framed_parts, parts},
     witness::Witness,
 };
@@ -72,13 +77,14 @@ pub use self::{
     entry::{Head, Totals},
     error::{AppendError, ArchiveError, OpenArchiveError},
     record::BlockRecord,
+    run::{BlockRun, RunBuilder, RunClosing, RunDsBlock, RunTemplate, Seal},
     section::Place,
     view::StoredTransaction,
 };
 
 const HEAD: [u8; 1] = [0x00];
 /// Layout of the record.
-const FORMAT: u64 = 4;
+const FORMAT: u64 = 5;
 /// The layout that did not say by sender what was deployed.
 const FORMAT_WITHOUT_SENDERS: u64 = 2;
 /// The layout that had the changes of state among the blocks, and the tables that it had besides: the number of the
@@ -105,6 +111,9 @@ pub(crate) struct Archive {
     broken: AtomicBool,
     entries: Cache<Entry>,
     ds_blocks: Cache<DsBlock>,
+    runs: Runs,
+    /// Blocks of runs, signed.
+    sealed: Cache<TxBlock>,
     index: Index,
 }
 
@@ -112,6 +121,8 @@ pub(crate) struct Archive {
 #[derive(Debug)]
 struct Written {
     entry: Arc<Entry>,
+    /// Number of blocks that end with this one; more than one for a run.
+    blocks: u64,
     index: Vec<index::Entry>,
 }
 
@@ -157,6 +168,8 @@ impl Archive {
             broken: AtomicBool::new(false),
             entries: Cache::new(ENTRIES),
             ds_blocks: Cache::new(DS_BLOCKS),
+            runs: Runs::default(),
+            sealed: Cache::new(ENTRIES),
             index: Index::open(index_db).map_err(ArchiveError::from)?,
             db,
         };
@@ -223,7 +236,7 @@ impl Archive {
         self.changes.append(entry.number(), entry.head.hash, diff).map_err(AppendError::Changes)?;
         self.broken.store(true, Ordering::Release);
         self.db.apply(batch).map_err(ArchiveError::from)?;
-        written.push(Written { entry: Arc::new(entry), index });
+        written.push(Written { entry: Arc::new(entry), blocks: 1, index });
         self.broken.store(false, Ordering::Release);
         Ok(())
     }
@@ -237,8 +250,12 @@ impl Archive {
         if let Some(witness) = &self.witness {
             witness.write(newest.number(), &newest.head.hash).map_err(AppendError::Witness)?;
         }
-        for Written { entry, index } in written.drain(..) {
-            self.index.add(entry.head.hash, &index);
+        for Written { entry, blocks, index } in written.drain(..) {
+            if entry.in_run {
+                self.index.pass(blocks, entry.head.hash);
+            } else {
+                self.index.add(entry.head.hash, &index);
+            }
             self.publish(&entry);
         }
         self.broken.store(false, Ordering::Release);
@@ -291,11 +308,17 @@ impl Archive {
         self.changes.prune(number).map_err(ArchiveError::Changes)
     }
 
+    /// Returns the last block of those from `number` on of which the record says that they change nothing, as far as it
+    /// knows without looking at each; `None` when that is not `number` itself.
+    pub(crate) fn unchanged_until(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
+        Ok(self.run_at(number)?.and_then(|run| run.run.unchanged_until(number)))
+    }
+
     fn hash_of(&self, number: BlockNumber) -> Result<Option<BlockHash>, ArchiveError> {
         if self.newest().is_none_or(|newest| newest.number() < number) {
             return Ok(None);
         }
-        Ok(Some(self.entry(number)?.head.hash))
+        self.hash_at(number).map(Some)
     }
 
     /// Writes what the index has in memory to its database. Belongs to a checkpoint, and to a clean stop.
@@ -321,7 +344,17 @@ impl Archive {
         let blocks = newest.number().get().saturating_add(1);
         // The value that is not a block's.
         let mut values = 1_u64;
-        for number in 0..blocks {
+        let mut next = 0;
+        while next < blocks {
+            let number = next;
+            if let Some(run) = self.run_at(BlockNumber::new(number))? {
+                let entry = self.check_run(&run, before.as_ref(), &mut report, &mut values)?;
+                next = entry.number().get().saturating_add(1);
+                before = Some(entry);
+                progress(next, blocks);
+                continue;
+            }
+            next = next.saturating_add(1);
             let entry = self.read_entry(BlockNumber::new(number))?;
             let kept = self.check_block(&entry, before.as_ref(), &mut values)?;
             report.tx_blocks = report.tx_blocks.saturating_add(1);
@@ -357,10 +390,7 @@ impl Archive {
         }
         let number = entry.number().get();
         for (position, (transaction, _)) in (0..).zip(&record.transactions) {
-            self.check_indexed(index::Kind::Transaction, transaction.hash().as_bytes(), number, position)?;
-        }
-        for (position, info) in (0..).zip(&record.tx_block.micro_blocks) {
-            self.check_indexed(index::Kind::MicroBlock, info.hash.as_bytes(), number, position)?;
+            self.check_indexed(transaction.hash().as_bytes(), number, position)?;
         }
         let of_block = [
             framed_parts(entry.encode().len()),
@@ -401,9 +431,10 @@ impl Archive {
 
     /// Removes what there is of the block after the head, which was never acknowledged; more than that is damage.
     fn discard_after(&self, head: Option<BlockNumber>) -> Result<(), ArchiveError> {
+        let mut batch = Batch::default();
+        self.list_runs_after(head, &mut batch)?;
         let newest_ds = head.map(|number| self.entry(number)).transpose()?.map(|entry| entry.head.ds_number.get());
         let newest = head.map(BlockNumber::get);
-        let mut batch = Batch::default();
         for (kind, newest) in [(Kind::Entry, newest), (Kind::DsBlock, newest_ds)] {
             let next = newest.map_or(0, |newest| newest.saturating_add(1));
             for value in self.db.scan(Section::keys_from(kind, next)) {
@@ -447,7 +478,16 @@ impl Archive {
         } else {
             covered
         };
-        for number in covered..blocks {
+        let mut next = covered;
+        while next < blocks {
+            let number = next;
+            if let Some(run) = self.run_at(BlockNumber::new(number))? {
+                next = run.run.last().get().saturating_add(1);
+                self.index.pass(next.saturating_sub(number), run.run.last_hash());
+                progress(next, blocks);
+                continue;
+            }
+            next = next.saturating_add(1);
             let hash = self.entry(BlockNumber::new(number))?.head.hash;
             self.index.add(hash, &self.index_entries(number)?);
             if self.index.recent_len() >= UNSTORED {
@@ -461,15 +501,19 @@ impl Archive {
 
     /// Returns the index entries of a block, as the record has it.
     fn index_entries(&self, number: u64) -> Result<Vec<index::Entry>, ArchiveError> {
+        if self.run_at(BlockNumber::new(number))?.is_some() {
+            return Ok(Vec::new());
+        }
         let entry = self.entry(BlockNumber::new(number))?;
         let transactions = self.transactions(&entry, 0..u32::MAX)?;
         let hashes = transactions.iter().map(|(transaction, _)| transaction.hash());
-        index_entries(&entry.tx_block, hashes)
+        index_entries(entry.number(), hashes)
             .ok_or_else(|| ArchiveError::damaged(entry.place(), "more than the index can hold"))
     }
 
-    fn check_indexed(&self, kind: index::Kind, hash: &[u8; 32], block: u64, position: u32) -> Result<(), ArchiveError> {
-        if self.index.find(kind, hash, BlockNumber::new(block))?.contains(&Position { block, position }) {
+    fn check_indexed(&self, hash: &[u8; 32], block: u64, position: u32) -> Result<(), ArchiveError> {
+        let found = self.index.find(index::Kind::Transaction, hash, BlockNumber::new(block))?;
+        if found.contains(&Position { block, position }) {
             Ok(())
         } else {
             Err(ArchiveError::damaged(Place::INDEX, format!("block {block} is not indexed whole")))

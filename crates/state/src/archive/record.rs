@@ -43,7 +43,7 @@ pub(super) fn prepare(record: &BlockRecord, diff_len: usize, newest: Option<&Ent
     let BlockRecord { tx_block, micro_blocks, ds_block, transactions, edits } = record;
     let head = next_head(record, newest)?;
     let hashes = check_parts(record)?;
-    let index = index_entries(tx_block, hashes).ok_or(AppendError::TooLarge { what: "transactions" })?;
+    let index = index_entries(head.number, hashes).ok_or(AppendError::TooLarge { what: "transactions" })?;
     let (bodies, groups) =
         transactions::pack(transactions, head.number).ok_or(AppendError::TooLarge { what: "bytes" })?;
     let micro_blocks = pack_micro_blocks(micro_blocks);
@@ -53,6 +53,7 @@ pub(super) fn prepare(record: &BlockRecord, diff_len: usize, newest: Option<&Ent
         tx_block: std::sync::Arc::new(tx_block.clone()),
         made_ds_block: ds_block.is_some(),
         newest_with_transactions: if transactions.is_empty() { before } else { Some(head.number) },
+        in_run: false,
         diff_len,
         micro_blocks_len: micro_blocks.len(),
         edits_len: edits.len(),
@@ -177,13 +178,9 @@ fn pack_micro_blocks(micro_blocks: &[MicroBlock]) -> Vec<u8> {
 }
 
 /// Returns the index entries of a block, or `None` when the index can not hold them.
-pub(super) fn index_entries(tx_block: &TxBlock, hashes: impl IntoIterator<Item = TxHash>) -> Option<Vec<index::Entry>> {
-    let block = tx_block.header.number.get();
-    let entry = |kind, hash: &[u8; 32], position| index::Entry::new(kind, hash, Position { block, position });
-    let transactions =
-        (0..).zip(hashes).map(|(position, hash)| entry(index::Kind::Transaction, hash.as_bytes(), position));
-    let micro_blocks = (0..)
-        .zip(&tx_block.micro_blocks)
-        .map(|(position, info)| entry(index::Kind::MicroBlock, info.hash.as_bytes(), position));
-    transactions.chain(micro_blocks).collect()
+pub(super) fn index_entries(block: BlockNumber, hashes: impl IntoIterator<Item = TxHash>) -> Option<Vec<index::Entry>> {
+    let at = |position| Position { block: block.get(), position };
+    let entry =
+        |(position, hash): (u32, TxHash)| index::Entry::new(index::Kind::Transaction, hash.as_bytes(), at(position));
+    (0..).zip(hashes).map(entry).collect()
 }

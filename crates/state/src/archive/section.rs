@@ -41,6 +41,8 @@ pub(super) enum Kind {
     Edits,
     /// A DS block.
     DsBlock,
+    /// A run, under the number of its first block.
+    Run,
 }
 
 impl Kind {
@@ -52,6 +54,7 @@ impl Kind {
             Self::Transactions => (0x10, 2),
             Self::Edits => (0x10, 3),
             Self::DsBlock => (0x11, 0),
+            Self::Run => (0x15, 0),
         }
     }
 }
@@ -94,6 +97,7 @@ impl fmt::Display for Place {
                     Kind::Transactions => "transactions of block",
                     Kind::Edits => "edits of block",
                     Kind::DsBlock => "DS block",
+                    Kind::Run => "run of blocks from",
                 };
                 write!(f, "{what} {number}")?;
                 part.map_or(Ok(()), |part| write!(f, ", part {part}"))
@@ -187,6 +191,19 @@ impl Section {
             return Err(damaged("length is wrong"));
         }
         Ok(payload.to_vec())
+    }
+
+    /// Whether there is anything of the section.
+    pub(super) fn exists(self, db: &Db) -> Result<bool, ArchiveError> {
+        Ok(db.get(&self.key(0))?.is_some())
+    }
+
+    /// Returns the number of the newest section of a kind up to a number.
+    pub(super) fn newest_up_to(kind: Kind, number: u64, db: &Db) -> Result<Option<u64>, ArchiveError> {
+        let (table, _) = kind.code();
+        let end = number.checked_add(1).map_or(vec![table.wrapping_add(1)], |end| Self::keys_from(kind, end).start);
+        let Some(found) = db.scan(vec![table]..end).next_back() else { return Ok(None) };
+        Ok(Self::number_of(&found?.0))
     }
 
     /// Returns the number in a key of the record.

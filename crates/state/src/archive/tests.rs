@@ -240,9 +240,6 @@ fn check_view(view: &ArchiveView, model: &Model, blocks: usize, whole: bool) {
             let expected = visible.then(|| Arc::new(ds_block.clone()));
             same(view.ds_block(ds_block.header.number), expected, whole);
         }
-        for micro_block in &record.micro_blocks {
-            same(view.micro_block(&micro_block.header.hash()), visible.then(|| micro_block.clone()), whole);
-        }
         for (position, (hash, (transaction, receipt))) in hashes.iter().zip(&record.transactions).enumerate() {
             let (transaction, receipt) = (transaction.clone(), receipt.clone());
             let stored = StoredTransaction { transaction, receipt, block: number, position: position as u32 };
@@ -251,7 +248,6 @@ fn check_view(view: &ArchiveView, model: &Model, blocks: usize, whole: bool) {
         }
     }
     same(view.transaction(&TxHash::new(noise(&[1, 2, 3]))), None, whole);
-    same(view.micro_block(&BlockHash::new(noise(&[1, 2, 3]))), None, whole);
     let newest_first: Vec<_> = (0..blocks).flat_map(|at| model.hashes(at)).rev().collect();
     for limit in [0, 1, 5, 1000] {
         same(view.recent_transactions(limit), newest_first[..limit.min(newest_first.len())].to_vec(), whole);
@@ -780,7 +776,7 @@ fn later_formats_are_refused() {
         Some(seal(&HEAD, out.as_slice()))
     });
     let error = disks.open().unwrap_err().to_string();
-    assert_eq!(error, "record has format 5, this program reads up to 4");
+    assert_eq!(error, "record has format 6, this program reads up to 5");
 }
 
 /// The first format had the changes of state among the blocks, in parts, and the number of the oldest.
@@ -954,6 +950,122 @@ fn record_lives_in_sled_too() {
         assert_eq!(archive.diff(block(next - 1)).unwrap().as_ref(), Some(&model.diffs[next - 1]));
         while archive.tidy_index(8).unwrap() {}
     }
+}
+
+/// A run after the blocks of a model, of three DS epochs: no more of the first, ten blocks, and the beginning of the third.
+fn run_after(model: &Model) -> BlockRun {
+    let last = model.blocks.last().unwrap();
+    let ds_block = model.blocks.iter().rev().find_map(|record| record.ds_block.as_ref()).unwrap();
+    let header = &ds_block.header;
+    let number = last.tx_block.header.number.next().unwrap();
+    let mut run = RunBuilder::new(RunTemplate {
+        tx_block: TxBlockHeader { number, prev_hash: last.tx_block.header.hash(), ..last.tx_block.header.clone() },
+        micro_blocks: last.micro_blocks.iter().map(|block| block.header.clone()).collect(),
+        ds_block: DsBlockHeader { number: header.number.next().unwrap(), prev_hash: header.hash(), ..header.clone() },
+        timestamp: last.tx_block.timestamp.next().unwrap(),
+    });
+    let ds_block = |price| RunDsBlock { ds_difficulty: 5, difficulty: 3, gas_price: GasPrice::new(Qa::new(price)) };
+    let closing = |seed| RunClosing {
+        state_root: StateRoot::new(noise(&[seed])),
+        rewards: Qa::new(7),
+        state_delta_hash: StateDeltaHash::new(noise(&[seed, 1])),
+    };
+    run.push(None, 0, Some(closing(1)));
+    run.push(Some(ds_block(5)), 9, Some(closing(2)));
+    run.push(Some(ds_block(6)), 3, None);
+    run.finish().unwrap()
+}
+
+fn run_diffs(run: &BlockRun) -> Vec<(BlockNumber, Vec<u8>)> {
+    run.closings().map(|(number, _)| (number, vec![number.get() as u8; 9])).collect()
+}
+
+/// The headers of a run as they were made.
+fn headers(archive: &Arc<Archive>, run: &BlockRun) -> Vec<Result<Option<TxBlockHeader>, ArchiveError>> {
+    (run.first().get()..=run.last().get()).map(|number| archive.view().tx_header(BlockNumber::new(number))).collect()
+}
+
+#[test]
+fn run_that_is_cut_off_is_there_as_a_whole_or_not_at_all() {
+    let model = Model::with(&COUNTS);
+    let run = run_after(&model);
+    assert_eq!((run.blocks(), run.last_ds_block().0.get()), (14, 5));
+    let first = run.first();
+    for kept in 0..3 {
+        let disks = Disks::indexed(&model);
+        let archive = disks.open().unwrap();
+        archive.write_run(run.clone(), &run_diffs(&run)).unwrap();
+        assert_eq!(archive.head().unwrap().number.next(), Some(first), "nobody sees it before it is flushed");
+        if kept == 2 {
+            archive.flush().unwrap();
+            assert_eq!(archive.head().unwrap().hash, run.last_hash());
+        }
+        drop(archive);
+        disks.chain.crash(kept);
+        let archive = disks.open().unwrap();
+        archive.check(&mut |_, _| {}).unwrap();
+        if archive.head().unwrap().number != run.last() {
+            assert!(kept < 2 && archive.head().unwrap().number.next() == Some(first));
+            archive.write_run(run.clone(), &run_diffs(&run)).unwrap();
+            archive.flush().unwrap();
+        }
+        let report = archive.check(&mut |_, _| {}).unwrap();
+        assert_eq!((report.tx_blocks, report.ds_blocks), (13 + 14, 4 + 2));
+        let mut before = model.blocks.last().unwrap().tx_block.header.hash();
+        for header in headers(&archive, &run) {
+            let header = header.unwrap().unwrap();
+            assert_eq!(header.prev_hash, before);
+            before = header.hash();
+        }
+        assert_eq!(before, run.last_hash());
+        for (number, diff) in run_diffs(&run) {
+            assert_eq!(archive.diff(number).unwrap(), Some(diff));
+        }
+        assert_eq!(archive.unchanged_until(first).unwrap(), None);
+        assert_eq!(archive.unchanged_until(block(14)).unwrap(), Some(block(22)));
+    }
+}
+
+#[test]
+fn damage_of_a_run_is_found() {
+    let model = Model::with(&COUNTS);
+    let run = run_after(&model);
+    let disks = Disks::indexed(&model);
+    let archive = disks.open().unwrap();
+    archive.write_run(run.clone(), &run_diffs(&run)).unwrap();
+    archive.flush().unwrap();
+    let good: Vec<_> = headers(&archive, &run).into_iter().map(Result::unwrap).collect();
+    drop(archive);
+    let keys: Vec<_> = disks.chain.keys().into_iter().filter(|key| matches!(key[0], 0x15 | 0x16)).collect();
+    assert_eq!(keys.len(), 2);
+    for key in keys {
+        let value = Db::on_disk(&disks.chain).get(&key).unwrap().unwrap().to_vec();
+        let resealed = |payload: Vec<u8>| Some(seal(&key, &payload));
+        let payload = unseal(&key, &value).unwrap().to_vec();
+        let mut damages = vec![None];
+        for at in (0..value.len()).step_by(7) {
+            let mut changed = value.clone();
+            changed[at] ^= 0x10;
+            damages.push(Some(changed));
+        }
+        // A checksum that fits does not make it right.
+        for at in (0..payload.len()).step_by(5) {
+            let mut changed = payload.clone();
+            changed[at] ^= 1;
+            damages.push(resealed(changed));
+        }
+        for damage in damages {
+            disks.chain.damage(&key, |_| damage.clone());
+            if let Ok(archive) = disks.open() {
+                assert!(archive.check(&mut |_, _| {}).is_err(), "{damage:?}");
+                for (header, good) in headers(&archive, &run).into_iter().zip(&good) {
+                    assert!(header.map_or_else(|error| error.is_damage(), |header| header == *good));
+                }
+            }
+            disks.chain.damage(&key, |_| Some(value.clone()));
+        }
+    }
+    disks.open().unwrap().check(&mut |_, _| {}).unwrap();
 }
 
 fn transaction() -> impl Strategy<Value = (Transaction, Receipt)> {

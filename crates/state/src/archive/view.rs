@@ -3,13 +3,15 @@
 use std::{ops::Range, sync::Arc};
 
 use silica_protocol::{
-    Address, BlockHash, BlockNumber, DsBlock, DsBlockNumber, MicroBlock, Receipt, Transaction, TxBlock, TxHash,
+    Address, BlockHash, BlockNumber, DsBlock, DsBlockHeader, DsBlockNumber, MicroBlock, Receipt, Timestamp,
+    Transaction, TxBlock, TxBlockHeader, TxHash,
 };
 
 use super::{
     Archive, ArchiveError, BlockRecord, Head, Totals, deployments,
     entry::{Entry, Located},
     index::{self, Position},
+    runs::damaged_run,
     section::{Kind, Place, Section},
     transactions::unpack,
 };
@@ -47,7 +49,32 @@ impl ArchiveView {
 
     /// Returns a Tx block, or `None` when there is none of this number yet.
     pub(crate) fn tx_block(&self, number: BlockNumber) -> Result<Option<Arc<TxBlock>>, ArchiveError> {
-        Ok(self.entry(number)?.map(|entry| Arc::clone(&entry.tx_block)))
+        self.entry(number)?.map(|entry| self.archive.tx_block(&entry)).transpose()
+    }
+
+    /// Returns what most questions ask about a Tx block, or `None` when there is none of this number yet. Nothing has to
+    /// be signed for it.
+    pub(crate) fn head_at(&self, number: BlockNumber) -> Result<Option<Head>, ArchiveError> {
+        Ok(self.entry(number)?.map(|entry| entry.head.clone()))
+    }
+
+    /// Returns the header of a Tx block, likewise.
+    pub(crate) fn tx_header(&self, number: BlockNumber) -> Result<Option<TxBlockHeader>, ArchiveError> {
+        Ok(self.entry(number)?.map(|entry| entry.tx_block.header.clone()))
+    }
+
+    /// Returns the hash of a Tx block, likewise.
+    pub(crate) fn hash_of(&self, number: BlockNumber) -> Result<Option<BlockHash>, ArchiveError> {
+        self.has(number).then(|| self.archive.hash_at(number)).transpose()
+    }
+
+    /// Returns when a Tx block was made, likewise.
+    pub(crate) fn time_of(&self, number: BlockNumber) -> Result<Option<Timestamp>, ArchiveError> {
+        self.has(number).then(|| self.archive.time_at(number)).transpose()
+    }
+
+    fn has(&self, number: BlockNumber) -> bool {
+        self.head().is_some_and(|head| number <= head.number)
     }
 
     /// Returns the sums over a Tx block and those before it.
@@ -63,27 +90,22 @@ impl ArchiveView {
         }
     }
 
+    /// Returns the header of a DS block. Nothing has to be signed for it.
+    pub(crate) fn ds_header(&self, number: DsBlockNumber) -> Result<Option<DsBlockHeader>, ArchiveError> {
+        match self.head() {
+            Some(head) if number <= head.ds_number => self.archive.ds_header(number).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// Returns the micro blocks of a Tx block, in its order.
     pub(crate) fn micro_blocks_of(&self, number: BlockNumber) -> Result<Option<Vec<MicroBlock>>, ArchiveError> {
         self.entry(number)?.map(|entry| self.archive.micro_blocks(&entry)).transpose()
     }
 
-    /// Returns the micro block with a hash.
-    pub(crate) fn micro_block(&self, hash: &BlockHash) -> Result<Option<MicroBlock>, ArchiveError> {
-        for Position { block, position } in self.find(index::Kind::MicroBlock, hash.as_bytes())? {
-            let Some(entry) = self.entry(BlockNumber::new(block))? else { continue };
-            let listed = usize::try_from(position).ok().and_then(|position| entry.tx_block.micro_blocks.get(position));
-            if listed.is_some_and(|info| info.hash == *hash) {
-                let found = self.archive.micro_blocks(&entry)?.into_iter().find(|block| block.header.hash() == *hash);
-                return Ok(found);
-            }
-        }
-        Ok(None)
-    }
-
     /// Returns the transaction with a hash.
     pub(crate) fn transaction(&self, hash: &TxHash) -> Result<Option<StoredTransaction>, ArchiveError> {
-        for Position { block, position } in self.find(index::Kind::Transaction, hash.as_bytes())? {
+        for Position { block, position } in self.find(hash.as_bytes())? {
             let block = BlockNumber::new(block);
             let found = self.transactions(block, position..position.saturating_add(1))?.unwrap_or_default();
             if let Some((transaction, receipt)) = found.into_iter().next()
@@ -99,7 +121,7 @@ impl ArchiveView {
     /// few others at most; none if there is no such transaction.
     pub(crate) fn bytes_to_transaction(&self, hash: &TxHash) -> Result<usize, ArchiveError> {
         let mut bytes = 0_usize;
-        for Position { block, position } in self.find(index::Kind::Transaction, hash.as_bytes())? {
+        for Position { block, position } in self.find(hash.as_bytes())? {
             let Some(entry) = self.entry(BlockNumber::new(block))? else { continue };
             let group = entry.located().find(|group| group.first.saturating_add(group.count) > position);
             bytes = bytes.saturating_add(group.map_or(0, |group| group.bytes.len()));
@@ -179,8 +201,9 @@ impl ArchiveView {
         }
     }
 
-    fn find(&self, kind: index::Kind, hash: &[u8; 32]) -> Result<Vec<Position>, ArchiveError> {
-        self.newest.as_ref().map_or(Ok(Vec::new()), |newest| self.archive.index.find(kind, hash, newest.number()))
+    fn find(&self, hash: &[u8; 32]) -> Result<Vec<Position>, ArchiveError> {
+        let find = |newest: &Arc<Entry>| self.archive.index.find(index::Kind::Transaction, hash, newest.number());
+        self.newest.as_ref().map_or(Ok(Vec::new()), find)
     }
 }
 
@@ -190,17 +213,28 @@ impl Archive {
         if let Some(entry) = self.entries.get(number.get()) {
             return Ok(entry);
         }
-        let bytes = Section::new(Kind::Entry, number.get()).read_framed(&self.db)?;
-        let entry = Arc::new(Entry::decode(&bytes, number)?);
+        let section = Section::new(Kind::Entry, number.get());
+        // Whoever finds neither an entry nor a run reports a missing entry.
+        let run = if self.may_be_in_run(section)? { self.run_at(number)? } else { None };
+        let entry = match run {
+            Some(run) => run.entry(number).ok_or_else(|| damaged_run(&run))?,
+            None => Entry::decode(&section.read_framed(&self.db)?, number)?,
+        };
+        let entry = Arc::new(entry);
         self.entries.put(number.get(), &entry);
         Ok(entry)
     }
 
-    fn ds_block(&self, number: DsBlockNumber) -> Result<Arc<DsBlock>, ArchiveError> {
+    pub(super) fn ds_block(&self, number: DsBlockNumber) -> Result<Arc<DsBlock>, ArchiveError> {
         if let Some(block) = self.ds_blocks.get(number.get()) {
             return Ok(block);
         }
         let section = Section::new(Kind::DsBlock, number.get());
+        if let Some(block) = self.ds_block_of_run(number)? {
+            let block = Arc::new(block);
+            self.ds_blocks.put(number.get(), &block);
+            return Ok(block);
+        }
         let block = DsBlock::decode(&section.read_framed(&self.db)?);
         let block = block.map_err(|error| ArchiveError::damaged(section.place(), error.to_string()))?;
         if block.header.number != number {
@@ -211,7 +245,7 @@ impl Archive {
         Ok(block)
     }
 
-    pub(super) fn micro_blocks(&self, entry: &Entry) -> Result<Vec<MicroBlock>, ArchiveError> {
+    fn micro_blocks(&self, entry: &Entry) -> Result<Vec<MicroBlock>, ArchiveError> {
         let transactions = self.transactions(entry, 0..u32::MAX)?;
         let hashes: Vec<_> = transactions.iter().map(|(transaction, _)| transaction.hash()).collect();
         self.micro_blocks_with(entry, &hashes)
@@ -219,6 +253,9 @@ impl Archive {
 
     /// Returns the micro blocks of an entry whose transactions have the given hashes.
     fn micro_blocks_with(&self, entry: &Entry, hashes: &[TxHash]) -> Result<Vec<MicroBlock>, ArchiveError> {
+        if entry.in_run {
+            return self.micro_blocks_of_run(entry);
+        }
         let section = Section::new(Kind::MicroBlocks, entry.number().get());
         let malformed = ArchiveError::malformed(section.place());
         let bytes = section.read(&self.db, entry.micro_blocks_len, 0..entry.micro_blocks_len)?;
@@ -267,7 +304,7 @@ impl Archive {
         let hashes: Vec<_> = transactions.iter().map(|(transaction, _)| transaction.hash()).collect();
         let ds_block = entry.made_ds_block.then(|| self.ds_block(entry.head.ds_number)).transpose()?;
         Ok(BlockRecord {
-            tx_block: TxBlock::clone(&entry.tx_block),
+            tx_block: TxBlock::clone(&*self.tx_block(entry)?),
             micro_blocks: self.micro_blocks_with(entry, &hashes)?,
             ds_block: ds_block.as_deref().cloned(),
             transactions,

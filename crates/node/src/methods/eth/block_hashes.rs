@@ -71,13 +71,8 @@ fn prefix(hash: &BlockHash) -> u64 {
     hash.as_bytes().first_chunk().copied().map_or(0, u64::from_be_bytes)
 }
 
-/// The hash of a block, which the next one names.
 fn hash_of(at: &Snapshot, number: u64) -> Result<Option<BlockHash>, ArchiveError> {
-    if number == at.latest_tx_block().header.number.get() {
-        return Ok(Some(at.latest_tx_block_hash()));
-    }
-    let Some(next) = number.checked_add(1) else { return Ok(None) };
-    Ok(at.tx_block(BlockNumber::new(next))?.map(|block| block.header.prev_hash))
+    at.tx_block_hash(BlockNumber::new(number))
 }
 
 #[cfg(test)]

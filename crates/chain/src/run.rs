@@ -1,0 +1,126 @@
+//! Runs of empty blocks, which are made and stored together.
+//!
+//! What is in an empty block follows from the head and the number. So many of them that are demanded together are planned
+//! from one DS epoch to the next, and the store makes the headers, which come out as those of the [`builder`](crate::builder).
+
+use silica_protocol::{Account, Address, BlockNumber, DsBlockHeader, GasPrice, Qa, Timestamp};
+use silica_state::{BlockRun, PreparedRun, RunBuilder, RunClosing, RunDsBlock, Snapshot, Store};
+
+use crate::{
+    builder::{Builder, Head, Network, delta_hash, ds_difficulties, settle, state_diff},
+    error::BuildError,
+    executor::Change,
+    terms::fees_before,
+};
+
+/// What a run is planned on.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    pub(crate) network: &'a Network,
+    /// The block that the run follows.
+    pub(crate) head: &'a Head,
+    /// The state after that.
+    pub(crate) state: &'a Snapshot,
+    /// When the first block is made.
+    pub(crate) timestamp: Timestamp,
+}
+
+/// How far a run goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// So many blocks, or fewer if they are too many for one run.
+    UpTo(u64),
+    /// So many blocks.
+    Exactly(u64),
+}
+
+/// Says the price of a DS block, by the last Tx block and the last DS block before it.
+pub(crate) type Price<'a> = &'a mut dyn FnMut(BlockNumber, &DsBlockHeader) -> Result<GasPrice, BuildError>;
+
+impl Ground<'_> {
+    /// Plans the empty blocks after the head, with the states after them.
+    pub(crate) fn plan(
+        self,
+        store: &Store,
+        extent: Extent,
+        price: Price<'_>,
+    ) -> Result<(BlockRun, PreparedRun), BuildError> {
+        let Self { network, head, state, timestamp } = self;
+        let epochs = network.epochs;
+        let builder = Builder::new(network, head, state.clone(), timestamp, None)?;
+        let number = builder.number();
+        let mut purse = Purse::new(network, state, fees_before(number, epochs, state))?;
+        let mut states = store.prepare_run()?;
+        let mut run = RunBuilder::new(builder.template(states.root())?);
+        let mut left = self.possible(number, extent);
+        let mut last_ds = head.ds_block.header.clone();
+        while left > 0 && !(run.is_full() && matches!(extent, Extent::UpTo(_))) {
+            let next = run.next_number();
+            let mut ds_block = None;
+            if epochs.starts_with(next) {
+                let gas_price = price(next.previous().unwrap_or(next), &last_ds)?;
+                let (ds_difficulty, difficulty) = ds_difficulties(&last_ds);
+                ds_block = Some(RunDsBlock { ds_difficulty, difficulty, gas_price });
+            }
+            let plain = epochs.before_vacuous(next).min(left).min(RunBuilder::LONGEST);
+            states.pass(plain);
+            left = left.saturating_sub(plain);
+            let mut closing = None;
+            if left > 0 && epochs.is_vacuous(BlockNumber::new(next.get().saturating_add(plain))) {
+                closing = Some(purse.close(store, &mut states)?);
+                left = left.saturating_sub(1);
+            }
+            run.push(ds_block, plain, closing);
+            if ds_block.is_some() {
+                last_ds = run.ds_block().clone();
+            }
+        }
+        Ok((run.finish().ok_or(BuildError::End)?, states))
+    }
+
+    /// Blocks for which there are numbers and timestamps.
+    fn possible(self, number: BlockNumber, extent: Extent) -> u64 {
+        let (Extent::UpTo(blocks) | Extent::Exactly(blocks)) = extent;
+        let end = BlockNumber::MISSING.get();
+        blocks.min(end.saturating_sub(number.get())).min(u64::MAX.saturating_sub(self.timestamp.get()))
+    }
+}
+
+/// The two accounts that vacuous blocks change.
+struct Purse {
+    reward: Qa,
+    /// Fees that the next vacuous block returns.
+    fees: Qa,
+    null: Option<Account>,
+    beneficiary: Address,
+    member: Option<Account>,
+}
+
+impl Purse {
+    fn new(network: &Network, state: &Snapshot, fees: Qa) -> Result<Self, BuildError> {
+        let beneficiary = Address::from_public_key(&network.member);
+        Ok(Self {
+            reward: network.config.coinbase_reward,
+            fees,
+            null: state.account(&Address::ZERO)?,
+            beneficiary,
+            member: state.account(&beneficiary)?,
+        })
+    }
+
+    /// Makes the changes of the next vacuous block.
+    fn close(&mut self, store: &Store, states: &mut PreparedRun) -> Result<RunClosing, BuildError> {
+        let fees = std::mem::take(&mut self.fees);
+        let (null, member) = settle(self.null, self.member, fees, self.reward).ok_or(BuildError::Supply)?;
+        let accounts = [(Address::ZERO, self.null, Some(null)), (self.beneficiary, self.member, member)];
+        let change = |(address, before, after): (Address, Option<Account>, Option<Account>)| {
+            let after = after.filter(|after| before != Some(*after))?;
+            Some(Change { address, before, after, deployed: None, storage: std::collections::BTreeMap::new() })
+        };
+        let changes: Vec<Change> = accounts.into_iter().filter_map(change).collect();
+        self.null = Some(null);
+        self.member = member.or(self.member);
+        let state_root = store.extend_run(states, &state_diff(&changes))?;
+        Ok(RunClosing { state_root, rewards: self.reward, state_delta_hash: delta_hash(&changes) })
+    }
+}

@@ -1,0 +1,638 @@
+//! Runs: empty blocks in a row, stored by what they have in common.
+//!
+//! Nothing in an empty block is its own but its number and the hashes that link it to the others, so that a run of them
+//! needs no more than one of them, and what changes from one DS epoch to the next. A run is divided into *stretches* of
+//! at most [`LONGEST`] blocks that end with their DS epoch or before: the hash of the last block of each is stored, so
+//! that a block is made again from the one nearest to it, and what is made again is verified.
+//!
+//! ```text
+//! template ─▶ Cursor ─┬─ open: a DS block            stretch 1, stretch 2, …
+//!                     ├─ plain: an ordinary block     opening? plain … plain closing?
+//!                     └─ close: a vacuous block
+//! ```
+//!
+//! One [`Cursor`] makes the headers when the run is built and when a block of it is read. Signatures are not stored
+//! either: who has the key makes them again, see [`Seal`].
+
+use std::{fmt, sync::OnceLock};
+
+use silica_protocol::{
+    BlockHash, BlockNumber, CoSignatures, DsBlockHeader, DsBlockNumber, GasPrice, MbInfo, MbInfoHash, MicroBlockHeader,
+    PublicKey, Qa, StateDeltaHash, StateRoot, Timestamp, TxBlock, TxBlockHeader,
+};
+
+use super::entry::{Entry, Head, Totals};
+use crate::codec::{Malformed, Reader, Writer};
+
+/// Blocks of the longest stretch.
+const LONGEST: u64 = 128;
+/// Stretches of a run that is built.
+const STRETCHES: usize = 64;
+
+const LAYOUT: u8 = 1;
+const OPENS: u8 = 1;
+const CLOSES: u8 = 2;
+
+/// Who signs the blocks of runs.
+///
+/// Their signatures are made when a block is asked for, and have to be the same each time.
+pub trait Seal: fmt::Debug + Send + Sync {
+    /// The key under which they verify.
+    fn public(&self) -> PublicKey;
+
+    /// Signs a header as the only member of its committee; `None` when it cannot be signed.
+    fn seal(&self, header: &[u8]) -> Option<CoSignatures>;
+}
+
+/// What the blocks of a run have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunTemplate {
+    /// Header of the first block, were it an ordinary one: neither its DS block nor the hash of its micro blocks counts.
+    pub tx_block: TxBlockHeader,
+    /// Headers of its micro blocks, likewise, in the order in which it lists them.
+    pub micro_blocks: Vec<MicroBlockHeader>,
+    /// Header of the next DS block after the one in force before the run.
+    pub ds_block: DsBlockHeader,
+    /// When the first block is made. Each following one is made a microsecond later.
+    pub timestamp: Timestamp,
+}
+
+impl RunTemplate {
+    /// Gives what does not count one value.
+    fn normal(mut self) -> Self {
+        let Self { tx_block, micro_blocks, ds_block, timestamp: _ } = &mut self;
+        tx_block.mb_info_hash = MbInfoHash::ZERO;
+        tx_block.ds_block = DsBlockNumber::new(ds_block.number.get().saturating_sub(1));
+        for header in micro_blocks.iter_mut() {
+            (header.prev_hash, header.epoch, header.ds_block) =
+                (tx_block.prev_hash, tx_block.number, tx_block.ds_block);
+        }
+        if let Some(last) = micro_blocks.last_mut() {
+            (last.rewards, last.state_delta_hash) = (tx_block.rewards, tx_block.state_delta_hash);
+        }
+        (ds_block.epoch, ds_block.gas_price) = (tx_block.number, GasPrice::new(Qa::ZERO));
+        (ds_block.ds_difficulty, ds_block.difficulty) = (0, 0);
+        self
+    }
+}
+
+/// In what a DS block differs from the one before, but for number and hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunDsBlock {
+    /// Difficulty of joining the DS committee.
+    pub ds_difficulty: u8,
+    /// Difficulty of joining a shard.
+    pub difficulty: u8,
+    /// Price of gas.
+    pub gas_price: GasPrice,
+}
+
+/// In what a vacuous block differs from an ordinary one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunClosing {
+    /// Root of the state after it.
+    pub state_root: StateRoot,
+    /// The reward, which the last micro block and the Tx block name.
+    pub rewards: Qa,
+    /// Hash of what it changes, likewise.
+    pub state_delta_hash: StateDeltaHash,
+}
+
+/// Empty blocks in a row. There is no other way to make one than [`RunBuilder`].
+#[derive(Clone, Debug)]
+pub struct BlockRun {
+    template: RunTemplate,
+    stretches: Vec<Stretch>,
+}
+
+/// Blocks of one DS epoch.
+#[derive(Clone, Debug)]
+struct Stretch {
+    /// Place of its first block in the run.
+    start: u64,
+    /// The DS block made with its first block, and the hash of that.
+    opening: Option<(RunDsBlock, BlockHash)>,
+    /// Number of its ordinary blocks.
+    plain: u64,
+    /// The vacuous block after these.
+    closing: Option<RunClosing>,
+    /// Hash of its last block.
+    last: BlockHash,
+    /// Hashes of its blocks, once they are known; `None` when they do not lead to the last.
+    hashes: OnceLock<Option<Box<[BlockHash]>>>,
+}
+
+/// A block of a run, without signatures.
+#[derive(Clone, Debug)]
+pub(super) struct RunBlock {
+    pub(super) tx_block: TxBlock,
+    pub(super) micro_blocks: Vec<MicroBlockHeader>,
+    pub(super) hash: BlockHash,
+    /// Whether the DS block in force was made with it.
+    pub(super) opens: bool,
+}
+
+impl BlockRun {
+    /// Number of the first block.
+    pub fn first(&self) -> BlockNumber {
+        self.template.tx_block.number
+    }
+
+    /// Number of blocks, at least 1.
+    pub fn blocks(&self) -> u64 {
+        self.stretches.last().map_or(0, |stretch| stretch.start.saturating_add(stretch.blocks()))
+    }
+
+    /// Number of the last block.
+    pub fn last(&self) -> BlockNumber {
+        BlockNumber::new(self.first().get().saturating_add(self.blocks().saturating_sub(1)))
+    }
+
+    /// Hash of the last block.
+    pub fn last_hash(&self) -> BlockHash {
+        self.stretches.last().map_or(BlockHash::ZERO, |stretch| stretch.last)
+    }
+
+    /// Hash of the block before the first.
+    pub fn prev_hash(&self) -> BlockHash {
+        self.template.tx_block.prev_hash
+    }
+
+    /// Timestamp of the first block.
+    pub fn timestamp(&self) -> Timestamp {
+        self.template.timestamp
+    }
+
+    /// Price of gas that a DS block of the run names.
+    pub fn gas_price_of(&self, number: DsBlockNumber) -> Option<GasPrice> {
+        let skipped = number.get().checked_sub(self.template.ds_block.number.get())?;
+        let mut made = self.stretches.iter().filter_map(|stretch| stretch.opening);
+        made.nth(usize::try_from(skipped).ok()?).map(|(ds_block, _)| ds_block.gas_price)
+    }
+
+    /// Root of the state after the last block.
+    pub fn state_root(&self) -> StateRoot {
+        self.root_before(self.stretches.len())
+    }
+
+    /// Number and hash of the DS block in force at the last block.
+    pub fn last_ds_block(&self) -> (DsBlockNumber, BlockHash) {
+        self.ds_before(self.stretches.len())
+    }
+
+    /// Root of the state before the first block.
+    pub(super) fn root_before_run(&self) -> StateRoot {
+        self.root_before(0)
+    }
+
+    /// Number and hash of the DS block in force before the first block.
+    pub(super) fn ds_block_before(&self) -> (DsBlockNumber, BlockHash) {
+        self.ds_before(0)
+    }
+
+    /// The number of the first DS block made in the run, if there is one.
+    pub(super) fn first_ds_block(&self) -> Option<DsBlockNumber> {
+        let (before, last) = (self.ds_block_before().0, self.last_ds_block().0);
+        (before < last).then_some(self.template.ds_block.number)
+    }
+
+    /// The only member of all committees.
+    pub(super) fn member(&self) -> PublicKey {
+        self.template.tx_block.miner
+    }
+
+    /// The blocks that change the state, with the hash of each.
+    pub(super) fn closings(&self) -> impl Iterator<Item = (BlockNumber, BlockHash)> + '_ {
+        self.stretches.iter().filter(|stretch| stretch.closing.is_some()).map(|stretch| {
+            let end = stretch.start.saturating_add(stretch.blocks());
+            (self.number_at(end.saturating_sub(1)), stretch.last)
+        })
+    }
+
+    /// Hash of a block of the run; `None` when there is no such block, or the run is damaged.
+    pub(super) fn hash_of(&self, number: BlockNumber) -> Option<BlockHash> {
+        let (stretch, at) = self.find(number)?;
+        if at.checked_add(1) == Some(stretch.blocks()) {
+            return Some(stretch.last);
+        }
+        self.hashes(stretch)?.get(usize::try_from(at).ok()?).copied()
+    }
+
+    /// The last block of those from `number` on that change nothing; `None` when `number` is not of the run, or changes
+    /// the state.
+    pub(super) fn unchanged_until(&self, number: BlockNumber) -> Option<BlockNumber> {
+        let (stretch, at) = self.find(number)?;
+        let last = stretch.plain.checked_sub(1).filter(|last| at <= *last)?;
+        Some(self.number_at(stretch.start.saturating_add(last)))
+    }
+
+    pub(super) fn covers(&self, number: BlockNumber) -> bool {
+        (self.first()..=self.last()).contains(&number)
+    }
+
+    /// When a block of the run was made.
+    pub fn time_of(&self, number: BlockNumber) -> Timestamp {
+        let place = number.get().saturating_sub(self.first().get());
+        Timestamp::new(self.template.timestamp.get().saturating_add(place))
+    }
+
+    /// Makes a block of the run again; `None` when there is no such block, or the run is damaged.
+    pub(super) fn block(&self, number: BlockNumber) -> Option<RunBlock> {
+        let (stretch, at) = self.find(number)?;
+        let hashes = self.hashes(stretch)?;
+        let mut cursor = self.cursor(stretch);
+        if let Some(before) = at.checked_sub(1) {
+            cursor.hash = *hashes.get(usize::try_from(before).ok()?)?;
+            cursor.next = number.get();
+        }
+        stretch.make(&mut cursor, at);
+        let timestamp = self.time_of(number);
+        let Cursor { tx: header, micro: micro_blocks, infos, hash, .. } = cursor;
+        let tx_block = TxBlock { header, micro_blocks: infos, cosignatures: CoSignatures::unsigned(1), timestamp };
+        Some(RunBlock { tx_block, micro_blocks, hash, opens: at == 0 && stretch.opening.is_some() })
+    }
+
+    /// Makes the header of a DS block of the run again, and returns it with the Tx block with which it was made; `None`
+    /// when there is no such block, or the run is damaged.
+    pub(super) fn ds_block(&self, number: DsBlockNumber) -> Option<(DsBlockHeader, BlockNumber)> {
+        let skipped = number.get().checked_sub(self.template.ds_block.number.get())?;
+        let mut opening = self.stretches.iter().filter(|stretch| stretch.opening.is_some());
+        let stretch = opening.nth(usize::try_from(skipped).ok()?)?;
+        let header = self.cursor(stretch).ds;
+        let (_, hash) = stretch.opening?;
+        (header.number == number && header.hash() == hash).then(|| (header, self.number_at(stretch.start)))
+    }
+
+    /// Makes all blocks again. Whether they are those that were stored.
+    pub(super) fn is_whole(&self) -> bool {
+        let ds_block =
+            |stretch: &Stretch| stretch.opening.is_none_or(|(_, hash)| self.cursor(stretch).ds.hash() == hash);
+        self.stretches.iter().all(|stretch| ds_block(stretch) && self.make_hashes(stretch).is_some())
+    }
+
+    fn number_at(&self, place: u64) -> BlockNumber {
+        BlockNumber::new(self.first().get().saturating_add(place))
+    }
+
+    /// Returns the stretch of a block, and the place of the block in it.
+    fn find(&self, number: BlockNumber) -> Option<(&Stretch, u64)> {
+        let place = number.get().checked_sub(self.first().get())?;
+        let after = self.stretches.partition_point(|stretch| stretch.start <= place);
+        let stretch = self.stretches.get(after.checked_sub(1)?)?;
+        let at = place.checked_sub(stretch.start).filter(|at| *at < stretch.blocks())?;
+        Some((stretch, at))
+    }
+
+    fn hashes<'a>(&self, stretch: &'a Stretch) -> Option<&'a [BlockHash]> {
+        stretch.hashes.get_or_init(|| self.make_hashes(stretch)).as_deref()
+    }
+
+    fn make_hashes(&self, stretch: &Stretch) -> Option<Box<[BlockHash]>> {
+        let mut cursor = self.cursor(stretch);
+        let make = |at| {
+            stretch.make(&mut cursor, at);
+            cursor.hash
+        };
+        let hashes: Box<[BlockHash]> = (0..stretch.blocks()).map(make).collect();
+        (hashes.last() == Some(&stretch.last)).then_some(hashes)
+    }
+
+    /// Returns a cursor before the first block of a stretch, its DS block made.
+    fn cursor(&self, stretch: &Stretch) -> Cursor {
+        let before = self.stretches.partition_point(|other| other.start < stretch.start);
+        let mut cursor = Cursor::new(&self.template);
+        cursor.next = self.number_at(stretch.start).get();
+        cursor.tx.state_root = self.root_before(before);
+        (cursor.ds_number, cursor.ds_hash) = self.ds_before(before);
+        if let Some(last) = before.checked_sub(1).and_then(|last| self.stretches.get(last)) {
+            cursor.hash = last.last;
+        }
+        if let Some((ds_block, hash)) = stretch.opening {
+            cursor.open(&ds_block);
+            cursor.ds_hash = hash;
+        }
+        cursor
+    }
+
+    fn before(&self, stretches: usize) -> impl DoubleEndedIterator<Item = &Stretch> {
+        self.stretches.iter().take(stretches)
+    }
+
+    fn root_before(&self, stretches: usize) -> StateRoot {
+        let closing = self.before(stretches).rev().find_map(|stretch| stretch.closing);
+        closing.map_or(self.template.tx_block.state_root, |closing| closing.state_root)
+    }
+
+    fn ds_before(&self, stretches: usize) -> (DsBlockNumber, BlockHash) {
+        let RunTemplate { ds_block, .. } = &self.template;
+        let made = self.before(stretches).filter(|stretch| stretch.opening.is_some()).count();
+        let made = u64::try_from(made).unwrap_or(u64::MAX);
+        let number = ds_block.number.get().saturating_sub(1).saturating_add(made);
+        let opening = self.before(stretches).rev().find_map(|stretch| stretch.opening);
+        (DsBlockNumber::new(number), opening.map_or(ds_block.prev_hash, |(_, hash)| hash))
+    }
+}
+
+impl Stretch {
+    fn blocks(&self) -> u64 {
+        self.plain.saturating_add(u64::from(self.closing.is_some()))
+    }
+
+    /// Makes the block at a place, which is the next one.
+    fn make(&self, cursor: &mut Cursor, at: u64) {
+        match &self.closing {
+            Some(closing) if at == self.plain => cursor.close(closing),
+            _ => cursor.plain(),
+        }
+    }
+}
+
+/// Makes the headers of a run, one after the other.
+struct Cursor {
+    /// Header of the last block that was made.
+    tx: TxBlockHeader,
+    micro: Vec<MicroBlockHeader>,
+    infos: Vec<MbInfo>,
+    /// What an ordinary block has where a vacuous one has its reward.
+    ordinary: (Qa, StateDeltaHash),
+    /// Hash of the last block.
+    hash: BlockHash,
+    /// Number of the next block.
+    next: u64,
+    /// Header of the last DS block that was made.
+    ds: DsBlockHeader,
+    /// The DS block in force.
+    ds_number: DsBlockNumber,
+    ds_hash: BlockHash,
+}
+
+impl Cursor {
+    fn new(template: &RunTemplate) -> Self {
+        let RunTemplate { tx_block, micro_blocks, ds_block, timestamp: _ } = template;
+        let info =
+            |header: &MicroBlockHeader| MbInfo { hash: BlockHash::ZERO, tx_root: header.tx_root, shard: header.shard };
+        Self {
+            infos: micro_blocks.iter().map(info).collect(),
+            micro: micro_blocks.clone(),
+            ordinary: (tx_block.rewards, tx_block.state_delta_hash),
+            hash: tx_block.prev_hash,
+            next: tx_block.number.get(),
+            tx: tx_block.clone(),
+            ds_number: DsBlockNumber::new(ds_block.number.get().saturating_sub(1)),
+            ds_hash: ds_block.prev_hash,
+            ds: ds_block.clone(),
+        }
+    }
+
+    /// Makes the next DS block. Its hash is left to the caller.
+    fn open(&mut self, ds_block: &RunDsBlock) {
+        let RunDsBlock { ds_difficulty, difficulty, gas_price } = *ds_block;
+        self.ds_number = DsBlockNumber::new(self.ds_number.get().saturating_add(1));
+        let (number, prev_hash, epoch) = (self.ds_number, self.ds_hash, BlockNumber::new(self.next));
+        let before = self.ds.clone();
+        self.ds = DsBlockHeader { number, prev_hash, epoch, ds_difficulty, difficulty, gas_price, ..before };
+    }
+
+    /// Makes an ordinary block.
+    fn plain(&mut self) {
+        let (rewards, delta) = self.ordinary;
+        self.make(rewards, delta);
+    }
+
+    /// Makes a vacuous block.
+    fn close(&mut self, closing: &RunClosing) {
+        self.tx.state_root = closing.state_root;
+        self.make(closing.rewards, closing.state_delta_hash);
+    }
+
+    fn make(&mut self, rewards: Qa, state_delta_hash: StateDeltaHash) {
+        let number = BlockNumber::new(self.next);
+        if let Some(last) = self.micro.last_mut() {
+            (last.rewards, last.state_delta_hash) = (rewards, state_delta_hash);
+        }
+        for (header, info) in self.micro.iter_mut().zip(&mut self.infos) {
+            (header.prev_hash, header.epoch, header.ds_block) = (self.hash, number, self.ds_number);
+            info.hash = header.hash();
+        }
+        (self.tx.rewards, self.tx.state_delta_hash) = (rewards, state_delta_hash);
+        (self.tx.prev_hash, self.tx.number, self.tx.ds_block) = (self.hash, number, self.ds_number);
+        self.tx.mb_info_hash = MbInfoHash::of(&self.infos);
+        self.hash = self.tx.hash();
+        self.next = self.next.saturating_add(1);
+    }
+}
+
+/// Makes a run, stretch by stretch.
+pub struct RunBuilder {
+    cursor: Cursor,
+    run: BlockRun,
+}
+
+impl fmt::Debug for RunBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunBuilder").field("run", &self.run).finish_non_exhaustive()
+    }
+}
+
+impl RunBuilder {
+    /// Ordinary blocks that can be pushed at once.
+    pub const LONGEST: u64 = LONGEST - 1;
+
+    /// Begins a run.
+    pub fn new(template: RunTemplate) -> Self {
+        let template = template.normal();
+        Self { cursor: Cursor::new(&template), run: BlockRun { template, stretches: Vec::new() } }
+    }
+
+    /// Number of the next block.
+    pub fn next_number(&self) -> BlockNumber {
+        BlockNumber::new(self.cursor.next)
+    }
+
+    /// Header of the latest DS block of the run; while there is none, of that of the template.
+    pub fn ds_block(&self) -> &DsBlockHeader {
+        &self.cursor.ds
+    }
+
+    /// Whether the run is as long as one should be.
+    pub fn is_full(&self) -> bool {
+        self.run.stretches.len() >= STRETCHES
+    }
+
+    /// Adds blocks: a DS block, if given, before the first of them; then `plain` ordinary ones, at most
+    /// [`LONGEST`](Self::LONGEST) of which are made; then, if given, a vacuous one. Does nothing for no blocks.
+    pub fn push(&mut self, ds_block: Option<RunDsBlock>, plain: u64, closing: Option<RunClosing>) {
+        let plain = plain.min(Self::LONGEST);
+        if plain == 0 && closing.is_none() {
+            return;
+        }
+        let opening = ds_block.map(|ds_block| {
+            self.cursor.open(&ds_block);
+            self.cursor.ds_hash = self.cursor.ds.hash();
+            (ds_block, self.cursor.ds_hash)
+        });
+        let (start, last, hashes) = (self.run.blocks(), BlockHash::ZERO, OnceLock::new());
+        let mut stretch = Stretch { start, opening, plain, closing, last, hashes };
+        for at in 0..stretch.blocks() {
+            stretch.make(&mut self.cursor, at);
+        }
+        stretch.last = self.cursor.hash;
+        self.run.stretches.push(stretch);
+    }
+
+    /// Returns the run, unless it has no block.
+    pub fn finish(self) -> Option<BlockRun> {
+        (self.run.blocks() > 0).then_some(self.run)
+    }
+}
+
+/// A run as the record has it.
+#[derive(Clone, Debug)]
+pub(super) struct StoredRun {
+    pub(super) run: BlockRun,
+    /// Sums up to the block before the run.
+    pub(super) before: Totals,
+    /// The newest block before the run that has transactions.
+    pub(super) newest_with_transactions: Option<BlockNumber>,
+}
+
+impl StoredRun {
+    /// Returns what the record says about a block of the run, whose Tx block is not signed.
+    pub(super) fn entry(&self, number: BlockNumber) -> Option<Entry> {
+        let RunBlock { tx_block, hash, opens, .. } = self.run.block(number)?;
+        let is_same_epoch = tx_block.header.ds_block == self.run.ds_block_before().0;
+        let totals = if is_same_epoch {
+            self.before
+        } else {
+            Totals { transactions: self.before.transactions, ..Totals::default() }
+        };
+        Some(Entry {
+            head: Head {
+                number,
+                hash,
+                ds_number: tx_block.header.ds_block,
+                state_root: tx_block.header.state_root,
+                timestamp: tx_block.timestamp,
+                totals,
+            },
+            tx_block: std::sync::Arc::new(tx_block),
+            made_ds_block: opens,
+            newest_with_transactions: self.newest_with_transactions,
+            in_run: true,
+            diff_len: 0,
+            micro_blocks_len: 0,
+            groups: Vec::new(),
+            edits_len: 0,
+        })
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let Self { run: BlockRun { template, stretches }, before, newest_with_transactions } = self;
+        let RunTemplate { tx_block, micro_blocks, ds_block, timestamp } = template;
+        let mut out = Writer::new();
+        out.byte(LAYOUT);
+        out.bytes(&tx_block.encode());
+        out.len(micro_blocks.len());
+        for header in micro_blocks {
+            out.bytes(&header.encode());
+        }
+        out.bytes(&ds_block.encode());
+        out.number(timestamp.get());
+        out.number(before.transactions);
+        out.number(before.ds_epoch_transactions);
+        out.number(before.ds_epoch_fees.get());
+        // How many blocks back from the first; 0 for none.
+        let back = newest_with_transactions.and_then(|newest| tx_block.number.get().checked_sub(newest.get()));
+        out.number(back.unwrap_or(0));
+        out.len(stretches.len());
+        for stretch in stretches {
+            stretch.encode(&mut out);
+        }
+        out.finish()
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut reader = Reader::new(bytes);
+        if reader.byte("layout")? != LAYOUT {
+            return Err(Malformed("layout"));
+        }
+        let tx_block = TxBlockHeader::decode(reader.bytes("Tx block")?).map_err(|_| Malformed("Tx block"))?;
+        let mut micro_blocks = Vec::new();
+        for _ in 0..reader.number::<u32>("micro blocks")? {
+            let header = MicroBlockHeader::decode(reader.bytes("micro block")?);
+            micro_blocks.push(header.map_err(|_| Malformed("micro block"))?);
+        }
+        let ds_block = DsBlockHeader::decode(reader.bytes("DS block")?).map_err(|_| Malformed("DS block"))?;
+        let timestamp = Timestamp::new(reader.number("timestamp")?);
+        let before = Totals {
+            transactions: reader.number("total of transactions")?,
+            ds_epoch_transactions: reader.number("transactions of DS epoch")?,
+            ds_epoch_fees: Qa::new(reader.number("fees of DS epoch")?),
+        };
+        let first = tx_block.number.get();
+        let newest_with_transactions = match reader.number("newest transactions")? {
+            0 => None,
+            back => Some(BlockNumber::new(first.checked_sub(back).ok_or(Malformed("newest transactions"))?)),
+        };
+        let (mut stretches, mut start) = (Vec::new(), 0_u64);
+        for _ in 0..reader.number::<u32>("stretches")? {
+            let stretch = Stretch::decode(&mut reader, start)?;
+            start = start.checked_add(stretch.blocks()).ok_or(Malformed("stretch"))?;
+            stretches.push(stretch);
+        }
+        reader.finish("run")?;
+        if start == 0 || first.checked_add(start).is_none() || ds_block.number.get() == 0 {
+            return Err(Malformed("run"));
+        }
+        let template = RunTemplate { tx_block, micro_blocks, ds_block, timestamp };
+        if template.clone().normal() != template {
+            return Err(Malformed("run"));
+        }
+        Ok(Self { run: BlockRun { template, stretches }, before, newest_with_transactions })
+    }
+}
+
+impl Stretch {
+    fn encode(&self, out: &mut Writer) {
+        let Self { start: _, opening, plain, closing, last, hashes: _ } = self;
+        let (opens, closes) = (opening.map_or(0, |_| OPENS), closing.map_or(0, |_| CLOSES));
+        out.byte(opens | closes);
+        out.number(*plain);
+        if let Some((RunDsBlock { ds_difficulty, difficulty, gas_price }, hash)) = opening {
+            out.byte(*ds_difficulty);
+            out.byte(*difficulty);
+            out.number(gas_price.get().get());
+            out.raw(hash.as_bytes());
+        }
+        if let Some(RunClosing { state_root, rewards, state_delta_hash }) = closing {
+            out.raw(state_root.as_bytes());
+            out.number(rewards.get());
+            out.raw(state_delta_hash.as_bytes());
+        }
+        out.raw(last.as_bytes());
+    }
+
+    fn decode(reader: &mut Reader<'_>, start: u64) -> Result<Self, Malformed> {
+        let flags = reader.byte("stretch")?;
+        let plain = reader.number("stretch")?;
+        if flags & !(OPENS | CLOSES) != 0 || plain >= LONGEST || (plain == 0 && flags & CLOSES == 0) {
+            return Err(Malformed("stretch"));
+        }
+        let mut opening = None;
+        if flags & OPENS != 0 {
+            let (ds_difficulty, difficulty) = (reader.byte("DS block")?, reader.byte("DS block")?);
+            let gas_price = GasPrice::new(Qa::new(reader.number("DS block")?));
+            let hash = BlockHash::new(reader.array("DS block")?);
+            opening = Some((RunDsBlock { ds_difficulty, difficulty, gas_price }, hash));
+        }
+        let mut closing = None;
+        if flags & CLOSES != 0 {
+            let state_root = StateRoot::new(reader.array("vacuous block")?);
+            let rewards = Qa::new(reader.number("vacuous block")?);
+            let state_delta_hash = StateDeltaHash::new(reader.array("vacuous block")?);
+            closing = Some(RunClosing { state_root, rewards, state_delta_hash });
+        }
+        let last = BlockHash::new(reader.array("stretch")?);
+        Ok(Self { start, opening, plain, closing, last, hashes: OnceLock::new() })
+    }
+}
