@@ -1,5 +1,5 @@
-//! What a node survives: `reliability kill LOOPS`, `reliability stop LOOPS` and `reliability damage CASES`, each with an
-//! optional seed.
+//! What a node survives: `reliability kill LOOPS`, `reliability jump LOOPS`, `reliability stop LOOPS` and
+//! `reliability damage CASES`, each with an optional seed.
 //!
 //! All use the `silica` binary that `SILICA_BINARY` names, or build one. They print a line for each trial, a summary,
 //! and fail at the first broken promise; the data directory in question is kept.
@@ -7,6 +7,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a program")]
 
 mod damage;
+mod jump;
 mod kill;
 mod load;
 mod stop;
@@ -19,10 +20,11 @@ fn main() -> ExitCode {
     let number = |at: usize, default: u64| arguments.get(at).map_or(Some(default), |text| text.parse().ok());
     match (arguments.first().map(String::as_str), number(1, 200), number(2, 1)) {
         (Some("kill"), Some(loops), Some(seed)) => kill::run(loops, seed),
+        (Some("jump"), Some(loops), Some(seed)) => jump::run(loops, seed),
         (Some("stop"), Some(loops), Some(seed)) => stop::run(loops, seed),
         (Some("damage"), Some(cases), Some(seed)) => damage::run(cases, seed),
         _ => {
-            eprintln!("usage: reliability kill|stop [LOOPS [SEED]] | reliability damage [CASES [SEED]]");
+            eprintln!("usage: reliability kill|jump|stop [LOOPS [SEED]] | reliability damage [CASES [SEED]]");
             return ExitCode::FAILURE;
         }
     }
