@@ -812,6 +812,28 @@ fn lost_key_is_found_by_whoever_reads_all() {
     assert!(matches!(fixture.store().check(&mut |_, _| {}), Err(StateError::Damaged { .. })));
 }
 
+/// A reader of a prefix that begins before it looks at nothing in between.
+#[test]
+fn nothing_is_said_of_keys_before_a_prefix() {
+    let mut fixture = Fixture::new(2);
+    let address = contract(0);
+    let account = ContractAccount { code_hash: CodeHash::new([3; 32]), storage_root: None };
+    let account = Account { contract: Some(account), ..Account::default() };
+    let key = |field, number: u32| StorageKey::entry(&address, field, &[number.to_string()]);
+    let map = |value: Option<Vec<u8>>| (0..40).map(move |number| (key("map", number), value.clone()));
+    let entries = map(Some(vec![1])).chain([(key("list", 1), Some(vec![2]))]).collect();
+    let diff = StateDiff { accounts: [(address, account)].into(), storage: [(address, entries)].into() };
+    fixture.commit_diff(diff).unwrap();
+    // The last one stays, so that those before it are a range without entries.
+    let gone = map(None).filter(|(place, _)| *place != key("map", 9)).collect();
+    fixture.commit_diff(StateDiff { storage: [(address, gone)].into(), ..StateDiff::default() }).unwrap();
+    let snapshot = fixture.store().snapshot();
+    let none: &[&str] = &[];
+    let (prefix, from) = (StorageKey::entry(&address, "map", none), StorageKey::from_text(address.to_string()));
+    assert_eq!(snapshot.state().entries(&address, &prefix, Some(&from)).unwrap().count(), 1);
+    fixture.model().check_whole(snapshot.state());
+}
+
 /// One window after the other, also where values are so large that a window is to be made smaller.
 #[test]
 fn entries_come_in_windows() {

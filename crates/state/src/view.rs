@@ -133,7 +133,8 @@ impl StateView {
     ) -> Result<Entries, StateError> {
         let text = contract.to_string();
         let prefix = plain_key(&text, contract, prefix)?;
-        let first = from.map_or(Ok(prefix), |from| plain_key(&text, contract, from))?;
+        // Keys before the prefix are not looked at, so that nothing can be said of them.
+        let first = from.map_or(Ok(prefix), |from| plain_key(&text, contract, from))?.max(prefix);
         let top = self.storage_of(contract)?.unwrap_or(Top::Empty);
         let tree = self.records.top(&Owner::Contract(*contract), &top, self.state.version)?;
         Ok(Entries {
