@@ -4,6 +4,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
         mpsc::{Receiver, SyncSender, TryRecvError, sync_channel},
     },
     thread::{self, JoinHandle},
@@ -32,6 +33,10 @@ pub(crate) struct Checkpointer {
     archive: Arc<Archive>,
 }
 
+/// How many holds there are on blocks: while there is one, no checkpoint is begun, and the index of hashes is not written, so
+/// that nothing on disk but the record knows of later blocks.
+pub(crate) type Holds = AtomicUsize;
+
 #[derive(Debug)]
 struct Job {
     block: BlockNumber,
@@ -45,10 +50,15 @@ struct Status {
 }
 
 impl Checkpointer {
-    pub(crate) fn start(records: &Arc<Records>, archive: &Arc<Archive>) -> std::io::Result<Self> {
+    pub(crate) fn start(records: &Arc<Records>, archive: &Arc<Archive>, holds: &Arc<Holds>) -> std::io::Result<Self> {
         let (jobs, received) = sync_channel(1);
         let status = Arc::new((Mutex::default(), Condvar::new()));
-        let worker = Worker { records: Arc::clone(records), archive: Arc::clone(archive), status: Arc::clone(&status) };
+        let worker = Worker {
+            records: Arc::clone(records),
+            archive: Arc::clone(archive),
+            status: Arc::clone(&status),
+            holds: Arc::clone(holds),
+        };
         let thread =
             thread::Builder::new().name("silica-checkpoint".to_owned()).spawn(move || worker.run(&received))?;
         Ok(Self {
@@ -58,6 +68,15 @@ impl Checkpointer {
             records: Arc::clone(records),
             archive: Arc::clone(archive),
         })
+    }
+
+    /// Ends the thread, after the checkpoint that is being written. None is begun any more.
+    pub(crate) fn stop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread was reported as the failure of its checkpoint.
+            let _: thread::Result<()> = thread.join();
+        }
     }
 
     /// Begins a checkpoint of a state, unless one is being written or it is not allowed. What is allowed depends on the
@@ -98,7 +117,7 @@ impl Checkpointer {
     pub(crate) fn write_now(&self, state: &State) -> Result<(), StateError> {
         self.wait();
         match state.block() {
-            Some(block) => write(&self.records, &self.archive, &Job { block, top: state.top.clone() }),
+            Some(block) => write(&self.records, &self.archive, &Job { block, top: state.top.clone() }, false),
             None => Ok(()),
         }
     }
@@ -106,11 +125,7 @@ impl Checkpointer {
 
 impl Drop for Checkpointer {
     fn drop(&mut self) {
-        self.jobs = None;
-        if let Some(thread) = self.thread.take() {
-            // A panic of the thread was reported as the failure of its checkpoint.
-            let _: thread::Result<()> = thread.join();
-        }
+        self.stop();
     }
 }
 
@@ -122,12 +137,14 @@ struct Worker {
     records: Arc<Records>,
     archive: Arc<Archive>,
     status: Arc<(Mutex<Status>, Condvar)>,
+    holds: Arc<Holds>,
 }
 
 impl Worker {
     fn run(&self, jobs: &Receiver<Job>) {
         while let Some(job) = self.next(jobs) {
-            let result = catch_unwind(AssertUnwindSafe(|| write(&self.records, &self.archive, &job)));
+            let is_held = self.holds.load(Ordering::Acquire) > 0;
+            let result = catch_unwind(AssertUnwindSafe(|| write(&self.records, &self.archive, &job, is_held)));
             let result = result.unwrap_or(Err(StateError::CheckpointPanicked));
             drop(job);
             let (status, changed) = &*self.status;
@@ -160,11 +177,13 @@ impl Worker {
     }
 }
 
-fn write(records: &Records, archive: &Archive, job: &Job) -> Result<(), StateError> {
+fn write(records: &Records, archive: &Archive, job: &Job, is_held: bool) -> Result<(), StateError> {
     // So that a loss of power never costs the changes of blocks that a checkpoint has.
     archive.sync_diffs()?;
     checkpoint::write(records, job.block, &job.top)?;
-    archive.store_index()?;
+    if !is_held {
+        archive.store_index()?;
+    }
     // The changes since the checkpoint before are what the older states of the window are made of after a restart.
     match records.manifest().previous {
         Some(previous) => Ok(archive.prune_diffs(previous.block)?),
@@ -184,7 +203,7 @@ mod tests {
         let db = Db::in_memory();
         let archive = Archive::open(Db::in_memory(), db.clone(), Files::in_memory(), None, &mut |_, _| {}).unwrap();
         let records = Records::open(db, 1 << 20, None).unwrap();
-        let checkpointer = Checkpointer::start(&Arc::new(records), &Arc::new(archive)).unwrap();
+        let checkpointer = Checkpointer::start(&Arc::new(records), &Arc::new(archive), &Arc::default()).unwrap();
         let state = State { version: 1, ..State::EMPTY };
         let mut asked = 0;
         checkpointer.request(&State::EMPTY, || unreachable!("there is no block"));

@@ -37,6 +37,9 @@ pub enum DbError {
     /// An earlier write panicked, and none is accepted since.
     #[error("database takes no writes since its engine panicked")]
     Broken,
+    /// The chain was taken back to an earlier block after whoever reads had begun.
+    #[error("the chain was taken back to an earlier block meanwhile")]
+    Retired,
     /// The file was written by another version of the engine, or with other parameters.
     #[error("database is damaged, or was written by another version of its engine: {reason}")]
     Unsupported {
@@ -58,7 +61,7 @@ impl DbError {
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Damaged { .. } | Self::Panicked { .. } | Self::Unsupported { .. } => true,
-            Self::Locked { .. } | Self::Io(_) | Self::Broken | Self::TooLarge { .. } => false,
+            Self::Locked { .. } | Self::Io(_) | Self::Broken | Self::Retired | Self::TooLarge { .. } => false,
         }
     }
 }
@@ -125,6 +128,11 @@ pub enum StateError {
 }
 
 impl StateError {
+    /// Whether the chain was taken back to an earlier block while somebody read.
+    pub const fn is_retired(&self) -> bool {
+        matches!(self, Self::Db(DbError::Retired) | Self::Archive(ArchiveError::Db(DbError::Retired)))
+    }
+
     /// Whether the error shows that the derived database is damaged, as opposed to unreachable or out of date.
     pub fn is_damage(&self) -> bool {
         match self {
@@ -214,6 +222,36 @@ pub enum CommitError {
     /// The newest checkpoint could not be written, and no block is accepted since, for the changes are held in memory.
     #[error("state could not be written")]
     Checkpoint(#[source] Arc<StateError>),
+}
+
+/// Reason why a store was not taken back to an earlier block.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RevertError {
+    /// The block is not one of the chain, or not one at which a store can end.
+    #[error("block {number} is not one to which the chain can be taken back")]
+    NotThere {
+        /// Number of the block.
+        number: BlockNumber,
+    },
+    /// The newest checkpoint could not be written, or is of a later block.
+    #[error("the state of block {number} is no longer kept")]
+    Passed {
+        /// Number of the block.
+        number: BlockNumber,
+    },
+    /// There are blocks that are not flushed, or the state is behind the blocks.
+    #[error("the store is in the middle of something else")]
+    Busy,
+    /// The blocks could not be read. Nothing was changed.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// The blocks after it could not be removed. Nothing can be written until the store is opened again, at either end.
+    #[error("the blocks after it could not be removed")]
+    Append(#[source] AppendError),
+    /// The blocks after it were removed, and the store could not be opened again.
+    #[error("the store could not be opened again")]
+    Open(#[from] OpenError),
 }
 
 /// Reason why a store was not closed in good order. The blocks are whole nevertheless.

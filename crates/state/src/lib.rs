@@ -85,9 +85,9 @@ pub use crate::{
     },
     db::Durability,
     diff::{StateDiff, StorageDiff},
-    error::{CloseError, CommitError, DbError, HistoryError, OpenError, StateError},
+    error::{CloseError, CommitError, DbError, HistoryError, OpenError, RevertError, StateError},
     proof::{ProvenState, StateProofError, verify_account_proof, verify_state_proof},
     snapshot::Snapshot,
-    store::{CheckReport, OpenOutcome, PreparedRun, PreparedState, Store, StoreOptions, StoreReader},
+    store::{CheckReport, Hold, OpenOutcome, PreparedRun, PreparedState, Store, StoreOptions, StoreReader},
     view::{Entries, StateView},
 };

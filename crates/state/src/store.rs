@@ -3,20 +3,20 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, atomic::Ordering},
     time::Duration,
 };
 
-use silica_protocol::{Address, BlockNumber, StateRoot, StorageRoot, VariableHash};
+use silica_protocol::{Address, BlockHash, BlockNumber, StateRoot, StorageRoot, VariableHash};
 
 #[cfg(test)]
 use crate::db::Disk;
 use crate::{
     archive::{Archive, ArchiveError, ArchiveReport, ArchiveView, BlockRecord, BlockRun, Files, Head, Seal},
-    checkpointer::Checkpointer,
+    checkpointer::{Checkpointer, Holds},
     db::{Db, DbOptions, Durability},
     diff::StateDiff,
-    error::{CloseError, CommitError, OpenError, StateError},
+    error::{CloseError, CommitError, OpenError, RevertError, StateError},
     forest::{key::Owner, records::Records, tree::Version},
     keys::KeyChanges,
     snapshot::{Core, Snapshot},
@@ -40,6 +40,9 @@ pub struct StoreOptions {
     pub checkpoint_bytes: u64,
     /// Blocks after which a checkpoint is written, however little they change.
     pub checkpoint_blocks: u64,
+    /// Bytes of changes since the newest checkpoint beyond which [`Store::holds_too_much`] says that no block should be held
+    /// any more.
+    pub held_bytes: u64,
     /// Whether a derived database that is found damaged is made anew. Otherwise the store is not opened.
     pub repair: bool,
 }
@@ -52,6 +55,7 @@ impl Default for StoreOptions {
             durability: Durability::Flush,
             checkpoint_bytes: 6 << 20,
             checkpoint_blocks: 4096,
+            held_bytes: 256 << 20,
             repair: true,
         }
     }
@@ -99,8 +103,30 @@ pub struct Store {
     core: Arc<Core>,
     published: Arc<RwLock<Snapshot>>,
     writer: Mutex<Writer>,
+    databases: Databases,
     options: StoreOptions,
     outcome: OpenOutcome,
+}
+
+/// What a store is opened on.
+#[derive(Clone, Debug)]
+struct Databases {
+    record: Db,
+    changes: Files,
+    state: Db,
+    layout: Layout,
+    holds: Arc<Holds>,
+}
+
+impl Databases {
+    fn new((record, changes): (&Db, &Files), state: Db, layout: &Layout) -> Self {
+        Self { record: record.clone(), changes: changes.clone(), state, layout: layout.clone(), holds: Arc::default() }
+    }
+
+    /// The same, by handles of their own.
+    fn renewed(&self) -> Self {
+        Self { record: self.record.renewed(), state: self.state.renewed(), ..self.clone() }
+    }
 }
 
 /// What only the writer needs.
@@ -123,6 +149,33 @@ impl StoreReader {
     /// Returns the chain as of the newest block.
     pub fn snapshot(&self) -> Snapshot {
         self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// A block to which the chain can be taken back by [`Store::revert`], as long as this exists: no checkpoint of a later block
+/// is written meanwhile.
+#[derive(Debug)]
+pub struct Hold {
+    number: BlockNumber,
+    hash: BlockHash,
+    holds: Arc<Holds>,
+}
+
+impl Hold {
+    /// Number of the block.
+    pub const fn number(&self) -> BlockNumber {
+        self.number
+    }
+
+    /// Hash of the block.
+    pub const fn hash(&self) -> BlockHash {
+        self.hash
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.holds.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -245,9 +298,9 @@ impl Store {
 
     /// Makes an empty store in memory.
     pub fn ephemeral(options: StoreOptions) -> Self {
-        let layout = Layout::default();
-        let (record, state, changes) = (Db::in_memory(), Db::in_memory(), Files::in_memory());
-        match Self::open_databases((&record, &changes), &state, &layout, options, None, &mut |_, _| {}) {
+        let record = (&Db::in_memory(), &Files::in_memory());
+        let databases = Databases::new(record, Db::in_memory(), &Layout::default());
+        match Self::open_databases(databases, options, None, &mut |_, _| {}) {
             Ok(store) => store,
             Err(error) => unreachable!("an empty store in memory has nothing that could be wrong: {error:?}"),
         }
@@ -275,7 +328,8 @@ impl Store {
     ) -> Result<Self, OpenError> {
         let open = |reset| {
             let (record, state) = (Db::on_disk(record), Db::on_disk(state));
-            Self::open_databases((&record, changes), &state, &Layout::default(), options, reset, &mut |_, _| {})
+            let databases = Databases::new((&record, changes), state, &Layout::default());
+            Self::open_databases(databases, options, reset, &mut |_, _| {})
         };
         let opened = open(None).or_else(|opening| match opening {
             Opening::Failed(_) => Err(opening),
@@ -284,16 +338,19 @@ impl Store {
                 open(Some(reason))
             }
         });
-        opened.map_err(|opening| match opening {
-            Opening::Failed(error) => error,
-            Opening::Damaged(reason) => OpenError::Damaged { reason },
-        })
+        opened.map_err(Opening::into_error)
     }
 
     /// Waits for the checkpoint that is being written.
     #[cfg(test)]
     pub(crate) fn settle(&self) {
         self.checkpointer.wait();
+    }
+
+    /// The version of the newest checkpoint.
+    #[cfg(test)]
+    pub(crate) fn durable(&self) -> u64 {
+        self.core.records.durable()
     }
 
     fn open_state(
@@ -308,20 +365,19 @@ impl Store {
             error if error.is_damage() => Opening::Damaged(error.to_string()),
             error => Opening::Failed(OpenError::StateDb(error)),
         })?;
-        Self::open_databases(record, &state, layout, options, reset, progress)
+        Self::open_databases(Databases::new(record, state, layout), options, reset, progress)
     }
 
     /// Opens the store on a record, its blocks and its changes of state, and a derived database.
     fn open_databases(
-        record: (&Db, &Files),
-        state: &Db,
-        layout: &Layout,
+        databases: Databases,
         options: StoreOptions,
         reset: Option<String>,
         progress: Progress<'_>,
     ) -> Result<Self, Opening> {
+        let Databases { record, changes, state, layout, holds } = &databases;
         let records = Records::open(state.clone(), options.cache_bytes, layout.marker.clone())?;
-        let archive = open_archive(record, state, layout.witness.as_deref(), progress)?;
+        let archive = open_archive((record, changes), state, layout.witness.as_deref(), progress)?;
         let (records, archive) = (Arc::new(records), Arc::new(archive));
         let head = archive.head();
         let recovered = recover(&records, &archive, head.as_ref(), options.history)?;
@@ -353,12 +409,13 @@ impl Store {
             written: None,
             replay_to: head.filter(|_| !recovered.complete).map(|head| head.number),
         };
-        let checkpointer = Checkpointer::start(&core.records, &core.archive);
+        let checkpointer = Checkpointer::start(&core.records, &core.archive, holds);
         Ok(Self {
             checkpointer: checkpointer.map_err(|source| Opening::Failed(OpenError::Thread(source)))?,
             core,
             published: Arc::new(RwLock::new(snapshot)),
             writer: Mutex::new(writer),
+            databases,
             options,
             outcome,
         })
@@ -622,7 +679,7 @@ impl Store {
         *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot.clone();
         self.core.older.release(window.oldest());
         writer.backlog.release(self.core.records.durable());
-        if !self.is_due(writer) {
+        if !self.is_due(writer) || self.databases.holds.load(Ordering::Acquire) > 0 {
             return;
         }
         self.checkpointer.request(window.newest(), || self.may_checkpoint(window));
@@ -636,6 +693,69 @@ impl Store {
             self.checkpointer.wait_briefly(BRAKE);
         }
         writer.backlog.release(self.core.records.durable());
+    }
+
+    /// Makes it possible to come back to the newest block. Costs nothing but what has to be kept in memory meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`RevertError::Busy`] before genesis, and when there are blocks that are not flushed or whose state is not computed.
+    pub fn hold(&self) -> Result<Hold, RevertError> {
+        let writer = self.writer();
+        let snapshot = self.snapshot();
+        let head = snapshot.head().filter(|_| writer.written.is_none() && writer.replay_to.is_none());
+        let head = head.ok_or(RevertError::Busy)?;
+        let holds = Arc::clone(&self.databases.holds);
+        holds.fetch_add(1, Ordering::AcqRel);
+        Ok(Hold { number: head.number, hash: head.hash, holds })
+    }
+
+    /// Whether so much has changed since the newest checkpoint that holds should be given up: what has changed is in
+    /// memory, and opening would take long.
+    pub fn holds_too_much(&self) -> bool {
+        let pending = self.writer().backlog.pending();
+        pending.bytes > self.options.held_bytes || pending.blocks > MOST_HELD_BLOCKS
+    }
+
+    /// Takes the chain back to a block that was held: removes the blocks after it for good, and opens the store again at
+    /// it. Returns the chain as of this block.
+    ///
+    /// A crash leaves a store that opens at one of the two heads. Snapshots that were taken before answer what they know,
+    /// and [`DbError::Retired`](crate::DbError::Retired) to everything else. What the state needs of the changes since the
+    /// newest checkpoint is computed again, so that this takes as long as opening does after a crash. The state may have to
+    /// be replayed after it, as after opening.
+    ///
+    /// # Errors
+    ///
+    /// [`RevertError`]. After [`RevertError::Append`] and [`RevertError::Open`] nothing can be read or written until the store
+    /// is opened anew, after all others nothing is changed.
+    pub fn revert(&mut self, to: &Hold) -> Result<Snapshot, RevertError> {
+        let number = to.number;
+        let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if writer.written.is_some() || writer.replay_to.is_some() {
+            return Err(RevertError::Busy);
+        }
+        self.checkpointer.wait();
+        if self.checkpointer.failure().is_some() || self.core.records.durable() > number.get().saturating_add(1) {
+            return Err(RevertError::Passed { number });
+        }
+        let removal = self.core.archive.blocks_after(number, &to.hash)?.ok_or(RevertError::NotThere { number })?;
+        let databases = self.databases.renewed();
+        // It must not write beside the one that comes.
+        self.checkpointer.stop();
+        self.databases.state.retire();
+        self.core.archive.remove(removal).map_err(RevertError::Append)?;
+        let opened = Self::open_databases(databases, self.options, None, &mut |_, _| {});
+        let Self { checkpointer, core, published, writer, databases, options: _, outcome } =
+            opened.map_err(Opening::into_error)?;
+        if let Some(seal) = self.core.archive.seal() {
+            core.archive.seal_with(seal);
+        }
+        let snapshot = published.read().unwrap_or_else(PoisonError::into_inner).clone();
+        (self.checkpointer, self.core, self.writer) = (checkpointer, core, writer);
+        (self.databases, self.outcome) = (databases, outcome);
+        *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot.clone();
+        Ok(snapshot)
     }
 
     /// Whether enough has changed since the newest checkpoint for another.
@@ -782,6 +902,8 @@ impl KeySum {
 const RECORD_CACHE: u64 = 8 << 20;
 /// Bound of the engine's own cache for the derived database.
 const STATE_CACHE: u64 = 16 << 20;
+/// Blocks since the newest checkpoint beyond which no block should be held any more.
+const MOST_HELD_BLOCKS: u64 = 1 << 18;
 /// Memory that the index takes for a transaction, about.
 const BYTES_PER_TRANSACTION: usize = 32;
 /// Checkpoints that the writer may be ahead by, in bytes of changes, before each block waits a little for the one that is
@@ -867,6 +989,15 @@ enum Opening {
     /// The derived database is to be made anew.
     Damaged(String),
     Failed(OpenError),
+}
+
+impl Opening {
+    fn into_error(self) -> OpenError {
+        match self {
+            Self::Failed(error) => error,
+            Self::Damaged(reason) => OpenError::Damaged { reason },
+        }
+    }
 }
 
 impl From<StateError> for Opening {

@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
+    ops::Range,
     path::Path,
     sync::Arc,
     thread,
@@ -17,8 +18,8 @@ use silica_protocol::{
 };
 
 use crate::{
-    BlockRecord, CommitError, Durability, HistoryError, OpenError, OpenOutcome, StateDiff, StateError, StateView,
-    Store, StoreOptions,
+    ArchiveError, BlockRecord, CommitError, DbError, Durability, HistoryError, Hold, OpenError, OpenOutcome,
+    RevertError, StateDiff, StateError, StateView, Store, StoreOptions,
     archive::{Files, Memory},
     codec::{seal, unseal},
     db::{Db, DbOptions, Disk},
@@ -231,6 +232,25 @@ impl Model {
         assert_eq!(found, expected.map(|(key, value)| (key.clone(), value.clone())).collect::<Vec<_>>());
     }
 
+    /// Holds what can still be read at a state that was left behind against the model.
+    fn check_left_behind(&self, view: &StateView) {
+        let retired = |error: StateError| assert!(error.is_retired(), "{error}");
+        for (address, account) in &self.accounts {
+            match view.account(address) {
+                Ok(found) => assert_eq!(found, Some(*account)),
+                Err(error) => retired(error),
+            }
+        }
+        for (address, expected) in &self.storage {
+            let all = StorageKey::from_text(address.to_string());
+            let entries = view.entries(address, &all, None).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+            match entries {
+                Ok(found) => assert_eq!(&BTreeMap::from_iter(found), expected),
+                Err(error) => retired(error),
+            }
+        }
+    }
+
     fn check_whole(&self, view: &StateView) {
         let accounts: BTreeMap<_, _> = view.accounts().map(Result::unwrap).collect();
         assert_eq!(accounts, self.accounts);
@@ -312,6 +332,8 @@ struct Fixture {
     diffs: Vec<StateDiff>,
     /// How often blocks had to be executed again.
     replays: u64,
+    /// The oldest first.
+    holds: Vec<Hold>,
 }
 
 impl Fixture {
@@ -326,7 +348,8 @@ impl Fixture {
         let (record, changes, state) = (Disk::default(), Memory::default(), Disk::default());
         let store = Some(Store::on_disks(&record, &Files::Memory(changes.clone()), &state, options).unwrap());
         let versions = vec![Model::default()];
-        Self { record, changes, state, options, store, versions, diffs: Vec::new(), replays: 0 }
+        let (diffs, holds) = (Vec::new(), Vec::new());
+        Self { record, changes, state, options, store, versions, diffs, replays: 0, holds }
     }
 
     fn cut(&self, part: Part, after: u64) {
@@ -424,6 +447,7 @@ impl Fixture {
 
     fn restart(&mut self, kept: Kept) {
         self.store = None;
+        self.holds.clear();
         self.record.crash(kept.record);
         self.state.crash(kept.state);
         match kept.changes {
@@ -431,6 +455,33 @@ impl Fixture {
             None => self.changes.kill(),
         }
         self.open();
+    }
+
+    fn hold(&mut self) {
+        if self.blocks() > 0 {
+            self.holds.push(self.store().hold().unwrap());
+        }
+    }
+
+    /// Goes back to a block that is held, and says whether there is one. Those after it are held no more.
+    fn revert(&mut self, which: usize) -> Result<bool, RevertError> {
+        let Some(which) = which.checked_rem(self.holds.len()) else { return Ok(false) };
+        let hold = self.holds.drain(which..).next().unwrap();
+        let before = self.store().snapshot();
+        let snapshot = self.store.as_mut().unwrap().revert(&hold)?;
+        assert_eq!(self.store().replaying(), None, "what was held is kept");
+        let blocks = hold.number().get() as usize + 1;
+        assert_eq!(snapshot.head().map(|head| (head.number, head.hash)), Some((hold.number(), hold.hash())));
+        // Who reads what was before gets that, or learns why not.
+        self.model().check_left_behind(before.state());
+        let head = before.head().unwrap();
+        match before.record(head.number) {
+            Ok(record) => assert_eq!(record.map(|record| record.tx_block.header.hash()), Some(head.hash)),
+            Err(error) => assert!(matches!(error, ArchiveError::Db(DbError::Retired)), "{error}"),
+        }
+        self.diffs.truncate(blocks);
+        self.versions.truncate(blocks + 1);
+        Ok(true)
     }
 
     /// Opens what is on the disks, which may lack the newest block if that was not acknowledged.
@@ -492,6 +543,16 @@ enum Op {
         kept: Kept,
     },
     Close,
+    Hold,
+    /// Goes back to one of the blocks that are held.
+    Revert(usize),
+    /// Likewise, while a disk is cut off after some writes.
+    CutRevert {
+        part: Part,
+        which: usize,
+        after: u64,
+        kept: Kept,
+    },
     /// Loses the state, and is interrupted after some blocks that were executed again.
     Lose(u64),
 }
@@ -500,14 +561,18 @@ fn op() -> impl Strategy<Value = Op> {
     let writes = || prop_oneof![Just(0), 1..150_usize, Just(usize::MAX)];
     let bytes = || prop_oneof![2 => Just(None), 1 => Just(Some(0)), 1 => (1..9000_usize).prop_map(Some)];
     let kept = || (writes(), writes(), bytes()).prop_map(|(record, state, changes)| Kept { record, state, changes });
-    let part = prop_oneof![Just(Part::Record), Just(Part::Changes), Just(Part::State)];
+    let part = || prop_oneof![Just(Part::Record), Just(Part::Changes), Just(Part::State)];
     prop_oneof![
         4 => any::<u64>().prop_map(Op::Ask),
         8 => (1..25_u64, any::<u64>()).prop_map(|(count, seed)| Op::Blocks(count, seed)),
         2 => kept().prop_map(Op::Crash),
-        4 => (part, 0..120_u64, any::<u64>(), kept())
+        4 => (part(), 0..120_u64, any::<u64>(), kept())
             .prop_map(|(part, after, seed, kept)| Op::Cut { part, after, seed, kept }),
         2 => Just(Op::Close),
+        4 => Just(Op::Hold),
+        3 => any::<usize>().prop_map(Op::Revert),
+        3 => (part(), any::<usize>(), 0..5_u64, kept())
+            .prop_map(|(part, which, after, kept)| Op::CutRevert { part, which, after, kept }),
         1 => (0..200_u64).prop_map(Op::Lose),
     ]
 }
@@ -542,8 +607,32 @@ fn check_history(history: u64, ops: Vec<Op>) {
                 fixture.close();
                 fixture.store().check(&mut |_, _| {}).unwrap();
             }
+            Op::Hold => fixture.hold(),
+            Op::Revert(which) => {
+                if fixture.revert(which).unwrap() {
+                    fixture.check_window(number);
+                    fixture.check_refusals(number);
+                    fixture.store().check(&mut |_, _| {}).unwrap();
+                }
+            }
+            Op::CutRevert { part, which, after, kept } => {
+                let held: Vec<u64> = fixture.holds.iter().map(|hold| hold.number().get() + 1).collect();
+                let (before, to) = (fixture.blocks(), which.checked_rem(held.len()).map(|which| held[which]));
+                fixture.cut(part, after);
+                let reverted = fixture.revert(which);
+                assert!(
+                    reverted.is_ok() || after < 3 || part != Part::Record,
+                    "a batch, a flush, and what opening tidies"
+                );
+                fixture.crash(kept);
+                let blocks = fixture.blocks();
+                assert!(blocks == to.unwrap_or(before) || (reverted.is_err() && blocks == before), "{blocks} blocks");
+                fixture.check_window(number);
+                fixture.store().check(&mut |_, _| {}).unwrap();
+            }
             Op::Lose(most) => {
                 fixture.store = None;
+                fixture.holds.clear();
                 fixture.state.clear();
                 fixture.restart(Kept::NONE);
                 fixture.replay(most);
@@ -958,4 +1047,144 @@ fn state_of_a_later_layout_is_left_alone() {
     reseal(&state, &[space::MANIFEST], |manifest| manifest[0] = layout);
     let store = Store::open(dir.path(), options).unwrap();
     assert_eq!(*store.outcome(), OpenOutcome::Ready { head: BlockNumber::new(4), rebuilt: None });
+}
+
+#[test]
+fn block_that_is_held_is_one_the_checkpoints_do_not_pass() {
+    let mut fixture = Fixture::new(3);
+    let commit = |fixture: &mut Fixture, blocks: u64| {
+        for seed in 0..blocks {
+            fixture.commit(seed).unwrap();
+            fixture.store().settle();
+        }
+    };
+    commit(&mut fixture, 20);
+    fixture.hold();
+    let durable = fixture.store().durable();
+    commit(&mut fixture, 40);
+    assert_eq!(fixture.store().durable(), durable);
+    assert!(!fixture.store().holds_too_much());
+    assert!(fixture.revert(0).unwrap());
+    assert_eq!(fixture.blocks(), 20);
+    fixture.check_window(1);
+    // Nothing is held any more.
+    commit(&mut fixture, 20);
+    assert!(fixture.store().durable() > 20);
+    fixture.hold();
+    commit(&mut fixture, 10);
+    fixture.holds.clear();
+    commit(&mut fixture, 10);
+    assert!(fixture.store().durable() > 40);
+    fixture.close();
+    fixture.check_window(2);
+    fixture.store().check(&mut |_, _| {}).unwrap();
+}
+
+/// Which keys there are is noted with the number of the state, and that number is another state's later.
+#[test]
+fn keys_of_undone_blocks_are_not_remembered() {
+    let mut fixture = Fixture::new(2);
+    let address = contract(0);
+    let account = ContractAccount { code_hash: CodeHash::new([3; 32]), storage_root: None };
+    let account = Account { contract: Some(account), ..Account::default() };
+    let entries = |numbers: Range<u64>, value: Option<u8>| {
+        let keys = numbers.map(|number| (storage_key(&address, number), value.map(|value| vec![value])));
+        StateDiff { storage: [(address, keys.collect())].into(), ..StateDiff::default() }
+    };
+    let accounts = [(address, account)].into();
+    fixture.commit_diff(StateDiff { accounts, ..entries(0..60, Some(1)) }).unwrap();
+    // Once with these keys in a checkpoint, and once in memory.
+    for settled in [true, false] {
+        if settled {
+            fixture.close();
+        }
+        fixture.hold();
+        let lines =
+            [[entries(0..50, None), entries(80..90, Some(2))], [entries(30..70, Some(3)), entries(0..40, None)]];
+        for line in lines {
+            for diff in line {
+                fixture.commit_diff(diff).unwrap();
+                fixture.model().check_whole(fixture.store().snapshot().state());
+            }
+            assert!(fixture.revert(0).unwrap());
+            fixture.model().check_whole(fixture.store().snapshot().state());
+            fixture.store().check(&mut |_, _| {}).unwrap();
+            fixture.hold();
+        }
+        fixture.holds.clear();
+        fixture.commit_diff(entries(100..140, Some(4))).unwrap();
+    }
+}
+
+#[test]
+fn holds_are_told_to_be_too_much() {
+    let mut fixture = Fixture::new(3);
+    fixture.options.held_bytes = 10_000;
+    fixture.restart(Kept::NONE);
+    fixture.commit(1).unwrap();
+    fixture.hold();
+    let mut seed = 0;
+    while !fixture.store().holds_too_much() {
+        seed += 1;
+        assert!(seed < 1_000);
+        fixture.commit(seed).unwrap();
+    }
+    assert!(seed > 1);
+    fixture.holds.clear();
+    fixture.commit(0).unwrap();
+    fixture.store().settle();
+    fixture.commit(0).unwrap();
+    assert!(!fixture.store().holds_too_much());
+}
+
+#[test]
+fn other_chains_blocks_are_not_gone_back_to() {
+    let mut fixture = Fixture::new(3);
+    assert!(matches!(fixture.store().hold(), Err(RevertError::Busy)));
+    fixture.commit(1).unwrap();
+    fixture.hold();
+    fixture.commit(2).unwrap();
+    let later = fixture.store().hold().unwrap();
+    assert!(fixture.revert(0).unwrap());
+    let store = fixture.store.as_mut().unwrap();
+    assert!(matches!(store.revert(&later), Err(RevertError::NotThere { .. })));
+    fixture.commit(2).unwrap();
+    fixture.commit(3).unwrap();
+    // The same block once more.
+    assert!(fixture.store.as_mut().unwrap().revert(&later).is_ok());
+    fixture.diffs.truncate(2);
+    fixture.versions.truncate(3);
+    fixture.check_window(1);
+    assert!(fixture.revert(0).is_ok_and(|reverted| !reverted));
+    fixture.commit(7).unwrap();
+    assert!(fixture.store.as_mut().unwrap().revert(&later).is_ok());
+}
+
+#[test]
+fn directory_opens_after_a_revert() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = StoreOptions { durability: Durability::Relaxed, ..StoreOptions::default() };
+    let mut store = Store::open(dir.path(), options).unwrap();
+    let (mut head, mut model, mut hold) = (None, Model::default(), None);
+    for seed in 0..20 {
+        let diff = model.diff(seed);
+        model.apply(&diff);
+        let prepared = store.prepare(diff).unwrap();
+        let block = block(head, prepared.root());
+        let snapshot = store.commit(&block, prepared).unwrap();
+        head = snapshot.head().map(|head| (head.number, head.hash));
+        if seed == 7 {
+            hold = Some(store.hold().unwrap());
+        }
+    }
+    let reader = store.reader();
+    let hold = hold.unwrap();
+    store.revert(&hold).unwrap();
+    assert_eq!(reader.snapshot().head().map(|head| head.hash), Some(hold.hash()));
+    drop((store, reader));
+    // The witness says so as well.
+    let store = Store::open(dir.path(), options).unwrap();
+    assert_eq!(*store.outcome(), OpenOutcome::Ready { head: hold.number(), rebuilt: None });
+    store.check(&mut |_, _| {}).unwrap();
+    store.close().unwrap();
 }

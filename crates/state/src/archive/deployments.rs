@@ -108,6 +108,14 @@ pub(super) fn find(db: &Db, address: &Address) -> Result<Option<Position>, Archi
     }
 }
 
+/// Lists where the contracts of a block are for removal.
+pub(super) fn discard(block: BlockNumber, transactions: &[(Transaction, Receipt)], batch: &mut Batch) {
+    for Deployed { address, sender, position } in of(transactions) {
+        batch.remove(key(&address));
+        batch.remove(sender_key(&sender, block.get(), position));
+    }
+}
+
 /// Lists what was deployed in blocks after the head, which can only be left over, for removal.
 pub(super) fn discard_after(db: &Db, head: Option<BlockNumber>, batch: &mut Batch) -> Result<(), ArchiveError> {
     for value in db.scan(vec![TABLE]..vec![TABLE.saturating_add(1)]) {

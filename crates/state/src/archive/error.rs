@@ -45,6 +45,11 @@ impl ArchiveError {
         }
     }
 
+    /// Whether the chain was taken back to an earlier block while somebody read.
+    pub const fn is_retired(&self) -> bool {
+        matches!(self, Self::Db(DbError::Retired))
+    }
+
     pub(super) fn damaged(place: Place, reason: impl Into<String>) -> Self {
         Self::Damaged { place, reason: reason.into() }
     }

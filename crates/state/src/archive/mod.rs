@@ -1,14 +1,16 @@
 //! The record: every block with everything that belongs to it, once, under dense numbers.
 //!
 //! A block is written by one batch. Blocks are flushed one by one or several together, and only then shown to readers;
-//! afterwards a witness file outside the database names the newest. Nothing is ever changed or removed. So whatever is
+//! afterwards a witness file outside the database names the newest. Nothing is ever changed, and
+//! nothing is removed but the newest blocks, when the chain is taken back. So whatever is
 //! missing between block 0 and the head, or does not match its checksum, is damage, and is reported as that: an answer
 //! "there is none" is given only by number. The changes of state, which are removed when nobody needs them to catch up
 //! any more, are in files of their own.
 //!
 //! In reading order: `record` is what is appended; `section` cuts byte strings into values; `entry` is what is read
 //! first of a block; `run` is what is stored of empty blocks in a row, and `runs` where; `transactions` and `receipts` are packed forms; `view` answers questions as of one block; `index`
-//! finds things by hash; `deployments` finds contracts and those of a sender; `changes` and `witness` are the files.
+//! finds things by hash; `deployments` finds contracts and those of a sender; `changes` and `witness` are the files; `revert`
+//! takes the newest blocks away.
 //!
 //! ```text
 //! head       00                                            format, number and hash of the newest block
@@ -33,6 +35,7 @@ mod error;
 mod index;
 mod receipts;
 mod record;
+mod revert;
 mod run;
 mod runs;
 mod section;

@@ -286,6 +286,11 @@ impl Archive {
             }
             batch.remove(&*key);
         }
+        self.list_ds_blocks_after(next, batch)
+    }
+
+    /// Lists for removal which DS blocks are in runs from block `next` on.
+    pub(super) fn list_ds_blocks_after(&self, next: u64, batch: &mut Batch) -> Result<(), ArchiveError> {
         let pointers = self.db.scan(vec![BY_DS_BLOCK]..vec![BY_DS_BLOCK.wrapping_add(1)]);
         for pointer in pointers.rev() {
             let (key, value) = pointer?;

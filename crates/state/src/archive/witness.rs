@@ -34,6 +34,14 @@ impl Witness {
         Ok((Self(Mutex::new(file)), newest))
     }
 
+    /// Names an earlier block as the newest, and returns when that is durable: whoever removes the blocks after it must
+    /// not be taken for one who lost them.
+    pub(super) fn go_back(&self, number: BlockNumber, hash: &BlockHash) -> io::Result<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).set_len(0)?;
+        self.write(number, hash)?;
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).sync_all()
+    }
+
     /// Names the newest acknowledged block.
     pub(super) fn write(&self, number: BlockNumber, hash: &BlockHash) -> io::Result<()> {
         let slot = seal(KEY, &[&number.get().to_be_bytes()[..], hash.as_bytes()].concat());
@@ -74,5 +82,9 @@ mod tests {
         assert_eq!(reopen(&path), Some(5));
         std::fs::write(&path, &bytes[..50]).unwrap();
         assert_eq!(reopen(&path), None);
+        for number in [7, 8, 5, 6, 3] {
+            witness.go_back(BlockNumber::new(number), &BlockHash::new([7; 32])).unwrap();
+            assert_eq!(reopen(&path), Some(number));
+        }
     }
 }

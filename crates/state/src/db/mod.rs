@@ -65,8 +65,13 @@ pub(crate) struct DbOptions {
 }
 
 /// A database. Cloning makes another handle to the same one.
+///
+/// A handle and its clones can be retired, so that whoever reads by them gets an error instead of what was written later.
 #[derive(Clone, Debug)]
-pub(crate) struct Db(Engine);
+pub(crate) struct Db {
+    engine: Engine,
+    retired: Arc<AtomicBool>,
+}
 
 #[derive(Clone, Debug)]
 enum Engine {
@@ -122,32 +127,54 @@ impl Db {
     ///
     /// [`DbError::Locked`] when another process has it open, [`DbError::Damaged`] or [`DbError::Io`] otherwise.
     pub(crate) fn open(path: &Path, options: DbOptions) -> Result<Self, DbError> {
-        Sled::open(path, options).map(|sled| Self(Engine::Sled(Arc::new(sled))))
+        Sled::open(path, options).map(|sled| Self::over(Engine::Sled(Arc::new(sled))))
     }
 
     /// Makes an empty database in memory.
     pub(crate) fn in_memory() -> Self {
-        Self(Engine::Memory(Memory::default()))
+        Self::over(Engine::Memory(Memory::default()))
+    }
+
+    fn over(engine: Engine) -> Self {
+        Self { engine, retired: Arc::default() }
+    }
+
+    /// Makes a handle to the same database that does not retire with this one.
+    pub(crate) fn renewed(&self) -> Self {
+        Self::over(self.engine.clone())
+    }
+
+    /// Retires this handle and its clones: what they read from now on is [`DbError::Retired`].
+    pub(crate) fn retire(&self) {
+        self.retired.store(true, Ordering::SeqCst);
+    }
+
+    /// Whatever was read before is what was there before the handle was retired.
+    fn require_service(&self) -> Result<(), DbError> {
+        if self.retired.load(Ordering::SeqCst) { Err(DbError::Retired) } else { Ok(()) }
     }
 
     /// Opens a database in memory whose contents outlive it, as those of a disk do.
     #[cfg(test)]
     pub(crate) fn on_disk(disk: &Disk) -> Self {
-        Self(Engine::Memory(Memory::on_disk(disk)))
+        Self::over(Engine::Memory(Memory::on_disk(disk)))
     }
 
     /// Returns the value of a key.
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Value>, DbError> {
-        match &self.0 {
-            Engine::Sled(sled) => sled.read(|db| db.get(key)).map(|value| value.map(Value)),
-            Engine::Memory(memory) => Ok(memory.get(key)),
-        }
+        let value = match &self.engine {
+            Engine::Sled(sled) => sled.read(|db| db.get(key))?.map(Value),
+            Engine::Memory(memory) => memory.get(key),
+        };
+        self.require_service()?;
+        Ok(value)
     }
 
     /// Applies a batch, all of it or, after a crash, none of it.
     pub(crate) fn apply(&self, batch: Batch) -> Result<(), DbError> {
+        self.require_service()?;
         batch.writes.iter().try_for_each(|(key, value)| check_size(key, value.as_deref()))?;
-        match &self.0 {
+        match &self.engine {
             Engine::Sled(sled) => {
                 let mut writes = sled::Batch::default();
                 for (key, value) in batch.writes {
@@ -169,8 +196,9 @@ impl Db {
 
     /// Sets the value of one key, and returns the one before.
     pub(crate) fn replace(&self, key: &[u8], value: &[u8]) -> Result<Option<Value>, DbError> {
+        self.require_service()?;
         check_size(key, Some(value))?;
-        match &self.0 {
+        match &self.engine {
             Engine::Sled(sled) => sled.write(|db| db.insert(key, value)).map(|old| old.map(Value)),
             Engine::Memory(memory) => {
                 let old = memory.get(key);
@@ -181,7 +209,8 @@ impl Db {
 
     /// Removes one key.
     pub(crate) fn remove(&self, key: &[u8]) -> Result<(), DbError> {
-        match &self.0 {
+        self.require_service()?;
+        match &self.engine {
             Engine::Sled(sled) => sled.write(|db| db.remove(key).map(drop)),
             Engine::Memory(memory) => memory.apply(vec![(key.to_vec(), None)]),
         }
@@ -189,7 +218,7 @@ impl Db {
 
     /// Returns when everything written before is durable; at once under [`Durability::Relaxed`].
     pub(crate) fn flush(&self) -> Result<(), DbError> {
-        match &self.0 {
+        match &self.engine {
             Engine::Sled(sled) => sled.flush(),
             Engine::Memory(memory) => memory.flush(),
         }
@@ -198,15 +227,16 @@ impl Db {
     /// Iterates over a range of keys, in order from either end. Writes that happen meanwhile may or may not be seen.
     pub(crate) fn scan(&self, range: Range<Vec<u8>>) -> Scan {
         let bounds = (Bound::Included(range.start), Bound::Excluded(range.end));
-        Scan(match &self.0 {
+        let engine = match &self.engine {
             Engine::Sled(sled) => ScanEngine::Sled(Box::new(sled.db().range(bounds)), Arc::clone(sled)),
             Engine::Memory(memory) => ScanEngine::Memory(memory.clone(), bounds),
-        })
+        };
+        Scan { engine, retired: Arc::clone(&self.retired), ended: false }
     }
 
     /// Returns the bytes that the database takes on disk.
     pub(crate) fn size_on_disk(&self) -> Result<u64, DbError> {
-        match &self.0 {
+        match &self.engine {
             Engine::Sled(sled) => sled.read(sled::Db::size_on_disk),
             Engine::Memory(memory) => Ok(memory.size()),
         }
@@ -222,38 +252,53 @@ fn check_size(key: &[u8], value: Option<&[u8]>) -> Result<(), DbError> {
 }
 
 /// The entries of a range of keys.
-pub(crate) struct Scan(ScanEngine);
+pub(crate) struct Scan {
+    engine: ScanEngine,
+    retired: Arc<AtomicBool>,
+    ended: bool,
+}
 
 enum ScanEngine {
     Sled(Box<sled::Iter>, Arc<Sled>),
     Memory(Memory, (Bound<Vec<u8>>, Bound<Vec<u8>>)),
 }
 
+impl Scan {
+    /// What was read, unless the handle was retired meanwhile: then that, once.
+    fn in_service(&mut self, read: Option<Result<(Value, Value), DbError>>) -> Option<Result<(Value, Value), DbError>> {
+        if self.ended {
+            return None;
+        }
+        self.ended = self.retired.load(Ordering::SeqCst);
+        if self.ended { Some(Err(DbError::Retired)) } else { read }
+    }
+}
+
 impl Iterator for Scan {
     type Item = Result<(Value, Value), DbError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match &mut self.0 {
+        let read = match &mut self.engine {
             ScanEngine::Sled(iter, sled) => scan_step(sled, || iter.next()),
-            ScanEngine::Memory(memory, bounds) => {
-                let (key, value) = memory.first(bounds)?;
+            ScanEngine::Memory(memory, bounds) => memory.first(bounds).map(|(key, value)| {
                 bounds.0 = Bound::Excluded(key.to_vec());
-                Some(Ok((key, value)))
-            }
-        }
+                Ok((key, value))
+            }),
+        };
+        self.in_service(read)
     }
 }
 
 impl DoubleEndedIterator for Scan {
     fn next_back(&mut self) -> Option<Self::Item> {
-        match &mut self.0 {
+        let read = match &mut self.engine {
             ScanEngine::Sled(iter, sled) => scan_step(sled, || iter.next_back()),
-            ScanEngine::Memory(memory, bounds) => {
-                let (key, value) = memory.last(bounds)?;
+            ScanEngine::Memory(memory, bounds) => memory.last(bounds).map(|(key, value)| {
                 bounds.1 = Bound::Excluded(key.to_vec());
-                Some(Ok((key, value)))
-            }
-        }
+                Ok((key, value))
+            }),
+        };
+        self.in_service(read)
     }
 }
 

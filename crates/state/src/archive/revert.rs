@@ -1,0 +1,80 @@
+//! Taking the record back to an earlier block.
+//!
+//! One batch removes the blocks after it and names it as the newest, so that a crash leaves one head or the other. The
+//! witness comes first: a record that is ahead of it is fine.
+
+use std::sync::atomic::Ordering;
+
+use silica_protocol::{BlockHash, BlockNumber};
+
+use super::{
+    Archive, deployments,
+    error::{AppendError, ArchiveError},
+    section::{Kind, Section},
+    write_head,
+};
+use crate::db::Batch;
+
+/// What makes an earlier block the newest again.
+#[derive(Debug)]
+pub(crate) struct Removal {
+    number: BlockNumber,
+    hash: BlockHash,
+    batch: Batch,
+}
+
+impl Archive {
+    /// Lists what is to be removed for a block to be the newest again; `None` when the record has no such block, or has
+    /// it in the middle of a run.
+    pub(crate) fn blocks_after(&self, number: BlockNumber, hash: &BlockHash) -> Result<Option<Removal>, ArchiveError> {
+        if self.newest().is_none_or(|newest| newest.number() < number) {
+            return Ok(None);
+        }
+        let entry = self.entry(number)?;
+        let run = self.run_at(number)?;
+        if entry.head.hash != *hash || run.is_some_and(|run| run.run.last() != number) {
+            return Ok(None);
+        }
+        let mut batch = Batch::default();
+        let (next, next_ds) = (number.get().saturating_add(1), entry.head.ds_number.get().saturating_add(1));
+        for (kind, next) in [(Kind::Entry, next), (Kind::DsBlock, next_ds), (Kind::Run, next)] {
+            for value in self.db.scan(Section::keys_from(kind, next)) {
+                batch.remove(&*value?.0);
+            }
+        }
+        self.list_ds_blocks_after(next, &mut batch)?;
+        self.list_deployments_after(number, &mut batch)?;
+        write_head(number, hash, &mut batch);
+        Ok(Some(Removal { number, hash: *hash, batch }))
+    }
+
+    /// Lists for removal where contracts were deployed after a block. No other contracts are looked at.
+    fn list_deployments_after(&self, number: BlockNumber, batch: &mut Batch) -> Result<(), ArchiveError> {
+        let mut last = self.newest().and_then(|newest| newest.newest_with_transactions);
+        while let Some(block) = last.filter(|block| *block > number) {
+            let entry = self.entry(block)?;
+            deployments::discard(block, &self.transactions(&entry, 0..u32::MAX)?, batch);
+            last = match block.previous() {
+                Some(before) => self.entry(before)?.newest_with_transactions,
+                None => None,
+            };
+        }
+        Ok(())
+    }
+
+    /// Removes blocks, and returns when that is durable. Nothing can be read here any more, or written, whether it
+    /// succeeds or not: the record is to be opened again, by another handle.
+    pub(crate) fn remove(&self, removal: Removal) -> Result<(), AppendError> {
+        let Removal { number, hash, batch } = removal;
+        let written = self.begin()?;
+        self.broken.store(true, Ordering::Release);
+        if let Some(witness) = &self.witness {
+            witness.go_back(number, &hash).map_err(AppendError::Witness)?;
+        }
+        let db = self.db.renewed();
+        self.db.retire();
+        db.apply(batch).and_then(|()| db.flush()).map_err(ArchiveError::from)?;
+        drop(written);
+        Ok(())
+    }
+}
