@@ -669,6 +669,17 @@ pub enum OpenError {
     Replay(#[from] ReplayError),
 }
 
+/// Reason why a chain was not taken back to an earlier point.
+#[derive(Debug, thiserror::Error)]
+pub enum RevertError {
+    /// The store could not be taken back.
+    #[error("taking the store back")]
+    Store(#[from] silica_state::RevertError),
+    /// The store is back, and the chain could not be opened in it.
+    #[error("opening the chain again")]
+    Open(#[from] OpenError),
+}
+
 /// Reason why executing blocks again did not yield what they say.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {

@@ -69,7 +69,7 @@
 //! - [`consensus`]: who decides that a block is the next one; `judge` for those of others.
 //! - `producer`, `handle`, `snapshot`: the writing end, the cloneable end, and what readers may ask, of contracts in
 //!   `contract`.
-//! - `edit`: what developers change in the state by hand.
+//! - `edit`: what developers change in the state by hand; `savepoint`: to where they take the chain back.
 //! - `simulation`: what a transaction would do, and the gas it needs.
 //! - `open`, `replay`: beginning or continuing a chain, and executing its blocks again; `parallel` helps.
 //!
@@ -112,6 +112,7 @@ mod producer;
 mod replay;
 pub mod reward;
 mod run;
+mod savepoint;
 mod simulation;
 mod snapshot;
 mod stage;
@@ -129,7 +130,8 @@ pub use crate::{
     error::{
         AdmissionError, BlockTransactionsError, BuildError, CommitError, ConfigError, EditError, EngineError,
         GasPriceError, GenesisError, InvalidBlock, InvalidTransaction, ListingError, MinerInfoError, OpenError,
-        PassError, PoolError, PoolImportError, ProofError, ProposeError, ReplayError, SealError, SimulationError,
+        PassError, PoolError, PoolImportError, ProofError, ProposeError, ReplayError, RevertError, SealError,
+        SimulationError,
     },
     genesis::{
         GENESIS_TOKENS, Genesis, GenesisWarning, MINING_RESERVE, PUBLISHED_ACCOUNTS, PUBLISHED_BALANCE,
@@ -140,6 +142,7 @@ pub use crate::{
     pool::{DropReason, ModificationState, TxStatus},
     producer::Producer,
     replay::{check, rebuild},
+    savepoint::SavePoint,
     simulation::{AccountChange, GasEstimate, Simulation, VariableChange},
     snapshot::{
         Listing, MinerInfo, PositionsPage, Snapshot, StateProof, Statistics, TransactionStatus, TransactionsPage,

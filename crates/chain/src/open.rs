@@ -45,16 +45,22 @@ pub fn open(
         Some(_) => state,
         None => write_genesis(&store, genesis, member, now)?,
     };
-    let head = read_head(&state, &network)?;
+    let published = read_published(state, &network)?;
+    let full_blocks = FullBlocks::uncounted(&published.head);
+    let shared = Arc::new(Shared::new(network, published));
+    let (chain, genesis, written) = (Chain::new(Arc::clone(&shared)), genesis.clone(), Written::default());
+    Ok((chain, Producer { shared, store, genesis, full_blocks, written }))
+}
+
+/// Reads what readers see of a chain that ends with the newest block of `state`.
+pub(crate) fn read_published(state: Snapshot, network: &Network) -> Result<Published, OpenError> {
+    let head = read_head(&state, network)?;
     let times = read_times(&state, &head)?;
     let recent = state.recent_transactions(RECENT)?.into();
-    let full_blocks = FullBlocks::uncounted(&head);
     let operator_price = network.config.policy.operator_price.filter(|_| network.config.operator_price);
     let floor_price = network.config.minimum_gas_price;
     let nonces = network.config.policy.nonces;
-    let published = Published { head, state, times, recent, nonces, operator_price, floor_price };
-    let shared = Arc::new(Shared::new(network, published));
-    Ok((Chain::new(Arc::clone(&shared)), Producer { shared, store, full_blocks, written: Written::default() }))
+    Ok(Published { head, state, times, recent, nonces, operator_price, floor_price })
 }
 
 /// Commits DS block 0 and Tx block 0, whose state root is that of the first accounts.

@@ -11,6 +11,7 @@ use crate::{
     consensus::Application,
     edit::Edit,
     error::{BuildError, CommitError, EditError, GasPriceError, InvalidBlock, PassError, ProposeError},
+    genesis::Genesis,
     handle::{Published, Shared},
     judge::Judge,
     pool::{PoolLine, Settlement},
@@ -25,6 +26,7 @@ use crate::{
 pub struct Producer {
     pub(crate) shared: Arc<Shared>,
     pub(crate) store: Store,
+    pub(crate) genesis: Genesis,
     pub(crate) full_blocks: FullBlocks,
     pub(crate) written: Written,
 }

@@ -9,7 +9,7 @@ use super::Rank;
 /// One sender's transactions, a lane for each committee they go to.
 ///
 /// There are two lanes at most: the sender's shard and the DS committee.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Sender {
     lanes: Vec<Lane>,
 }
@@ -17,7 +17,7 @@ pub(super) struct Sender {
 /// One sender's transactions for one committee.
 ///
 /// Unless it is parked or empty, the first of them stands in the committee's line, under the rank in `listed`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Lane {
     committee: ShardId,
     by_nonce: BTreeMap<Nonce, Rank>,

@@ -54,7 +54,7 @@ impl Rank {
 }
 
 /// Admitted transactions that wait for a block, and the fate of those that were dropped.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pool {
     limits: PoolLimits,
     epochs: Epochs,
@@ -72,14 +72,14 @@ pub(crate) struct Pool {
     clock: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     record: StatusRecord,
     arrival: u64,
     update: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Dropped {
     record: StatusRecord,
     drop: u64,

@@ -15,6 +15,7 @@ mod modes;
 mod proof;
 mod replay;
 mod restart;
+mod reverts;
 mod runs;
 mod simulation;
 mod snapshot;

@@ -38,7 +38,7 @@ fn has_run(net: &Net) -> bool {
 }
 
 /// Compares all that can be asked of two chains.
-fn check_same(runs: &Net, single: &Net) {
+pub(crate) fn check_same(runs: &Net, single: &Net) {
     let (ours, theirs) = (runs.snapshot(), single.snapshot());
     assert_eq!(ours.latest_tx_block(), theirs.latest_tx_block());
     assert_eq!(ours.latest_tx_block_hash(), theirs.latest_tx_block_hash());
@@ -78,7 +78,7 @@ fn check_same(runs: &Net, single: &Net) {
     }
 }
 
-fn recheck(net: &Net) {
+pub(crate) fn recheck(net: &Net) {
     let store = net.producer.store();
     store.check(&mut |_, _| {}).unwrap();
     let last = check(store, &memory(), net.chain.config().clone(), &genesis(), node(), &mut |_, _| {}).unwrap();
