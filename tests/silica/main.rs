@@ -21,6 +21,7 @@ mod operations;
 mod process;
 mod proof;
 mod readme;
+mod revert;
 mod shapes;
 mod simulation;
 mod status_server;

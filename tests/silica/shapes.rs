@@ -109,7 +109,7 @@ const WITHOUT_FORM: [(&str, &str); 4] = [
 ];
 
 /// Methods of this node that the documentation does not know, and why they are there.
-const UNDOCUMENTED: [(&str, &str); 14] = [
+const UNDOCUMENTED: [(&str, &str); 16] = [
     ("rpc.discover", "the OpenRPC document of the interface"),
     ("silica_addBalance", "for developers: a faucet"),
     ("silica_dropAllTransactions", "for developers: empties the pool"),
@@ -117,6 +117,7 @@ const UNDOCUMENTED: [(&str, &str); 14] = [
     ("silica_estimateGas", "the gas that a transaction needs"),
     ("silica_increaseTime", "for developers: puts the clock forward"),
     ("silica_mine", "for developers: makes blocks"),
+    ("silica_revert", "for developers: takes the chain back"),
     ("silica_sendTransaction", "for developers: sends what nobody signed"),
     ("silica_setBalance", "for developers: edits an account"),
     ("silica_setBlockMode", "for developers: says when blocks are made"),
@@ -124,6 +125,7 @@ const UNDOCUMENTED: [(&str, &str); 14] = [
     ("silica_setNextBlockTimestamp", "for developers: sets the clock"),
     ("silica_setNonce", "for developers: edits an account"),
     ("silica_simulateTransaction", "what a transaction would do"),
+    ("silica_snapshot", "for developers: keeps the chain as it is"),
 ];
 
 /// Methods whose documented answer is null where there is nothing.

@@ -136,6 +136,34 @@ fn every_block_is_told_in_order_however_many_come_at_once() {
 }
 
 #[test]
+fn blocks_that_come_in_place_of_others_are_told() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    mine(&node, 2);
+    let mut client = Client::connect(&node);
+    client.subscribe(&json!({"query": "NewBlock"}));
+    let number = |client: &mut Client| client.news()[0]["value"]["TxBlock"]["header"]["BlockNum"].clone();
+    node.result("silica_snapshot", &json!([]));
+    mine(&node, 3);
+    for expected in 3..=5 {
+        assert_eq!(number(&mut client), expected.to_string());
+    }
+    // However often, and whether the head is lower, higher or the same then.
+    for (snapshot, blocks) in [(1, 1), (2, 3), (3, 7)] {
+        node.result("silica_revert", &json!([snapshot]));
+        node.result("silica_snapshot", &json!([]));
+        let payment = Wallet::funded(0).payment(1, Wallet::stranger(1).address(), snapshot);
+        node.result("CreateTransaction", &json!([payment.json()]));
+        mine(&node, blocks);
+        for expected in 3..3 + blocks {
+            let news = client.news();
+            let block = &news[0]["value"]["TxBlock"];
+            assert_eq!(block["header"]["BlockNum"], expected.to_string());
+            assert_eq!(*block, node.result("GetTxBlock", &json!([expected.to_string()])));
+        }
+    }
+}
+
+#[test]
 fn blocks_are_told_in_every_mode() {
     for mode in ["instant", "interval=20", "manual"] {
         let node = Node::start(&["--block-mode", mode]);

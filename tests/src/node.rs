@@ -183,6 +183,20 @@ impl Node {
             .unwrap_or_else(|end| panic!("the node does not start ({}):\n{}", end.status, end.output))
     }
 
+    /// Starts a node with further arguments that keeps nothing on disk.
+    ///
+    /// # Panics
+    ///
+    /// When it does not start, with what it wrote.
+    pub fn start_in_memory(args: &[&str]) -> Self {
+        let line = [&["--ephemeral", "--listen", "127.0.0.1:0"], args].concat();
+        let mut process = Process::spawn(command(&line));
+        match process.wait_for_endpoint() {
+            Some(address) => Self { process, address, directory: None },
+            None => panic!("the node does not start ({}):\n{}", process.wait(), process.output()),
+        }
+    }
+
     /// Starts a node with further arguments over a given data directory, or returns why it ended.
     ///
     /// # Errors

@@ -49,6 +49,13 @@ struct Setting {
     next: Option<Timestamp>,
 }
 
+/// What a clock said at some time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    time: Timestamp,
+    next: Option<Timestamp>,
+}
+
 impl Clock {
     /// A clock that is not behind `time`.
     pub(crate) fn not_before(time: Timestamp) -> Self {
@@ -107,6 +114,17 @@ impl Clock {
         let next = setting.next.map(later).transpose()?;
         *setting = Setting { ahead: difference(time, system), next };
         Ok(next.unwrap_or(time))
+    }
+
+    /// The time as it is, and what is set, to come back to it.
+    pub(crate) fn moment(&self) -> Moment {
+        let setting = self.setting();
+        Moment { time: setting.now(now()), next: setting.next }
+    }
+
+    /// Goes on from a moment, as if no time had passed since.
+    pub(crate) fn go_back(&self, to: Moment) {
+        *self.setting() = Setting { ahead: difference(to.time, now()), next: to.next };
     }
 
     fn setting(&self) -> MutexGuard<'_, Setting> {
@@ -193,6 +211,21 @@ mod tests {
         assert_eq!(clock.advance(1), Err(ClockError::Future));
         check(&clock, start);
         assert_eq!(clock.of_next_block(), LATEST);
+    }
+
+    #[test]
+    fn clock_goes_on_from_a_moment_to_which_it_is_taken_back() {
+        let (clock, start) = (Clock::default(), now());
+        clock.advance(100).unwrap();
+        clock.set_next(plus(start, 500), start).unwrap();
+        let moment = clock.moment();
+        clock.block_made();
+        clock.advance(3_600).unwrap();
+        clock.go_back(moment);
+        check(&clock, plus(start, 100));
+        assert_eq!(clock.of_next_block(), plus(start, 500));
+        clock.go_back(Moment { time: plus(start, 7), next: None });
+        check(&clock, plus(start, 7));
     }
 
     #[test]

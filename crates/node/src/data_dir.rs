@@ -253,9 +253,9 @@ impl DataDir {
     }
 
     /// Keeps the price of gas that the operator set.
-    pub(crate) fn keep_gas_price(&self, price: GasPrice) -> Result<(), DataDirError> {
+    pub(crate) fn keep_gas_price(&self, price: Option<GasPrice>) -> Result<(), DataDirError> {
         let Some(mut manifest) = self.manifest()? else { return Ok(()) };
-        manifest.gas_price = Some(price.to_string());
+        manifest.gas_price = price.as_ref().map(ToString::to_string);
         self.write_manifest(&manifest)
     }
 
@@ -422,7 +422,7 @@ mod tests {
         let path = parent.path().join("a/b");
         let (dir, manifest) = made(&path);
         let key = dir.key(&manifest).unwrap();
-        dir.keep_gas_price(GasPrice::new(Qa::new(7))).unwrap();
+        dir.keep_gas_price(Some(GasPrice::new(Qa::new(7)))).unwrap();
         drop(dir);
 
         let dir = DataDir::open(&path).unwrap();

@@ -44,7 +44,9 @@ use crate::{
     methods::eth::BlockHashes,
     pause::Pause,
     request_id::carried,
+    reverts::{Reverts, Tip},
     rpc::Context,
+    snapshots::{Kept, Snapshots, UnknownSnapshot},
 };
 
 /// Blocks that are demanded of the engine at once; a larger demand is met in parts, so that neither a payment nor a stop
@@ -66,6 +68,10 @@ enum Event {
     Edit { edit: Edit, reply: oneshot::Sender<Result<Edited, DriverError>> },
     /// Blocks are made in another mode from now on.
     SetBlockMode { mode: BlockMode, reply: oneshot::Sender<Result<(), DriverError>> },
+    /// The chain as it is is to be kept, under a number that is the answer.
+    Snapshot { reply: oneshot::Sender<Result<u32, DriverError>> },
+    /// The chain is taken back to how it was.
+    Revert { to: u32, reply: oneshot::Sender<Result<Reverted, DriverError>> },
     /// The time of the next block is set.
     SetNextTime { time: Timestamp, reply: oneshot::Sender<Result<(), ClockError>> },
     /// Something was put into the pool while the mode changed to the one in which nothing waits.
@@ -80,6 +86,9 @@ enum Event {
 
 /// The block that has an edit, or why there is none.
 type Edited = Result<BlockNumber, EditError>;
+
+/// Whether the chain was taken back, or why not.
+type Reverted = Result<(), UnknownSnapshot>;
 
 /// Reason why a transaction did not get into a block.
 #[derive(Debug, thiserror::Error)]
@@ -138,8 +147,8 @@ struct Shared {
     clock: Clock,
     mode: RwLock<BlockMode>,
     context: ArcSwap<Context>,
-    /// Number of the latest Tx block, for those who wait for the next.
-    head: watch::Sender<BlockNumber>,
+    /// The latest Tx block, for those who wait for the next.
+    head: watch::Sender<Tip>,
     events: Sender<Event>,
     /// Threads for what may take long and that nobody else is to wait for.
     aside: Arc<Semaphore>,
@@ -165,9 +174,9 @@ impl NodeHandle {
         self.shared.context.load()
     }
 
-    /// The number of the latest Tx block, as it grows. What is known at that head, or at a later one, can be had when it
-    /// changes.
-    pub(crate) fn heads(&self) -> watch::Receiver<BlockNumber> {
+    /// The latest Tx block, as the chain grows or is taken back. What is known at that head, or at a later one, can be had
+    /// when it changes.
+    pub(crate) fn heads(&self) -> watch::Receiver<Tip> {
         self.shared.head.subscribe()
     }
 
@@ -208,6 +217,16 @@ impl NodeHandle {
     /// Edits the state, and returns the block that has the edit once it is on disk.
     pub(crate) async fn edit(&self, edit: Edit) -> Result<Edited, DriverError> {
         self.ask(|reply| Event::Edit { edit, reply }).await?
+    }
+
+    /// Keeps the chain as it is, and returns under which number.
+    pub(crate) async fn snapshot(&self) -> Result<u32, DriverError> {
+        self.ask(|reply| Event::Snapshot { reply }).await?
+    }
+
+    /// Takes the chain back to how it was.
+    pub(crate) async fn revert(&self, to: u32) -> Result<Reverted, DriverError> {
+        self.ask(|reply| Event::Revert { to, reply }).await?
     }
 
     /// Sets the time of the next block.
@@ -298,10 +317,15 @@ impl NodeHandle {
     }
 
     fn publish(&self) {
-        let context = Arc::new(Context::new(&self.shared.chain));
-        let head = context.head();
+        let reverts = Arc::clone(&self.context().reverts);
+        self.publish_after(reverts);
+    }
+
+    fn publish_after(&self, reverts: Arc<Reverts>) {
+        let context = Arc::new(Context::new(&self.shared.chain, reverts));
+        let tip = context.tip();
         self.shared.context.store(context);
-        self.shared.head.send_if_modified(|latest| std::mem::replace(latest, head) != head);
+        self.shared.head.send_if_modified(|latest| std::mem::replace(latest, tip) != tip);
     }
 }
 
@@ -332,8 +356,8 @@ pub(crate) fn start(
     data_dir: Option<Arc<DataDir>>,
 ) -> std::io::Result<(NodeHandle, RunningDriver)> {
     let (events, queue) = mpsc::channel();
-    let context = Context::new(&chain);
-    let (head, context) = (watch::Sender::new(context.head()), ArcSwap::from_pointee(context));
+    let context = Context::new(&chain, Arc::default());
+    let (head, context) = (watch::Sender::new(context.tip()), ArcSwap::from_pointee(context));
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let aside = Arc::new(Semaphore::new(processors.div_ceil(2)));
     let slow = Arc::new(Semaphore::new(SLOW_QUESTIONS));
@@ -344,8 +368,8 @@ pub(crate) fn start(
     let shared =
         Shared { chain, clock, mode, context, head, events, aside, slow, pause, block_hashes, stopping, failing };
     let node = NodeHandle { shared: Arc::new(shared) };
-    let (held, demands) = (None, VecDeque::new());
-    let driver = Driver { node: node.clone(), producer, engine, data_dir, queue, held, demands, next_tick };
+    let (held, demands, snapshots) = (None, VecDeque::new(), Snapshots::default());
+    let driver = Driver { node: node.clone(), producer, engine, data_dir, queue, held, demands, snapshots, next_tick };
     let thread = thread::Builder::new().name("driver".to_owned()).spawn(move || driver.run())?;
     Ok((node.clone(), RunningDriver { node, thread }))
 }
@@ -368,6 +392,8 @@ struct Driver<E> {
     held: Option<Event>,
     /// Blocks that are still to be made, in the order of those who asked.
     demands: VecDeque<Demand>,
+    /// To what the chain can be taken back.
+    snapshots: Snapshots,
     next_tick: Option<Instant>,
 }
 
@@ -403,6 +429,14 @@ impl<E: Engine> Driver<E> {
                 }
                 Some(Event::SetBlockMode { mode, reply }) => {
                     let result = self.set_mode(mode);
+                    answer(reply, result);
+                }
+                Some(Event::Snapshot { reply }) => {
+                    let result = self.snapshot();
+                    answer(reply, result);
+                }
+                Some(Event::Revert { to, reply }) => {
+                    let result = self.revert(to);
                     answer(reply, result);
                 }
                 Some(Event::SetNextTime { time, reply }) => {
@@ -489,6 +523,50 @@ impl<E: Engine> Driver<E> {
         }
     }
 
+    /// Keeps the chain as it is, after all blocks that were demanded before.
+    fn snapshot(&mut self) -> Result<u32, DriverError> {
+        self.meet_demands();
+        let point = self.producer.save().map_err(|error| {
+            tracing::error!(error = &error as &dyn std::error::Error, "the chain cannot be kept as it is");
+            DriverError::Failed
+        })?;
+        Ok(self.snapshots.add(Kept { point, mode: self.node.mode(), moment: self.node.clock().moment() }))
+    }
+
+    /// Takes the chain back to how it was, after all blocks that were demanded before.
+    fn revert(&mut self, to: u32) -> Result<Reverted, DriverError> {
+        self.node.require_no_pause()?;
+        self.meet_demands();
+        let Kept { point, mode, moment } = match self.snapshots.take(to) {
+            Ok(kept) => kept,
+            Err(unknown) => return Ok(Err(unknown)),
+        };
+        let (block, price, price_before) = (point.block(), point.operator_price(), self.producer.operator_price());
+        let reverted = self.producer.revert(point);
+        self.node.shared.failing.store(reverted.is_err(), Ordering::Relaxed);
+        reverted.map_err(|error| {
+            tracing::error!(error = &error as &dyn std::error::Error, "the chain was not taken back, start it again");
+            DriverError::Failed
+        })?;
+        tracing::debug!(number = %block, "taken back");
+        *self.node.shared.mode.write().unwrap_or_else(PoisonError::into_inner) = mode;
+        self.next_tick = first_tick(mode);
+        self.node.clock().go_back(moment);
+        if price != price_before {
+            self.keep_gas_price(price);
+        }
+        let reverts = self.node.context().reverts.after(block);
+        self.node.publish_after(Arc::new(reverts));
+        self.drain()?;
+        Ok(Ok(()))
+    }
+
+    fn meet_demands(&mut self) {
+        while !self.demands.is_empty() {
+            self.meet_demand();
+        }
+    }
+
     fn set_mode(&mut self, mode: BlockMode) -> Result<(), DriverError> {
         self.producer.set_nonce_policy(mode.nonces());
         *self.node.shared.mode.write().unwrap_or_else(PoisonError::into_inner) = mode;
@@ -507,13 +585,17 @@ impl<E: Engine> Driver<E> {
     fn set_minimum_gas_price(&mut self, price: GasPrice) -> Result<(), GasPriceError> {
         self.producer.set_minimum_gas_price(price)?;
         self.node.publish();
+        self.keep_gas_price(Some(price));
+        Ok(())
+    }
+
+    fn keep_gas_price(&self, price: Option<GasPrice>) {
         if let Some(Err(error)) = self.data_dir.as_ref().map(|data_dir| data_dir.keep_gas_price(price)) {
             tracing::error!(
                 error = &error as &dyn std::error::Error,
                 "the price of gas is forgotten with the next stop"
             );
         }
-        Ok(())
     }
 
     /// Puts a transaction, and all that arrived since, into the pool and into blocks, and tells their senders.
@@ -594,6 +676,9 @@ impl<E: Engine> Driver<E> {
         self.node.publish();
         if self.node.context().head() > before {
             self.node.clock().block_made();
+        }
+        if self.producer.holds_too_much() && self.snapshots.clear() {
+            tracing::warn!("too much has changed since the snapshots, they are forgotten");
         }
         result
     }

@@ -135,6 +135,41 @@ impl Command for SendTransaction {
     }
 }
 
+/// Keeps the chain as it is, and answers with a number for `silica_revert`.
+///
+/// What is kept is what the chain has of blocks, state and waiting transactions, the time, how blocks are made and the price
+/// of gas. Snapshots are gone with the next start of the node, and when too much has changed since.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TakeSnapshot {}
+
+impl Command for TakeSnapshot {
+    const NAME: &'static str = "silica_snapshot";
+    type Output = u32;
+
+    async fn run(self, node: &NodeHandle) -> Result<u32, CallError> {
+        Ok(node.snapshot().await?)
+    }
+}
+
+/// Takes the chain back to a snapshot, for good, and answers `true`. The snapshot and all later ones are gone then.
+///
+/// The clock goes on as if no time had passed since. Subscribers are told of the blocks that come in place of others.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Revert {
+    /// The number of the snapshot.
+    id: Integral,
+}
+
+impl Command for Revert {
+    const NAME: &'static str = "silica_revert";
+    type Output = bool;
+
+    async fn run(self, node: &NodeHandle) -> Result<bool, CallError> {
+        node.revert(self.id.0).await?.map_err(|error| CallError::parameter("id", &error))?;
+        Ok(true)
+    }
+}
+
 /// Takes a waiting transaction out of the pool, and answers whether there was one.
 ///
 /// Its status is dropped from then on, for no particular reason (255). It can be sent again.

@@ -1,27 +1,35 @@
 //! What is known at one head, and the answers that stay the same until the next.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::value::RawValue;
 use silica_chain::{Chain, Snapshot};
 use silica_protocol::{BlockNumber, ChainId, rpc::error::RpcError};
 
 use super::method::METHODS;
+use crate::reverts::{Reverts, Tip};
 
 /// What a query is answered from. One is made for each head; a request takes one and keeps it.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) snapshot: Snapshot,
     pub(crate) chain_id: ChainId,
+    /// How often the chain was taken back before.
+    pub(crate) reverts: Arc<Reverts>,
     /// The answer of each row of the method table whose answer stays, once somebody asked.
     answers: Box<[OnceLock<Box<RawValue>>]>,
 }
 
 impl Context {
     /// Takes a snapshot of the chain.
-    pub(crate) fn new(chain: &Chain) -> Self {
+    pub(crate) fn new(chain: &Chain, reverts: Arc<Reverts>) -> Self {
         let answers = METHODS.iter().map(|_| OnceLock::new()).collect();
-        Self { snapshot: chain.snapshot(), chain_id: chain.config().chain_id, answers }
+        Self { snapshot: chain.snapshot(), chain_id: chain.config().chain_id, reverts, answers }
+    }
+
+    /// The latest Tx block, for those who follow the chain.
+    pub(crate) fn tip(&self) -> Tip {
+        Tip { number: self.head(), reverts: self.reverts.count() }
     }
 
     /// Number of the latest Tx block.

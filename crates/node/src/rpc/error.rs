@@ -13,7 +13,7 @@ use silica_protocol::rpc::{
     simulation::SimulatedTransactionError,
     transaction::TransactionRequestError,
 };
-use silica_state::{ArchiveError, StateError};
+use silica_state::{ArchiveError, HistoryError, StateError};
 
 use super::params::{AddressFault, HashFault, NumberFault, PriceFault};
 use crate::{
@@ -172,6 +172,9 @@ impl CallError {
             // Whatever the protocol layer would say.
             Ok((RpcErrorCode::METHOD_NOT_FOUND, _)) => RpcError::METHOD_NOT_FOUND,
             Ok((code, message)) => RpcError::new(code, message),
+            Err(fault) if is_of_gone_blocks(&*fault) => {
+                RpcError::new(RpcErrorCode::MISC_ERROR, "The chain was taken back meanwhile, ask again")
+            }
             Err(fault) => {
                 tracing::error!(method, error = &*fault, "a method failed");
                 RpcError::INTERNAL_ERROR
@@ -243,6 +246,17 @@ impl CallError {
             Self::VariableHash(HashFault::Size) => text(Code::INVALID_PARAMETER, "Key size not appropriate"),
         })
     }
+}
+
+/// Whether something could not be read since a developer took the chain back while it was read.
+fn is_of_gone_blocks(fault: &(dyn std::error::Error + 'static)) -> bool {
+    let is_retired = |error: &(dyn std::error::Error + 'static)| {
+        let history = |error: &HistoryError| matches!(error, HistoryError::State(error) if error.is_retired());
+        error.downcast_ref::<ArchiveError>().is_some_and(ArchiveError::is_retired)
+            || error.downcast_ref::<StateError>().is_some_and(StateError::is_retired)
+            || error.downcast_ref::<HistoryError>().is_some_and(history)
+    };
+    std::iter::successors(Some(fault), |error| error.source()).any(is_retired)
 }
 
 /// Something that is the node's own fault.

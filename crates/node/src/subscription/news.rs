@@ -17,7 +17,7 @@ use silica_protocol::{
 };
 use tokio::sync::OnceCell;
 
-use crate::{driver::NodeHandle, methods::tx_block};
+use crate::{driver::NodeHandle, methods::tx_block, reverts::Tip};
 
 /// Blocks whose news are kept for those who ask a little later, and bytes beyond which only the latest are.
 const KEPT: usize = 4;
@@ -179,44 +179,37 @@ type Page = Arc<OnceCell<Arc<BlockNews>>>;
 /// The news of the latest blocks that somebody asked for.
 #[derive(Debug, Default)]
 pub(crate) struct Newspaper {
-    pages: Mutex<VecDeque<(BlockNumber, Page)>>,
+    pages: Mutex<VecDeque<(Tip, Page)>>,
 }
 
 impl Newspaper {
-    /// The news of a block, which are read on a thread that may take its time unless they were asked for just before.
-    ///
-    /// # Errors
-    ///
-    /// The block could not be read; the log says why.
-    pub(super) async fn of(&self, node: &NodeHandle, number: BlockNumber) -> Result<Arc<BlockNews>, Unread> {
-        let page = self.page(number);
+    /// The news of a block of the chain that was taken back so often, which are read on a thread that may take its time unless
+    /// they were asked for just before.
+    pub(super) async fn of(&self, node: &NodeHandle, block: Tip) -> Result<Arc<BlockNews>, Unread> {
+        let page = self.page(block);
         let read = async {
             let asked = node.clone();
-            let news = node.slowly(move || BlockNews::read(&asked.context().snapshot, number)).await.ok_or(Unread)?;
-            news.map(Arc::new).map_err(|error| {
-                tracing::error!(%number, error = &error as &dyn std::error::Error, "no news of a block");
-                Unread
-            })
+            node.slowly(move || read_at(&asked, block)).await.unwrap_or(Err(Unread::Failed)).map(Arc::new)
         };
         let news = page.get_or_try_init(|| read).await.map(Arc::clone)?;
         self.tidy();
         Ok(news)
     }
 
-    fn page(&self, number: BlockNumber) -> Page {
+    fn page(&self, block: Tip) -> Page {
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, page)) = pages.iter().find(|(of, _)| *of == number) {
+        if let Some((_, page)) = pages.iter().find(|(of, _)| *of == block) {
             return Arc::clone(page);
         }
         let page = Page::default();
-        pages.push_back((number, Arc::clone(&page)));
+        pages.push_back((block, Arc::clone(&page)));
         page
     }
 
     /// Lets the oldest pages go that are too many, or too large.
     fn tidy(&self) {
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = |(_, page): &(BlockNumber, Page)| page.get().map_or(0, |news| news.bytes());
+        let bytes = |(_, page): &(Tip, Page)| page.get().map_or(0, |news| news.bytes());
         let mut sum: usize = pages.iter().map(bytes).sum();
         while pages.len() > 1 && (pages.len() > KEPT || sum > KEPT_BYTES) {
             let oldest = pages.pop_front();
@@ -225,6 +218,28 @@ impl Newspaper {
     }
 }
 
-/// The news of a block are not to be had.
+/// Why the news of a block are not to be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Unread;
+pub(super) enum Unread {
+    /// The chain was taken back meanwhile, or is being taken back.
+    Gone,
+    /// The block could not be read; the log says why.
+    Failed,
+}
+
+fn read_at(node: &NodeHandle, Tip { number, reverts }: Tip) -> Result<BlockNews, Unread> {
+    let at = Arc::clone(&node.context());
+    if at.reverts.count() != reverts {
+        return Err(Unread::Gone);
+    }
+    let news = BlockNews::read(&at.snapshot, number);
+    news.map_err(|error| {
+        if let BlockTransactionsError::Archive(error) = &error
+            && error.is_retired()
+        {
+            return Unread::Gone;
+        }
+        tracing::error!(%number, error = &error as &dyn std::error::Error, "no news of a block");
+        Unread::Failed
+    })
+}

@@ -21,6 +21,7 @@ use crate::{
     driver::NodeHandle,
     http::{SMALL_ANSWER, Share, TOO_MANY_ANSWERS},
     metrics::{Metrics, Open},
+    reverts::Tip,
     rpc::{self, Context, Service},
 };
 
@@ -52,8 +53,9 @@ impl Lobby {
         let _open = Open::count(&self.metrics.sessions);
         let wire = Wire::new(stream, share.clone(), stop).await;
         let heads = self.node.heads();
-        let next = following(*heads.borrow());
-        let mut session = Session { lobby: self, service, wire, share, topics: Topics::default(), heads, next };
+        let Tip { number, reverts } = *heads.borrow();
+        let (topics, next) = (Topics::default(), following(number));
+        let mut session = Session { lobby: self, service, wire, share, topics, heads, next, reverts };
         let Err(end) = session.run().await;
         session.wire.end(end).await;
     }
@@ -65,15 +67,22 @@ struct Session<'a, S> {
     wire: Wire<S>,
     share: Share,
     topics: Topics,
-    heads: watch::Receiver<BlockNumber>,
+    heads: watch::Receiver<Tip>,
     /// The first block of which the client has not been told.
     next: BlockNumber,
+    /// How often the chain had been taken back when that was so.
+    reverts: u64,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
     async fn run(&mut self) -> Result<Infallible, End> {
         loop {
-            let behind = self.topics.any() && self.next <= *self.heads.borrow();
+            let Tip { number, reverts } = *self.heads.borrow();
+            if reverts > self.reverts {
+                self.go_back();
+            }
+            // What is known of the chain may be newer than what was told of its head.
+            let behind = self.topics.any() && reverts == self.reverts && self.next <= number;
             tokio::select! {
                 biased;
                 text = self.wire.next() => self.hear(text?).await?,
@@ -100,7 +109,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
     async fn subscribe(&mut self, text: Utf8Bytes) -> Result<(), End> {
         let context = Arc::clone(&self.lobby.node.context());
         if !self.topics.any() {
-            self.next = following(context.head());
+            (self.next, self.reverts) = (following(context.head()), context.reverts.count());
         }
         let taken = if text.len() <= SHORT {
             take(&mut self.topics, &text, &self.lobby.places, &context)
@@ -119,9 +128,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         self.wire.send(answer.into()).await
     }
 
+    /// Takes note that the chain was taken back: the client is told of the blocks that come in place of others.
+    fn go_back(&mut self) {
+        let context = self.lobby.node.context();
+        if let Some(lowest) = context.reverts.since(self.reverts) {
+            self.next = self.next.min(following(lowest));
+        }
+        self.reverts = context.reverts.count();
+    }
+
     /// Tells the client of the next block.
     async fn tell(&mut self) -> Result<(), End> {
-        let news = self.news().await?;
+        let Some(news) = self.news().await? else { return Ok(()) };
         let bytes = self.topics.notification_bytes(&news).ok_or(TOO_MANY_EVENTS)?;
         let text = if bytes <= SMALL_ANSWER {
             let text = serde_json::to_vec(&self.topics.notification(&news)).map_err(|_| FAILED)?;
@@ -131,7 +149,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         } else {
             drop(news);
             let memory = self.wire.meanwhile(self.share.reserve(bytes)).await?.ok_or(End::Gone)?;
-            let (news, topics) = (self.news().await?, mem::take(&mut self.topics));
+            let Some(news) = self.news().await? else { return Ok(()) };
+            let topics = mem::take(&mut self.topics);
             let written = self.lobby.node.slowly(move || {
                 let text = serde_json::to_vec(&topics.notification(&news));
                 (topics, text)
@@ -146,10 +165,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         Ok(())
     }
 
-    /// What happened in the next block.
-    async fn news(&mut self) -> Result<Arc<BlockNews>, End> {
-        let news = self.wire.meanwhile(self.lobby.newspaper.of(&self.lobby.node, self.next)).await?;
-        news.map_err(|Unread| End::Told(CloseCode::Error, "a block cannot be read"))
+    /// What happened in the next block; `None` when the chain was taken back, so that another may be the next.
+    async fn news(&mut self) -> Result<Option<Arc<BlockNews>>, End> {
+        let block = Tip { number: self.next, reverts: self.reverts };
+        match self.wire.meanwhile(self.lobby.newspaper.of(&self.lobby.node, block)).await? {
+            Ok(news) => Ok(Some(news)),
+            Err(Unread::Gone) => {
+                let heads = &mut self.heads;
+                let told = async { heads.wait_for(|tip| tip.reverts > block.reverts).await.map(drop) };
+                self.wire.meanwhile(told).await?.map_err(|_| End::Gone)?;
+                Ok(None)
+            }
+            Err(Unread::Failed) => Err(End::Told(CloseCode::Error, "a block cannot be read")),
+        }
     }
 }
 

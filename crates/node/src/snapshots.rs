@@ -1,0 +1,77 @@
+//! To what a chain can be taken back (`silica_snapshot`, `silica_revert`).
+
+use std::collections::BTreeMap;
+
+use silica_chain::SavePoint;
+
+use crate::{clock::Moment, config::BlockMode};
+
+/// Most snapshots at once; the oldest give way.
+const MOST: usize = 1_000;
+
+/// Most transactions that wait, in all snapshots together.
+const MOST_WAITING: usize = 1_000_000;
+
+/// The chain as it was, and how its blocks were made.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) point: SavePoint,
+    pub(crate) mode: BlockMode,
+    pub(crate) moment: Moment,
+}
+
+/// Snapshots by their numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Snapshots {
+    kept: BTreeMap<u32, Kept>,
+    /// Number of the latest.
+    latest: u32,
+    /// Waiting transactions in all of them.
+    waiting: usize,
+}
+
+/// There is no snapshot of this number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no snapshot {number}: it was never made, reverted to, made after one that was, or forgotten")]
+pub(crate) struct UnknownSnapshot {
+    number: u32,
+}
+
+impl Snapshots {
+    /// Keeps another, and returns its number. Numbers begin with 1 and are used once.
+    pub(crate) fn add(&mut self, kept: Kept) -> u32 {
+        self.latest = self.latest.wrapping_add(1);
+        self.waiting = self.waiting.saturating_add(kept.point.waiting());
+        self.kept.insert(self.latest, kept);
+        while self.kept.len() > MOST || (self.waiting > MOST_WAITING && self.kept.len() > 1) {
+            let oldest = self.kept.pop_first();
+            self.forget(oldest.map(|(_, kept)| kept));
+        }
+        self.latest
+    }
+
+    /// Takes one out, and forgets those after it.
+    pub(crate) fn take(&mut self, number: u32) -> Result<Kept, UnknownSnapshot> {
+        if !self.kept.contains_key(&number) {
+            return Err(UnknownSnapshot { number });
+        }
+        let mut later = self.kept.split_off(&number);
+        let taken = later.remove(&number).ok_or(UnknownSnapshot { number })?;
+        self.waiting = self.waiting.saturating_sub(taken.point.waiting());
+        self.forget(later.into_values());
+        Ok(taken)
+    }
+
+    /// Forgets all, and says whether there were any.
+    pub(crate) fn clear(&mut self) -> bool {
+        let all = std::mem::take(&mut self.kept);
+        self.waiting = 0;
+        !all.is_empty()
+    }
+
+    fn forget(&mut self, gone: impl IntoIterator<Item = Kept>) {
+        for kept in gone {
+            self.waiting = self.waiting.saturating_sub(kept.point.waiting());
+        }
+    }
+}
