@@ -292,7 +292,7 @@ fn read_entries(keys: &Keys, from: &str, version: Version, entries: &BTreeSet<Bo
         let has_entry = |at| entries.contains(window.keys.get(at).unwrap());
         gap.pass(&window.keys, has_entry, |from, end| keys.note_absent(&CONTRACT, from, end, version));
         there.extend((0..window.keys.len()).filter(|at| has_entry(*at)).map(|at| window.keys.get(at).unwrap().into()));
-        limit.keys *= 4;
+        limit.keys = limit.keys.saturating_mul(4);
         next = window.next;
     }
     there
