@@ -24,6 +24,7 @@ mod readme;
 mod revert;
 mod shapes;
 mod simulation;
+mod state_page;
 mod status_server;
 mod subscription;
 mod transaction;

@@ -14,7 +14,7 @@ use silica_tests::{
 };
 
 /// Every documented method that the node has.
-const METHODS: [&str; 80] = [
+const METHODS: [&str; 81] = [
     "CheckPause",
     "CreateTransaction",
     "DSBlockListing",
@@ -93,6 +93,7 @@ const METHODS: [&str; 80] = [
     "healthcheck",
     "net_listening",
     "net_version",
+    "silica_getSmartContractStatePage",
     "web3_clientVersion",
     "web3_sha3",
 ];
@@ -271,6 +272,7 @@ impl Chain {
                 let hashes = [&self.sealed, &self.deployment, &self.calls[0], &self.calls[1]];
                 hashes.map(|hash| json!([format!("0x{hash}")])).to_vec()
             }
+            "silica_getSmartContractStatePage" => vec![json!([self.contract, "admins"])],
             "web3_sha3" => vec![json!(["0x68656c6c6f"])],
             "SetMinimumGasPrice" => vec![json!(["1000000000"])],
             _ => none(),

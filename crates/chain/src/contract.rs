@@ -268,7 +268,7 @@ fn write_leaf(value: &[u8], out: &mut Vec<u8>) {
 }
 
 /// A stored value as JSON.
-fn leaf(value: &[u8]) -> Json {
+pub(crate) fn leaf(value: &[u8]) -> Json {
     if value == StorageKey::EMPTY_MAP {
         return Json::Object(Map::new());
     }

@@ -68,7 +68,7 @@
 //! - `builder`, `stage`: a block from the head and its transactions, and the stages it goes through; `run`: many empty ones.
 //! - [`consensus`]: who decides that a block is the next one; `judge` for those of others.
 //! - `producer`, `handle`, `snapshot`: the writing end, the cloneable end, and what readers may ask, of contracts in
-//!   `contract`.
+//!   `contract` and `state_page`.
 //! - `edit`: what developers change in the state by hand; `savepoint`: to where they take the chain back.
 //! - `simulation`: what a transaction would do, and the gas it needs.
 //! - `open`, `replay`: beginning or continuing a chain, and executing its blocks again; `parallel` helps.
@@ -116,6 +116,7 @@ mod savepoint;
 mod simulation;
 mod snapshot;
 mod stage;
+mod state_page;
 mod terms;
 #[cfg(test)]
 mod testing;
@@ -130,8 +131,8 @@ pub use crate::{
     error::{
         AdmissionError, BlockTransactionsError, BuildError, CommitError, ConfigError, EditError, EngineError,
         GasPriceError, GenesisError, InvalidBlock, InvalidTransaction, ListingError, MinerInfoError, OpenError,
-        PassError, PoolError, PoolImportError, ProofError, ProposeError, ReplayError, RevertError, SealError,
-        SimulationError,
+        PassError, PastStateError, PoolError, PoolImportError, ProofError, ProposeError, ReplayError, RevertError,
+        SealError, SimulationError, StatePageError,
     },
     genesis::{
         GENESIS_TOKENS, Genesis, GenesisWarning, MINING_RESERVE, PUBLISHED_ACCOUNTS, PUBLISHED_BALANCE,
@@ -148,4 +149,5 @@ pub use crate::{
         Listing, MinerInfo, PositionsPage, Snapshot, StateProof, Statistics, TransactionStatus, TransactionsPage,
     },
     stage::{CommittedBlock, ExecutedBlock, Proposal, SealedBlock},
+    state_page::{StateEntry, StatePage, StatePageRequest},
 };

@@ -506,6 +506,18 @@ impl Snapshot {
         }
     }
 
+    /// The oldest and the latest block whose states are kept, at this head.
+    pub(crate) fn kept(&self) -> (BlockNumber, BlockNumber) {
+        let latest = self.published.head.number();
+        (self.shared.earliest_proof(latest), latest)
+    }
+
+    /// The same at the newest head, which may have given up what this one had.
+    pub(crate) fn kept_now(&self) -> (BlockNumber, BlockNumber) {
+        let latest = self.shared.published().head.number();
+        (self.shared.earliest_proof(latest), latest)
+    }
+
     /// Money in circulation: all there is, without what the null account holds (execution.md 1.4).
     ///
     /// # Errors

@@ -3,18 +3,19 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use silica_chain::{StateEntry, StatePage, StatePageError, StatePageRequest};
 use silica_protocol::{
-    Account, Address, DeployedContract, HexError, InitData, TxHash, VariableHash,
+    Account, Address, BlockNumber, DeployedContract, HexError, InitData, TxHash, VariableHash,
     rpc::{
         account::StateProof,
-        contract::{ContractCode, ContractParamJson, SmartContract},
+        contract::{ContractCode, ContractParamJson, SmartContract, StateEntryJson, StatePageJson},
         text::Hex,
     },
 };
 
 use crate::rpc::{
     CallError, Context, Document, Method, Streamed,
-    params::{AddressFault, BlockOrLatest, FromParam, HashFault, Text},
+    params::{AddressFault, BlockOrLatest, FromParam, HashFault, Integral, Text},
 };
 
 /// Init parameters of a contract.
@@ -128,6 +129,71 @@ impl Streamed for GetSmartContractSubState {
             field => Ok(at.snapshot.contract_field(&address, field, &indices)?.into()),
         }
     }
+}
+
+/// A page of the state of a contract, by its entries in the order of their stored keys. An extension of this node.
+///
+/// A field that is no map is one entry, a map has one for each of its innermost values. Pages of the same block together
+/// have each entry once, whatever happens meanwhile; a page of the latest block has what is there behind the page before.
+/// A page ends early when its entries have some megabytes.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetSmartContractStatePage {
+    /// The contract.
+    address: Text<Address>,
+    /// The name of the field; empty for all fields.
+    field: String,
+    /// What the page before has as `next`; null for the first page.
+    #[serde(default)]
+    cursor: Option<String>,
+    /// Entries of the page, from 1 to 1000; 100 if nothing is said.
+    #[serde(default = "usual_page")]
+    limit: Integral,
+    /// Number of the Tx block after which the state is asked for, one of those whose state is kept (the latest fifty unless
+    /// the node is configured otherwise); null for the latest.
+    #[serde(default)]
+    block: Option<Text<BlockNumber>>,
+}
+
+/// Entries of a page if nothing is said.
+const fn usual_page() -> Integral {
+    Integral(100)
+}
+
+/// Entries of the largest page.
+const LARGEST_PAGE: u32 = 1000;
+
+/// The number of entries that a page shall have.
+fn page_limit(Integral(limit): Integral) -> Result<usize, CallError> {
+    let fits = (1..=LARGEST_PAGE).contains(&limit);
+    let wrong = || CallError::parameter("limit", &format!("expected a number from 1 to {LARGEST_PAGE}, got {limit}"));
+    usize::try_from(limit).ok().filter(|_| fits).ok_or_else(wrong)
+}
+
+impl Method for GetSmartContractStatePage {
+    const NAME: &'static str = "silica_getSmartContractStatePage";
+    type Output = StatePageJson;
+
+    fn call(self, at: &Context) -> Result<StatePageJson, CallError> {
+        let contract = self.address.get()?;
+        let limit = page_limit(self.limit)?;
+        let block = self.block.map(Text::get).transpose().map_err(|error| CallError::parameter("block", &error))?;
+        let after = self.cursor.as_deref().map(cursor_key).transpose()?;
+        let field = Some(self.field).filter(|field| !field.is_empty());
+        let page = at.snapshot.state_page(&StatePageRequest { contract, field, after, limit, block })?;
+        let StatePage { block, entries, next } = page;
+        let entry = |StateEntry { name, indices, value }| StateEntryJson { indices, value, variable: name };
+        Ok(StatePageJson {
+            block: block.into(),
+            entries: entries.into_iter().map(entry).collect(),
+            next: next.map(hex::encode),
+        })
+    }
+}
+
+/// The stored key that a cursor stands for.
+fn cursor_key(cursor: &str) -> Result<String, CallError> {
+    let key = hex::decode(cursor).ok().and_then(|key| String::from_utf8(key).ok());
+    key.ok_or_else(|| CallError::parameter("cursor", &StatePageError::Cursor))
 }
 
 /// The address of the contract that a transaction deploys, whether it succeeded or not.

@@ -6,7 +6,7 @@
 
 use silica_chain::{
     AdmissionError, BlockTransactionsError, DropReason, EditError, GasPriceError, ListingError, MinerInfoError,
-    PoolError, ProofError, SimulationError,
+    PastStateError, PoolError, ProofError, SimulationError, StatePageError,
 };
 use silica_protocol::rpc::{
     error::{RpcError, RpcErrorCode},
@@ -106,6 +106,8 @@ pub(crate) enum CallError {
     SoftTxHash(HashFault),
     /// The state could not be read.
     State(StateError),
+    /// There is no such page of a contract's state.
+    StatePage(StatePageError),
     /// The hash of a transaction whose status is asked for cannot be read.
     StatusHash(HashFault),
     /// The transaction did not get into a block, or into the pool.
@@ -153,6 +155,7 @@ from! {
     SimulatedTransactionError => Simulated,
     SimulationError => Simulation,
     StateError => State,
+    StatePageError => StatePage,
     SubmitError => Submit,
     TransactionRequestError => Request,
 }
@@ -232,6 +235,7 @@ impl CallError {
             Self::SoftTxHash(HashFault::Digit) => text(Code::MISC_ERROR, "Unable to Process"),
             Self::SoftTxHash(HashFault::Size) => text(Code::INVALID_PARAMS, "Size not appropriate"),
             Self::State(error) => return Err(error.into()),
+            Self::StatePage(error) => return state_page(error),
             Self::StatusHash(HashFault::Digit) => text(Code::MISC_ERROR, "Unable To Process: hash is not hexadecimal"),
             Self::StatusHash(HashFault::Size) => text(Code::INVALID_PARAMETER, "Txn Hash size not appropriate"),
             Self::Submit(error) => return submit(error),
@@ -309,6 +313,18 @@ fn proof(error: ProofError) -> Result<Choice, Fault> {
         ProofError::History(error) => Err(error.into()),
         ProofError::State(error) => Err(error.into()),
     }
+}
+
+fn state_page(error: StatePageError) -> Result<Choice, Fault> {
+    use StatePageError as Error;
+    let name = match &error {
+        Error::Past(PastStateError::Outside { .. }) => "block",
+        Error::UnknownField => "field",
+        Error::Cursor => "cursor",
+        Error::UnknownAccount | Error::NotAContract => return Ok(told(RpcErrorCode::INVALID_ADDRESS_OR_KEY, &error)),
+        Error::Past(PastStateError::History(_)) | Error::State(_) => return Err(error.into()),
+    };
+    Ok((RpcErrorCode::INVALID_PARAMETER, format!("{name}: {error}").into()))
 }
 
 /// Codes as Ethereum's clients have them.

@@ -334,6 +334,18 @@ impl FromParam for BlockOrLatest {
     }
 }
 
+/// A number in decimal digits and nothing else, as methods of ours take it.
+impl FromParam for BlockNumber {
+    type Fault = NumberError;
+    const NAME: &'static str = "BlockNumber";
+    const DESCRIPTION: &'static str = "Number of a Tx block, in decimal digits.";
+    const EXAMPLE: &'static str = "1442201";
+
+    fn from_param(text: &str) -> Result<Self, NumberError> {
+        text.parse()
+    }
+}
+
 impl FromParam for Qa {
     type Fault = NumberError;
     const NAME: &'static str = "Amount";

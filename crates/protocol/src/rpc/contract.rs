@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::text::Hex;
-use crate::{address::Address, contract::ContractParam};
+use super::text::{Dec, Hex};
+use crate::{address::Address, contract::ContractParam, number::BlockNumber};
 
 /// The program of a contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +19,31 @@ pub struct ContractCode {
 pub struct SmartContract {
     /// Where it is.
     pub address: Hex<Address>,
+}
+
+/// A page of the state of a contract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StatePage")]
+pub struct StatePageJson {
+    /// Number of the Tx block after which this is the state.
+    pub block: Dec<BlockNumber>,
+    /// The entries, in the order of the bytes of their stored keys.
+    pub entries: Vec<StateEntryJson>,
+    /// The cursor of the next page; null when this is the last.
+    pub next: Option<String>,
+}
+
+/// A field of a contract, or an entry of its map.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StateEntry")]
+pub struct StateEntryJson {
+    /// Keys of the map, as text without quotes, from the outermost; empty for a whole field.
+    pub indices: Vec<String>,
+    /// The value in the JSON form of the contract language. A map that is empty is an object without members; any other
+    /// map has an entry for each of its innermost values.
+    pub value: Value,
+    /// Name of the field.
+    pub variable: String,
 }
 
 /// A named and typed value of the contract language.

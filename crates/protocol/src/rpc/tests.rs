@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{
     account::{Balance, StateProof},
     block::{BlockListing, DsBlockJson, RewardKind, TransactionsByShard, TransactionsPage, TxBlockJson},
-    contract::ContractParamJson,
+    contract::{ContractParamJson, StatePageJson},
     network::{BlockchainInfo, DsCommittee, MinerInfo, NodeInfo, NodeVersion, ShardingStructure},
     receipt::ReceiptJson,
     transaction::{
@@ -138,6 +138,7 @@ fn documented_answers_are_reproduced() {
     check_all::<TransactionsPage<Vec<TransactionJson>>>(&documented("GetTxnBodiesForTxBlockEx"));
     check_all::<NodeVersion>(&documented("GetVersion"));
     check_all::<BlockListing>(&documented("TxBlockListing"));
+    check_all::<StatePageJson>(&documented("silica_getSmartContractStatePage"));
 
     // The sixth example shows a receipt alone.
     let transactions = documented("GetTransaction");

@@ -1,0 +1,141 @@
+//! The state of a contract, a page at a time, after any block whose state is kept.
+
+use serde_json::Value as Json;
+use silica_protocol::{Address, BlockNumber, StorageKey};
+use silica_state::{HistoryError, StateError, StateView};
+
+use crate::{
+    contract::{METADATA, leaf, without_quotes},
+    error::{PastStateError, StatePageError},
+    snapshot::Snapshot,
+};
+
+/// Which part of a contract's state is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatePageRequest {
+    /// The contract.
+    pub contract: Address,
+    /// The field, or `None` for all of them.
+    pub field: Option<String>,
+    /// Where an earlier page has said that it goes on.
+    pub after: Option<String>,
+    /// How many entries a page has at most.
+    pub limit: usize,
+    /// The block after which the state is asked for, or `None` for the latest.
+    pub block: Option<BlockNumber>,
+}
+
+/// A page of a contract's state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatePage {
+    /// The block after which this is the state.
+    pub block: BlockNumber,
+    /// In the order of the bytes of their stored keys.
+    pub entries: Vec<StateEntry>,
+    /// Where the next page begins, if there is one.
+    pub next: Option<String>,
+}
+
+/// A field of a contract, or an entry of its map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateEntry {
+    /// Name of the field.
+    pub name: String,
+    /// Keys of the map, as text without quotes, from the outermost.
+    pub indices: Vec<String>,
+    /// The value in the JSON form of the contract language; an empty map is an object without members.
+    pub value: Json,
+}
+
+/// Bytes of keys and values after which a page ends, however few entries it has.
+const PAGE_BYTES: usize = 4 << 20;
+
+impl Snapshot {
+    /// A page of the state of a contract.
+    ///
+    /// # Errors
+    ///
+    /// [`StatePageError`]: there is no such contract or field after the block, its state is not kept, or where the page
+    /// shall begin is nowhere in the field.
+    pub fn state_page(&self, request: &StatePageRequest) -> Result<StatePage, StatePageError> {
+        let block = request.block.unwrap_or_else(|| self.latest_tx_block().header.number);
+        let view = self.view_at(block)?;
+        match page(&view, request) {
+            // The block left the window while its state was read.
+            Err(StatePageError::State(StateError::Expired)) => Err(self.no_longer_kept(block).into()),
+            page => page.map(|(entries, next)| StatePage { block, entries, next }),
+        }
+    }
+
+    /// The state after Tx block `block`.
+    pub(crate) fn view_at(&self, block: BlockNumber) -> Result<StateView, PastStateError> {
+        let (earliest, latest) = self.kept();
+        if !(earliest..=latest).contains(&block) {
+            return Err(PastStateError::Outside { block, earliest, latest });
+        }
+        self.state().at(block).map_err(|error| {
+            if let HistoryError::Expired { earliest } = error {
+                return PastStateError::Outside { block, earliest, latest };
+            }
+            PastStateError::History(error)
+        })
+    }
+
+    /// The error that a state has been given up by now.
+    pub(crate) fn no_longer_kept(&self, block: BlockNumber) -> PastStateError {
+        let (earliest, latest) = self.kept_now();
+        PastStateError::Outside { block, earliest, latest }
+    }
+}
+
+type Page = (Vec<StateEntry>, Option<String>);
+
+fn page(view: &StateView, request: &StatePageRequest) -> Result<Page, StatePageError> {
+    let StatePageRequest { contract, field, after, limit, block: _ } = request;
+    let account = view.account(contract)?.ok_or(StatePageError::UnknownAccount)?;
+    account.contract.ok_or(StatePageError::NotAContract)?;
+    let prefix = match field {
+        Some(field) if !is_field(view, contract, field)? => return Err(StatePageError::UnknownField),
+        Some(field) => StorageKey::entry(contract, field, &[] as &[&str]),
+        None => StorageKey::from_text(format!("{contract}{}", StorageKey::SEPARATOR)),
+    };
+    let all = format!("{contract}{}", StorageKey::SEPARATOR);
+    let from = match after {
+        Some(after) => Some(begin(&all, &prefix, after)?),
+        None => None,
+    };
+    let mut found = view.entries(contract, &prefix, from.as_ref())?;
+    let (mut entries, mut bytes, mut last) = (Vec::new(), 0_usize, None);
+    while let Some((plain, value)) = found.next_plain()? {
+        let path = plain.strip_prefix(StorageKey::SEPARATOR).unwrap_or(plain);
+        let Some(entry) = entry(path, value) else { continue };
+        if entries.len() >= *limit || bytes >= PAGE_BYTES {
+            return Ok((entries, last));
+        }
+        bytes = bytes.saturating_add(plain.len()).saturating_add(value.len());
+        last = Some(path.to_owned());
+        entries.push(entry);
+    }
+    Ok((entries, None))
+}
+
+fn is_field(view: &StateView, contract: &Address, name: &str) -> Result<bool, StateError> {
+    let depth = view.storage_value(contract, &StorageKey::depth(contract, name).variable_hash())?;
+    Ok(depth.is_some() && !METADATA.contains(&name))
+}
+
+/// The first key that may come behind the last entry of another page.
+fn begin(all: &str, prefix: &StorageKey, after: &str) -> Result<StorageKey, StatePageError> {
+    let last = format!("{all}{after}");
+    if !last.starts_with(prefix.as_str()) || !last.ends_with(StorageKey::SEPARATOR) {
+        return Err(StatePageError::Cursor);
+    }
+    Ok(StorageKey::from_text(format!("{last}\0")))
+}
+
+/// An entry by its stored key without the contract; `None` for what is no field.
+fn entry(path: &str, value: &[u8]) -> Option<StateEntry> {
+    let mut parts = path.split_terminator(StorageKey::SEPARATOR);
+    let name = parts.next().filter(|name| !METADATA.contains(name))?.to_owned();
+    Some(StateEntry { name, indices: parts.map(without_quotes).collect(), value: leaf(value) })
+}
