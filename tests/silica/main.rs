@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod account;
+mod address_history;
 mod admission;
 mod bad_input;
 mod block_modes;

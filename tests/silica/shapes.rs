@@ -14,7 +14,7 @@ use silica_tests::{
 };
 
 /// Every documented method that the node has.
-const METHODS: [&str; 81] = [
+const METHODS: [&str; 82] = [
     "CheckPause",
     "CreateTransaction",
     "DSBlockListing",
@@ -94,6 +94,7 @@ const METHODS: [&str; 81] = [
     "net_listening",
     "net_version",
     "silica_getSmartContractStatePage",
+    "silica_getTransactionsForAddress",
     "web3_clientVersion",
     "web3_sha3",
 ];
@@ -273,6 +274,7 @@ impl Chain {
                 hashes.map(|hash| json!([format!("0x{hash}")])).to_vec()
             }
             "silica_getSmartContractStatePage" => vec![json!([self.contract, "admins"])],
+            "silica_getTransactionsForAddress" => vec![json!([Wallet::funded(3).hex(), {"limit": 2}])],
             "web3_sha3" => vec![json!(["0x68656c6c6f"])],
             "SetMinimumGasPrice" => vec![json!(["1000000000"])],
             _ => none(),

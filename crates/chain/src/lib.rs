@@ -68,7 +68,7 @@
 //! - `builder`, `stage`: a block from the head and its transactions, and the stages it goes through; `run`: many empty ones.
 //! - [`consensus`]: who decides that a block is the next one; `judge` for those of others.
 //! - `producer`, `handle`, `snapshot`: the writing end, the cloneable end, and what readers may ask, of contracts in
-//!   `contract` and `state_page`.
+//!   `contract` and `state_page`, of the transactions of an address in `address_history`.
 //! - `edit`: what developers change in the state by hand; `savepoint`: to where they take the chain back.
 //! - `simulation`: what a transaction would do, and the gas it needs.
 //! - `open`, `replay`: beginning or continuing a chain, and executing its blocks again; `parallel` helps.
@@ -91,6 +91,7 @@
 
 mod accounts;
 mod accounts_file;
+mod address_history;
 mod admission;
 mod builder;
 pub mod config;
@@ -123,6 +124,7 @@ mod testing;
 
 pub use crate::{
     accounts_file::{AccountEntry, AccountsFile},
+    address_history::{AddressRole, AddressTransaction, HistoryOrder, HistoryPage, HistoryPlace, HistoryRequest},
     admission::{Routing, VerifiedTransaction},
     config::ChainConfig,
     contract::{StateDocument, variable_key},

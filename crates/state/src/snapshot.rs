@@ -150,6 +150,16 @@ impl Snapshot {
         self.archive.totals(number)
     }
 
+    /// Returns the newest block up to a Tx block that has transactions, or `None` when none has any, or there is no block of
+    /// this number yet.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn newest_with_transactions(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
+        self.archive.newest_with_transactions(number)
+    }
+
     /// Returns a DS block, or `None` when there is none of this number yet.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! The chain from outside: a network of one over a store in memory, with the time given by the test.
 #![cfg(test)]
 
+mod address_history;
 mod blocks;
 mod bounds;
 mod contracts;

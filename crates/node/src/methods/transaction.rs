@@ -2,11 +2,16 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use silica_chain::{Routing, Submitted};
+use silica_chain::{
+    AddressRole, AddressTransaction, HistoryOrder, HistoryPage, HistoryPlace, HistoryRequest, Routing, Submitted,
+};
 use silica_protocol::{
-    TxHash,
-    rpc::transaction::{
-        CreateTransactionResult, RecentTransactions, SubmissionInfo, SubmittedTransaction, TransactionJson,
+    Address, TxHash,
+    rpc::{
+        address_history::{AddressHistoryJson, AddressRoleJson, AddressTransactionJson, HistoryOptionsParam},
+        transaction::{
+            CreateTransactionResult, RecentTransactions, SubmissionInfo, SubmittedTransaction, TransactionJson,
+        },
     },
 };
 
@@ -110,6 +115,64 @@ impl Method for GetRecentTransactions {
 
     fn call(self, at: &Context) -> Result<RecentTransactions, CallError> {
         Ok(at.snapshot.recent_transactions().iter().copied().collect())
+    }
+}
+
+/// The transactions of an address, the newest or the oldest first: those that it sent, those that were for it, the one that
+/// deployed it, and those in which it sent or was sent a message of a contract. An extension of this node.
+///
+/// A page is made of a look at 20,000 transactions at most, fewer where they are large, so that it may have few, or none,
+/// and yet not be the last: that is the one without `next`. Pages are not moved by new blocks.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetTransactionsForAddress {
+    /// The address.
+    address: Text<Address>,
+    /// Order, size and beginning of the page; may be left out.
+    #[serde(default)]
+    options: HistoryOptionsParam,
+}
+
+/// Payments that are looked at for a page.
+const EFFORT: usize = 20_000;
+
+impl Method for GetTransactionsForAddress {
+    const NAME: &'static str = "silica_getTransactionsForAddress";
+    type Output = AddressHistoryJson;
+
+    fn call(self, at: &Context) -> Result<AddressHistoryJson, CallError> {
+        let address = self.address.get()?;
+        let options = self.options.0.map_err(|error| CallError::parameter("options", &error))?;
+        let order = if options.oldest_first { HistoryOrder::OldestFirst } else { HistoryOrder::NewestFirst };
+        let after = options.cursor.map(|(block, position)| HistoryPlace { block, position });
+        let request = HistoryRequest { address, order, after, limit: options.limit, effort: EFFORT };
+        let HistoryPage { transactions, next } = at.snapshot.transactions_of(&request)?;
+        Ok(AddressHistoryJson {
+            next: next.map(|next| AddressHistoryJson::cursor(next.block, next.position)),
+            transactions: transactions.into_iter().map(address_transaction).collect(),
+        })
+    }
+}
+
+fn address_transaction(found: AddressTransaction) -> AddressTransactionJson {
+    let AddressTransaction { place, hash, sender, recipient, amount, success, roles } = found;
+    AddressTransactionJson {
+        amount: amount.into(),
+        block: place.block.into(),
+        hash: hash.into(),
+        position: place.position,
+        recipient: recipient.into(),
+        roles: roles.into_iter().map(role).collect(),
+        sender: sender.into(),
+        success,
+    }
+}
+
+const fn role(role: AddressRole) -> AddressRoleJson {
+    match role {
+        AddressRole::Contract => AddressRoleJson::Contract,
+        AddressRole::Recipient => AddressRoleJson::Recipient,
+        AddressRole::Sender => AddressRoleJson::Sender,
+        AddressRole::Transition => AddressRoleJson::Transition,
     }
 }
 

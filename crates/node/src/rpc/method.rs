@@ -164,6 +164,7 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::for_developers::<developer::DropTransaction>(),
     Entry::command::<simulation::EstimateGas>(),
     Entry::slow::<contract::GetSmartContractStatePage>(),
+    Entry::slow::<transaction::GetTransactionsForAddress>(),
     Entry::for_developers::<developer::IncreaseTime>(),
     Entry::for_developers::<developer::Mine>(),
     Entry::for_developers::<developer::Revert>(),

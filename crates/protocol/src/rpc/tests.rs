@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     account::{Balance, StateProof},
+    address_history::AddressHistoryJson,
     block::{BlockListing, DsBlockJson, RewardKind, TransactionsByShard, TransactionsPage, TxBlockJson},
     contract::{ContractParamJson, StatePageJson},
     network::{BlockchainInfo, DsCommittee, MinerInfo, NodeInfo, NodeVersion, ShardingStructure},
@@ -139,6 +140,7 @@ fn documented_answers_are_reproduced() {
     check_all::<NodeVersion>(&documented("GetVersion"));
     check_all::<BlockListing>(&documented("TxBlockListing"));
     check_all::<StatePageJson>(&documented("silica_getSmartContractStatePage"));
+    check_all::<AddressHistoryJson>(&documented("silica_getTransactionsForAddress"));
 
     // The sixth example shows a receipt alone.
     let transactions = documented("GetTransaction");

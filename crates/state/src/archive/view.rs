@@ -82,6 +82,11 @@ impl ArchiveView {
         Ok(self.entry(number)?.map(|entry| entry.head.totals))
     }
 
+    /// Returns the newest block up to a Tx block that has transactions.
+    pub(crate) fn newest_with_transactions(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
+        Ok(self.entry(number)?.and_then(|entry| entry.newest_with_transactions))
+    }
+
     /// Returns a DS block.
     pub(crate) fn ds_block(&self, number: DsBlockNumber) -> Result<Option<Arc<DsBlock>>, ArchiveError> {
         match self.head() {

@@ -1,0 +1,255 @@
+//! The transactions of an address, looked for in the record.
+//!
+//! There is no index: who asks pays, and not each payment (ADR 11). One page is found by a look at a bounded number of
+//! transactions, and says where the next one goes on.
+
+use silica_protocol::{Address, BlockNumber, Qa, Receipt, Transaction, TransactionKind, TxHash};
+use silica_state::ArchiveError;
+
+use crate::snapshot::Snapshot;
+
+/// Which transactions of an address are asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryRequest {
+    /// The address.
+    pub address: Address,
+    /// Which come first.
+    pub order: HistoryOrder,
+    /// Where an earlier page has said that it goes on.
+    pub after: Option<HistoryPlace>,
+    /// How many transactions a page has at most; 1 if it is 0.
+    pub limit: usize,
+    /// How much is looked at for a page at most: so many payments, or fewer transactions that are larger; 1 if it is 0.
+    pub effort: usize,
+}
+
+/// Which transactions come first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HistoryOrder {
+    /// The newest.
+    #[default]
+    NewestFirst,
+    /// The oldest.
+    OldestFirst,
+}
+
+/// A place in the record: a position among the transactions of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HistoryPlace {
+    /// The block.
+    pub block: BlockNumber,
+    /// The position, from 0.
+    pub position: u32,
+}
+
+/// A page of the transactions of an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryPage {
+    /// In the order that was asked for. There may be none, and more behind.
+    pub transactions: Vec<AddressTransaction>,
+    /// Where the next page begins, if there is more to look at.
+    pub next: Option<HistoryPlace>,
+}
+
+/// A transaction that concerns an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddressTransaction {
+    /// Where it is.
+    pub place: HistoryPlace,
+    /// Its hash.
+    pub hash: TxHash,
+    /// The sender.
+    pub sender: Address,
+    /// The recipient; zero for a deployment.
+    pub recipient: Address,
+    /// Money that it moved, or would have.
+    pub amount: Qa,
+    /// Whether it took effect.
+    pub success: bool,
+    /// What the address has to do with it: at least one thing.
+    pub roles: Vec<AddressRole>,
+}
+
+/// What an address has to do with a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressRole {
+    /// It sent the transaction.
+    Sender,
+    /// The transaction was for it: a payment, or a call.
+    Recipient,
+    /// It is the contract or library that the transaction deployed, or would have.
+    Contract,
+    /// In the transaction, it sent or was sent a message of a contract.
+    Transition,
+}
+
+/// Transactions that are read at once.
+const PORTION: u32 = 64;
+
+impl Snapshot {
+    /// A page of the transactions of an address.
+    ///
+    /// # Errors
+    ///
+    /// The record could not be read.
+    pub fn transactions_of(&self, request: &HistoryRequest) -> Result<HistoryPage, ArchiveError> {
+        let mut search = Search { snapshot: self, request, found: Vec::new(), looked_at: 0, last: None };
+        let is_over = match request.order {
+            HistoryOrder::NewestFirst => search.backward()?,
+            HistoryOrder::OldestFirst => search.forward()?,
+        };
+        let Search { found, last, .. } = search;
+        Ok(HistoryPage { transactions: found, next: last.filter(|_| !is_over) })
+    }
+}
+
+/// A search for one page.
+struct Search<'a> {
+    snapshot: &'a Snapshot,
+    request: &'a HistoryRequest,
+    found: Vec<AddressTransaction>,
+    looked_at: usize,
+    /// The place that was looked at last.
+    last: Option<HistoryPlace>,
+}
+
+impl Search<'_> {
+    /// Looks at earlier and earlier transactions, and says whether there are no more.
+    fn backward(&mut self) -> Result<bool, ArchiveError> {
+        let head = self.snapshot.latest_tx_block().header.number;
+        let from = self.request.after.unwrap_or(HistoryPlace { block: head, position: u32::MAX });
+        let (mut block, mut end) = if from.block > head { (head, u32::MAX) } else { (from.block, from.position) };
+        loop {
+            let count = self.count(block)?;
+            end = end.min(count);
+            while end > 0 {
+                let start = end.saturating_sub(PORTION);
+                let portion = self.snapshot.state().transactions(block, start..end)?.unwrap_or_default();
+                for (position, (transaction, receipt)) in (start..end).zip(&portion).rev() {
+                    if self.is_full() {
+                        return Ok(false);
+                    }
+                    self.look_at(HistoryPlace { block, position }, transaction, receipt);
+                }
+                end = start;
+            }
+            match self.before(block)? {
+                Some(before) => (block, end) = (before, u32::MAX),
+                None => return Ok(true),
+            }
+        }
+    }
+
+    /// Looks at later and later transactions, and says whether there are no more.
+    fn forward(&mut self) -> Result<bool, ArchiveError> {
+        let (mut block, mut start) = match self.request.after {
+            Some(after) => (after.block, after.position.saturating_add(1)),
+            None => (BlockNumber::new(0), 0),
+        };
+        if block > self.snapshot.latest_tx_block().header.number {
+            return Ok(true);
+        }
+        loop {
+            let count = self.count(block)?;
+            while start < count {
+                let end = start.saturating_add(PORTION).min(count);
+                let portion = self.snapshot.state().transactions(block, start..end)?.unwrap_or_default();
+                for (position, (transaction, receipt)) in (start..end).zip(&portion) {
+                    if self.is_full() {
+                        return Ok(false);
+                    }
+                    self.look_at(HistoryPlace { block, position }, transaction, receipt);
+                }
+                start = end;
+            }
+            match self.behind(block)? {
+                Some(behind) => (block, start) = (behind, 0),
+                None => return Ok(true),
+            }
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.found.len() >= self.request.limit.max(1) || self.looked_at >= self.request.effort.max(1)
+    }
+
+    fn look_at(&mut self, place: HistoryPlace, transaction: &Transaction, receipt: &Receipt) {
+        self.looked_at = self.looked_at.saturating_add(weight(transaction, receipt));
+        self.last = Some(place);
+        let roles = roles(&self.request.address, transaction, receipt);
+        if !roles.is_empty() {
+            self.found.push(AddressTransaction {
+                place,
+                hash: transaction.hash(),
+                sender: transaction.sender(),
+                recipient: transaction.to,
+                amount: transaction.amount,
+                success: receipt.success,
+                roles,
+            });
+        }
+    }
+
+    /// How many transactions a block has.
+    fn count(&self, block: BlockNumber) -> Result<u32, ArchiveError> {
+        Ok(self.snapshot.state().tx_header(block)?.map_or(0, |header| header.tx_count))
+    }
+
+    /// How many transactions there are up to a block.
+    fn up_to(&self, block: u64) -> Result<u64, ArchiveError> {
+        Ok(self.snapshot.state().totals(BlockNumber::new(block))?.map_or(0, |totals| totals.transactions))
+    }
+
+    /// The latest block before `block` that has transactions.
+    fn before(&self, block: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
+        block.previous().map_or(Ok(None), |before| self.snapshot.state().newest_with_transactions(before))
+    }
+
+    /// The first block behind `block` that has transactions. Blocks without any are passed over in ever larger steps.
+    fn behind(&self, block: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
+        let head = self.snapshot.latest_tx_block().header.number.get();
+        let passed = self.up_to(block.get())?;
+        if self.up_to(head)? == passed {
+            return Ok(None);
+        }
+        // Up to `low` there is none, and up to `high` there is one.
+        let (mut low, mut step) = (block.get(), 1_u64);
+        let mut high = loop {
+            let high = low.saturating_add(step).min(head);
+            if self.up_to(high)? > passed {
+                break high;
+            }
+            (low, step) = (high, step.saturating_mul(2));
+        };
+        while high.saturating_sub(low) > 1 {
+            let middle = low.midpoint(high);
+            if self.up_to(middle)? > passed { high = middle } else { low = middle }
+        }
+        Ok(Some(BlockNumber::new(high)))
+    }
+}
+
+/// How much of the effort for a page a look at a transaction takes.
+fn weight(transaction: &Transaction, receipt: &Receipt) -> usize {
+    let text = transaction.code.len().saturating_add(transaction.data.len()) / 1024;
+    1_usize.saturating_add(text).saturating_add(receipt.transitions.len()).saturating_add(receipt.event_logs.len())
+}
+
+/// What an address has to do with a transaction.
+fn roles(address: &Address, transaction: &Transaction, receipt: &Receipt) -> Vec<AddressRole> {
+    let is_deployment = transaction.kind() == Some(TransactionKind::Deployment);
+    let mut roles = Vec::new();
+    if transaction.sender() == *address {
+        roles.push(AddressRole::Sender);
+    }
+    if !is_deployment && transaction.to == *address {
+        roles.push(AddressRole::Recipient);
+    }
+    if is_deployment && transaction.contract_address() == Some(*address) {
+        roles.push(AddressRole::Contract);
+    }
+    if receipt.transitions.iter().any(|it| it.address == *address || it.message.recipient == *address) {
+        roles.push(AddressRole::Transition);
+    }
+    roles
+}

@@ -1,0 +1,120 @@
+//! Transactions of an address: each once, in both directions, whatever a page may look at and whatever comes meanwhile.
+
+use silica_chain::{AddressRole, AddressTransaction, HistoryOrder, HistoryPlace, HistoryRequest};
+use silica_protocol::{Address, BlockNumber};
+
+use crate::harness::{Net, config, user};
+
+/// Blocks of up to a hundred payments among four users, with runs of empty blocks between them.
+fn net() -> Net {
+    let mut net = Net::new(config(2, 50));
+    for round in 0..12_u8 {
+        for payment in 0..[3, 0, 100, 1][usize::from(round % 4)] {
+            net.pay_next(1 + payment % 3, user(1 + (round + payment / 3) % 4), 1);
+        }
+        net.tick();
+        if round % 3 == 0 {
+            net.demand(40);
+        }
+    }
+    net
+}
+
+fn request(address: Address, order: HistoryOrder) -> HistoryRequest {
+    HistoryRequest { address, order, after: None, limit: usize::MAX, effort: usize::MAX }
+}
+
+/// What all pages have together, and how many there are; `between` happens after each.
+fn pages(
+    net: &mut Net,
+    mut request: HistoryRequest,
+    mut between: impl FnMut(&mut Net),
+) -> (Vec<AddressTransaction>, usize) {
+    let mut all = Vec::new();
+    for count in 1.. {
+        let page = net.snapshot().transactions_of(&request).unwrap();
+        assert!(page.transactions.len() <= request.limit);
+        all.extend(page.transactions);
+        let Some(next) = page.next else { return (all, count) };
+        if let Some(after) = request.after {
+            assert_eq!(next > after, request.order == HistoryOrder::OldestFirst, "{after:?} {next:?}");
+            assert_ne!(next, after);
+        }
+        request.after = Some(next);
+        between(net);
+    }
+    unreachable!()
+}
+
+/// The same by a look at each block, the oldest first; also how many transactions there are of all addresses.
+fn expected(net: &Net, address: &Address) -> (Vec<AddressTransaction>, usize) {
+    let store = net.producer.store().snapshot();
+    let (mut found, mut count) = (Vec::new(), 0);
+    for block in (0..=net.height()).map(BlockNumber::new) {
+        for ((transaction, receipt), position) in
+            store.transactions(block, 0..u32::MAX).unwrap().unwrap().iter().zip(0..)
+        {
+            count += 1;
+            let sent = (transaction.sender() == *address).then_some(AddressRole::Sender);
+            let received = (transaction.to == *address).then_some(AddressRole::Recipient);
+            let roles: Vec<_> = sent.into_iter().chain(received).collect();
+            if !roles.is_empty() {
+                found.push(AddressTransaction {
+                    place: HistoryPlace { block, position },
+                    hash: transaction.hash(),
+                    sender: transaction.sender(),
+                    recipient: transaction.to,
+                    amount: transaction.amount,
+                    success: receipt.success,
+                    roles,
+                });
+            }
+        }
+    }
+    (found, count)
+}
+
+#[test]
+fn pages_of_any_size_and_effort_have_each_transaction_once() {
+    let mut net = net();
+    for address in [user(1), user(4), user(5)] {
+        let (forward, _) = expected(&net, &address);
+        let backward: Vec<_> = forward.iter().rev().cloned().collect();
+        assert_eq!(forward.is_empty(), address == user(5));
+        for (limit, effort) in [(1, 1), (1, 7), (7, 1), (2, 64), (64, 65), (1000, 10), (10, 1000), (1000, 1000)] {
+            for (order, expected) in [(HistoryOrder::OldestFirst, &forward), (HistoryOrder::NewestFirst, &backward)] {
+                let request = HistoryRequest { limit, effort, ..request(address, order) };
+                assert_eq!(pages(&mut net, request, |_| ()).0, *expected, "{order:?} {limit} {effort}");
+            }
+        }
+    }
+}
+
+#[test]
+fn page_looks_at_no_more_than_it_may() {
+    let mut net = net();
+    let (_, transactions) = expected(&net, &user(5));
+    assert_eq!(transactions, 312);
+    for order in [HistoryOrder::OldestFirst, HistoryOrder::NewestFirst] {
+        for effort in [1, 10, 100, 311, 312] {
+            let (found, count) = pages(&mut net, HistoryRequest { effort, ..request(user(5), order) }, |_| ());
+            assert_eq!((found.len(), count), (0, transactions.div_ceil(effort)), "{order:?} {effort}");
+        }
+    }
+}
+
+#[test]
+fn new_blocks_move_no_page_that_was_begun() {
+    let mut net = net();
+    let (mut before, _) = expected(&net, &user(1));
+    before.reverse();
+    let disturb = |net: &mut Net| {
+        net.pay_next(1, user(1), 1);
+        net.tick();
+        net.demand(20);
+    };
+    let request = HistoryRequest { limit: 9, ..request(user(1), HistoryOrder::NewestFirst) };
+    let (found, count) = pages(&mut net, request, disturb);
+    assert_eq!(found, before);
+    assert!(count > 10);
+}
