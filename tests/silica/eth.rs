@@ -101,6 +101,29 @@ fn accounts_are_shown_in_wei_after_any_block_that_is_kept() {
 }
 
 #[test]
+fn pending_counts_what_waits_without_a_gap() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    let payer = Wallet::funded(0);
+    let check = |tag: &str, count: u64| {
+        check_result(&node, "eth_getTransactionCount", &json!([account(&payer), tag]), &quantity(count));
+    };
+    check("pending", 0);
+    for (nonce, count) in [(1, 1), (2, 2), (4, 2), (3, 4)] {
+        let payment = payer.payment(nonce, Wallet::stranger(1).address(), 5);
+        node.result("CreateTransaction", &json!([payment.json()]));
+        check("pending", count);
+        check("latest", 0);
+    }
+    node.result("IncreaseBlocknum", &json!([1]));
+    check("pending", 4);
+    check("latest", 4);
+    // Only money that is in a block is counted.
+    let payment = payer.payment(5, Wallet::stranger(1).address(), 5);
+    node.result("CreateTransaction", &json!([payment.json()]));
+    check_result(&node, "eth_getBalance", &json!([account(&Wallet::stranger(1)), "pending"]), &quantity(20 * WEI));
+}
+
+#[test]
 fn state_that_is_not_kept_is_no_nought() {
     let node = Node::start(&["--block-mode", "manual"]);
     node.result("IncreaseBlocknum", &json!([60]));

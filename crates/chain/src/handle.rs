@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use silica_protocol::{
-    Address, BlockNumber, DsBlock, GasPrice, Receipt, SimulationRequest, Timestamp, Transaction, TxBlock, TxHash,
+    Address, BlockNumber, DsBlock, GasPrice, Nonce, Receipt, SimulationRequest, Timestamp, Transaction, TxBlock, TxHash,
 };
 use silica_scilla::cache::CacheUsage;
 use silica_state::StateError;
@@ -116,10 +116,9 @@ impl Chain {
     pub fn impersonate(&self, request: &SimulationRequest) -> Result<VerifiedTransaction, AdmissionError> {
         let simulator = Simulator::new(&self.shared);
         let mut transaction = simulator.full_transaction(request)?;
+        let last = self.shared.last_nonce(&request.sender)?;
+        transaction.nonce = last.next().unwrap_or(last);
         let published = self.shared.published();
-        let used = published.state.account(&request.sender)?.unwrap_or_default().nonce;
-        let due = used.next().unwrap_or(used);
-        transaction.nonce = self.shared.lock_pool().free_nonce(&request.sender, due);
         self.entrance(&published, published.nonces).impersonate(transaction, request.sender, request.priority)
     }
 
@@ -239,6 +238,17 @@ impl Shared {
 
     pub(crate) fn lock_pool(&self) -> MutexGuard<'_, Pool> {
         pool::lock(&self.pool)
+    }
+
+    /// The nonce after which a sender's next transaction comes: the last that is used, or that waits behind it without a gap.
+    pub(crate) fn last_nonce(&self, sender: &Address) -> Result<Nonce, StateError> {
+        let waiting = self.lock_pool().nonces(sender);
+        // The chain is asked last, since a transaction leaves the pool for a block that is there already.
+        let mut last = self.published().state.account(sender)?.unwrap_or_default().nonce;
+        while let Some(next) = last.next().filter(|next| waiting.contains(next)) {
+            last = next;
+        }
+        Ok(last)
     }
 
     /// The oldest block for which proofs are served when `head` is the latest.

@@ -3,7 +3,7 @@
 use std::{ops::Range, sync::Arc};
 
 use silica_protocol::{
-    Account, Address, BlockHash, BlockNumber, DsBlock, DsBlockNumber, GasPrice, PublicKey, Qa, Receipt, ShardId,
+    Account, Address, BlockHash, BlockNumber, DsBlock, DsBlockNumber, GasPrice, Nonce, PublicKey, Qa, Receipt, ShardId,
     ShardMember, Timestamp, Transaction, TxBlock, TxBlockHeader, TxHash, VariableHash,
 };
 use silica_state::{ArchiveError, StateError, StoredTransaction};
@@ -431,6 +431,16 @@ impl Snapshot {
     pub fn pending(&self) -> Vec<(TxHash, TxStatus)> {
         let since = BlockNumber::new(self.current_epoch().get().saturating_sub(PENDING_EPOCHS).saturating_add(1));
         self.shared.lock_pool().pending(since, PENDING_MOST)
+    }
+
+    /// Nonce after which the next transaction of an account comes: the last that is used, or that waits behind it without a
+    /// gap.
+    ///
+    /// # Errors
+    ///
+    /// The account could not be read.
+    pub fn last_nonce(&self, address: &Address) -> Result<Nonce, StateError> {
+        self.shared.last_nonce(address)
     }
 
     /// Where a transaction stands, or `None` when nothing is known about it.

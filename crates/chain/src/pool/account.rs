@@ -48,6 +48,11 @@ impl Sender {
         lane.by_nonce.range(nonce.next()?..).next().map(|(_, rank)| *rank)
     }
 
+    /// The nonces of all transactions.
+    pub(super) fn nonces(&self) -> impl Iterator<Item = Nonce> {
+        self.lanes.iter().flat_map(|lane| lane.by_nonce.keys().copied())
+    }
+
     /// All lanes.
     pub(super) fn lanes(&mut self) -> impl Iterator<Item = &mut Lane> {
         self.lanes.iter_mut()

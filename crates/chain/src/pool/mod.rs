@@ -161,16 +161,9 @@ impl Pool {
         self.senders.get(&transaction.sender())?.with_nonce(transaction.transaction().nonce)
     }
 
-    /// The first nonce from `due` on that no waiting transaction of a sender has.
-    pub(crate) fn free_nonce(&self, sender: &Address, due: Nonce) -> Nonce {
-        let Some(sender) = self.senders.get(sender) else { return due };
-        let mut nonce = due;
-        while sender.with_nonce(nonce).is_some()
-            && let Some(next) = nonce.next()
-        {
-            nonce = next;
-        }
-        nonce
+    /// The nonces of a sender's waiting transactions.
+    pub(crate) fn nonces(&self, sender: &Address) -> BTreeSet<Nonce> {
+        self.senders.get(sender).map(|sender| sender.nonces().collect()).unwrap_or_default()
     }
 
     fn check_room(&self, transaction: &VerifiedTransaction) -> Result<(), PoolError> {

@@ -208,6 +208,8 @@ impl Method for EthGetBalance {
 }
 
 /// Number of transactions that an account has sent: the nonce, counted from 0, of its next one.
+///
+/// Those that wait for a block are counted if the block is `pending`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct EthGetTransactionCount {
     /// The account.
@@ -222,8 +224,10 @@ impl Method for EthGetTransactionCount {
     type Output = Quantity;
 
     fn call(self, at: &Context) -> Result<Quantity, CallError> {
-        let (_, account) = account(at, self.address, self.block)?;
-        Ok(account.unwrap_or_default().nonce.get().into())
+        let is_pending = self.block.peek() == Some(&BlockTag::Pending);
+        let (address, account) = account(at, self.address, self.block)?;
+        let last = if is_pending { at.snapshot.last_nonce(&address)? } else { account.unwrap_or_default().nonce };
+        Ok(last.get().into())
     }
 }
 

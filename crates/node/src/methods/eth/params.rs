@@ -112,6 +112,8 @@ pub(crate) enum BlockTag {
     Earliest,
     /// The newest one. A block is final as soon as it exists, and there is none in the making that could be shown.
     Latest,
+    /// The newest one as well, beside which transactions that wait are counted.
+    Pending,
     /// The one with this number.
     Number(BlockNumber),
 }
@@ -121,7 +123,7 @@ impl BlockTag {
     pub(super) fn number(self, head: BlockNumber) -> BlockNumber {
         match self {
             Self::Earliest => BlockNumber::new(0),
-            Self::Latest => head,
+            Self::Latest | Self::Pending => head,
             Self::Number(number) => number,
         }
     }
@@ -137,7 +139,8 @@ impl FromParam for BlockTag {
     fn from_param(text: &str) -> Result<Self, Misspelt> {
         match text {
             "earliest" => return Ok(Self::Earliest),
-            "latest" | "pending" | "safe" | "finalized" => return Ok(Self::Latest),
+            "latest" | "safe" | "finalized" => return Ok(Self::Latest),
+            "pending" => return Ok(Self::Pending),
             _ => {}
         }
         quantity(text)
@@ -167,7 +170,7 @@ mod tests {
     fn blocks_are_named_by_quantity_or_tag() {
         let check = |text: &str, expected| assert_eq!(BlockTag::from_param(text).ok(), expected, "{text}");
         check("latest", Some(BlockTag::Latest));
-        check("pending", Some(BlockTag::Latest));
+        check("pending", Some(BlockTag::Pending));
         check("safe", Some(BlockTag::Latest));
         check("finalized", Some(BlockTag::Latest));
         check("earliest", Some(BlockTag::Earliest));
