@@ -19,6 +19,7 @@ use silica_chain::config::{MAX_SHARDS, NoncePolicy};
 use silica_protocol::{Address, ChainId, HexError, StateRoot, VariableHash};
 
 use crate::{
+    cli::{ClientCommand, GetProofArgs},
     http::HttpLimits,
     mnemonic::{Mnemonic, WordsParser},
     profile::Profile,
@@ -54,7 +55,10 @@ pub enum Command {
     Db(DbCommand),
     /// Send pre-signed payments to a node and report throughput and latency.
     Load(LoadArgs),
-    /// Check proofs of state.
+    /// Ask a node.
+    #[command(flatten)]
+    Client(ClientCommand),
+    /// Ask for proofs of state, and check them.
     #[command(subcommand)]
     Proof(ProofCommand),
     /// Print the OpenRPC document of the interface.
@@ -219,6 +223,10 @@ pub enum ProofCommand {
                             to check: wrong use, an unreadable file, or a node that does not answer."
     )]
     Verify(VerifyArgs),
+    /// Ask a node for a proof of a contract's variable, and print it as JSON.
+    ///
+    /// Nothing is checked: that is what `silica proof verify` does with the answer.
+    Get(GetProofArgs),
 }
 
 /// Which proof, of what.
@@ -263,9 +271,23 @@ pub struct NodeUrl {
 
 /// Reason why text is not the address of a node.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected http://HOST or http://HOST:PORT, with or without a path, got {got:?}")]
-pub struct NodeUrlError {
-    got: String,
+#[non_exhaustive]
+pub enum NodeUrlError {
+    /// It has another form.
+    #[error("expected http://HOST or http://HOST:PORT, with or without a path, got {got:?}")]
+    Form {
+        /// What came.
+        got: String,
+    },
+    /// It asks for TLS.
+    #[error(
+        "expected http://HOST or http://HOST:PORT: TLS is not spoken here, so that {got:?} takes a proxy or a tunnel on this \
+         machine"
+    )]
+    Tls {
+        /// What came.
+        got: String,
+    },
 }
 
 impl FromStr for NodeUrl {
@@ -281,7 +303,10 @@ impl FromStr for NodeUrl {
             };
             Some(Self { host, port, path: uri.path().to_owned() })
         };
-        read().ok_or_else(|| NodeUrlError { got: text.to_owned() })
+        read().ok_or_else(|| {
+            let got = text.to_owned();
+            if text.starts_with("https:") { NodeUrlError::Tls { got } } else { NodeUrlError::Form { got } }
+        })
     }
 }
 
@@ -312,7 +337,7 @@ impl FromStr for WhichBlock {
     }
 }
 
-fn any_address(text: &str) -> Result<Address, String> {
+pub(crate) fn any_address(text: &str) -> Result<Address, String> {
     if text.starts_with("zil1") {
         return Address::from_bech32(text).map_err(|error| error.to_string());
     }
@@ -320,7 +345,7 @@ fn any_address(text: &str) -> Result<Address, String> {
 }
 
 /// Takes what the name of a field can look like: anything else would be the key of something with another name.
-fn variable_name(text: &str) -> Result<String, String> {
+pub(crate) fn variable_name(text: &str) -> Result<String, String> {
     let is_name = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if is_name { Ok(text.to_owned()) } else { Err("expected letters, digits and underscores".to_owned()) }
 }

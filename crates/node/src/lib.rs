@@ -28,7 +28,8 @@
 //! - `clock`, `telemetry` and `progress`: the time, the log, and how far something is that takes long. `request_id`: the
 //!   name of a request in answer and log; `metrics`: what is counted, for Prometheus.
 //! - `maintenance`: checking and rebuilding a data directory; `load`: a load for measuring a node; `proof`: checking
-//!   proofs of state; `client`: the HTTP client of both; `manual`: completions and manual pages.
+//!   proofs of state; `cli`: commands that ask a node; `client`: the HTTP client of them all; `terminal`: what others wrote,
+//!   as it can be shown; `manual`: completions and manual pages.
 //!
 //! # Invariants
 //!
@@ -42,6 +43,7 @@
 //! - The transport and the envelope know no method; a method is one struct and one row.
 
 mod banner;
+mod cli;
 mod client;
 mod clock;
 mod config;
@@ -68,9 +70,15 @@ mod startup;
 mod statistics;
 mod subscription;
 mod telemetry;
+mod terminal;
 
 pub use crate::{
     banner::{Banner, FundedAccount},
+    cli::{
+        AccountCommand, AddressArgs, AmountError, Answer, Assignment, BalanceArgs, BlockArgs, CallArgs, ClientCommand,
+        ClientError, DeployArgs, GetProofArgs, KeyArgs, NewArgs, NodeArgs, OrderArgs, ParamArgs, RpcArgs, SendArgs,
+        StateArgs, TxArgs, client, get_proof,
+    },
     config::{
         BlockMode, BlockModeError, Cli, Command, Config, ConfigCommand, DbArgs, DbCommand, Developer, Durability,
         LoadArgs, NodeUrl, NodeUrlError, ProofCommand, RunArgs, VerifyArgs, WebSocketPort, WhichBlock,

@@ -11,7 +11,8 @@ use std::{
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use mimalloc::MiMalloc;
 use silica_node::{
-    Cli, Command, Config, ConfigCommand, DbCommand, LoadArgs, LogFormat, Node, ProofCommand, Settings, VerifyArgs,
+    Answer, Cli, ClientError, Command, Config, ConfigCommand, DbCommand, LoadArgs, LogFormat, Node, ProofCommand,
+    Settings, VerifyArgs,
 };
 use tokio::{
     runtime::Runtime,
@@ -34,6 +35,8 @@ fn main() -> ExitCode {
         Command::Config(ConfigCommand::Print(_)) => print_config(&matches),
         Command::Db(command) => maintain(command),
         Command::Load(args) => load(args),
+        Command::Client(command) => return ask(silica_node::client(&command)),
+        Command::Proof(ProofCommand::Get(args)) => return ask(silica_node::get_proof(&args)),
         Command::Proof(ProofCommand::Verify(args)) => return verify(&args),
         Command::Openrpc => print(&silica_node::openrpc()),
         Command::Completions { shell } => print(&silica_node::completions(shell)),
@@ -126,6 +129,27 @@ async fn run_until_signal(config: Config, longest_stop: Duration) -> Result<(), 
 fn load(args: LoadArgs) -> Result<(), AnyError> {
     let report = Runtime::new()?.block_on(silica_node::load(args))?;
     print(&report.to_string())
+}
+
+/// Runs a command of the client.
+fn ask(command: impl Future<Output = Result<Answer, ClientError>>) -> ExitCode {
+    const NO_ANSWER: u8 = 2;
+    let answer = match Runtime::new() {
+        Ok(runtime) => runtime.block_on(command),
+        Err(error) => return complain(&error, ExitCode::from(NO_ANSWER)),
+    };
+    match answer {
+        Ok(answer) => {
+            if let Some(note) = answer.note() {
+                drop(writeln!(io::stderr(), "{note}"));
+            }
+            match print(&answer.to_string()) {
+                Ok(()) => ExitCode::from(answer.exit_status()),
+                Err(error) => complain(&*error, ExitCode::from(NO_ANSWER)),
+            }
+        }
+        Err(error) => complain(&error, ExitCode::from(error.exit_status())),
+    }
 }
 
 /// Whoever calls this from a script is told by the exit status what was found.

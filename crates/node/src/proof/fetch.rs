@@ -8,10 +8,11 @@ use silica_protocol::{
     rpc::envelope::{Id, Response, write_request},
 };
 
-use super::{VerifyError, report::visible};
+use super::VerifyError;
 use crate::{
     client::Client,
     config::{NodeUrl, WhichBlock},
+    terminal::visible,
 };
 
 /// How long the node may take for all answers together.

@@ -6,6 +6,8 @@ use silica_chain::variable_key;
 use silica_protocol::{Account, Address, BlockNumber, StateRoot, StorageKey, VariableHash};
 use silica_state::ProvenState;
 
+use crate::terminal::visible;
+
 /// What an answer of `GetStateProof` was found to prove.
 #[derive(Clone, Debug)]
 pub struct ProofReport {
@@ -122,18 +124,6 @@ impl fmt::Display for Shown<'_> {
             Ok(_) | Err(_) => write!(f, "0x{}", hex::encode(self.value)),
         }
     }
-}
-
-/// A text of others without characters that are not seen, or that change how others are.
-pub(super) fn visible(text: &str) -> String {
-    let mut shown = String::new();
-    for c in text.chars() {
-        match c {
-            '"' | '\'' | '\\' => shown.push(c),
-            c => shown.extend(c.escape_debug()),
-        }
-    }
-    shown
 }
 
 #[cfg(test)]

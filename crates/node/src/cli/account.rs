@@ -1,0 +1,201 @@
+//! `silica account`: keys and the accounts they sign for.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use silica_chain::PUBLISHED_ACCOUNTS;
+use silica_crypto::KeyPair;
+use silica_protocol::{Address, Qa, rpc::account::Balance, rpc::text::Dec};
+
+use super::{
+    Answer, EXIT_STATUS,
+    error::ClientError,
+    key::KeyArgs,
+    node::{NodeArgs, Rpc, is_unknown, read, refused},
+    receipt::in_zil,
+    rows::Rows,
+};
+use crate::{config::any_address, data_dir::draw_key, terminal::visible};
+
+/// What can be done with accounts.
+#[derive(Debug, Subcommand)]
+pub enum AccountCommand {
+    /// Make a key, write it to a new file that only its owner can read, and show its address.
+    #[command(after_help = EXIT_STATUS)]
+    New(NewArgs),
+    /// Show the accounts that a new chain has money on, with the numbers that --test-account takes. Everybody knows their
+    /// keys: they are worth nothing on a real network.
+    #[command(after_help = EXIT_STATUS)]
+    List(NodeArgs),
+    /// Show an address in all its forms, or that of a key.
+    #[command(after_help = EXIT_STATUS)]
+    Address(AddressArgs),
+    /// Show balance and nonce of an account.
+    #[command(after_help = EXIT_STATUS)]
+    Balance(BalanceArgs),
+}
+
+/// Where a new key goes.
+#[derive(Clone, Debug, Args)]
+pub struct NewArgs {
+    /// The file to make; one that exists is left alone.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which address.
+#[derive(Clone, Debug, Args)]
+pub struct AddressArgs {
+    /// The address, in hexadecimal or as bech32 [default: that of the key].
+    #[arg(value_name = "ADDRESS", value_parser = any_address, conflicts_with_all = ["key_file", "test_account"])]
+    pub address: Option<Address>,
+    /// Whose address.
+    #[command(flatten)]
+    pub key: KeyArgs,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which account, of which node.
+#[derive(Clone, Debug, Args)]
+pub struct BalanceArgs {
+    /// The account, in hexadecimal or as bech32 [default: that of the key].
+    #[arg(value_name = "ADDRESS", value_parser = any_address, conflicts_with_all = ["key_file", "test_account"])]
+    pub address: Option<Address>,
+    /// Whose account.
+    #[command(flatten)]
+    pub key: KeyArgs,
+    /// Which node.
+    #[command(flatten)]
+    pub node: NodeArgs,
+}
+
+/// An address in its forms.
+#[derive(Clone, Debug, Serialize)]
+struct Forms {
+    address: String,
+    bech32: String,
+    #[serde(rename = "publicKey", skip_serializing_if = "Option::is_none")]
+    public_key: Option<String>,
+}
+
+impl Forms {
+    fn of_address(address: &Address) -> Self {
+        Self { address: format!("0x{}", address.to_checksum()), bech32: address.to_bech32(), public_key: None }
+    }
+
+    fn of_key(key: &KeyPair) -> Self {
+        Self { public_key: Some(key.public().to_string()), ..Self::of_address(&key.address()) }
+    }
+
+    fn answer(&self, is_json: bool) -> Answer {
+        if is_json { Answer::json(self) } else { Answer::done(self.rows()) }
+    }
+
+    fn rows(&self) -> Rows {
+        let mut rows = Rows::default();
+        rows.row("address", &self.address).row("bech32", &self.bech32);
+        rows.maybe("public key", self.public_key.as_ref());
+        rows
+    }
+}
+
+/// What a node says of an account.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AccountReport {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test_account: Option<usize>,
+    #[serde(flatten)]
+    forms: Forms,
+    /// In Qa.
+    balance: String,
+    nonce: u64,
+}
+
+impl AccountReport {
+    async fn of(rpc: &Rpc<'_>, address: &Address) -> Result<(Self, Qa), ClientError> {
+        const METHOD: &str = "GetBalance";
+        let Balance { balance: Dec(balance), nonce } = match rpc.try_ask(METHOD, &[address.to_string()]).await? {
+            Ok(answer) => read(METHOD, &answer)?,
+            // An account that nobody has paid has nothing.
+            Err(error) if is_unknown(&error) => Balance { balance: Dec(Qa::ZERO), nonce: 0 },
+            Err(error) => return Err(refused(METHOD, &error)),
+        };
+        let forms = Forms::of_address(address);
+        Ok((Self { test_account: None, forms, balance: balance.to_string(), nonce }, balance))
+    }
+}
+
+/// `silica account new`.
+pub(super) fn new(args: &NewArgs) -> Result<Answer, ClientError> {
+    let failed = |source| ClientError::File { action: "make", path: args.file.clone(), source };
+    let key = draw_key().map_err(failed)?;
+    write_key(&args.file, &key).map_err(failed)?;
+    let path = args.file.display().to_string();
+    let note = format!("the key is in {}: keep it safe, nobody can restore it", visible(&path));
+    Ok(Forms::of_key(&key).answer(args.json).with_note(note))
+}
+
+fn write_key(path: &Path, key: &KeyPair) -> io::Result<()> {
+    let mut file = private_file(path)?;
+    file.write_all(key.secret().to_hex().as_bytes())?;
+    file.write_all(b"\n")?;
+    file.sync_all()
+}
+
+#[cfg(unix)]
+fn private_file(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+#[cfg(not(unix))]
+fn private_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+/// `silica account list`.
+pub(super) async fn list(args: &NodeArgs) -> Result<Answer, ClientError> {
+    let (mut reports, mut rows) = (Vec::new(), Rows::default());
+    for (number, account) in (1..).zip(PUBLISHED_ACCOUNTS) {
+        let (report, balance) = AccountReport::of(&args.rpc(), &account.address()).await?;
+        let Forms { address, bech32, .. } = &report.forms;
+        rows.row(&number.to_string(), format!("{address}  {bech32}  {}", in_zil(balance)));
+        reports.push(AccountReport { test_account: Some(number), ..report });
+    }
+    Ok(if args.json { Answer::json(&reports) } else { Answer::done(rows) })
+}
+
+/// `silica account address`.
+pub(super) fn address(args: &AddressArgs) -> Result<Answer, ClientError> {
+    let forms = match &args.address {
+        Some(address) => Forms::of_address(address),
+        None => Forms::of_key(&args.key.read()?),
+    };
+    Ok(forms.answer(args.json))
+}
+
+/// `silica account balance`.
+pub(super) async fn balance(args: &BalanceArgs) -> Result<Answer, ClientError> {
+    let address = match args.address {
+        Some(address) => address,
+        None => args.key.read()?.address(),
+    };
+    let (report, balance) = AccountReport::of(&args.node.rpc(), &address).await?;
+    if args.node.json {
+        return Ok(Answer::json(&report));
+    }
+    let mut rows = report.forms.rows();
+    rows.row("balance", in_zil(balance)).row("nonce", report.nonce);
+    Ok(Answer::done(rows))
+}

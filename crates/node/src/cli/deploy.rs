@@ -1,0 +1,104 @@
+//! `silica deploy`: a contract or a library from its source.
+
+use std::{path::PathBuf, sync::Arc};
+
+use clap::Args;
+use serde_json::{Value, json};
+use silica_protocol::{Address, Qa};
+use silica_scilla::resolve::Origin;
+
+use super::{
+    Answer,
+    amount::parse_amount,
+    argument::Assignment,
+    error::ClientError,
+    order::{Order, OrderArgs, Terms, carry_out},
+    params::{ParamArgs, Params, read_text},
+    program::{Interface, Libraries, read_init_data},
+};
+
+/// What to deploy, with what.
+#[derive(Clone, Debug, Args)]
+pub struct DeployArgs {
+    /// The source: a contract (.scilla) or a library (.scillib). It is checked before anything is sent.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Its init parameters; the version of the language is added.
+    #[command(flatten)]
+    pub params: ParamArgs,
+    /// A library that the source imports, and the address where it was deployed; may be repeated.
+    #[arg(long, value_name = "NAME=ADDRESS")]
+    pub library: Vec<Assignment>,
+    /// Money for the contract.
+    #[arg(long, value_name = "AMOUNT", default_value = "0", value_parser = parse_amount)]
+    pub amount: Qa,
+    /// How.
+    #[command(flatten)]
+    pub order: OrderArgs,
+}
+
+/// What is deployed.
+struct Deployment {
+    file: String,
+    code: String,
+    is_library: bool,
+    origin: Origin,
+    libraries: Libraries,
+}
+
+/// Deploys a contract or a library.
+pub(super) async fn deploy(args: &DeployArgs) -> Result<Answer, ClientError> {
+    let key = args.order.key.read()?;
+    let params = args.params.read()?;
+    let deployment = Deployment::read(args).await?;
+    // What is wrong with source and parameters is told before the node is asked for anything else.
+    let data = deployment.init_data(params)?;
+    let terms = Terms::find(&args.order, &key).await?;
+    let order = Order { to: Address::ZERO, amount: args.amount, code: deployment.code, data };
+    carry_out(&args.order, &key, terms, order).await
+}
+
+impl Deployment {
+    async fn read(args: &DeployArgs) -> Result<Self, ClientError> {
+        let code = read_text("FILE", &args.file)?;
+        let libraries = args.library.iter().map(library).collect::<Result<_, _>>()?;
+        let origin = Origin { address: None, libraries };
+        let libraries = Libraries::fetch(&args.order.node.rpc(), &origin).await?;
+        let is_library = args.file.extension().is_some_and(|extension| extension == "scillib");
+        Ok(Self { file: args.file.display().to_string(), code, is_library, origin, libraries })
+    }
+
+    /// Checks the source, and makes its init data.
+    fn init_data(&self, params: Params) -> Result<String, ClientError> {
+        let Self { file, code, is_library, origin, libraries } = self;
+        let check = if *is_library { Interface::of_library } else { Interface::of_contract };
+        let interface = check(file, code.as_bytes(), origin, libraries)?;
+        let mut init = params.typed(&interface.parameters, &interface.data_types)?;
+        let mut add = |name: &str, kind: &str, value: Value| {
+            if init.iter().all(|param| param["vname"] != name) {
+                init.push(json!({ "vname": name, "type": kind, "value": value }));
+            }
+        };
+        add("_scilla_version", "Uint32", "0".into());
+        if *is_library {
+            add("_library", "Bool", json!({ "constructor": "True", "argtypes": [], "arguments": [] }));
+        }
+        if !origin.libraries.is_empty() {
+            let pair = |(name, address): (&Arc<str>, &Arc<str>)| json!({ "constructor": "Pair", "argtypes": ["String", "ByStr20"], "arguments": [&**name, &**address] });
+            add("_extlibs", "List (Pair (String) (ByStr20))", origin.libraries.iter().map(pair).collect());
+        }
+        let init = Value::from(init).to_string();
+        // A contract is checked before anything knows of the data types that it defines or imports.
+        read_init_data(&init)
+            .map_err(|reason| ClientError::Contract(format!("the init data are rejected: {reason}")))?;
+        Ok(init)
+    }
+}
+
+/// Reads the name and the address of a library.
+fn library(assignment: &Assignment) -> Result<(Arc<str>, Arc<str>), ClientError> {
+    let address = assignment.address().map_err(|error| {
+        ClientError::argument("--library", format!("NAME=ADDRESS: {error}"), assignment.to_string())
+    })?;
+    Ok((assignment.name().into(), format!("0x{address}").into()))
+}

@@ -1,0 +1,394 @@
+//! A transaction from what is asked for to its block: what it needs of the node, its signature, and the wait.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    time::{Duration, Instant},
+};
+
+use clap::{Args, value_parser};
+use serde::{Deserialize, Serialize};
+use serde_json::{json, value::RawValue};
+use silica_crypto::{KeyPair, sign};
+use silica_protocol::{
+    Address, ChainId, Gas, GasPrice, Nonce, Qa, Signature, Transaction, TxHash, Version,
+    rpc::{
+        account::Balance,
+        error::RpcErrorCode,
+        text::{Dec, Hex},
+        transaction::TransactionRequest,
+    },
+};
+use tokio::time::sleep;
+
+use super::{
+    Answer,
+    amount::parse_amount,
+    error::ClientError,
+    key::KeyArgs,
+    node::{NodeArgs, Rpc, is_unknown, read, reason, refused},
+    receipt::Executed,
+    rows::Rows,
+};
+
+/// Time between two questions whether a transaction is in a block.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// How a transaction is made, sent and waited for. What is not given is asked of the node.
+#[derive(Clone, Debug, Args)]
+pub struct OrderArgs {
+    /// Which node.
+    #[command(flatten)]
+    pub node: NodeArgs,
+    /// Who signs.
+    #[command(flatten)]
+    pub key: KeyArgs,
+    /// Place among the transactions of the account [default: the next after those that are used and those that wait].
+    #[arg(long, value_name = "N")]
+    pub nonce: Option<u64>,
+    /// Price of a unit of gas, as an amount [default: the lowest that the node takes].
+    #[arg(long, value_name = "AMOUNT", value_parser = parse_amount)]
+    pub gas_price: Option<Qa>,
+    /// Gas that may be used, in units [default: what the node estimates, and a tenth more for contracts; a node that does
+    /// not estimate is sent 50 for a payment, 10000 for a call and 50000 for a deployment].
+    #[arg(long, value_name = "UNITS")]
+    pub gas_limit: Option<u64>,
+    /// Identity of the network [default: the node's].
+    #[arg(long, value_name = "ID")]
+    pub chain_id: Option<ChainId>,
+    /// Wait so long for the transaction's block; 0 does not wait.
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = value_parser!(u64).range(0..=86_400))]
+    pub wait: u64,
+}
+
+/// What a transaction is to do.
+#[derive(Clone, Debug)]
+pub(super) struct Order {
+    /// Zero for a deployment.
+    pub(super) to: Address,
+    pub(super) amount: Qa,
+    pub(super) code: String,
+    pub(super) data: String,
+}
+
+impl Order {
+    /// Gas of a payment.
+    const PAYMENT: u64 = 50;
+    /// Gas limits where nobody estimates.
+    const CALL: u64 = 10_000;
+    const DEPLOYMENT: u64 = 50_000;
+
+    fn is_payment(&self) -> bool {
+        self.code.is_empty() && self.data.is_empty()
+    }
+
+    /// The gas limit where nobody estimates.
+    fn usual_gas(&self) -> Gas {
+        Gas::new(match (self.code.is_empty(), self.is_payment()) {
+            (_, true) => Self::PAYMENT,
+            (true, false) => Self::CALL,
+            (false, false) => Self::DEPLOYMENT,
+        })
+    }
+}
+
+/// What the transactions of an account have in common, and which is the next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    sender: Address,
+    chain: ChainId,
+    gas_price: GasPrice,
+    nonce: Nonce,
+}
+
+impl Terms {
+    /// Takes what was given, and asks the node for the rest.
+    pub(super) async fn find(args: &OrderArgs, key: &KeyPair) -> Result<Self, ClientError> {
+        let (rpc, sender) = (args.node.rpc(), key.address());
+        let chain = match args.chain_id {
+            Some(chain) => chain,
+            None => rpc.figure("GetNetworkId").await?,
+        };
+        args.key.check_network(rpc.url, chain)?;
+        let gas_price = match args.gas_price {
+            Some(price) => GasPrice::new(price),
+            None => rpc.figure("GetMinimumGasPrice").await?,
+        };
+        let nonce = match args.nonce {
+            Some(nonce) => nonce,
+            None => next_nonce(&rpc, &sender).await?,
+        };
+        Ok(Self { sender, chain, gas_price, nonce: Nonce::new(nonce) })
+    }
+}
+
+/// Finds the nonce after those that are used and those that wait.
+async fn next_nonce(rpc: &Rpc<'_>, sender: &Address) -> Result<u64, ClientError> {
+    const COUNT: &str = "eth_getTransactionCount";
+    const BALANCE: &str = "GetBalance";
+    let last = if let Ok(answer) = rpc.try_ask(COUNT, &[format!("0x{sender}").as_str(), "pending"]).await? {
+        let text: String = read(COUNT, &answer)?;
+        let count = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        count.ok_or_else(|| ClientError::answer(COUNT, &format!("expected a hexadecimal number, got {text:?}")))?
+    } else {
+        // A node that does not count what waits knows at least what is used.
+        match rpc.try_ask(BALANCE, &[sender.to_string()]).await? {
+            Ok(answer) => read::<Balance>(BALANCE, &answer)?.nonce,
+            // Nothing was sent from an account that does not exist.
+            Err(error) if is_unknown(&error) => 0,
+            Err(error) => return Err(refused(BALANCE, &error)),
+        }
+    };
+    last.checked_add(1).ok_or_else(|| ClientError::answer(COUNT, &"the account has no nonce left"))
+}
+
+/// Signs an order, sends it and waits for its block.
+pub(super) async fn carry_out(
+    args: &OrderArgs,
+    key: &KeyPair,
+    terms: Terms,
+    order: Order,
+) -> Result<Answer, ClientError> {
+    const METHOD: &str = "CreateTransaction";
+    let rpc = args.node.rpc();
+    let gas_limit = match args.gas_limit {
+        Some(limit) => Gas::new(limit),
+        None => estimate(&rpc, &terms, &order).await?,
+    };
+    let transaction = signed(key, &terms, gas_limit, order);
+    let (hash, contract) = (transaction.hash(), transaction.contract_address());
+    let taken: Taken = rpc.get(METHOD, &[TransactionRequest { transaction, priority: false }]).await?;
+    if taken.id.0 != hash {
+        return Err(ClientError::answer(METHOD, &format!("expected the hash {hash}, got {}", taken.id.0)));
+    }
+    if args.wait == 0 {
+        return Ok(sent(hash, contract, args.node.json));
+    }
+    let transaction = wait(&rpc, hash, Duration::from_secs(args.wait)).await?;
+    executed(&transaction, hash, contract, args.node.json)
+}
+
+/// What is needed of the answer to a transaction; nodes may say more.
+#[derive(Deserialize)]
+struct Taken {
+    #[serde(rename = "TranID")]
+    id: Hex<TxHash>,
+}
+
+/// Finds a gas limit for an order.
+async fn estimate(rpc: &Rpc<'_>, terms: &Terms, order: &Order) -> Result<Gas, ClientError> {
+    const METHOD: &str = "silica_estimateGas";
+    let Order { to, amount, code, data } = order;
+    let request = json!({
+        "senderAddr": terms.sender.to_string(), "toAddr": to.to_string(), "amount": amount.to_string(),
+        "gasPrice": terms.gas_price.to_string(), "code": code, "data": data,
+    });
+    match rpc.try_ask(METHOD, &[request]).await? {
+        Ok(answer) => {
+            let Estimate { gas_limit: Dec(limit) } = read(METHOD, &answer)?;
+            // The state may change until it is executed.
+            let more = if order.is_payment() { 0 } else { limit.get() / 10 };
+            Ok(Gas::new(limit.get().saturating_add(more)))
+        }
+        Err(error) if error.code == RpcErrorCode::METHOD_NOT_FOUND => Ok(order.usual_gas()),
+        Err(error) => Err(ClientError::WouldFail { reason: reason(&error) }),
+    }
+}
+
+/// What is needed of an estimate.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Estimate {
+    gas_limit: Dec<Gas>,
+}
+
+fn signed(key: &KeyPair, terms: &Terms, gas_limit: Gas, order: Order) -> Transaction {
+    let Order { to, amount, code, data } = order;
+    let mut transaction = Transaction {
+        version: Version::of_chain(terms.chain),
+        nonce: terms.nonce,
+        to,
+        amount,
+        gas_price: terms.gas_price,
+        gas_limit,
+        code,
+        data,
+        sender_key: key.public(),
+        signature: Signature::ZERO,
+    };
+    transaction.signature = sign(&transaction.core_bytes(), key).expect("the bytes of a transaction are not empty");
+    transaction
+}
+
+/// A transaction that was sent, for programs.
+#[derive(Serialize)]
+struct Report<'a> {
+    hash: String,
+    /// The contract that it makes.
+    contract: Option<String>,
+    /// The node's answer to `GetTransaction`.
+    transaction: Option<&'a RawValue>,
+}
+
+impl<'a> Report<'a> {
+    fn new(hash: TxHash, contract: Option<Address>, transaction: Option<&'a RawValue>) -> Self {
+        Self { hash: hash.to_string(), contract: contract.map(|address| format!("0x{address}")), transaction }
+    }
+}
+
+/// Tells of a transaction that is not waited for.
+fn sent(hash: TxHash, contract: Option<Address>, is_json: bool) -> Answer {
+    if is_json {
+        return Answer::json(&Report::new(hash, contract, None));
+    }
+    let mut rows = Rows::default();
+    rows.row("transaction", hash).row("status", format!("sent; ask for it with: silica tx {hash}"));
+    rows.maybe("contract", contract.map(both_forms));
+    Answer::done(rows)
+}
+
+/// Tells of a transaction that is in a block.
+fn executed(
+    transaction: &RawValue,
+    hash: TxHash,
+    contract: Option<Address>,
+    is_json: bool,
+) -> Result<Answer, ClientError> {
+    let executed: Executed = read("GetTransaction", transaction)?;
+    let answer = if is_json {
+        Answer::json(&Report::new(hash, contract, Some(transaction)))
+    } else {
+        Answer::done(executed.rows(&hash))
+    };
+    Ok(answer.with_status(u8::from(!executed.is_success())))
+}
+
+/// An address in hexadecimal and as bech32.
+pub(super) fn both_forms(address: Address) -> String {
+    format!("0x{}  {}", address.to_checksum(), address.to_bech32())
+}
+
+/// What becomes of a transaction, as far as the node knows.
+pub(super) enum Fate {
+    /// It is in a block.
+    Executed(Box<RawValue>),
+    /// It waits for one, with this status.
+    Waiting(u8),
+    /// It will not be in one.
+    Dropped(u8),
+    /// The node knows nothing of it.
+    Unknown,
+}
+
+impl Fate {
+    /// Asks a node.
+    pub(super) async fn of(rpc: &Rpc<'_>, hash: TxHash) -> Result<Self, ClientError> {
+        const EXECUTED: &str = "GetTransaction";
+        const STATUS: &str = "GetTransactionStatus";
+        match rpc.try_ask(EXECUTED, &[hash.to_string()]).await? {
+            Ok(transaction) => return Ok(Self::Executed(transaction)),
+            Err(error) if is_unknown(&error) => {}
+            Err(error) => return Err(refused(EXECUTED, &error)),
+        }
+        match rpc.try_ask(STATUS, &[hash.to_string()]).await? {
+            Ok(answer) => match read::<Status>(STATUS, &answer)?.status {
+                // Its block was made between the two questions.
+                CONFIRMED => Ok(Self::Executed(rpc.ask(EXECUTED, &[hash.to_string()]).await?)),
+                status if status >= FIRST_OF_DROPPED => Ok(Self::Dropped(status)),
+                status => Ok(Self::Waiting(status)),
+            },
+            Err(error) if is_unknown(&error) || error.code == RpcErrorCode::METHOD_NOT_FOUND => Ok(Self::Unknown),
+            Err(error) => Err(refused(STATUS, &error)),
+        }
+    }
+}
+
+/// The status of a transaction that is in a block (execution.md 3.6).
+const CONFIRMED: u8 = 3;
+
+/// Statuses from here on say that a transaction was dropped (execution.md 3.6).
+const FIRST_OF_DROPPED: u8 = 10;
+
+/// What is needed of a status.
+#[derive(Deserialize)]
+struct Status {
+    status: u8,
+}
+
+/// Waits until a transaction is in a block, and says so beside the answer.
+pub(super) async fn wait(rpc: &Rpc<'_>, hash: TxHash, limit: Duration) -> Result<Box<RawValue>, ClientError> {
+    let begun = Instant::now();
+    let mut progress = Progress::new(hash);
+    loop {
+        match Fate::of(rpc, hash).await {
+            Ok(Fate::Executed(transaction)) => return Ok(transaction),
+            Ok(Fate::Dropped(status)) => {
+                return Err(ClientError::Dropped { hash, reason: drop_reason(status).to_owned(), status });
+            }
+            // A node that is restarted knows it again soon.
+            Ok(Fate::Waiting(_) | Fate::Unknown) | Err(ClientError::Connection { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let elapsed = begun.elapsed();
+        if elapsed >= limit {
+            return Err(ClientError::Late { hash, seconds: limit.as_secs() });
+        }
+        progress.tell(elapsed);
+        sleep(PAUSE).await;
+    }
+}
+
+/// Why a transaction was dropped, by the number of its status (execution.md 3.6).
+pub(super) fn drop_reason(status: u8) -> &'static str {
+    match status {
+        10 => "its cost is more than can be counted",
+        11 => "init data, message or libraries of the contract cannot be used",
+        12 => "no interpreter has the contract's version",
+        13 => "there is no account of the sender",
+        14 => "its gas limit is above that of a block",
+        15 => "it is of no kind that is executed",
+        18 => "the code is too large",
+        19 => "signature, chain id or version are wrong",
+        20 => "its gas limit is too low",
+        21 => "the sender cannot pay for it",
+        22 => "its gas price is too low",
+        24 => "another transaction has its nonce and pays more",
+        25 => "the recipient cannot receive",
+        26 => "another contract has the address",
+        27 => "its nonce is used up",
+        _ => "the node does not say why",
+    }
+}
+
+/// What says that a transaction is waited for: a line that changes on a terminal, and a line now and then elsewhere.
+struct Progress {
+    hash: TxHash,
+    is_terminal: bool,
+    /// When to speak next.
+    next: Duration,
+}
+
+impl Progress {
+    fn new(hash: TxHash) -> Self {
+        Self { hash, is_terminal: io::stderr().is_terminal(), next: Duration::ZERO }
+    }
+
+    fn tell(&mut self, elapsed: Duration) {
+        const BETWEEN_LINES: Duration = Duration::from_secs(15);
+        if elapsed < self.next {
+            return;
+        }
+        let (before, after, pause) = if self.is_terminal { ("\r", "", PAUSE) } else { ("", "\n", BETWEEN_LINES) };
+        let (hash, seconds) = (self.hash, elapsed.as_secs());
+        // Whether anybody can see it makes no difference to the transaction.
+        drop(write!(io::stderr(), "{before}waiting for the block of {hash}: {seconds} s{after}"));
+        self.next = elapsed.saturating_add(pause);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.is_terminal && !self.next.is_zero() {
+            drop(write!(io::stderr(), "\r\u{1b}[K"));
+        }
+    }
+}

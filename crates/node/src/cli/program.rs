@@ -1,0 +1,203 @@
+//! What a contract takes, from its own text: a file's, or one that a node has, with the libraries it imports.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use silica_protocol::Address;
+use silica_scilla::{
+    check::{self, ComponentSummary, Options, ParameterSummary},
+    json::{InputError, read_document, read_origin},
+    report::{Entry, Failure},
+    resolve::{self, FoundLibrary, LibrarySource, Origin, ResolveError},
+    stdlib::Standard,
+    syntax::{parse_contract, parse_library},
+    types::adt::DataTypes,
+};
+
+use super::{error::ClientError, node::Rpc, rows::listed};
+use crate::terminal::visible;
+
+/// More than any network lets be deployed, with which no text of a node keeps this program busy for long.
+const LONGEST: usize = 1 << 20;
+
+/// Libraries that are fetched for one contract.
+const MOST_LIBRARIES: usize = 64;
+
+/// Gas of a check, far above what a block has room for.
+const GAS: u64 = 1_000_000;
+
+/// The name that the init data of a node have in reports.
+const INIT: &str = "init data";
+
+/// What a contract or library takes.
+#[derive(Clone, Debug)]
+pub(super) struct Interface {
+    /// At its deployment.
+    pub(super) parameters: Vec<ParameterSummary>,
+    pub(super) transitions: Vec<ComponentSummary>,
+    pub(super) data_types: DataTypes,
+}
+
+/// Libraries that nodes have, by where they are.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Libraries(BTreeMap<String, FoundLibrary>);
+
+impl LibrarySource for Libraries {
+    fn find(&self, target: &str) -> Result<Option<FoundLibrary>, Failure> {
+        match self.0.get(target) {
+            Some(library) => Ok(Some(library.clone())),
+            None => Standard.find(target),
+        }
+    }
+}
+
+impl Libraries {
+    /// Fetches the libraries of a program, and those that they import.
+    pub(super) async fn fetch(rpc: &Rpc<'_>, origin: &Origin) -> Result<Self, ClientError> {
+        let mut libraries = Self::default();
+        let mut targets: Vec<String> = origin.libraries.values().map(ToString::to_string).collect();
+        while let Some(target) = targets.pop() {
+            let Ok(address) = target.parse::<Address>() else { continue };
+            if libraries.0.contains_key(&target) {
+                continue;
+            }
+            if libraries.0.len() >= MOST_LIBRARIES {
+                let reason = format!("the contract imports more than {MOST_LIBRARIES} libraries");
+                return Err(ClientError::Contract(reason));
+            }
+            let (text, origin) = program_at(rpc, &address).await?;
+            targets.extend(origin.libraries.values().map(ToString::to_string));
+            let file = format!("{target}.scillib").into();
+            libraries.0.insert(target, FoundLibrary { file, text: text.into_bytes().into(), origin });
+        }
+        Ok(libraries)
+    }
+}
+
+impl Interface {
+    /// Fetches a contract and finds out what it takes.
+    pub(super) async fn of_address(rpc: &Rpc<'_>, address: &Address) -> Result<Self, ClientError> {
+        let (text, origin) = program_at(rpc, address).await?;
+        let libraries = Libraries::fetch(rpc, &origin).await?;
+        Self::of_contract("contract.scilla", text.as_bytes(), &origin, &libraries)
+    }
+
+    /// Finds out what a contract takes.
+    pub(super) fn of_contract(
+        file: &str,
+        text: &[u8],
+        origin: &Origin,
+        libraries: &Libraries,
+    ) -> Result<Self, ClientError> {
+        let parsed = parse_contract(file, text).map_err(|failure| rejected(&failure))?;
+        let program = resolve::contract(parsed, origin, libraries).map_err(|error| unresolved(&error))?;
+        let checked = check::contract(&program, &Options::with_limit(GAS)).map_err(|error| rejected(&error.failure))?;
+        let (summary, data_types) = (checked.summary, checked.data_types);
+        Ok(Self { parameters: summary.parameters, transitions: summary.transitions, data_types })
+    }
+
+    /// Checks a library, which takes nothing.
+    pub(super) fn of_library(
+        file: &str,
+        text: &[u8],
+        origin: &Origin,
+        libraries: &Libraries,
+    ) -> Result<Self, ClientError> {
+        let parsed = parse_library(file, text).map_err(|failure| rejected(&failure))?;
+        let program = resolve::library(parsed, origin, libraries).map_err(|error| unresolved(&error))?;
+        let checked = check::library(&program, &Options::with_limit(GAS)).map_err(|error| rejected(&error.failure))?;
+        Ok(Self { parameters: Vec::new(), transitions: Vec::new(), data_types: checked.data_types })
+    }
+
+    /// Returns the parameters of a transition.
+    pub(super) fn transition(&self, name: &str) -> Result<&[ParameterSummary], ClientError> {
+        let found = self.transitions.iter().find(|it| *it.name == *name);
+        found.map(|it| it.parameters.as_slice()).ok_or_else(|| {
+            let names = listed(self.transitions.iter().map(|it| &it.name));
+            ClientError::argument("TRANSITION", format!("one of the contract's: {names}"), name)
+        })
+    }
+}
+
+/// Fetches the text of a contract or library, and what its init data say of names in it.
+async fn program_at(rpc: &Rpc<'_>, address: &Address) -> Result<(String, Origin), ClientError> {
+    #[derive(Deserialize)]
+    struct Code {
+        code: String,
+    }
+
+    const CODE: &str = "GetSmartContractCode";
+    const INIT_DATA: &str = "GetSmartContractInit";
+    let code: Code = rpc.get(CODE, &[address.to_string()]).await?;
+    if code.code.len() > LONGEST {
+        return Err(ClientError::answer(CODE, &format!("expected at most {LONGEST} bytes, got {}", code.code.len())));
+    }
+    let init = rpc.ask(INIT_DATA, &[address.to_string()]).await?;
+    let origin = read_init_data(init.get()).map_err(|reason| ClientError::answer(INIT_DATA, &reason))?;
+    Ok((code.code, origin))
+}
+
+/// Reads init data as a node does before it checks a contract, and returns what they say of names.
+pub(super) fn read_init_data(text: &str) -> Result<Origin, String> {
+    let origin = read_document(INIT, text.as_bytes()).and_then(|document| read_origin(INIT, document.root()));
+    origin.map_err(|error| match error {
+        InputError::Rejected(failure) => failure.to_string(),
+        InputError::Internal(reason) => reason,
+    })
+}
+
+fn unresolved(error: &ResolveError) -> ClientError {
+    match error {
+        ResolveError::Import(failure) | ResolveError::Names(failure) => rejected(failure),
+    }
+}
+
+/// So many reports of one program are shown.
+const SHOWN: usize = 20;
+
+/// Tells why a program is rejected: a line for each report, with its place.
+fn rejected(failure: &Failure) -> ClientError {
+    let told = |entry: &Entry| {
+        let Entry { message, start, .. } = entry;
+        let message = visible(message);
+        match start.line {
+            0 => message,
+            line => format!("{}:{line}:{}: {message}", visible(&start.file), start.column),
+        }
+    };
+    let reports: Vec<String> = failure.entries().iter().take(SHOWN).map(told).collect();
+    ClientError::Contract(format!("the contract is rejected:\n{}", reports.join("\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interface(text: &str) -> Result<Interface, String> {
+        let interface = Interface::of_contract("a.scilla", text.as_bytes(), &Origin::default(), &Libraries::default());
+        interface.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn contracts_tell_what_they_take() {
+        let text = "scilla_version 0
+            contract C (owner : ByStr20)
+            transition A (n : Uint32, who : ByStr20 with end)
+            end
+            transition B () end";
+        let interface = interface(text).unwrap();
+        assert_eq!(interface.parameters.len(), 1);
+        assert_eq!(interface.transition("A").unwrap().len(), 2);
+        assert!(interface.transition("B").unwrap().is_empty());
+        let error = interface.transition("a").unwrap_err().to_string();
+        assert_eq!(error, "TRANSITION: expected one of the contract's: A, B, got \"a\"");
+    }
+
+    #[test]
+    fn rejected_contracts_are_told_with_their_lines() {
+        let error = interface("scilla_version 0\ncontract C ()\ntransition T () x = y \nend").unwrap_err();
+        assert!(error.contains("rejected:\na.scilla:3:"), "{error}");
+        let error = interface("scilla_version 0\ncontract \u{1b}[2J").unwrap_err();
+        assert!(error.contains("a.scilla:2:") && !error.contains('\u{1b}'), "{error}");
+    }
+}

@@ -1,0 +1,117 @@
+//! `silica rpc`: any method.
+
+use clap::Args;
+use serde_json::Value;
+
+use super::{Answer, error::ClientError, node::NodeArgs};
+
+/// Which method, with what.
+#[derive(Clone, Debug, Args)]
+pub struct RpcArgs {
+    /// The method, as `silica openrpc` lists them.
+    #[arg(value_name = "METHOD")]
+    pub method: String,
+    /// Its parameters: text as it is, anything else as JSON. What a parameter of this node's methods is goes by their
+    /// description; of another method, whatever is JSON is JSON. A text in quotes is always JSON.
+    #[arg(value_name = "PARAM")]
+    pub params: Vec<String>,
+    /// Which node.
+    #[command(flatten)]
+    pub node: NodeArgs,
+}
+
+/// Calls a method.
+pub(super) async fn rpc(args: &RpcArgs) -> Result<Answer, ClientError> {
+    let kinds = Kinds::of(&args.method);
+    let params: Vec<Value> =
+        args.params.iter().enumerate().map(|(position, text)| kinds.read(position, text)).collect::<Result<_, _>>()?;
+    Ok(Answer::json(&args.node.rpc().ask(&args.method, &params).await?))
+}
+
+/// Which parameters of a method are texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kinds {
+    Known(Vec<bool>),
+    Unknown,
+}
+
+impl Kinds {
+    /// Looks a method up in the description of the interface.
+    fn of(method: &str) -> Self {
+        let document: Value = serde_json::from_str(&crate::rpc::openrpc()).unwrap_or_default();
+        let mut methods = document.get("methods").and_then(Value::as_array).into_iter().flatten();
+        let is_it = |it: &&Value| {
+            let aliases = it.get("x-aliases").and_then(Value::as_array).into_iter().flatten();
+            it.get("name").into_iter().chain(aliases).any(|name| name == method)
+        };
+        let found = methods.find(is_it).and_then(|it| it.get("params")?.as_array());
+        let is_text = |param: &Value| param.get("schema").is_some_and(|schema| is_text(schema, &document));
+        found.map_or(Self::Unknown, |params| Self::Known(params.iter().map(is_text).collect()))
+    }
+
+    fn read(&self, position: usize, text: &str) -> Result<Value, ClientError> {
+        let is_text = match self {
+            Self::Known(texts) => texts.get(position).copied(),
+            Self::Unknown => None,
+        };
+        let read = serde_json::from_str(text);
+        match is_text {
+            _ if text.starts_with(['"']) => {
+                read.map_err(|error| ClientError::argument("PARAM", format!("JSON: {error}"), text))
+            }
+            Some(true) => Ok(text.into()),
+            Some(false) => read.map_err(|error| {
+                let expected = format!("JSON for parameter {} of this method: {error}", position.saturating_add(1));
+                ClientError::argument("PARAM", expected, text)
+            }),
+            None => Ok(read.unwrap_or_else(|_| text.into())),
+        }
+    }
+}
+
+/// Whether a schema describes texts.
+fn is_text(schema: &Value, document: &Value) -> bool {
+    const COMPONENTS: &str = "#/components/schemas/";
+    let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix(COMPONENTS));
+    let schema = match name {
+        Some(name) => document.pointer("/components/schemas").and_then(|all| all.get(name)),
+        None => Some(schema),
+    };
+    schema.and_then(|schema| schema.get("type")).is_some_and(|kind| match kind.as_array() {
+        Some(kinds) => kinds.iter().all(|kind| kind == "string" || kind == "null"),
+        None => kind == "string",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(method: &str, texts: &[&str], expected: &Value) {
+        let kinds = Kinds::of(method);
+        let params: Vec<_> = texts.iter().enumerate().map(|(at, text)| kinds.read(at, text).unwrap()).collect();
+        assert_eq!(&Value::from(params), expected, "{method}");
+    }
+
+    #[test]
+    fn parameters_are_what_the_interface_says() {
+        check("GetTxBlock", &["5"], &json!(["5"]));
+        check("GetBalance", &["zil1x"], &json!(["zil1x"]));
+        check("IncreaseBlocknum", &["5"], &json!([5]));
+        check("GetDSBlock", &["5"], &json!(["5"]));
+        check("GetSmartContractSubState", &["12", "balances", "[\"0x12\"]"], &json!(["12", "balances", ["0x12"]]));
+        check("silica_mine", &["5"], &json!([5]));
+        check("GetNetworkId", &["5", "x"], &json!([5, "x"]));
+        check("Unknown", &["5", "x", "\"5\"", "null"], &json!([5, "x", "5", null]));
+        check("GetTxBlock", &["\"5\""], &json!(["5"]));
+    }
+
+    #[test]
+    fn what_is_no_json_is_told() {
+        let error = Kinds::of("GetSmartContractSubState").read(2, "[x").unwrap_err().to_string();
+        assert!(error.starts_with("PARAM: expected JSON for parameter 3 of this method"), "{error}");
+    }
+}

@@ -1,0 +1,38 @@
+//! `silica send`: money from one account to another.
+
+use clap::Args;
+use silica_protocol::{Address, Qa};
+
+use super::{
+    Answer,
+    amount::parse_amount,
+    error::ClientError,
+    order::{Order, OrderArgs, Terms, carry_out},
+};
+use crate::config::any_address;
+
+/// How much, and to whom.
+#[derive(Clone, Debug, Args)]
+pub struct SendArgs {
+    /// The recipient, in hexadecimal or as bech32.
+    #[arg(value_name = "TO", value_parser = any_address)]
+    pub to: Address,
+    /// How much: ZIL, as 1.5, or with a unit, as 1.5zil, 500li or 7qa.
+    #[arg(value_name = "AMOUNT", value_parser = parse_amount)]
+    pub amount: Qa,
+    /// How.
+    #[command(flatten)]
+    pub order: OrderArgs,
+}
+
+/// Sends money.
+pub(super) async fn send(args: &SendArgs) -> Result<Answer, ClientError> {
+    let key = args.order.key.read()?;
+    // The null address is what tells a deployment from a payment.
+    if args.to == Address::ZERO {
+        return Err(ClientError::argument("TO", "an address other than the null address", args.to.to_string()));
+    }
+    let terms = Terms::find(&args.order, &key).await?;
+    let order = Order { to: args.to, amount: args.amount, code: String::new(), data: String::new() };
+    carry_out(&args.order, &key, terms, order).await
+}

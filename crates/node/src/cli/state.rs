@@ -1,0 +1,100 @@
+//! `silica state`: what a contract holds.
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use serde_json::{json, value::RawValue};
+use silica_protocol::Address;
+
+use super::{Answer, error::ClientError, node::NodeArgs, node::read, receipt::plain, rows::Rows};
+use crate::{config::any_address, terminal::visible};
+
+/// What of which contract.
+#[derive(Clone, Debug, Args)]
+pub struct StateArgs {
+    /// The contract, in hexadecimal or as bech32.
+    #[arg(value_name = "ADDRESS", value_parser = any_address)]
+    pub address: Address,
+    /// One of its fields [default: all].
+    #[arg(value_name = "FIELD")]
+    pub field: Option<String>,
+    /// A key of the field's map, without quotes; one for each map, from the outermost.
+    #[arg(value_name = "KEY", allow_negative_numbers = true)]
+    pub keys: Vec<String>,
+    /// Which node.
+    #[command(flatten)]
+    pub node: NodeArgs,
+}
+
+/// The members of an object, unread.
+type Members = BTreeMap<String, Box<RawValue>>;
+
+/// Shows what a contract holds.
+pub(super) async fn state(args: &StateArgs) -> Result<Answer, ClientError> {
+    const METHOD: &str = "GetSmartContractState";
+    let Some(field) = &args.field else {
+        let state = args.node.rpc().ask(METHOD, &[args.address.to_string()]).await?;
+        if args.node.json {
+            return Ok(Answer::json(&state));
+        }
+        return Ok(Answer::done(rows(read(METHOD, &state)?)));
+    };
+    // Maps have addresses in hexadecimal, unless they are texts.
+    let keys: Vec<String> = args.keys.iter().map(|key| hexadecimal(key)).collect();
+    let mut found = find(args, field, &keys).await?;
+    if found.is_none() && keys != args.keys {
+        found = find(args, field, &args.keys).await?;
+    }
+    let place = || visible(&args.keys.iter().fold(field.clone(), |place, key| format!("{place}[{key:?}]")));
+    let value = found.ok_or_else(|| ClientError::Absent(place()))?;
+    if args.node.json {
+        return Ok(Answer::json(&value));
+    }
+    Ok(match serde_json::from_str::<Members>(value.get()) {
+        Ok(members) if !is_data(&members) => Answer::done(rows(members)),
+        Ok(_) | Err(_) => Answer::done(visible(&plain(&value))),
+    })
+}
+
+/// Asks for a field or an entry of its map.
+async fn find(args: &StateArgs, field: &str, keys: &[String]) -> Result<Option<Box<RawValue>>, ClientError> {
+    const METHOD: &str = "GetSmartContractSubState";
+    let mut value = args.node.rpc().ask(METHOD, &json!([args.address.to_string(), field, keys])).await?;
+    for name in std::iter::once(field).chain(keys.iter().map(String::as_str)) {
+        let Some(mut members) = read::<Option<Members>>(METHOD, &value)? else { return Ok(None) };
+        match members.remove(name) {
+            Some(member) => value = member,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(value))
+}
+
+fn hexadecimal(key: &str) -> String {
+    Address::from_bech32(key).map_or_else(|_| key.to_owned(), |address| format!("0x{address}"))
+}
+
+/// Tells of each member in a line, and of the entries of maps below.
+fn rows(members: Members) -> Rows {
+    let mut rows = Rows::default();
+    for (name, value) in members {
+        match serde_json::from_str::<Members>(value.get()) {
+            Ok(entries) if !is_data(&entries) => {
+                let count = entries.len();
+                rows.row(&name, format!("{count} {}", if count == 1 { "entry" } else { "entries" }));
+                for (key, value) in entries {
+                    rows.detail(&key, plain(&value));
+                }
+            }
+            Ok(_) | Err(_) => {
+                rows.row(&name, plain(&value));
+            }
+        }
+    }
+    rows
+}
+
+/// Whether an object is a value of a data type, and no map.
+fn is_data(members: &Members) -> bool {
+    members.len() == 3 && ["constructor", "argtypes", "arguments"].iter().all(|name| members.contains_key(*name))
+}

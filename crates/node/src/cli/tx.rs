@@ -1,0 +1,57 @@
+//! `silica tx`: what became of a transaction.
+
+use std::time::Duration;
+
+use clap::{Args, value_parser};
+use serde_json::json;
+use silica_protocol::TxHash;
+
+use super::{
+    Answer,
+    error::ClientError,
+    node::{NodeArgs, read},
+    order::{Fate, drop_reason, wait},
+    receipt::Executed,
+    rows::Rows,
+};
+
+/// Which transaction.
+#[derive(Clone, Debug, Args)]
+pub struct TxArgs {
+    /// Hash of the transaction.
+    #[arg(value_name = "HASH")]
+    pub hash: TxHash,
+    /// Wait so long for the transaction's block.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = value_parser!(u64).range(0..=86_400))]
+    pub wait: u64,
+    /// Which node.
+    #[command(flatten)]
+    pub node: NodeArgs,
+}
+
+/// Shows a transaction.
+pub(super) async fn tx(args: &TxArgs) -> Result<Answer, ClientError> {
+    let (rpc, hash) = (args.node.rpc(), args.hash);
+    let fate = if args.wait > 0 {
+        Fate::Executed(wait(&rpc, hash, Duration::from_secs(args.wait)).await?)
+    } else {
+        Fate::of(&rpc, hash).await?
+    };
+    match fate {
+        Fate::Executed(transaction) => {
+            let executed: Executed = read("GetTransaction", &transaction)?;
+            let answer = if args.node.json { Answer::json(&transaction) } else { Answer::done(executed.rows(&hash)) };
+            Ok(answer.with_status(u8::from(!executed.is_success())))
+        }
+        Fate::Waiting(status) => {
+            const WAITING: u8 = 2;
+            let mut rows = Rows::default();
+            rows.row("transaction", hash).row("status", format!("waits for a block ({status})"));
+            let json = json!({ "ID": hash.to_string(), "status": status });
+            let answer = if args.node.json { Answer::json(&json) } else { Answer::done(rows) };
+            Ok(answer.with_status(WAITING))
+        }
+        Fate::Dropped(status) => Err(ClientError::Dropped { hash, reason: drop_reason(status).to_owned(), status }),
+        Fate::Unknown => Err(ClientError::Absent(format!("transaction {hash}"))),
+    }
+}
