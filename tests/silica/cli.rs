@@ -1,0 +1,522 @@
+//! The client of the command line, as people type it: each command against a node, right and wrong.
+
+use std::{
+    env, fs,
+    io::{Read, Write},
+    net::TcpListener,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::{Output, Stdio},
+    thread,
+};
+
+use serde_json::{Value, json};
+use silica_protocol::Address;
+use silica_tests::{
+    Directory, Node, Wallet,
+    node::{binary, command},
+    wallet::{FEE, FUNDED_KEYS, FUNDS},
+};
+
+use crate::{balance, contract::HELLO};
+
+/// Exit codes.
+const DONE: i32 = 0;
+const FAILED: i32 = 1;
+const WRONG: i32 = 2;
+
+/// The words that have to be in an output.
+type Words<'a> = &'a [&'a str];
+
+/// A command line that has ended.
+struct Ended {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+/// Runs a command with a key in the environment, if one is given.
+fn run_with(args: &[&str], key: Option<&str>, input: &str) -> Ended {
+    let mut command = command(args);
+    if let Some(key) = key {
+        command.env("SILICA_KEY", key);
+    }
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    // It may end before it has read everything.
+    drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    let [stdout, stderr] = [stdout, stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert!(!stderr.contains("panicked"), "{args:?}\n{stderr}");
+    for key in FUNDED_KEYS {
+        assert!(!stdout.contains(key) && !stderr.contains(key), "{args:?} shows a key");
+    }
+    Ended { code: status.code().unwrap(), stdout, stderr }
+}
+
+/// Runs a command that asks this node, whose words are divided by spaces.
+fn ask(node: &Node, line: &str) -> Ended {
+    let url = node.url();
+    let args: Vec<&str> = line.split(' ').chain(["--url", &url]).collect();
+    run_with(&args, None, "")
+}
+
+#[track_caller]
+fn check(ended: &Ended, code: i32, words: Words<'_>) {
+    let Ended { code: got, stdout, stderr } = ended;
+    assert_eq!(*got, code, "{stdout}{stderr}");
+    for word in words {
+        assert!(stdout.contains(word) || stderr.contains(word), "{word:?} is missing in\n{stdout}{stderr}");
+    }
+}
+
+/// Runs a command that succeeds with JSON, and returns that.
+#[track_caller]
+fn json_of(node: &Node, line: &str) -> Value {
+    let ended = ask(node, &format!("{line} --json"));
+    check(&ended, DONE, &[]);
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}\n{}", ended.stdout))
+}
+
+/// Writes a file of a new directory, with this mode.
+fn file(directory: &Directory, name: &str, text: &str, mode: u32) -> String {
+    let path = directory.path().join(name);
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// Deploys the greeting of test account 1, and returns its address.
+fn deploy_hello(node: &Node, directory: &Directory) -> Address {
+    let source = file(directory, "hello.scilla", HELLO, 0o600);
+    let owner = Wallet::funded(0).address().to_bech32();
+    let deployed = json_of(node, &format!("deploy {source} owner={owner} --test-account 1"));
+    assert_eq!(deployed["transaction"]["receipt"]["success"], true);
+    deployed["contract"].as_str().unwrap().parse().unwrap()
+}
+
+#[test]
+fn money_is_sent_with_keys_from_everywhere() {
+    let (node, directory) = (Node::start(&[]), Directory::new());
+    let url = node.url();
+    let payee = Wallet::stranger(7).address();
+    let sent = ask(&node, &format!("send {} 1.5 --test-account 1", payee.to_bech32()));
+    check(
+        &sent,
+        DONE,
+        &["status         done", "amount         1.5 ZIL", "fee            0.1 ZIL (50 units of gas at 0.002 ZIL)"],
+    );
+
+    let sent = json_of(&node, &format!("send 0x{payee} 500li --test-account 1"));
+    let expected = Wallet::funded(0).payment(2, payee, 500_000_000);
+    assert_eq!((&sent["hash"], &sent["contract"]), (&json!(expected.hash()), &Value::Null));
+    assert_eq!(sent["transaction"], node.result("GetTransaction", &json!([expected.hash()])));
+
+    let private = file(&directory, "key", &format!("0x{}\n", FUNDED_KEYS[1]), 0o600);
+    check(&ask(&node, &format!("send {payee} 7qa --key-file {private}")), DONE, &["0.000000000007 ZIL"]);
+    let to = payee.to_string();
+    let args = ["send", &to, "1", "--url", &url];
+    check(&run_with(&args, Some(FUNDED_KEYS[2]), ""), DONE, &["amount         1 ZIL"]);
+    let args = ["send", &to, "1", "--url", &url, "--key-file", "-"];
+    check(&run_with(&args, Some("not heard"), FUNDED_KEYS[3]), DONE, &["amount         1 ZIL"]);
+    assert_eq!(balance(&node, &to), (1_500_000_000_000 + 500_000_000 + 7 + 2_000_000_000_000, 0));
+    assert_eq!(balance(&node, &Wallet::funded(1).hex()).1, 1);
+}
+
+#[test]
+fn keys_that_are_no_secret_are_refused() {
+    let (node, directory) = (Node::start(&[]), Directory::new());
+    let to = Wallet::stranger(7).hex();
+    let open = file(&directory, "open", FUNDED_KEYS[1], 0o644);
+    check(&ask(&node, &format!("send {to} 1 --key-file {open}")), WRONG, &["others can read", "644", "chmod 600"]);
+    let short = file(&directory, "short", &FUNDED_KEYS[1][1..], 0o600);
+    check(
+        &ask(&node, &format!("send {to} 1 --key-file {short}")),
+        WRONG,
+        &["--key-file: secret key: expected 64", "63"],
+    );
+    check(&ask(&node, &format!("send {to} 1 --key-file {}", FUNDED_KEYS[1])), WRONG, &["expected the path of a file"]);
+    check(&ask(&node, &format!("send {to} 1 --key-file /no/such")), WRONG, &["cannot read /no/such"]);
+    check(&ask(&node, &format!("send {to} 1")), WRONG, &["--key-file FILE", "SILICA_KEY", "--test-account N"]);
+    check(&ask(&node, &format!("send {to} 1 --test-account 0")), WRONG, &["--test-account", "1..=11"]);
+    check(&ask(&node, &format!("send {to} 1 --test-account 1 --key-file {open}")), WRONG, &["cannot be used with"]);
+    check(&ask(&node, &format!("send {to} 1 --key {}", "0".repeat(64))), WRONG, &["unexpected argument '--key'"]);
+    let url = node.url();
+    let ended = run_with(&["send", &to, "1", "--url", &url], Some(&FUNDED_KEYS[1][..60]), "");
+    check(&ended, WRONG, &["SILICA_KEY: secret key: expected 64", "60"]);
+    assert!(!ended.stderr.contains(&FUNDED_KEYS[1][..8]));
+}
+
+#[test]
+fn wrong_use_is_told_by_argument() {
+    let node = Node::start(&[]);
+    let to = Wallet::stranger(7).hex();
+    for (line, words) in [
+        (format!("send {to} 1.5.5 --test-account 1"), &["<AMOUNT>", "1.5.5", "an amount of ZIL"][..]),
+        (format!("send {to} 0.0000000000001 --test-account 1"), &["at most 12 decimals of zil, got 13"]),
+        (format!("send {to} -1 --test-account 1"), &["-1"]),
+        ("send zil1xyz 1 --test-account 1".to_owned(), &["<TO>", "zil1xyz", "42 characters"]),
+        (
+            format!("send {} 1 --test-account 1", "0".repeat(40)),
+            &["TO: expected an address other than the null address"],
+        ),
+        (format!("send {to} 1 --test-account 1 --nonce x"), &["--nonce", "'x'"]),
+        (format!("send {to} 1 --test-account 1 --gas-price 1x"), &["--gas-price", "1x"]),
+        (format!("send {to} 1 --test-account 1 --wait 86401"), &["--wait", "86401"]),
+        ("tx 12".to_owned(), &["<HASH>", "64"]),
+        ("block x".to_owned(), &["NUMBER", "expected a block number or latest"]),
+        ("account new".to_owned(), &["<FILE>"]),
+    ] {
+        check(&ask(&node, &line), WRONG, words);
+    }
+    check(&run_with(&["account", "address", "12"], None, ""), WRONG, &["[ADDRESS]", "40"]);
+    let ended = run_with(&["block", "--url", "https://example.org"], None, "");
+    check(&ended, WRONG, &["--url", "TLS is not spoken"]);
+}
+
+#[test]
+fn refusals_of_the_node_are_told() {
+    let node = Node::start(&[]);
+    let (to, stranger) = (Wallet::stranger(7).hex(), Wallet::stranger(8));
+    let directory = Directory::new();
+    let key = file(&directory, "key", &format!("{:064x}", 8_u128 + (1 << 100)), 0o600);
+    let ended = ask(&node, &format!("send {to} 1 --key-file {key}"));
+    check(&ended, FAILED, &["would fail", "no balance", "--gas-limit"]);
+    let ended = ask(&node, &format!("send {to} 1 --key-file {key} --gas-limit 50"));
+    check(&ended, FAILED, &["CreateTransaction is refused"]);
+    assert!(node.call("GetBalance", &json!([stranger.hex()])).is_err());
+    check(&ask(&node, &format!("send {to} 1 --test-account 1 --nonce 5")), FAILED, &["CreateTransaction is refused"]);
+    check(
+        &ask(&node, &format!("send {to} 1 --test-account 1 --chain-id 1")),
+        FAILED,
+        &["CreateTransaction is refused"],
+    );
+    check(&ask(&node, &format!("tx {}", "7".repeat(64))), FAILED, &["there is no transaction 777"]);
+    check(&ask(&node, "block 99"), FAILED, &["there is no Tx block 99"]);
+    check(&ask(&node, "block 99 --ds"), FAILED, &["there is no DS block 99"]);
+    check(&ask(&node, &format!("state {to}")), FAILED, &["GetSmartContractState is refused"]);
+    check(&ask(&node, "rpc NoSuchMethod"), FAILED, &["NoSuchMethod is refused", "(-32601)"]);
+}
+
+#[test]
+fn contracts_are_deployed_called_and_read() {
+    let (node, directory) = (Node::start(&[]), Directory::new());
+    let contract = deploy_hello(&node, &directory);
+    let (hex, bech32) = (contract.to_string(), contract.to_bech32());
+    let called = ask(&node, &format!("call {bech32} Greet --test-account 2"));
+    check(&called, DONE, &["transition     Greet", "event          Greeting of 0x", "text = Hello, world"]);
+    let called = json_of(&node, &format!("call {hex} SetGreeting text=Hi! --test-account 1"));
+    let data: Value = serde_json::from_str(called["transaction"]["data"].as_str().unwrap()).unwrap();
+    assert_eq!(data, json!({"_tag": "SetGreeting", "params": [{"vname": "text", "type": "String", "value": "Hi!"}]}));
+
+    let visitor = Wallet::funded(1).address();
+    check(
+        &ask(&node, &format!("state {bech32}")),
+        DONE,
+        &["greeting       Hi!", "visits         1 entry", &format!("0x{visitor} = 1")],
+    );
+    assert_eq!(json_of(&node, &format!("state {hex}")), node.result("GetSmartContractState", &json!([hex])));
+    assert_eq!(json_of(&node, &format!("state {hex} visits")), json!({format!("0x{visitor}"): "1"}));
+    for key in [format!("0x{visitor}"), visitor.to_bech32()] {
+        assert_eq!(json_of(&node, &format!("state {hex} visits {key}")), json!("1"));
+    }
+    check(&ask(&node, &format!("state {hex} visits 0x12")), FAILED, &["there is no visits[\"0x12\"]"]);
+    check(&ask(&node, &format!("state {hex} other")), FAILED, &["there is no other"]);
+
+    // What fails is not sent, or has a receipt.
+    let mine = format!("call {hex} SetGreeting text=Mine --test-account 2");
+    check(&ask(&node, &mine), FAILED, &["would fail, and was not sent", "line 41"]);
+    let failed = ask(&node, &format!("{mine} --gas-limit 5000"));
+    check(
+        &failed,
+        FAILED,
+        &["status         failed", "error          7 the transition failed", "exception      line 41", "NotTheOwner"],
+    );
+    let failed = ask(&node, &format!("{mine} --gas-limit 5000 --json"));
+    assert_eq!(failed.code, FAILED);
+    let failed: Value = serde_json::from_str(&failed.stdout).unwrap();
+    assert_eq!(
+        (&failed["transaction"]["receipt"]["success"], &failed["transaction"]["nonce"]),
+        (&json!(false), &json!("3"))
+    );
+    check(&ask(&node, &format!("tx {}", failed["hash"].as_str().unwrap())), FAILED, &["failed"]);
+}
+
+#[test]
+fn parameters_are_told_apart_by_the_contract() {
+    let (node, directory) = (Node::start(&[]), Directory::new());
+    let contract = deploy_hello(&node, &directory);
+    for (line, words) in [
+        ("greet", &["TRANSITION: expected one of the contract's: Greet, SetGreeting, got \"greet\""][..]),
+        ("SetGreeting", &["missing: text : String"]),
+        ("SetGreeting text=a txet=b", &["txet: expected text : String, got \"b\""]),
+        ("SetGreeting text=a text=b", &["text: expected one value"]),
+        ("Greet text=a", &["text: expected no parameters"]),
+        ("SetGreeting text", &["NAME=VALUE"]),
+        ("SetGreeting --params {\"text\":[]}", &["text: expected String (a text), got \"[]\""]),
+        ("SetGreeting --params [1]", &["--params: expected an object"]),
+    ] {
+        check(&ask(&node, &format!("call {contract} {line} --test-account 1")), WRONG, words);
+    }
+    for params in [
+        "{\"text\":\"A\"}",
+        "[{\"vname\":\"text\",\"type\":\"String\",\"value\":\"A\"}]",
+        &file(&directory, "params.json", "{\"text\": \"B\"}", 0o600),
+    ] {
+        check(&ask(&node, &format!("call {contract} SetGreeting --params {params} --test-account 1")), DONE, &["done"]);
+    }
+    assert_eq!(json_of(&node, &format!("state {contract} greeting")), json!("B"));
+
+    let source = directory.path().join("hello.scilla");
+    let deploy = format!("deploy {} --test-account 1", source.display());
+    check(&ask(&node, &deploy), WRONG, &["missing: owner : ByStr20"]);
+    check(&ask(&node, &format!("{deploy} owner=0x12")), WRONG, &["owner: expected ByStr20", "got \"0x12\""]);
+    let broken =
+        file(&directory, "broken.scilla", "scilla_version 0\ncontract C ()\ntransition T ()\n  x = y\nend", 0o600);
+    check(&ask(&node, &format!("deploy {broken} --test-account 1")), FAILED, &["rejected", "broken.scilla:4:"]);
+    check(&ask(&node, "deploy /no/such --test-account 1"), WRONG, &["cannot read /no/such"]);
+}
+
+#[test]
+fn contracts_of_libraries_and_data_types_are_understood() {
+    let (node, directory) = (Node::start(&[]), Directory::new());
+    let library = "scilla_version 0\nlibrary Shades\ntype Shade = | Dark | Light of Uint32\n";
+    let library = file(&directory, "Shades.scillib", library, 0o600);
+    let deployed = json_of(&node, &format!("deploy {library} --test-account 1"));
+    assert_eq!(deployed["transaction"]["receipt"]["success"], true);
+    let shades = deployed["contract"].as_str().unwrap().to_owned();
+    let contract = "scilla_version 0\nimport Shades\nlibrary Own\ntype Side = | Left | Right\nlet dark = Dark\n
+        contract Painter (given : Map String Uint32)
+        field last : Shade = dark
+        field pairs : Map String Uint32 = given
+        transition Paint (shade : Shade, side : Option Side, by : List ByStr20)
+          last := shade; e = {_eventname : \"Painted\"; by : by; side : side}; event e
+        end";
+    let contract = file(&directory, "painter.scilla", contract, 0o600);
+    let line = format!("deploy {contract} --library Shades={shades} given={{\"a\":1}} --test-account 1");
+    let painter = json_of(&node, &line)["contract"].as_str().unwrap().to_owned();
+    let (one, other) = (Wallet::funded(1).address(), Wallet::funded(2).address());
+    let light = format!("{{\"constructor\":\"{shades}.Light\",\"argtypes\":[],\"arguments\":[\"5\"]}}");
+    let url = node.url();
+    let by = format!("by=[\"{}\",\"0x{other}\"]", one.to_bech32());
+    let shade = format!("shade={light}");
+    let args = ["call", &painter, "Paint", &shade, "side=Some Right", &by, "--test-account", "1", "--url", &url];
+    let called = run_with(&args, None, "");
+    check(&called, DONE, &["event          Painted of", &format!("by = [\"0x{one}\", \"0x{other}\"]")]);
+    let last: Value = serde_json::from_str(&light).unwrap();
+    assert_eq!(json_of(&node, &format!("state {painter} last")), last);
+    check(&ask(&node, &format!("state {painter}")), DONE, &["last           {\"", "pairs          1 entry", "a = 1"]);
+    let wrong = format!("call {painter} Paint shade=Grey side=None by=[] --test-account 1");
+    check(&ask(&node, &wrong), WRONG, &["shade: expected Shade (Dark, or JSON", "got \"Grey\""]);
+    check(&ask(&node, &format!("deploy {contract} given={{}} --test-account 1")), FAILED, &["Shades"]);
+    let typed = "scilla_version 0\nimport Shades\ncontract Typed (first : Shade)\n";
+    let typed = file(&directory, "typed.scilla", typed, 0o600);
+    let line = format!("deploy {typed} --library Shades={shades} first=Dark --test-account 1");
+    check(&ask(&node, &line), FAILED, &["the init data are rejected", "Shade"]);
+}
+
+#[test]
+fn accounts_are_made_and_shown() {
+    let (node, directory) = (Node::start(&[]), Directory::new());
+    let path = directory.path().join("new.key");
+    let path = path.to_str().unwrap();
+    let made = run_with(&["account", "new", path, "--json"], None, "");
+    check(&made, DONE, &["keep it safe"]);
+    let key = fs::read_to_string(path).unwrap();
+    assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(!made.stdout.contains(key.trim()) && !made.stderr.contains(key.trim()));
+    let wallet = Wallet::from_hex(key.trim());
+    let forms: Value = serde_json::from_str(&made.stdout).unwrap();
+    let expected = json!({
+        "address": format!("0x{}", wallet.address().to_checksum()), "bech32": wallet.address().to_bech32(),
+        "publicKey": wallet.public_key(),
+    });
+    assert_eq!(forms, expected);
+    check(&run_with(&["account", "new", path], None, ""), WRONG, &["cannot make", "exists"]);
+    assert_eq!(fs::read_to_string(path).unwrap(), key, "the file is left alone");
+
+    let shown = run_with(&["account", "address", "--key-file", path, "--json"], None, "");
+    assert_eq!(serde_json::from_str::<Value>(&shown.stdout).unwrap(), expected);
+    let shown = run_with(&["account", "address", &wallet.address().to_bech32()], None, "");
+    check(&shown, DONE, &[&wallet.address().to_checksum()]);
+    check(
+        &ask(&node, &format!("account balance {}", wallet.hex())),
+        DONE,
+        &["balance        0 ZIL", "nonce          0"],
+    );
+    check(&ask(&node, "account balance --test-account 1"), DONE, &["balance        900000000000 ZIL"]);
+
+    let list = json_of(&node, "account list");
+    assert_eq!(list.as_array().unwrap().len(), FUNDED_KEYS.len());
+    assert_eq!((&list[0]["testAccount"], &list[0]["nonce"]), (&json!(1), &json!(0)));
+    assert_eq!(list[0]["bech32"], Wallet::funded(0).address().to_bech32());
+    check(&ask(&node, "account list"), DONE, &["11             0x", "900000000000 ZIL"]);
+}
+
+#[test]
+fn blocks_proofs_and_methods_are_shown() {
+    let (node, directory) = (Node::start(&[]), Directory::new());
+    let contract = deploy_hello(&node, &directory);
+    check(&ask(&node, "block"), DONE, &["Tx block       1", "transactions   1", "transaction    ", "UTC"]);
+    assert_eq!(json_of(&node, "block 1"), node.result("GetTxBlock", &json!(["1"])));
+    check(&ask(&node, "block latest --ds"), DONE, &["DS block       1", "gas price      0.002 ZIL"]);
+    assert_eq!(json_of(&node, "block 0 --ds"), node.result("GetDsBlock", &json!(["0"])));
+
+    let got = ask(&node, &format!("proof get {contract} greeting"));
+    check(&got, DONE, &["Tx block 1, state root", "as the node says", "accountProof"]);
+    let root = node.result("GetLatestTxBlock", &json!([]))["header"]["StateRootHash"].as_str().unwrap().to_owned();
+    let address = contract.to_string();
+    let args = ["proof", "verify", "--root", &root, "--address", &address, "--variable", "greeting"];
+    check(&run_with(&args, None, &got.stdout), DONE, &["\"Hello, world\""]);
+    check(&ask(&node, &format!("proof get {contract} greeting --block 9")), FAILED, &["there is no Tx block 9"]);
+
+    assert_eq!(json_of(&node, "rpc GetTxBlock 1"), node.result("GetTxBlock", &json!(["1"])));
+    assert_eq!(json_of(&node, "rpc IncreaseBlocknum 3"), json!("5"));
+    assert_eq!(
+        json_of(&node, &format!("rpc GetSmartContractSubState {address} greeting []")),
+        json!({"greeting": "Hello, world"})
+    );
+    check(&ask(&node, "rpc IncreaseBlocknum x"), WRONG, &["PARAM: expected JSON for parameter 1", "got \"x\""]);
+}
+
+#[test]
+fn transactions_are_waited_for() {
+    let node = Node::start(&["--block-mode", "manual"]);
+    let to = Wallet::stranger(7).address();
+    let hash = Wallet::funded(0).payment(1, to, 1_000_000_000_000).hash();
+    let sent = ask(&node, &format!("send {to} 1 --test-account 1 --wait 0"));
+    check(&sent, DONE, &[&format!("transaction    {hash}"), "sent; ask for it with: silica tx"]);
+    check(&ask(&node, &format!("tx {hash}")), WRONG, &["waits for a block (1)"]);
+    check(
+        &ask(&node, &format!("tx {hash} --wait 1")),
+        WRONG,
+        &["waiting for the block of", "is not in a block after 1 s"],
+    );
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| ask(&node, &format!("tx {hash} --wait 60")));
+        node.result("IncreaseBlocknum", &json!([1]));
+        check(&waiting.join().unwrap(), DONE, &["status         done"]);
+    });
+    assert_eq!(balance(&node, &Wallet::funded(0).hex()).0, FUNDS - 1_000_000_000_000 - FEE);
+
+    for nonce in 2..4 {
+        // Those that wait are counted.
+        let expected = Wallet::funded(0).payment(nonce, to, 1_000_000_000_000).hash();
+        check(&ask(&node, &format!("send {to} 1 --test-account 1 --wait 0")), DONE, &[&expected, "sent"]);
+    }
+    let dropped = Wallet::funded(0).payment(2, to, 1_000_000_000_000).hash();
+    node.result("silica_dropTransaction", &json!([dropped]));
+    check(&ask(&node, &format!("tx {dropped}")), FAILED, &["was dropped", "(status 255)"]);
+    check(&ask(&node, &format!("tx {dropped} --wait 60")), FAILED, &["was dropped"]);
+}
+
+#[test]
+fn nothing_listens() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("http://{free}");
+    for line in [
+        "block",
+        "account list",
+        "send 7bb3b0e8a59f3f61d9bff038f4aeb42cae2ecce8 1 --test-account 1",
+        "rpc GetNetworkId",
+    ] {
+        let args: Vec<&str> = line.split(' ').chain(["--url", &url]).collect();
+        check(&run_with(&args, None, ""), WRONG, &[&format!("cannot talk to {url}/")]);
+    }
+}
+
+/// A node that answers every request with this result, or with this error.
+fn hostile(answer: &str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let body = format!("{{\"id\":1,\"jsonrpc\":\"2.0\",{answer}}}");
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut stream = stream;
+            let mut request = [0; 4096];
+            // The client writes a request at once, and what is asked makes no difference.
+            drop(stream.read(&mut request));
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+            drop(stream.write_all(&[head.as_bytes(), body.as_bytes()].concat()));
+        }
+    });
+    url
+}
+
+#[test]
+fn hostile_nodes_reach_neither_terminal_nor_money() {
+    let evil = "\\u001b[2J\\u202eevil\\nsilica: done";
+    let error = hostile(&format!("\"error\":{{\"code\":-1,\"message\":\"{evil}\"}}"));
+    let text = hostile(&format!("\"result\":\"{evil}\""));
+    let state = hostile("\"result\":{\"\u{9b}2Jfield\":\"\u{202e}\",\"map\":{\"a\\u001b\":\"\\u001b[2J\"}}");
+    let hash = hostile(&format!("\"result\":{{\"TranID\":\"{}\",\"Info\":\"x\"}}", "7".repeat(64)));
+    let deep = hostile(&format!("\"result\":{}{}", "[".repeat(200_000), "]".repeat(200_000)));
+    let to = Wallet::stranger(7).hex();
+    let send = format!("send {to} 1 --test-account 1 --chain-id 222 --nonce 1 --gas-price 1 --gas-limit 50");
+    for url in [&error, &text, &state, &hash, &deep] {
+        for line in [
+            &format!("state {to}"),
+            &format!("state {to} --json"),
+            &format!("state {to} map"),
+            "block",
+            "rpc GetNetworkId",
+            "account list",
+            &send,
+        ] {
+            let args: Vec<&str> = line.split(' ').chain(["--url", url]).collect();
+            let ended = run_with(&args, None, "");
+            let shown = format!("{}{}", ended.stdout, ended.stderr);
+            assert!(shown.chars().all(|c| c == '\n' || c == '\u{202e}' || !c.is_control()), "{line}: {shown:?}");
+            assert!(!shown.contains('\u{202e}'), "{line}: {shown:?}");
+            assert!(!shown.contains("\nsilica: done"), "{line}: {shown:?}");
+        }
+    }
+    let args: Vec<&str> = send.split(' ').chain(["--url", &hash]).collect();
+    check(
+        &run_with(&args, None, ""),
+        WRONG,
+        &["CreateTransaction: not an answer to this: expected the hash", "got 777"],
+    );
+}
+
+#[test]
+fn page_of_the_client_is_true() {
+    const PAGE: &str = include_str!("../../docs/cli.md");
+    let (node, directory) = (Node::start(&[]), Directory::new());
+    std::os::unix::fs::symlink(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../contracts"),
+        directory.path().join("contracts"),
+    )
+    .unwrap();
+    let path = format!("{}:{}", binary().parent().unwrap().display(), env::var("PATH").unwrap());
+    let (mut block, mut printed, mut compared) = (None, String::new(), 0);
+    let mut text = String::new();
+    for line in PAGE.lines() {
+        match (block, line) {
+            (None, "```sh") => (block, printed) = (Some("sh"), String::new()),
+            (None, "```text") => (block, text) = (Some("text"), String::new()),
+            (Some("text"), "```") => {
+                assert_eq!(text, printed, "docs/cli.md prints something else");
+                (block, compared) = (None, compared + 1);
+            }
+            (Some(_), "```") => block = None,
+            (Some("sh"), line) => {
+                let output = std::process::Command::new("sh")
+                    .args(["-c", line])
+                    .current_dir(directory.path())
+                    .env("PATH", &path)
+                    .env("SILICA_URL", node.url())
+                    .env_remove("SILICA_KEY")
+                    .output()
+                    .unwrap();
+                assert!(!output.stdout.is_empty() || line.contains('>'), "{line}: {output:?}");
+                printed.push_str(&String::from_utf8(output.stdout).unwrap());
+            }
+            (Some("text"), line) => {
+                text.push_str(line);
+                text.push('\n');
+            }
+            (Some(_) | None, _) => {}
+        }
+    }
+    assert!(compared >= 6, "only {compared} outputs were compared");
+}
