@@ -229,7 +229,7 @@ pub struct AccountChangeJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nonce: Option<ChangeJson<u64>>,
     /// The variables of the contract that would change.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<VariableChangeJson>,
 }
 
