@@ -1,5 +1,5 @@
 //! What a node survives: `reliability kill LOOPS`, `reliability jump LOOPS`, `reliability stop LOOPS` and
-//! `reliability damage CASES`, each with an optional seed.
+//! `reliability damage CASES`, each with an optional seed, and `reliability hostile SECONDS`.
 //!
 //! All use the `silica` binary that `SILICA_BINARY` names, or build one. They print a line for each trial, a summary,
 //! and fail at the first broken promise; the data directory in question is kept.
@@ -7,6 +7,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a program")]
 
 mod damage;
+mod hostile;
 mod jump;
 mod kill;
 mod load;
@@ -23,8 +24,12 @@ fn main() -> ExitCode {
         (Some("jump"), Some(loops), Some(seed)) => jump::run(loops, seed),
         (Some("stop"), Some(loops), Some(seed)) => stop::run(loops, seed),
         (Some("damage"), Some(cases), Some(seed)) => damage::run(cases, seed),
+        (Some("hostile"), Some(_), Some(_)) => hostile::run(number(1, 10).unwrap_or(10)),
         _ => {
-            eprintln!("usage: reliability kill|jump|stop [LOOPS [SEED]] | reliability damage [CASES [SEED]]");
+            eprintln!(
+                "usage: reliability kill|jump|stop [LOOPS [SEED]] | reliability damage [CASES [SEED]] | reliability hostile \
+                 [SECONDS]"
+            );
             return ExitCode::FAILURE;
         }
     }
