@@ -13,6 +13,7 @@ mod contract;
 mod contract_input;
 mod depth;
 mod developer;
+mod document;
 mod ds_block;
 mod edit;
 mod envelope;

@@ -16,6 +16,7 @@
 //! - [`chain`]: everything a client can learn of a chain, to be compared.
 //! - [`dice`]: chance that can be repeated.
 //! - [`patience`]: how long a process is waited for.
+//! - [`schema`]: whether a value is what the description of the interface says, and values that are.
 //! - [`shape`]: whether an answer looks like a documented one.
 //!
 //! It drives the node from outside only: it depends on the wire formats and on signatures, and on nothing that runs
@@ -26,6 +27,7 @@ pub mod dice;
 pub mod http;
 pub mod node;
 pub mod patience;
+pub mod schema;
 pub mod shape;
 pub mod wallet;
 
