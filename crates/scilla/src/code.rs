@@ -207,6 +207,17 @@ pub(crate) type Statements = Arc<[Statement]>;
 pub(crate) struct Statement {
     pub(crate) kind: StatementKind,
     pub(crate) place: Place,
+    /// Beside what runs, so that it costs a run nothing.
+    pub(crate) names: Box<StatementNames>,
+}
+
+/// What variables of a statement are called, for those who watch it.
+#[derive(Debug)]
+pub(crate) struct StatementNames {
+    /// What it uses, in the order of the text.
+    pub(crate) used: Box<[(Name, Variable)]>,
+    /// What it binds.
+    pub(crate) bound: Option<(Name, Variable)>,
 }
 
 /// The field a statement works on.
@@ -252,6 +263,13 @@ impl Code {
     /// Returns where a place is.
     pub(crate) fn location(&self, place: Place) -> Location {
         self.sources.get(place.source as usize).map_or_else(Location::default, |source| source.start(place.span))
+    }
+
+    /// Returns the text at a place, up to the end of the line.
+    pub(crate) fn line_of(&self, place: Place) -> &[u8] {
+        let text = self.sources.get(place.source as usize).map_or(&[][..], Source::text);
+        let text = text.get(place.span.start as usize..place.span.end as usize).unwrap_or_default();
+        text.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default()
     }
 
     /// Returns where a node stands.

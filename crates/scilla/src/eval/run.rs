@@ -15,6 +15,7 @@ use std::{
 use super::{
     address::{Claim, check_all, check_type},
     machine::{Evaluation, Machine, failure, internal},
+    observer::Observer,
     statement::{Execution, host_failure, total_amount},
 };
 use crate::{
@@ -301,11 +302,27 @@ impl Loaded {
         balance: u128,
         host: &mut dyn Host,
     ) -> Result<Outcome, Failed> {
+        self.call_observed(init, message, balance, host, None)
+    }
+
+    /// Runs the transition that a message names, as [`Self::call`] does, and tells an observer of each statement.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::call`].
+    pub fn call_observed(
+        &self,
+        init: &[Argument],
+        message: &Message,
+        balance: u128,
+        host: &mut dyn Host,
+        observer: Option<&mut dyn Observer>,
+    ) -> Result<Outcome, Failed> {
         let mut machine = self.machine();
         let outcome = self.check_parameters(init).and_then(|_| {
             let contract = self.contract()?;
             machine.parameters = parameters(contract, init);
-            self.transition(contract, &mut machine, message, balance, host)
+            self.transition(contract, &mut machine, message, balance, host, observer)
         });
         let gas = machine.gas;
         outcome.map_err(|failure| Failed { failure, gas })
@@ -318,6 +335,7 @@ impl Loaded {
         message: &Message,
         balance: u128,
         host: &mut dyn Host,
+        observer: Option<&mut dyn Observer>,
     ) -> Evaluation<Outcome> {
         let transitions = || contract.components.iter().filter(|it| it.kind == ComponentKind::Transition);
         let transition = transitions().find(|transition| *transition.name.base() == message.tag);
@@ -345,7 +363,9 @@ impl Loaded {
             }
         }
         let arguments = transition.parameters.iter().filter_map(|(name, _)| value(name.base())).collect();
-        let mut execution = Execution::new(machine, host, balance);
+        // The host may live longer than the observer, or the other way round.
+        let observer = observer.map(|observer| observer as &mut dyn Observer);
+        let mut execution = Execution::new(machine, host, balance, observer);
         execution.run(transition, arguments)?;
         let (accepted, balance) = (execution.accepted, execution.balance);
         let (messages, mut events) = (std::mem::take(&mut execution.messages), std::mem::take(&mut execution.events));

@@ -5,6 +5,8 @@ use std::{collections::BTreeSet, sync::Arc};
 use super::{
     address::{Claim, cost},
     machine::{Evaluation, Frame, Machine, failure, internal},
+    observer::{Observer, Step},
+    run::Argument,
 };
 use crate::{
     code::{Code, ComponentCode, Field, FieldUse, Place, Statement, StatementKind, Statements, Variable},
@@ -31,6 +33,7 @@ enum Work {
 pub(super) struct Execution<'m, 'c, 'h> {
     machine: &'m mut Machine<'c>,
     host: &'h mut dyn Host,
+    observer: Option<&'h mut dyn Observer>,
     /// The components that run, the transition first.
     running: Vec<&'c ComponentCode>,
     work: Vec<Work>,
@@ -44,10 +47,16 @@ pub(super) struct Execution<'m, 'c, 'h> {
 }
 
 impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
-    pub(super) fn new(machine: &'m mut Machine<'c>, host: &'h mut dyn Host, balance: u128) -> Self {
+    pub(super) fn new(
+        machine: &'m mut Machine<'c>,
+        host: &'h mut dyn Host,
+        balance: u128,
+        observer: Option<&'h mut dyn Observer>,
+    ) -> Self {
         Self {
             machine,
             host,
+            observer,
             running: Vec::new(),
             work: Vec::new(),
             returned: None,
@@ -70,7 +79,11 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
                         self.work.push(Work::Statements(Arc::clone(&statements), at + 1));
                     }
                     if let Some(statement) = statements.get(at) {
-                        self.statement(statement)?;
+                        if self.observer.is_some() {
+                            self.observed(statement)?;
+                        } else {
+                            self.statement(statement)?;
+                        }
                     }
                 }
             }
@@ -110,6 +123,9 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         let Some((slot, name)) = result else { return Ok(()) };
         let missing = || failure(format!("Trying to bind to a procedure that doesn't return: {}", name.as_written()));
         let value = self.returned.take().ok_or_else(missing)?;
+        if let Some(observer) = &mut self.observer {
+            observer.returned(self.running.len(), Argument { name: Arc::clone(name.base()), value: value.clone() });
+        }
         self.machine.set(slot, value);
         Ok(())
     }
@@ -119,6 +135,39 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         let Some(element) = elements.next() else { return Ok(()) };
         self.work.push(Work::ForEach { rest: elements.rest().clone(), procedure });
         self.call(procedure, vec![element.clone()], None)
+    }
+
+    /// Executes a statement, and tells the observer.
+    #[cold]
+    fn observed(&mut self, statement: &Statement) -> Evaluation<()> {
+        let code: &'c Code = self.machine.code;
+        let (units_before, depth) = (self.machine.gas.units(), self.running.len());
+        let component = self.running.last().map_or("", |component| &**component.name.base());
+        let used = statement.names.used.iter().filter_map(|name| self.named(name)).collect();
+        let outcome = self.statement(statement);
+        // The frame that is open behind a call is the procedure's.
+        let has_bound = outcome.is_ok() && !matches!(statement.kind, StatementKind::Call { .. });
+        let bound = statement.names.bound.as_ref().filter(|_| has_bound).and_then(|name| self.named(name));
+        let step = Step {
+            component,
+            depth,
+            location: code.location(statement.place),
+            text: code.line_of(statement.place),
+            units_before,
+            units_after: self.machine.gas.units(),
+            used,
+            bound,
+            failed: outcome.is_err(),
+        };
+        if let Some(observer) = &mut self.observer {
+            observer.statement(step);
+        }
+        outcome
+    }
+
+    fn named(&self, (name, variable): &(Name, Variable)) -> Option<Argument> {
+        let value = self.machine.look_up(*variable).ok()?;
+        Some(Argument { name: Arc::clone(name.base()), value })
     }
 
     fn statement(&mut self, statement: &Statement) -> Evaluation<()> {

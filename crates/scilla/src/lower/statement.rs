@@ -4,7 +4,9 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::Lowering;
 use crate::{
-    code::{ComponentCode, FieldCode, FieldUse, Pattern, Statement, StatementKind, Statements, Variable},
+    code::{
+        ComponentCode, FieldCode, FieldUse, Pattern, Statement, StatementKind, StatementNames, Statements, Variable,
+    },
     name::{Ident, Name},
     syntax::ast::{self, Arena, ChainRead, Component, ComponentKind},
 };
@@ -62,6 +64,7 @@ impl Lowering {
     fn statement(&mut self, known: &Known<'_>, statement: &ast::Statement, bound: &mut Vec<Name>) -> Statement {
         use ast::StatementKind as Ast;
         // What a statement reads is looked up before what it binds is bound.
+        let used = statement.uses(known.arena).into_iter().filter_map(|name| self.named(name)).collect();
         let mut bind = |lowering: &mut Self, to: &Ident| {
             bound.push(to.name.clone());
             lowering.scope.bind(&to.name)
@@ -124,7 +127,12 @@ impl Lowering {
             }
             Ast::Throw(exception) => StatementKind::Throw(exception.as_ref().map(|exception| self.variable(exception))),
         };
-        Statement { kind, place: self.place(statement.span) }
+        let bound = statement.bound().and_then(|name| self.named(name));
+        Statement { kind, place: self.place(statement.span), names: Box::new(StatementNames { used, bound }) }
+    }
+
+    fn named(&mut self, name: &Ident) -> Option<(Name, Variable)> {
+        Some((name.name.clone(), self.scope.find(&name.name)?))
     }
 
     fn statement_clause(&mut self, known: &Known<'_>, clause: &ast::StatementClause) -> (Pattern, Statements) {

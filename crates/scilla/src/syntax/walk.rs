@@ -1,7 +1,8 @@
 //! Ways through expressions, statements and patterns.
 
 use super::ast::{
-    Arena, ExprId, Expression, ExpressionKind, MessageEntry, Pattern, PatternKind, Payload, Statement, StatementKind,
+    Arena, ChainRead, ExprId, Expression, ExpressionKind, MessageEntry, Pattern, PatternKind, Payload, Statement,
+    StatementKind,
 };
 use crate::{name::Ident, types::Type};
 
@@ -118,6 +119,33 @@ impl Statement {
             for inner in clauses.iter().flat_map(|clause| &clause.body) {
                 inner.visit(visitor);
             }
+        }
+    }
+
+    /// Returns the variables that the statement itself looks up, in the order of the text; of an expression those of its
+    /// outermost node.
+    pub(crate) fn uses<'a>(&'a self, arena: &'a Arena) -> Vec<&'a Ident> {
+        let then = |first: &'a [Ident], last: &'a Ident| first.iter().chain([last]).collect();
+        match &self.kind {
+            StatementKind::Bind { value, .. } => arena.get(*value).uses(),
+            StatementKind::Call { arguments, .. } => arguments.iter().collect(),
+            StatementKind::MapDelete { keys, .. } | StatementKind::MapGet { keys, .. } => keys.iter().collect(),
+            StatementKind::MapPut { keys, value, .. } => then(keys, value),
+            StatementKind::RemoteMapGet { address, keys, .. } => std::iter::once(address).chain(keys).collect(),
+            StatementKind::Cast { address: variable, .. }
+            | StatementKind::Event(variable)
+            | StatementKind::ForEach { list: variable, .. }
+            | StatementKind::Match { scrutinee: variable, .. }
+            | StatementKind::ReadChain { what: ChainRead::Timestamp(variable), .. }
+            | StatementKind::RemoteLoad { address: variable, .. }
+            | StatementKind::Return(variable)
+            | StatementKind::Send(variable)
+            | StatementKind::Store { value: variable, .. }
+            | StatementKind::Throw(Some(variable)) => vec![variable],
+            StatementKind::Accept
+            | StatementKind::Load { .. }
+            | StatementKind::ReadChain { what: ChainRead::BlockNumber | ChainRead::ChainId, .. }
+            | StatementKind::Throw(None) => vec![],
         }
     }
 

@@ -1,0 +1,38 @@
+//! Who watches a transition run, statement by statement.
+
+use super::run::Argument;
+use crate::source::Location;
+
+/// Is told what a transition does. Nothing that it does changes the run.
+pub trait Observer {
+    /// A statement was executed, or has failed.
+    fn statement(&mut self, step: Step<'_>);
+
+    /// The procedure has ended that the latest statement of this depth called, and its result is bound.
+    fn returned(&mut self, depth: usize, bound: Argument);
+}
+
+/// One statement as it was executed.
+///
+/// Of a `match` and a `forall` this is the beginning; the statements within follow.
+#[derive(Clone, Debug)]
+pub struct Step<'a> {
+    /// The transition or procedure that it is part of.
+    pub component: &'a str,
+    /// How many components run: 1 in the transition itself.
+    pub depth: usize,
+    /// Where it stands.
+    pub location: Location,
+    /// Its source, up to the end of the line.
+    pub text: &'a [u8],
+    /// The units of gas before it.
+    pub units_before: u64,
+    /// The units of gas after it.
+    pub units_after: u64,
+    /// The variables that it uses, in the order of the text, with their values.
+    pub used: Vec<Argument>,
+    /// What it binds. The result of a procedure is told when that has ended.
+    pub bound: Option<Argument>,
+    /// Whether it failed, which ends the run.
+    pub failed: bool,
+}
