@@ -30,6 +30,7 @@ mod simulation;
 mod state_page;
 mod status_server;
 mod subscription;
+mod trace;
 mod transaction;
 mod transport;
 mod tx_block;

@@ -14,7 +14,7 @@ use silica_tests::{
 };
 
 /// Every documented method that the node has.
-const METHODS: [&str; 82] = [
+const METHODS: [&str; 84] = [
     "CheckPause",
     "CreateTransaction",
     "DSBlockListing",
@@ -95,12 +95,14 @@ const METHODS: [&str; 82] = [
     "net_version",
     "silica_getSmartContractStatePage",
     "silica_getTransactionsForAddress",
+    "silica_traceCall",
+    "silica_traceTransaction",
     "web3_clientVersion",
     "web3_sha3",
 ];
 
 /// Methods whose documented answers say nothing about the form of another, and why.
-const WITHOUT_FORM: [(&str, &str); 4] = [
+const WITHOUT_FORM: [(&str, &str); 6] = [
     ("GetRawDSBlock", "a serialised block has a length of its own; the tests of blocks read it"),
     ("GetRawTxBlock", "a serialised block has a length of its own; the tests of blocks read it"),
     (
@@ -108,6 +110,8 @@ const WITHOUT_FORM: [(&str, &str); 4] = [
         "the document is the successor's; the tests of transactions hold it to GetTransaction",
     ),
     ("GetStateProof", "each node of a trie has a length of its own; the tests of contracts look at proofs"),
+    ("silica_traceCall", "each statement uses and binds something else; the tests of traces look at them"),
+    ("silica_traceTransaction", "each statement uses and binds something else; the tests of traces look at them"),
 ];
 
 /// Methods of this node that the documentation does not know, and why they are there.

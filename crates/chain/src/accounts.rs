@@ -3,7 +3,7 @@
 use std::{ops::ControlFlow, sync::Arc};
 
 use silica_protocol::{Account, Address, BlockNumber, CodeHash, InitData, StorageKey, Timestamp};
-use silica_state::{Snapshot, StateError};
+use silica_state::{Snapshot, StateError, StateView};
 
 /// A state that can be asked for accounts.
 pub(crate) trait Accounts {
@@ -68,15 +68,9 @@ impl World for Snapshot {
         contract: &Address,
         prefix: &StorageKey,
         from: Option<&StorageKey>,
-        visit: Visitor<'_>,
+        visitor: Visitor<'_>,
     ) -> Result<(), StateError> {
-        for entry in self.state().entries(contract, prefix, from)? {
-            let (key, value) = entry?;
-            if visit(&key, &value).is_break() {
-                break;
-            }
-        }
-        Ok(())
+        visit(self.state(), contract, prefix, from, visitor)
     }
 
     fn source(&self, contract: &Address) -> Result<Option<Source>, StateError> {
@@ -92,6 +86,23 @@ impl World for Snapshot {
     fn block_time(&self, block: BlockNumber) -> Result<Option<Timestamp>, StateError> {
         Ok(self.time_of(block)?)
     }
+}
+
+/// Shows entries of contract storage, in the order of their keys, until the visitor has seen enough.
+pub(crate) fn visit(
+    view: &StateView,
+    contract: &Address,
+    prefix: &StorageKey,
+    from: Option<&StorageKey>,
+    visitor: Visitor<'_>,
+) -> Result<(), StateError> {
+    for entry in view.entries(contract, prefix, from)? {
+        let (key, value) = entry?;
+        if visitor(&key, &value).is_break() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

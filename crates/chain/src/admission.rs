@@ -124,6 +124,22 @@ impl VerifiedTransaction {
     }
 }
 
+impl VerifiedTransaction {
+    /// A transaction that the record has in the micro block of `committee`; `None` when it is of no kind. It was verified
+    /// before it got there.
+    pub(crate) fn recorded(
+        transaction: Transaction,
+        hash: TxHash,
+        committee: ShardId,
+        config: &ChainConfig,
+    ) -> Option<Self> {
+        let (kind, sender) = (transaction.kind()?, transaction.sender());
+        let priority = committee.get() == config.shards;
+        let (routing, _) = Routing::new(kind, &sender, &transaction.to, priority, config.shards);
+        Some(Self { transaction: Arc::new(transaction), hash, sender, kind, routing, committee })
+    }
+}
+
 impl Routing {
     /// Routes a transaction on a chain of `shards` virtual shards (execution.md 2.4).
     fn new(kind: TransactionKind, sender: &Address, to: &Address, priority: bool, shards: u32) -> (Self, ShardId) {

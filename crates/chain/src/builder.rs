@@ -214,15 +214,7 @@ impl<'a> Builder<'a> {
 
     /// Writes what was edited by hand. This is the work of no micro block, and comes before that of all.
     pub(crate) fn edit(&mut self, edits: &StateDiff) -> Result<(), BuildError> {
-        for (address, account) in &edits.accounts {
-            self.overlay.set(address, *account)?;
-        }
-        for (contract, entries) in &edits.storage {
-            for (key, value) in entries {
-                self.overlay.set_entry(contract, key, value.as_deref())?;
-            }
-        }
-        self.overlay.next_phase();
+        self.overlay.edit(edits)?;
         self.edits = edits.clone();
         Ok(())
     }
@@ -329,6 +321,7 @@ impl<'a> Builder<'a> {
             chain_id: self.config.chain_id,
             rules: &self.config.rules,
             modules: self.modules,
+            tracer: None,
         };
         Ok(match executor::execute(transaction, context, &mut self.overlay)? {
             Outcome::Recorded(recorded) => Tried::Recorded(recorded),

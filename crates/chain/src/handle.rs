@@ -13,7 +13,7 @@ use crate::{
     builder::{Head, Network},
     config::{ChainConfig, NoncePolicy},
     error::{AdmissionError, PoolError, PoolImportError, SimulationError},
-    executor::Modules,
+    executor::{CallTree, Modules, Tracer},
     pool::{self, Exported, Pool},
     simulation::{GasEstimate, Simulation, Simulator},
     snapshot::{Snapshot, Times},
@@ -131,7 +131,20 @@ impl Chain {
     ///
     /// [`SimulationError`]: the transaction would not get into a block.
     pub fn simulate(&self, request: &SimulationRequest) -> Result<Simulation, SimulationError> {
-        self.at_latest(|simulator| simulator.simulate(request))
+        self.at_latest(|simulator| simulator.simulate(request, None))
+    }
+
+    /// Simulates a transaction, and tells what contracts do in it, statement by statement.
+    ///
+    /// # Errors
+    ///
+    /// As [`simulate`](Self::simulate).
+    pub fn trace_call(&self, request: &SimulationRequest) -> Result<(Simulation, CallTree), SimulationError> {
+        self.at_latest(|simulator| {
+            let tracer = Tracer::new();
+            let simulation = simulator.simulate(request, Some(&tracer))?;
+            Ok((simulation, tracer.finish()))
+        })
     }
 
     /// Finds the lowest gas limit with which a transaction succeeds against the latest state, by executing it with

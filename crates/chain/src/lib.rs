@@ -70,7 +70,7 @@
 //! - `producer`, `handle`, `snapshot`: the writing end, the cloneable end, and what readers may ask, of contracts in
 //!   `contract` and `state_page`, of the transactions of an address in `address_history`.
 //! - `edit`: what developers change in the state by hand; `savepoint`: to where they take the chain back.
-//! - `simulation`: what a transaction would do, and the gas it needs.
+//! - `simulation`, `trace`: what a transaction would do, and the gas it needs; what one did, statement by statement.
 //! - `open`, `replay`: beginning or continuing a chain, and executing its blocks again; `parallel` helps.
 //!
 //! # Invariants
@@ -121,6 +121,7 @@ mod state_page;
 mod terms;
 #[cfg(test)]
 mod testing;
+mod trace;
 
 pub use crate::{
     accounts_file::{AccountEntry, AccountsFile},
@@ -134,8 +135,9 @@ pub use crate::{
         AdmissionError, BlockTransactionsError, BuildError, CommitError, ConfigError, EditError, EngineError,
         GasPriceError, GenesisError, InvalidBlock, InvalidTransaction, ListingError, MinerInfoError, OpenError,
         PassError, PastStateError, PoolError, PoolImportError, ProofError, ProposeError, ReplayError, RevertError,
-        SealError, SimulationError, StatePageError,
+        SealError, SimulationError, StatePageError, TraceError,
     },
+    executor::{CallTree, TracedCall, TracedRun, TracedStep, TracedValue},
     genesis::{
         GENESIS_TOKENS, Genesis, GenesisWarning, MINING_RESERVE, PUBLISHED_ACCOUNTS, PUBLISHED_BALANCE,
         PublishedAccount,
@@ -152,4 +154,5 @@ pub use crate::{
     },
     stage::{CommittedBlock, ExecutedBlock, Proposal, SealedBlock},
     state_page::{StateEntry, StatePage, StatePageRequest},
+    trace::TransactionTrace,
 };

@@ -22,7 +22,7 @@ use crate::{
     config::{NoncePolicy, Rules},
     contract::{METADATA, without_quotes},
     error::SimulationError,
-    executor::{self, Change, Context, Facts, Outcome, Overlay, Recorded},
+    executor::{self, Change, Context, Facts, Outcome, Overlay, Recorded, Tracer},
     handle::{Published, Shared},
     pool::DropReason,
 };
@@ -99,29 +99,36 @@ impl<'a> Simulator<'a> {
         Self { shared, published: shared.published() }
     }
 
-    pub(crate) fn simulate(&self, request: &SimulationRequest) -> Result<Simulation, SimulationError> {
+    /// Simulates a transaction, and has the tracer take notes if there is one.
+    pub(crate) fn simulate(
+        &self,
+        request: &SimulationRequest,
+        tracer: Option<&Tracer>,
+    ) -> Result<Simulation, SimulationError> {
         let limit = self.gas_limit(request)?;
-        let Executed { rehearsal, recorded: Recorded { receipt, fee }, mut overlay } = self.execute(request, limit)?;
+        let executed = self.execute(request, limit, tracer)?;
+        let Executed { rehearsal, recorded: Recorded { receipt, fee }, mut overlay } = executed;
         let verified = rehearsal.as_if_verified();
         let creates = verified.kind() == TransactionKind::Deployment;
         let nonce = Nonce::new(verified.transaction().nonce.get().saturating_sub(1));
+        let old = |contract: &Address, key: &StorageKey| self.published.state.entry(contract, key);
         Ok(Simulation {
             receipt,
             gas_limit: limit,
             fee,
             routing: verified.routing(),
             contract: creates.then(|| Address::of_contract(&request.sender, nonce)),
-            changes: overlay.changes()?.iter().map(|change| self.account_change(change)).collect::<Result<_, _>>()?,
+            changes: overlay.changes()?.iter().map(|change| account_change(change, old)).collect::<Result<_, _>>()?,
         })
     }
 
     pub(crate) fn estimate_gas(&self, request: &SimulationRequest) -> Result<GasEstimate, SimulationError> {
         let limit = self.gas_limit(request)?;
-        let receipt = self.execute(request, limit)?.recorded.receipt;
+        let receipt = self.execute(request, limit, None)?.recorded.receipt;
         if !receipt.success {
             return Err(SimulationError::Fails { limit, receipt: Box::new(receipt) });
         }
-        let used = |gas: u64| match self.execute(request, Gas::new(gas)) {
+        let used = |gas: u64| match self.execute(request, Gas::new(gas), None) {
             Ok(Executed { recorded: Recorded { receipt, .. }, .. }) => {
                 Ok(receipt.success.then_some(receipt.cumulative_gas))
             }
@@ -152,15 +159,25 @@ impl<'a> Simulator<'a> {
         Ok(self.transaction(request, self.gas_limit(request)?))
     }
 
-    fn execute(&self, request: &SimulationRequest, limit: Gas) -> Result<Executed, SimulationError> {
+    fn execute(
+        &self,
+        request: &SimulationRequest,
+        limit: Gas,
+        tracer: Option<&Tracer>,
+    ) -> Result<Executed, SimulationError> {
         let transaction = self.transaction(request, limit);
         let rehearsal = self.entrance().rehearse(transaction, request.sender, request.priority)?;
         let mut overlay = Overlay::new(self.published.state.clone());
-        let recorded = self.run(&rehearsal, &mut overlay)?;
+        let recorded = self.run(&rehearsal, tracer, &mut overlay)?;
         Ok(Executed { rehearsal, recorded, overlay })
     }
 
-    fn run(&self, rehearsal: &Rehearsal, overlay: &mut Overlay<Snapshot>) -> Result<Recorded, SimulationError> {
+    fn run(
+        &self,
+        rehearsal: &Rehearsal,
+        tracer: Option<&Tracer>,
+        overlay: &mut Overlay<Snapshot>,
+    ) -> Result<Recorded, SimulationError> {
         let config = &self.shared.network.config;
         let verified = rehearsal.as_if_verified();
         let ds = verified.committee().get() == config.shards;
@@ -171,6 +188,7 @@ impl<'a> Simulator<'a> {
             chain_id: config.chain_id,
             rules: &config.rules,
             modules: &self.shared.simulated,
+            tracer,
         };
         match executor::execute(verified, context, overlay)? {
             Outcome::Recorded(recorded) => Ok(recorded),
@@ -209,28 +227,32 @@ impl<'a> Simulator<'a> {
             signature: Signature::ZERO,
         }
     }
+}
 
-    fn account_change(&self, change: &Change) -> Result<AccountChange, StateError> {
-        let Change { address, before, after, deployed: _, storage } = change;
-        let is_marker = |value: Option<&[u8]>| value.is_some_and(|value| value == StorageKey::EMPTY_MAP);
-        let mut variables = Vec::new();
-        for (key, new) in storage {
-            let old = self.published.state.entry(address, key)?;
-            let Some((name, indices)) = parts(address, key) else { continue };
-            // The sign of an empty map comes and goes with the entries, which are told of themselves.
-            let below = storage.range(key..).nth(1).is_some_and(|(next, _)| next.as_str().starts_with(key.as_str()));
-            if METADATA.contains(&name.as_str()) || below && (is_marker(old.as_deref()) || is_marker(new.as_deref())) {
-                continue;
-            }
-            variables.push(VariableChange {
-                name,
-                indices,
-                old: old.as_deref().map(value),
-                new: new.as_deref().map(value),
-            });
+/// Tells of a change in names and values; `old` is asked what an entry of storage was.
+pub(crate) fn account_change(
+    change: &Change,
+    old: impl Fn(&Address, &StorageKey) -> Result<Option<Vec<u8>>, StateError>,
+) -> Result<AccountChange, StateError> {
+    let Change { address, before, after, deployed: _, storage } = change;
+    let is_marker = |value: Option<&[u8]>| value.is_some_and(|value| value == StorageKey::EMPTY_MAP);
+    let mut variables = Vec::new();
+    for (key, new) in storage {
+        let old = old(address, key)?;
+        let Some((name, indices)) = parts(address, key) else { continue };
+        // The sign of an empty map comes and goes with the entries, which are told of themselves.
+        let below = storage.range(key..).nth(1).is_some_and(|(next, _)| next.as_str().starts_with(key.as_str()));
+        if METADATA.contains(&name.as_str()) || below && (is_marker(old.as_deref()) || is_marker(new.as_deref())) {
+            continue;
         }
-        Ok(AccountChange { address: *address, before: *before, after: *after, variables })
+        variables.push(VariableChange {
+            name,
+            indices,
+            old: old.as_deref().map(value),
+            new: new.as_deref().map(value),
+        });
     }
+    Ok(AccountChange { address: *address, before: *before, after: *after, variables })
 }
 
 /// Says why a transaction would be dropped that was let in.

@@ -516,6 +516,10 @@ impl Snapshot {
         }
     }
 
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
     /// The oldest and the latest block whose states are kept, at this head.
     pub(crate) fn kept(&self) -> (BlockNumber, BlockNumber) {
         let latest = self.published.head.number();

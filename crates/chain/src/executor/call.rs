@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use silica_protocol::{
     Account, Address, ContractMessage, ContractParam, EventLog, Qa, Receipt, ReceiptError, Transition,
 };
-use silica_scilla::eval::Outcome;
+use silica_scilla::eval::{Observer, Outcome};
 
 use super::{
     Context, Overlay, Recorded, Stop,
@@ -120,7 +120,19 @@ impl<W: World> Calls<'_, '_, W> {
     /// Runs a contract, and everything that follows from it. This calls itself as often as there are chained calls in a
     /// row, which are few.
     fn run(&mut self, ready: &Ready, call: &Call) -> Result<(), Halt> {
-        let outcome = self.interpret(ready, call)?;
+        let Some(tracer) = self.context.tracer else { return self.run_all(ready, call) };
+        tracer.begin(call.sender, call.contract, call.amount, &call.body, self.gas);
+        let result = self.run_all(ready, call);
+        tracer.end();
+        result
+    }
+
+    fn run_all(&mut self, ready: &Ready, call: &Call) -> Result<(), Halt> {
+        let outcome = self.interpret(ready, call);
+        if let Some(tracer) = self.context.tracer {
+            tracer.ran(self.gas, outcome.as_ref().ok().map(|outcome| outcome.accepted));
+        }
+        let outcome = outcome?;
         let Effects { events, messages } = self.effects(&outcome)?;
         if outcome.accepted && !transfer(&call.sender, &call.contract, call.amount, self.overlay)? {
             return Err(Halt::with(ReceiptError::BalanceTransferFailed));
@@ -165,7 +177,9 @@ impl<W: World> Calls<'_, '_, W> {
             room: self.room,
             fault: None,
         };
-        let result = run::call(ready, &body, balance.get(), self.gas, &mut host);
+        let mut tracer = self.context.tracer;
+        let observer = tracer.as_mut().map(|tracer| tracer as &mut dyn Observer);
+        let result = run::call(ready, &body, balance.get(), self.gas, &mut host, observer);
         self.room = host.room;
         if let Some(fault) = host.fault {
             return Err(Halt::Fatal(fault));
@@ -201,6 +215,9 @@ impl<W: World> Calls<'_, '_, W> {
         let runs = account.contract.is_some() && !message.tag.is_empty();
         if account.contract.is_none() && !transfer(&emitter, &recipient, amount, self.overlay)? {
             return Err(Halt::with(ReceiptError::BalanceTransferFailed));
+        }
+        if !runs && let Some(tracer) = self.context.tracer {
+            tracer.sent(emitter, recipient, amount, &body(&message));
         }
         let body = runs.then(|| body(&message));
         self.transitions.push(Transition { address: emitter, depth: from.depth, message, accepted: None });

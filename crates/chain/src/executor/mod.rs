@@ -18,16 +18,19 @@ mod payment;
 mod run;
 mod storage;
 mod text;
+mod tracer;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use silica_protocol::{BlockNumber, ChainId, Gas, GasPrice, Qa, Receipt, TransactionKind};
 use silica_state::StateError;
 
+pub use self::tracer::{CallTree, TracedCall, TracedRun, TracedStep, TracedValue};
 pub(crate) use self::{
     edit::{FieldEdit, edit_field},
     module::{Facts, Modules},
     overlay::{Change, Overlay},
+    tracer::Tracer,
 };
 use crate::{accounts::World, admission::VerifiedTransaction, config::Rules, pool::DropReason};
 
@@ -46,6 +49,8 @@ pub(crate) struct Context<'a> {
     pub(crate) rules: &'a Rules,
     /// The contracts that were used lately.
     pub(crate) modules: &'a Modules,
+    /// Who takes notes of what contracts do, if anybody does.
+    pub(crate) tracer: Option<&'a Tracer>,
 }
 
 /// What became of a transaction.

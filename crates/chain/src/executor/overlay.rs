@@ -12,7 +12,7 @@ use std::{
 };
 
 use silica_protocol::{Account, Address, BlockNumber, StorageKey, Timestamp};
-use silica_state::StateError;
+use silica_state::{StateDiff, StateError};
 
 use super::entries::{Known, Tree, end_of, parts};
 use crate::accounts::{Source, Visitor, World};
@@ -300,6 +300,20 @@ impl<W: World> Overlay<W> {
     /// Ends the journal: what was written stays.
     pub(crate) fn end(&mut self) {
         self.journal = None;
+    }
+
+    /// Writes what was edited by hand, which is a phase of its own.
+    pub(crate) fn edit(&mut self, edits: &StateDiff) -> Result<(), StateError> {
+        for (address, account) in &edits.accounts {
+            self.set(address, *account)?;
+        }
+        for (contract, entries) in &edits.storage {
+            for (key, value) in entries {
+                self.set_entry(contract, key, value.as_deref())?;
+            }
+        }
+        self.next_phase();
+        Ok(())
     }
 
     /// Begins the work of the next micro block.

@@ -86,6 +86,7 @@ mod tests {
             block: BlockNumber::new(7),
             chain_id: ChainId::new(222),
             modules: &Modules::default(),
+            tracer: None,
             gas_limit: Gas::new(1_000),
             minimum_price: price.map(|qa| GasPrice::new(Qa::new(qa))),
             rules: &rules,

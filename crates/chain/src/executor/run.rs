@@ -6,7 +6,7 @@ use silica_protocol::{Exception, to_styled_json};
 use silica_scilla::{
     check::{self, Options},
     code::Code,
-    eval::{Failed, Outcome, Settings},
+    eval::{Failed, Observer, Outcome, Settings},
     gas::Meter,
     host::Host,
     json::{InputError, MessageInput, read_document},
@@ -143,13 +143,14 @@ pub(super) fn deploy_library(source: &Source, code: &Arc<Code>, limit: u64) -> R
     Ok(loaded.gas.gas_of_success(limit))
 }
 
-/// Sends a message to a contract. Returns what it leads to, and the gas that is left.
+/// Sends a message to a contract. Returns what it leads to, and the gas that is left; the observer sees how.
 pub(super) fn call(
     ready: &Ready,
     message: &serde_json::Value,
     balance: u128,
     limit: u64,
     host: &mut dyn Host,
+    observer: Option<&mut dyn Observer>,
 ) -> Result<(Outcome, u64), Stopped> {
     // The file of the message is laid out like a receipt, and charged for with its white space.
     let text = to_styled_json(message);
@@ -161,7 +162,7 @@ pub(super) fn call(
     let told = |error| Stopped::input(error, Some(loaded.gas));
     let document = read_document(MESSAGE_FILE, text.as_bytes()).map_err(told)?;
     let input = MessageInput::read(MESSAGE_FILE, document.root(), ready.code.data_types()).map_err(told)?;
-    let outcome = loaded.call(ready.init(), &input.into(), balance, host)?;
+    let outcome = loaded.call_observed(ready.init(), &input.into(), balance, host, observer)?;
     let left = outcome.gas.gas_of_success(limit);
     Ok((outcome, left))
 }

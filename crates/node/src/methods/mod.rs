@@ -13,5 +13,6 @@ pub(crate) mod network;
 pub(crate) mod simulation;
 pub(crate) mod status;
 pub(crate) mod status_server;
+pub(crate) mod trace;
 pub(crate) mod transaction;
 pub(crate) mod tx_block;

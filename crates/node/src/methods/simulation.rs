@@ -65,7 +65,7 @@ impl Command for EstimateGas {
     }
 }
 
-async fn simulate<T: Send + 'static>(
+pub(super) async fn simulate<T: Send + 'static>(
     node: &NodeHandle,
     transaction: SimulatedTransactionParam,
     work: fn(&Chain, &SimulationRequest) -> Result<T, SimulationError>,
@@ -74,7 +74,7 @@ async fn simulate<T: Send + 'static>(
     Ok(node.aside(move |chain| work(chain, &request)).await??)
 }
 
-fn simulation(simulation: Simulation) -> SimulationJson {
+pub(super) fn simulation(simulation: Simulation) -> SimulationJson {
     let Simulation { receipt, gas_limit, fee, routing, contract, changes } = simulation;
     SimulationJson {
         changes: changes.into_iter().map(account_change).collect(),
@@ -87,7 +87,7 @@ fn simulation(simulation: Simulation) -> SimulationJson {
     }
 }
 
-fn account_change(AccountChange { address, before, after, variables }: AccountChange) -> AccountChangeJson {
+pub(super) fn account_change(AccountChange { address, before, after, variables }: AccountChange) -> AccountChangeJson {
     let old_balance = before.map(|account| account.balance);
     let old_nonce = before.map(|account| account.nonce);
     let old_code = before.and_then(|account| account.contract).map(|contract| contract.code_hash);

@@ -6,7 +6,7 @@
 
 use silica_chain::{
     AdmissionError, BlockTransactionsError, DropReason, EditError, GasPriceError, ListingError, MinerInfoError,
-    PastStateError, PoolError, ProofError, SimulationError, StatePageError,
+    PastStateError, PoolError, ProofError, SimulationError, StatePageError, TraceError,
 };
 use silica_protocol::rpc::{
     error::{RpcError, RpcErrorCode},
@@ -119,6 +119,8 @@ pub(crate) enum CallError {
         /// Most blocks at once.
         most: u64,
     },
+    /// There is no trace of the transaction.
+    Trace(TraceError),
     /// The transaction is in no block, or nothing is known of it.
     TransactionUnknown,
     /// The number of a Tx block cannot be read.
@@ -157,6 +159,7 @@ from! {
     StateError => State,
     StatePageError => StatePage,
     SubmitError => Submit,
+    TraceError => Trace,
     TransactionRequestError => Request,
 }
 
@@ -242,6 +245,7 @@ impl CallError {
             Self::TooManyBlocks { got, most } => {
                 (Code::INVALID_PARAMETER, format!("Expected at most {most} blocks, got {got}").into())
             }
+            Self::Trace(error) => return trace(error),
             Self::TransactionUnknown => text(Code::DATABASE_ERROR, "Txn Hash not Present"),
             Self::TxBlockNumber(error) => number(error, "Invalid argument"),
             Self::TxHash(HashFault::Digit) => text(Code::MISC_ERROR, "Unable to Process"),
@@ -325,6 +329,16 @@ fn state_page(error: StatePageError) -> Result<Choice, Fault> {
         Error::Past(PastStateError::History(_)) | Error::State(_) => return Err(error.into()),
     };
     Ok((RpcErrorCode::INVALID_PARAMETER, format!("{name}: {error}").into()))
+}
+
+fn trace(error: TraceError) -> Result<Choice, Fault> {
+    match error {
+        TraceError::Unknown => Ok(told(RpcErrorCode::DATABASE_ERROR, &error)),
+        TraceError::Outside { .. } => Ok(told(RpcErrorCode::MISC_ERROR, &error)),
+        TraceError::Archive(_) | TraceError::Differs | TraceError::History(_) | TraceError::State(_) => {
+            Err(error.into())
+        }
+    }
 }
 
 /// Codes as Ethereum's clients have them.

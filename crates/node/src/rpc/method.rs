@@ -31,7 +31,7 @@ use super::{
 use crate::{
     driver::NodeHandle,
     methods::{
-        account, contract, developer, ds_block, edit, eth, isolated, network, simulation, status, status_server,
+        account, contract, developer, ds_block, edit, eth, isolated, network, simulation, status, status_server, trace,
         transaction, tx_block,
     },
 };
@@ -176,6 +176,8 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::for_developers::<edit::SetNonce>(),
     Entry::command::<simulation::SimulateTransaction>(),
     Entry::for_developers::<developer::TakeSnapshot>(),
+    Entry::command::<trace::TraceCall>(),
+    Entry::command::<trace::TraceTransaction>(),
     Entry::command::<isolated::TogglePause>(),
     Entry::of::<tx_block::TxBlockListing>(),
     Entry::per_head::<eth::Web3ClientVersion>(),

@@ -3,7 +3,7 @@
 //! Domain types know no JSON; each shape here is what clients see of one, with its conversion beside it. Modules in
 //! reading order: [`envelope`] (request, answer, batch), [`error`] (codes, each named once), [`text`] (how numbers and
 //! bytes are spelled) and [`number`] (how they are read), then the resources: [`transaction`], [`receipt`], [`block`],
-//! [`account`], [`address_history`], [`contract`], [`network`], [`simulation`], and what is sent unasked:
+//! [`account`], [`address_history`], [`contract`], [`network`], [`simulation`], [`trace`], and what is sent unasked:
 //! [`subscription`].
 //!
 //! Members are declared, and so written, in the alphabetical order of their wire names, as the C++ node writes them.
@@ -35,6 +35,7 @@ pub mod receipt;
 pub mod simulation;
 pub mod subscription;
 pub mod text;
+pub mod trace;
 pub mod transaction;
 
 #[cfg(test)]

@@ -191,7 +191,7 @@ struct SimulatedTransactionJson {
 }
 
 /// What would become of a transaction.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Simulation")]
 pub struct SimulationJson {
@@ -213,7 +213,7 @@ pub struct SimulationJson {
 }
 
 /// How an account would change. Members that would stay as they are are absent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "AccountChange")]
 pub struct AccountChangeJson {
@@ -234,7 +234,7 @@ pub struct AccountChangeJson {
 }
 
 /// What something is, and what it would be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct ChangeJson<T> {
     /// Afterwards.
@@ -244,7 +244,7 @@ pub struct ChangeJson<T> {
 }
 
 /// How a variable of a contract, or an entry of its map, would change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "VariableChange")]
 pub struct VariableChangeJson {
     /// Keys of the map, as text without quotes, from the outermost; empty for a whole variable.
@@ -258,7 +258,7 @@ pub struct VariableChangeJson {
 }
 
 /// The gas that a transaction needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "GasEstimate")]
 pub struct GasEstimateJson {

@@ -14,6 +14,7 @@ use super::{
     contract::{ContractParamJson, StatePageJson},
     network::{BlockchainInfo, DsCommittee, MinerInfo, NodeInfo, NodeVersion, ShardingStructure},
     receipt::ReceiptJson,
+    trace::{CallTraceJson, TransactionTraceJson},
     transaction::{
         CreateTransactionResult, PendingStatus, PendingTransactions, RecentTransactions, SubmissionInfo,
         TransactionJson, TransactionProgress, TransactionRequest, TransactionStatus,
@@ -141,6 +142,8 @@ fn documented_answers_are_reproduced() {
     check_all::<BlockListing>(&documented("TxBlockListing"));
     check_all::<StatePageJson>(&documented("silica_getSmartContractStatePage"));
     check_all::<AddressHistoryJson>(&documented("silica_getTransactionsForAddress"));
+    check_all::<CallTraceJson>(&documented("silica_traceCall"));
+    check_all::<TransactionTraceJson>(&documented("silica_traceTransaction"));
 
     // The sixth example shows a receipt alone.
     let transactions = documented("GetTransaction");

@@ -3,6 +3,7 @@
 //! ```text
 //! dice ─▶ packed into blocks ─┬─▶ the same order, one transaction per block: same receipts, same storage
 //!                             ├─▶ a new store, each block judged as that of a stranger: same blocks
+//!                             ├─▶ traces of the latest transactions: same receipts, changes that follow on each other
 //!                             └─▶ a naive executor without gas or tries: same money, same values
 //! ```
 //!
@@ -11,6 +12,7 @@
 mod model;
 mod scenario;
 mod storage;
+mod traces;
 
 use std::{collections::BTreeMap, env, sync::Arc};
 
@@ -32,6 +34,8 @@ use crate::{
 const SEEDS: u64 = 2;
 /// Blocks of the packed chain that transactions are asked for.
 const ROUNDS: u64 = 9;
+/// The latest blocks of which each transaction is traced, for which all before it are executed once more.
+const TRACED: usize = 2;
 /// Both chains begin with so many blocks. A contract pays for the digits of the block that created it, so that these have
 /// to be equally many; there are fewer than nine tenths of a thousand transactions.
 const EMPTY: u64 = 100;
@@ -173,6 +177,9 @@ fn run(seed: u64) {
     }
     scenario.check_variety(seed);
     check_replay(&net);
+    for block in blocks.iter().rev().take(TRACED) {
+        traces::check(&net, block);
+    }
     let apart = one_by_one(config, &blocks);
     assert_eq!(money(&apart), checks.total, "money is conserved");
     check_replay(&apart);

@@ -1,0 +1,288 @@
+//! Noting what a transaction does while it is executed: the calls, and the statements of each.
+//!
+//! Memory is bounded: so many statements are noted, and so many bytes of values. Time is bounded by gas.
+
+use std::cell::RefCell;
+
+use serde_json::Value as Json;
+use silica_protocol::{Address, Qa};
+use silica_scilla::{
+    eval::{Argument, Observer, Step},
+    json::ListForm,
+    value::Value,
+};
+
+/// A call of a contract, or money that a contract sends to an account that runs nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracedCall {
+    /// Who calls: the signer of the transaction, or a contract.
+    pub sender: Address,
+    /// Who is called.
+    pub recipient: Address,
+    /// Money that comes with it.
+    pub amount: Qa,
+    /// The transition; empty where nothing runs.
+    pub tag: String,
+    /// The parameters: an array, as in a message; null when they are too large to be told.
+    pub params: Json,
+    /// What was run, unless nothing was.
+    pub run: Option<TracedRun>,
+    /// The messages that the contract sent, in order, with all that followed from each.
+    pub calls: Vec<Self>,
+}
+
+/// A run of a contract.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TracedRun {
+    /// The gas that is left before it.
+    pub gas_before: u64,
+    /// The gas that is left after it, without the calls that follow.
+    pub gas_after: u64,
+    /// Whether the money was accepted.
+    pub accepted: bool,
+    /// Whether the contract ran to its end.
+    pub completed: bool,
+    /// The statements that were executed, as many as are noted.
+    pub steps: Vec<TracedStep>,
+}
+
+/// A statement that was executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracedStep {
+    /// The transition or procedure.
+    pub component: String,
+    /// How many components run: 1 in the transition itself.
+    pub depth: usize,
+    /// Line in the source of the contract, from 1.
+    pub line: u32,
+    /// Column in bytes, from 1.
+    pub column: u32,
+    /// The source of the statement, up to the end of its line.
+    pub text: String,
+    /// The interpreter's units of gas before the statement, of which eight are one gas.
+    pub units_before: u64,
+    /// The units after the statement.
+    pub units_after: u64,
+    /// What it uses: variables with their values.
+    pub used: Vec<TracedValue>,
+    /// What it binds.
+    pub bound: Option<TracedValue>,
+    /// Whether the run ended here with a failure.
+    pub failed: bool,
+}
+
+/// A variable and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TracedValue {
+    /// Its name in the source.
+    pub name: String,
+    /// The value in the JSON form of the contract language, or `None` when it is too large to be told.
+    pub value: Option<Json>,
+}
+
+/// Statements that are noted of a transaction.
+const MOST_STEPS: usize = 10_000;
+/// Bytes of names, values and sources that are noted of a transaction, about.
+const MOST_BYTES: usize = 4 << 20;
+/// What a statement, a value or a call weighs besides its texts.
+const OVERHEAD: usize = 100;
+/// The largest value that is told: its size in bytes, about, and its parts.
+const LARGEST_VALUE: u64 = 16 << 10;
+const MOST_PARTS: u64 = 1 << 10;
+/// Bytes of the source of a statement that are told.
+const LONGEST_LINE: usize = 200;
+
+/// Takes notes. It is behind a shared reference, since all that executes a transaction passes it on.
+#[derive(Debug)]
+pub(crate) struct Tracer(RefCell<Notes>);
+
+#[derive(Debug, Default)]
+struct Notes {
+    /// The calls that are not at their end yet, each made by the one before.
+    open: Vec<TracedCall>,
+    root: Option<TracedCall>,
+    steps: usize,
+    bytes: usize,
+    truncated: bool,
+}
+
+/// What was noted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CallTree {
+    /// The call of the transaction; `None` for payments and deployments.
+    pub root: Option<TracedCall>,
+    /// Whether statements or values were left out, since there are too many.
+    pub truncated: bool,
+}
+
+impl Tracer {
+    pub(crate) fn new() -> Self {
+        Self(RefCell::default())
+    }
+
+    pub(crate) fn finish(self) -> CallTree {
+        let mut notes = self.0.into_inner();
+        // Whatever is open was broken off.
+        while !notes.open.is_empty() {
+            notes.close();
+        }
+        CallTree { root: notes.root, truncated: notes.truncated }
+    }
+
+    /// A contract is about to run.
+    pub(super) fn begin(&self, sender: Address, recipient: Address, amount: Qa, body: &Json, gas: u64) {
+        let notes = &mut *self.0.borrow_mut();
+        let run = TracedRun { gas_before: gas, gas_after: gas, ..TracedRun::default() };
+        let call = notes.call(sender, recipient, amount, body);
+        notes.open.push(TracedCall { run: Some(run), ..call });
+    }
+
+    /// The contract that runs has come to its end.
+    pub(super) fn ran(&self, gas: u64, accepted: Option<bool>) {
+        if let Some(run) = self.0.borrow_mut().run() {
+            (run.gas_after, run.completed, run.accepted) = (gas, accepted.is_some(), accepted == Some(true));
+        }
+    }
+
+    /// All that follows from the call has happened.
+    pub(super) fn end(&self) {
+        self.0.borrow_mut().close();
+    }
+
+    /// The contract that ran sends money to who runs nothing.
+    pub(super) fn sent(&self, sender: Address, recipient: Address, amount: Qa, body: &Json) {
+        let notes = &mut *self.0.borrow_mut();
+        if notes.is_full() {
+            return;
+        }
+        let call = notes.call(sender, recipient, amount, body);
+        if let Some(cause) = notes.open.last_mut() {
+            cause.calls.push(call);
+        }
+    }
+}
+
+impl Notes {
+    fn run(&mut self) -> Option<&mut TracedRun> {
+        self.open.last_mut()?.run.as_mut()
+    }
+
+    fn close(&mut self) {
+        let Some(call) = self.open.pop() else { return };
+        match self.open.last_mut() {
+            Some(cause) => cause.calls.push(call),
+            None => self.root = Some(call),
+        }
+    }
+
+    /// A call by its message, without the parameters if there is no room for them.
+    fn call(&mut self, sender: Address, recipient: Address, amount: Qa, body: &Json) -> TracedCall {
+        let tag = body.get("_tag").and_then(Json::as_str).unwrap_or_default().to_owned();
+        let params = body.get("params").map_or(0, |params| params.to_string().len());
+        let has_room = params <= MOST_BYTES.saturating_sub(self.bytes);
+        self.truncated |= !has_room;
+        self.spend(if has_room { tag.len().saturating_add(params) } else { tag.len() });
+        let params = body.get("params").filter(|_| has_room).cloned().unwrap_or_default();
+        TracedCall { sender, recipient, amount, tag, params, run: None, calls: Vec::new() }
+    }
+
+    /// Whether nothing more is noted, upon which something is left out.
+    fn is_full(&mut self) -> bool {
+        let is_full = self.steps >= MOST_STEPS || self.bytes >= MOST_BYTES;
+        self.truncated |= is_full;
+        is_full
+    }
+
+    fn spend(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_add(bytes).saturating_add(OVERHEAD);
+    }
+
+    fn value(&mut self, Argument { name, value }: Argument) -> TracedValue {
+        let is_small = about(&value) <= LARGEST_VALUE && value.parts() <= MOST_PARTS;
+        let told = (is_small && self.bytes < MOST_BYTES).then(|| as_json(&value));
+        self.truncated |= told.is_none();
+        self.spend(told.as_ref().map_or(0, |told| told.to_string().len()).saturating_add(name.len()));
+        TracedValue { name: name.to_string(), value: told }
+    }
+}
+
+impl Observer for &Tracer {
+    fn statement(&mut self, step: Step<'_>) {
+        let notes = &mut *self.0.borrow_mut();
+        if notes.is_full() {
+            return;
+        }
+        let Step { component, depth, location, text, units_before, units_after, used, bound, failed } = step;
+        let text = String::from_utf8_lossy(text.get(..LONGEST_LINE).unwrap_or(text)).into_owned();
+        notes.steps = notes.steps.saturating_add(1);
+        notes.spend(component.len().saturating_add(text.len()));
+        let step = TracedStep {
+            component: component.to_owned(),
+            depth,
+            line: location.line,
+            column: location.column,
+            text,
+            units_before,
+            units_after,
+            used: used.into_iter().map(|used| notes.value(used)).collect(),
+            bound: bound.map(|bound| notes.value(bound)),
+            failed,
+        };
+        if let Some(run) = notes.run() {
+            run.steps.push(step);
+        }
+    }
+
+    fn returned(&mut self, depth: usize, bound: Argument) {
+        let notes = &mut *self.0.borrow_mut();
+        if notes.is_full() {
+            return;
+        }
+        let bound = notes.value(bound);
+        let caller = notes.run().and_then(|run| run.steps.iter_mut().rev().find(|step| step.depth == depth));
+        if let Some(caller) = caller {
+            caller.bound = Some(bound);
+        }
+    }
+}
+
+/// About how many bytes a value has, without a look at it.
+fn about(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => u64::try_from(text.len()).unwrap_or(u64::MAX),
+        Value::Adt(_)
+        | Value::BNum(_)
+        | Value::ByStr(_)
+        | Value::ByStrX(_)
+        | Value::Closure(_)
+        | Value::Integer(_)
+        | Value::Map(_)
+        | Value::Message(_)
+        | Value::TypeClosure(_) => value.size(),
+    }
+}
+
+/// A value as JSON. Messages, which the language cannot write as JSON, are objects with their entries.
+fn as_json(value: &Value) -> Json {
+    match value {
+        Value::Message(message) => {
+            let entries = message.entries().iter();
+            Json::Object(entries.map(|entry| (entry.label.to_string(), as_json(&entry.value))).collect())
+        }
+        Value::Closure(_) | Value::TypeClosure(_) => Json::from("<function>"),
+        Value::Adt(_) if value.elements().any(|element| matches!(element, Value::Message(_))) => {
+            value.elements().map(as_json).collect()
+        }
+        Value::Adt(_)
+        | Value::BNum(_)
+        | Value::ByStr(_)
+        | Value::ByStrX(_)
+        | Value::Integer(_)
+        | Value::Map(_)
+        | Value::String(_) => {
+            let text = value.to_json(ListForm::Array).root().compact().to_string();
+            // What nests deeper than the reader goes is shown as text.
+            serde_json::from_str(&text).unwrap_or(Json::String(text))
+        }
+    }
+}

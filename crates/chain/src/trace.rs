@@ -1,0 +1,165 @@
+//! What a transaction did, statement by statement, found out by executing it again.
+//!
+//! ```text
+//! state after the block before ─▶ the block's edits and earlier transactions ─▶ the transaction, watched ─▶ trace
+//! ```
+//!
+//! The receipts that come of it are held against the recorded ones, so that a trace is of what really happened.
+
+use silica_protocol::{Account, Address, BlockNumber, Receipt, StorageKey, Timestamp, TxHash};
+use silica_state::{BlockRecord, Snapshot as Store, StateError, StateView, StoredTransaction};
+
+use crate::{
+    accounts::{Accounts, Source, Visitor, World, visit},
+    admission::VerifiedTransaction,
+    builder::state_diff,
+    error::TraceError,
+    executor::{self, CallTree, Context, Outcome, Overlay, Recorded, Tracer},
+    handle::Shared,
+    simulation::{AccountChange, account_change},
+    snapshot::Snapshot,
+};
+
+/// What a transaction of a block did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransactionTrace {
+    /// The block that holds it.
+    pub block: BlockNumber,
+    /// What became of it.
+    pub receipt: Receipt,
+    /// The calls that it led to, and their statements.
+    pub calls: CallTree,
+    /// The accounts that it changed, ascending by address.
+    pub changes: Vec<AccountChange>,
+}
+
+/// The state after a block, and the record, which may go on.
+struct Past {
+    view: StateView,
+    record: Store,
+}
+
+impl Accounts for Past {
+    fn account(&self, address: &Address) -> Result<Option<Account>, StateError> {
+        self.view.account(address)
+    }
+}
+
+impl World for Past {
+    fn entry(&self, contract: &Address, key: &StorageKey) -> Result<Option<Vec<u8>>, StateError> {
+        self.view.storage_value(contract, &key.variable_hash())
+    }
+
+    fn visit_entries(
+        &self,
+        contract: &Address,
+        prefix: &StorageKey,
+        from: Option<&StorageKey>,
+        visitor: Visitor<'_>,
+    ) -> Result<(), StateError> {
+        visit(&self.view, contract, prefix, from, visitor)
+    }
+
+    /// What was deployed later is in the record as well.
+    fn source(&self, contract: &Address) -> Result<Option<Source>, StateError> {
+        let is_there = self.view.account(contract)?.is_some();
+        if is_there { World::source(&self.record, contract) } else { Ok(None) }
+    }
+
+    /// Nor is the time of the block known to its own transactions.
+    fn block_time(&self, block: BlockNumber) -> Result<Option<Timestamp>, StateError> {
+        let is_past = self.view.block().is_some_and(|newest| block <= newest);
+        if is_past { World::block_time(&self.record, block) } else { Ok(None) }
+    }
+}
+
+impl Snapshot {
+    /// What the transaction with a hash did. Takes as long as executing it and those before it in its block.
+    ///
+    /// # Errors
+    ///
+    /// [`TraceError`]: it is in no block, or in one so old that the state before it is not kept.
+    pub fn trace(&self, hash: &TxHash) -> Result<TransactionTrace, TraceError> {
+        let stored = self.transaction(hash)?.ok_or(TraceError::Unknown)?;
+        let (earliest, latest) = self.kept();
+        let outside = |earliest: BlockNumber| TraceError::Outside {
+            block: stored.block,
+            earliest: earliest.next().unwrap_or(earliest),
+            latest,
+        };
+        let before = stored.block.previous().filter(|before| *before >= earliest).ok_or_else(|| outside(earliest))?;
+        let view = self.view_at(before).map_err(TraceError::from_past(&outside))?;
+        let past = || Past { view: view.clone(), record: self.state().clone() };
+        match self.execute_again(&stored, past) {
+            // The block before left the window while its state was read.
+            Err(TraceError::State(StateError::Expired)) => Err(outside(self.kept_now().0)),
+            traced => traced,
+        }
+    }
+
+    fn execute_again(
+        &self,
+        stored: &StoredTransaction,
+        past: impl Fn() -> Past,
+    ) -> Result<TransactionTrace, TraceError> {
+        let BlockRecord { micro_blocks, transactions, edits, .. } =
+            self.state().record(stored.block)?.ok_or(TraceError::Unknown)?;
+        let committees =
+            micro_blocks.iter().flat_map(|block| block.tx_hashes.iter().map(move |hash| (block.header.shard, *hash)));
+        let mut line =
+            committees.zip(transactions).zip(0..).map(|(((committee, hash), (transaction, receipt)), position)| {
+                let verified =
+                    VerifiedTransaction::recorded(transaction, hash, committee, &self.shared().network.config);
+                verified.map(|verified| (verified, receipt, position)).ok_or(TraceError::Differs)
+            });
+        let mut overlay = Overlay::new(past());
+        overlay.edit(&edits)?;
+        let last = loop {
+            let (transaction, receipt, position) = line.next().ok_or(TraceError::Differs)??;
+            if position == stored.position {
+                break transaction;
+            }
+            execute(self.shared(), &transaction, stored.block, &receipt, None, &mut overlay)?;
+        };
+        let before = state_diff(&overlay.changes()?);
+        overlay.next_phase();
+        let tracer = Tracer::new();
+        execute(self.shared(), &last, stored.block, &stored.receipt, Some(&tracer), &mut overlay)?;
+        let base = past();
+        let old = |contract: &Address, key: &StorageKey| {
+            let changed = before.storage.get(contract).and_then(|entries| entries.get(key));
+            changed.map_or_else(|| base.entry(contract, key), |changed| Ok(changed.clone()))
+        };
+        let changes = overlay.phase_changes()?;
+        let changes = changes.iter().map(|change| account_change(change, old)).collect::<Result<_, _>>()?;
+        let receipt = stored.receipt.clone();
+        Ok(TransactionTrace { block: stored.block, receipt, calls: tracer.finish(), changes })
+    }
+}
+
+/// Executes a transaction of the record, which must lead to its receipt.
+fn execute(
+    shared: &Shared,
+    transaction: &VerifiedTransaction,
+    block: BlockNumber,
+    recorded: &Receipt,
+    tracer: Option<&Tracer>,
+    overlay: &mut Overlay<Past>,
+) -> Result<(), TraceError> {
+    let config = &shared.network.config;
+    let ds = transaction.committee().get() == config.shards;
+    let context = Context {
+        block,
+        gas_limit: if ds { config.ds_gas_limit } else { config.shard_gas_limit },
+        // The price in force then does not matter any more.
+        minimum_price: None,
+        chain_id: config.chain_id,
+        rules: &config.rules,
+        modules: &shared.simulated,
+        tracer,
+    };
+    match executor::execute(transaction, context, overlay)? {
+        Outcome::Recorded(Recorded { receipt, fee: _ }) if receipt == *recorded => Ok(()),
+        Outcome::Recorded(_) | Outcome::Dropped(_) => Err(TraceError::Differs),
+    }
+}

@@ -1,0 +1,114 @@
+//! What contracts do in a transaction, statement by statement: in one of a block, and in a simulated one.
+//!
+//! Both execute, so that they have threads of their own like simulations, a few at once.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use silica_chain::{CallTree, Chain, TracedCall, TracedRun, TracedStep, TracedValue, TransactionTrace};
+use silica_protocol::{
+    Gas, TxHash,
+    rpc::{
+        simulation::SimulatedTransactionParam,
+        trace::{CallTraceJson, TracedCallJson, TracedRunJson, TracedStepJson, TracedValueJson, TransactionTraceJson},
+    },
+};
+
+use super::simulation::{account_change, simulate, simulation};
+use crate::{
+    driver::NodeHandle,
+    rpc::{CallError, Command, params::Text},
+};
+
+/// What a transaction of a recent Tx block did: the calls, their statements, and the changes. An extension of this node.
+///
+/// The transaction is executed again over the state before it, which is kept for the latest Tx blocks, fifty unless the
+/// node is configured for more. Each statement has its place in the source, the gas before and after it, and the values
+/// that it used and bound; changes of variables have their old and new values. Of very long transactions the first 10,000
+/// statements are told, with four megabytes of text and values.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TraceTransaction {
+    /// The transaction.
+    hash: Text<TxHash>,
+}
+
+impl Command for TraceTransaction {
+    const NAME: &'static str = "silica_traceTransaction";
+    type Output = TransactionTraceJson;
+
+    async fn run(self, node: &NodeHandle) -> Result<TransactionTraceJson, CallError> {
+        let hash = self.hash.get().map_err(CallError::TxHash)?;
+        let traced = node.aside(move |chain| chain.snapshot().trace(&hash)).await??;
+        let TransactionTrace { block, receipt, calls: CallTree { root, truncated }, changes } = traced;
+        Ok(TransactionTraceJson {
+            block: block.into(),
+            call: root.map(call),
+            changes: changes.into_iter().map(account_change).collect(),
+            hash: hash.into(),
+            receipt: receipt.into(),
+            truncated,
+        })
+    }
+}
+
+/// What a transaction would do, statement by statement, against the latest state. An extension of this node.
+///
+/// It takes what `silica_simulateTransaction` takes, and answers with what that answers and with the calls and statements
+/// that `silica_traceTransaction` tells.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct TraceCall {
+    /// The transaction.
+    transaction: SimulatedTransactionParam,
+}
+
+impl Command for TraceCall {
+    const NAME: &'static str = "silica_traceCall";
+    type Output = CallTraceJson;
+
+    async fn run(self, node: &NodeHandle) -> Result<CallTraceJson, CallError> {
+        let (simulated, CallTree { root, truncated }) = simulate(node, self.transaction, Chain::trace_call).await?;
+        Ok(CallTraceJson { call: root.map(call), simulation: simulation(simulated), truncated })
+    }
+}
+
+/// Calls lie within each other as deep as contracts may call each other, which is not deep.
+fn call(TracedCall { sender, recipient, amount, tag, params, run, calls }: TracedCall) -> TracedCallJson {
+    TracedCallJson {
+        amount: amount.into(),
+        calls: calls.into_iter().map(call).collect(),
+        params,
+        recipient: recipient.into(),
+        run: run.map(self::run),
+        sender: sender.into(),
+        tag,
+    }
+}
+
+fn run(TracedRun { gas_before, gas_after, accepted, completed, steps }: TracedRun) -> TracedRunJson {
+    TracedRunJson {
+        accepted,
+        completed,
+        gas_after: Gas::new(gas_after).into(),
+        gas_before: Gas::new(gas_before).into(),
+        steps: steps.into_iter().map(step).collect(),
+    }
+}
+
+fn step(traced: TracedStep) -> TracedStepJson {
+    let TracedStep { component, depth, line, column, text, units_before, units_after, used, bound, failed } = traced;
+    TracedStepJson {
+        bound: bound.map(value),
+        column,
+        component,
+        depth,
+        failed,
+        line,
+        text,
+        units_after,
+        units_before,
+        used: used.into_iter().map(value).collect(),
+    }
+}
+
+fn value(TracedValue { name, value }: TracedValue) -> TracedValueJson {
+    TracedValueJson { name, value }
+}

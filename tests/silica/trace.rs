@@ -1,0 +1,355 @@
+//! `silica_traceTransaction` and `silica_traceCall`: statement by statement, as it really was, and wrong requests.
+
+use serde_json::{Value, json};
+use silica_protocol::Address;
+use silica_tests::{Directory, Node, Wallet};
+
+use crate::{
+    INVALID_PARAMS, check_error,
+    contract::{Chain, HELLO, address_param},
+};
+
+const TRACE: &str = "silica_traceTransaction";
+const TRACE_CALL: &str = "silica_traceCall";
+
+const RELAY: &str = include_str!("../data/contracts/relay.scilla");
+
+/// Hash of the newest transaction.
+fn newest(node: &Node) -> Value {
+    node.result("GetRecentTransactions", &json!([]))["TxnHashes"][0].clone()
+}
+
+/// The trace of the newest transaction, which has its receipt.
+fn trace(node: &Node) -> Value {
+    let hash = newest(node);
+    let traced = node.result(TRACE, &json!([hash]));
+    assert_eq!(traced["hash"], hash);
+    assert_eq!(traced["receipt"], node.result("GetTransaction", &json!([hash]))["receipt"]);
+    traced
+}
+
+/// Each statement of a run: component, depth, line, source.
+fn statements(run: &Value) -> Vec<(String, u64, u64, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let steps = run["steps"].as_array().unwrap().iter();
+    steps
+        .map(|step| {
+            let (depth, line) = (step["depth"].as_u64().unwrap(), step["line"].as_u64().unwrap());
+            (text(&step["component"]), depth, line, text(&step["text"]))
+        })
+        .collect()
+}
+
+/// The variables that a trace tells of a contract.
+fn variables(traced: &Value, contract: &Address) -> Value {
+    let address = json!(contract.to_string());
+    let changes = traced["changes"].as_array().unwrap();
+    changes.iter().find(|change| change["address"] == address).unwrap()["variables"].clone()
+}
+
+fn greeter(chain: &mut Chain) -> Address {
+    chain.deploy(HELLO, &[address_param("owner", &Wallet::funded(0).address())]).0
+}
+
+#[test]
+fn statements_are_told_with_gas_and_values() {
+    let mut chain = Chain::new();
+    let contract = greeter(&mut chain);
+    chain.call(1, contract, "Greet", &json!([]));
+    let traced = trace(&chain.node);
+    assert_eq!((&traced["block"], &traced["truncated"]), (&json!("2"), &json!(false)));
+    let call = &traced["call"];
+    let visitor = format!("0x{}", Wallet::funded(1).hex());
+    assert_eq!(call["sender"], Wallet::funded(1).hex());
+    assert_eq!(call["recipient"], contract.to_string());
+    assert_eq!((&call["tag"], &call["amount"], &call["params"]), (&json!("Greet"), &json!("0"), &json!([])));
+    assert_eq!(call["calls"], json!([]));
+    let run = &call["run"];
+    assert_eq!((&run["completed"], &run["accepted"]), (&json!(true), &json!(false)));
+    let line = |component: &str, depth, line, text: &str| (component.to_owned(), depth, line, text.to_owned());
+    let expected = [
+        line("Greet", 1, 27, "CountVisit"),
+        line("CountVisit", 2, 17, "maybe <- visits[_sender]"),
+        line("CountVisit", 2, 18, "count ="),
+        line("CountVisit", 2, 23, "visits[_sender] := count"),
+        line("Greet", 1, 28, "text <- greeting"),
+        line("Greet", 1, 29, "e = { _eventname : \"Greeting\"; to : _sender; text : text }"),
+        line("Greet", 1, 30, "event e"),
+    ];
+    assert_eq!(statements(run), expected);
+    let steps = run["steps"].as_array().unwrap();
+    let named = |name: &str, value: Value| json!({"name": name, "value": value});
+    let none = json!({"constructor": "None", "argtypes": ["Uint32"], "arguments": []});
+    let sender = named("_sender", json!(visitor));
+    let hello = named("text", json!("Hello, world"));
+    let event = named("e", json!({"_eventname": "Greeting", "to": visitor, "text": "Hello, world"}));
+    for (step, (used, bound)) in steps.iter().zip([
+        (json!([]), Value::Null),
+        (json!([sender]), named("maybe", none.clone())),
+        (json!([named("maybe", none)]), named("count", json!("1"))),
+        (json!([sender, named("count", json!("1"))]), Value::Null),
+        (json!([]), hello.clone()),
+        (json!([sender, hello]), event.clone()),
+        (json!([event]), Value::Null),
+    ]) {
+        assert_eq!((&step["used"], &step["bound"]), (&used, &bound), "{step}");
+        assert_eq!(step["failed"], false);
+    }
+    let units = |step: &Value, member: &str| step[member].as_u64().unwrap();
+    let gas = |member: &str| run[member].as_str().unwrap().parse::<u64>().unwrap();
+    for pair in steps.windows(2) {
+        assert_eq!(units(&pair[0], "unitsAfter"), units(&pair[1], "unitsBefore"), "nothing is charged between them");
+        assert!(units(&pair[1], "unitsAfter") < units(&pair[1], "unitsBefore"));
+    }
+    assert!(units(&steps[0], "unitsBefore") < gas("gasBefore") * 8);
+    assert_eq!(units(&steps[6], "unitsAfter") / 8, gas("gasAfter"));
+    let used = traced["receipt"]["cumulative_gas"].as_str().unwrap().parse::<u64>().unwrap();
+    assert_eq!(gas("gasAfter"), 50_000 - used);
+    let change = json!([{"indices": [visitor], "new": "1", "old": null, "variable": "visits"}]);
+    assert_eq!(variables(&traced, &contract), change);
+}
+
+#[test]
+fn calls_are_a_tree() {
+    let mut chain = Chain::new();
+    let (first, _) = chain.deploy(RELAY, &[]);
+    let (second, _) = chain.deploy(RELAY, &[]);
+    let stranger = Wallet::stranger(3).address();
+    let none = json!({"vname": "amount", "type": "Uint128", "value": "0"});
+    let to = |name, address: &Address| address_param(name, address);
+    let params = json!([to("first", &second), to("second", &stranger), to("third", &second), none]);
+    let receipt = chain.call(1, first, "Share", &params);
+    assert_eq!(receipt["success"], true, "{receipt}");
+    let traced = trace(&chain.node);
+    let call = &traced["call"];
+    assert_eq!(call["params"], params);
+    let shown: Vec<_> = call["calls"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|call| {
+            assert_eq!(call["sender"], first.to_string());
+            let recipient: Address = call["recipient"].as_str().unwrap().parse().unwrap();
+            let lines = if call["run"].is_null() { 0 } else { statements(&call["run"]).len() };
+            (call["tag"].as_str().unwrap(), recipient, lines, call["run"]["accepted"].as_bool())
+        })
+        .collect();
+    let expected = [
+        ("Take", second, 7, Some(true)),
+        ("", stranger, 0, None),
+        ("Decline", second, 4, Some(false)),
+        ("Take", second, 7, Some(true)),
+    ];
+    assert_eq!(shown, expected);
+    // All messages of a statement, though JSON has no form for them.
+    let steps = call["run"]["steps"].as_array().unwrap();
+    let sent = steps.iter().find(|step| step["text"] == "send messages").unwrap();
+    assert_eq!(sent["used"][0]["value"].as_array().unwrap().len(), 3);
+    assert_eq!(sent["used"][0]["value"][2]["_tag"], "Decline");
+    let taken = json!([{"indices": [], "new": "3", "old": "0", "variable": "taken"}]);
+    assert_eq!(variables(&traced, &second), taken);
+
+    chain.call(1, first, "Repeat", &json!([{"vname": "times", "type": "Uint32", "value": "4"}]));
+    let traced = trace(&chain.node);
+    let (mut depth, mut call) = (0, &traced["call"]);
+    while call.is_object() {
+        assert_eq!(call["params"][0]["value"], (4 - depth).to_string());
+        (depth, call) = (depth + 1, &call["calls"][0]);
+    }
+    assert_eq!(depth, 5);
+}
+
+#[test]
+fn failure_is_the_last_statement() {
+    let mut chain = Chain::new();
+    let (first, _) = chain.deploy(RELAY, &[]);
+    let (second, _) = chain.deploy(RELAY, &[]);
+    let text = |name: &str, kind: &str, value: &str| json!({"vname": name, "type": kind, "value": value});
+    let params = json!([address_param("to", &second), text("tag", "String", "Fail"), text("amount", "Uint128", "0")]);
+    let receipt = chain.call(1, first, "Forward", &params);
+    assert_eq!(receipt["success"], false);
+    let traced = trace(&chain.node);
+    let inner = &traced["call"]["calls"][0];
+    assert_eq!((&inner["tag"], &inner["run"]["completed"]), (&json!("Fail"), &json!(false)));
+    assert_eq!(traced["call"]["run"]["completed"], true);
+    let steps = inner["run"]["steps"].as_array().unwrap();
+    let failed: Vec<&Value> = steps.iter().filter(|step| step["failed"] == true).collect();
+    assert_eq!(failed, [steps.last().unwrap()]);
+    assert_eq!((&failed[0]["text"], &failed[0]["line"]), (&json!("throw e"), &receipt["exceptions"][0]["line"]));
+    let names: Vec<_> = traced["changes"].as_array().unwrap().iter().map(|change| &change["address"]).collect();
+    assert_eq!(names, [&json!(Wallet::funded(1).hex())], "only the fee was paid");
+}
+
+#[test]
+fn transactions_of_a_block_are_traced_one_behind_the_other() {
+    let data = Directory::new();
+    let mut chain = Chain::over(Node::start_in(data.path(), &[]));
+    let contract = greeter(&mut chain);
+    let node = chain.node;
+    node.result("silica_setBlockMode", &json!(["manual"]));
+    let greet = json!({"_tag": "Greet", "params": []}).to_string();
+    let mut hashes = Vec::new();
+    for nonce in 1..=3 {
+        let mut call = Wallet::funded(1).payment(nonce, contract, 0);
+        (call.gas_limit, call.data) = (5_000, greet.clone());
+        node.result("CreateTransaction", &json!([call.json()]));
+        hashes.push(call.hash());
+    }
+    let payment = Wallet::funded(2).payment(1, Wallet::funded(1).address(), 7);
+    node.result("CreateTransaction", &json!([payment.json()]));
+    node.result("silica_mine", &json!([1]));
+    let check = |node: &Node| {
+        for (hash, count) in hashes.iter().zip(0..) {
+            let traced = node.result(TRACE, &json!([hash]));
+            assert_eq!(traced["block"], "2");
+            let old = if count == 0 { Value::Null } else { json!(count.to_string()) };
+            let change = &variables(&traced, &contract)[0];
+            assert_eq!((&change["old"], &change["new"]), (&old, &json!((count + 1).to_string())));
+            let changes = traced["changes"].as_array().unwrap();
+            let caller = changes.iter().find(|change| change["address"] == Wallet::funded(1).hex()).unwrap();
+            assert_eq!(caller["nonce"], json!({"new": count + 1, "old": count}));
+        }
+        let paid = node.result(TRACE, &json!([payment.hash()]));
+        assert_eq!((&paid["call"], paid["changes"].as_array().unwrap().len()), (&Value::Null, 2));
+    };
+    check(&node);
+    // Some of the state after the blocks before is made again.
+    node.result("silica_mine", &json!([48]));
+    node.stop();
+    let node = Node::start_in(data.path(), &["--block-mode", "manual"]);
+    check(&node);
+    node.result("silica_mine", &json!([1]));
+    let gone = "the transaction is in Tx block 2, and only those of blocks 3 to 51 can be traced";
+    check_error(&node, TRACE, &json!([hashes[0]]), (-1, gone));
+}
+
+#[test]
+fn deployment_is_traced_by_what_it_changes() {
+    let mut chain = Chain::new();
+    let contract = greeter(&mut chain);
+    let traced = trace(&chain.node);
+    assert_eq!(traced["call"], Value::Null);
+    let fields = json!([
+        {"indices": [], "new": "Hello, world", "old": null, "variable": "greeting"},
+        {"indices": [], "new": [], "old": null, "variable": "visits"},
+    ]);
+    assert_eq!(variables(&traced, &contract), fields);
+}
+
+/// Goes through a list of so many numbers.
+const LONG: &str = r"scilla_version 0
+library Long
+let numbers = fun (n : Nat) =>
+  let folder = @nat_fold (List Uint32) in
+  let step = fun (list : List Uint32) => fun (m : Nat) => let one = Uint32 1 in Cons {Uint32} one list in
+  let start = Nil {Uint32} in
+  folder step start n
+contract Long ()
+field last : Uint32 = Uint32 0
+procedure double (x : Uint32) : Uint32
+  twice = builtin add x x;
+  _return := twice
+end
+procedure Look (x : Uint32)
+  y = double x;
+  z = builtin add y x
+end
+transition Go (count : Uint32)
+  n = builtin to_nat count;
+  list = numbers n;
+  forall list Look
+end
+";
+
+#[test]
+fn long_traces_are_cut_off() {
+    let mut chain = Chain::new();
+    let (contract, _) = chain.deploy(LONG, &[]);
+    let go = |count: u32| json!([{"vname": "count", "type": "Uint32", "value": count.to_string()}]);
+    let receipt = chain.call(1, contract, "Go", &go(3));
+    assert_eq!(receipt["success"], true, "{receipt}");
+    let traced = trace(&chain.node);
+    assert_eq!(traced["truncated"], false);
+    let steps = traced["call"]["run"]["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 3 + 3 * 4);
+    let result = json!({"name": "y", "value": "2"});
+    assert_eq!(steps.iter().filter(|step| step["text"] == "y = double x" && step["bound"] == result).count(), 3);
+    chain.call(1, contract, "Go", &go(3_000));
+    let traced = trace(&chain.node);
+    assert_eq!(traced["truncated"], true);
+    assert_eq!(traced["call"]["run"]["steps"].as_array().unwrap().len(), 10_000);
+    assert_eq!(traced["call"]["run"]["completed"], true);
+}
+
+/// Asks when the block was made of which it is part.
+const CLOCK: &str = r#"scilla_version 0
+contract Clock ()
+transition Look ()
+  now <- & BLOCKNUMBER;
+  time <- & TIMESTAMP(now);
+  e = { _eventname : "Looked"; time : time };
+  event e
+end
+"#;
+
+#[test]
+fn what_was_not_known_then_stays_unknown() {
+    let mut chain = Chain::new();
+    let (contract, _) = chain.deploy(CLOCK, &[]);
+    chain.call(1, contract, "Look", &json!([]));
+    chain.node.result("silica_mine", &json!([3]));
+    let traced = trace(&chain.node);
+    let steps = traced["call"]["run"]["steps"].as_array().unwrap();
+    let none = json!({"constructor": "None", "argtypes": ["Uint64"], "arguments": []});
+    assert_eq!(steps[1]["bound"], json!({"name": "time", "value": none}));
+}
+
+#[test]
+fn large_values_are_not_told() {
+    let mut chain = Chain::new();
+    let contract = greeter(&mut chain);
+    let text = "x".repeat(20_000);
+    let params = json!([{"vname": "text", "type": "String", "value": text}]);
+    let receipt = chain.call(0, contract, "SetGreeting", &params);
+    assert_eq!(receipt["success"], true, "{receipt}");
+    let traced = trace(&chain.node);
+    assert_eq!(traced["truncated"], true);
+    let steps = traced["call"]["run"]["steps"].as_array().unwrap();
+    let store = steps.iter().find(|step| step["text"] == "greeting := text").unwrap();
+    assert_eq!(store["used"], json!([{"name": "text", "value": null}]));
+}
+
+#[test]
+fn simulated_transactions_are_traced() {
+    let mut chain = Chain::new();
+    let contract = greeter(&mut chain);
+    let data = json!({"_tag": "Greet", "params": []}).to_string();
+    let request = json!([{"senderAddr": Wallet::funded(1).hex(), "toAddr": contract.to_string(),
+        "gasLimit": "50000", "data": data}]);
+    let traced = chain.node.result(TRACE_CALL, &request);
+    assert_eq!(traced["simulation"], chain.node.result("silica_simulateTransaction", &request));
+    chain.call(1, contract, "Greet", &json!([]));
+    assert_eq!(traced["call"], trace(&chain.node)["call"]);
+    let payment = json!([{"senderAddr": Wallet::funded(1).hex(), "toAddr": Wallet::stranger(1).hex()}]);
+    assert_eq!(chain.node.result(TRACE_CALL, &payment)["call"], Value::Null);
+}
+
+#[test]
+fn wrong_requests_are_refused() {
+    let node = Node::start(&[]);
+    for params in [json!([]), json!([1]), json!([null]), json!([["x"]]), json!(["ab", "cd"]), json!({"hash": "ab"})] {
+        check_error(&node, TRACE, &params, INVALID_PARAMS);
+    }
+    for (hash, error) in [
+        ("0".repeat(64), (-20, "Txn Hash not Present")),
+        (String::new(), (-20, "Txn Hash not Present")),
+        ("g".repeat(64), (-1, "Unable to Process")),
+    ] {
+        check_error(&node, TRACE, &json!([hash]), error);
+    }
+    check_error(&node, TRACE_CALL, &json!([]), INVALID_PARAMS);
+    let unknown = json!([{"senderAddr": Wallet::stranger(1).hex(), "toAddr": Wallet::stranger(2).hex()}]);
+    check_error(&node, TRACE_CALL, &unknown, (-5, "The sender of the txn has no balance"));
+    let (code, text) = node.error(TRACE_CALL, &json!([{"senderAddr": "x"}]));
+    assert!(code == -8 && text.starts_with("senderAddr: expected"), "{text}");
+}
