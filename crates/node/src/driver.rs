@@ -41,7 +41,7 @@ use crate::{
     clock::{Clock, ClockError},
     config::BlockMode,
     data_dir::DataDir,
-    methods::eth::BlockHashes,
+    methods::eth::{BlockHashes, Sought},
     pause::Pause,
     request_id::carried,
     reverts::{Reverts, Tip},
@@ -249,13 +249,14 @@ impl NodeHandle {
         if self.shared.pause.lasts() { Err(DriverError::Paused) } else { Ok(()) }
     }
 
-    /// Finds the Tx block with a hash, and returns its number with what was known when it was looked for. May take long.
-    pub(crate) fn find_block(&self, hash: &BlockHash) -> Result<(Arc<Context>, Option<BlockNumber>), ArchiveError> {
+    /// Looks for the Tx block with a hash, at `most` older blocks at most than those that were looked at before, and returns
+    /// what is known of it as of which context. May take long.
+    pub(crate) fn find_block(&self, hash: &BlockHash, most: u64) -> Result<(Arc<Context>, Sought), ArchiveError> {
         let mut hashes = self.shared.block_hashes.lock().unwrap_or_else(PoisonError::into_inner);
         // Only now, so that no other has seen more of the chain.
         let at = Arc::clone(&self.context());
-        let number = hashes.find(&at.snapshot, hash)?;
-        Ok((at, number))
+        let sought = hashes.find(&at.snapshot, hash, most)?;
+        Ok((at, sought))
     }
 
     /// Begins or ends a pause and returns whether it lasts. From a beginning on no block is made, and none is being made.

@@ -2,13 +2,24 @@
 //!
 //! The record has no index from hashes of blocks to numbers, since nothing of Zilliqa asks for a block by its hash.
 //! Whoever asks pays: blocks are looked at from the latest down until the one is found, and what was seen is kept, so
-//! that nobody looks at a block twice.
+//! that nobody looks at a block twice. A question ends after a number of blocks; who asks again goes on from there.
 
 use std::collections::BTreeSet;
 
 use silica_chain::Snapshot;
 use silica_protocol::{BlockHash, BlockNumber};
 use silica_state::ArchiveError;
+
+/// What is known of the block with a hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sought {
+    /// Its number.
+    Found(BlockNumber),
+    /// There is none.
+    Nowhere,
+    /// It is none of the blocks from this one to the latest. Those before were not looked at yet.
+    Unseen(BlockNumber),
+}
 
 /// Numbers of the blocks that were looked at, by their hashes.
 #[derive(Debug, Default)]
@@ -20,17 +31,21 @@ pub(crate) struct BlockHashes {
 }
 
 impl BlockHashes {
-    /// Returns the number of the block with a hash.
-    pub(crate) fn find(&mut self, at: &Snapshot, hash: &BlockHash) -> Result<Option<BlockNumber>, ArchiveError> {
-        let mut oldest = self.catch_up(at)?;
+    /// Looks for the block with a hash, at no more than `most` older blocks than those that were seen before.
+    pub(crate) fn find(&mut self, at: &Snapshot, hash: &BlockHash, most: u64) -> Result<Sought, ArchiveError> {
+        let mut oldest = self.catch_up(at, most)?;
+        let end = oldest.saturating_sub(most);
         loop {
             let numbers = self.numbers.range((prefix(hash), 0)..=(prefix(hash), u64::MAX));
             for (_, number) in numbers {
                 if hash_of(at, *number)? == Some(*hash) {
-                    return Ok(Some(BlockNumber::new(*number)));
+                    return Ok(Sought::Found(BlockNumber::new(*number)));
                 }
             }
-            let Some(older) = oldest.checked_sub(1) else { return Ok(None) };
+            let Some(older) = oldest.checked_sub(1) else { return Ok(Sought::Nowhere) };
+            if oldest <= end {
+                return Ok(Sought::Unseen(BlockNumber::new(oldest)));
+            }
             oldest = older;
             self.see(at, older)?;
             if let Some((first, ..)) = &mut self.seen {
@@ -40,11 +55,13 @@ impl BlockHashes {
     }
 
     /// Looks at the blocks that are new, and returns the number of the oldest that was seen. If others have taken the
-    /// place of those that were, everything is forgotten.
-    fn catch_up(&mut self, at: &Snapshot) -> Result<u64, ArchiveError> {
+    /// place of those that were, or more than `most` are new, everything is forgotten.
+    fn catch_up(&mut self, at: &Snapshot, most: u64) -> Result<u64, ArchiveError> {
         let head = at.latest_tx_block().header.number.get();
         let (oldest, next) = match self.seen {
-            Some((oldest, newest, hash)) if newest <= head && hash_of(at, newest)? == Some(hash) => {
+            Some((oldest, newest, hash))
+                if head.checked_sub(newest).is_some_and(|new| new <= most) && hash_of(at, newest)? == Some(hash) =>
+            {
                 (oldest, newest.saturating_add(1))
             }
             Some(_) | None => {
@@ -102,24 +119,49 @@ mod tests {
         at.tx_block(BlockNumber::new(number)).unwrap().unwrap().header.hash()
     }
 
+    fn found(number: u64) -> Sought {
+        Sought::Found(BlockNumber::new(number))
+    }
+
     #[test]
     fn no_more_is_looked_at_than_is_needed() {
         let (at, mut hashes) = (chain(9), BlockHashes::default());
         for (number, seen) in [(9, 1), (7, 3), (8, 3), (0, 10)] {
-            assert_eq!(hashes.find(&at, &hash(&at, number)).unwrap(), Some(BlockNumber::new(number)));
+            assert_eq!(hashes.find(&at, &hash(&at, number), 100).unwrap(), found(number));
             assert_eq!(hashes.numbers.len(), seen, "{number}");
         }
-        assert_eq!(hashes.find(&at, &BlockHash::ZERO).unwrap(), None);
+        assert_eq!(hashes.find(&at, &BlockHash::ZERO, 100).unwrap(), Sought::Nowhere);
         assert_eq!(hashes.numbers.len(), 10);
+    }
+
+    #[test]
+    fn long_search_goes_on_where_it_ended() {
+        let (at, mut hashes) = (chain(9), BlockHashes::default());
+        for oldest in [6, 3, 0] {
+            let unseen = Sought::Unseen(BlockNumber::new(oldest));
+            let expected = if oldest == 0 { Sought::Nowhere } else { unseen };
+            assert_eq!(hashes.find(&at, &BlockHash::ZERO, 3).unwrap(), expected);
+            assert_eq!(hashes.find(&at, &hash(&at, oldest), 3).unwrap(), found(oldest));
+            assert_eq!(hashes.numbers.len() as u64, 10 - oldest);
+        }
+    }
+
+    #[test]
+    fn blocks_that_are_too_many_to_catch_up_with_are_looked_at_from_the_latest_on() {
+        let (first, at, mut hashes) = (chain(2), chain(9), BlockHashes::default());
+        assert_eq!(hashes.find(&first, &BlockHash::ZERO, 3).unwrap(), Sought::Nowhere);
+        hashes.seen = Some((0, 2, hash(&at, 2)));
+        assert_eq!(hashes.find(&at, &hash(&at, 8), 6).unwrap(), found(8));
+        assert_eq!(hashes.numbers.len(), 2);
     }
 
     #[test]
     fn blocks_that_others_replaced_are_forgotten() {
         let mut hashes = BlockHashes::default();
         for [at, other] in [[5, 9], [9, 5], [5, 5]].map(|lengths| lengths.map(chain)) {
-            assert_eq!(hashes.find(&at, &hash(&at, 2)).unwrap(), Some(BlockNumber::new(2)));
-            assert_eq!(hashes.find(&other, &hash(&at, 2)).unwrap(), None);
-            assert_eq!(hashes.find(&other, &hash(&other, 3)).unwrap(), Some(BlockNumber::new(3)));
+            assert_eq!(hashes.find(&at, &hash(&at, 2), 100).unwrap(), found(2));
+            assert_eq!(hashes.find(&other, &hash(&at, 2), 100).unwrap(), Sought::Nowhere);
+            assert_eq!(hashes.find(&other, &hash(&other, 3), 100).unwrap(), found(3));
         }
     }
 }

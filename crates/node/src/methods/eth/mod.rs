@@ -22,7 +22,10 @@ use silica_protocol::{
     },
 };
 
-pub(crate) use self::{block_hashes::BlockHashes, params::EthFault};
+pub(crate) use self::{
+    block_hashes::{BlockHashes, Sought},
+    params::EthFault,
+};
 use self::{
     params::{BlockTag, EthAddress, EthBlockHash, EthTxHash, HexBytes},
     shapes::{Block, Bytes, Place, Quantity, Receipt, Transaction, Transactions, Wei},
@@ -299,7 +302,8 @@ impl Method for EthGetBlockByNumber {
 
 /// A Tx block by its hash; null when there is none.
 ///
-/// The first such question after a start looks at the blocks from the latest down to the one that is asked for.
+/// The first such question after a start looks at the blocks from the latest down to the one that is asked for, but at no
+/// more than 100,000. Then it is an error that older ones have not been looked at, and the next question goes on there.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct EthGetBlockByHash {
     /// The block.
@@ -309,6 +313,9 @@ pub(crate) struct EthGetBlockByHash {
     full: bool,
 }
 
+/// Blocks that one question looks at: some tenths of a second.
+const MOST_LOOKED_AT: u64 = 100_000;
+
 impl Command for EthGetBlockByHash {
     const NAME: &'static str = "eth_getBlockByHash";
     type Output = Option<Block>;
@@ -316,9 +323,10 @@ impl Command for EthGetBlockByHash {
     async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
         let EthBlockHash(hash) = self.hash.get().map_err(|fault| CallError::Eth(fault.of(0)))?;
         let asked = node.clone();
-        let answer = node.slowly(move || match asked.find_block(&hash)? {
-            (at, Some(number)) => block(&at, number, self.full),
-            (_, None) => Ok(None),
+        let answer = node.slowly(move || match asked.find_block(&hash, MOST_LOOKED_AT)? {
+            (at, Sought::Found(number)) => block(&at, number, self.full),
+            (_, Sought::Nowhere) => Ok(None),
+            (_, Sought::Unseen(oldest)) => Err(CallError::Eth(EthFault::Unseen { oldest })),
         });
         answer.await.ok_or(CallError::Aside(AsideError::Panicked))?
     }

@@ -42,6 +42,12 @@ pub(crate) enum EthFault {
         /// The block.
         block: BlockNumber,
     },
+    /// The block with a hash is none of those that were looked at so far.
+    #[error("no block from {oldest} on has this hash, older ones have not been looked at yet: ask again")]
+    Unseen {
+        /// The oldest block that was looked at.
+        oldest: BlockNumber,
+    },
     /// The state after the block is no longer kept.
     #[error("the state after block {block} is no longer kept, the earliest is that after block {earliest}")]
     StateGone {
