@@ -15,6 +15,7 @@ mod depth;
 mod developer;
 mod document;
 mod ds_block;
+mod dump;
 mod edit;
 mod envelope;
 mod eth;

@@ -115,11 +115,12 @@ const WITHOUT_FORM: [(&str, &str); 6] = [
 ];
 
 /// Methods of this node that the documentation does not know, and why they are there.
-const UNDOCUMENTED: [(&str, &str); 16] = [
+const UNDOCUMENTED: [(&str, &str); 17] = [
     ("rpc.discover", "the OpenRPC document of the interface"),
     ("silica_addBalance", "for developers: a faucet"),
     ("silica_dropAllTransactions", "for developers: empties the pool"),
     ("silica_dropTransaction", "for developers: takes a transaction out of the pool"),
+    ("silica_dump", "for developers: writes the chain to a file"),
     ("silica_estimateGas", "the gas that a transaction needs"),
     ("silica_increaseTime", "for developers: puts the clock forward"),
     ("silica_mine", "for developers: makes blocks"),

@@ -6,7 +6,7 @@ use silica_protocol::{
     Account, Address, BlockHash, BlockNumber, DsBlock, DsBlockNumber, GasPrice, Nonce, PublicKey, Qa, Receipt, ShardId,
     ShardMember, Timestamp, Transaction, TxBlock, TxBlockHeader, TxHash, VariableHash,
 };
-use silica_state::{ArchiveError, StateError, StoredTransaction};
+use silica_state::{ArchiveError, RecordRow, StateError, StoredTransaction};
 
 use crate::{
     builder::{Network, shard_member},
@@ -157,6 +157,16 @@ impl Snapshot {
     /// The state at this head.
     pub(crate) fn view(&self) -> &silica_state::StateView {
         self.published.state.state()
+    }
+
+    /// What the record has of the latest Tx block.
+    pub fn record_head(&self) -> Option<&silica_state::Head> {
+        self.state().head()
+    }
+
+    /// The rows of the record of all blocks up to the latest, to be carried to another store.
+    pub fn record_rows(&self) -> impl Iterator<Item = Result<RecordRow, ArchiveError>> + use<> {
+        self.state().record_rows()
     }
 
     /// The latest Tx block.

@@ -201,6 +201,26 @@ pub enum DbCommand {
     Check(DbArgs),
     /// Recreate the state from the blocks.
     Rebuild(DbArgs),
+    /// Write the chain to one file.
+    ///
+    /// The file has blocks, parameters, accounts, waiting transactions, and the secret key of the node.
+    Dump {
+        /// Where to; nothing may be there.
+        file: PathBuf,
+        /// Which data directory.
+        #[command(flatten)]
+        args: DbArgs,
+    },
+    /// Make a data directory of a file that `dump` or `silica_dump` has written.
+    ///
+    /// All blocks are executed again, and the directory appears once their states are those of the file.
+    Load {
+        /// The file.
+        file: PathBuf,
+        /// Which data directory, which has to be new or empty.
+        #[command(flatten)]
+        args: DbArgs,
+    },
 }
 
 /// Which data directory.

@@ -9,6 +9,7 @@
 //!   store/          the chain, which is the business of silica-state
 //!   pool            transactions that were waiting when the node stopped
 //!   check/          what `silica db check` needs for a while
+//!   dumps/          files with the chain that callers of `silica_dump` asked for
 //! ```
 
 use std::{
@@ -26,12 +27,13 @@ use silica_state::{OpenOutcome, Store};
 const FORMAT: u32 = 1;
 
 const LOCK: &str = "lock";
-const KEY: &str = "node.key";
-const ACCOUNTS: &str = "accounts.json";
-const MANIFEST: &str = "manifest.json";
+pub(crate) const KEY: &str = "node.key";
+pub(crate) const ACCOUNTS: &str = "accounts.json";
+pub(crate) const MANIFEST: &str = "manifest.json";
 const STORE: &str = "store";
-const POOL: &str = "pool";
+pub(crate) const POOL: &str = "pool";
 const SCRATCH: &str = "check";
+const DUMPS: &str = "dumps";
 
 /// Reason why a data directory cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -223,6 +225,25 @@ impl DataDir {
         self.path.join(SCRATCH)
     }
 
+    /// Where callers have the chain written to.
+    pub(crate) fn dumps(&self) -> PathBuf {
+        self.path.join(DUMPS)
+    }
+
+    /// Reads a file of a directory that holds a chain.
+    pub(crate) fn read_file(&self, name: &str) -> Result<Vec<u8>, DataDirError> {
+        let path = self.path.join(name);
+        fs::read(&path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => self.damaged(name, "it is missing"),
+            _ => io_error("read", &path, source),
+        })
+    }
+
+    /// Reads the transactions that were waiting when the node stopped, and leaves them there.
+    pub(crate) fn read_pool(&self) -> Result<Vec<u8>, DataDirError> {
+        if self.path.join(POOL).exists() { self.read_file(POOL) } else { Ok(Vec::new()) }
+    }
+
     /// Reads the manifest; `None` in a new directory.
     pub(crate) fn manifest(&self) -> Result<Option<Manifest>, DataDirError> {
         #[derive(Deserialize)]
@@ -383,14 +404,15 @@ fn check_nothing_foreign(path: &Path) -> Result<(), DataDirError> {
     Ok(())
 }
 
+/// Opens a file that only its owner may read, to write it anew.
 #[cfg(unix)]
-fn private_file(path: &Path) -> io::Result<File> {
+pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
 #[cfg(not(unix))]
-fn private_file(path: &Path) -> io::Result<File> {
+pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     File::create(path)
 }
 

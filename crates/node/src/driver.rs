@@ -155,6 +155,8 @@ struct Shared {
     /// Turns for questions that take long.
     slow: Arc<Semaphore>,
     pause: Pause,
+    /// `None` in memory.
+    data_dir: Option<Arc<DataDir>>,
     /// Which blocks have which hashes, as far as someone asked.
     block_hashes: Mutex<BlockHashes>,
     stopping: AtomicBool,
@@ -237,6 +239,11 @@ impl NodeHandle {
     /// Makes so many blocks and returns once they are on disk.
     pub(crate) async fn mine(&self, blocks: u64) -> Result<(), DriverError> {
         self.ask(|reply| Event::Mine { blocks, reply }).await?
+    }
+
+    /// Where the node keeps its chain; `None` in memory.
+    pub(crate) fn data_dir(&self) -> Option<&DataDir> {
+        self.shared.data_dir.as_deref()
     }
 
     /// Whether the node is paused, and who may say so.
@@ -366,8 +373,21 @@ pub(crate) fn start(
     let next_tick = first_tick(mode);
     let mode = RwLock::new(mode);
     let (pause, block_hashes) = (Pause::default(), Mutex::default());
-    let shared =
-        Shared { chain, clock, mode, context, head, events, aside, slow, pause, block_hashes, stopping, failing };
+    let shared = Shared {
+        chain,
+        clock,
+        mode,
+        context,
+        head,
+        events,
+        aside,
+        slow,
+        pause,
+        data_dir: data_dir.clone(),
+        block_hashes,
+        stopping,
+        failing,
+    };
     let node = NodeHandle { shared: Arc::new(shared) };
     let (held, demands, snapshots) = (None, VecDeque::new(), Snapshots::default());
     let driver = Driver { node: node.clone(), producer, engine, data_dir, queue, held, demands, snapshots, next_tick };

@@ -49,6 +49,7 @@ mod clock;
 mod config;
 mod data_dir;
 mod driver;
+mod dump;
 mod endpoint;
 mod http;
 mod load;
@@ -84,6 +85,7 @@ pub use crate::{
         LoadArgs, NodeUrl, NodeUrlError, ProofCommand, RunArgs, VerifyArgs, WebSocketPort, WhichBlock,
     },
     data_dir::DataDirError,
+    dump::{DumpError, DumpFault, DumpReport, NotLoaded, dump_db, load_db},
     http::HttpLimits,
     load::{LoadError, LoadReport, load},
     maintenance::{DbReport, MaintenanceError, check_db, rebuild_db},

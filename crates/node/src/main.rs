@@ -172,8 +172,10 @@ fn verify(args: &VerifyArgs) -> ExitCode {
 fn maintain(command: DbCommand) -> Result<(), AnyError> {
     silica_node::init_telemetry("info", LogFormat::default())?;
     let report = match command {
-        DbCommand::Check(args) => silica_node::check_db(&args.data_dir)?,
-        DbCommand::Rebuild(args) => silica_node::rebuild_db(&args.data_dir)?,
+        DbCommand::Check(args) => silica_node::check_db(&args.data_dir)?.to_string(),
+        DbCommand::Rebuild(args) => silica_node::rebuild_db(&args.data_dir)?.to_string(),
+        DbCommand::Dump { file, args } => silica_node::dump_db(&args.data_dir, &file)?.to_string(),
+        DbCommand::Load { file, args } => silica_node::load_db(&file, &args.data_dir)?.to_string(),
     };
-    print(&report.to_string())
+    print(&report)
 }

@@ -91,17 +91,19 @@ impl fmt::Display for DbReport {
 /// [`MaintenanceError`]: the directory cannot be used, or the first thing that is not in order.
 pub fn check_db(path: &Path) -> Result<DbReport, MaintenanceError> {
     let chain = ChainFiles::open(path)?;
-    let store = chain.open_store(StoreOptions { repair: false, ..StoreOptions::default() })?;
-    chain.data_dir.check_not_lost(&chain.manifest, &store)?;
-    if let OpenOutcome::NeedsReplay { reason, .. } = store.outcome() {
-        return Err(MaintenanceError::StateLost { reason: reason.clone() });
-    }
-    let mut progress = Progress::new("reading everything");
-    let report = store.check(&mut |done, all| progress.tell(done, all)).map_err(MaintenanceError::Check)?;
+    let store = chain.open_whole_store()?;
+    let report = check_store(&store)?;
     if store.snapshot().head().is_some() {
         chain.execute_again(&store)?;
     }
-    Ok(DbReport { check: Some(report), ..summary(&store) })
+    Ok(report)
+}
+
+/// Verifies all that a store holds but what executing its blocks yields.
+pub(crate) fn check_store(store: &Store) -> Result<DbReport, MaintenanceError> {
+    let mut progress = Progress::new("reading everything");
+    let report = store.check(&mut |done, all| progress.tell(done, all)).map_err(MaintenanceError::Check)?;
+    Ok(DbReport { check: Some(report), ..summary(store) })
 }
 
 /// Recreates the state of a data directory from its blocks.
@@ -112,12 +114,7 @@ pub fn check_db(path: &Path) -> Result<DbReport, MaintenanceError> {
 pub fn rebuild_db(path: &Path) -> Result<DbReport, MaintenanceError> {
     let chain = ChainFiles::open(path)?;
     Store::discard_state(&chain.data_dir.store())?;
-    let store = chain.open_store(StoreOptions::default())?;
-    chain.data_dir.check_not_lost(&chain.manifest, &store)?;
-    let mut progress = Progress::new("executing blocks again");
-    let mut tell = |number: BlockNumber, last: BlockNumber| progress.tell(number.get(), last.get());
-    let ChainFiles { config, genesis, key, .. } = &chain;
-    silica_chain::rebuild(&store, config.clone(), genesis, key.public(), &mut tell)?;
+    let store = chain.build_state()?;
     let report = summary(&store);
     store.close()?;
     Ok(report)
@@ -134,16 +131,16 @@ fn summary(store: &Store) -> DbReport {
 }
 
 /// The files of a data directory beside its store.
-struct ChainFiles {
-    data_dir: DataDir,
-    manifest: Manifest,
+pub(crate) struct ChainFiles {
+    pub(crate) data_dir: DataDir,
+    pub(crate) manifest: Manifest,
     config: ChainConfig,
     genesis: Genesis,
     key: KeyPair,
 }
 
 impl ChainFiles {
-    fn open(path: &Path) -> Result<Self, MaintenanceError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, MaintenanceError> {
         let data_dir = DataDir::open(path)?;
         let empty = || DataDirError::Empty { path: path.to_owned() };
         let manifest = data_dir.manifest()?.ok_or_else(empty)?;
@@ -151,6 +148,27 @@ impl ChainFiles {
         let key = data_dir.key(&manifest)?;
         let config = chain_config(&Config::default(), &manifest);
         Ok(Self { data_dir, manifest, config, genesis, key })
+    }
+
+    /// Opens a store that has lost nothing.
+    pub(crate) fn open_whole_store(&self) -> Result<Store, MaintenanceError> {
+        let store = self.open_store(StoreOptions { repair: false, ..StoreOptions::default() })?;
+        self.data_dir.check_not_lost(&self.manifest, &store)?;
+        match store.outcome() {
+            OpenOutcome::NeedsReplay { reason, .. } => Err(MaintenanceError::StateLost { reason: reason.clone() }),
+            OpenOutcome::Empty | OpenOutcome::Ready { .. } => Ok(store),
+        }
+    }
+
+    /// Opens a store and executes all blocks whose state it lacks.
+    pub(crate) fn build_state(&self) -> Result<Store, MaintenanceError> {
+        let store = self.open_store(StoreOptions::default())?;
+        self.data_dir.check_not_lost(&self.manifest, &store)?;
+        let mut progress = Progress::new("executing blocks again");
+        let mut tell = |number: BlockNumber, last: BlockNumber| progress.tell(number.get(), last.get());
+        let Self { config, genesis, key, .. } = self;
+        silica_chain::rebuild(&store, config.clone(), genesis, key.public(), &mut tell)?;
+        Ok(store)
     }
 
     fn open_store(&self, options: StoreOptions) -> Result<Store, OpenError> {

@@ -207,6 +207,11 @@ impl RunningNode {
         self.addr
     }
 
+    #[cfg(test)]
+    pub(crate) const fn handle(&self) -> &NodeHandle {
+        &self.handle
+    }
+
     /// What to tell whoever started the node.
     pub fn banner(&self) -> &Banner {
         &self.banner

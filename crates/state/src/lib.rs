@@ -80,8 +80,8 @@ mod window;
 
 pub use crate::{
     archive::{
-        AppendError, ArchiveError, ArchiveReport, BlockRecord, BlockRun, Head, OpenArchiveError, Place, RunBuilder,
-        RunClosing, RunDsBlock, RunTemplate, Seal, StoredTransaction, Totals,
+        AppendError, ArchiveError, ArchiveReport, BlockRecord, BlockRun, Head, OpenArchiveError, Place, RecordImport,
+        RecordRow, RunBuilder, RunClosing, RunDsBlock, RunTemplate, Seal, StoredTransaction, Totals,
     },
     db::Durability,
     diff::{StateDiff, StorageDiff},

@@ -8,7 +8,7 @@ use silica_protocol::{
 };
 
 use crate::{
-    archive::{Archive, ArchiveError, ArchiveView, BlockRecord, Head, StoredTransaction, Totals},
+    archive::{Archive, ArchiveError, ArchiveView, BlockRecord, Head, RecordRow, StoredTransaction, Totals},
     error::{HistoryError, StateError},
     forest::records::Records,
     view::StateView,
@@ -102,6 +102,12 @@ impl Snapshot {
     /// As [`StateView::account`].
     pub fn storage_value(&self, contract: &Address, entry: &VariableHash) -> Result<Option<Vec<u8>>, StateError> {
         self.state.storage_value(contract, entry)
+    }
+
+    /// Returns the rows of the record of all blocks up to the newest, to be carried to a
+    /// [`RecordImport`](crate::RecordImport). They may be read while further blocks are committed, which are not among them.
+    pub fn record_rows(&self) -> impl Iterator<Item = Result<RecordRow, ArchiveError>> + use<> {
+        self.archive.rows()
     }
 
     /// Returns a Tx block, or `None` when there is none of this number yet.

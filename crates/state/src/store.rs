@@ -932,6 +932,11 @@ fn check_root(expected: StateRoot, state: &PreparedState) -> Result<(), CommitEr
     if got == expected { Ok(()) } else { Err(CommitError::Root { expected, got }) }
 }
 
+/// Where the record of a store is.
+pub(crate) fn record_path(dir: &Path) -> PathBuf {
+    Layout::of(dir).record
+}
+
 /// Where a store's files are.
 #[derive(Clone, Debug, Default)]
 struct Layout {

@@ -19,7 +19,7 @@ use silica_protocol::{
 
 use crate::{
     ArchiveError, BlockRecord, CommitError, DbError, Durability, HistoryError, Hold, OpenError, OpenOutcome,
-    RevertError, StateDiff, StateError, StateView, Store, StoreOptions,
+    RecordImport, RevertError, StateDiff, StateError, StateView, Store, StoreOptions,
     archive::{Files, Memory},
     codec::{seal, unseal},
     db::{Db, DbOptions, Disk},
@@ -1187,4 +1187,41 @@ fn directory_opens_after_a_revert() {
     assert_eq!(*store.outcome(), OpenOutcome::Ready { head: hold.number(), rebuilt: None });
     store.check(&mut |_, _| {}).unwrap();
     store.close().unwrap();
+}
+
+#[test]
+fn rows_of_a_record_make_the_same_record_elsewhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut fixture = Fixture::new(3);
+    assert_eq!(fixture.store().snapshot().record_rows().count(), 0);
+    let commit = |fixture: &mut Fixture, seeds: Range<u64>| seeds.for_each(|seed| fixture.commit(seed).unwrap());
+    commit(&mut fixture, 0..12);
+    let snapshot = fixture.store().snapshot();
+    // These are not among them.
+    commit(&mut fixture, 12..20);
+    let mut import = RecordImport::create(dir.path()).unwrap();
+    for row in snapshot.record_rows() {
+        let row = row.unwrap();
+        assert!(import.add(row.key(), row.value()).unwrap());
+        assert!(!import.add(row.key(), &row.value()[1..]).unwrap());
+    }
+    for table in [0x00, 0x12, 0x0f, 0x17, 0xff] {
+        let added = import.add(&[table, 1], &seal(&[table, 1], b"value")).unwrap();
+        assert_eq!(added, table == 0x12, "whether it is of the chain is found out later");
+    }
+    let head = snapshot.head().unwrap();
+    import.finish(head.number, &head.hash).unwrap();
+    let options = StoreOptions { durability: Durability::Relaxed, ..StoreOptions::default() };
+    let store = Store::open(dir.path(), options).unwrap();
+    let outcome = store.outcome();
+    assert!(matches!(outcome, OpenOutcome::NeedsReplay { head, .. } if head.get() == 11), "{outcome:?}");
+    for diff in &fixture.diffs[..12] {
+        store.replay(store.prepare(diff.clone()).unwrap()).unwrap();
+    }
+    assert_eq!(store.snapshot().state().root(), snapshot.state().root());
+    for number in (0..13).map(BlockNumber::new) {
+        assert_eq!(store.record(number).unwrap(), snapshot.record(number).unwrap());
+    }
+    let error = store.check(&mut |_, _| {}).unwrap_err();
+    assert!(error.to_string().contains("values are stored"), "{error}");
 }

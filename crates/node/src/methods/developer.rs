@@ -11,7 +11,8 @@ use silica_protocol::{
 use super::transaction::info;
 use crate::{
     config::BlockMode,
-    driver::NodeHandle,
+    driver::{AsideError, NodeHandle},
+    dump::{self, DumpName, DumpReport},
     rpc::{
         CallError, Command,
         params::{Integral, Text},
@@ -167,6 +168,27 @@ impl Command for Revert {
     async fn run(self, node: &NodeHandle) -> Result<bool, CallError> {
         node.revert(self.id.0).await?.map_err(|error| CallError::parameter("id", &error))?;
         Ok(true)
+    }
+}
+
+/// Writes the chain to a file in the directory `dumps` of the data directory, and answers with what it has.
+///
+/// Blocks, parameters, accounts, what waits and the node's secret key are in it. `silica db load` makes a data directory of it.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct Dump {
+    /// Name of the file; there must be none of this name.
+    name: Text<DumpName>,
+}
+
+impl Command for Dump {
+    const NAME: &'static str = "silica_dump";
+    type Output = DumpReport;
+
+    async fn run(self, node: &NodeHandle) -> Result<DumpReport, CallError> {
+        let name = self.name.get().map_err(|error| CallError::parameter("name", &error))?;
+        let asked = node.clone();
+        let dumped = node.slowly(move || dump::dump_running(&asked, &name)).await;
+        Ok(dumped.ok_or(AsideError::Panicked)??)
     }
 }
 

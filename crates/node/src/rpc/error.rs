@@ -18,6 +18,7 @@ use silica_state::{ArchiveError, HistoryError, StateError};
 use super::params::{AddressFault, HashFault, NumberFault, PriceFault};
 use crate::{
     driver::{AsideError, DriverError, SubmitError},
+    dump::DumpError,
     methods::eth::EthFault,
 };
 
@@ -51,6 +52,8 @@ pub(crate) enum CallError {
     DeploymentUnknown,
     /// The driver did not do what it was asked.
     Driver(DriverError),
+    /// The chain is not written to a file.
+    Dump(DumpError),
     /// The number of a DS block, or of the block of a proof, cannot be read.
     DsBlockNumber(NumberFault),
     /// The state is not edited.
@@ -148,6 +151,7 @@ from! {
     AsideError => Aside,
     BlockTransactionsError => BlockTransactions,
     DriverError => Driver,
+    DumpError => Dump,
     EditError => Edit,
     GasPriceError => GasPrice,
     ListingError => Listing,
@@ -211,6 +215,7 @@ impl CallError {
             }
             Self::DeploymentUnknown => text(Code::INVALID_ADDRESS_OR_KEY, "Txn Hash not Present"),
             Self::Driver(error) => return driver(error),
+            Self::Dump(error) => return dump(error),
             Self::DsBlockNumber(error) => number(error, "Invalid arugment"),
             Self::Edit(error) => return edit(error),
             Self::Eth(fault) => eth(&fault),
@@ -401,6 +406,15 @@ fn driver(error: DriverError) -> Result<Choice, Fault> {
 /// The isolated server's answer to a transaction that is rejected when it is executed.
 fn dropped(reason: DropReason) -> Choice {
     (RpcErrorCode::INVALID_PARAMETER, format!("Error Code: {}", reason.code()).into())
+}
+
+fn dump(error: DumpError) -> Result<Choice, Fault> {
+    let code = RpcErrorCode::MISC_ERROR;
+    match &error {
+        DumpError::Record(_) | DumpError::Source(_) => Err(error.into()),
+        DumpError::Write { source, .. } => Ok((code, format!("{error}: {source}").into())),
+        DumpError::Empty | DumpError::InMemory | DumpError::Exists { .. } => Ok(told(code, &error)),
+    }
 }
 
 fn simulation(error: SimulationError) -> Result<Choice, Fault> {

@@ -162,6 +162,7 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::for_developers::<edit::AddBalance>(),
     Entry::for_developers::<developer::DropAllTransactions>(),
     Entry::for_developers::<developer::DropTransaction>(),
+    Entry::for_developers::<developer::Dump>(),
     Entry::command::<simulation::EstimateGas>(),
     Entry::slow::<contract::GetSmartContractStatePage>(),
     Entry::slow::<transaction::GetTransactionsForAddress>(),

@@ -150,6 +150,16 @@ fn sender_key(sender: &Address, block: u64, position: u32) -> [u8; SENDER + 12] 
     key
 }
 
+/// Returns the block that a row of these tables is of; `None` when it is a row of another.
+pub(super) fn block_of_row(key: &[u8], value: &[u8]) -> Result<Option<u64>, ArchiveError> {
+    let malformed = || ArchiveError::damaged(Place::DEPLOYMENT, "its key has another length");
+    match key.first() {
+        Some(&TABLE) => Ok(Some(read(key, value)?.block)),
+        Some(&BY_SENDER) => block_of(key).map(Some).ok_or_else(malformed),
+        _ => Ok(None),
+    }
+}
+
 /// The block in the key of a sender.
 fn block_of(key: &[u8]) -> Option<u64> {
     key.get(SENDER..)?.first_chunk().map(|bytes| u64::from_be_bytes(*bytes))

@@ -10,7 +10,7 @@
 //! In reading order: `record` is what is appended; `section` cuts byte strings into values; `entry` is what is read
 //! first of a block; `run` is what is stored of empty blocks in a row, and `runs` where; `transactions` and `receipts` are packed forms; `view` answers questions as of one block; `index`
 //! finds things by hash; `deployments` finds contracts and those of a sender; `changes` and `witness` are the files; `revert`
-//! takes the newest blocks away.
+//! takes the newest blocks away; `rows` carries all to another place.
 //!
 //! ```text
 //! head       00                                            format, number and hash of the newest block
@@ -36,6 +36,7 @@ mod index;
 mod receipts;
 mod record;
 mod revert;
+mod rows;
 mod run;
 mod runs;
 mod section;
@@ -80,6 +81,7 @@ pub use self::{
     entry::{Head, Totals},
     error::{AppendError, ArchiveError, OpenArchiveError},
     record::BlockRecord,
+    rows::{RecordImport, RecordRow},
     run::{BlockRun, RunBuilder, RunClosing, RunDsBlock, RunTemplate, Seal},
     section::Place,
     view::StoredTransaction,

@@ -361,7 +361,7 @@ fn ds_key(number: DsBlockNumber) -> [u8; 9] {
     key
 }
 
-fn read_place(key: &[u8], value: &[u8]) -> Result<BlockNumber, ArchiveError> {
+pub(super) fn read_place(key: &[u8], value: &[u8]) -> Result<BlockNumber, ArchiveError> {
     let payload = unseal(key, value).ok_or_else(|| ArchiveError::damaged(Place::KEYS, "checksum is wrong"))?;
     let mut reader = Reader::new(payload);
     let number = reader.number("number of block").map_err(ArchiveError::malformed(Place::KEYS))?;

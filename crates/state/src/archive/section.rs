@@ -59,6 +59,14 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// What the row with a key is of; `None` when that is no section.
+    pub(super) fn of_key(key: &[u8]) -> Option<Self> {
+        let table = *key.first()?;
+        [Self::Entry, Self::DsBlock, Self::Run].into_iter().find(|kind| kind.code().0 == table)
+    }
+}
+
 /// Where in the record something is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Place(PlaceKind);

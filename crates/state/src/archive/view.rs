@@ -15,7 +15,7 @@ use super::{
     section::{Kind, Place, Section},
     transactions::unpack,
 };
-use crate::{codec::Reader, diff::StateDiff};
+use crate::{codec::Reader, db::Scan, diff::StateDiff};
 
 /// A transaction as the record has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +40,11 @@ pub(crate) struct ArchiveView {
 impl ArchiveView {
     pub(super) const fn new(archive: Arc<Archive>, newest: Option<Arc<Entry>>) -> Self {
         Self { archive, newest }
+    }
+
+    /// Returns the rows of a range of keys, of whatever blocks.
+    pub(super) fn scan_record(&self, keys: Range<Vec<u8>>) -> Scan {
+        self.archive.db.scan(keys)
     }
 
     /// Returns the newest block, or `None` before genesis.

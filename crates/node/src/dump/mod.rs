@@ -1,0 +1,417 @@
+//! A chain carried elsewhere as one file: written from a data directory or a running node, read into an empty directory.
+//!
+//! The file has what cannot be computed: parameters, key and accounts, what waits, and the record of blocks. The state is
+//! computed where it arrives, by executing all blocks, and its root is the checksum of the whole.
+
+mod file;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fmt,
+    fs::{self, File},
+    io::{self, BufReader, BufWriter, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use silica_state::{ArchiveError, DbError, RecordImport, RecordRow};
+
+use self::file::{FileHead, FileReader, FileWriter, Kind};
+use crate::{
+    data_dir::{self, ACCOUNTS, DataDir, KEY, MANIFEST, POOL},
+    driver::NodeHandle,
+    maintenance::{self, ChainFiles, DbReport, MaintenanceError},
+    rpc::params::FromParam,
+};
+
+/// Reason why a chain was not written to a file.
+#[derive(Debug, thiserror::Error)]
+pub enum DumpError {
+    /// The data directory cannot be used.
+    #[error(transparent)]
+    Source(#[from] MaintenanceError),
+    /// There is no block yet.
+    #[error("there is no block to write")]
+    Empty,
+    /// A node in memory has no place for files.
+    #[error("the node keeps its chain in memory, and has no data directory for files")]
+    InMemory,
+    /// There is a file of this name.
+    #[error("{} exists already", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The record cannot be read.
+    #[error("the record of blocks cannot be read")]
+    Record(#[from] ArchiveError),
+    /// The file cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// A file was not made a data directory. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot load {}", file.display())]
+pub struct NotLoaded {
+    /// The file.
+    file: PathBuf,
+    /// Why not.
+    source: DumpFault,
+}
+
+/// Reason why a file cannot be made a data directory.
+#[derive(Debug, thiserror::Error)]
+pub enum DumpFault {
+    /// The file is something else.
+    #[error("it is not a dump of a chain")]
+    Foreign,
+    /// A later program wrote the file.
+    #[error("it has version {found}, this program knows version {known}")]
+    Version {
+        /// Its version.
+        found: u32,
+        /// The version that is known.
+        known: u32,
+    },
+    /// The file is shorter than it was.
+    #[error("it is cut off: the section from byte {at} on is not whole")]
+    Cut {
+        /// Where the section begins.
+        at: u64,
+    },
+    /// Something in the file is not what was written.
+    #[error("it is damaged: the section from byte {at} on is not what was written")]
+    Damaged {
+        /// Where the section begins.
+        at: u64,
+    },
+    /// Sections are whole, but do not make a chain.
+    #[error("it is no chain: {what}")]
+    Inconsistent {
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// The file cannot be read.
+    #[error("cannot read it")]
+    Read(#[source] io::Error),
+    /// There is something where the data directory is to be.
+    #[error("{} is not empty; a chain is loaded into a directory of its own", path.display())]
+    Occupied {
+        /// The place.
+        path: PathBuf,
+    },
+    /// An earlier load was interrupted, or goes on.
+    #[error("{} is there from a load that goes on or was interrupted; if it was, remove it", path.display())]
+    Unfinished {
+        /// The place.
+        path: PathBuf,
+    },
+    /// The system refused.
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        /// What was attempted.
+        action: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The record cannot be written.
+    #[error("the record of blocks cannot be written")]
+    Record(#[from] DbError),
+    /// The blocks do not yield what they say.
+    #[error("the chain in it does not verify")]
+    Chain(#[from] MaintenanceError),
+}
+
+/// A file that has a chain.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DumpReport {
+    /// Where it is.
+    pub file: String,
+    /// Number of the latest Tx block.
+    pub block: String,
+    /// Root of the state after it.
+    pub state_root: String,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+impl fmt::Display for DumpReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, block, state_root, bytes } = self;
+        write!(f, "{file}: latest block {block}, state root {state_root}, {bytes} bytes")
+    }
+}
+
+/// What is written of a chain beside its blocks.
+struct Source<'a> {
+    data_dir: &'a DataDir,
+    /// The transactions that wait.
+    pool: Vec<u8>,
+    head: FileHead,
+}
+
+impl Source<'_> {
+    /// Writes the file, so that a crash leaves either nothing or all of it. Only the owner may read it, for it has the key.
+    fn write(
+        &self,
+        rows: impl Iterator<Item = Result<RecordRow, ArchiveError>>,
+        path: &Path,
+    ) -> Result<DumpReport, DumpError> {
+        let failed = |source| DumpError::Write { path: path.to_owned(), source };
+        if path.symlink_metadata().is_ok() {
+            return Err(DumpError::Exists { path: path.to_owned() });
+        }
+        let draft = draft_of(path);
+        let written = self.write_draft(rows, &draft, path).and_then(|bytes| {
+            fs::rename(&draft, path).and_then(|()| sync_directory(parent_of(path))).map_err(failed)?;
+            Ok(bytes)
+        });
+        if written.is_err() {
+            // It may not even exist.
+            drop(fs::remove_file(&draft));
+        }
+        let (block, state_root) = (self.head.block.to_string(), self.head.state_root.to_string());
+        Ok(DumpReport { file: path.display().to_string(), block, state_root, bytes: written? })
+    }
+
+    fn write_draft(
+        &self,
+        rows: impl Iterator<Item = Result<RecordRow, ArchiveError>>,
+        draft: &Path,
+        path: &Path,
+    ) -> Result<u64, DumpError> {
+        let failed = |source| DumpError::Write { path: path.to_owned(), source };
+        let out = data_dir::private_file(draft).map_err(failed)?;
+        let mut file = FileWriter::new(BufWriter::new(out), &self.head).map_err(failed)?;
+        for (kind, name) in FILES {
+            let content = self.data_dir.read_file(name).map_err(MaintenanceError::from)?;
+            file.file(kind, &content).map_err(failed)?;
+        }
+        file.file(Kind::Pool, &self.pool).map_err(failed)?;
+        for row in rows {
+            file.row(&row?).map_err(failed)?;
+        }
+        let (out, bytes) = file.end().map_err(failed)?;
+        let out = out.into_inner().map_err(|error| failed(error.into_error()))?;
+        out.sync_all().map_err(failed)?;
+        Ok(bytes)
+    }
+}
+
+/// The files of a data directory that are the chain's.
+const FILES: [(Kind, &str); 3] = [(Kind::Manifest, MANIFEST), (Kind::Key, KEY), (Kind::Accounts, ACCOUNTS)];
+
+/// Writes the chain of a data directory that no node is using to a file.
+///
+/// # Errors
+///
+/// [`DumpError`]. There is no file then.
+pub fn dump_db(data_dir: &Path, file: &Path) -> Result<DumpReport, DumpError> {
+    let chain = ChainFiles::open(data_dir)?;
+    let store = chain.open_whole_store()?;
+    let snapshot = store.snapshot();
+    let head = snapshot.head().ok_or(DumpError::Empty)?;
+    let pool = chain.data_dir.read_pool().map_err(MaintenanceError::from)?;
+    let head = FileHead::new(chain.manifest.chain_id, head);
+    Source { data_dir: &chain.data_dir, pool, head }.write(snapshot.record_rows(), file)
+}
+
+/// The name of a file that a running node writes: nobody who may call methods can name a file of others by it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DumpName(String);
+
+/// Characters of a name.
+const LONGEST_NAME: usize = 64;
+
+impl FromParam for DumpName {
+    type Fault = String;
+    const NAME: &'static str = "DumpName";
+    const DESCRIPTION: &'static str =
+        "A name of 1 to 64 letters, digits, dots, hyphens and underscores that does not begin with a dot.";
+    const EXAMPLE: &'static str = "before-upgrade.dump";
+
+    fn from_param(text: &str) -> Result<Self, String> {
+        let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+        let fits = (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(is_known) && !text.starts_with('.');
+        let expected = "expected 1 to 64 letters, digits, dots, hyphens and underscores, and no dot first";
+        if fits { Ok(Self(text.to_owned())) } else { Err(expected.to_owned()) }
+    }
+}
+
+/// Writes the chain of a running node to a file in its data directory. Blocks are made meanwhile, and are not part of it.
+pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpReport, DumpError> {
+    let data_dir = node.data_dir().ok_or(DumpError::InMemory)?;
+    // Before the head is looked at: what gets its block in between is only known twice.
+    let pool = if node.chain().waiting() > 0 { node.chain().export_pool() } else { Vec::new() };
+    let at = Arc::clone(&node.context());
+    let directory = data_dir.dumps();
+    let unusable = |source| DumpError::Write { path: directory.clone(), source };
+    fs::create_dir_all(&directory).map_err(unusable)?;
+    let head = at.snapshot.record_head().ok_or(DumpError::Empty)?;
+    let head = FileHead::new(node.chain().config().chain_id.get(), head);
+    Source { data_dir, pool, head }.write(at.snapshot.record_rows(), &directory.join(&name.0))
+}
+
+/// Makes a data directory of a file that has a chain. All blocks are executed, and the directory appears as a whole once
+/// they have yielded what they say.
+///
+/// # Errors
+///
+/// [`NotLoaded`]. There is nothing at `data_dir` then that was not there before.
+pub fn load_db(file: &Path, data_dir: &Path) -> Result<DbReport, NotLoaded> {
+    load(file, data_dir).map_err(|source| NotLoaded { file: file.to_owned(), source })
+}
+
+fn load(file: &Path, data_dir: &Path) -> Result<DbReport, DumpFault> {
+    let unreadable = |source| DumpFault::Io { action: "open", path: file.to_owned(), source };
+    let input = BufReader::new(File::open(file).map_err(unreadable)?);
+    // A link to a directory stays one.
+    let path = fs::canonicalize(data_dir).unwrap_or_else(|_| data_dir.to_owned());
+    require_empty(&path)?;
+    let (input, head) = FileReader::new(input)?;
+    let draft = with_ending(&path, "loading");
+    fs::create_dir_all(parent_of(&path)).map_err(|source| io_error("make", parent_of(&path), source))?;
+    fs::create_dir(&draft).map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => DumpFault::Unfinished { path: draft.clone() },
+        _ => io_error("make", &draft, source),
+    })?;
+    let loaded = fill(input, &head, &draft).and_then(|report| {
+        let moved = fs::rename(&draft, &path).and_then(|()| sync_directory(parent_of(&path)));
+        moved.map_err(|source| io_error("make", &path, source))?;
+        Ok(report)
+    });
+    if loaded.is_err() {
+        drop(fs::remove_dir_all(&draft));
+    }
+    loaded
+}
+
+/// Makes a data directory at `draft` of a file whose beginning was read.
+fn fill(mut input: FileReader<impl io::Read>, head: &FileHead, draft: &Path) -> Result<DbReport, DumpFault> {
+    let data_dir = DataDir::create(draft).map_err(MaintenanceError::from)?;
+    fs::create_dir(data_dir.store()).map_err(|source| io_error("make", &data_dir.store(), source))?;
+    let mut record = RecordImport::create(&data_dir.store())?;
+    let mut rows = 0_u64;
+    let mut writing: Option<(Kind, File)> = None;
+    let end = loop {
+        let section = input.next()?;
+        let name = match section.kind {
+            Kind::End => break section.content,
+            Kind::Rows => {
+                for row in file::rows(&section.content) {
+                    let unfit = DumpFault::Inconsistent { what: "a row is not one of a record" };
+                    let Some((key, value)) = row else { return Err(unfit) };
+                    if !record.add(key, value)? {
+                        return Err(unfit);
+                    }
+                    rows = rows.saturating_add(1);
+                }
+                continue;
+            }
+            Kind::Manifest => MANIFEST,
+            Kind::Key => KEY,
+            Kind::Accounts => ACCOUNTS,
+            Kind::Pool => POOL,
+            // The reader gives it once, before the others.
+            Kind::Head => continue,
+        };
+        let path = draft.join(name);
+        let failed = |source| io_error("write", &path, source);
+        let file = match &mut writing {
+            Some((kind, file)) if *kind == section.kind => file,
+            other => {
+                sync(other, &path)?;
+                let file = data_dir::private_file(&path).map_err(failed)?;
+                &mut other.insert((section.kind, file)).1
+            }
+        };
+        file.write_all(&section.content).map_err(failed)?;
+    };
+    sync(&mut writing, draft)?;
+    if end != [&rows.to_be_bytes()[..], head.state_root.as_bytes()].concat() {
+        return Err(DumpFault::Inconsistent { what: "there are more rows than it says, or fewer" });
+    }
+    record.finish(head.block, &head.block_hash)?;
+    drop(data_dir);
+    verify(head, draft)
+}
+
+fn sync(writing: &mut Option<(Kind, File)>, path: &Path) -> Result<(), DumpFault> {
+    match writing.take() {
+        Some((_, file)) => file.sync_all().map_err(|source| io_error("write", path, source)),
+        None => Ok(()),
+    }
+}
+
+/// Executes all blocks of a data directory that has no state, checks the record, and compares what comes of it.
+fn verify(head: &FileHead, path: &Path) -> Result<DbReport, DumpFault> {
+    let chain = ChainFiles::open(path)?;
+    if chain.manifest.chain_id != head.chain_id {
+        return Err(DumpFault::Inconsistent { what: "its parameters are those of another chain" });
+    }
+    let store = chain.build_state()?;
+    let snapshot = store.snapshot();
+    let got = snapshot.head().map(|got| (got.number, got.hash, snapshot.state().root()));
+    if got != Some((head.block, head.block_hash, head.state_root)) {
+        return Err(DumpFault::Inconsistent { what: "its blocks do not end where it says" });
+    }
+    let report = maintenance::check_store(&store)?;
+    drop(snapshot);
+    store.close().map_err(MaintenanceError::from)?;
+    Ok(report)
+}
+
+/// The name of a file that is written, which is not one of another that is.
+fn draft_of(path: &Path) -> PathBuf {
+    static DRAFTS: AtomicU64 = AtomicU64::new(0);
+    let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+    with_ending(path, &format!("{}-{number}.new", std::process::id()))
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".");
+    name.push(ending);
+    path.with_file_name(name)
+}
+
+fn parent_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Refuses a place where there is something.
+fn require_empty(path: &Path) -> Result<(), DumpFault> {
+    let occupied = || DumpFault::Occupied { path: path.to_owned() };
+    if path.file_name().is_none() {
+        return Err(occupied());
+    }
+    match fs::read_dir(path) {
+        Ok(mut entries) => entries.next().map_or(Ok(()), |_| Err(occupied())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(occupied()),
+        Err(source) => Err(io_error("read", path, source)),
+    }
+}
+
+fn io_error(action: &'static str, path: &Path, source: io::Error) -> DumpFault {
+    DumpFault::Io { action, path: path.to_owned(), source }
+}

@@ -1,0 +1,155 @@
+//! Every byte of a file counts, and so does what somebody meant to change.
+
+use super::{file::FileReader, *};
+use crate::{Config, Developer, Node};
+
+/// Makes a data directory with a few blocks, and returns the file of its chain.
+async fn sample(parent: &Path) -> Vec<u8> {
+    let data_dir = parent.join("data");
+    let config = Config {
+        data_dir: Some(data_dir.clone()),
+        listen: ([127, 0, 0, 1], 0).into(),
+        developer: Developer::On,
+        ..Config::default()
+    };
+    let node = Node::start(config).await.unwrap();
+    node.handle().mine(3).await.unwrap();
+    node.stop().await.unwrap();
+    let file = parent.join("chain.dump");
+    let report = dump_db(&data_dir, &file).unwrap();
+    let bytes = fs::read(&file).unwrap();
+    assert_eq!(report.bytes, bytes.len() as u64);
+    bytes
+}
+
+/// Reads a file to its end, and returns the sections after the first.
+fn read(bytes: &[u8]) -> Result<Vec<(Kind, Vec<u8>)>, DumpFault> {
+    let (mut file, _) = FileReader::new(bytes)?;
+    let mut sections = Vec::new();
+    loop {
+        let section = file.next()?;
+        sections.push((section.kind, section.content));
+        if section.kind == Kind::End {
+            return Ok(sections);
+        }
+    }
+}
+
+/// Puts a file together as the documentation says.
+fn put_together(sections: &[(Kind, Vec<u8>)]) -> Vec<u8> {
+    let mut file = b"silica dump\n\0\0\0\x01".to_vec();
+    let mut digest = silica_protocol::sha256(&[&file]);
+    for (kind, content) in sections {
+        let mut section = vec![*kind as u8];
+        section.extend((content.len() as u32).to_be_bytes());
+        section.extend(content);
+        digest = silica_protocol::sha256(&[&digest, &section]);
+        file.extend(section);
+        file.extend(digest);
+    }
+    file
+}
+
+/// Loading is refused for a reason, and nothing is left.
+fn check_refused(parent: &Path, bytes: &[u8], reason: impl Fn(&DumpFault) -> bool, what: &str) {
+    let (file, copy) = (parent.join("changed.dump"), parent.join("copy"));
+    fs::write(&file, bytes).unwrap();
+    let fault = load(&file, &copy).unwrap_err();
+    assert!(reason(&fault), "{what}: {fault:?}");
+    assert!(!copy.exists() && !parent.join("copy.loading").exists(), "{what}");
+}
+
+#[tokio::test]
+async fn each_cut_and_each_changed_byte_is_found() {
+    let parent = tempfile::tempdir().unwrap();
+    let bytes = sample(parent.path()).await;
+    read(&bytes).unwrap();
+    for at in 0..bytes.len() {
+        match read(&bytes[..at]) {
+            Err(DumpFault::Cut { .. }) if at > 0 => {}
+            Err(DumpFault::Foreign) if at == 0 => {}
+            other => panic!("cut at {at}: {other:?}"),
+        }
+        let mut changed = bytes.clone();
+        changed[at] ^= 1 << (at % 8);
+        match read(&changed) {
+            Err(DumpFault::Foreign) if at < 12 => {}
+            Err(DumpFault::Version { known: 1, .. }) if (12..16).contains(&at) => {}
+            // A longer section may be longer than the file.
+            Err(DumpFault::Damaged { .. } | DumpFault::Cut { .. }) if at >= 16 => {}
+            other => panic!("changed at {at}: {other:?}"),
+        }
+    }
+    assert!(matches!(read(&[&bytes[..], &[0]].concat()), Err(DumpFault::Damaged { .. })));
+    for at in (0..bytes.len()).step_by(bytes.len() / 7) {
+        check_refused(parent.path(), &bytes[..at], |_| true, "cut");
+    }
+}
+
+#[tokio::test]
+async fn what_somebody_meant_to_change_is_found() {
+    let parent = tempfile::tempdir().unwrap();
+    let bytes = sample(parent.path()).await;
+    let (_, head) = FileReader::new(&bytes[..]).unwrap();
+    let mut sections = read(&bytes).unwrap();
+    sections.insert(0, (Kind::Head, head.to_bytes().unwrap()));
+    assert_eq!(put_together(&sections), bytes);
+    let change = |kind: Kind, change: &dyn Fn(&mut Vec<u8>)| {
+        let mut sections = sections.clone();
+        let (_, content) = sections.iter_mut().find(|(of, _)| *of == kind).unwrap();
+        change(content);
+        put_together(&sections)
+    };
+    let with_head = |head: FileHead| change(Kind::Head, &|content| *content = head.to_bytes().unwrap());
+    let is_no_chain = |fault: &DumpFault| matches!(fault, DumpFault::Inconsistent { .. });
+    let does_not_verify = |fault: &DumpFault| matches!(fault, DumpFault::Chain(_));
+    let refused = |bytes: &[u8], reason: &dyn Fn(&DumpFault) -> bool, what: &str| {
+        check_refused(parent.path(), bytes, reason, what);
+    };
+    let root = silica_protocol::StateRoot::new([7; 32]);
+    refused(&with_head(FileHead { state_root: root, ..head }), &is_no_chain, "another root at one place");
+    refused(&with_head(FileHead { chain_id: 1, ..head }), &is_no_chain, "another chain");
+    let hash = silica_protocol::BlockHash::new([7; 32]);
+    refused(&with_head(FileHead { block_hash: hash, ..head }), &does_not_verify, "another hash");
+    let block = head.block.previous().unwrap();
+    refused(&with_head(FileHead { block, ..head }), &does_not_verify, "another block");
+    refused(&change(Kind::Manifest, &|content| content.truncate(9)), &does_not_verify, "part of the manifest");
+    refused(&change(Kind::Key, &|content| content[0] ^= 1), &does_not_verify, "another key");
+    refused(&change(Kind::Accounts, &|content| content.push(b' ')), &does_not_verify, "other accounts");
+    refused(&change(Kind::Rows, &|content| *content.last_mut().unwrap() ^= 1), &is_no_chain, "a row without its seal");
+    refused(&change(Kind::Rows, &|content| content.truncate(content.len() - 1)), &is_no_chain, "part of a row");
+    refused(&change(Kind::End, &|content| content[7] ^= 1), &is_no_chain, "another count");
+    let first_row_len = |rows: &[u8]| 3 + usize::from(rows[0]) + usize::from(u16::from_be_bytes([rows[1], rows[2]]));
+    let mut fewer = sections.clone();
+    for (kind, content) in &mut fewer {
+        match kind {
+            Kind::Rows => drop(content.drain(..first_row_len(content))),
+            Kind::End => content[7] -= 1,
+            _ => {}
+        }
+    }
+    refused(&put_together(&fewer), &does_not_verify, "a missing row");
+    let without = |kind| {
+        let sections: Vec<_> = sections.iter().filter(|(of, _)| *of != kind).cloned().collect();
+        put_together(&sections)
+    };
+    for kind in [Kind::Manifest, Kind::Key, Kind::Accounts] {
+        refused(&without(kind), &does_not_verify, "a missing file");
+    }
+    refused(&without(Kind::Head), &|fault| matches!(fault, DumpFault::Damaged { .. }), "no head");
+    let mut moved = sections.clone();
+    moved.swap(1, 2);
+    refused(&put_together(&moved), &|fault| matches!(fault, DumpFault::Damaged { .. }), "another order");
+    fs::write(parent.path().join("chain.dump"), &bytes).unwrap();
+    load(&parent.path().join("chain.dump"), &parent.path().join("copy")).unwrap();
+}
+
+#[test]
+fn names_are_files_and_no_places() {
+    for name in ["a", "A.b-c_9", &"x".repeat(64)] {
+        assert_eq!(DumpName::from_param(name), Ok(DumpName(name.to_owned())));
+    }
+    for name in ["", ".", "..", ".a", "a/b", "/", "a\\b", "a b", "\u{e4}", "a\n", &"x".repeat(65)] {
+        DumpName::from_param(name).unwrap_err();
+    }
+}
