@@ -233,10 +233,10 @@ impl DataDir {
     /// Reads a file of a directory that holds a chain.
     pub(crate) fn read_file(&self, name: &str) -> Result<Vec<u8>, DataDirError> {
         let path = self.path.join(name);
-        fs::read(&path).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => self.damaged(name, "it is missing"),
-            _ => io_error("read", &path, source),
-        })
+        match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(self.damaged(name, "it is missing")),
+            read => read.map_err(|source| io_error("read", &path, source)),
+        }
     }
 
     /// Reads the transactions that were waiting when the node stopped, and leaves them there.

@@ -154,10 +154,10 @@ impl ChainFiles {
     pub(crate) fn open_whole_store(&self) -> Result<Store, MaintenanceError> {
         let store = self.open_store(StoreOptions { repair: false, ..StoreOptions::default() })?;
         self.data_dir.check_not_lost(&self.manifest, &store)?;
-        match store.outcome() {
-            OpenOutcome::NeedsReplay { reason, .. } => Err(MaintenanceError::StateLost { reason: reason.clone() }),
-            OpenOutcome::Empty | OpenOutcome::Ready { .. } => Ok(store),
+        if let OpenOutcome::NeedsReplay { reason, .. } = store.outcome() {
+            return Err(MaintenanceError::StateLost { reason: reason.clone() });
         }
+        Ok(store)
     }
 
     /// Opens a store and executes all blocks whose state it lacks.

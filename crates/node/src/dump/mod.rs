@@ -35,7 +35,7 @@ use crate::{
 pub enum DumpError {
     /// The data directory cannot be used.
     #[error(transparent)]
-    Source(#[from] MaintenanceError),
+    Source(Box<MaintenanceError>),
     /// There is no block yet.
     #[error("there is no block to write")]
     Empty,
@@ -133,7 +133,19 @@ pub enum DumpFault {
     Record(#[from] DbError),
     /// The blocks do not yield what they say.
     #[error("the chain in it does not verify")]
-    Chain(#[from] MaintenanceError),
+    Chain(#[source] Box<MaintenanceError>),
+}
+
+impl From<MaintenanceError> for DumpError {
+    fn from(error: MaintenanceError) -> Self {
+        Self::Source(Box::new(error))
+    }
+}
+
+impl From<MaintenanceError> for DumpFault {
+    fn from(error: MaintenanceError) -> Self {
+        Self::Chain(Box::new(error))
+    }
 }
 
 /// A file that has a chain.
@@ -285,11 +297,12 @@ fn load(file: &Path, data_dir: &Path) -> Result<DbReport, DumpFault> {
     require_empty(&path)?;
     let (input, head) = FileReader::new(input)?;
     let draft = with_ending(&path, "loading");
-    fs::create_dir_all(parent_of(&path)).map_err(|source| io_error("make", parent_of(&path), source))?;
-    fs::create_dir(&draft).map_err(|source| match source.kind() {
-        io::ErrorKind::AlreadyExists => DumpFault::Unfinished { path: draft.clone() },
-        _ => io_error("make", &draft, source),
-    })?;
+    match fs::create_dir(&draft) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(DumpFault::Unfinished { path: draft });
+        }
+        made => made.map_err(|source| io_error("make", &draft, source))?,
+    }
     let loaded = fill(input, &head, &draft).and_then(|report| {
         let moved = fs::rename(&draft, &path).and_then(|()| sync_directory(parent_of(&path)));
         moved.map_err(|source| io_error("make", &path, source))?;
@@ -370,10 +383,10 @@ fn verify(head: &FileHead, path: &Path) -> Result<DbReport, DumpFault> {
     if got != Some((head.block, head.block_hash, head.state_root)) {
         return Err(DumpFault::Inconsistent { what: "its blocks do not end where it says" });
     }
-    let report = maintenance::check_store(&store)?;
     drop(snapshot);
     store.close().map_err(MaintenanceError::from)?;
-    Ok(report)
+    // What is on the disk now is what the next start finds.
+    Ok(maintenance::check_store(&chain.open_whole_store()?)?)
 }
 
 /// The name of a file that is written, which is not one of another that is.
