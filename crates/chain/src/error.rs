@@ -680,6 +680,16 @@ pub enum RevertError {
     Open(#[from] OpenError),
 }
 
+impl RevertError {
+    /// Whether the chain is as it was, and goes on.
+    pub const fn leaves_chain(&self) -> bool {
+        match self {
+            Self::Store(error) => error.leaves_store(),
+            Self::Open(_) => false,
+        }
+    }
+}
+
 /// Reason why executing blocks again did not yield what they say.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {

@@ -39,9 +39,9 @@ impl SavePoint {
         self.operator_price
     }
 
-    /// Number of the transactions that waited, and are kept for it.
-    pub fn waiting(&self) -> usize {
-        self.pool.len()
+    /// Number of the transactions that are kept for it: those that waited, and those that were dropped before.
+    pub fn transactions(&self) -> usize {
+        self.pool.remembered()
     }
 }
 

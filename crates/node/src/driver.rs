@@ -563,12 +563,13 @@ impl<E: Engine> Driver<E> {
             Err(unknown) => return Ok(Err(unknown)),
         };
         let (block, price, price_before) = (point.block(), point.operator_price(), self.producer.operator_price());
-        let reverted = self.producer.revert(point);
-        self.node.shared.failing.store(reverted.is_err(), Ordering::Relaxed);
-        reverted.map_err(|error| {
-            tracing::error!(error = &error as &dyn std::error::Error, "the chain was not taken back, start it again");
-            DriverError::Failed
-        })?;
+        if let Err(error) = self.producer.revert(point) {
+            let is_fatal = !error.leaves_chain();
+            self.node.shared.failing.store(is_fatal, Ordering::Relaxed);
+            let advice = if is_fatal { "start the node again" } else { "nothing was changed" };
+            tracing::error!(error = &error as &dyn std::error::Error, advice, "the chain could not be taken back");
+            return Err(DriverError::Failed);
+        }
         tracing::debug!(number = %block, "taken back");
         *self.node.shared.mode.write().unwrap_or_else(PoisonError::into_inner) = mode;
         self.next_tick = first_tick(mode);
@@ -578,7 +579,8 @@ impl<E: Engine> Driver<E> {
         }
         let reverts = self.node.context().reverts.after(block);
         self.node.publish_after(Arc::new(reverts));
-        self.drain()?;
+        // The chain is back, whatever becomes of the block that is due; that it fails was told.
+        let _: Result<(), DriverError> = self.drain();
         Ok(Ok(()))
     }
 

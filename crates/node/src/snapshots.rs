@@ -9,8 +9,8 @@ use crate::{clock::Moment, config::BlockMode};
 /// Most snapshots at once; the oldest give way.
 const MOST: usize = 1_000;
 
-/// Most transactions that wait, in all snapshots together.
-const MOST_WAITING: usize = 1_000_000;
+/// Most transactions that wait or were dropped, in all snapshots together.
+const MOST_TRANSACTIONS: usize = 1_000_000;
 
 /// The chain as it was, and how its blocks were made.
 #[derive(Debug)]
@@ -26,8 +26,8 @@ pub(crate) struct Snapshots {
     kept: BTreeMap<u32, Kept>,
     /// Number of the latest.
     latest: u32,
-    /// Waiting transactions in all of them.
-    waiting: usize,
+    /// Transactions that are kept for all of them.
+    transactions: usize,
 }
 
 /// There is no snapshot of this number.
@@ -41,9 +41,9 @@ impl Snapshots {
     /// Keeps another, and returns its number. Numbers begin with 1 and are used once.
     pub(crate) fn add(&mut self, kept: Kept) -> u32 {
         self.latest = self.latest.wrapping_add(1);
-        self.waiting = self.waiting.saturating_add(kept.point.waiting());
+        self.transactions = self.transactions.saturating_add(kept.point.transactions());
         self.kept.insert(self.latest, kept);
-        while self.kept.len() > MOST || (self.waiting > MOST_WAITING && self.kept.len() > 1) {
+        while self.kept.len() > MOST || (self.transactions > MOST_TRANSACTIONS && self.kept.len() > 1) {
             let oldest = self.kept.pop_first();
             self.forget(oldest.map(|(_, kept)| kept));
         }
@@ -57,7 +57,7 @@ impl Snapshots {
         }
         let mut later = self.kept.split_off(&number);
         let taken = later.remove(&number).ok_or(UnknownSnapshot { number })?;
-        self.waiting = self.waiting.saturating_sub(taken.point.waiting());
+        self.transactions = self.transactions.saturating_sub(taken.point.transactions());
         self.forget(later.into_values());
         Ok(taken)
     }
@@ -65,13 +65,13 @@ impl Snapshots {
     /// Forgets all, and says whether there were any.
     pub(crate) fn clear(&mut self) -> bool {
         let all = std::mem::take(&mut self.kept);
-        self.waiting = 0;
+        self.transactions = 0;
         !all.is_empty()
     }
 
     fn forget(&mut self, gone: impl IntoIterator<Item = Kept>) {
         for kept in gone {
-            self.waiting = self.waiting.saturating_sub(kept.point.waiting());
+            self.transactions = self.transactions.saturating_sub(kept.point.transactions());
         }
     }
 }

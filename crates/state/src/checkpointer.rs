@@ -117,7 +117,7 @@ impl Checkpointer {
     pub(crate) fn write_now(&self, state: &State) -> Result<(), StateError> {
         self.wait();
         match state.block() {
-            Some(block) => write(&self.records, &self.archive, &Job { block, top: state.top.clone() }, false),
+            Some(block) => write(&self.records, &self.archive, &Job { block, top: state.top.clone() }, || false),
             None => Ok(()),
         }
     }
@@ -143,7 +143,7 @@ struct Worker {
 impl Worker {
     fn run(&self, jobs: &Receiver<Job>) {
         while let Some(job) = self.next(jobs) {
-            let is_held = self.holds.load(Ordering::Acquire) > 0;
+            let is_held = || self.holds.load(Ordering::Acquire) > 0;
             let result = catch_unwind(AssertUnwindSafe(|| write(&self.records, &self.archive, &job, is_held)));
             let result = result.unwrap_or(Err(StateError::CheckpointPanicked));
             drop(job);
@@ -177,11 +177,12 @@ impl Worker {
     }
 }
 
-fn write(records: &Records, archive: &Archive, job: &Job, is_held: bool) -> Result<(), StateError> {
+fn write(records: &Records, archive: &Archive, job: &Job, is_held: impl FnOnce() -> bool) -> Result<(), StateError> {
     // So that a loss of power never costs the changes of blocks that a checkpoint has.
     archive.sync_diffs()?;
     checkpoint::write(records, job.block, &job.top)?;
-    if !is_held {
+    // Asked now, since a block may have been held meanwhile, and others made after it.
+    if !is_held() {
         archive.store_index()?;
     }
     // The changes since the checkpoint before are what the older states of the window are made of after a restart.

@@ -254,6 +254,16 @@ pub enum RevertError {
     Open(#[from] OpenError),
 }
 
+impl RevertError {
+    /// Whether nothing was changed, and the store goes on.
+    pub const fn leaves_store(&self) -> bool {
+        match self {
+            Self::NotThere { .. } | Self::Passed { .. } | Self::Busy | Self::Archive(_) => true,
+            Self::Append(_) | Self::Open(_) => false,
+        }
+    }
+}
+
 /// Reason why a store was not closed in good order. The blocks are whole nevertheless.
 #[derive(Debug, thiserror::Error)]
 #[error("state could not be written before closing")]

@@ -679,7 +679,9 @@ impl Store {
         *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot.clone();
         self.core.older.release(window.oldest());
         writer.backlog.release(self.core.records.durable());
-        if !self.is_due(writer) || self.databases.holds.load(Ordering::Acquire) > 0 {
+        // Whoever goes on holding then finds the block passed.
+        let is_held = self.databases.holds.load(Ordering::Acquire) > 0 && !self.is_too_much(writer);
+        if !self.is_due(writer) || is_held {
             return;
         }
         self.checkpointer.request(window.newest(), || self.may_checkpoint(window));
@@ -705,15 +707,20 @@ impl Store {
         let snapshot = self.snapshot();
         let head = snapshot.head().filter(|_| writer.written.is_none() && writer.replay_to.is_none());
         let head = head.ok_or(RevertError::Busy)?;
+        self.core.archive.begin_changes();
         let holds = Arc::clone(&self.databases.holds);
         holds.fetch_add(1, Ordering::AcqRel);
         Ok(Hold { number: head.number, hash: head.hash, holds })
     }
 
     /// Whether so much has changed since the newest checkpoint that holds should be given up: what has changed is in
-    /// memory, and opening would take long.
+    /// memory, and opening would take long. From then on checkpoints do not heed them.
     pub fn holds_too_much(&self) -> bool {
-        let pending = self.writer().backlog.pending();
+        self.is_too_much(&self.writer())
+    }
+
+    fn is_too_much(&self, writer: &Writer) -> bool {
+        let pending = writer.backlog.pending();
         pending.bytes > self.options.held_bytes || pending.blocks > MOST_HELD_BLOCKS
     }
 

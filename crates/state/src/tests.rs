@@ -1130,11 +1130,35 @@ fn holds_are_told_to_be_too_much() {
         fixture.commit(seed).unwrap();
     }
     assert!(seed > 1);
-    fixture.holds.clear();
+    // Whoever goes on holding does not keep checkpoints from being written, and finds the block passed.
+    fixture.hold();
     fixture.commit(0).unwrap();
     fixture.store().settle();
     fixture.commit(0).unwrap();
     assert!(!fixture.store().holds_too_much());
+    assert!(matches!(fixture.revert(0), Err(RevertError::Passed { .. })));
+    fixture.model().check_whole(fixture.store().snapshot().state());
+}
+
+#[test]
+fn changes_that_were_taken_back_leave_nothing_on_disk() {
+    let mut fixture = Fixture::new(3);
+    fixture.options.checkpoint_bytes = u64::MAX;
+    fixture.options.checkpoint_blocks = u64::MAX;
+    fixture.restart(Kept::NONE);
+    fixture.commit(1).unwrap();
+    for round in 0..20 {
+        fixture.hold();
+        let before = fixture.changes.lengths();
+        for seed in 0..4 {
+            fixture.commit(seed).unwrap();
+        }
+        assert!(fixture.changes.lengths().len() > before.len());
+        assert!(fixture.revert(0).unwrap());
+        fixture.holds.clear();
+        assert_eq!(fixture.changes.lengths(), before, "round {round}");
+        fixture.commit_diff(StateDiff::default()).unwrap();
+    }
 }
 
 #[test]

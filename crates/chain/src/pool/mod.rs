@@ -132,6 +132,11 @@ impl Pool {
         self.entries.len()
     }
 
+    /// Number of transactions that wait, and of those that are known to have been dropped.
+    pub(crate) fn remembered(&self) -> usize {
+        self.entries.len().saturating_add(self.dropped.len())
+    }
+
     /// Adds a transaction during the Tx epoch `epoch`. Of two with the same sender and nonce the better ranked stays.
     pub(crate) fn insert(
         &mut self,

@@ -216,12 +216,15 @@ impl Index {
     }
 
     /// Forgets everything, for what is on disk belongs to another record.
-    pub(super) fn reset(&self) {
+    pub(super) fn reset(&self) -> Result<(), DbError> {
+        // First, so that it never names a run that is removed.
+        self.db.remove(&[MANIFEST])?;
         let mut upkeep = self.upkeep();
         let old = self.state();
         upkeep.garbage.extend(old.runs.iter().map(|run| run.id));
         self.change(|state| *state = State { generation: state.generation.wrapping_add(1), ..State::default() });
         *self.added() = Extent::default();
+        Ok(())
     }
 
     /// The blocks whose entries are on disk.

@@ -308,6 +308,11 @@ impl Archive {
         self.changes.sync().map_err(ArchiveError::Changes)
     }
 
+    /// Keeps the changes of later blocks apart from those of earlier ones.
+    pub(crate) fn begin_changes(&self) {
+        self.changes.begin_file();
+    }
+
     /// Drops the changes of state of the blocks up to `number`.
     pub(crate) fn prune_diffs(&self, number: BlockNumber) -> Result<(), ArchiveError> {
         self.changes.prune(number).map_err(ArchiveError::Changes)
@@ -478,7 +483,7 @@ impl Archive {
         let last = covered.checked_sub(1).filter(|_| covered <= blocks).map(BlockNumber::new);
         let expected = last.map(|last| self.entry(last)).transpose()?.map(|entry| entry.head.hash);
         let covered = if covered > 0 && (expected.is_none() || expected != indexed) {
-            self.index.reset();
+            self.index.reset()?;
             0
         } else {
             covered

@@ -120,6 +120,11 @@ impl Changes {
         Ok(())
     }
 
+    /// Begins another file with the next change, so that it can be removed without those before it.
+    pub(super) fn begin_file(&self) {
+        self.kept().current = None;
+    }
+
     /// Returns the length of the change of a block, if it is kept.
     pub(super) fn len_of(&self, number: BlockNumber, hash: &BlockHash) -> Option<u64> {
         self.frame(number, hash).map(|frame| frame.len)
