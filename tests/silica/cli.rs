@@ -474,8 +474,31 @@ fn hostile_nodes_reach_neither_terminal_nor_money() {
     check(
         &run_with(&args, None, ""),
         WRONG,
-        &["CreateTransaction: not an answer to this: expected the hash", "got 777"],
+        &["CreateTransaction: not an answer to this: expected the hash", "got 777", "was sent", "--nonce 1"],
     );
+    let dear = hostile("\"result\":\"20000000001\"");
+    let line = send.replace(" --gas-price 1", "");
+    let args: Vec<&str> = line.split(' ').chain(["--url", &dear]).collect();
+    check(&run_with(&args, None, ""), FAILED, &["no less than 20000000001 Qa", "--gas-price"]);
+}
+
+/// Whoever is not told of the transaction would send it again, as another one.
+#[test]
+fn transaction_that_was_perhaps_taken_is_told() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            drop(stream.read(&mut [0; 4096]));
+        }
+    });
+    let to = Wallet::stranger(7).address();
+    let mut payment = Wallet::funded(0).payment(9, to, 1_000_000_000_000);
+    payment.gas_price = 1;
+    let line = format!("send {to} 1 --chain-id 222 --nonce 9 --gas-price 1qa --gas-limit 50 --url {url}");
+    let args: Vec<&str> = line.split(' ').collect();
+    let ended = run_with(&args, Some(FUNDED_KEYS[0]), "");
+    check(&ended, WRONG, &["was sent", &format!("silica tx {}", payment.hash()), "--nonce 9", "closed the connection"]);
 }
 
 #[test]

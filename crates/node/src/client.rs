@@ -85,8 +85,12 @@ impl Client {
             if self.answer.get(end..end.saturating_add(2)) != Some(b"\r\n") {
                 return Err(refuse("a chunk of the answer is longer than it says".to_owned()));
             }
-            self.answer.drain(..end.saturating_add(2));
-            at = 0;
+            at = end.saturating_add(2);
+            // What was read goes when it is the larger part, so that many small chunks are not moved for each.
+            if at > self.answer.len() / 2 {
+                self.answer.drain(..at);
+                at = 0;
+            }
         }
     }
 

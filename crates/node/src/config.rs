@@ -316,7 +316,9 @@ impl FromStr for NodeUrl {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let read = || {
             let uri: hyper::Uri = text.parse().ok()?;
-            let host = uri.host().filter(|_| uri.scheme_str() == Some("http"))?.to_owned();
+            // What is asked for behind the path is no part of what is kept.
+            let is_plain = uri.scheme_str() == Some("http") && uri.query().is_none();
+            let host = uri.host().filter(|_| is_plain)?.to_owned();
             let port = match uri.authority()?.as_str().strip_prefix(&host)? {
                 "" => 80,
                 _ => uri.port_u16()?,
@@ -752,7 +754,7 @@ mod tests {
         check("http://127.0.0.1:5555", "http://127.0.0.1:5555/");
         check("http://node", "http://node:80/");
         check("http://[::1]:5555/api", "http://[::1]:5555/api");
-        for text in ["", "http://", "ftp://a", "http://a:", "http://u@a", "//a"] {
+        for text in ["", "http://", "http://a?key=b", "ftp://a", "http://a:", "http://u@a", "//a"] {
             assert!(text.parse::<NodeUrl>().is_err(), "{text}");
         }
     }

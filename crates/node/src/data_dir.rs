@@ -405,15 +405,19 @@ fn check_nothing_foreign(path: &Path) -> Result<(), DataDirError> {
 }
 
 /// Opens a file that only its owner may read, to write it anew.
-#[cfg(unix)]
 pub(crate) fn private_file(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
+    for_the_owner(OpenOptions::new().write(true).create(true).truncate(true)).open(path)
 }
 
-#[cfg(not(unix))]
-pub(crate) fn private_file(path: &Path) -> io::Result<File> {
-    File::create(path)
+/// Makes a file that only its owner may read, where there is none.
+pub(crate) fn new_private_file(path: &Path) -> io::Result<File> {
+    for_the_owner(OpenOptions::new().write(true).create_new(true)).open(path)
+}
+
+fn for_the_owner(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
 }
 
 fn io_error(action: &'static str, path: &Path, source: io::Error) -> DataDirError {

@@ -258,7 +258,7 @@ fn data(of: &Arc<DataType>, arguments: &[Type], given: &Value, known: &DataTypes
         ("Bool", Value::String(text), _) if text == "false" => made_by(of, "False", arguments, &[]),
         ("Option", Value::Null, _) => made_by(of, "None", arguments, &[]),
         ("Option", Value::String(text), [kind]) if text.starts_with("Some ") => {
-            let value = text.trim_start_matches("Some ").trim_start();
+            let value = text.strip_prefix("Some ").unwrap_or_default();
             made_by(of, "Some", arguments, &[form(kind, &Value::from(value), known)?])
         }
         (_, Value::String(name), _) if is_constant(of, name) => made_by(of, name, arguments, &[]),
@@ -341,6 +341,7 @@ mod tests {
         check("Bool", "False", made("False", &[], &[]));
         check("Option (Uint32)", "None", made("None", &["Uint32"], &[]));
         check("Option (Uint32)", "Some 7", made("Some", &["Uint32"], &[json!("7")]));
+        check("Option (String)", "Some Some people", made("Some", &["String"], &[json!("Some people")]));
         check("List (ByStr20 with end)", &format!("[\"{ADDRESS}\"]"), json!([ADDRESS]));
         check("List (Uint32)", "[1, \"2\"]", json!(["1", "2"]));
         check("Pair (Uint32) (String)", "[1, \"a\"]", made("Pair", &["Uint32", "String"], &[json!("1"), json!("a")]));

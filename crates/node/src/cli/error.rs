@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 
 use silica_crypto::SecretKeyError;
-use silica_protocol::TxHash;
+use silica_protocol::{Nonce, Qa, TxHash};
 
 use crate::terminal::visible;
 
@@ -114,6 +114,29 @@ pub enum ClientError {
         /// The node's reason.
         reason: String,
     },
+    /// A transaction was sent, and it is not known whether the node took it, or what became of it.
+    #[error(
+        "transaction {hash} was sent, and what became of it is not known; ask for it with: silica tx {hash}; should it be \
+         sent again, then with --nonce {nonce}, so that only one of the two counts"
+    )]
+    Unsure {
+        /// The transaction.
+        hash: TxHash,
+        /// Its place among those of the sender.
+        nonce: Nonce,
+        /// What happened.
+        source: Box<Self>,
+    },
+    /// The node asks for a price that nobody asked the user about.
+    #[error(
+        "the node takes no less than {asked} Qa for a unit of gas; expected at most {most} Qa where --gas-price does not agree to more"
+    )]
+    Dear {
+        /// The node's lowest price.
+        asked: Qa,
+        /// What is paid unasked.
+        most: Qa,
+    },
     /// A transaction was taken, and then dropped.
     #[error("transaction {hash} was dropped: {reason} (status {status})")]
     Dropped {
@@ -153,6 +176,14 @@ impl ClientError {
         Self::Answer { method: method.to_owned(), reason: visible(&reason.to_string()) }
     }
 
+    /// What went wrong once a transaction was sent: with the transaction, unless that is told already.
+    pub(super) fn after_sending(self, hash: TxHash, nonce: Nonce) -> Self {
+        if matches!(self, Self::Dropped { .. } | Self::Late { .. }) {
+            return self;
+        }
+        Self::Unsure { hash, nonce, source: Box::new(self) }
+    }
+
     /// The exit status: 1 if it was refused or failed, 2 for wrong use and where no answer came.
     pub fn exit_status(&self) -> u8 {
         match self {
@@ -161,6 +192,7 @@ impl ClientError {
             | Self::Dropped { .. }
             | Self::Absent(_)
             | Self::Contract(_)
+            | Self::Dear { .. }
             | Self::TestAccount { .. } => 1,
             Self::Argument { .. }
             | Self::Missing(_)
@@ -172,6 +204,7 @@ impl ClientError {
             | Self::KeyAsPath
             | Self::Connection { .. }
             | Self::Answer { .. }
+            | Self::Unsure { .. }
             | Self::Late { .. } => 2,
         }
     }

@@ -33,6 +33,9 @@ use super::{
 /// Time between two questions whether a transaction is in a block.
 const PAUSE: Duration = Duration::from_millis(300);
 
+/// Highest price of a unit of gas that is paid where the user has named none: ten times that of the main network, in Qa.
+const MOST_UNASKED: Qa = Qa::new(20_000_000_000);
+
 /// How a transaction is made, sent and waited for. What is not given is asked of the node.
 #[derive(Clone, Debug, Args)]
 pub struct OrderArgs {
@@ -45,7 +48,7 @@ pub struct OrderArgs {
     /// Place among the transactions of the account [default: the next after those that are used and those that wait].
     #[arg(long, value_name = "N")]
     pub nonce: Option<u64>,
-    /// Price of a unit of gas, as an amount [default: the lowest that the node takes].
+    /// Price of a unit of gas, as an amount [default: the lowest that the node takes, if that is at most 0.02 Zil].
     #[arg(long, value_name = "AMOUNT", value_parser = parse_amount)]
     pub gas_price: Option<Qa>,
     /// Gas that may be used, in units [default: what the node estimates, and a tenth more for contracts; a node that does
@@ -111,7 +114,7 @@ impl Terms {
         args.key.check_network(rpc.url, chain)?;
         let gas_price = match args.gas_price {
             Some(price) => GasPrice::new(price),
-            None => rpc.figure("GetMinimumGasPrice").await?,
+            None => fair(rpc.figure("GetMinimumGasPrice").await?)?,
         };
         let nonce = match args.nonce {
             Some(nonce) => nonce,
@@ -121,22 +124,35 @@ impl Terms {
     }
 }
 
+/// Takes a node's lowest price, unless it is so high that its owner should be asked whether to pay it.
+fn fair(price: GasPrice) -> Result<GasPrice, ClientError> {
+    if price.get() <= MOST_UNASKED {
+        Ok(price)
+    } else {
+        Err(ClientError::Dear { asked: price.get(), most: MOST_UNASKED })
+    }
+}
+
 /// Finds the nonce after those that are used and those that wait.
 async fn next_nonce(rpc: &Rpc<'_>, sender: &Address) -> Result<u64, ClientError> {
     const COUNT: &str = "eth_getTransactionCount";
     const BALANCE: &str = "GetBalance";
-    let last = if let Ok(answer) = rpc.try_ask(COUNT, &[format!("0x{sender}").as_str(), "pending"]).await? {
-        let text: String = read(COUNT, &answer)?;
-        let count = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
-        count.ok_or_else(|| ClientError::answer(COUNT, &format!("expected a hexadecimal number, got {text:?}")))?
-    } else {
-        // A node that does not count what waits knows at least what is used.
-        match rpc.try_ask(BALANCE, &[sender.to_string()]).await? {
-            Ok(answer) => read::<Balance>(BALANCE, &answer)?.nonce,
-            // Nothing was sent from an account that does not exist.
-            Err(error) if is_unknown(&error) => 0,
-            Err(error) => return Err(refused(BALANCE, &error)),
+    let last = match rpc.try_ask(COUNT, &[format!("0x{sender}").as_str(), "pending"]).await? {
+        Ok(answer) => {
+            let text: String = read(COUNT, &answer)?;
+            let count = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+            count.ok_or_else(|| ClientError::answer(COUNT, &format!("expected a hexadecimal number, got {text:?}")))?
         }
+        // A node that does not count what waits knows at least what is used.
+        Err(error) if error.code == RpcErrorCode::METHOD_NOT_FOUND => {
+            match rpc.try_ask(BALANCE, &[sender.to_string()]).await? {
+                Ok(answer) => read::<Balance>(BALANCE, &answer)?.nonce,
+                // Nothing was sent from an account that does not exist.
+                Err(error) if is_unknown(&error) => 0,
+                Err(error) => return Err(refused(BALANCE, &error)),
+            }
+        }
+        Err(error) => return Err(refused(COUNT, &error)),
     };
     last.checked_add(1).ok_or_else(|| ClientError::answer(COUNT, &"the account has no nonce left"))
 }
@@ -156,15 +172,20 @@ pub(super) async fn carry_out(
     };
     let transaction = signed(key, &terms, gas_limit, order);
     let (hash, contract) = (transaction.hash(), transaction.contract_address());
-    let taken: Taken = rpc.get(METHOD, &[TransactionRequest { transaction, priority: false }]).await?;
+    // Whatever goes wrong from here on, the node may have taken it.
+    let unsure = |source: ClientError| source.after_sending(hash, terms.nonce);
+    let taken = rpc.try_ask(METHOD, &[TransactionRequest { transaction, priority: false }]).await.map_err(unsure)?;
+    let taken = taken.map_err(|error| refused(METHOD, &error))?;
+    let taken: Taken = read(METHOD, &taken).map_err(unsure)?;
     if taken.id.0 != hash {
-        return Err(ClientError::answer(METHOD, &format!("expected the hash {hash}, got {}", taken.id.0)));
+        let other = format!("expected the hash {hash}, got {}", taken.id.0);
+        return Err(unsure(ClientError::answer(METHOD, &other)));
     }
     if args.wait == 0 {
         return Ok(sent(hash, contract, args.node.json));
     }
-    let transaction = wait(&rpc, hash, Duration::from_secs(args.wait)).await?;
-    executed(&transaction, hash, contract, args.node.json)
+    let transaction = wait(&rpc, hash, Duration::from_secs(args.wait)).await.map_err(unsure)?;
+    executed(&transaction, hash, contract, args.node.json).map_err(unsure)
 }
 
 /// What is needed of the answer to a transaction; nodes may say more.

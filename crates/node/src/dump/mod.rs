@@ -112,6 +112,12 @@ pub enum DumpFault {
         /// The place.
         path: PathBuf,
     },
+    /// Another file system is mounted where the data directory is to be.
+    #[error("{} is where a file system is mounted; a chain is loaded into a directory in it", path.display())]
+    MountPoint {
+        /// The place.
+        path: PathBuf,
+    },
     /// An earlier load was interrupted, or goes on.
     #[error("{} is there from a load that goes on or was interrupted; if it was, remove it", path.display())]
     Unfinished {
@@ -208,7 +214,8 @@ impl Source<'_> {
         path: &Path,
     ) -> Result<u64, DumpError> {
         let failed = |source| DumpError::Write { path: path.to_owned(), source };
-        let out = data_dir::private_file(draft).map_err(failed)?;
+        // Nobody else has made it, and reads along.
+        let out = data_dir::new_private_file(draft).map_err(failed)?;
         let mut file = FileWriter::new(BufWriter::new(out), &self.head).map_err(failed)?;
         for (kind, name) in FILES {
             let content = self.data_dir.read_file(name).map_err(MaintenanceError::from)?;
@@ -273,7 +280,7 @@ pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpRep
     let at = Arc::clone(&node.context());
     let directory = data_dir.dumps();
     let unusable = |source| DumpError::Write { path: directory.clone(), source };
-    fs::create_dir_all(&directory).map_err(unusable)?;
+    fs::create_dir_all(&directory).and_then(|()| sync_directory(parent_of(&directory))).map_err(unusable)?;
     let head = at.snapshot.record_head().ok_or(DumpError::Empty)?;
     let head = FileHead::new(node.chain().config().chain_id.get(), head);
     Source { data_dir, pool, head }.write(at.snapshot.record_rows(), &directory.join(&name.0))
@@ -304,7 +311,9 @@ fn load(file: &Path, data_dir: &Path) -> Result<DbReport, DumpFault> {
         made => made.map_err(|source| io_error("make", &draft, source))?,
     }
     let loaded = fill(input, &head, &draft).and_then(|report| {
-        let moved = fs::rename(&draft, &path).and_then(|()| sync_directory(parent_of(&path)));
+        let moved = sync_directory(&draft)
+            .and_then(|()| fs::rename(&draft, &path))
+            .and_then(|()| sync_directory(parent_of(&path)));
         moved.map_err(|source| io_error("make", &path, source))?;
         Ok(report)
     });
@@ -418,11 +427,29 @@ fn require_empty(path: &Path) -> Result<(), DumpFault> {
         return Err(occupied());
     }
     match fs::read_dir(path) {
+        // Nothing can be renamed to where another file system begins.
+        Ok(_) if is_mount_point(path) => Err(DumpFault::MountPoint { path: path.to_owned() }),
         Ok(mut entries) => entries.next().map_or(Ok(()), |_| Err(occupied())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        // A link may lead to nothing.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match path.symlink_metadata() {
+            Ok(_) => Err(occupied()),
+            Err(_) => Ok(()),
+        },
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(occupied()),
         Err(source) => Err(io_error("read", path, source)),
     }
+}
+
+#[cfg(unix)]
+fn is_mount_point(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev()).ok();
+    device(path) != device(parent_of(path))
+}
+
+#[cfg(not(unix))]
+fn is_mount_point(_: &Path) -> bool {
+    false
 }
 
 fn io_error(action: &'static str, path: &Path, source: io::Error) -> DumpFault {

@@ -86,6 +86,20 @@ async fn each_cut_and_each_changed_byte_is_found() {
     }
 }
 
+#[test]
+fn chain_is_loaded_where_its_directory_can_be_put() {
+    let parent = tempfile::tempdir().unwrap();
+    let (link, file) = (parent.path().join("link"), parent.path().join("file"));
+    require_empty(&parent.path().join("none")).unwrap();
+    require_empty(parent.path()).unwrap();
+    std::os::unix::fs::symlink(parent.path().join("none"), &link).unwrap();
+    fs::write(&file, "").unwrap();
+    for place in [&link, &file, parent.path()] {
+        assert!(matches!(require_empty(place), Err(DumpFault::Occupied { .. })), "{}", place.display());
+    }
+    assert!(matches!(require_empty(Path::new("/proc")), Err(DumpFault::MountPoint { .. })));
+}
+
 #[tokio::test]
 async fn what_somebody_meant_to_change_is_found() {
     let parent = tempfile::tempdir().unwrap();

@@ -161,7 +161,8 @@ impl Section {
 
     /// Reads `range` of a section of `len` bytes.
     pub(super) fn read(self, db: &Db, len: usize, range: Range<usize>) -> Result<Vec<u8>, ArchiveError> {
-        let mut bytes = Vec::with_capacity(range.len());
+        // The record may be wrong about the length.
+        let mut bytes = Vec::with_capacity(range.len().min(PART));
         let (first, last) = (range.start.checked_div(PART).unwrap_or(0), range.end.div_ceil(PART));
         for part in first..last {
             let start = part.saturating_mul(PART);
