@@ -8,17 +8,19 @@ use std::{
 /// Connections over which requests are asked at the same time.
 const CONNECTIONS: usize = 32;
 
-/// Connections to one server, which ask it the same again and again.
+/// Connections to one server, which ask it for some things in turn, again and again.
 pub(crate) struct Client {
     connections: Vec<TcpStream>,
-    request: Vec<u8>,
-    /// The answer, head included; all have its length.
+    requests: Vec<Vec<u8>>,
+    /// How many were asked.
+    asked: usize,
+    /// The first answer, head included; the bodies of all have the length of its.
     answer: Vec<u8>,
 }
 
 impl Client {
-    /// Connects, and asks once.
-    pub(crate) fn connect(port: u16, body: &str) -> Self {
+    /// Connects, and asks for the first.
+    pub(crate) fn connect(port: u16, bodies: &[String]) -> Self {
         let connect = |_| {
             let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("the server accepts");
             stream.set_nodelay(true).expect("a connection can be told not to wait");
@@ -26,11 +28,12 @@ impl Client {
         };
         let mut connections: Vec<_> = (0..CONNECTIONS).map(connect).collect();
         let head = "POST / HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length:";
-        let request = format!("{head} {}\r\n\r\n{body}", body.len()).into_bytes();
+        let request = |body: &String| format!("{head} {}\r\n\r\n{body}", body.len()).into_bytes();
+        let requests: Vec<_> = bodies.iter().map(request).collect();
         let first = connections.first_mut().expect("there are connections");
-        first.write_all(&request).expect("the server reads");
+        first.write_all(requests.first().expect("there is something to ask for")).expect("the server reads");
         let answer = read_answer(first);
-        Self { connections, request, answer }
+        Self { connections, requests, asked: 1, answer }
     }
 
     /// The body of the answer.
@@ -41,17 +44,20 @@ impl Client {
 
     /// Asks so many times and reads the answers.
     pub(crate) fn ask(&mut self, requests: u64) {
-        let mut answer = vec![0; self.answer.len()];
+        let expected = self.answer().len();
         let mut left = requests;
         while left > 0 {
             let round = usize::try_from(left).unwrap_or(usize::MAX).min(CONNECTIONS);
             for connection in self.connections.iter_mut().take(round) {
-                connection.write_all(&self.request).expect("the server reads");
+                let request = self.requests.get(self.asked % self.requests.len()).expect("it is one of them");
+                connection.write_all(request).expect("the server reads");
+                self.asked += 1;
             }
             for connection in self.connections.iter_mut().take(round) {
-                connection.read_exact(&mut answer).expect("the server answers");
+                let answer = read_answer(connection);
+                let head = head_length(&answer).unwrap_or_default();
+                assert_eq!(answer.len() - head, expected, "{}", String::from_utf8_lossy(&answer));
             }
-            assert_eq!(answer.last(), self.answer.last(), "an answer is shorter or longer than the first");
             left -= round as u64;
         }
     }

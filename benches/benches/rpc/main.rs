@@ -1,4 +1,4 @@
-//! Reads over HTTP: what the node spends on a request, beside the least server that speaks the same protocols.
+//! Requests over HTTP: what the node spends on a request, beside the least server that speaks the same protocols.
 //!
 //! The peer is a bare hyper server that reads the request with `serde_json` and answers with a constant of the same
 //! length. All servers are processes of their own, so that the time measured is processor time of the server alone,
@@ -10,22 +10,22 @@ mod server;
 use std::{env, time::Duration};
 
 use criterion::{Criterion, Throughput};
+use serde_json::{Value, json};
+use silica_tests::Wallet;
 
 use self::{client::Client, server::Server};
 
-/// The requests that are measured, as a client of the isolated server writes them.
-const REQUESTS: [(&str, &str); 3] = [
-    ("GetBalance", r#"["7bb3b0e8a59f3f61d9bff038f4aeb42cae2ecce8"]"#),
-    ("GetLatestTxBlock", r#"[""]"#),
-    ("GetBlockchainInfo", r#"[""]"#),
-];
+/// Requests in a batch.
+const BATCH: usize = 100;
 
 /// Blocks of the longer of two chains, between which no difference should be seen.
 const LONG: u32 = 5_000;
 
-/// Turns of the comparison, and requests in each.
+/// Turns of the comparison, and requests in each; of batches, and of payments, which are different ones each time.
 const TURNS: usize = 30;
 const REQUESTS_IN_TURN: u32 = 10_000;
+const BATCHES_IN_TURN: u32 = 200;
+const PAYMENTS_IN_TURN: u32 = 300;
 
 fn main() {
     if let Ok(role) = env::var(server::ROLE) {
@@ -37,15 +37,50 @@ fn main() {
         .measurement_time(Duration::from_secs(3))
         .configure_from_args();
     let (node, long) = (Server::node(1), Server::node(LONG));
-    for (method, params) in REQUESTS {
-        let request = format!(r#"{{"id":"1","jsonrpc":"2.0","method":"{method}","params":{params}}}"#);
-        let bare = Server::bare(&Client::connect(node.port(), &request).answer());
-        let mut subjects = [("bare", &bare), ("node", &node), ("node_5000_blocks", &long)]
-            .map(|(name, server)| Subject { name, server, client: Client::connect(server.port(), &request) });
-        measure(&mut criterion, method, &mut subjects);
-        turn_by_turn(method, &mut subjects);
+    let paid = Wallet::funded(0).payment(1, Wallet::stranger(0).address(), 1);
+    let pay = |server: &Server| {
+        let answer = server.ask(&request("CreateTransaction", &json!([paid.json()])));
+        server.make_blocks(1);
+        answer
+    };
+    let accepted = pay(&node);
+    pay(&long);
+    let balance = request("GetBalance", &json!([Wallet::funded(1).hex()]));
+    let batch = format!("[{}]", vec![balance.as_str(); BATCH].join(","));
+    let reads = [
+        ("GetBalance", balance, REQUESTS_IN_TURN),
+        ("GetLatestTxBlock", request("GetLatestTxBlock", &json!([""])), REQUESTS_IN_TURN),
+        ("GetBlockchainInfo", request("GetBlockchainInfo", &json!([""])), REQUESTS_IN_TURN),
+        ("GetTransaction", request("GetTransaction", &json!([paid.hash()])), REQUESTS_IN_TURN),
+        ("GetBalance_batch_of_100", batch, BATCHES_IN_TURN),
+    ];
+    for (name, body, turn) in reads {
+        let bodies = [body];
+        let bare = Server::bare(&Client::connect(node.port(), &bodies).answer());
+        let mut subjects = Subject::all(&bare, &node, &long, &bodies);
+        measure(&mut criterion, name, &mut subjects);
+        turn_by_turn(name, &mut subjects, turn);
     }
+    // No payment is asked for twice, so that criterion, which asks as often as it pleases, does not measure these.
+    let bodies = payments();
+    let bare = Server::bare(&accepted);
+    let mut subjects = Subject::all(&bare, &node, &long, &bodies);
+    turn_by_turn("CreateTransaction", &mut subjects, PAYMENTS_IN_TURN);
     criterion.final_summary();
+}
+
+/// A request, as a client of the isolated server writes it.
+fn request(method: &str, params: &Value) -> String {
+    format!(r#"{{"id":"1","jsonrpc":"2.0","method":"{method}","params":{params}}}"#)
+}
+
+/// Requests for payments of all funded accounts but the first, as many as are asked for.
+fn payments() -> Vec<String> {
+    let payers: Vec<_> = Wallet::all_funded().skip(1).collect();
+    let count = TURNS * PAYMENTS_IN_TURN as usize + 1;
+    let nonces = (1..).flat_map(|nonce| payers.iter().map(move |payer| (nonce, payer)));
+    let payments = nonces.map(|(nonce, payer)| payer.payment(nonce, Wallet::stranger(1).address(), 1));
+    payments.take(count).map(|payment| request("CreateTransaction", &json!([payment.json()]))).collect()
 }
 
 /// A server and a client that keeps it busy with one request.
@@ -55,7 +90,15 @@ struct Subject<'a> {
     client: Client,
 }
 
-impl Subject<'_> {
+impl<'a> Subject<'a> {
+    fn all(bare: &'a Server, node: &'a Server, long: &'a Server, bodies: &[String]) -> [Self; 3] {
+        [("bare", bare), ("node", node), ("node_5000_blocks", long)].map(|(name, server)| Self {
+            name,
+            server,
+            client: Client::connect(server.port(), bodies),
+        })
+    }
+
     /// Returns the processor time that the server spends on so many requests.
     fn spend(&mut self, requests: u64) -> Duration {
         let before = self.server.processor_time();
@@ -76,16 +119,16 @@ fn measure(criterion: &mut Criterion, method: &str, subjects: &mut [Subject<'_>]
 
 /// Compares the servers turn by turn, so that whatever else the machine does slows them alike.
 #[expect(clippy::print_stdout, reason = "criterion prints its results there too")]
-fn turn_by_turn(method: &str, subjects: &mut [Subject<'_>; 3]) {
+fn turn_by_turn(name: &str, subjects: &mut [Subject<'_>; 3], requests: u32) {
     let mut times = [const { Vec::new() }; 3];
     for _ in 0..TURNS {
         for (subject, times) in subjects.iter_mut().zip(&mut times) {
-            times.push(subject.spend(REQUESTS_IN_TURN.into()) / REQUESTS_IN_TURN);
+            times.push(subject.spend(requests.into()) / requests);
         }
     }
     let [bare, node, long] = times.map(median);
     println!(
-        "turn by turn, medians of processor time: {method} {node:?}, bare {bare:?}: {} % of its requests in a second; \
+        "turn by turn, medians of processor time: {name} {node:?}, bare {bare:?}: {} % of its requests in a second; \
          with {LONG} blocks {long:?}, {} %",
         bare.as_nanos() * 100 / node.as_nanos(),
         bare.as_nanos() * 100 / long.as_nanos(),

@@ -41,10 +41,19 @@ impl Server {
     /// A node on disk whose newest block has the number `blocks`.
     pub(crate) fn node(blocks: u32) -> Self {
         let server = Self::start("node", "");
-        let request = format!(r#"{{"id":"1","jsonrpc":"2.0","method":"IncreaseBlocknum","params":[{blocks}]}}"#);
-        let answer = Client::connect(server.port, &request).answer();
+        let answer = server.make_blocks(blocks);
         assert!(answer.contains(&format!(r#""result":"{}""#, blocks + 1)), "{answer}");
         server
+    }
+
+    /// Has a node make blocks, the first of them with what waits, and returns its answer.
+    pub(crate) fn make_blocks(&self, blocks: u32) -> String {
+        self.ask(&format!(r#"{{"id":"1","jsonrpc":"2.0","method":"IncreaseBlocknum","params":[{blocks}]}}"#))
+    }
+
+    /// Returns the answer to one request.
+    pub(crate) fn ask(&self, body: &str) -> String {
+        Client::connect(self.port, &[body.to_owned()]).answer()
     }
 
     /// A server that reads the request and answers with a constant.
@@ -149,8 +158,13 @@ struct Call<'a> {
 
 async fn respond(request: Request<Incoming>, answer: Bytes) -> Result<Response<Full<Bytes>>, Infallible> {
     let body = request.into_body().collect().await.expect("the client sends all of the body").to_bytes();
-    let Call { id, jsonrpc, method, params } = serde_json::from_slice(&body).expect("the client sends a request");
-    assert!(jsonrpc == "2.0" && !method.is_empty() && !id.get().is_empty() && !params.get().is_empty());
+    let calls: serde_json::Result<Vec<Call<'_>>> = match body.first() {
+        Some(b'[') => serde_json::from_slice(&body),
+        _ => serde_json::from_slice(&body).map(|call| vec![call]),
+    };
+    for Call { id, jsonrpc, method, params } in calls.expect("the client sends requests") {
+        assert!(jsonrpc == "2.0" && !method.is_empty() && !id.get().is_empty() && !params.get().is_empty());
+    }
     let mut response = Response::new(Full::new(answer));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
