@@ -3,8 +3,10 @@
 //! There is no index: who asks pays, and not each payment (ADR 11). One page is found by a look at a bounded number of
 //! transactions, and says where the next one goes on.
 
+use std::ops::Range;
+
 use silica_protocol::{Address, BlockNumber, Qa, Receipt, Transaction, TransactionKind, TxHash};
-use silica_state::ArchiveError;
+use silica_state::{ArchiveError, TransactionGroup};
 
 use crate::snapshot::Snapshot;
 
@@ -19,7 +21,8 @@ pub struct HistoryRequest {
     pub after: Option<HistoryPlace>,
     /// How many transactions a page has at most; 1 if it is 0.
     pub limit: usize,
-    /// How much is looked at for a page at most: so many payments, or fewer transactions that are larger; 1 if it is 0.
+    /// How much is looked at for a page at most: so many payments, or fewer transactions that are larger, each taking one
+    /// more for every 256 bytes that it and its receipt have in the record; 1 if it is 0.
     pub effort: usize,
 }
 
@@ -83,8 +86,8 @@ pub enum AddressRole {
     Transition,
 }
 
-/// Transactions that are read at once.
-const PORTION: u32 = 64;
+/// Bytes of the record that are looked at for as much effort as a payment takes, which has half as many.
+const BYTES: usize = 256;
 
 impl Snapshot {
     /// A page of the transactions of an address.
@@ -120,18 +123,15 @@ impl Search<'_> {
         let from = self.request.after.unwrap_or(HistoryPlace { block: head, position: u32::MAX });
         let (mut block, mut end) = if from.block > head { (head, u32::MAX) } else { (from.block, from.position) };
         loop {
-            let count = self.count(block)?;
-            end = end.min(count);
-            while end > 0 {
-                let start = end.saturating_sub(PORTION);
-                let portion = self.snapshot.state().transactions(block, start..end)?.unwrap_or_default();
-                for (position, (transaction, receipt)) in (start..end).zip(&portion).rev() {
-                    if self.is_full() {
-                        return Ok(false);
-                    }
-                    self.look_at(HistoryPlace { block, position }, transaction, receipt);
+            end = end.min(self.count(block)?);
+            while let Some(last) = end.checked_sub(1)
+                && let Some(group) = self.snapshot.state().transaction_group(block, last)?
+            {
+                let positions = group.positions.start..end;
+                end = positions.start;
+                if !self.look_at_those(block, positions, weight(&group))? {
+                    return Ok(false);
                 }
-                end = start;
             }
             match self.before(block)? {
                 Some(before) => (block, end) = (before, u32::MAX),
@@ -150,17 +150,12 @@ impl Search<'_> {
             return Ok(true);
         }
         loop {
-            let count = self.count(block)?;
-            while start < count {
-                let end = start.saturating_add(PORTION).min(count);
-                let portion = self.snapshot.state().transactions(block, start..end)?.unwrap_or_default();
-                for (position, (transaction, receipt)) in (start..end).zip(&portion) {
-                    if self.is_full() {
-                        return Ok(false);
-                    }
-                    self.look_at(HistoryPlace { block, position }, transaction, receipt);
+            while let Some(group) = self.snapshot.state().transaction_group(block, start)? {
+                let positions = start..group.positions.end;
+                start = positions.end;
+                if !self.look_at_those(block, positions, weight(&group))? {
+                    return Ok(false);
                 }
-                start = end;
             }
             match self.behind(block)? {
                 Some(behind) => (block, start) = (behind, 0),
@@ -173,8 +168,33 @@ impl Search<'_> {
         self.found.len() >= self.request.limit.max(1) || self.looked_at >= self.request.effort.max(1)
     }
 
+    /// Looks at transactions of one group, of which each takes so much of the effort, as far as there is effort left, and
+    /// says whether these were all. No more is read at once, and nothing when there is none left.
+    fn look_at_those(
+        &mut self,
+        block: BlockNumber,
+        positions: Range<u32>,
+        weight: usize,
+    ) -> Result<bool, ArchiveError> {
+        if self.is_full() {
+            return Ok(false);
+        }
+        let read = self.snapshot.state().transactions(block, positions.clone())?.unwrap_or_default();
+        let mut read: Vec<_> = positions.zip(&read).collect();
+        if self.request.order == HistoryOrder::NewestFirst {
+            read.reverse();
+        }
+        for (position, (transaction, receipt)) in read {
+            if self.is_full() {
+                return Ok(false);
+            }
+            self.looked_at = self.looked_at.saturating_add(weight);
+            self.look_at(HistoryPlace { block, position }, transaction, receipt);
+        }
+        Ok(true)
+    }
+
     fn look_at(&mut self, place: HistoryPlace, transaction: &Transaction, receipt: &Receipt) {
-        self.looked_at = self.looked_at.saturating_add(weight(transaction, receipt));
         self.last = Some(place);
         let roles = roles(&self.request.address, transaction, receipt);
         if !roles.is_empty() {
@@ -229,10 +249,10 @@ impl Search<'_> {
     }
 }
 
-/// How much of the effort for a page a look at a transaction takes.
-fn weight(transaction: &Transaction, receipt: &Receipt) -> usize {
-    let text = transaction.code.len().saturating_add(transaction.data.len()) / 1024;
-    1_usize.saturating_add(text).saturating_add(receipt.transitions.len()).saturating_add(receipt.event_logs.len())
+/// How much of the effort for a page a look at each transaction of a group takes: what is read for them is shared out.
+fn weight(group: &TransactionGroup) -> usize {
+    let each = group.bytes.checked_div(group.positions.len()).unwrap_or(group.bytes);
+    1_usize.saturating_add(each / BYTES)
 }
 
 /// What an address has to do with a transaction.

@@ -81,7 +81,7 @@ mod window;
 pub use crate::{
     archive::{
         AppendError, ArchiveError, ArchiveReport, BlockRecord, BlockRun, Head, OpenArchiveError, Place, RecordImport,
-        RecordRow, RunBuilder, RunClosing, RunDsBlock, RunTemplate, Seal, StoredTransaction, Totals,
+        RecordRow, RunBuilder, RunClosing, RunDsBlock, RunTemplate, Seal, StoredTransaction, Totals, TransactionGroup,
     },
     db::Durability,
     diff::{StateDiff, StorageDiff},

@@ -8,7 +8,9 @@ use silica_protocol::{
 };
 
 use crate::{
-    archive::{Archive, ArchiveError, ArchiveView, BlockRecord, Head, RecordRow, StoredTransaction, Totals},
+    archive::{
+        Archive, ArchiveError, ArchiveView, BlockRecord, Head, RecordRow, StoredTransaction, Totals, TransactionGroup,
+    },
     error::{HistoryError, StateError},
     forest::records::Records,
     view::StateView,
@@ -244,6 +246,20 @@ impl Snapshot {
         range: Range<u32>,
     ) -> Result<Option<Vec<(Transaction, Receipt)>>, ArchiveError> {
         self.archive.transactions(number, range)
+    }
+
+    /// Returns the group of transactions that has the one at a position of a Tx block, or `None` when there is no such
+    /// position: what is read at once, and how many bytes that is, before it is read.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn transaction_group(
+        &self,
+        number: BlockNumber,
+        position: u32,
+    ) -> Result<Option<TransactionGroup>, ArchiveError> {
+        self.archive.transaction_group(number, position)
     }
 
     /// Returns the hashes of the transactions of a Tx block at a range of positions, or as many of them as there are;

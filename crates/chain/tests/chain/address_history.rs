@@ -1,9 +1,13 @@
 //! Transactions of an address: each once, in both directions, whatever a page may look at and whatever comes meanwhile.
 
+use serde_json::json;
 use silica_chain::{AddressRole, AddressTransaction, HistoryOrder, HistoryPlace, HistoryRequest};
-use silica_protocol::{Address, BlockNumber};
+use silica_protocol::{Address, BlockNumber, Transaction};
 
-use crate::harness::{Net, config, user};
+use crate::{
+    contracts::{World, init, text_param},
+    harness::{Net, config, signed, user},
+};
 
 /// Blocks of up to a hundred payments among four users, with runs of empty blocks between them.
 fn net() -> Net {
@@ -117,4 +121,53 @@ fn new_blocks_move_no_page_that_was_begun() {
     let (found, count) = pages(&mut net, request, disturb);
     assert_eq!(found, before);
     assert!(count > 10);
+}
+
+/// Says four times what it was taught.
+const LOUD: &str = r#"scilla_version 0
+contract Loud ()
+field text : String = ""
+transition Learn (new : String)
+  text := new
+end
+transition Tell ()
+  t <- text;
+  e = { _eventname : "Told"; a : t; b : t; c : t; d : t };
+  event e
+end
+"#;
+
+#[test]
+fn large_receipts_make_short_pages() {
+    const EFFORT: usize = 200;
+    let mut world = World::new();
+    let contract = world.deployed(1, LOUD, &init(&[]));
+    assert!(world.call(1, contract, "Learn", &[text_param("new", &"x".repeat(5_000))], 0).success);
+    for _ in 0..2 {
+        for from in 2..=7 {
+            let data = json!({"_tag": "Tell", "params": []}).to_string();
+            world.net.submit(signed(from, Transaction { to: contract, data, ..world.transaction(from) }));
+        }
+        assert_eq!(world.net.tick().transactions().len(), 6);
+    }
+    let net = &mut world.net;
+    for order in [HistoryOrder::OldestFirst, HistoryOrder::NewestFirst] {
+        let request = HistoryRequest { effort: EFFORT, ..request(contract, order) };
+        let (found, _) = pages(net, request.clone(), |_| ());
+        assert_eq!(found.len(), 2 + 12);
+        let mut page = net.snapshot().transactions_of(&request).unwrap();
+        let mut longest = 0;
+        while let Some(next) = page.next {
+            let bytes = page.transactions.iter().map(|found| {
+                let stored = net.snapshot().transaction(&found.hash).unwrap().unwrap();
+                stored.receipt.to_compact_json().len()
+            });
+            let bytes: Vec<_> = bytes.collect();
+            longest = longest.max(bytes.iter().filter(|bytes| **bytes > 20_000).count());
+            // What was looked at last may be beyond.
+            assert!(bytes.iter().rev().skip(1).sum::<usize>() <= EFFORT * 256, "{order:?} {bytes:?}");
+            page = net.snapshot().transactions_of(&HistoryRequest { after: Some(next), ..request.clone() }).unwrap();
+        }
+        assert_eq!(longest, 3, "20,000 bytes take an effort of 80");
+    }
 }

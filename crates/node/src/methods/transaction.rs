@@ -121,8 +121,9 @@ impl Method for GetRecentTransactions {
 /// The transactions of an address, the newest or the oldest first: those that it sent, those that were for it, the one that
 /// deployed it, and those in which it sent or was sent a message of a contract. An extension of this node.
 ///
-/// A page is made of a look at 20,000 transactions at most, fewer where they are large, so that it may have few, or none,
-/// and yet not be the last: that is the one without `next`. Pages are not moved by new blocks.
+/// A page is made of a look at 20,000 transactions at most, fewer where they are large with their receipts, some five
+/// megabytes as they are stored, so that it may have few, or none, and yet not be the last: that is the one without `next`.
+/// Pages are not moved by new blocks.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct GetTransactionsForAddress {
     /// The address.

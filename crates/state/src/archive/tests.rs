@@ -254,6 +254,39 @@ fn check_view(view: &ArchiveView, model: &Model, blocks: usize, whole: bool) {
     }
 }
 
+#[test]
+fn large_receipts_are_last_in_their_groups() {
+    const LARGE: usize = 100_000;
+    let (disks, mut model) = (Disks::default(), Model::default());
+    let number = BlockNumber::new(0);
+    let is_large = |position: u64| position % 5 == 3 || position > 90;
+    let transactions = (0..100_u64).map(|position| {
+        let message = "x".repeat(LARGE);
+        let receipt = Receipt { exceptions: vec![Exception { line: 7, message }], ..failure(number) };
+        let small = Receipt::payment(Gas::new(50), number);
+        (payment(&[position]), if is_large(position) { receipt } else { small })
+    });
+    model.push(transactions.collect(), Vec::new());
+    let archive = disks.open().unwrap();
+    append_from(&archive, &model, 0);
+    let (view, mut next) = (archive.view(), 0);
+    while next < 100 {
+        let group = view.transaction_group(number, next).unwrap().unwrap();
+        assert_eq!(group.positions.start, next, "each is in one group");
+        for position in group.positions.clone() {
+            assert_eq!(view.transaction_group(number, position).unwrap().as_ref(), Some(&group));
+            let is_last = position + 1 == group.positions.end;
+            assert!(is_last || !is_large(position.into()), "{position}");
+        }
+        let large = LARGE * usize::from(is_large(u64::from(group.positions.end - 1)));
+        assert!((large..large + 5_000).contains(&group.bytes), "{group:?}");
+        next = group.positions.end;
+    }
+    assert_eq!(next, 100);
+    assert_eq!(view.transaction_group(number, 100).unwrap(), None);
+    assert_eq!(view.transaction_group(BlockNumber::new(1), 0).unwrap(), None);
+}
+
 /// Blocks of no, few, and more than a group's transactions, with runs of empty ones.
 const COUNTS: [usize; 13] = [0, 3, 0, 0, 70, 1, 2, 0, 8, 0, 0, 0, 5];
 

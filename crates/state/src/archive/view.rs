@@ -30,6 +30,17 @@ pub struct StoredTransaction {
     pub position: u32,
 }
 
+/// Transactions of a Tx block that are stored together, and read together.
+///
+/// They are few, and have few bytes, but for the last, which may be as large as a transaction and its receipt are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransactionGroup {
+    /// Their positions among the transactions of the block.
+    pub positions: Range<u32>,
+    /// Bytes of the record that they have together.
+    pub bytes: usize,
+}
+
 /// The record up to one block. What was appended later is not seen.
 #[derive(Clone, Debug)]
 pub(crate) struct ArchiveView {
@@ -132,11 +143,24 @@ impl ArchiveView {
     pub(crate) fn bytes_to_transaction(&self, hash: &TxHash) -> Result<usize, ArchiveError> {
         let mut bytes = 0_usize;
         for Position { block, position } in self.find(hash.as_bytes())? {
-            let Some(entry) = self.entry(BlockNumber::new(block))? else { continue };
-            let group = entry.located().find(|group| group.first.saturating_add(group.count) > position);
-            bytes = bytes.saturating_add(group.map_or(0, |group| group.bytes.len()));
+            let group = self.transaction_group(BlockNumber::new(block), position)?;
+            bytes = bytes.saturating_add(group.map_or(0, |group| group.bytes));
         }
         Ok(bytes)
+    }
+
+    /// Returns the group of transactions that has the one at a position of a Tx block.
+    pub(crate) fn transaction_group(
+        &self,
+        number: BlockNumber,
+        position: u32,
+    ) -> Result<Option<TransactionGroup>, ArchiveError> {
+        let Some(entry) = self.entry(number)? else { return Ok(None) };
+        let found = entry.located().find(|group| group.first.saturating_add(group.count) > position);
+        Ok(found.map(|Located { first, count, bytes }| TransactionGroup {
+            positions: first..first.saturating_add(count),
+            bytes: bytes.len(),
+        }))
     }
 
     /// Returns the transaction that deployed a contract or library.
