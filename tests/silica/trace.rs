@@ -319,6 +319,65 @@ fn large_values_are_not_told() {
     assert_eq!(store["used"], json!([{"name": "text", "value": null}]));
 }
 
+/// Calls itself so often, and has a deep number in each run and in each message.
+const DEEP: &str = r#"scilla_version 0
+library Deep
+let zero = Uint32 0
+let one = Uint32 1
+let nothing = Uint128 0
+let sixty = Uint32 60
+let one_message = fun (m : Message) => let nil = Nil {Message} in Cons {Message} m nil
+contract Deep ()
+transition Go (times : Uint32, number : Nat)
+  deep = builtin to_nat sixty;
+  is_over = builtin eq times zero;
+  match is_over with
+  | True =>
+  | False =>
+    left = builtin sub times one;
+    message = { _tag : "Go"; _recipient : _this_address; _amount : nothing; times : left; number : number };
+    messages = one_message message;
+    send messages
+  end
+end
+"#;
+
+/// A number in the JSON form of the contract language.
+fn nat(number: usize) -> Value {
+    let zero = json!({"constructor": "Zero", "argtypes": [], "arguments": []});
+    (0..number).fold(zero, |before, _| json!({"constructor": "Succ", "argtypes": [], "arguments": [before]}))
+}
+
+/// Reads a value that is told as text.
+fn in_text(value: &Value) -> Value {
+    serde_json::from_str(value.as_str().expect("it is text")).unwrap()
+}
+
+#[test]
+fn deep_values_in_deep_calls_can_be_read() {
+    let mut chain = Chain::new();
+    let (contract, _) = chain.deploy(DEEP, &[]);
+    let param = |name: &str, kind: &str, value: Value| json!({"vname": name, "type": kind, "value": value});
+    let params = json!([param("times", "Uint32", json!("20")), param("number", "Nat", nat(31))]);
+    let receipt = chain.call(1, contract, "Go", &params);
+    assert_eq!(receipt["success"], true, "{receipt}");
+    // The client reads no more than 127 levels.
+    let traced = trace(&chain.node);
+    assert_eq!(traced["truncated"], false);
+    let (mut runs, mut call) = (0, &traced["call"]);
+    while call.is_object() {
+        let number = call["params"].as_array().unwrap().iter().find(|param| param["vname"] == "number").unwrap();
+        assert_eq!(in_text(&number["value"]), nat(31));
+        let steps = call["run"]["steps"].as_array().unwrap();
+        assert_eq!(in_text(&steps[0]["bound"]["value"]), nat(60));
+        if let Some(step) = steps.iter().find(|step| step["text"] == "send messages") {
+            assert_eq!(in_text(&step["used"][0]["value"][0]["number"]), nat(31));
+        }
+        (runs, call) = (runs + 1, &call["calls"][0]);
+    }
+    assert_eq!(runs, 21);
+}
+
 #[test]
 fn simulated_transactions_are_traced() {
     let mut chain = Chain::new();

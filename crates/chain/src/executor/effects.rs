@@ -7,7 +7,7 @@ use silica_scilla::{
     value::{Message, Value},
 };
 
-use super::{outcome::Halt, text::text_of};
+use super::{nesting::is_shallow, outcome::Halt, text::text_of};
 
 /// How deep values in messages and events may nest. Receipts are read back by a reader that has a limit.
 const MAX_VALUE_DEPTH: usize = 100;
@@ -92,16 +92,6 @@ fn json(value: &Value, left: &mut usize) -> Option<Json> {
     let text = text_of(value, *left)?;
     *left = left.checked_sub(text.len())?;
     serde_json::from_str(&text).ok().filter(|value| is_shallow(value, MAX_VALUE_DEPTH))
-}
-
-/// Whether a value nests no deeper than so many containers. It was read by a reader with a limit.
-fn is_shallow(value: &Json, depth: usize) -> bool {
-    let below = |value: &Json| depth.checked_sub(1).is_some_and(|depth| is_shallow(value, depth));
-    match value {
-        Json::Array(elements) => elements.iter().all(below),
-        Json::Object(members) => members.values().all(below),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => true,
-    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod effects;
 mod entries;
 mod host;
 mod module;
+mod nesting;
 mod outcome;
 mod overlay;
 mod payment;

@@ -12,6 +12,8 @@ use silica_scilla::{
     value::Value,
 };
 
+use super::nesting::{MOST_LEVELS, is_shallow, readable_parts};
+
 /// A call of a contract, or money that a contract sends to an account that runs nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedCall {
@@ -23,7 +25,8 @@ pub struct TracedCall {
     pub amount: Qa,
     /// The transition; empty where nothing runs.
     pub tag: String,
-    /// The parameters: an array, as in a message; null when they are too large to be told.
+    /// The parameters: an array, as in a message; null when they are too large to be told. A value that nests too deep
+    /// for readers of the whole is its text.
     pub params: Json,
     /// What was run, unless nothing was.
     pub run: Option<TracedRun>,
@@ -76,7 +79,8 @@ pub struct TracedStep {
 pub struct TracedValue {
     /// Its name in the source.
     pub name: String,
-    /// The value in the JSON form of the contract language, or `None` when it is too large to be told.
+    /// The value in the JSON form of the contract language, or `None` when it is too large to be told. Where it nests too
+    /// deep for readers of the whole, this is its text.
     pub value: Option<Json>,
 }
 
@@ -89,6 +93,8 @@ const OVERHEAD: usize = 100;
 /// The largest value that is told: its size in bytes, about, and its parts.
 const LARGEST_VALUE: u64 = 16 << 10;
 const MOST_PARTS: u64 = 1 << 10;
+/// The array of parameters, and each of them: name, type and value.
+const LEVELS_OF_PARAMS: usize = 2;
 /// Bytes of the source of a statement that are told.
 const LONGEST_LINE: usize = 200;
 
@@ -178,11 +184,12 @@ impl Notes {
     /// A call by its message, without the parameters if there is no room for them.
     fn call(&mut self, sender: Address, recipient: Address, amount: Qa, body: &Json) -> TracedCall {
         let tag = body.get("_tag").and_then(Json::as_str).unwrap_or_default().to_owned();
-        let params = body.get("params").map_or(0, |params| params.to_string().len());
-        let has_room = params <= MOST_BYTES.saturating_sub(self.bytes);
+        let params = body.get("params").map(|params| readable_parts(params, LEVELS_OF_PARAMS));
+        let bytes = params.as_ref().map_or(0, |params| params.to_string().len());
+        let has_room = bytes <= MOST_BYTES.saturating_sub(self.bytes);
         self.truncated |= !has_room;
-        self.spend(if has_room { tag.len().saturating_add(params) } else { tag.len() });
-        let params = body.get("params").filter(|_| has_room).cloned().unwrap_or_default();
+        self.spend(if has_room { tag.len().saturating_add(bytes) } else { tag.len() });
+        let params = params.filter(|_| has_room).unwrap_or_default();
         TracedCall { sender, recipient, amount, tag, params, run: None, calls: Vec::new() }
     }
 
@@ -199,7 +206,7 @@ impl Notes {
 
     fn value(&mut self, Argument { name, value }: Argument) -> TracedValue {
         let is_small = about(&value) <= LARGEST_VALUE && value.parts() <= MOST_PARTS;
-        let told = (is_small && self.bytes < MOST_BYTES).then(|| as_json(&value));
+        let told = (is_small && self.bytes < MOST_BYTES).then(|| as_json(&value, MOST_LEVELS));
         self.truncated |= told.is_none();
         self.spend(told.as_ref().map_or(0, |told| told.to_string().len()).saturating_add(name.len()));
         TracedValue { name: name.to_string(), value: told }
@@ -262,16 +269,18 @@ fn about(value: &Value) -> u64 {
     }
 }
 
-/// A value as JSON. Messages, which the language cannot write as JSON, are objects with their entries.
-fn as_json(value: &Value) -> Json {
+/// A value as JSON that nests so deep at most; what would nest deeper is text. Messages, which the language cannot write as
+/// JSON, are objects with their entries.
+fn as_json(value: &Value, levels: usize) -> Json {
+    let below = levels.saturating_sub(1);
     match value {
         Value::Message(message) => {
             let entries = message.entries().iter();
-            Json::Object(entries.map(|entry| (entry.label.to_string(), as_json(&entry.value))).collect())
+            Json::Object(entries.map(|entry| (entry.label.to_string(), as_json(&entry.value, below))).collect())
         }
         Value::Closure(_) | Value::TypeClosure(_) => Json::from("<function>"),
         Value::Adt(_) if value.elements().any(|element| matches!(element, Value::Message(_))) => {
-            value.elements().map(as_json).collect()
+            value.elements().map(|element| as_json(element, below)).collect()
         }
         Value::Adt(_)
         | Value::BNum(_)
@@ -281,8 +290,64 @@ fn as_json(value: &Value) -> Json {
         | Value::Map(_)
         | Value::String(_) => {
             let text = value.to_json(ListForm::Array).root().compact().to_string();
-            // What nests deeper than the reader goes is shown as text.
-            serde_json::from_str(&text).unwrap_or(Json::String(text))
+            let read = serde_json::from_str(&text).ok().filter(|json| is_shallow(json, levels));
+            read.unwrap_or(Json::String(text))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+    use silica_scilla::{
+        types::{Primitive, Type},
+        value::{Message, MessageEntry},
+    };
+
+    use super::*;
+
+    /// A number as JSON: two levels for each `Succ`, and one for `Zero`, whose arrays are empty.
+    fn nat(number: usize) -> Json {
+        let zero = json!({"constructor": "Zero", "argtypes": [], "arguments": []});
+        (0..number).fold(zero, |before, _| json!({"constructor": "Succ", "argtypes": [], "arguments": [before]}))
+    }
+
+    fn message(number: u32) -> Value {
+        let entry = |label: &str, kind, value| MessageEntry { label: label.into(), kind, value };
+        Value::Message(Arc::new(Message::new(vec![
+            entry("_tag", Primitive::String.into(), Value::string("Go")),
+            entry("n", Type::nat(), Value::nat(number)),
+        ])))
+    }
+
+    /// Reads a text that nests as deep as the reader goes.
+    #[track_caller]
+    fn check_text(told: &Json, expected: &Json) {
+        let text = told.as_str().expect("it is text");
+        assert_eq!(&serde_json::from_str::<Json>(text).unwrap(), expected);
+    }
+
+    #[test]
+    fn values_are_told_as_deep_as_clients_read() {
+        assert_eq!(as_json(&Value::nat(29), MOST_LEVELS), nat(29));
+        check_text(&as_json(&Value::nat(30), MOST_LEVELS), &nat(30));
+        check_text(&as_json(&Value::nat(60), MOST_LEVELS), &nat(60));
+        let deepest = as_json(&Value::nat(500), MOST_LEVELS);
+        assert_eq!(deepest.as_str().unwrap().matches("Succ").count(), 500);
+    }
+
+    #[test]
+    fn messages_count_as_levels_of_what_they_hold() {
+        assert_eq!(as_json(&message(29), MOST_LEVELS), json!({"_tag": "Go", "n": nat(29)}));
+        let told = as_json(&message(30), MOST_LEVELS);
+        assert_eq!(told["_tag"], "Go");
+        check_text(&told["n"], &nat(30));
+        let list = Value::list(Primitive::Message.into(), [message(28), message(29)]);
+        let told = as_json(&list, MOST_LEVELS);
+        assert!(is_shallow(&told, MOST_LEVELS));
+        assert_eq!(told[0]["n"], nat(28));
+        check_text(&told[1]["n"], &nat(29));
     }
 }

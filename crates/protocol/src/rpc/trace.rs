@@ -50,7 +50,7 @@ pub struct TracedCallJson {
     pub amount: Dec<Qa>,
     /// The messages that the contract sent, in order, each with what followed from it.
     pub calls: Vec<Self>,
-    /// The parameters, as in the message; null when they are too large to be told.
+    /// The parameters, as in the message, with values that nest deep as text; null when they are too large to be told.
     pub params: Value,
     /// Who was called.
     pub recipient: Hex<Address>,
@@ -112,7 +112,7 @@ pub struct TracedStepJson {
 pub struct TracedValueJson {
     /// Its name in the source.
     pub name: String,
-    /// The value in the JSON form of the contract language, a message being an object of its entries; null when it is too
-    /// large to be told.
+    /// The value in the JSON form of the contract language, a message being an object of its entries; the text of that
+    /// where it nests deep; null when it is too large to be told.
     pub value: Option<Value>,
 }

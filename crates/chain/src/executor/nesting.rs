@@ -1,0 +1,74 @@
+//! How deep JSON nests, which its readers bound.
+
+use serde_json::Value as Json;
+
+/// How deep a value nests at most that is told of a trace.
+///
+/// Clients read documents that are 127 containers deep, `serde_json` by default. The steps of a contract stand within 49
+/// when twenty chained calls led to it, as many as there may be, and the answer is one of a batch.
+pub(super) const MOST_LEVELS: usize = 60;
+
+/// Says whether a value nests no deeper than so many containers that hold something. It was read by a reader with a limit.
+pub(super) fn is_shallow(value: &Json, levels: usize) -> bool {
+    let below = |value: &Json| levels.checked_sub(1).is_some_and(|levels| is_shallow(value, levels));
+    match value {
+        Json::Array(elements) => elements.iter().all(below),
+        Json::Object(members) => members.values().all(below),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => true,
+    }
+}
+
+/// A value, or its text if it nests too deep.
+pub(super) fn readable(value: Json) -> Json {
+    if is_shallow(&value, MOST_LEVELS) { value } else { Json::String(value.to_string()) }
+}
+
+/// The same, of the parts of a value: so many levels of it stay what they are.
+pub(super) fn readable_parts(value: &Json, levels: usize) -> Json {
+    match (value, levels.checked_sub(1)) {
+        (Json::Array(elements), Some(below)) => elements.iter().map(|part| readable_parts(part, below)).collect(),
+        (Json::Object(members), Some(below)) => {
+            members.iter().map(|(name, part)| (name.clone(), readable_parts(part, below))).collect()
+        }
+        (whole, _) => readable(whole.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Arrays and objects in turn, so many within each other.
+    fn nested(levels: usize) -> Json {
+        (0..levels).fold(json!(1), |inner, level| if level % 2 == 0 { json!([inner]) } else { json!({"a": inner}) })
+    }
+
+    #[test]
+    fn containers_are_counted() {
+        for levels in [0, 1, 2, 100] {
+            assert!(is_shallow(&nested(levels), levels));
+            assert!(levels == 0 || !is_shallow(&nested(levels), levels - 1));
+        }
+    }
+
+    #[test]
+    fn what_nests_too_deep_is_text() {
+        let (deepest, deeper) = (nested(MOST_LEVELS), nested(MOST_LEVELS + 1));
+        assert_eq!(readable(deepest.clone()), deepest);
+        assert_eq!(readable(deeper.clone()), json!(deeper.to_string()));
+    }
+
+    #[test]
+    fn parts_are_text_one_by_one() {
+        let (deepest, deeper) = (nested(MOST_LEVELS), nested(MOST_LEVELS + 1));
+        let params = json!([{"vname": "a", "value": deepest}, {"vname": "b", "value": deeper}, deeper]);
+        // An array that nests too deep, and has its parts within the levels that stay.
+        let last = json!([nested(MOST_LEVELS)]);
+        let text = |value: &Json| json!(value.to_string());
+        let expected = json!([{"vname": "a", "value": deepest}, {"vname": "b", "value": text(&deeper)}, last]);
+        assert_eq!(readable_parts(&params, 2), expected);
+        assert_eq!(readable_parts(&params, 0), text(&params));
+    }
+}
