@@ -328,8 +328,10 @@ let nothing = Uint128 0
 let sixty = Uint32 60
 let one_message = fun (m : Message) => let nil = Nil {Message} in Cons {Message} m nil
 contract Deep ()
+field kept : Nat = Zero
 transition Go (times : Uint32, number : Nat)
   deep = builtin to_nat sixty;
+  kept := deep;
   is_over = builtin eq times zero;
   match is_over with
   | True =>
@@ -376,6 +378,8 @@ fn deep_values_in_deep_calls_can_be_read() {
         (runs, call) = (runs + 1, &call["calls"][0]);
     }
     assert_eq!(runs, 21);
+    let kept = &variables(&traced, &contract)[0];
+    assert_eq!((&kept["variable"], &kept["old"], in_text(&kept["new"])), (&json!("kept"), &nat(0), nat(60)));
 }
 
 #[test]

@@ -22,7 +22,7 @@ use crate::{
     config::{NoncePolicy, Rules},
     contract::{METADATA, without_quotes},
     error::SimulationError,
-    executor::{self, Change, Context, Facts, Outcome, Overlay, Recorded, Tracer},
+    executor::{self, Change, Context, Facts, Outcome, Overlay, Recorded, Tracer, readable},
     handle::{Published, Shared},
     pool::DropReason,
 };
@@ -65,7 +65,8 @@ pub struct VariableChange {
     pub name: String,
     /// Keys of the map, as text without quotes, from the outermost.
     pub indices: Vec<String>,
-    /// The value now, in the JSON form of the contract language; `None` when there is none.
+    /// The value now, in the JSON form of the contract language, or the text of that where it nests deep; `None` when there
+    /// is none.
     pub old: Option<Json>,
     /// The value afterwards.
     pub new: Option<Json>,
@@ -315,8 +316,9 @@ fn value(stored: &[u8]) -> Json {
     if stored == StorageKey::EMPTY_MAP {
         return json!([]);
     }
-    // What nests deeper than the reader goes is shown as text.
-    serde_json::from_slice(stored).unwrap_or_else(|_| Json::String(String::from_utf8_lossy(stored).into_owned()))
+    // What nests deeper than a reader goes is shown as text.
+    let text = |_| Json::String(String::from_utf8_lossy(stored).into_owned());
+    serde_json::from_slice(stored).map_or_else(text, readable)
 }
 
 /// The search for the lowest gas limit that works, between one that fails and one that works.

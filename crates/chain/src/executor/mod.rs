@@ -30,6 +30,7 @@ pub use self::tracer::{CallTree, TracedCall, TracedRun, TracedStep, TracedValue}
 pub(crate) use self::{
     edit::{FieldEdit, edit_field},
     module::{Facts, Modules},
+    nesting::readable,
     overlay::{Change, Overlay},
     tracer::Tracer,
 };

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-/// How deep a value nests at most that is told of a trace.
+/// How deep a value nests at most that is told of a trace or of a change.
 ///
 /// Clients read documents that are 127 containers deep, `serde_json` by default. The steps of a contract stand within 49
 /// when twenty chained calls led to it, as many as there may be, and the answer is one of a batch.
@@ -19,7 +19,7 @@ pub(super) fn is_shallow(value: &Json, levels: usize) -> bool {
 }
 
 /// A value, or its text if it nests too deep.
-pub(super) fn readable(value: Json) -> Json {
+pub(crate) fn readable(value: Json) -> Json {
     if is_shallow(&value, MOST_LEVELS) { value } else { Json::String(value.to_string()) }
 }
 

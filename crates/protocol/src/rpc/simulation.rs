@@ -249,7 +249,8 @@ pub struct ChangeJson<T> {
 pub struct VariableChangeJson {
     /// Keys of the map, as text without quotes, from the outermost; empty for a whole variable.
     pub indices: Vec<String>,
-    /// The value afterwards, in the JSON form of the contract language; null when there is none.
+    /// The value afterwards, in the JSON form of the contract language, or the text of that where it nests deep; null when
+    /// there is none.
     pub new: Option<Value>,
     /// The value now.
     pub old: Option<Value>,
