@@ -181,6 +181,29 @@ fn failure_is_the_last_statement() {
 }
 
 #[test]
+fn messages_that_are_not_delivered_are_told() {
+    let mut chain = Chain::new();
+    let (first, _) = chain.deploy(RELAY, &[]);
+    let text = |name: &str, kind: &str, value: &str| json!({"vname": name, "type": kind, "value": value});
+    let params = [address_param("to", &Address::ZERO), text("tag", "String", "Take"), text("amount", "Uint128", "0")];
+    let receipt = chain.call(1, first, "Forward", &json!(params));
+    assert_eq!(receipt["success"], false);
+    let traced = trace(&chain.node);
+    let message = &traced["call"]["calls"][0];
+    assert_eq!(message["recipient"], Address::ZERO.to_string(), "{receipt}");
+    assert_eq!((&message["tag"], &message["run"]), (&json!("Take"), &Value::Null));
+    // One call more than there may be.
+    let receipt = chain.call(1, first, "Repeat", &json!([text("times", "Uint32", "21")]));
+    assert_eq!(receipt["success"], false);
+    let traced = trace(&chain.node);
+    let (mut runs, mut call) = (0, &traced["call"]);
+    while call["run"].is_object() {
+        (runs, call) = (runs + 1, &call["calls"][0]);
+    }
+    assert_eq!((runs, &call["tag"], &call["params"][0]["value"]), (21, &json!("Repeat"), &json!("0")));
+}
+
+#[test]
 fn transactions_of_a_block_are_traced_one_behind_the_other() {
     let data = Directory::new();
     let mut chain = Chain::over(Node::start_in(data.path(), &[]));

@@ -203,28 +203,39 @@ impl<W: World> Calls<'_, '_, W> {
     /// Delivers a message of a contract that has run.
     fn send(&mut self, from: &Call, message: ContractMessage) -> Result<(), Halt> {
         let (emitter, recipient, amount) = (from.contract, message.recipient, message.amount);
+        let delivered = self.deliver(emitter, &message);
+        // Whatever runs is noted when it begins.
+        if !matches!(delivered, Ok(Some(_)))
+            && let Some(tracer) = self.context.tracer
+        {
+            tracer.sent(emitter, recipient, amount, &body(&message));
+        }
+        let callee = delivered?.map(|ready| (ready, body(&message)));
+        self.transitions.push(Transition { address: emitter, depth: from.depth, message, accepted: None });
+        let Some((ready, body)) = callee else { return Ok(()) };
+        let depth = from.depth.saturating_add(1);
+        self.run(&ready, &Call { sender: emitter, contract: recipient, amount, body, depth })
+    }
+
+    /// Moves the money of a message if its recipient is no contract, or makes the contract ready if it is to run.
+    fn deliver(&mut self, emitter: Address, message: &ContractMessage) -> Result<Option<Ready>, Halt> {
+        let ContractMessage { recipient, amount, tag, .. } = message;
         if recipient.is_zero() {
             return Err(Halt::with(ReceiptError::ReceiptIsNull));
         }
-        let account = if let Some(account) = self.overlay.account(&recipient)? {
+        let account = if let Some(account) = self.overlay.account(recipient)? {
             account
         } else {
-            self.overlay.set(&recipient, Account::default())?;
+            self.overlay.set(recipient, Account::default())?;
             Account::default()
         };
-        let runs = account.contract.is_some() && !message.tag.is_empty();
-        if account.contract.is_none() && !transfer(&emitter, &recipient, amount, self.overlay)? {
+        if account.contract.is_some() {
+            return if tag.is_empty() { Ok(None) } else { self.chain(recipient).map(Some) };
+        }
+        if !transfer(&emitter, recipient, *amount, self.overlay)? {
             return Err(Halt::with(ReceiptError::BalanceTransferFailed));
         }
-        if !runs && let Some(tracer) = self.context.tracer {
-            tracer.sent(emitter, recipient, amount, &body(&message));
-        }
-        let body = runs.then(|| body(&message));
-        self.transitions.push(Transition { address: emitter, depth: from.depth, message, accepted: None });
-        let Some(body) = body else { return Ok(()) };
-        let ready = self.chain(&recipient)?;
-        let depth = from.depth.saturating_add(1);
-        self.run(&ready, &Call { sender: emitter, contract: recipient, amount, body, depth })
+        Ok(None)
     }
 
     /// Counts and charges a chained call, and makes the callee ready.

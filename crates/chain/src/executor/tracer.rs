@@ -14,7 +14,7 @@ use silica_scilla::{
 
 use super::nesting::{MOST_LEVELS, is_shallow, readable_parts};
 
-/// A call of a contract, or money that a contract sends to an account that runs nothing.
+/// A call of a contract, or a message of a contract upon which nothing runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedCall {
     /// Who calls: the signer of the transaction, or a contract.
@@ -155,7 +155,7 @@ impl Tracer {
         self.0.borrow_mut().close();
     }
 
-    /// The contract that ran sends money to who runs nothing.
+    /// The contract that ran sends a message upon which nothing runs: to an account that is none, or in vain.
     pub(super) fn sent(&self, sender: Address, recipient: Address, amount: Qa, body: &Json) {
         let notes = &mut *self.0.borrow_mut();
         if notes.is_full() {
