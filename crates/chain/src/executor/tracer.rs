@@ -4,12 +4,12 @@
 
 use std::cell::RefCell;
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use silica_protocol::{Address, Qa};
 use silica_scilla::{
     eval::{Argument, Observer, Step},
     json::ListForm,
-    value::Value,
+    value::{Constructor, Key, Value},
 };
 
 use super::nesting::{MOST_LEVELS, is_shallow, readable_parts};
@@ -269,41 +269,68 @@ fn about(value: &Value) -> u64 {
     }
 }
 
-/// A value as JSON that nests so deep at most; what would nest deeper is text. Messages, which the language cannot write as
-/// JSON, are objects with their entries.
+/// A value as JSON that nests so deep at most; what would nest deeper is text. What the language cannot write as JSON has a
+/// form as well: messages are objects with their entries, and functions a word.
 fn as_json(value: &Value, levels: usize) -> Json {
-    let below = levels.saturating_sub(1);
+    if !holds_unwritten(value) {
+        return written(value, levels);
+    }
+    // The parts of what a constructor made are two levels below it, as are those of a map.
+    let (Some(below), Some(far_below)) = (levels.checked_sub(1), levels.checked_sub(2)) else {
+        return Json::String(value.literal().to_string());
+    };
     match value {
         Value::Message(message) => {
             let entries = message.entries().iter();
-            Json::Object(entries.map(|entry| (entry.label.to_string(), as_json(&entry.value, below))).collect())
+            entries.map(|entry| (entry.label.to_string(), as_json(&entry.value, below))).collect()
         }
-        Value::Closure(_) | Value::TypeClosure(_) => Json::from("<function>"),
-        Value::Adt(_) if value.elements().any(|element| matches!(element, Value::Message(_))) => {
+        Value::Adt(adt) if adt.is(Constructor::cons()) => {
             value.elements().map(|element| as_json(element, below)).collect()
         }
-        Value::Adt(_)
-        | Value::BNum(_)
-        | Value::ByStr(_)
-        | Value::ByStrX(_)
-        | Value::Integer(_)
-        | Value::Map(_)
-        | Value::String(_) => {
-            let text = value.to_json(ListForm::Array).root().compact().to_string();
-            let read = serde_json::from_str(&text).ok().filter(|json| is_shallow(json, levels));
-            read.unwrap_or(Json::String(text))
+        Value::Adt(adt) => json!({
+            "constructor": adt.constructor().name.global().to_string(),
+            "argtypes": adt.types().iter().map(|kind| kind.global().to_string()).collect::<Json>(),
+            "arguments": adt.arguments().iter().map(|argument| as_json(argument, far_below)).collect::<Json>(),
+        }),
+        Value::Map(map) => {
+            let entry = |(key, value): (&Key, &Value)| json!({"key": as_json(key.value(), far_below), "val": as_json(value, far_below)});
+            map.iter().map(entry).collect()
+        }
+        Value::Closure(_) | Value::TypeClosure(_) => Json::from("<function>"),
+        Value::BNum(_) | Value::ByStr(_) | Value::ByStrX(_) | Value::Integer(_) | Value::String(_) => {
+            written(value, levels)
         }
     }
+}
+
+/// A value as the language writes it, or the text of that if it nests deeper.
+fn written(value: &Value, levels: usize) -> Json {
+    let text = value.to_json(ListForm::Array).root().compact().to_string();
+    let read = serde_json::from_str(&text).ok().filter(|json| is_shallow(json, levels));
+    read.unwrap_or(Json::String(text))
+}
+
+/// Says whether there is something within a value that the language cannot write as JSON.
+fn holds_unwritten(value: &Value) -> bool {
+    let mut rest = vec![value];
+    while let Some(value) = rest.pop() {
+        match value {
+            Value::Closure(_) | Value::Message(_) | Value::TypeClosure(_) => return true,
+            Value::Adt(adt) => rest.extend(adt.arguments()),
+            Value::Map(map) => rest.extend(map.iter().map(|(_, value)| value)),
+            Value::BNum(_) | Value::ByStr(_) | Value::ByStrX(_) | Value::Integer(_) | Value::String(_) => {}
+        }
+    }
+    false
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use serde_json::json;
     use silica_scilla::{
-        types::{Primitive, Type},
-        value::{Message, MessageEntry},
+        types::{Primitive, Type, Width},
+        value::{Map, Message, MessageEntry},
     };
 
     use super::*;
@@ -336,6 +363,31 @@ mod tests {
         check_text(&as_json(&Value::nat(60), MOST_LEVELS), &nat(60));
         let deepest = as_json(&Value::nat(500), MOST_LEVELS);
         assert_eq!(deepest.as_str().unwrap().matches("Succ").count(), 500);
+    }
+
+    #[test]
+    fn messages_are_told_wherever_they_are() {
+        let kind = || Type::from(Primitive::Message);
+        let told = json!({"_tag": "Go", "n": nat(1)});
+        let object = |constructor: &str, types: Json, arguments: Json| json!({"constructor": constructor, "argtypes": types, "arguments": arguments});
+        let some = Value::some(kind(), message(1));
+        assert_eq!(as_json(&some, MOST_LEVELS), object("Some", json!(["Message"]), json!([told])));
+        let pair = Value::pair((kind(), message(1)), (Primitive::Uint(Width::W32).into(), Value::uint32(7)));
+        assert_eq!(as_json(&pair, MOST_LEVELS), object("Pair", json!(["Message", "Uint32"]), json!([told, "7"])));
+        let lists = Value::list(Type::list(kind()), [Value::list(kind(), []), Value::list(kind(), [message(1)])]);
+        assert_eq!(as_json(&lists, MOST_LEVELS), json!([[], [told]]));
+        let mut map = Map::new(Primitive::String.into(), kind());
+        map.insert(Key::new(Value::string("k")).unwrap(), message(1));
+        assert_eq!(as_json(&Value::Map(map), MOST_LEVELS), json!([{"key": "k", "val": told}]));
+    }
+
+    #[test]
+    fn deep_values_around_messages_end_in_text() {
+        let option = |inner, _| Value::some(Primitive::Message.into(), inner);
+        let told = as_json(&(0..40).fold(message(1), option), MOST_LEVELS);
+        assert!(is_shallow(&told, MOST_LEVELS));
+        let text = (0..30).fold(&told, |told, _| &told["arguments"][0]).as_str().unwrap();
+        assert!(text.starts_with("(Some") && text.contains("\"Go\""), "{text}");
     }
 
     #[test]
