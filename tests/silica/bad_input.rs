@@ -77,5 +77,6 @@ fn good_requests_are_served_amid_bad_ones() {
     assert_eq!(balance(&node, &Wallet::stranger(2).hex()).0, 50);
     assert_eq!(balance(&node, &Wallet::funded(8).hex()), (silica_tests::wallet::FUNDS, 0));
     assert_eq!(height(&node), 50);
-    assert!(!node.output().contains("panic"), "{}", node.output());
+    let end = node.stop();
+    assert!(end.status.success() && !end.output.contains("panic"), "{}", end.output);
 }

@@ -74,6 +74,17 @@ impl Chain {
     }
 }
 
+/// Deploys the greeting contract of the first funded account, and returns the hash and the contract's address.
+pub(crate) fn deploy_hello(node: &Node, nonce: u64) -> (String, String) {
+    let owner = Wallet::funded(0);
+    let version = json!({"vname": "_scilla_version", "type": "Uint32", "value": "0"});
+    let init = json!([version, address_param("owner", &owner.address())]);
+    let mut payment = owner.payment(nonce, Address::ZERO, 0);
+    (payment.gas_limit, payment.code, payment.data) = (25_000, HELLO.to_owned(), init.to_string());
+    let deployed = node.result("CreateTransaction", &json!([payment.json()]));
+    (payment.hash(), deployed["ContractAddress"].as_str().unwrap().to_owned())
+}
+
 pub(crate) fn address_param(name: &str, address: &Address) -> Value {
     json!({"vname": name, "type": "ByStr20", "value": format!("0x{address}")})
 }

@@ -3,17 +3,12 @@
 use std::{fs, path::Path};
 
 use serde_json::{Value, json};
-use silica_protocol::Address;
 use silica_tests::{
     Directory, Node, Wallet,
     node::{Finished, run},
 };
 
-use crate::{
-    INVALID_PARAMS, check_error,
-    contract::{HELLO, address_param},
-    height,
-};
+use crate::{INVALID_PARAMS, check_error, contract::deploy_hello, height, pay};
 
 /// The microsecond of the next block, which two nodes are told so that their blocks are the same.
 fn at_time(node: &Node, time: u64) {
@@ -23,23 +18,6 @@ fn at_time(node: &Node, time: u64) {
 fn latest_time(node: &Node) -> u64 {
     let block = node.result("GetLatestTxBlock", &json!([]));
     block["header"]["Timestamp"].as_str().unwrap().parse().unwrap()
-}
-
-fn pay(node: &Node, nonce: u64) -> String {
-    let payment = Wallet::funded(0).payment(nonce, Wallet::stranger(1).address(), 5);
-    node.result("CreateTransaction", &json!([payment.json()]));
-    payment.hash()
-}
-
-/// Deploys a contract, and returns its address.
-fn deploy(node: &Node, nonce: u64) -> String {
-    let owner = Wallet::funded(0);
-    let version = json!({"vname": "_scilla_version", "type": "Uint32", "value": "0"});
-    let init = json!([version, address_param("owner", &owner.address())]);
-    let mut payment = owner.payment(nonce, Address::ZERO, 0);
-    (payment.gas_limit, payment.code, payment.data) = (50_000, HELLO.to_owned(), init.to_string());
-    let deployed = node.result("CreateTransaction", &json!([payment.json()]));
-    deployed["ContractAddress"].as_str().unwrap().to_owned()
 }
 
 fn greet(node: &Node, contract: &str, nonce: u64, message: &str) {
@@ -87,8 +65,8 @@ fn loaded_chain_is_the_one_that_was_dumped_and_goes_on_like_it() {
     let directory = Directory::new();
     let (data, copy) = (directory.path().join("data"), directory.path().join("copy"));
     let node = Node::start_in(&data, &[]);
-    let first = pay(&node, 1);
-    let contract = deploy(&node, 2);
+    let first = pay(&node, 1, 5);
+    let contract = deploy_hello(&node, 2).1;
     node.result("silica_mine", &json!([350]));
     node.result("silica_setBalance", &json!([Wallet::stranger(2).hex(), "77"]));
     greet(&node, &contract, 3, "before");
@@ -144,12 +122,12 @@ fn blocks_that_come_while_it_is_written_are_no_part_of_it() {
     let directory = Directory::new();
     let data = directory.path().join("data");
     let node = Node::start_in(&data, &[]);
-    deploy(&node, 1);
+    deploy_hello(&node, 1);
     node.result("silica_mine", &json!([20_000]));
     let blocks = std::thread::scope(|scope| {
         let payer = scope.spawn(|| {
             for nonce in 2..60 {
-                deploy(&node, nonce);
+                deploy_hello(&node, nonce);
                 node.result("silica_mine", &json!([70]));
             }
         });
@@ -189,7 +167,7 @@ fn what_is_no_dump_and_where_there_is_something_is_refused() {
     let directory = Directory::new();
     let (data, copy) = (directory.path().join("data"), directory.path().join("copy"));
     let node = Node::start_in(&data, &[]);
-    pay(&node, 1);
+    pay(&node, 1, 5);
     node.stop();
     let file = directory.path().join("chain.dump");
     let dump = |file: &Path| run(&["db", "dump", text(file), "--data-dir", text(&data)]);

@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 use silica_tests::{Node, Wallet, wallet::FEE};
 
-use crate::{INVALID_PARAMS, check_error, check_result, documented, height};
-
-/// A contract of the examples.
-const HELLO: &str = include_str!("../../contracts/hello_world/hello_world.scilla");
+use crate::{
+    INVALID_PARAMS, check_error, check_result,
+    contract::{HELLO, deploy_hello},
+    documented, height,
+};
 
 /// Gas of a payment.
 const PAYMENT_GAS: u64 = 50;
@@ -32,15 +33,8 @@ fn prefixed(hash: &str) -> String {
 
 /// Sends a deployment of the example and returns its hash and the address.
 fn deploy(node: &Node, nonce: u64) -> (String, String) {
-    let owner = Wallet::funded(0);
-    let data = json!([
-        {"vname": "_scilla_version", "type": "Uint32", "value": "0"},
-        {"vname": "owner", "type": "ByStr20", "value": account(&owner)},
-    ]);
-    let mut request = owner.payment(nonce, silica_protocol::Address::ZERO, 0);
-    (request.gas_limit, request.code, request.data) = (25_000, HELLO.to_owned(), data.to_string());
-    let answer = node.result("CreateTransaction", &json!([request.json()]));
-    (request.hash(), prefixed(answer["ContractAddress"].as_str().unwrap()))
+    let (hash, contract) = deploy_hello(node, nonce);
+    (hash, prefixed(&contract))
 }
 
 #[test]

@@ -75,6 +75,13 @@ fn height(node: &Node) -> u64 {
     node.result("GetLatestTxBlock", &json!([]))["header"]["BlockNum"].as_str().unwrap().parse().unwrap()
 }
 
+/// Has the first funded account pay a stranger, and returns the hash.
+fn pay(node: &Node, nonce: u64, amount: u128) -> String {
+    let payment = Wallet::funded(0).payment(nonce, Wallet::stranger(1).address(), amount);
+    node.result("CreateTransaction", &json!([payment.json()]));
+    payment.hash()
+}
+
 /// Balance in Qa and nonce of an account that exists.
 fn balance(node: &Node, address: &str) -> (u128, u64) {
     let account = node.result("GetBalance", &json!([address]));

@@ -6,29 +6,7 @@ use serde_json::{Value, json};
 use silica_protocol::{Address, StorageKey};
 use silica_tests::{Directory, Node, Wallet, node::run};
 
-use crate::{
-    INVALID_PARAMS, balance, check_error, check_result,
-    contract::{HELLO, address_param},
-    height,
-};
-
-/// Pays once, in a block of its own, and returns the hash.
-fn pay(node: &Node, nonce: u64, amount: u128) -> String {
-    let payment = Wallet::funded(0).payment(nonce, Wallet::stranger(1).address(), amount);
-    node.result("CreateTransaction", &json!([payment.json()]));
-    payment.hash()
-}
-
-/// Deploys a contract, in a block of its own, and returns its address.
-fn deploy(node: &Node, nonce: u64) -> String {
-    let owner = Wallet::funded(0);
-    let version = json!({"vname": "_scilla_version", "type": "Uint32", "value": "0"});
-    let init = json!([version, address_param("owner", &owner.address())]);
-    let mut payment = owner.payment(nonce, Address::ZERO, 0);
-    (payment.gas_limit, payment.code, payment.data) = (50_000, HELLO.to_owned(), init.to_string());
-    let deployed = node.result("CreateTransaction", &json!([payment.json()]));
-    deployed["ContractAddress"].as_str().unwrap().to_owned()
-}
+use crate::{INVALID_PARAMS, balance, check_error, check_result, contract::deploy_hello, height, pay};
 
 /// What a node answers about its chain.
 fn answers(node: &Node) -> Vec<Value> {
@@ -70,7 +48,7 @@ fn chain_is_as_it_was_when_it_is_taken_back() {
         node.result("silica_setBalance", &json!([Wallet::stranger(2).hex(), "7"]));
         let before = answers(&node);
         check_result(&node, "silica_snapshot", &json!([]), &json!(1));
-        let contract = deploy(&node, 2);
+        let contract = deploy_hello(&node, 2).1;
         let second = pay(&node, 3, 6);
         let by_hash = |hash: &str| node.result("eth_getBlockByHash", &json!([hash, false]));
         let gone = format!("0x{}", block_hash(&node));
@@ -206,7 +184,7 @@ fn kill_in_the_middle_leaves_one_head_or_the_other() {
 #[test]
 fn others_who_ask_meanwhile_get_answers_of_one_chain() {
     let node = Node::start(&["--block-mode", "manual"]);
-    let contract = deploy(&node, 1);
+    let contract = deploy_hello(&node, 1).1;
     node.result("silica_mine", &json!([5]));
     let key = StorageKey::entry(&contract.parse().unwrap(), "greeting", &[] as &[&str]).variable_hash().to_string();
     thread::scope(|scope| {

@@ -377,7 +377,7 @@ fn subscribers_are_told_when_the_node_stops() {
 #[test]
 fn subscribers_have_a_port_of_their_own() {
     let node = Node::start(&["--websocket", "127.0.0.1:0"]);
-    let banner = node.output();
+    let banner = node.wait_for("curl ");
     let port = banner.lines().find_map(|line| line.trim().strip_prefix("WebSocket  ws://")).unwrap();
     let address: SocketAddr = port.parse().unwrap();
     assert_ne!(address, node.address());

@@ -257,14 +257,24 @@ impl Node {
     ///
     /// When it hangs before it writes them.
     pub fn wait_for(&self, words: &str) -> String {
+        self.wait_until(words, |output| output.contains(words))
+    }
+
+    /// Waits until what it has written is as wanted, and returns all of it: lines are on their way for a moment, and
+    /// those of one stream may overtake those of the other.
+    ///
+    /// # Panics
+    ///
+    /// When it hangs before it has.
+    pub fn wait_until(&self, wanted: &str, is_as_wanted: impl Fn(&str) -> bool) -> String {
         let mut patience = Patience::with(self.id());
         loop {
             let output = self.output();
-            if output.contains(words) {
+            if is_as_wanted(&output) {
                 return output;
             }
             if let Err(hang) = patience.check() {
-                panic!("the node does not write {words:?}: {hang}\n{output}");
+                panic!("the node does not write {wanted:?}: {hang}\n{output}");
             }
             thread::sleep(Duration::from_millis(5));
         }

@@ -235,7 +235,7 @@ fn observe(data: &Path, accounts: &[Address], reference: &Value, case: &str) -> 
         }
         Err(refusal) => {
             assert_eq!(refusal.code, -32603, "{case}: {refusal:?}\n{}", node.output());
-            assert!(is_clear(&node.output()), "{case}: {refusal:?} without a word in the log:\n{}", node.output());
+            node.wait_until(&format!("what is damaged ({case}: {refusal:?})"), is_clear);
             Outcome::RefusedInPart
         }
     };
