@@ -53,10 +53,18 @@ impl Patience {
         Self::limited(process, ASLEEP, BUSY)
     }
 
-    fn limited(process: u32, most_asleep: Duration, most_busy: Duration) -> Self {
+    /// Begins to wait for the process of this number, all of whose threads may sleep for so long in sum, and that may use
+    /// so much processor time.
+    pub fn limited(process: u32, most_asleep: Duration, most_busy: Duration) -> Self {
         let process = PathBuf::from(format!("/proc/{process}"));
-        let begun_busy = processor_time(&process);
+        let begun_busy = time_of(&process);
         Self { process, most_asleep, most_busy, begun_busy, asleep: Duration::ZERO, looked: Instant::now() }
+    }
+
+    /// Returns the time that the process has had so far, as of the last look: that in which it slept, and that in which it
+    /// was given a processor.
+    pub fn spent(&self) -> Duration {
+        self.asleep + time_of(&self.process).saturating_sub(self.begun_busy)
     }
 
     /// Looks at the process, if it is time to.
@@ -75,7 +83,7 @@ impl Patience {
             // Whoever waits may have been kept waiting itself, and then knows nothing of the time between.
             self.asleep += passed.min(4 * RHYTHM);
         }
-        let busy = processor_time(&self.process).saturating_sub(self.begun_busy);
+        let busy = time_of(&self.process).saturating_sub(self.begun_busy);
         if self.asleep < self.most_asleep && busy < self.most_busy {
             return Ok(());
         }
@@ -117,8 +125,13 @@ fn thread(task: &Path) -> Option<Thread> {
     Some(Thread { name: name.to_owned(), state, waits_in })
 }
 
-/// Time that all threads of a process together have run.
-fn processor_time(process: &Path) -> Duration {
+/// Returns the time that all threads of the process of this number together have run, in steps of ten milliseconds; none
+/// where the system does not tell.
+pub fn processor_time(process: u32) -> Duration {
+    time_of(&PathBuf::from(format!("/proc/{process}")))
+}
+
+fn time_of(process: &Path) -> Duration {
     let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
     // In user mode and in the kernel: the twelfth and thirteenth value after the name.
     let values = stat.rsplit_once(')').map(|(_, values)| values).unwrap_or_default().split_whitespace();
@@ -179,10 +192,11 @@ mod tests {
 
     #[test]
     fn process_that_is_gone_is_not_waited_for() {
-        let mut gone = Running::start("exit");
+        // It would work for ever.
+        let mut gone = Running::start("while :; do :; done");
+        gone.0.kill().unwrap();
         gone.0.wait().unwrap();
-        let mut patience = Patience::limited(gone.0.id(), Duration::ZERO, EVER);
-        thread::sleep(RHYTHM);
-        assert!(patience.check().is_err());
+        let hang = gone.exhaust(MOMENT, EVER);
+        assert!(hang.asleep >= MOMENT && hang.busy.is_zero() && hang.threads.is_empty(), "{hang}");
     }
 }
