@@ -2,7 +2,7 @@
 
 use std::{
     env, fs,
-    io::{BufRead, BufReader, Read},
+    io::{self, BufRead, BufReader, Read},
     net::SocketAddr,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
@@ -40,10 +40,16 @@ impl Directory {
     /// When the system's temporary directory is not writable.
     pub fn new() -> Self {
         static MADE: AtomicU32 = AtomicU32::new(0);
-        let name = format!("silica-test-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        let path = env::temp_dir().join(name);
-        fs::create_dir_all(&path).expect("the temporary directory is writable");
-        Self(path)
+        loop {
+            let name = format!("silica-test-{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
+            let path = env::temp_dir().join(name);
+            match fs::create_dir(&path) {
+                Ok(()) => return Self(path),
+                // It was kept by an earlier process, which had the same number.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => panic!("the temporary directory is writable: {error}"),
+            }
+        }
     }
 
     /// Returns its path.
@@ -189,8 +195,16 @@ impl Node {
     ///
     /// When it does not start, with what it wrote.
     pub fn start_in_memory(args: &[&str]) -> Self {
-        let line = [&["--ephemeral", "--listen", "127.0.0.1:0"], args].concat();
-        let mut process = Process::spawn(command(&line));
+        Self::start_with(command(&[&["--ephemeral", "--listen", "127.0.0.1:0"], args].concat()))
+    }
+
+    /// Starts a node with a command line of one's own, which has it listen on a free port.
+    ///
+    /// # Panics
+    ///
+    /// When it does not start, with what it wrote.
+    pub fn start_with(command: Command) -> Self {
+        let mut process = Process::spawn(command);
         match process.wait_for_endpoint() {
             Some(address) => Self { process, address, directory: None },
             None => panic!("the node does not start ({}):\n{}", process.wait(), process.output()),
@@ -224,11 +238,7 @@ impl Node {
         let mut shell = Command::new("sh");
         // The signal of the limit is ignored, so that writing fails instead.
         shell.args(["-c", "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"", &blocks.to_string()]).arg(binary());
-        let mut process = Process::spawn(with_surroundings(shell, &start_line(data, args)));
-        match process.wait_for_endpoint() {
-            Some(address) => Self { process, address, directory: None },
-            None => panic!("the node does not start:\n{}", process.output()),
-        }
+        Self::start_with(with_surroundings(shell, &start_line(data, args)))
     }
 
     /// Returns where it listens.
@@ -411,6 +421,15 @@ impl Node {
         Finished { status: self.process.wait(), output: self.process.output() }
     }
 
+    /// Waits for its end for as long as this patience lasts.
+    ///
+    /// # Panics
+    ///
+    /// When that is not long enough.
+    pub fn wait_with(mut self, patience: Patience) -> Finished {
+        Finished { status: self.process.wait_with(patience), output: self.process.output() }
+    }
+
     /// Ends the process at once, as a crash would.
     ///
     /// # Panics
@@ -508,7 +527,10 @@ impl Process {
     }
 
     fn wait(&mut self) -> ExitStatus {
-        let mut patience = Patience::with(self.child.id());
+        self.wait_with(Patience::with(self.child.id()))
+    }
+
+    fn wait_with(&mut self, mut patience: Patience) -> ExitStatus {
         loop {
             if let Some(status) = self.child.try_wait().expect("the process is ours") {
                 // What was written before the end is still on its way through the pipes.
