@@ -1,6 +1,6 @@
 //! `silica_simulateTransaction` and `silica_estimateGas`: beside what really happens, and with wrong requests.
 
-use std::thread;
+use std::{sync::Arc, thread};
 
 use serde_json::{Value, json};
 use silica_protocol::Address;
@@ -180,21 +180,25 @@ end
 fn payments_are_served_amid_simulations() {
     let mut chain = Chain::new();
     let (contract, _) = chain.deploy(BUSY, &[]);
-    let rounds = json!([{"vname": "rounds", "type": "Uint32", "value": "20000"}]);
+    // Little work: simulations wait for each other, and not for ever.
+    let rounds = json!([{"vname": "rounds", "type": "Uint32", "value": "1000"}]);
     let request = json!([call(1, &contract, "Spin", &rounds)]);
     let node = &chain.node;
     thread::scope(|scope| {
+        let payer = Arc::new(scope.spawn(|| {
+            for nonce in 1..=20 {
+                let payment = Wallet::funded(3).payment(nonce, Wallet::stranger(2).address(), 1);
+                node.result("CreateTransaction", &json!([payment.json()]));
+            }
+        }));
         for _ in 0..4 {
-            scope.spawn(|| {
-                for _ in 0..3 {
-                    let simulated = node.result(SIMULATE, &request);
+            let (payer, request) = (Arc::clone(&payer), &request);
+            scope.spawn(move || {
+                while !payer.is_finished() {
+                    let simulated = node.result(SIMULATE, request);
                     assert_eq!(simulated["receipt"]["success"], true, "{simulated}");
                 }
             });
-        }
-        for nonce in 1..=20 {
-            let payment = Wallet::funded(3).payment(nonce, Wallet::stranger(2).address(), 1);
-            node.result("CreateTransaction", &json!([payment.json()]));
         }
     });
     assert_eq!(balance(node, &Wallet::stranger(2).hex()).0, 20);
