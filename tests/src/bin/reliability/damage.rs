@@ -260,6 +260,7 @@ fn observe(data: &Path, accounts: &[Address], reference: &Value, case: &str) -> 
     }
     let end = node.stop();
     assert!(end.status.success(), "{case}: {}", end.output);
+    assert_orderly(&end.output, case);
     (outcome, said)
 }
 
