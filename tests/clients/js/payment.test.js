@@ -159,7 +159,7 @@ test('blocks, listings and statistics agree', async () => {
   assert.equal(info.TransactionRate, await result(blockchain.getTransactionRate()));
   assert.equal(info.TxBlockRate, await result(blockchain.getTxBlockRate()));
   assert.equal(info.DSBlockRate, await result(blockchain.getDSBlockRate()));
-  // The method itself is not among those this node serves; the structure is part of the statistics.
+  // The structure, which has a method of its own, is part of the statistics, too.
   assert.ok(info.ShardingStructure.NumPeers.every((peers) => Number.isInteger(peers)));
 
   assert.equal(await result(blockchain.getPrevDifficulty()), latestDs.header.Difficulty);
