@@ -66,11 +66,11 @@ mod tests {
             let base = reward * 20 / 100;
             let lookup = reward * 40 / 100;
             let cosignature = reward - lookup - base;
-            let mut received = (base / members) * members;
-            received += (lookup / lookups) * lookups;
-            received += (cosignature / signatures) * signatures;
-            let lucky_draw = reward - received;
-            prop_assert_eq!(received + lucky_draw, reward);
+            let shares =
+                base / members * members + lookup / lookups * lookups + cosignature / signatures * signatures;
+            let lucky_draw = base % members + lookup % lookups + cosignature % signatures;
+            let settled = Settlement::new(Qa::MAX, Qa::ZERO, Qa::new(reward)).unwrap();
+            prop_assert_eq!(settled.paid, Qa::new(shares + lucky_draw));
         }
     }
 }
