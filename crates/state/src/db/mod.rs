@@ -127,7 +127,7 @@ impl Db {
     ///
     /// [`DbError::Locked`] when another process has it open, [`DbError::Damaged`] or [`DbError::Io`] otherwise.
     pub(crate) fn open(path: &Path, options: DbOptions) -> Result<Self, DbError> {
-        Sled::open(path, options).map(|sled| Self::over(Engine::Sled(Arc::new(sled))))
+        Sled::open(path, options, || thread::sleep(LOCK_PAUSE)).map(|sled| Self::over(Engine::Sled(Arc::new(sled))))
     }
 
     /// Makes an empty database in memory.
@@ -322,13 +322,14 @@ struct Sled {
 }
 
 impl Sled {
-    fn open(path: &Path, options: DbOptions) -> Result<Self, DbError> {
+    /// Makes a pause before each further try to open a directory that is locked.
+    fn open(path: &Path, options: DbOptions, pause: impl Fn()) -> Result<Self, DbError> {
         let config = sled::Config::new()
             .path(path)
             .cache_capacity(options.cache_bytes.max(1 << 20))
             .segment_size(SEGMENT)
             .flush_every_ms(None);
-        let open = || when_unlocked(|| guarded(|| config.open()));
+        let open = || when_unlocked(|| guarded(|| config.open()), &pause);
         let db = open().or_else(|error| {
             // To have found damage, sled held its lock.
             let can_help = matches!(error, DbError::Damaged { .. }) && remove_unfinished_snapshots(path)?;
@@ -397,19 +398,20 @@ fn remove_unfinished_snapshots(path: &Path) -> io::Result<bool> {
     Ok(any)
 }
 
-/// How often, and how long apart, a locked directory is tried again.
-const LOCK_TRIES: u32 = 20;
+/// How often, and how long apart, a locked directory is tried again: for longer than threads need to end on a machine that
+/// is busy. Other processes are kept out by the lock of the data directory.
+const LOCK_TRIES: u32 = 200;
 const LOCK_PAUSE: Duration = Duration::from_millis(25);
 
-/// Opens a database, and waits a little while it is locked: threads of sled may hold the lock for a moment after a database
-/// of this process was dropped, or failed to open.
-fn when_unlocked<T>(mut open: impl FnMut() -> Result<T, DbError>) -> Result<T, DbError> {
+/// Opens a database, with pauses while it is locked: threads of sled may hold the lock for a moment after a database of this
+/// process was dropped, or failed to open.
+fn when_unlocked<T>(mut open: impl FnMut() -> Result<T, DbError>, pause: impl Fn()) -> Result<T, DbError> {
     let mut opened = open();
     for _ in 0..LOCK_TRIES {
         if !opened.as_ref().is_err_and(is_lock) {
             break;
         }
-        thread::sleep(LOCK_PAUSE);
+        pause();
         opened = open();
     }
     opened
@@ -476,25 +478,28 @@ mod tests {
     fn lock_that_is_given_up_soon_is_waited_for() {
         let locked = || DbError::Io(io::Error::other("could not acquire lock on \"db\""));
         let (mut tries, free_at) = (0, 4);
-        let opened = when_unlocked(|| {
+        let open = || {
             tries += 1;
             if tries < free_at { Err(locked()) } else { Ok(tries) }
-        });
+        };
+        let opened = when_unlocked(open, || {});
         assert_eq!(opened.unwrap(), free_at);
 
         tries = 0;
-        let refused = when_unlocked(|| {
+        let open = || {
             tries += 1;
             Err::<(), _>(locked())
-        });
+        };
+        let refused = when_unlocked(open, || {});
         assert!(is_lock(&refused.unwrap_err()));
         assert_eq!(tries, LOCK_TRIES + 1);
 
         tries = 0;
-        let damaged = when_unlocked(|| {
+        let open = || {
             tries += 1;
             Err::<(), _>(DbError::Io(io::Error::other("no space left")))
-        });
+        };
+        let damaged = when_unlocked(open, || {});
         assert!(!is_lock(&damaged.unwrap_err()));
         assert_eq!(tries, 1, "only a lock is waited for");
     }
@@ -504,7 +509,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let options = DbOptions { cache_bytes: 1 << 20, durability: Durability::Flush };
         let db = Db::open(dir.path(), options).unwrap();
-        let refused = Db::open(dir.path(), options).map(drop).unwrap_err();
+        let refused = Sled::open(dir.path(), options, || {}).map(drop).unwrap_err();
         assert!(matches!(refused, DbError::Locked { .. }), "{refused}");
         drop(db);
         Db::open(dir.path(), options).unwrap();
