@@ -254,15 +254,9 @@ fn foreign_files_are_left_alone() {
 fn changes_are_read_while_others_come_and_go() {
     let dir = tempfile::tempdir().unwrap();
     let changes = open(&directory(dir.path()), 0);
-    let written = AtomicU64::new(0);
+    let (written, rounds) = (AtomicU64::new(0), AtomicU64::new(0));
     let of = |number: u64| vec![number as u8; 200_000 + number as usize];
     thread::scope(|scope| {
-        scope.spawn(|| {
-            for number in 0..150 {
-                changes.append(BlockNumber::new(number), hash(number), &of(number)).unwrap();
-                written.store(number + 1, Relaxed);
-            }
-        });
         scope.spawn(|| {
             while written.load(Relaxed) < 150 {
                 changes.sync().unwrap();
@@ -271,17 +265,30 @@ fn changes_are_read_while_others_come_and_go() {
                 }
             }
         });
-        let mut found = 0;
-        while written.load(Relaxed) < 150 {
-            let newest = written.load(Relaxed);
-            for number in newest.saturating_sub(60)..newest {
-                if let Some(change) = read_any(&changes, number) {
-                    assert!(change == of(number), "block {number}");
-                    found += 1;
+        let reader = scope.spawn(|| {
+            let mut found = 0;
+            while written.load(Relaxed) < 150 {
+                let newest = written.load(Relaxed);
+                for number in newest.saturating_sub(60)..newest {
+                    if let Some(change) = read_any(&changes, number) {
+                        assert!(change == of(number), "block {number}");
+                        found += 1;
+                    }
                 }
+                rounds.fetch_add(1, Relaxed);
             }
+            found
+        });
+        for number in 0..150 {
+            // The reader has its turn before it is too late, on whatever machine: one that begins here, at least.
+            let enough = rounds.load(Relaxed) + 2;
+            while number == 149 && rounds.load(Relaxed) < enough && !reader.is_finished() {
+                thread::yield_now();
+            }
+            changes.append(BlockNumber::new(number), hash(number), &of(number)).unwrap();
+            written.store(number + 1, Relaxed);
         }
-        assert!(found > 0);
+        assert!(reader.join().unwrap() > 0);
     });
     assert!(read_any(&changes, 149).is_some());
 }
