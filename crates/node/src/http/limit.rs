@@ -19,17 +19,23 @@ const TIDY: u32 = 10_000;
 
 /// So many requests each second for each peer, and as many at once.
 #[derive(Debug)]
-pub(super) struct Limiter {
-    shares: RateLimiter<IpAddr, HashMapStateStore<IpAddr>, MonotonicClock, NoOpMiddleware<std::time::Instant>>,
-    clock: MonotonicClock,
+pub(super) struct Limiter<C: Clock = MonotonicClock> {
+    shares: RateLimiter<IpAddr, HashMapStateStore<IpAddr>, C, NoOpMiddleware<C::Instant>>,
+    clock: C,
     checks: AtomicU32,
 }
 
 impl Limiter {
     pub(super) fn new(each_second: NonZeroU32) -> Self {
+        Self::with_clock(each_second, MonotonicClock)
+    }
+}
+
+impl<C: Clock + Clone> Limiter<C> {
+    fn with_clock(each_second: NonZeroU32, clock: C) -> Self {
         let quota = Quota::per_second(each_second);
-        let shares = RateLimiter::hashmap_with_clock(quota, MonotonicClock);
-        Self { shares, clock: MonotonicClock, checks: AtomicU32::new(0) }
+        let shares = RateLimiter::hashmap_with_clock(quota, clock.clone());
+        Self { shares, clock, checks: AtomicU32::new(0) }
     }
 
     /// Counts a request of `peer`.
@@ -55,11 +61,14 @@ fn one_of(peer: IpAddr) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
+    use governor::clock::FakeRelativeClock;
+
     use super::*;
 
     #[test]
     fn peers_have_their_shares_each() {
-        let limiter = Limiter::new(NonZeroU32::new(3).unwrap());
+        let clock = FakeRelativeClock::default();
+        let limiter = Limiter::with_clock(NonZeroU32::new(3).unwrap(), clock.clone());
         let (one, other): (IpAddr, IpAddr) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
         for _ in 0..3 {
             assert_eq!(limiter.check(one), Ok(()));
@@ -67,6 +76,9 @@ mod tests {
         let wait = limiter.check(one).unwrap_err();
         assert!(wait > Duration::ZERO && wait <= Duration::from_secs(1), "{wait:?}");
         assert_eq!(limiter.check(other), Ok(()));
+        clock.advance(wait);
+        assert_eq!(limiter.check(one), Ok(()));
+        assert!(limiter.check(one).is_err(), "one share is free again");
     }
 
     #[test]
