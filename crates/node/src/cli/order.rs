@@ -350,10 +350,10 @@ pub(super) async fn wait(rpc: &Rpc<'_>, hash: TxHash, limit: Duration) -> Result
             Err(error) => return Err(error),
         }
         let elapsed = begun.elapsed();
+        progress.tell(elapsed);
         if elapsed >= limit {
             return Err(ClientError::Late { hash, seconds: limit.as_secs() });
         }
-        progress.tell(elapsed);
         sleep(PAUSE).await;
     }
 }
