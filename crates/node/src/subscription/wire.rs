@@ -298,6 +298,7 @@ mod tests {
     use super::*;
     use crate::http::{HttpLimits, Reply};
 
+    /// On the clock of these tests, which stands still for as long as anything else can happen.
     const QUICK: Times = Times {
         silence: Duration::from_millis(100),
         unread: Duration::from_millis(800),
@@ -332,7 +333,7 @@ mod tests {
         }
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn large_text_is_one_message() {
         let mut pair = quick_pair().await;
         for bytes in [2, PIECE, PIECE + 2, 3 * PIECE + 1000] {
@@ -344,7 +345,7 @@ mod tests {
         }
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn who_pings_and_does_not_read_is_given_up() {
         let (here, mut there) = duplex(1000);
         let (_stop, stopped) = watch::channel(false);
@@ -363,7 +364,7 @@ mod tests {
         assert!(taken < 30_000, "{taken} bytes of pings were taken");
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn pings_are_answered_and_a_message_is_kept_meanwhile() {
         let Pair { mut wire, mut client, stop: _stop } = quick_pair().await;
         let asked = async {
@@ -377,7 +378,7 @@ mod tests {
         assert_eq!(wire.next().await.unwrap(), "two");
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn close_is_answered() {
         let Pair { mut wire, mut client, stop: _stop } = quick_pair().await;
         let frame = CloseFrame { code: CloseCode::Normal, reason: Utf8Bytes::from_static("done") };
@@ -389,7 +390,7 @@ mod tests {
         assert!(client.next().await.is_none());
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn last_message_comes_though_something_was_not_read() {
         let Pair { mut wire, mut client, stop: _stop } = quick_pair().await;
         let large = Message::binary(vec![0; LARGEST_MESSAGE + 1]);
@@ -403,16 +404,16 @@ mod tests {
         assert_eq!(frame.code, CloseCode::Size);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn silent_client_is_asked_and_given_up() {
-        let Pair { mut wire, mut client, stop: _stop } = quick_pair().await;
         let begun = Instant::now();
+        let Pair { mut wire, mut client, stop: _stop } = quick_pair().await;
         assert!(matches!(wire.next().await, Err(End::Gone)));
         assert!(begun.elapsed() >= 2 * QUICK.silence);
         assert!(matches!(client.next().now_or_never(), Some(Some(Ok(Message::Ping(_))))));
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn who_reads_for_long_is_not_taken_for_silent() {
         let pair = quick_pair().await;
         let text = pair.text(5 * PIECE).await;
@@ -427,7 +428,7 @@ mod tests {
         assert!(timeout(QUICK.silence / 2, wire.next()).await.is_err(), "it goes on");
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn who_does_not_read_is_given_up_and_not_waited_for_at_a_stop() {
         let mut pair = quick_pair().await;
         let text = pair.text(2000).await;
@@ -444,7 +445,7 @@ mod tests {
         assert!(begun.elapsed() < QUICK.unread);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn answer_in_the_making_is_given_time_at_a_stop() {
         let Pair { mut wire, client: _client, stop } = quick_pair().await;
         stop.send_replace(true);
@@ -453,7 +454,7 @@ mod tests {
         assert!(matches!(wire.next().await, Err(End::Told(CloseCode::Away, _))));
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn who_holds_memory_and_does_not_read_gives_way() {
         let limits = HttpLimits {
             body_bytes: 1000,
@@ -474,7 +475,7 @@ mod tests {
         assert_eq!((sent, memory.is_some()), ((), true));
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn those_who_are_told_leave_memory_to_those_who_ask() {
         let limits = HttpLimits { body_bytes: 1000, bodies_bytes: 8 * PIECE, ..HttpLimits::default() };
         let share = Share::alone(limits);
