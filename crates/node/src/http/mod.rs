@@ -697,8 +697,12 @@ mod tests {
     }
 
     async fn start(limits: HttpLimits) -> Running {
+        start_at([127, 0, 0, 1], limits).await
+    }
+
+    async fn start_at(ip: [u8; 4], limits: HttpLimits) -> Running {
         let mut server = Server::new(limits, Arc::default());
-        let addr = server.bind(([127, 0, 0, 1], 0).into()).await.unwrap();
+        let addr = server.bind((ip, 0).into()).await.unwrap();
         let (stop, stopped) = watch::channel(false);
         let answer = Arc::new(Length::default());
         Running { addr, answer: Arc::clone(&answer), stop, served: tokio::spawn(server.serve(answer, stopped)) }
@@ -714,17 +718,34 @@ mod tests {
         }
     }
 
-    fn quick() -> HttpLimits {
+    /// Time after which a server that does nothing counts as hanging, on the slowest of machines.
+    const HANGS: Duration = Duration::from_mins(3);
+
+    /// A time that is not over before a test has ended, or been given up.
+    const EVER: Duration = Duration::from_hours(1);
+
+    /// Little memory, few places, and all the time there is.
+    fn calm() -> HttpLimits {
         HttpLimits {
             body_bytes: 1000,
             bodies_bytes: 1000,
-            bodies_timeout: Duration::from_millis(300),
+            bodies_timeout: EVER,
+            request_timeout: EVER,
+            idle_timeout: EVER,
+            crowded_timeout: EVER,
+            connections: 10,
+            each_second: None,
+            grace: EVER,
+        }
+    }
+
+    /// As much as [`calm`], for clients that do not take their time.
+    fn quick() -> HttpLimits {
+        HttpLimits {
             request_timeout: Duration::from_millis(200),
             idle_timeout: Duration::from_millis(600),
             crowded_timeout: Duration::from_millis(400),
-            connections: 10,
-            each_second: None,
-            grace: Duration::from_secs(2),
+            ..calm()
         }
     }
 
@@ -733,7 +754,7 @@ mod tests {
         let mut stream = TcpStream::connect(addr).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
-        timeout(Duration::from_secs(5), stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+        timeout(HANGS, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
         answer
     }
 
@@ -743,7 +764,7 @@ mod tests {
 
     /// Checks the status line, that each of `headers` is there, and the body of one exchange.
     async fn check(request: String, status: &str, headers: &[&str], body: &str) {
-        let server = start(quick()).await;
+        let server = start(calm()).await;
         let answer = exchange(server.addr, &request).await;
         let (head, got) = answer.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
@@ -764,7 +785,7 @@ mod tests {
 
     #[tokio::test]
     async fn answer_in_pieces_comes_whole() {
-        let server = start(quick()).await;
+        let server = start(calm()).await;
         let answer = exchange(server.addr, &post_of("pieces 40", CLOSE)).await;
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         assert!(head.to_lowercase().contains("transfer-encoding: chunked"), "{head}");
@@ -792,12 +813,12 @@ mod tests {
 
     #[tokio::test]
     async fn answer_in_pieces_is_compressed_as_it_is_made() {
-        let server = start(quick()).await;
+        let server = start(calm()).await;
         let request = post_of("pieces 40", &format!("{CLOSE}accept-encoding: gzip\r\n"));
         let mut stream = TcpStream::connect(server.addr).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = Vec::new();
-        timeout(Duration::from_secs(5), stream.read_to_end(&mut answer)).await.unwrap().unwrap();
+        timeout(HANGS, stream.read_to_end(&mut answer)).await.unwrap().unwrap();
         let head = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap() + 4;
         assert!(String::from_utf8_lossy(&answer[..head]).to_lowercase().contains("content-encoding: gzip"));
         let mut text = String::new();
@@ -808,7 +829,7 @@ mod tests {
 
     #[tokio::test]
     async fn so_many_answers_are_compressed_at_once_and_others_go_as_they_are() {
-        let server = start(HttpLimits { bodies_bytes: 100 << 20, ..quick() }).await;
+        let server = start(HttpLimits { bodies_bytes: 100 << 20, ..calm() }).await;
         let request = post_of("pieces 1000000", "accept-encoding: gzip\r\n");
         let mut heads = Vec::new();
         for _ in 0..=gzip::AT_ONCE {
@@ -824,7 +845,7 @@ mod tests {
 
     #[tokio::test]
     async fn answer_that_breaks_is_not_ended() {
-        let server = start(quick()).await;
+        let server = start(calm()).await;
         let answer = exchange(server.addr, &post_of("pieces -5", "")).await;
         assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("xxx"), "{}", &answer[..200]);
         assert!(!answer.ends_with("0\r\n\r\n"), "what breaks has no end");
@@ -835,32 +856,41 @@ mod tests {
         let server = start(quick()).await;
         let mut stream = TcpStream::connect(server.addr).await.unwrap();
         stream.write_all(post_of("pieces 1000000", "").as_bytes()).await.unwrap();
-        timeout(Duration::from_secs(5), server.answer.dropped.notified()).await.unwrap();
+        timeout(HANGS, server.answer.dropped.notified()).await.unwrap();
         drop(stream);
+        let server = start(calm()).await;
         let mut stream = TcpStream::connect(server.addr).await.unwrap();
         stream.write_all(post_of("pieces 1000000", "").as_bytes()).await.unwrap();
         let mut some = [0; 1000];
         stream.read_exact(&mut some).await.unwrap();
         drop(stream);
-        timeout(Duration::from_secs(5), server.answer.dropped.notified()).await.unwrap();
+        timeout(HANGS, server.answer.dropped.notified()).await.unwrap();
     }
 
     #[tokio::test]
     async fn answers_in_pieces_share_the_memory() {
-        let server = start(HttpLimits { idle_timeout: Duration::from_mins(1), ..quick() }).await;
-        let mut unread = TcpStream::connect(server.addr).await.unwrap();
-        unread.write_all(post_of("pieces 1000000", "").as_bytes()).await.unwrap();
-        unread.read_exact(&mut [0; 1000]).await.unwrap();
+        let begin = async |server: &Running| {
+            let mut unread = TcpStream::connect(server.addr).await.unwrap();
+            unread.write_all(post_of("pieces 1000000", "").as_bytes()).await.unwrap();
+            unread.read_exact(&mut [0; 1000]).await.unwrap();
+            unread
+        };
+        let server = start(HttpLimits { bodies_timeout: MOMENT, ..calm() }).await;
+        let unread = begin(&server).await;
         let refused = exchange(server.addr, &post_of("pieces 1", CLOSE)).await;
         assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
-        // Who does not read has to give way by now.
+        drop(unread);
+        // Who does not read has to give way, where others have the time to wait for that.
+        let server = start(HttpLimits { crowded_timeout: MOMENT, ..calm() }).await;
+        let unread = begin(&server).await;
         let answer = exchange(server.addr, &post_of("pieces 1", CLOSE)).await;
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        drop(unread);
     }
 
     #[tokio::test]
     async fn large_pieces_count() {
-        let server = start(large_answers()).await;
+        let server = start(HttpLimits { bodies_timeout: MOMENT, ..large_answers() }).await;
         let length = 30 << 20;
         let giant = post_of(&format!("giant {length}"), CLOSE);
         let mut unread = TcpStream::connect(server.addr).await.unwrap();
@@ -869,7 +899,7 @@ mod tests {
         let refused = exchange(server.addr, &giant).await;
         assert!(refused.starts_with("HTTP/1.1 503"), "{refused:.100}");
         drop(unread);
-        let answer = exchange(server.addr, &giant).await;
+        let answer = serve_in_the_end(async || exchange(server.addr, &giant).await).await;
         assert!(answer.starts_with("HTTP/1.1 200") && answer.len() > length && answer.ends_with("\r\n0\r\n\r\n"));
     }
 
@@ -890,8 +920,23 @@ mod tests {
     const HALF: usize = 20 << 20;
 
     fn large_answers() -> HttpLimits {
-        let long = Duration::from_mins(1);
-        HttpLimits { bodies_bytes: 2 * HALF, idle_timeout: long, crowded_timeout: long, ..quick() }
+        HttpLimits { bodies_bytes: 2 * HALF, ..calm() }
+    }
+
+    /// A time that is over soon.
+    const MOMENT: Duration = Duration::from_millis(300);
+
+    /// Asks again for as long as there is no memory, which has become free, but perhaps just now.
+    async fn serve_in_the_end(ask: impl AsyncFn() -> String) -> String {
+        let served = async {
+            loop {
+                let answer = ask().await;
+                if !answer.starts_with("HTTP/1.1 503") {
+                    return answer;
+                }
+            }
+        };
+        timeout(HANGS, served).await.unwrap()
     }
 
     /// Has two large answers made, of which only the beginnings are read.
@@ -907,20 +952,20 @@ mod tests {
 
     #[tokio::test]
     async fn large_answer_without_memory_is_503_and_small_ones_go_on() {
-        let server = start(large_answers()).await;
+        let server = start(HttpLimits { bodies_timeout: MOMENT, ..large_answers() }).await;
         let unread = unread_answers(server.addr).await;
         let refused = exchange(server.addr, &post_of(&format!("whole {HALF}"), CLOSE)).await;
         assert!(refused.starts_with("HTTP/1.1 503") && refused.ends_with(TOO_MANY_ANSWERS), "{refused}");
         assert!(exchange(server.addr, &post_of("hello", CLOSE)).await.ends_with("\r\n\r\n5"));
         drop(unread);
-        let answer = exchange(server.addr, &post_of(&format!("whole {HALF}"), CLOSE)).await;
+        let whole = post_of(&format!("whole {HALF}"), CLOSE);
+        let answer = serve_in_the_end(async || exchange(server.addr, &whole).await).await;
         assert!(answer.starts_with("HTTP/1.1 200") && answer.len() > HALF);
     }
 
     #[tokio::test]
     async fn those_who_do_not_read_a_large_answer_give_way() {
-        let timeouts = HttpLimits { bodies_timeout: Duration::from_secs(5), ..large_answers() };
-        let server = start(HttpLimits { crowded_timeout: Duration::from_millis(400), ..timeouts }).await;
+        let server = start(HttpLimits { crowded_timeout: MOMENT, ..large_answers() }).await;
         let unread = unread_answers(server.addr).await;
         let answer = exchange(server.addr, &post_of(&format!("whole {HALF}"), CLOSE)).await;
         assert!(answer.starts_with("HTTP/1.1 200") && answer.len() > HALF);
@@ -929,18 +974,18 @@ mod tests {
 
     #[tokio::test]
     async fn answers_that_wait_take_no_more_than_there_is() {
-        let (room, long) = (Room::new(large_answers(), Arc::default()), Duration::from_mins(1));
-        let sent = room.keep(2 * HALF, 2 * HALF, long).await.unwrap();
+        let room = Room::new(large_answers(), Arc::default());
+        let sent = room.keep(2 * HALF, 2 * HALF, EVER).await.unwrap();
         let waits = async {
-            let (one, other) = tokio::join!(room.keep(HALF, HALF, long), room.keep(HALF, HALF, long));
+            let (one, other) = tokio::join!(room.keep(HALF, HALF, EVER), room.keep(HALF, HALF, EVER));
             one.is_some() && other.is_some()
         };
         let refused = async {
-            assert!(room.keep(HALF, HALF, long).await.is_none(), "it would wait");
+            assert!(room.keep(HALF, HALF, EVER).await.is_none(), "it would wait");
             drop(sent);
         };
         assert!(tokio::join!(waits, refused).0);
-        assert!(room.keep(HALF, HALF, long).await.is_some());
+        assert!(room.keep(HALF, HALF, EVER).await.is_some());
     }
 
     /// The handshake that section 1.2 of RFC 6455 shows.
@@ -953,7 +998,7 @@ mod tests {
         stream.write_all(HANDSHAKE.as_bytes()).await.unwrap();
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
-            head.push(timeout(Duration::from_secs(5), stream.read_u8()).await.unwrap().unwrap());
+            head.push(timeout(HANGS, stream.read_u8()).await.unwrap().unwrap());
         }
         (stream, String::from_utf8(head).unwrap().to_lowercase())
     }
@@ -989,7 +1034,7 @@ mod tests {
             ("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", ""),
         ] {
             let request = HANDSHAKE.replace(correct, wrong).replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
-            let answer = exchange(start(quick()).await.addr, &request).await;
+            let answer = exchange(start(calm()).await.addr, &request).await;
             assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("no WebSocket handshake"), "{answer}");
         }
     }
@@ -997,19 +1042,19 @@ mod tests {
     #[tokio::test]
     async fn other_protocols_are_not_upgraded_to() {
         let request = "GET /health HTTP/1.1\r\nhost: x\r\nupgrade: h2c\r\nconnection: upgrade, close\r\n\r\n";
-        let answer = exchange(start(quick()).await.addr, request).await;
+        let answer = exchange(start(calm()).await.addr, request).await;
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
 
     #[tokio::test]
     async fn only_place_is_not_for_an_upgraded_connection() {
-        let server = start(HttpLimits { connections: 1, ..quick() }).await;
+        let server = start(HttpLimits { connections: 1, ..calm() }).await;
         assert!(shake_hands(server.addr).await.1.starts_with("http/1.1 503 "));
     }
 
     #[tokio::test]
     async fn upgraded_connections_leave_places_for_others() {
-        let server = start(quick()).await;
+        let server = start(calm()).await;
         let mut upgraded = Vec::new();
         for _ in 0..5 {
             let (stream, head) = shake_hands(server.addr).await;
@@ -1024,7 +1069,7 @@ mod tests {
 
     #[tokio::test]
     async fn every_port_is_served() {
-        let mut server = Server::new(quick(), Arc::default());
+        let mut server = Server::new(calm(), Arc::default());
         let local: SocketAddr = ([127, 0, 0, 1], 0).into();
         let ports = [server.bind(local).await.unwrap(), server.bind(local).await.unwrap()];
         let (_stop, stopped) = watch::channel(false);
@@ -1079,24 +1124,24 @@ mod tests {
     #[tokio::test]
     async fn announced_size_is_refused_before_the_body_comes() {
         for expect in ["", "expect: 100-continue\r\n"] {
-            let server = start(quick()).await;
+            let server = start(calm()).await;
             let mut stream = TcpStream::connect(server.addr).await.unwrap();
             let head = format!("POST / HTTP/1.1\r\nhost: x\r\n{expect}content-length: 2000\r\n\r\n");
             stream.write_all(head.as_bytes()).await.unwrap();
             let mut status = [0; 12];
-            timeout(quick().request_timeout / 2, stream.read_exact(&mut status)).await.unwrap().unwrap();
+            timeout(HANGS, stream.read_exact(&mut status)).await.unwrap().unwrap();
             assert_eq!(&status, b"HTTP/1.1 413");
         }
     }
 
     #[tokio::test]
     async fn endless_body_is_cut_off() {
-        let server = start(quick()).await;
+        let server = start(calm()).await;
         let mut stream = TcpStream::connect(server.addr).await.unwrap();
         stream.write_all(b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n").await.unwrap();
         let chunk = format!("258\r\n{}\r\n", "x".repeat(600));
         let mut taken = 0;
-        while timeout(Duration::from_secs(5), stream.write_all(chunk.as_bytes())).await.unwrap().is_ok() {
+        while timeout(HANGS, stream.write_all(chunk.as_bytes())).await.unwrap().is_ok() {
             taken += 600;
             assert!(taken < 100_000_000);
         }
@@ -1105,7 +1150,7 @@ mod tests {
 
     #[tokio::test]
     async fn broken_request_line_is_400_and_the_server_goes_on() {
-        let server = start(quick()).await;
+        let server = start(calm()).await;
         let answer = exchange(server.addr, "what is this\r\n\r\n").await;
         assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
         assert!(exchange(server.addr, &post_of("abc", CLOSE)).await.ends_with("\r\n\r\n3"));
@@ -1113,7 +1158,7 @@ mod tests {
 
     #[tokio::test]
     async fn connection_is_kept_for_further_and_pipelined_requests() {
-        let server = start(quick()).await;
+        let server = start(calm()).await;
         let requests = [post_of("a", ""), post_of("bb", ""), post_of("ccc", CLOSE)].concat();
         let answer = exchange(server.addr, &requests).await;
         assert_eq!(answer.matches("HTTP/1.1 200 OK").count(), 3, "{answer}");
@@ -1149,7 +1194,7 @@ mod tests {
     #[tokio::test]
     async fn request_that_takes_longer_than_the_timeouts_is_still_answered() {
         let timeouts = Duration::from_millis(200);
-        let server = start(HttpLimits { request_timeout: timeouts, idle_timeout: timeouts, ..quick() }).await;
+        let server = start(HttpLimits { request_timeout: timeouts, idle_timeout: timeouts, ..calm() }).await;
         let answer = server.post_wait().await;
         tokio::time::sleep(2 * timeouts).await;
         server.answer.go_on.notify_one();
@@ -1158,7 +1203,7 @@ mod tests {
 
     #[tokio::test]
     async fn client_that_closes_its_side_after_the_request_is_answered() {
-        let server = start(quick()).await;
+        let server = start(calm()).await;
         let mut stream = TcpStream::connect(server.addr).await.unwrap();
         stream.write_all(post_of("wait", "").as_bytes()).await.unwrap();
         stream.shutdown().await.unwrap();
@@ -1171,7 +1216,7 @@ mod tests {
 
     #[tokio::test]
     async fn connections_over_the_limit_wait_for_a_place() {
-        let server = start(HttpLimits { connections: 1, ..quick() }).await;
+        let server = start(HttpLimits { connections: 1, ..calm() }).await;
         let first = TcpStream::connect(server.addr).await.unwrap();
         let second = tokio::spawn({
             let addr = server.addr;
@@ -1183,14 +1228,13 @@ mod tests {
         assert!(second.await.unwrap().ends_with("\r\n\r\n3"));
     }
 
-    /// Lets one connection take the only place and say `bytes`, and returns how long another one waits for its answer.
+    /// Lets one connection take the only place and say `bytes`, and another one ask, and returns when that has its answer.
     async fn wait_behind(bytes: &str) -> Duration {
-        let long = Duration::from_mins(1);
-        let server = start(HttpLimits { connections: 1, request_timeout: long, idle_timeout: long, ..quick() }).await;
+        let server = start(HttpLimits { connections: 1, crowded_timeout: quick().crowded_timeout, ..calm() }).await;
+        let begun = Instant::now();
         let mut first = TcpStream::connect(server.addr).await.unwrap();
         first.write_all(bytes.as_bytes()).await.unwrap();
         tokio::time::sleep(Duration::from_millis(20)).await;
-        let begun = Instant::now();
         assert!(exchange(server.addr, &post_of("abc", CLOSE)).await.ends_with("\r\n\r\n3"));
         begun.elapsed()
     }
@@ -1200,13 +1244,14 @@ mod tests {
         for bytes in ["", "POST / HT", "POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\n12", &post_of("abc", "")] {
             let waited = wait_behind(bytes).await;
             // Not at once, since they might have been about to go on.
-            assert!(waited >= quick().crowded_timeout / 2, "{bytes:?}: {waited:?}");
+            let rounding = Duration::from_millis(1);
+            assert!(waited + rounding >= quick().crowded_timeout, "{bytes:?}: {waited:?}");
         }
     }
 
     #[tokio::test]
     async fn request_that_is_being_answered_keeps_its_place() {
-        let server = start(HttpLimits { connections: 1, ..quick() }).await;
+        let server = start(HttpLimits { connections: 1, crowded_timeout: quick().crowded_timeout, ..calm() }).await;
         let begun = server.post_wait().await;
         let addr = server.addr;
         let second = tokio::spawn(async move { exchange(addr, &post_of("abc", CLOSE)).await });
@@ -1219,8 +1264,7 @@ mod tests {
 
     /// Room for two bodies of the largest size.
     fn large() -> HttpLimits {
-        let bodies_timeout = Duration::from_secs(5);
-        HttpLimits { body_bytes: 1 << 20, bodies_bytes: 2 << 20, bodies_timeout, ..HttpLimits::default() }
+        HttpLimits { body_bytes: 1 << 20, bodies_bytes: 2 << 20, connections: 100, ..calm() }
     }
 
     /// Sends the head of a request and half of its megabyte.
@@ -1236,7 +1280,7 @@ mod tests {
         // A server that has refused the body reads all of it nevertheless.
         stream.write_all(&vec![b'x'; 1 << 19]).await.unwrap();
         let mut answer = String::new();
-        timeout(Duration::from_secs(20), stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+        timeout(HANGS, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
         answer
     }
 
@@ -1255,12 +1299,12 @@ mod tests {
 
     #[tokio::test]
     async fn large_body_without_memory_is_503_and_small_ones_go_on() {
-        let server = start(HttpLimits { bodies_timeout: Duration::from_millis(300), ..large() }).await;
+        let server = start(HttpLimits { bodies_timeout: MOMENT, ..large() }).await;
         let begun = Instant::now();
         let first = [half_of_a_large_body(server.addr).await, half_of_a_large_body(server.addr).await];
         tokio::time::sleep(Duration::from_millis(100)).await;
         let further = rest_of_a_large_body(half_of_a_large_body(server.addr).await).await;
-        assert!(begun.elapsed() >= Duration::from_millis(300));
+        assert!(begun.elapsed() >= MOMENT);
         assert!(further.starts_with("HTTP/1.1 503"), "{further}");
         assert!(further.ends_with("\r\n\r\ntoo many large requests at once, try again later"), "{further}");
         assert!(exchange(server.addr, &post_of(&"x".repeat(5000), CLOSE)).await.ends_with("\r\n\r\n5000"));
@@ -1268,13 +1312,14 @@ mod tests {
             assert!(rest_of_a_large_body(stream).await.ends_with("\r\n\r\n1048576"));
         }
         // What they had is free again.
-        let further = rest_of_a_large_body(half_of_a_large_body(server.addr).await).await;
+        let ask = async || rest_of_a_large_body(half_of_a_large_body(server.addr).await).await;
+        let further = serve_in_the_end(ask).await;
         assert!(further.ends_with("\r\n\r\n1048576"), "{further}");
     }
 
     #[tokio::test]
     async fn those_who_are_slow_with_a_large_body_give_way() {
-        let server = start(HttpLimits { crowded_timeout: Duration::from_millis(400), ..large() }).await;
+        let server = start(HttpLimits { crowded_timeout: MOMENT, ..large() }).await;
         let slow = [half_of_a_large_body(server.addr).await, half_of_a_large_body(server.addr).await];
         tokio::time::sleep(Duration::from_millis(50)).await;
         let answer = rest_of_a_large_body(half_of_a_large_body(server.addr).await).await;
@@ -1295,7 +1340,7 @@ mod tests {
 
     #[tokio::test]
     async fn stop_waits_for_no_request_that_has_not_come_whole() {
-        let server = start(HttpLimits { grace: Duration::from_mins(1), ..large() }).await;
+        let server = start(large()).await;
         let mut halves = Vec::new();
         for half in ["POST / HT", "POST / HTTP/1.1\r\nhost: x\r\n", "POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\n12"] {
             let mut stream = TcpStream::connect(server.addr).await.unwrap();
@@ -1312,34 +1357,35 @@ mod tests {
         for mut stream in halves {
             let mut answer = Vec::new();
             // With an error, since there are bytes that nobody has read.
-            drop(timeout(Duration::from_secs(5), stream.read_to_end(&mut answer)).await.unwrap());
+            drop(timeout(HANGS, stream.read_to_end(&mut answer)).await.unwrap());
             assert_eq!(answer, b"");
         }
         assert!(!server.served.is_finished());
         server.answer.go_on.notify_one();
         assert!(whole.await.unwrap().ends_with("\r\n\r\n4"));
-        timeout(Duration::from_secs(5), server.served).await.unwrap().unwrap();
+        timeout(HANGS, server.served).await.unwrap().unwrap();
     }
 
     #[tokio::test]
     async fn stop_finishes_what_was_begun_and_takes_nothing_new() {
-        let server = start(quick()).await;
+        // An address that no other test uses, for the port is free in the end.
+        let server = start_at([127, 0, 0, 2], calm()).await;
         let idle = TcpStream::connect(server.addr).await.unwrap();
         let begun = server.post_wait().await;
         server.stop.send_replace(true);
         server.answer.go_on.notify_one();
         assert!(begun.await.unwrap().ends_with("\r\n\r\n4"));
-        timeout(Duration::from_secs(5), server.served).await.unwrap().unwrap();
+        timeout(HANGS, server.served).await.unwrap().unwrap();
         assert!(TcpStream::connect(server.addr).await.is_err());
         drop(idle);
     }
 
     #[tokio::test]
     async fn stop_waits_no_longer_than_the_grace_period() {
-        let server = start(HttpLimits { grace: Duration::from_millis(20), ..quick() }).await;
+        let server = start(HttpLimits { grace: Duration::from_millis(20), ..calm() }).await;
         let begun = server.post_wait().await;
         server.stop.send_replace(true);
-        timeout(Duration::from_secs(5), server.served).await.unwrap().unwrap();
+        timeout(HANGS, server.served).await.unwrap().unwrap();
         assert_eq!(begun.await.unwrap(), "");
     }
 }
