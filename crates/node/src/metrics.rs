@@ -1,6 +1,6 @@
 //! What is counted while the node runs, in the form in which Prometheus collects it.
 //!
-//! Counting costs a request two looks at the clock and a few atomic numbers. What can be read when it is asked for, as the
+//! Counting costs a request two looks at the clock, a short lock and an atomic number. What can be read when it is asked for, as the
 //! height of the chain, is not counted at all.
 
 use std::{

@@ -4,6 +4,7 @@
 use std::{
     fmt,
     future::Future,
+    io::{Cursor, Write},
     sync::{
         LazyLock,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -24,23 +25,27 @@ tokio::task_local! {
 
 /// The name of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RequestId(HeaderValue);
+pub(crate) enum RequestId {
+    /// By its client.
+    Given(HeaderValue),
+    /// By this node: what stands for the process, and how many requests had no name before. No other request of this node
+    /// has it, and hardly one of another.
+    Made(u32, u64),
+}
 
 impl RequestId {
     /// Takes the name that the client has given, if it is one, or makes one.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         match headers.get(&HEADER) {
-            Some(given) if is_sane(given.as_bytes()) => Self(given.clone()),
+            Some(given) if is_sane(given.as_bytes()) => Self::Given(given.clone()),
             _ => Self::new(),
         }
     }
 
-    /// Makes a name that no other request of this node has, and hardly one of another.
     fn new() -> Self {
         static PROCESS: LazyLock<u32> = LazyLock::new(|| getrandom::u32().unwrap_or_default());
         static MADE: AtomicU64 = AtomicU64::new(0);
-        let name = format!("{:08x}-{:x}", *PROCESS, MADE.fetch_add(1, Relaxed));
-        Self(HeaderValue::try_from(name).unwrap_or(HeaderValue::from_static("-")))
+        Self::Made(*PROCESS, MADE.fetch_add(1, Relaxed))
     }
 
     /// The name of the request that is being answered here.
@@ -49,18 +54,28 @@ impl RequestId {
     }
 
     /// Answers the request of this name.
-    pub(crate) async fn scope<F: Future>(self, answer: F) -> F::Output {
-        CURRENT.scope(self, answer).await
+    pub(crate) fn scope<F: Future>(self, answer: F) -> impl Future<Output = F::Output> {
+        CURRENT.scope(self, answer)
     }
 
+    /// As it stands in the header of the answer.
     pub(crate) fn header(&self) -> HeaderValue {
-        self.0.clone()
+        if let Self::Given(name) = self {
+            return name.clone();
+        }
+        let mut text = Cursor::new([0; LONGEST]);
+        let written = write!(text, "{self}").ok().and_then(|()| usize::try_from(text.position()).ok());
+        let text = written.and_then(|length| text.get_ref().get(..length)).unwrap_or(b"-");
+        HeaderValue::from_bytes(text).unwrap_or(HeaderValue::from_static("-"))
     }
 }
 
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.to_str().unwrap_or_default())
+        match self {
+            Self::Given(name) => f.write_str(name.to_str().unwrap_or_default()),
+            Self::Made(process, number) => write!(f, "{process:08x}-{number:x}"),
+        }
     }
 }
 

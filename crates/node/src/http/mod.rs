@@ -19,6 +19,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::{StreamExt, stream::FuturesUnordered};
 use http_body_util::BodyExt;
 use hyper::{
     Method, Request, Response, StatusCode,
@@ -271,38 +272,60 @@ async fn speak_http<S>(
 where
     S: Service<Request<Incoming>, Response = Response<AnswerBody>, Error = Infallible>,
 {
-    let mut check = interval(limits.request_timeout / 2);
-    let mut stopping = false;
+    // What comes seldom is polled only when it comes: each request polls the connection several times, and what wakes
+    // these is shared by all connections.
+    let mut words = FuturesUnordered::<Pin<Box<dyn Future<Output = Word> + Send + '_>>>::new();
+    words.push(Box::pin(async { Word::GiveUp(until_given_up(limits, room, patience).await) }));
+    words.push(Box::pin(async {
+        stopped(&mut stop).await;
+        Word::Stop
+    }));
     loop {
-        tokio::select! {
+        let word = tokio::select! {
             biased;
             result = connection.as_mut() => {
-                if let Err(error) = result {
-                    tracing::debug!(%error, "connection ended");
-                    return Ended::Early;
-                }
-                return Ended::InOrder;
-            }
-            _ = check.tick() => if patience.exhausted() {
-                tracing::debug!("closed a connection that was too slow or idle");
+                let Err(error) = result else { return Ended::InOrder };
+                tracing::debug!(%error, "connection ended");
                 return Ended::Early;
+            }
+            Some(word) = words.next() => word,
+        };
+        match word {
+            Word::Stop if patience.is_incomplete() => {
+                tracing::debug!("closed a connection whose request had not come whole");
+                return Ended::Early;
+            }
+            Word::Stop => connection.as_mut().graceful_shutdown(),
+            Word::GiveUp(reason) => {
+                tracing::debug!("closed a connection that was {reason}");
+                return Ended::Early;
+            }
+        }
+    }
+}
+
+/// What a connection may have to be told.
+enum Word {
+    /// The server is stopping.
+    Stop,
+    /// It has been waited for long enough, and why.
+    GiveUp(&'static str),
+}
+
+/// Waits until a connection has been waited for long enough, and says what it was.
+async fn until_given_up(limits: HttpLimits, room: &Room, patience: &Patience) -> &'static str {
+    let mut check = interval(limits.request_timeout / 2);
+    loop {
+        tokio::select! {
+            _ = check.tick() => if patience.exhausted() {
+                return "too slow or idle";
             },
             () = room.place_wanted.notified() => if patience.gives_way() {
-                tracing::debug!("closed a connection that was slow or idle while others waited");
-                return Ended::Early;
+                return "slow or idle while others waited";
             },
             () = room.memory_wanted.notified() => if patience.holds_memory() && patience.gives_way() {
-                tracing::debug!("closed a connection that was slow with a large body while others waited");
-                return Ended::Early;
+                return "slow with a large body while others waited";
             },
-            () = stopped(&mut stop), if !stopping => {
-                if patience.is_incomplete() {
-                    tracing::debug!("closed a connection whose request had not come whole");
-                    return Ended::Early;
-                }
-                stopping = true;
-                connection.as_mut().graceful_shutdown();
-            }
         }
     }
 }
@@ -325,37 +348,38 @@ async fn respond<A: Answer>(
     asked.patience.request_begins();
     let id = RequestId::of(request.headers());
     let header = id.header();
-    let answered = async {
-        let response = route(request, asked).await;
-        tracing::debug!(status = response.status().as_u16(), "answered");
-        response
-    };
-    let mut response = id.scope(answered).await;
+    let mut response = id.scope(route(request, asked)).await;
     response.headers_mut().insert(request_id::HEADER, header);
     asked.room.metrics.answered(response.status().as_u16());
     asked.patience.answer_begins();
     Ok(response)
 }
 
+/// Answers what is posted; what is asked for seldom has a future of its own, that a post does not carry about.
 async fn route<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) -> Response<AnswerBody> {
-    let Asked { answer, room, patience, upgrading, .. } = *asked;
+    let response = if *request.method() != Method::POST {
+        Box::pin(route_others(request, asked)).await
+    } else if let Some(refusal) = asked.refused_for_now() {
+        tokio::spawn(discard(request.into_body(), asked.patience.limits.body_bytes));
+        refusal
+    } else {
+        post(request, asked).await
+    };
+    tracing::debug!(status = response.status().as_u16(), "answered");
+    response
+}
+
+async fn route_others<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) -> Response<AnswerBody> {
     match *request.method() {
-        Method::POST => match asked.refused_for_now() {
-            Some(refusal) => {
-                tokio::spawn(discard(request.into_body(), patience.limits.body_bytes));
-                refusal
-            }
-            None => post(request, answer, room, patience).await,
-        },
         Method::OPTIONS => options(),
         Method::GET if asks_for_websocket(&request) => {
-            asked.refused_for_now().unwrap_or_else(|| upgrade(request, room, upgrading))
+            asked.refused_for_now().unwrap_or_else(|| upgrade(request, asked.room, asked.upgrading))
         }
         Method::GET if request.uri().path() == "/health" => json(StatusCode::OK, r#"{"health":true}"#),
         Method::GET if request.uri().path() == "/ready" && *asked.stop.borrow() => {
             json(StatusCode::SERVICE_UNAVAILABLE, r#"{"ready":false,"reason":"the node is stopping"}"#)
         }
-        Method::GET => match answer.page(request.uri().path()).await {
+        Method::GET => match asked.answer.page(request.uri().path()).await {
             Some(Page { is_well, media_type, text }) => {
                 let status = if is_well { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
                 response(status, media_type, text)
@@ -414,12 +438,8 @@ fn upgrade<'a>(
     response.map(|()| AnswerBody::from(Bytes::new()))
 }
 
-async fn post<A: Answer>(
-    request: Request<Incoming>,
-    answer: &A,
-    room: &Arc<Room>,
-    patience: &Arc<Patience>,
-) -> Response<AnswerBody> {
+async fn post<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) -> Response<AnswerBody> {
+    let Asked { answer, room, patience, .. } = *asked;
     let gzip = gzip::is_accepted(request.headers());
     match read_body(request, room, patience).await {
         Ok((body, memory)) => {
@@ -427,9 +447,12 @@ async fn post<A: Answer>(
             let reply = answer.answer(body).await;
             drop(memory);
             if gzip && (reply.rest.is_some() || reply.beginning.len() >= gzip::SMALLEST) {
-                return compressed(reply, room, patience).await;
+                return Box::pin(compressed(reply, room, patience)).await;
             }
-            whole(reply, room, patience).await
+            match reply.small() {
+                Ok(body) => json(StatusCode::OK, body),
+                Err(reply) => Box::pin(whole(reply, room, patience)).await,
+            }
         }
         Err(BodyError::TooLarge { limit }) => {
             refusal(StatusCode::PAYLOAD_TOO_LARGE, format!("request body exceeds {limit} bytes"))
@@ -537,28 +560,35 @@ async fn read_body(
 ) -> Result<(Bytes, Option<OwnedSemaphorePermit>), BodyError> {
     let mut body = request.into_body();
     let limit = patience.limits.body_bytes;
-    let refuse = |body, error| {
-        tokio::spawn(discard(body, limit.saturating_mul(DISCARDED_BODIES)));
-        Err(error)
-    };
-    let hint = body.size_hint();
-    if hint.lower() > u64::try_from(limit).unwrap_or(u64::MAX) {
-        return refuse(body, BodyError::TooLarge { limit });
+    if body.size_hint().lower() > u64::try_from(limit).unwrap_or(u64::MAX) {
+        return refuse(body, limit, BodyError::TooLarge { limit });
     }
     let first = next_data(&mut body).await?.unwrap_or_default();
     if first.len() <= limit && body.is_end_stream() {
         return Ok((first, None));
     }
+    Box::pin(read_rest(first, body, room, patience)).await
+}
+
+/// Reads the body that begins so.
+async fn read_rest(
+    first: Bytes,
+    mut body: Incoming,
+    room: &Room,
+    patience: &Patience,
+) -> Result<(Bytes, Option<OwnedSemaphorePermit>), BodyError> {
+    let limit = patience.limits.body_bytes;
+    let left = body.size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
+    let expected = left.map_or(limit, |left| left.saturating_add(first.len()));
     let (mut whole, mut memory) = (Vec::from(first), None);
     while whole.len() <= limit {
         if memory.is_none() && whole.len() >= READ_AT_ONCE {
             // All at once, so that never two wait for each other with a half each.
-            let expected = hint.exact().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(limit);
             patience.memory_awaited();
             memory = room.reserve(expected, patience.limits.bodies_timeout).await;
             patience.memory_decided(memory.is_some());
             if memory.is_none() {
-                return refuse(body, BodyError::NoMemory);
+                return refuse(body, limit, BodyError::NoMemory);
             }
             whole.reserve_exact(expected.saturating_sub(whole.len()));
         }
@@ -567,7 +597,12 @@ async fn read_body(
             None => return Ok((whole.into(), memory)),
         }
     }
-    refuse(body, BodyError::TooLarge { limit })
+    refuse(body, limit, BodyError::TooLarge { limit })
+}
+
+fn refuse<T>(body: Incoming, limit: usize, error: BodyError) -> Result<T, BodyError> {
+    tokio::spawn(discard(body, limit.saturating_mul(DISCARDED_BODIES)));
+    Err(error)
 }
 
 async fn discard(mut body: Incoming, mut limit: usize) {
@@ -598,6 +633,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::endpoint::Endpoint;
 
     /// Answers with the length of the body; to the body `wait` only once it is told to.
     #[derive(Default)]
@@ -687,6 +723,17 @@ mod tests {
             out.resize(self.length, b'x');
             Ok(false)
         }
+    }
+
+    /// Bytes of a future that answers a request, which are moved for each.
+    fn size<'a, 'room, F>(_: fn(Request<Incoming>, &'a Asked<'a, 'room, Endpoint>) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn request_does_not_carry_about_what_it_seldom_needs() {
+        let size = size(respond::<Endpoint>);
+        assert!(size < 4096, "{size} bytes");
     }
 
     struct Running {

@@ -2,7 +2,6 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use hyper::body::Bytes;
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore},
     time::{Instant, timeout},
@@ -116,10 +115,12 @@ impl Room {
 
     /// The body of an answer, once there is memory for it; `None` when there is none.
     pub(super) async fn body(self: &Arc<Self>, reply: Reply, patience: &Arc<Patience>) -> Option<AnswerBody> {
-        let Reply { beginning, rest } = reply;
+        let Reply { beginning, rest } = match reply.small() {
+            Ok(body) => return Some(body.into()),
+            Err(reply) => reply,
+        };
         let (made, longest) = (beginning.len(), patience.limits.bodies_timeout);
         match rest {
-            None if made <= SMALL_ANSWER => Some(Bytes::from(beginning).into()),
             None => {
                 let memory = self.keep(made, made, longest).await?;
                 Some(AnswerBody::Large(Large::new(beginning, Arc::clone(patience), vec![memory])))

@@ -15,7 +15,10 @@ use tokio::{
     task::{JoinHandle, spawn_blocking},
 };
 
-use super::{Patience, room::Room};
+use super::{
+    Patience,
+    room::{Room, SMALL_ANSWER},
+};
 use crate::request_id::carried;
 
 /// The answer to one request body.
@@ -23,6 +26,16 @@ pub(crate) struct Reply {
     /// The beginning of the answer, which is all of it if there is no rest.
     pub(crate) beginning: Vec<u8>,
     pub(crate) rest: Option<Box<dyn Source>>,
+}
+
+impl Reply {
+    /// All of an answer that does not draw on the common memory, or else what there is.
+    pub(super) fn small(self) -> Result<Bytes, Self> {
+        if self.rest.is_some() || self.beginning.len() > SMALL_ANSWER {
+            return Err(self);
+        }
+        Ok(self.beginning.into())
+    }
 }
 
 /// Where the rest of an answer comes from.
