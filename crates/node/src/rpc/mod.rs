@@ -17,7 +17,7 @@ use std::{
 use hyper::body::Bytes;
 use serde_json::value::RawValue;
 use silica_protocol::rpc::{
-    envelope::{Body, Entry, Id, Request, write_error, write_result, write_result_in_parts},
+    envelope::{Body, Entry, Id, Request, write_error, write_result_in_parts},
     error::{RpcError, RpcErrorCode},
 };
 use tokio::{
@@ -71,8 +71,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const TURN: usize = 16;
 const TURN_BYTES: usize = 64 << 10;
 
-/// Room for most answers.
+/// Room for most answers, and for what most have around their results.
 const USUAL_ANSWER: usize = 512;
+const USUAL_ENVELOPE: usize = 64;
 
 /// The JSON-RPC service: finds the method, calls it, writes its answer.
 #[derive(Debug)]
@@ -203,11 +204,11 @@ impl Service {
             Action::Query(query) => query(call, &self.node.context(), out)?,
             Action::Weighed(weigh) => {
                 if let Some(later) = weigh(call, &self.node, out)? {
-                    write_raw(out, call.id, &later.await?)?;
+                    write_raw(out, call.id, &later.await?);
                 }
             }
-            Action::PerHead(render) => write_raw(out, call.id, self.node.context().per_head(row.position, render)?)?,
-            Action::Later(start) => write_raw(out, call.id, &start(call, self.node.clone())?.await?)?,
+            Action::PerHead(render) => write_raw(out, call.id, self.node.context().per_head(row.position, render)?),
+            Action::Later(start) => write_raw(out, call.id, &start(call, self.node.clone())?.await?),
             Action::Streamed(begin) => {
                 let Begun { text, rest } = begin(call, self.node.clone())?.await?;
                 let end = write_result_in_parts(out, call.id, &text);
@@ -239,8 +240,11 @@ struct Growth<'a> {
     decided: bool,
 }
 
-fn write_raw(out: &mut Vec<u8>, id: &Id<'_>, result: &RawValue) -> Result<(), RpcError> {
-    write_result(out, id, result).map_err(|_| RpcError::INTERNAL_ERROR)
+fn write_raw(out: &mut Vec<u8>, id: &Id<'_>, result: &RawValue) {
+    let text = result.get().as_bytes();
+    out.reserve(text.len().saturating_add(USUAL_ENVELOPE));
+    let end = write_result_in_parts(out, id, text);
+    out.extend_from_slice(end);
 }
 
 /// Returns the OpenRPC document of the interface, as text.
