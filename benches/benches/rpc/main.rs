@@ -44,7 +44,8 @@ fn main() {
         answer
     };
     let accepted = pay(&node);
-    pay(&long);
+    assert_eq!(accepted.len(), pay(&long).len(), "both nodes take the payment");
+    assert!(accepted.contains("TranID"), "{accepted}");
     let balance = request("GetBalance", &json!([Wallet::funded(1).hex()]));
     let batch = format!("[{}]", vec![balance.as_str(); BATCH].join(","));
     let reads = [
@@ -56,7 +57,9 @@ fn main() {
     ];
     for (name, body, turn) in reads {
         let bodies = [body];
-        let bare = Server::bare(&Client::connect(node.port(), &bodies).answer());
+        let answer = Client::connect(node.port(), &bodies).answer();
+        assert!(answer.contains("\"result\"") && !answer.contains("\"error\""), "{answer}");
+        let bare = Server::bare(&answer);
         let mut subjects = Subject::all(&bare, &node, &long, &bodies);
         measure(&mut criterion, name, &mut subjects);
         turn_by_turn(name, &mut subjects, turn);
