@@ -4,7 +4,6 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
         mpsc::{Receiver, SyncSender, TryRecvError, sync_channel},
     },
     thread::{self, JoinHandle},
@@ -17,6 +16,7 @@ use crate::{
     archive::Archive,
     error::StateError,
     forest::{checkpoint, records::Records, tree::Top},
+    holds::Holds,
     transition::State,
 };
 
@@ -32,10 +32,6 @@ pub(crate) struct Checkpointer {
     records: Arc<Records>,
     archive: Arc<Archive>,
 }
-
-/// How many holds there are on blocks: while there is one, no checkpoint is begun, and the index of hashes is not written, so
-/// that nothing on disk but the record knows of later blocks.
-pub(crate) type Holds = AtomicUsize;
 
 #[derive(Debug)]
 struct Job {
@@ -143,7 +139,7 @@ struct Worker {
 impl Worker {
     fn run(&self, jobs: &Receiver<Job>) {
         while let Some(job) = self.next(jobs) {
-            let is_held = || self.holds.load(Ordering::Acquire) > 0;
+            let is_held = || self.holds.are_heeded();
             let result = catch_unwind(AssertUnwindSafe(|| write(&self.records, &self.archive, &job, is_held)));
             let result = result.unwrap_or(Err(StateError::CheckpointPanicked));
             drop(job);

@@ -50,8 +50,8 @@
 //! storage tries, in versions in memory and in records on disk; `diff` is what a block changes, and `transition` makes a
 //! version from a version and a diff; `keys` is the ordered index of the keys of contract storage; `view` answers
 //! questions to a version, `snapshot` to the chain as of a block, and `proof` checks what they prove; `window` keeps the
-//! versions of the newest blocks; `archive` is the record of blocks; `store` joins all of it, and `checkpointer` is its
-//! thread; `codec` and `db` are bytes and the engine.
+//! versions of the newest blocks; `archive` is the record of blocks; `store` joins all of it, `checkpointer` is its
+//! thread, and `holds` are what that waits for; `codec` and `db` are bytes and the engine.
 //!
 //! # What the crate does not know
 //!
@@ -66,6 +66,7 @@ mod db;
 mod diff;
 mod error;
 mod forest;
+mod holds;
 mod keys;
 mod proof;
 mod snapshot;
@@ -86,8 +87,9 @@ pub use crate::{
     db::Durability,
     diff::{StateDiff, StorageDiff},
     error::{CloseError, CommitError, DbError, HistoryError, OpenError, RevertError, StateError},
+    holds::Hold,
     proof::{ProvenState, StateProofError, verify_account_proof, verify_state_proof},
     snapshot::Snapshot,
-    store::{CheckReport, Hold, OpenOutcome, PreparedRun, PreparedState, Store, StoreOptions, StoreReader},
+    store::{CheckReport, OpenOutcome, PreparedRun, PreparedState, Store, StoreOptions, StoreReader},
     view::{Entries, StateView},
 };

@@ -3,21 +3,22 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, atomic::Ordering},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
     time::Duration,
 };
 
-use silica_protocol::{Address, BlockHash, BlockNumber, StateRoot, StorageRoot, VariableHash};
+use silica_protocol::{Address, BlockNumber, StateRoot, StorageRoot, VariableHash};
 
 #[cfg(test)]
 use crate::db::Disk;
 use crate::{
     archive::{Archive, ArchiveError, ArchiveReport, ArchiveView, BlockRecord, BlockRun, Files, Head, Seal},
-    checkpointer::{Checkpointer, Holds},
+    checkpointer::Checkpointer,
     db::{Db, DbOptions, Durability},
     diff::StateDiff,
     error::{CloseError, CommitError, OpenError, RevertError, StateError},
     forest::{key::Owner, records::Records, tree::Version},
+    holds::{Hold, Holds},
     keys::KeyChanges,
     snapshot::{Core, Snapshot},
     transition::{State, storage_key},
@@ -40,8 +41,7 @@ pub struct StoreOptions {
     pub checkpoint_bytes: u64,
     /// Blocks after which a checkpoint is written, however little they change.
     pub checkpoint_blocks: u64,
-    /// Bytes of changes since the newest checkpoint beyond which [`Store::holds_too_much`] says that no block should be held
-    /// any more.
+    /// Bytes of changes since the newest checkpoint beyond which holds are given up, see [`Store::holds_too_much`].
     pub held_bytes: u64,
     /// Whether a derived database that is found damaged is made anew. Otherwise the store is not opened.
     pub repair: bool,
@@ -149,33 +149,6 @@ impl StoreReader {
     /// Returns the chain as of the newest block.
     pub fn snapshot(&self) -> Snapshot {
         self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-/// A block to which the chain can be taken back by [`Store::revert`], as long as this exists: no checkpoint of a later block
-/// is written meanwhile.
-#[derive(Debug)]
-pub struct Hold {
-    number: BlockNumber,
-    hash: BlockHash,
-    holds: Arc<Holds>,
-}
-
-impl Hold {
-    /// Number of the block.
-    pub const fn number(&self) -> BlockNumber {
-        self.number
-    }
-
-    /// Hash of the block.
-    pub const fn hash(&self) -> BlockHash {
-        self.hash
-    }
-}
-
-impl Drop for Hold {
-    fn drop(&mut self) {
-        self.holds.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -345,6 +318,12 @@ impl Store {
     #[cfg(test)]
     pub(crate) fn settle(&self) {
         self.checkpointer.wait();
+    }
+
+    /// Number of the blocks that the index of hashes has on disk.
+    #[cfg(test)]
+    pub(crate) fn indexed(&self) -> u64 {
+        self.core.archive.indexed()
     }
 
     /// The version of the newest checkpoint.
@@ -679,9 +658,10 @@ impl Store {
         *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot.clone();
         self.core.older.release(window.oldest());
         writer.backlog.release(self.core.records.durable());
-        // Whoever goes on holding then finds the block passed.
-        let is_held = self.databases.holds.load(Ordering::Acquire) > 0 && !self.is_too_much(writer);
-        if !self.is_due(writer) || is_held {
+        if self.is_too_much(writer) {
+            self.databases.holds.give_up();
+        }
+        if !self.is_due(writer) || self.databases.holds.are_heeded() {
             return;
         }
         self.checkpointer.request(window.newest(), || self.may_checkpoint(window));
@@ -708,15 +688,13 @@ impl Store {
         let head = snapshot.head().filter(|_| writer.written.is_none() && writer.replay_to.is_none());
         let head = head.ok_or(RevertError::Busy)?;
         self.core.archive.begin_changes();
-        let holds = Arc::clone(&self.databases.holds);
-        holds.fetch_add(1, Ordering::AcqRel);
-        Ok(Hold { number: head.number, hash: head.hash, holds })
+        Ok(Hold::new(head, &self.databases.holds))
     }
 
-    /// Whether so much has changed since the newest checkpoint that holds should be given up: what has changed is in
-    /// memory, and opening would take long. From then on checkpoints do not heed them.
+    /// Whether holds are given up, since so much had changed since the newest checkpoint: what has changed is in memory, and
+    /// opening would take long. Checkpoints do not heed them from then on, nor any others, until all of them are dropped.
     pub fn holds_too_much(&self) -> bool {
-        self.is_too_much(&self.writer())
+        self.databases.holds.are_given_up()
     }
 
     fn is_too_much(&self, writer: &Writer) -> bool {
@@ -737,7 +715,7 @@ impl Store {
     /// [`RevertError`]. After [`RevertError::Append`] and [`RevertError::Open`] nothing can be read or written until the store
     /// is opened anew, after all others nothing is changed.
     pub fn revert(&mut self, to: &Hold) -> Result<Snapshot, RevertError> {
-        let number = to.number;
+        let number = to.number();
         let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner);
         if writer.written.is_some() || writer.replay_to.is_some() {
             return Err(RevertError::Busy);
@@ -746,7 +724,7 @@ impl Store {
         if self.checkpointer.failure().is_some() || self.core.records.durable() > number.get().saturating_add(1) {
             return Err(RevertError::Passed { number });
         }
-        let removal = self.core.archive.blocks_after(number, &to.hash)?.ok_or(RevertError::NotThere { number })?;
+        let removal = self.core.archive.blocks_after(number, &to.hash())?.ok_or(RevertError::NotThere { number })?;
         let databases = self.databases.renewed();
         // It must not write beside the one that comes.
         self.checkpointer.stop();
@@ -909,7 +887,7 @@ impl KeySum {
 const RECORD_CACHE: u64 = 8 << 20;
 /// Bound of the engine's own cache for the derived database.
 const STATE_CACHE: u64 = 16 << 20;
-/// Blocks since the newest checkpoint beyond which no block should be held any more.
+/// Blocks since the newest checkpoint beyond which holds are given up.
 const MOST_HELD_BLOCKS: u64 = 1 << 18;
 /// Memory that the index takes for a transaction, about.
 const BYTES_PER_TRANSACTION: usize = 32;

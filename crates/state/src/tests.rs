@@ -1118,26 +1118,40 @@ fn keys_of_undone_blocks_are_not_remembered() {
 
 #[test]
 fn holds_are_told_to_be_too_much() {
-    let mut fixture = Fixture::new(3);
-    fixture.options.held_bytes = 10_000;
-    fixture.restart(Kept::NONE);
-    fixture.commit(1).unwrap();
-    fixture.hold();
-    let mut seed = 0;
-    while !fixture.store().holds_too_much() {
-        seed += 1;
-        assert!(seed < 1_000);
-        fixture.commit(seed).unwrap();
+    // Also where the block that is too much waits for its checkpoint.
+    for checkpoint_bytes in [3000, 300] {
+        let mut fixture = Fixture::new(3);
+        fixture.options = StoreOptions { checkpoint_bytes, held_bytes: 10_000, ..fixture.options };
+        fixture.restart(Kept::NONE);
+        fixture.commit(1).unwrap();
+        fixture.store().settle();
+        fixture.hold();
+        let durable = fixture.store().durable();
+        let mut seed = 0;
+        while !fixture.store().holds_too_much() {
+            assert_eq!(fixture.store().durable(), durable, "the block is passed, and nobody is told");
+            seed += 1;
+            assert!(seed < 1_000);
+            fixture.commit(seed).unwrap();
+        }
+        assert!(seed > 1);
+        // Whoever goes on holding keeps nothing from being written, and finds the block passed.
+        fixture.hold();
+        let blocks = fixture.blocks();
+        for seed in 0..12 {
+            fixture.commit(seed).unwrap();
+            fixture.store().settle();
+        }
+        assert!(fixture.store().durable() > blocks && fixture.store().indexed() > blocks);
+        assert!(fixture.store().holds_too_much());
+        assert!(matches!(fixture.revert(0), Err(RevertError::Passed { .. })));
+        fixture.model().check_whole(fixture.store().snapshot().state());
+        // Those that come after all of them count again.
+        assert!(fixture.holds.is_empty() && !fixture.store().holds_too_much());
+        fixture.hold();
+        fixture.commit(1).unwrap();
+        assert!(fixture.revert(0).unwrap());
     }
-    assert!(seed > 1);
-    // Whoever goes on holding does not keep checkpoints from being written, and finds the block passed.
-    fixture.hold();
-    fixture.commit(0).unwrap();
-    fixture.store().settle();
-    fixture.commit(0).unwrap();
-    assert!(!fixture.store().holds_too_much());
-    assert!(matches!(fixture.revert(0), Err(RevertError::Passed { .. })));
-    fixture.model().check_whole(fixture.store().snapshot().state());
 }
 
 #[test]

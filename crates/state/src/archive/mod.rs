@@ -331,6 +331,12 @@ impl Archive {
         self.hash_at(number).map(Some)
     }
 
+    /// Number of the blocks that the index has on disk.
+    #[cfg(test)]
+    pub(crate) fn indexed(&self) -> u64 {
+        self.index.covered().blocks
+    }
+
     /// Writes what the index has in memory to its database. Belongs to a checkpoint, and to a clean stop.
     pub(crate) fn store_index(&self) -> Result<(), ArchiveError> {
         self.index.store()
