@@ -2,13 +2,13 @@
 //!
 //! The engine may find its log damaged and silently go back to an earlier block. This file, which is not the engine's,
 //! shows that: it is written after each flush, and not flushed itself, since a record that is ahead of it is fine. It
-//! has two slots, written in turn, so that one is whole whenever the other is being written.
+//! has two slots, written in turn, so that one is whole whenever the other is being written, and names the block before.
 
 use std::{
     fs::{File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
     path::Path,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use silica_protocol::{BlockHash, BlockNumber};
@@ -21,7 +21,14 @@ const KEY: &[u8] = b"silica witness";
 
 /// The open file.
 #[derive(Debug)]
-pub(super) struct Witness(Mutex<File>);
+pub(super) struct Witness(Mutex<Slots>);
+
+#[derive(Debug)]
+struct Slots {
+    file: File,
+    /// Which slot was written last: 0 or 1.
+    last: u64,
+}
 
 impl Witness {
     /// Opens the file, which is made when there is none, and returns the newest block that it names. A file of which
@@ -30,26 +37,40 @@ impl Witness {
         let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         let mut bytes = Vec::new();
         (&mut file).take(FILE).read_to_end(&mut bytes)?;
-        let newest = bytes.chunks(SLOT).filter_map(read_slot).max_by_key(|(number, _)| *number);
-        Ok((Self(Mutex::new(file)), newest))
+        let slots = (0..).zip(bytes.chunks(SLOT)).filter_map(|(slot, bytes)| Some((slot, read_slot(bytes)?)));
+        let newest = slots.max_by_key(|(_, (number, _))| *number);
+        let last = newest.map_or(1, |(slot, _)| slot);
+        Ok((Self(Mutex::new(Slots { file, last })), newest.map(|(_, newest)| newest)))
     }
 
-    /// Names an earlier block as the newest, and returns when that is durable: whoever removes the blocks after it must
+    /// Names an earlier block as the newest, in both slots, and returns when that is durable: whoever removes the blocks after it must
     /// not be taken for one who lost them.
     pub(super) fn go_back(&self, number: BlockNumber, hash: &BlockHash) -> io::Result<()> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).set_len(0)?;
-        self.write(number, hash)?;
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).sync_all()
+        let slot = encode_slot(number, hash);
+        let mut slots = self.slots();
+        slots.file.seek(SeekFrom::Start(0))?;
+        slots.file.write_all(&slot.repeat(2))?;
+        slots.file.sync_all()
     }
 
     /// Names the newest acknowledged block.
     pub(super) fn write(&self, number: BlockNumber, hash: &BlockHash) -> io::Result<()> {
-        let slot = seal(KEY, &[&number.get().to_be_bytes()[..], hash.as_bytes()].concat());
-        let offset = if number.get().is_multiple_of(2) { 0 } else { SLOT as u64 };
-        let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(offset))?;
-        file.write_all(&slot)
+        let slot = encode_slot(number, hash);
+        let mut slots = self.slots();
+        let next = slots.last ^ 1;
+        slots.file.seek(SeekFrom::Start(next.saturating_mul(SLOT as u64)))?;
+        slots.file.write_all(&slot)?;
+        slots.last = next;
+        Ok(())
     }
+
+    fn slots(&self) -> MutexGuard<'_, Slots> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn encode_slot(number: BlockNumber, hash: &BlockHash) -> Vec<u8> {
+    seal(KEY, &[&number.get().to_be_bytes()[..], hash.as_bytes()].concat())
 }
 
 fn read_slot(slot: &[u8]) -> Option<(BlockNumber, BlockHash)> {
@@ -82,9 +103,45 @@ mod tests {
         assert_eq!(reopen(&path), Some(5));
         std::fs::write(&path, &bytes[..50]).unwrap();
         assert_eq!(reopen(&path), None);
-        for number in [7, 8, 5, 6, 3] {
-            witness.go_back(BlockNumber::new(number), &BlockHash::new([7; 32])).unwrap();
+    }
+
+    /// What the file names when the one slot is torn, and when the other is.
+    fn torn(path: &Path) -> [Option<u64>; 2] {
+        let whole = std::fs::read(path).unwrap();
+        let mut found = [9, SLOT.saturating_add(9)].map(|place| {
+            let mut bytes = whole.clone();
+            bytes[place] ^= 1;
+            std::fs::write(path, &bytes).unwrap();
+            reopen(path)
+        });
+        std::fs::write(path, &whole).unwrap();
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn slots_are_written_in_turn_whatever_the_numbers_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("witness");
+        let hash = BlockHash::new([7; 32]);
+        let mut witness = Witness::open(&path).unwrap().0;
+        witness.write(BlockNumber::new(9), &hash).unwrap();
+        let mut last = 9;
+        for (number, goes_back) in
+            [(10, false), (26, false), (28, false), (12, true), (14, false), (13, true), (8, true), (9, false)]
+        {
+            if goes_back {
+                witness.go_back(BlockNumber::new(number), &hash).unwrap();
+                assert_eq!(torn(&path), [Some(number); 2]);
+            } else {
+                witness.write(BlockNumber::new(number), &hash).unwrap();
+                assert_eq!(torn(&path), [Some(last), Some(number)]);
+            }
             assert_eq!(reopen(&path), Some(number));
+            last = number;
+            if number == 28 {
+                witness = Witness::open(&path).unwrap().0;
+            }
         }
     }
 }
