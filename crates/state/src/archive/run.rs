@@ -26,7 +26,7 @@ use crate::codec::{Malformed, Reader, Writer};
 
 /// Blocks of the longest stretch.
 const LONGEST: u64 = 128;
-/// Stretches of a run that is built.
+/// Stretches of the longest run.
 const STRETCHES: usize = 64;
 
 const LAYOUT: u8 = 1;
@@ -194,6 +194,11 @@ impl BlockRun {
     pub(super) fn first_ds_block(&self) -> Option<DsBlockNumber> {
         let (before, last) = (self.ds_block_before().0, self.last_ds_block().0);
         (before < last).then_some(self.template.ds_block.number)
+    }
+
+    /// Whether it has more stretches than are stored.
+    pub(super) fn is_too_long(&self) -> bool {
+        self.stretches.len() > STRETCHES
     }
 
     /// The only member of all committees.
@@ -454,7 +459,7 @@ impl RunBuilder {
         &self.cursor.ds
     }
 
-    /// Whether the run is as long as one should be.
+    /// Whether the run is as long as one may be. With more it cannot be stored.
     pub fn is_full(&self) -> bool {
         self.run.stretches.len() >= STRETCHES
     }
@@ -575,7 +580,12 @@ impl StoredRun {
             back => Some(BlockNumber::new(first.checked_sub(back).ok_or(Malformed("newest transactions"))?)),
         };
         let (mut stretches, mut start) = (Vec::new(), 0_u64);
-        for _ in 0..reader.number::<u32>("stretches")? {
+        let count: usize = reader.number("stretches")?;
+        // What follows takes time that grows faster than their number.
+        if count > STRETCHES {
+            return Err(Malformed("stretches"));
+        }
+        for _ in 0..count {
             let stretch = Stretch::decode(&mut reader, start)?;
             start = start.checked_add(stretch.blocks()).ok_or(Malformed("stretch"))?;
             stretches.push(stretch);

@@ -112,6 +112,9 @@ impl Archive {
         if !run.closings().map(|(number, _)| number).eq(diffs.iter().map(|(number, _)| *number)) {
             return Err(AppendError::RunChanges { first });
         }
+        if run.is_too_long() {
+            return Err(AppendError::TooLarge { what: "stretches" });
+        }
         let newest_with_transactions = last.newest_with_transactions;
         let stored = Arc::new(StoredRun { run, before: last.head.totals, newest_with_transactions });
         let entry = stored.entry(stored.run.last()).ok_or_else(|| damaged_run(&stored))?;

@@ -12,7 +12,10 @@ use silica_protocol::{
 
 use super::*;
 use crate::{
-    archive::changes::{Files, Memory},
+    archive::{
+        changes::{Files, Memory},
+        run::StoredRun,
+    },
     db::Disk,
     diff::StateDiff,
 };
@@ -985,18 +988,23 @@ fn record_lives_in_sled_too() {
     }
 }
 
-/// A run after the blocks of a model, of three DS epochs: no more of the first, ten blocks, and the beginning of the third.
-fn run_after(model: &Model) -> BlockRun {
+/// What the blocks of a run after those of a model have in common.
+fn template_after(model: &Model) -> RunTemplate {
     let last = model.blocks.last().unwrap();
     let ds_block = model.blocks.iter().rev().find_map(|record| record.ds_block.as_ref()).unwrap();
     let header = &ds_block.header;
     let number = last.tx_block.header.number.next().unwrap();
-    let mut run = RunBuilder::new(RunTemplate {
+    RunTemplate {
         tx_block: TxBlockHeader { number, prev_hash: last.tx_block.header.hash(), ..last.tx_block.header.clone() },
         micro_blocks: last.micro_blocks.iter().map(|block| block.header.clone()).collect(),
         ds_block: DsBlockHeader { number: header.number.next().unwrap(), prev_hash: header.hash(), ..header.clone() },
         timestamp: last.tx_block.timestamp.next().unwrap(),
-    });
+    }
+}
+
+/// A run after the blocks of a model, of three DS epochs: no more of the first, ten blocks, and the beginning of the third.
+fn run_after(model: &Model) -> BlockRun {
+    let mut run = RunBuilder::new(template_after(model));
     let ds_block = |price| RunDsBlock { ds_difficulty: 5, difficulty: 3, gas_price: GasPrice::new(Qa::new(price)) };
     let closing = |seed| RunClosing {
         state_root: StateRoot::new(noise(&[seed])),
@@ -1056,6 +1064,21 @@ fn run_that_is_cut_off_is_there_as_a_whole_or_not_at_all() {
         }
         assert_eq!(archive.unchanged_until(first).unwrap(), None);
         assert_eq!(archive.unchanged_until(block(14)).unwrap(), Some(block(22)));
+    }
+}
+
+#[test]
+fn run_of_more_stretches_than_are_built_is_refused() {
+    let model = Model::with(&COUNTS);
+    for (stretches, is_fine) in [(64, true), (65, false), (1000, false)] {
+        let mut run = RunBuilder::new(template_after(&model));
+        (0..stretches).for_each(|_| run.push(None, 1, None));
+        let run = run.finish().unwrap();
+        let written = Disks::indexed(&model).open().unwrap().write_run(run.clone(), &[]);
+        assert!(matches!(written, Err(AppendError::TooLarge { .. })) != is_fine, "{written:?}");
+        let stored = StoredRun { run, before: Totals::default(), newest_with_transactions: None };
+        let read = StoredRun::decode(&stored.encode());
+        assert_eq!(read.map(|read| read.run.blocks()).map_err(drop), is_fine.then_some(stretches).ok_or(()));
     }
 }
 
