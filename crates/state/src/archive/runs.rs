@@ -240,7 +240,8 @@ impl Archive {
         if let Some(block) = self.ds_blocks.get(number.get()) {
             return Ok(block.header.clone());
         }
-        match self.ds_block_in_run(number)? {
+        let is_in_run = self.may_be_in_run(Section::new(Kind::DsBlock, number.get()))?;
+        match is_in_run.then(|| self.ds_block_in_run(number)).transpose()?.flatten() {
             Some((_, header, _)) => Ok(header),
             None => Ok(self.ds_block(number)?.header.clone()),
         }
@@ -248,9 +249,6 @@ impl Archive {
 
     /// Returns the run in which a DS block was made, its header, and the Tx block with which it was made.
     fn ds_block_in_run(&self, number: DsBlockNumber) -> Result<Option<InRun>, ArchiveError> {
-        if !self.may_be_in_run(Section::new(Kind::DsBlock, number.get()))? {
-            return Ok(None);
-        }
         let end = ds_key(DsBlockNumber::new(number.get().saturating_add(1)));
         let Some(found) = self.db.scan(vec![BY_DS_BLOCK]..end.to_vec()).next_back() else { return Ok(None) };
         let (key, value) = found?;
@@ -265,7 +263,7 @@ impl Archive {
     }
 
     /// Whether a section is not there by itself, so that a run may have what it is about.
-    pub(super) fn may_be_in_run(&self, section: Section) -> Result<bool, ArchiveError> {
+    fn may_be_in_run(&self, section: Section) -> Result<bool, ArchiveError> {
         Ok(self.runs.any.load(Ordering::Acquire) && !section.exists(&self.db)?)
     }
 

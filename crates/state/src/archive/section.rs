@@ -177,7 +177,12 @@ impl Section {
 
     /// Reads a section that was written with its length.
     pub(super) fn read_framed(self, db: &Db) -> Result<Vec<u8>, ArchiveError> {
-        let mut bytes = self.read_part(db, 0, None)?;
+        self.find_framed(db)?.ok_or_else(|| self.missing())
+    }
+
+    /// As [`Section::read_framed`], or `None` when there is nothing of the section.
+    pub(super) fn find_framed(self, db: &Db) -> Result<Option<Vec<u8>>, ArchiveError> {
+        let Some(mut bytes) = self.find_part(db, 0, None)? else { return Ok(None) };
         let malformed = || ArchiveError::damaged(self.place(), "length is wrong");
         let len = u32::from_be_bytes(*bytes.first_chunk::<FRAME>().ok_or_else(malformed)?);
         let len = usize::try_from(len).ok().and_then(|len| len.checked_add(FRAME)).ok_or_else(malformed)?;
@@ -188,18 +193,31 @@ impl Section {
             bytes.extend(self.read(db, len, PART..len)?);
         }
         bytes.drain(..FRAME);
-        Ok(bytes)
+        Ok(Some(bytes))
+    }
+
+    /// The error that nothing of the section is there.
+    pub(super) fn missing(self) -> ArchiveError {
+        self.missing_part(0)
+    }
+
+    fn missing_part(self, part: u32) -> ArchiveError {
+        ArchiveError::damaged(self.part_place(part), "missing")
     }
 
     fn read_part(self, db: &Db, part: u32, len: Option<usize>) -> Result<Vec<u8>, ArchiveError> {
+        self.find_part(db, part, len)?.ok_or_else(|| self.missing_part(part))
+    }
+
+    fn find_part(self, db: &Db, part: u32, len: Option<usize>) -> Result<Option<Vec<u8>>, ArchiveError> {
         let key = self.key(part);
         let damaged = |reason: &str| ArchiveError::damaged(self.part_place(part), reason);
-        let value = db.get(&key)?.ok_or_else(|| damaged("missing"))?;
+        let Some(value) = db.get(&key)? else { return Ok(None) };
         let payload = unseal(&key, &value).ok_or_else(|| damaged("checksum is wrong"))?;
         if len.is_some_and(|len| len != payload.len()) {
             return Err(damaged("length is wrong"));
         }
-        Ok(payload.to_vec())
+        Ok(Some(payload.to_vec()))
     }
 
     /// Whether there is anything of the section.

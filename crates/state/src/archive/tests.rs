@@ -1083,6 +1083,24 @@ fn run_of_more_stretches_than_are_built_is_refused() {
 }
 
 #[test]
+fn blocks_that_are_in_no_run_are_read_once() {
+    let model = Model::with(&COUNTS);
+    let run = run_after(&model);
+    let disks = Disks::indexed(&model);
+    let archive = disks.open().unwrap();
+    archive.write_run(run.clone(), &run_diffs(&run)).unwrap();
+    archive.flush().unwrap();
+    drop(archive);
+    let archive = disks.open().unwrap();
+    let reads = || disks.chain.reads();
+    let before = reads();
+    assert_eq!(archive.view().tx_header(block(4)).unwrap(), Some(model.blocks[4].tx_block.header.clone()));
+    assert_eq!(reads(), before + 1);
+    assert!(archive.view().ds_block(DsBlockNumber::new(1)).unwrap().is_some());
+    assert_eq!(reads(), before + 2);
+}
+
+#[test]
 fn damage_of_a_run_is_found() {
     let model = Model::with(&COUNTS);
     let run = run_after(&model);

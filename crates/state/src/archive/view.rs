@@ -248,11 +248,11 @@ impl Archive {
             return Ok(entry);
         }
         let section = Section::new(Kind::Entry, number.get());
-        // Whoever finds neither an entry nor a run reports a missing entry.
-        let run = if self.may_be_in_run(section)? { self.run_at(number)? } else { None };
-        let entry = match run {
-            Some(run) => run.entry(number).ok_or_else(|| damaged_run(&run))?,
-            None => Entry::decode(&section.read_framed(&self.db)?, number)?,
+        let entry = if let Some(bytes) = section.find_framed(&self.db)? {
+            Entry::decode(&bytes, number)?
+        } else {
+            let run = self.run_at(number)?.ok_or_else(|| section.missing())?;
+            run.entry(number).ok_or_else(|| damaged_run(&run))?
         };
         let entry = Arc::new(entry);
         self.entries.put(number.get(), &entry);
@@ -264,13 +264,12 @@ impl Archive {
             return Ok(block);
         }
         let section = Section::new(Kind::DsBlock, number.get());
-        if let Some(block) = self.ds_block_of_run(number)? {
-            let block = Arc::new(block);
-            self.ds_blocks.put(number.get(), &block);
-            return Ok(block);
-        }
-        let block = DsBlock::decode(&section.read_framed(&self.db)?);
-        let block = block.map_err(|error| ArchiveError::damaged(section.place(), error.to_string()))?;
+        let block = match section.find_framed(&self.db)? {
+            Some(bytes) => {
+                DsBlock::decode(&bytes).map_err(|error| ArchiveError::damaged(section.place(), error.to_string()))?
+            }
+            None => self.ds_block_of_run(number)?.ok_or_else(|| section.missing())?,
+        };
         if block.header.number != number {
             return Err(ArchiveError::damaged(section.place(), "number is wrong"));
         }

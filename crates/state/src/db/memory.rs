@@ -24,6 +24,10 @@ impl Memory {
     }
 
     pub(super) fn get(&self, key: &[u8]) -> Option<Value> {
+        #[cfg(test)]
+        if let Some(disk) = &self.disk {
+            disk.note_read();
+        }
         self.read().get(key).cloned().map(Value)
     }
 
@@ -106,6 +110,8 @@ mod disk {
         unflushed: Vec<Writes>,
         /// Writes and flushes that still succeed.
         remaining: Option<u64>,
+        /// Keys that were asked for.
+        reads: u64,
     }
 
     impl State {
@@ -164,6 +170,16 @@ mod disk {
         /// Loses everything.
         pub(crate) fn clear(&self) {
             *self.state() = State::default();
+        }
+
+        pub(super) fn note_read(&self) {
+            let mut state = self.state();
+            state.reads = state.reads.saturating_add(1);
+        }
+
+        /// How often a key was asked for.
+        pub(crate) fn reads(&self) -> u64 {
+            self.state().reads
         }
 
         /// Number of writes since the last flush.
