@@ -202,10 +202,7 @@ impl Archive {
         if !entry.in_run {
             return Ok(Arc::clone(&entry.tx_block));
         }
-        // A block that was written and not flushed may be another one later, under its number.
-        if let Some(block) = self.sealed.get(number.get())
-            && block.header == entry.tx_block.header
-        {
+        if let Some(block) = self.sealed.get(number.get()) {
             return Ok(block);
         }
         let run = self.run_of(entry)?;
