@@ -18,8 +18,8 @@ use crate::{
 
 /// A point of the chain: its blocks, what waits for the next one, and what the operator has set.
 ///
-/// Making one costs a copy of what waits. While there is one, what has changed since the newest checkpoint stays in memory,
-/// see [`Producer::holds_too_much`].
+/// Making one costs a copy of what waits, and now and then a checkpoint, see [`silica_state::Store::hold`]. While there is one,
+/// what has changed since the newest checkpoint stays in memory, see [`Producer::holds_too_much`].
 #[derive(Debug)]
 pub struct SavePoint {
     hold: Hold,

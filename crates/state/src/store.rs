@@ -24,7 +24,7 @@ use crate::{
     transition::{State, storage_key},
     trie::{Builder, Nibbles},
     view::StateView,
-    window::{Backlog, Older, Window, catch_up, on_disk},
+    window::{Backlog, Older, Pending, Window, catch_up, on_disk},
 };
 
 /// How a store is opened.
@@ -677,18 +677,40 @@ impl Store {
         writer.backlog.release(self.core.records.durable());
     }
 
-    /// Makes it possible to come back to the newest block. Costs nothing but what has to be kept in memory meanwhile.
+    /// Makes it possible to come back to the newest block. Costs nothing but what has to be kept in memory meanwhile, and a
+    /// checkpoint, if nothing is held, much has changed since the newest one, and another may be written already: whoever comes back would
+    /// compute all of it each time.
     ///
     /// # Errors
     ///
     /// [`RevertError::Busy`] before genesis, and when there are blocks that are not flushed or whose state is not computed.
     pub fn hold(&self) -> Result<Hold, RevertError> {
-        let writer = self.writer();
+        let mut writer = self.writer();
         let snapshot = self.snapshot();
         let head = snapshot.head().filter(|_| writer.written.is_none() && writer.replay_to.is_none());
         let head = head.ok_or(RevertError::Busy)?;
+        self.checkpoint_to_hold(&mut writer, snapshot.window());
         self.core.archive.begin_changes();
         Ok(Hold::new(head, &self.databases.holds))
+    }
+
+    /// Lets a checkpoint have what comes before a hold, if that is much, and waits for it: what comes after the hold must not be in
+    /// the index.
+    fn checkpoint_to_hold(&self, writer: &mut Writer, window: &Window) {
+        let StoreOptions { checkpoint_bytes, checkpoint_blocks, .. } = self.options;
+        let mut is_much = || {
+            writer.backlog.release(self.core.records.durable());
+            let Pending { blocks, bytes } = writer.backlog.pending();
+            bytes > checkpoint_bytes / MUCH || blocks > checkpoint_blocks / MUCH
+        };
+        if !self.databases.holds.are_heeded() && is_much() {
+            self.checkpointer.wait();
+            if is_much() {
+                self.checkpointer.request(window.newest(), || self.may_checkpoint(window));
+                self.checkpointer.wait();
+                writer.backlog.release(self.core.records.durable());
+            }
+        }
     }
 
     /// Whether holds are given up, since so much had changed since the newest checkpoint: what has changed is in memory, and
@@ -889,6 +911,8 @@ const RECORD_CACHE: u64 = 8 << 20;
 const STATE_CACHE: u64 = 16 << 20;
 /// Blocks since the newest checkpoint beyond which holds are given up.
 const MOST_HELD_BLOCKS: u64 = 1 << 18;
+/// What part of the changes between two checkpoints is much to compute again each time the chain is taken back.
+const MUCH: u64 = 16;
 /// Memory that the index takes for a transaction, about.
 const BYTES_PER_TRANSACTION: usize = 32;
 /// Checkpoints that the writer may be ahead by, in bytes of changes, before each block waits a little for the one that is

@@ -1117,6 +1117,46 @@ fn keys_of_undone_blocks_are_not_remembered() {
 }
 
 #[test]
+fn what_is_held_is_in_a_checkpoint_if_it_is_much() {
+    let mut fixture = Fixture::new(3);
+    // None is due by itself.
+    fixture.options = StoreOptions { checkpoint_bytes: 1 << 20, checkpoint_blocks: 64, ..fixture.options };
+    fixture.restart(Kept::NONE);
+    let commit = |fixture: &mut Fixture, blocks: u64| (0..blocks).for_each(|seed| fixture.commit(seed).unwrap());
+    let held = |fixture: &mut Fixture| {
+        fixture.hold();
+        (fixture.store().durable(), fixture.store().indexed())
+    };
+    commit(&mut fixture, 4);
+    assert_eq!(held(&mut fixture), (0, 0), "it is not much");
+    commit(&mut fixture, 6);
+    assert_eq!(held(&mut fixture), (0, 0), "it would pass the block that is held");
+    fixture.holds.clear();
+    assert_eq!(held(&mut fixture), (10, 10));
+    for _ in 0..3 {
+        commit(&mut fixture, 2);
+        assert!(fixture.revert(0).unwrap());
+        fixture.check_window(1);
+        assert_eq!(held(&mut fixture), (10, 10), "nothing has changed since");
+    }
+    fixture.holds.clear();
+    // The window needs the checkpoint before for a while.
+    fixture.options.history = 20;
+    fixture.restart(Kept::NONE);
+    commit(&mut fixture, 12);
+    assert_eq!(held(&mut fixture).0, 10);
+    fixture.holds.clear();
+    commit(&mut fixture, 8);
+    assert_eq!(held(&mut fixture), (30, 30));
+    commit(&mut fixture, 5);
+    assert!(fixture.revert(0).unwrap());
+    fixture.check_window(2);
+    fixture.close();
+    fixture.check_window(3);
+    fixture.store().check(&mut |_, _| {}).unwrap();
+}
+
+#[test]
 fn holds_are_told_to_be_too_much() {
     // Also where the block that is too much waits for its checkpoint.
     for checkpoint_bytes in [3000, 300] {
