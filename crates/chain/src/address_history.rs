@@ -22,7 +22,8 @@ pub struct HistoryRequest {
     /// How many transactions a page has at most; 1 if it is 0.
     pub limit: usize,
     /// How much is looked at for a page at most: so many payments, or fewer transactions that are larger, each taking one
-    /// more for every 256 bytes that it and its receipt have in the record; 1 if it is 0.
+    /// more for every 256 bytes that it and its receipt have in the record. Each block that is looked at on the way from
+    /// transactions to others takes one too. There is a look at one transaction at least.
     pub effort: usize,
 }
 
@@ -165,7 +166,9 @@ impl Search<'_> {
     }
 
     fn is_full(&self) -> bool {
-        self.found.len() >= self.request.limit.max(1) || self.looked_at >= self.request.effort.max(1)
+        // A page that has looked at nothing could not say where the next one begins.
+        let has_looked = self.last.is_some();
+        has_looked && (self.found.len() >= self.request.limit.max(1) || self.looked_at >= self.request.effort)
     }
 
     /// Looks at transactions of one group, of which each takes so much of the effort, as far as there is effort left, and
@@ -217,33 +220,38 @@ impl Search<'_> {
 
     /// How many transactions there are up to a block.
     fn up_to(&self, block: u64) -> Result<u64, ArchiveError> {
-        Ok(self.snapshot.state().totals(BlockNumber::new(block))?.map_or(0, |totals| totals.transactions))
+        Ok(self.snapshot.state().transactions_up_to(BlockNumber::new(block))?.unwrap_or(0))
     }
 
     /// The latest block before `block` that has transactions.
-    fn before(&self, block: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
+    fn before(&mut self, block: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
+        self.looked_at = self.looked_at.saturating_add(1);
         block.previous().map_or(Ok(None), |before| self.snapshot.state().newest_with_transactions(before))
     }
 
     /// The first block behind `block` that has transactions. Blocks without any are passed over in ever larger steps.
-    fn behind(&self, block: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
+    fn behind(&mut self, block: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         let head = self.snapshot.latest_tx_block().header.number.get();
         let passed = self.up_to(block.get())?;
         if self.up_to(head)? == passed {
             return Ok(None);
         }
+        let mut is_beyond = |block| {
+            self.looked_at = self.looked_at.saturating_add(1);
+            Ok::<_, ArchiveError>(self.up_to(block)? > passed)
+        };
         // Up to `low` there is none, and up to `high` there is one.
         let (mut low, mut step) = (block.get(), 1_u64);
         let mut high = loop {
             let high = low.saturating_add(step).min(head);
-            if self.up_to(high)? > passed {
+            if is_beyond(high)? {
                 break high;
             }
             (low, step) = (high, step.saturating_mul(2));
         };
         while high.saturating_sub(low) > 1 {
             let middle = low.midpoint(high);
-            if self.up_to(middle)? > passed { high = middle } else { low = middle }
+            if is_beyond(middle)? { high = middle } else { low = middle }
         }
         Ok(Some(BlockNumber::new(high)))
     }

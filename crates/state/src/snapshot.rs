@@ -158,7 +158,17 @@ impl Snapshot {
         self.archive.totals(number)
     }
 
-    /// Returns the newest block up to a Tx block that has transactions, or `None` when none has any, or there is no block of
+    /// Returns the number of transactions up to a Tx block, or `None` when there is none of this number yet. A block of a
+    /// run need not be made for it.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn transactions_up_to(&self, number: BlockNumber) -> Result<Option<u64>, ArchiveError> {
+        self.archive.transactions_up_to(number)
+    }
+
+    /// Returns the newest block up to a Tx block that has transactions, likewise, or `None` when none has any, or there is no block of
     /// this number yet.
     ///
     /// # Errors

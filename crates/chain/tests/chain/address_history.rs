@@ -102,8 +102,28 @@ fn page_looks_at_no_more_than_it_may() {
     for order in [HistoryOrder::OldestFirst, HistoryOrder::NewestFirst] {
         for effort in [1, 10, 100, 311, 312] {
             let (found, count) = pages(&mut net, HistoryRequest { effort, ..request(user(5), order) }, |_| ());
-            assert_eq!((found.len(), count), (0, transactions.div_ceil(effort)), "{order:?} {effort}");
+            assert!(found.is_empty());
+            // The blocks on the way take a part of it.
+            let expected = transactions.div_ceil(effort)..=(2 * transactions).div_ceil(effort);
+            assert!(expected.contains(&count), "{order:?} {effort}: {count} pages");
         }
+    }
+}
+
+#[test]
+fn ways_from_block_to_block_take_effort() {
+    const PAYMENTS: usize = 30;
+    let mut net = Net::new(config(1, 50));
+    for _ in 0..PAYMENTS {
+        net.pay_next(1, user(2), 1);
+        net.tick();
+        net.demand(40);
+    }
+    for (order, least) in [(HistoryOrder::NewestFirst, 2), (HistoryOrder::OldestFirst, 8)] {
+        let request = HistoryRequest { effort: PAYMENTS, ..request(user(2), order) };
+        let (found, count) = pages(&mut net, request, |_| ());
+        assert_eq!(found.len(), PAYMENTS);
+        assert!((least..PAYMENTS).contains(&count), "{order:?}: {count} pages");
     }
 }
 

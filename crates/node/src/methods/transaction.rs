@@ -122,8 +122,8 @@ impl Method for GetRecentTransactions {
 /// deployed it, and those in which it sent or was sent a message of a contract. An extension of this node.
 ///
 /// A page is made of a look at 20,000 transactions at most, fewer where they are large with their receipts, some five
-/// megabytes as they are stored, so that it may have few, or none, and yet not be the last: that is the one without `next`.
-/// Pages are not moved by new blocks.
+/// megabytes as they are stored, or where there are few in a block, so that it may have few, or none, and yet not be the last:
+/// that is the one without `next`. Pages are not moved by new blocks.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct GetTransactionsForAddress {
     /// The address.
@@ -133,7 +133,7 @@ pub(crate) struct GetTransactionsForAddress {
     options: HistoryOptionsParam,
 }
 
-/// Payments that are looked at for a page.
+/// Payments that are looked at for a page, if they are in one block.
 const EFFORT: usize = 20_000;
 
 impl Method for GetTransactionsForAddress {

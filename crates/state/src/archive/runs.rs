@@ -166,23 +166,37 @@ impl Archive {
 
     /// Returns the hash of a block, which is cheaper than its entry.
     pub(super) fn hash_at(&self, number: BlockNumber) -> Result<BlockHash, ArchiveError> {
-        if let Some(entry) = self.entries.get(number.get()) {
-            return Ok(entry.head.hash);
-        }
-        match self.run_at(number)? {
-            Some(run) => run.run.hash_of(number).ok_or_else(|| damaged_run(&run)),
-            None => Ok(self.entry(number)?.head.hash),
-        }
+        self.known_of(number, |entry| entry.head.hash, |run| run.run.hash_of(number))
     }
 
     /// Returns when a block was made, likewise.
     pub(super) fn time_at(&self, number: BlockNumber) -> Result<Timestamp, ArchiveError> {
+        self.known_of(number, |entry| entry.head.timestamp, |run| Some(run.run.time_of(number)))
+    }
+
+    /// Returns the number of transactions up to a block, likewise.
+    pub(super) fn transactions_up_to(&self, number: BlockNumber) -> Result<u64, ArchiveError> {
+        self.known_of(number, |entry| entry.head.totals.transactions, |run| Some(run.before.transactions))
+    }
+
+    /// Returns the newest block up to a block that has transactions, likewise.
+    pub(super) fn newest_with_transactions_at(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
+        self.known_of(number, |entry| entry.newest_with_transactions, |run| Some(run.newest_with_transactions))
+    }
+
+    /// Returns what the entry of a block says, or its run, of which the block need not be made then.
+    fn known_of<T>(
+        &self,
+        number: BlockNumber,
+        of_entry: impl FnOnce(&Entry) -> T,
+        of_run: impl FnOnce(&StoredRun) -> Option<T>,
+    ) -> Result<T, ArchiveError> {
         if let Some(entry) = self.entries.get(number.get()) {
-            return Ok(entry.head.timestamp);
+            return Ok(of_entry(&entry));
         }
         match self.run_at(number)? {
-            Some(run) => Ok(run.run.time_of(number)),
-            None => Ok(self.entry(number)?.head.timestamp),
+            Some(run) => of_run(&run).ok_or_else(|| damaged_run(&run)),
+            None => Ok(of_entry(&*self.entry(number)?)),
         }
     }
 

@@ -1083,6 +1083,34 @@ fn run_of_more_stretches_than_are_built_is_refused() {
 }
 
 #[test]
+fn blocks_of_a_run_are_not_made_to_say_what_it_says_itself() {
+    let model = Model::with(&COUNTS);
+    let run = run_after(&model);
+    let disks = Disks::indexed(&model);
+    let archive = disks.open().unwrap();
+    archive.write_run(run.clone(), &run_diffs(&run)).unwrap();
+    archive.flush().unwrap();
+    drop(archive);
+    // The hash that the second stretch begins with, so that no block of it can be made.
+    let (_, hash) = run.closings().next().unwrap();
+    let key = disks.chain.keys().into_iter().find(|key| key[0] == 0x15).unwrap();
+    disks.chain.damage(&key, |value| {
+        let mut payload = unseal(&key, &value.unwrap()).unwrap().to_vec();
+        let at = payload.windows(32).position(|bytes| bytes == hash.as_bytes()).unwrap();
+        payload[at] ^= 1;
+        Some(seal(&key, &payload))
+    });
+    let archive = disks.open().unwrap();
+    for number in 14..23 {
+        assert!(archive.view().tx_header(block(number)).unwrap_err().is_damage());
+        assert_eq!(archive.view().transactions_up_to(block(number)).unwrap(), Some(89));
+        assert_eq!(archive.view().newest_with_transactions(block(number)).unwrap(), Some(block(12)));
+    }
+    assert_eq!(archive.view().transactions_up_to(block(27)).unwrap(), None);
+    assert_eq!(archive.view().newest_with_transactions(block(27)).unwrap(), None);
+}
+
+#[test]
 fn blocks_that_are_in_no_run_are_read_once() {
     let model = Model::with(&COUNTS);
     let run = run_after(&model);

@@ -98,9 +98,14 @@ impl ArchiveView {
         Ok(self.entry(number)?.map(|entry| entry.head.totals))
     }
 
-    /// Returns the newest block up to a Tx block that has transactions.
+    /// Returns the number of transactions up to a Tx block, without making it.
+    pub(crate) fn transactions_up_to(&self, number: BlockNumber) -> Result<Option<u64>, ArchiveError> {
+        self.has(number).then(|| self.archive.transactions_up_to(number)).transpose()
+    }
+
+    /// Returns the newest block up to a Tx block that has transactions, likewise.
     pub(crate) fn newest_with_transactions(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
-        Ok(self.entry(number)?.and_then(|entry| entry.newest_with_transactions))
+        if self.has(number) { self.archive.newest_with_transactions_at(number) } else { Ok(None) }
     }
 
     /// Returns a DS block.
