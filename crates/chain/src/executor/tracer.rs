@@ -23,7 +23,7 @@ pub struct TracedCall {
     pub recipient: Address,
     /// Money that comes with it.
     pub amount: Qa,
-    /// The transition; empty where nothing runs.
+    /// The tag of the message, whether or not anything runs.
     pub tag: String,
     /// The parameters: an array, as in a message; null when they are too large to be told. A value that nests too deep
     /// for readers of the whole is its text.

@@ -42,7 +42,8 @@ pub struct CallTraceJson {
     pub truncated: bool,
 }
 
-/// A call of a contract, or money that a contract sent to who runs nothing.
+/// A call of a contract, or a message of a contract upon which nothing ran: it was for an account that is none, had no tag, or
+/// was not delivered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TracedCall")]
 pub struct TracedCallJson {
@@ -58,7 +59,7 @@ pub struct TracedCallJson {
     pub run: Option<TracedRunJson>,
     /// Who called.
     pub sender: Hex<Address>,
-    /// The transition; empty where money was sent and nothing more.
+    /// The tag of the message, whether or not anything ran.
     pub tag: String,
 }
 
