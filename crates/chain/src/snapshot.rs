@@ -340,8 +340,9 @@ impl Snapshot {
         number: BlockNumber,
         page: Option<u64>,
     ) -> Result<PositionsPage, BlockTransactionsError> {
-        let block = self.tx_block(number)?.ok_or(BlockTransactionsError::UnknownBlock { number })?;
-        let (count, pages) = (block.header.tx_count, u64::from(block.header.page_count()));
+        let header = self.published.state.tx_header(number)?;
+        let header = header.ok_or(BlockTransactionsError::UnknownBlock { number })?;
+        let (count, pages) = (header.tx_count, u64::from(header.page_count()));
         let all = if page.is_some() { PAGE } else { count };
         let first = u32::try_from(page.unwrap_or(0)).ok().and_then(|page| page.checked_mul(all));
         let first = first.filter(|first| *first < count).ok_or(BlockTransactionsError::Empty)?;

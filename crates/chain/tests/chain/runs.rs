@@ -1,15 +1,21 @@
 //! Runs of empty blocks: nobody can tell them from blocks that were made one by one.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use proptest::{collection::vec, prelude::*};
 use silica_chain::{
-    ChainConfig, check,
+    BlockTransactionsError, ChainConfig, check,
     consensus::{Effect, Input, run_seal},
     open, rebuild,
 };
-use silica_protocol::{Address, BlockNumber, DsBlockNumber, GasPrice, Qa, Timestamp, TxHash};
-use silica_state::{ArchiveError, Durability, OpenOutcome, Store, StoreOptions};
+use silica_protocol::{Address, BlockNumber, CoSignatures, DsBlockNumber, GasPrice, PublicKey, Qa, Timestamp, TxHash};
+use silica_state::{ArchiveError, Durability, OpenOutcome, Seal, Store, StoreOptions};
 
 use crate::{
     harness::{BEGIN, Net, config, genesis, key, memory, node, node_key, payment, user},
@@ -269,6 +275,39 @@ fn run_is_not_read_without_the_key_that_signs_it() {
     }
     let net = on_disk(dir.path(), config(1, 10));
     check_replay(&net);
+}
+
+/// Counts what it signs.
+#[derive(Debug)]
+struct Counting {
+    seal: Arc<dyn Seal>,
+    signed: Arc<AtomicU64>,
+}
+
+impl Seal for Counting {
+    fn public(&self) -> PublicKey {
+        self.seal.public()
+    }
+
+    fn seal(&self, header: &[u8]) -> Option<CoSignatures> {
+        self.signed.fetch_add(1, Ordering::Relaxed);
+        self.seal.seal(header)
+    }
+}
+
+#[test]
+fn empty_block_is_not_signed_to_say_that_it_is_empty() {
+    let signed = Arc::new(AtomicU64::new(0));
+    let store = Store::ephemeral(StoreOptions::default());
+    store.seal_with(Arc::new(Counting { seal: run_seal(&node_key()), signed: Arc::clone(&signed) }));
+    let mut net = Net::over(store, config(1, 10));
+    net.demand(50);
+    let (snapshot, before) = (net.snapshot(), signed.load(Ordering::Relaxed));
+    let positions = snapshot.block_positions(BlockNumber::new(30), None);
+    assert!(matches!(positions, Err(BlockTransactionsError::Empty)));
+    assert_eq!(signed.load(Ordering::Relaxed), before);
+    assert!(snapshot.tx_block(BlockNumber::new(30)).unwrap().is_some());
+    assert!(signed.load(Ordering::Relaxed) > before);
 }
 
 #[test]
