@@ -19,7 +19,7 @@ pub struct StatePageRequest {
     pub field: Option<String>,
     /// Where an earlier page has said that it goes on.
     pub after: Option<String>,
-    /// How many entries a page has at most.
+    /// How many entries a page has at most; 1 if it is 0.
     pub limit: usize,
     /// The block after which the state is asked for, or `None` for the latest.
     pub block: Option<BlockNumber>,
@@ -109,7 +109,7 @@ fn page(view: &StateView, request: &StatePageRequest) -> Result<Page, StatePageE
     while let Some((plain, value)) = found.next_plain()? {
         let path = plain.strip_prefix(StorageKey::SEPARATOR).unwrap_or(plain);
         let Some(entry) = entry(path, value) else { continue };
-        if entries.len() >= *limit || bytes >= PAGE_BYTES {
+        if entries.len() >= (*limit).max(1) || bytes >= PAGE_BYTES {
             return Ok((entries, last));
         }
         bytes = bytes.saturating_add(plain.len()).saturating_add(value.len());

@@ -1,7 +1,7 @@
 //! Contracts: deployed, called, calling each other, failing; and what remains of it in the state.
 
 use serde_json::json;
-use silica_chain::config::NoncePolicy;
+use silica_chain::{StatePageRequest, config::NoncePolicy};
 use silica_protocol::{
     Account, Address, BlockNumber, ContractParam, Gas, Nonce, Qa, Receipt, ReceiptError, StorageKey, Transaction,
     VariableHash,
@@ -570,4 +570,19 @@ fn proofs_of_variables_hold_against_the_headers() {
     };
     verify(1, None);
     verify(2, Some("\"1\""));
+}
+
+#[test]
+fn a_page_of_state_has_one_entry_at_least() {
+    let mut world = World::new();
+    let contract = world.hello();
+    let page = |limit, after| {
+        let request = StatePageRequest { contract, field: None, after, limit, block: None };
+        world.net.snapshot().state_page(&request).unwrap()
+    };
+    let first = page(0, None);
+    assert_eq!(first, page(1, None));
+    assert_eq!((first.entries.len(), first.next.is_some()), (1, true));
+    let second = page(0, first.next);
+    assert_eq!((second.entries.len(), second.next), (1, None));
 }
