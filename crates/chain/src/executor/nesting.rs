@@ -2,13 +2,15 @@
 
 use serde_json::Value as Json;
 
-/// How deep a value nests at most that is told of a trace or of a change.
+/// How deep a value nests at most that is told of a trace or of a change, in containers that hold something; an empty one
+/// may be within the last.
 ///
 /// Clients read documents that are 127 containers deep, `serde_json` by default. The steps of a contract stand within 49
-/// when twenty chained calls led to it, as many as there may be, and the answer is one of a batch.
+/// when twenty chained calls led to it, as many as there may be, and the answer is one of a batch: 110 in all.
 pub(super) const MOST_LEVELS: usize = 60;
 
-/// Says whether a value nests no deeper than so many containers that hold something. It was read by a reader with a limit.
+/// Says whether a value nests no deeper than so many containers that hold something, as receipts count. It was read by a
+/// reader with a limit.
 pub(super) fn is_shallow(value: &Json, levels: usize) -> bool {
     let below = |value: &Json| levels.checked_sub(1).is_some_and(|levels| is_shallow(value, levels));
     match value {
@@ -50,6 +52,15 @@ mod tests {
         for levels in [0, 1, 2, 100] {
             assert!(is_shallow(&nested(levels), levels));
             assert!(levels == 0 || !is_shallow(&nested(levels), levels - 1));
+        }
+    }
+
+    #[test]
+    fn empty_containers_are_not_counted() {
+        let around = |inner: Json, levels| (0..levels).fold(inner, |inner, _| json!([inner]));
+        for empty in [json!([]), json!({})] {
+            assert!(is_shallow(&around(empty.clone(), MOST_LEVELS), MOST_LEVELS));
+            assert!(!is_shallow(&around(empty, MOST_LEVELS + 1), MOST_LEVELS));
         }
     }
 
