@@ -20,3 +20,4 @@ mod reverts;
 mod runs;
 mod simulation;
 mod snapshot;
+mod traces;
