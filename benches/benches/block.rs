@@ -1,4 +1,5 @@
-//! Blocks of payments: admission, building, judging and committing, over a state of 100,000 accounts.
+//! Blocks of payments: admission, building, judging and committing, over a state of 100,000 accounts; and looking through them
+//! for those of an address.
 
 use std::{
     collections::BTreeMap,
@@ -8,9 +9,9 @@ use std::{
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use silica_chain::{
-    Chain, ChainConfig, Genesis, Producer, Proposal, VerifiedTransaction,
+    Chain, ChainConfig, Genesis, HistoryOrder, HistoryRequest, Producer, Proposal, VerifiedTransaction,
     config::NoncePolicy,
-    consensus::{Application, Engine, Input, Solo},
+    consensus::{Application, Engine, Input, Solo, run_seal},
     open,
 };
 use silica_crypto::{KeyPair, SecretKey, sign};
@@ -53,6 +54,23 @@ impl Bench {
         Self::over(store, Some(dir), senders)
     }
 
+    /// A chain on disk with blocks of a payment of each sender, and empty blocks behind each.
+    fn with_history(senders: usize, blocks: u64, empty: u64) -> Self {
+        let mut bench = Self::on_disk(senders);
+        for _ in 0..blocks {
+            bench.fill();
+            let at = bench.later();
+            bench.engine.step(Input::Tick(at), &mut bench.producer).expect("a block is made");
+            assert_eq!(bench.chain.waiting(), 0);
+            if empty > 0 {
+                let at = bench.later();
+                let demand = Input::Demand { at, blocks: empty };
+                bench.engine.step(demand, &mut bench.producer).expect("empty blocks are made");
+            }
+        }
+        bench
+    }
+
     fn over(store: Store, dir: Option<tempfile::TempDir>, senders: usize) -> Self {
         let mut config = ChainConfig { blocks_per_ds_epoch: 1_000_000, ..ChainConfig::isolated() };
         config.policy.nonces = NoncePolicy::Queue;
@@ -62,6 +80,7 @@ impl Bench {
         let accounts = senders.iter().map(KeyPair::address).chain(others).map(|address| (address, account));
         let genesis = Genesis::new(accounts.collect::<BTreeMap<_, _>>()).expect("the balances fit 128 bits");
         let engine = Solo::new(sender(usize::MAX));
+        store.seal_with(run_seal(&sender(usize::MAX)));
         let now = 1_700_000_000_000_000;
         let (chain, producer) =
             open(store, config, &genesis, engine.public(), Timestamp::new(now)).expect("a new chain opens");
@@ -233,9 +252,33 @@ fn whole(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// A page of the transactions of an address that has none, where as much is looked at as for a request: payments in full blocks, and
+/// blocks of one payment with a thousand empty ones between each two.
+fn history(criterion: &mut Criterion) {
+    const EFFORT: usize = 20_000;
+    let mut group = criterion.benchmark_group("history/page");
+    for (name, size, blocks, empty) in [("full", 1_000, 25, 0), ("sparse", 1, 1_000, 1_000)] {
+        let mut prepared = None;
+        for (order_name, order) in [("newest", HistoryOrder::NewestFirst), ("oldest", HistoryOrder::OldestFirst)] {
+            let id = BenchmarkId::new(name, order_name);
+            group.bench_function(id, |bencher| {
+                let bench = prepared.get_or_insert_with(|| Bench::with_history(size, blocks, empty));
+                let address = Address::new([0x77; 20]);
+                let request = HistoryRequest { address, order, after: None, limit: 100, effort: EFFORT };
+                bencher.iter(|| {
+                    let page = bench.chain.snapshot().transactions_of(&request).expect("the record can be read");
+                    assert!(page.transactions.is_empty());
+                    black_box(page)
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(10).measurement_time(Duration::from_secs(5));
-    targets = admission, pool, execute, verify, whole
+    targets = admission, pool, execute, verify, whole, history
 }
 criterion_main!(benches);
