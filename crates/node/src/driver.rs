@@ -67,7 +67,7 @@ enum Event {
     /// The state is edited by hand.
     Edit { edit: Edit, reply: oneshot::Sender<Result<Edited, DriverError>> },
     /// Blocks are made in another mode from now on.
-    SetBlockMode { mode: BlockMode, reply: oneshot::Sender<Result<(), DriverError>> },
+    SetBlockMode { mode: BlockMode, reply: oneshot::Sender<()> },
     /// The chain as it is is to be kept, under a number that is the answer.
     Snapshot { reply: oneshot::Sender<Result<u32, DriverError>> },
     /// The chain is taken back to how it was.
@@ -211,9 +211,10 @@ impl NodeHandle {
         }
     }
 
-    /// Makes blocks in another mode from now on. Where nothing waits in that one, what does gets its block first.
+    /// Makes blocks in another mode from now on. Where nothing waits in that one, what does gets its block first, unless that
+    /// block cannot be made.
     pub(crate) async fn set_mode(&self, mode: BlockMode) -> Result<(), DriverError> {
-        self.ask(|reply| Event::SetBlockMode { mode, reply }).await?
+        self.ask(|reply| Event::SetBlockMode { mode, reply }).await
     }
 
     /// Edits the state, and returns the block that has the edit once it is on disk.
@@ -432,8 +433,8 @@ struct Waiting {
 
 impl<E: Engine> Driver<E> {
     fn run(mut self) -> Producer {
-        // They waited when the node stopped. A failure is in the log, and what waits is tried again with the next.
-        let _ = self.drain();
+        // They waited when the node stopped.
+        self.drain();
         loop {
             match self.next_event() {
                 Some(Event::Arrival { transaction, reply }) => self.arrivals(transaction, reply),
@@ -441,7 +442,7 @@ impl<E: Engine> Driver<E> {
                 Some(Event::TogglePause { reply }) => {
                     let paused = self.node.pause().toggle();
                     // What waits may be there since the mode changed, and then nobody asks for its block.
-                    let _ = self.drain();
+                    self.drain();
                     answer(reply, paused);
                 }
                 Some(Event::Edit { edit, reply }) => {
@@ -449,8 +450,8 @@ impl<E: Engine> Driver<E> {
                     answer(reply, result);
                 }
                 Some(Event::SetBlockMode { mode, reply }) => {
-                    let result = self.set_mode(mode);
-                    answer(reply, result);
+                    self.set_mode(mode);
+                    answer(reply, ());
                 }
                 Some(Event::Snapshot { reply }) => {
                     let result = self.snapshot();
@@ -464,9 +465,7 @@ impl<E: Engine> Driver<E> {
                     let latest = self.node.context().snapshot.latest_tx_block().timestamp;
                     answer(reply, self.node.clock().set_next(time, latest));
                 }
-                Some(Event::Waiting) => {
-                    let _ = self.drain();
-                }
+                Some(Event::Waiting) => self.drain(),
                 Some(Event::SetMinimumGasPrice { price, reply }) => {
                     let result = self.set_minimum_gas_price(price);
                     answer(reply, result);
@@ -535,8 +534,8 @@ impl<E: Engine> Driver<E> {
         match self.advance(Input::Edit { at: self.time(), edit }) {
             Ok(_) => {
                 let block = self.node.context().head();
-                // Another nonce may be due.
-                self.drain()?;
+                // Another nonce may be due. The edit is made, whatever becomes of that one.
+                self.drain();
                 Ok(Ok(block))
             }
             Err(EngineError::Edit(refused)) => Ok(Err(refused)),
@@ -579,8 +578,8 @@ impl<E: Engine> Driver<E> {
         }
         let reverts = self.node.context().reverts.after(block);
         self.node.publish_after(Arc::new(reverts));
-        // The chain is back, whatever becomes of the block that is due; that it fails was told.
-        let _: Result<(), DriverError> = self.drain();
+        // The chain is back, whatever becomes of the block that is due.
+        self.drain();
         Ok(Ok(()))
     }
 
@@ -590,19 +589,19 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    fn set_mode(&mut self, mode: BlockMode) -> Result<(), DriverError> {
+    fn set_mode(&mut self, mode: BlockMode) {
         self.producer.set_nonce_policy(mode.nonces());
         *self.node.shared.mode.write().unwrap_or_else(PoisonError::into_inner) = mode;
         self.next_tick = first_tick(mode);
-        self.drain()
+        self.drain();
     }
 
-    /// Lets what waits have its block where nobody would ask for one.
-    fn drain(&mut self) -> Result<(), DriverError> {
+    /// Lets what waits have its block where nobody would ask for one. A failure is in the log, and what waits is tried again
+    /// with the next block.
+    fn drain(&mut self) {
         if self.node.mode() == BlockMode::Instant && self.node.chain().waiting() > 0 && !self.node.pause().lasts() {
-            self.step(Input::Arrival(self.time()))?;
+            let _: Result<Fates, DriverError> = self.step(Input::Arrival(self.time()));
         }
-        Ok(())
     }
 
     fn set_minimum_gas_price(&mut self, price: GasPrice) -> Result<(), GasPriceError> {
@@ -838,6 +837,33 @@ mod tests {
         assert_eq!((node.context().head().get(), chain.waiting()), (1, 0));
         drop(driver.stop().unwrap());
         assert!(chain.snapshot().transaction(&payment.hash()).unwrap().is_some());
+    }
+
+    /// An engine that makes no block for what waits.
+    struct FailsArrivals(Solo);
+
+    impl Engine for FailsArrivals {
+        fn step(&mut self, input: Input, application: &mut dyn Application) -> Result<Vec<Effect>, EngineError> {
+            if matches!(input, Input::Arrival(_)) {
+                return Err(EngineError::Demand { got: 1, most: 0 });
+            }
+            self.0.step(input, application)
+        }
+    }
+
+    /// Whoever is told that it failed does it again.
+    #[tokio::test]
+    async fn what_was_done_is_not_told_as_failed_since_a_block_for_others_fails() {
+        let (chain, producer, engine) = chain();
+        let (mode, engine) = (BlockMode::Manual, FailsArrivals(engine));
+        let (node, driver) = start(chain.clone(), producer, engine, mode, Clock::default(), None).unwrap();
+        node.submit(payment(&chain)).await.unwrap();
+        assert_eq!(node.set_mode(BlockMode::Instant).await, Ok(()));
+        assert_eq!(node.mode(), BlockMode::Instant);
+        let edit = Edit::Fund { address: Address::new([7; 20]), amount: Qa::new(5) };
+        assert_eq!(node.edit(edit).await.unwrap().unwrap(), BlockNumber::new(1));
+        assert_eq!(chain.waiting(), 1);
+        drop(driver.stop().unwrap());
     }
 
     /// Polls a future once.
