@@ -25,8 +25,8 @@ use std::{
 
 use arc_swap::{ArcSwap, Guard};
 use silica_chain::{
-    Chain, DropReason, Edit, EditError, EngineError, GasPriceError, PoolError, Producer, Submitted, TransactionStatus,
-    TxStatus, VerifiedTransaction,
+    Chain, DropReason, Edit, EditError, EngineError, GasPriceError, PoolError, Producer, SavePoint, Submitted,
+    TransactionStatus, TxStatus, VerifiedTransaction,
     consensus::{Effect, Engine, Input},
 };
 use silica_protocol::{BlockHash, BlockNumber, GasPrice, Timestamp, TxHash};
@@ -546,26 +546,36 @@ impl<E: Engine> Driver<E> {
     /// Keeps the chain as it is, after all blocks that were demanded before.
     fn snapshot(&mut self) -> Result<u32, DriverError> {
         self.meet_demands();
-        let point = self.producer.save().map_err(|error| {
-            tracing::error!(error = &error as &dyn std::error::Error, "the chain cannot be kept as it is");
-            DriverError::Failed
-        })?;
+        let point = self.save()?;
         Ok(self.snapshots.add(Kept { point, mode: self.node.mode(), moment: self.node.clock().moment() }))
+    }
+
+    fn save(&self) -> Result<SavePoint, DriverError> {
+        self.producer.save().map_err(|error| {
+            tracing::error!(error = &error as &dyn std::error::Error, "the chain can neither be kept nor taken back");
+            DriverError::Failed
+        })
     }
 
     /// Takes the chain back to how it was, after all blocks that were demanded before.
     fn revert(&mut self, to: u32) -> Result<Reverted, DriverError> {
         self.node.require_no_pause()?;
         self.meet_demands();
-        let Kept { point, mode, moment } = match self.snapshots.take(to) {
-            Ok(kept) => kept,
+        // Where blocks are not flushed the chain cannot be taken back, and no snapshot is to be lost by the attempt.
+        drop(self.save()?);
+        let (Kept { point, mode, moment }, later) = match self.snapshots.take(to) {
+            Ok(taken) => taken,
             Err(unknown) => return Ok(Err(unknown)),
         };
         let (block, price, price_before) = (point.block(), point.operator_price(), self.producer.operator_price());
         if let Err(error) = self.producer.revert(point) {
-            let is_fatal = !error.leaves_chain();
-            self.node.shared.failing.store(is_fatal, Ordering::Relaxed);
-            let advice = if is_fatal { "start the node again" } else { "nothing was changed" };
+            let advice = if error.leaves_chain() {
+                self.snapshots.put_back(later);
+                "but for this snapshot, which is gone, nothing was changed"
+            } else {
+                self.node.shared.failing.store(true, Ordering::Relaxed);
+                "start the node again"
+            };
             tracing::error!(error = &error as &dyn std::error::Error, advice, "the chain could not be taken back");
             return Err(DriverError::Failed);
         }
@@ -753,7 +763,7 @@ mod tests {
 
     use silica_chain::{
         ChainConfig, Genesis, PUBLISHED_ACCOUNTS,
-        consensus::{Application, Solo, run_seal},
+        consensus::{Application, Solo, run_seal, seal_alone},
         open,
     };
     use silica_crypto::{KeyPair, SecretKey, sign};
@@ -782,7 +792,10 @@ mod tests {
     }
 
     fn chain() -> (Chain, Producer, Solo) {
-        let key = draw_key().unwrap();
+        chain_of(draw_key().unwrap())
+    }
+
+    fn chain_of(key: KeyPair) -> (Chain, Producer, Solo) {
         let store = Store::ephemeral(StoreOptions::default());
         store.seal_with(run_seal(&key));
         let (chain, producer) =
@@ -863,6 +876,43 @@ mod tests {
         let edit = Edit::Fund { address: Address::new([7; 20]), amount: Qa::new(5) };
         assert_eq!(node.edit(edit).await.unwrap().unwrap(), BlockNumber::new(1));
         assert_eq!(chain.waiting(), 1);
+        drop(driver.stop().unwrap());
+    }
+
+    /// An engine that fails when the block of an edit is written and not yet flushed.
+    struct Leaves {
+        key: KeyPair,
+        engine: Solo,
+    }
+
+    impl Engine for Leaves {
+        fn step(&mut self, input: Input, application: &mut dyn Application) -> Result<Vec<Effect>, EngineError> {
+            let Input::Edit { at, edit } = &input else { return self.engine.step(input, application) };
+            let block = application.propose_edit(*at, edit)?;
+            application.write(seal_alone(block, &self.key)?)?;
+            Err(EngineError::Demand { got: 1, most: 0 })
+        }
+    }
+
+    #[tokio::test]
+    async fn snapshots_outlive_an_attempt_that_changed_nothing() {
+        let key = draw_key().unwrap();
+        let (chain, producer, engine) = chain_of(key.clone());
+        let (mode, engine) = (BlockMode::Manual, Leaves { key, engine });
+        let (node, driver) = start(chain.clone(), producer, engine, mode, Clock::default(), None).unwrap();
+        let [first, second] = [node.snapshot().await.unwrap(), node.snapshot().await.unwrap()];
+        let edit = Edit::Fund { address: Address::new([7; 20]), amount: Qa::new(5) };
+        assert_eq!(node.edit(edit).await.unwrap_err(), DriverError::Failed);
+        assert!(!node.makes_blocks());
+        for id in [first, second, first] {
+            assert_eq!(node.revert(id).await, Err(DriverError::Failed));
+            assert!(!node.makes_blocks());
+        }
+        node.mine(1).await.unwrap();
+        for id in [second, first] {
+            assert_eq!(node.revert(id).await, Ok(Ok(())));
+            assert_eq!(chain.snapshot().latest_tx_block().header.number.get(), 0);
+        }
         drop(driver.stop().unwrap());
     }
 

@@ -30,6 +30,10 @@ pub(crate) struct Snapshots {
     transactions: usize,
 }
 
+/// Snapshots that were made after one that was taken out.
+#[derive(Debug)]
+pub(crate) struct Later(BTreeMap<u32, Kept>);
+
 /// There is no snapshot of this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no snapshot {number}: it was never made, reverted to, made after one that was, or forgotten")]
@@ -45,21 +49,28 @@ impl Snapshots {
         self.kept.insert(self.latest, kept);
         while self.kept.len() > MOST || (self.transactions > MOST_TRANSACTIONS && self.kept.len() > 1) {
             let oldest = self.kept.pop_first();
-            self.forget(oldest.map(|(_, kept)| kept));
+            let gone = oldest.map_or(0, |(_, kept)| kept.point.transactions());
+            self.transactions = self.transactions.saturating_sub(gone);
         }
         self.latest
     }
 
-    /// Takes one out, and forgets those after it.
-    pub(crate) fn take(&mut self, number: u32) -> Result<Kept, UnknownSnapshot> {
-        if !self.kept.contains_key(&number) {
-            return Err(UnknownSnapshot { number });
+    /// Takes one out, and those after it, which may be [put back](Self::put_back).
+    pub(crate) fn take(&mut self, number: u32) -> Result<(Kept, Later), UnknownSnapshot> {
+        let taken = self.kept.remove(&number).ok_or(UnknownSnapshot { number })?;
+        let later = self.kept.split_off(&number);
+        for kept in later.values().chain([&taken]) {
+            self.transactions = self.transactions.saturating_sub(kept.point.transactions());
         }
-        let mut later = self.kept.split_off(&number);
-        let taken = later.remove(&number).ok_or(UnknownSnapshot { number })?;
-        self.transactions = self.transactions.saturating_sub(taken.point.transactions());
-        self.forget(later.into_values());
-        Ok(taken)
+        Ok((taken, Later(later)))
+    }
+
+    /// Keeps what was just taken out after another one.
+    pub(crate) fn put_back(&mut self, Later(later): Later) {
+        for kept in later.values() {
+            self.transactions = self.transactions.saturating_add(kept.point.transactions());
+        }
+        self.kept.extend(later);
     }
 
     /// Forgets all, and says whether there were any.
@@ -67,11 +78,5 @@ impl Snapshots {
         let all = std::mem::take(&mut self.kept);
         self.transactions = 0;
         !all.is_empty()
-    }
-
-    fn forget(&mut self, gone: impl IntoIterator<Item = Kept>) {
-        for kept in gone {
-            self.transactions = self.transactions.saturating_sub(kept.point.transactions());
-        }
     }
 }
