@@ -9,7 +9,8 @@
 //!
 //! The loop has a thread of its own, since making a block is work and waiting for the disk. Whatever arrived while it
 //! made one goes into the next together, so that a flush is shared by all who wait for it. Many blocks that were demanded
-//! are made in parts, between which everything else has its turn.
+//! are made in parts, between which everything else has its turn, but for snapshots, which wait for all blocks that were
+//! demanded before.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -412,17 +413,31 @@ struct Driver<E> {
     queue: Receiver<Event>,
     /// An event that was taken from the queue and has to wait for those before it.
     held: Option<Event>,
-    /// Blocks that are still to be made, in the order of those who asked.
+    /// What is still to be done, in the order of those who asked.
     demands: VecDeque<Demand>,
     /// To what the chain can be taken back.
     snapshots: Snapshots,
     next_tick: Option<Instant>,
 }
 
-/// Blocks that someone waits for.
-struct Demand {
-    blocks: u64,
-    reply: oneshot::Sender<Result<(), DriverError>>,
+/// What someone waits for who is to have it behind all that was demanded before.
+enum Demand {
+    /// So many blocks.
+    Blocks { blocks: u64, reply: oneshot::Sender<Result<(), DriverError>> },
+    /// The chain is to be kept.
+    Snapshot { reply: oneshot::Sender<Result<u32, DriverError>> },
+    /// The chain is to be taken back.
+    Revert { to: u32, reply: oneshot::Sender<Result<Reverted, DriverError>> },
+}
+
+impl Demand {
+    fn refuse(self, error: DriverError) {
+        match self {
+            Self::Blocks { reply, .. } => answer(reply, Err(error)),
+            Self::Snapshot { reply } => answer(reply, Err(error)),
+            Self::Revert { reply, .. } => answer(reply, Err(error)),
+        }
+    }
 }
 
 /// A transaction in the pool whose sender waits for its block.
@@ -438,7 +453,7 @@ impl<E: Engine> Driver<E> {
         loop {
             match self.next_event() {
                 Some(Event::Arrival { transaction, reply }) => self.arrivals(transaction, reply),
-                Some(Event::Mine { blocks, reply }) => self.demands.push_back(Demand { blocks, reply }),
+                Some(Event::Mine { blocks, reply }) => self.demands.push_back(Demand::Blocks { blocks, reply }),
                 Some(Event::TogglePause { reply }) => {
                     let paused = self.node.pause().toggle();
                     // What waits may be there since the mode changed, and then nobody asks for its block.
@@ -453,14 +468,11 @@ impl<E: Engine> Driver<E> {
                     self.set_mode(mode);
                     answer(reply, ());
                 }
-                Some(Event::Snapshot { reply }) => {
-                    let result = self.snapshot();
-                    answer(reply, result);
-                }
-                Some(Event::Revert { to, reply }) => {
-                    let result = self.revert(to);
-                    answer(reply, result);
-                }
+                Some(Event::Snapshot { reply }) => self.demands.push_back(Demand::Snapshot { reply }),
+                Some(Event::Revert { to, reply }) => match self.snapshots.require(to) {
+                    Ok(()) => self.demands.push_back(Demand::Revert { to, reply }),
+                    Err(unknown) => answer(reply, Ok(Err(unknown))),
+                },
                 Some(Event::SetNextTime { time, reply }) => {
                     let latest = self.node.context().snapshot.latest_tx_block().timestamp;
                     answer(reply, self.node.clock().set_next(time, latest));
@@ -478,7 +490,7 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Returns what is to be done next; `None` when nothing is but to make blocks that are demanded.
+    /// Returns what is to be done next; `None` when nothing is but what is demanded.
     fn next_event(&mut self) -> Option<Event> {
         if let Some(event) = self.held.take() {
             return Some(event);
@@ -510,17 +522,32 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Makes the first part of the blocks that are demanded.
+    /// Does the first of what is demanded, or a part of it.
     fn meet_demand(&mut self) {
-        let Some(Demand { blocks, reply }) = self.demands.pop_front() else { return };
+        let Some(demand) = self.demands.pop_front() else { return };
         if self.node.shared.stopping.load(Ordering::Relaxed) {
-            return answer(reply, Err(DriverError::Stopping));
+            return demand.refuse(DriverError::Stopping);
         }
+        match demand {
+            Demand::Blocks { blocks, reply } => self.make_blocks(blocks, reply),
+            Demand::Snapshot { reply } => {
+                let result = self.snapshot();
+                answer(reply, result);
+            }
+            Demand::Revert { to, reply } => {
+                let result = self.revert(to);
+                answer(reply, result);
+            }
+        }
+    }
+
+    /// Makes the first part of so many blocks.
+    fn make_blocks(&mut self, blocks: u64, reply: oneshot::Sender<Result<(), DriverError>>) {
         let part = blocks.min(DEMAND);
         match (self.step(Input::Demand { at: self.time(), blocks: part }), blocks.saturating_sub(part)) {
             (Err(error), _) => answer(reply, Err(error)),
             (Ok(_), 0) => answer(reply, Ok(())),
-            (Ok(_), blocks) => self.demands.push_front(Demand { blocks, reply }),
+            (Ok(_), blocks) => self.demands.push_front(Demand::Blocks { blocks, reply }),
         }
     }
 
@@ -543,9 +570,8 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Keeps the chain as it is, after all blocks that were demanded before.
+    /// Keeps the chain as it is.
     fn snapshot(&mut self) -> Result<u32, DriverError> {
-        self.meet_demands();
         let point = self.save()?;
         Ok(self.snapshots.add(Kept { point, mode: self.node.mode(), moment: self.node.clock().moment() }))
     }
@@ -557,10 +583,9 @@ impl<E: Engine> Driver<E> {
         })
     }
 
-    /// Takes the chain back to how it was, after all blocks that were demanded before.
+    /// Takes the chain back to how it was.
     fn revert(&mut self, to: u32) -> Result<Reverted, DriverError> {
         self.node.require_no_pause()?;
-        self.meet_demands();
         // Where blocks are not flushed the chain cannot be taken back, and no snapshot is to be lost by the attempt.
         drop(self.save()?);
         let (Kept { point, mode, moment }, later) = match self.snapshots.take(to) {
@@ -591,12 +616,6 @@ impl<E: Engine> Driver<E> {
         // The chain is back, whatever becomes of the block that is due.
         self.drain();
         Ok(Ok(()))
-    }
-
-    fn meet_demands(&mut self) {
-        while !self.demands.is_empty() {
-            self.meet_demand();
-        }
     }
 
     fn set_mode(&mut self, mode: BlockMode) {
@@ -957,6 +976,39 @@ mod tests {
         assert!(snapshot.transaction(&payment.hash()).unwrap().is_some());
         assert_eq!(snapshot.minimum_gas_price(), price);
         assert!(snapshot.latest_tx_block().header.number < BlockNumber::new(10_000_000));
+    }
+
+    #[tokio::test]
+    async fn payment_does_not_wait_for_a_snapshot_behind_many_blocks() {
+        let (chain, producer, engine) = chain();
+        let payment = payment(&chain);
+        let (node, driver) =
+            start(chain.clone(), producer, engine, BlockMode::Instant, Clock::default(), None).unwrap();
+        let first = node.snapshot().await.unwrap();
+        let mut many = pin!(node.mine(10_000_000));
+        let mut snapshot = pin!(node.snapshot());
+        let mut revert = pin!(node.revert(first));
+        assert!(is_pending(many.as_mut()) && is_pending(snapshot.as_mut()) && is_pending(revert.as_mut()));
+        assert!(node.revert(first + 1).await.unwrap().is_err());
+        node.submit(payment.clone()).await.unwrap();
+        assert!(is_pending(many.as_mut()) && is_pending(snapshot.as_mut()) && is_pending(revert.as_mut()));
+        drop(driver.stop().unwrap());
+        assert_eq!(many.await, Err(DriverError::Stopping));
+        assert_eq!(snapshot.await, Err(DriverError::Stopping));
+        assert_eq!(revert.await, Err(DriverError::Stopping));
+        assert!(chain.snapshot().transaction(&payment.hash()).unwrap().is_some());
+    }
+
+    #[tokio::test]
+    async fn snapshots_wait_for_blocks_that_were_demanded_before() {
+        let (chain, producer, engine) = chain();
+        let (node, driver) = start(chain.clone(), producer, engine, BlockMode::Manual, Clock::default(), None).unwrap();
+        let head = || chain.snapshot().latest_tx_block().header.number.get();
+        let (mined, id) = tokio::join!(node.mine(DEMAND + 1), node.snapshot());
+        assert_eq!((mined, head()), (Ok(()), DEMAND + 1));
+        let (mined, reverted) = tokio::join!(node.mine(2 * DEMAND), node.revert(id.unwrap()));
+        assert_eq!((mined, reverted, head()), (Ok(()), Ok(Ok(())), DEMAND + 1));
+        drop(driver.stop().unwrap());
     }
 
     #[tokio::test]

@@ -55,6 +55,11 @@ impl Snapshots {
         self.latest
     }
 
+    /// Refuses a number that no snapshot has.
+    pub(crate) fn require(&self, number: u32) -> Result<(), UnknownSnapshot> {
+        if self.kept.contains_key(&number) { Ok(()) } else { Err(UnknownSnapshot { number }) }
+    }
+
     /// Takes one out, and those after it, which may be [put back](Self::put_back).
     pub(crate) fn take(&mut self, number: u32) -> Result<(Kept, Later), UnknownSnapshot> {
         let taken = self.kept.remove(&number).ok_or(UnknownSnapshot { number })?;
