@@ -23,6 +23,9 @@ const UNIT: usize = 1024;
 /// Time between two demands for something that is not needed by its holder.
 const REMINDER: Duration = Duration::from_millis(250);
 
+/// Time for which what nobody has asked for just now waits for memory before it lets others go first.
+const TURN: Duration = Duration::from_millis(500);
+
 /// Places for connections and memory for bodies and answers, and word to their holders that others wait.
 #[derive(Debug)]
 pub(super) struct Room {
@@ -38,8 +41,8 @@ pub(super) struct Room {
     pub(super) memory_wanted: Notify,
     /// Likewise, for answers that wait for it: they are there already.
     waiting: Semaphore,
-    /// Likewise, for what is sent without having been asked for: half of it, so that those who ask never wait for all who
-    /// are told.
+    /// Likewise, for what is sent without having been asked for: half of it, so that those who ask never wait until all who
+    /// are told have read.
     unasked: Arc<Semaphore>,
     /// All memory there is.
     units: u32,
@@ -98,12 +101,17 @@ impl Room {
         }
     }
 
-    /// Waits, however long, for memory for something that nobody has asked for just now.
+    /// Waits, however long, for memory for something that nobody has asked for just now. As memory is given in the order of
+    /// those who wait, it goes to their end now and then: those who ask are not to wait behind it for as long as it does.
     async fn reserve_unasked(&self, bytes: usize) -> Option<Unasked> {
-        let units = self.units_of(bytes);
-        let place = self.claim(&self.unasked, units.min(self.units.div_ceil(2)), Duration::MAX).await?;
-        let memory = self.claim(&self.memory, units, Duration::MAX).await?;
-        Some(Unasked { memory, place })
+        let units = self.units_of(bytes).min(self.units.div_ceil(2));
+        let place = self.claim(&self.unasked, units, Duration::MAX).await?;
+        while !self.memory.is_closed() {
+            if let Some(memory) = self.claim(&self.memory, units, TURN).await {
+                return Some(Unasked { memory, place });
+            }
+        }
+        None
     }
 
     /// Waits for memory for an answer, or a part of one, of which so many bytes were made already; `None` when `longest` is
@@ -188,5 +196,35 @@ impl Share {
                 return;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One client reads slowly, another is to be told of something for which there is no memory until it has read.
+    #[tokio::test]
+    async fn who_asks_does_not_wait_behind_who_is_told() {
+        let limits = HttpLimits { body_bytes: 0, bodies_bytes: 10 * UNIT, ..HttpLimits::default() };
+        let room = Room::new(limits, Arc::default());
+        let slow = room.reserve(6 * UNIT, Duration::ZERO).await.unwrap();
+        let asks = async {
+            // Behind the other.
+            tokio::task::yield_now().await;
+            let asked = room.reserve(4 * UNIT, Duration::from_secs(20)).await;
+            drop(slow);
+            asked.is_some()
+        };
+        let (told, asked) = tokio::join!(room.reserve_unasked(5 * UNIT), asks);
+        assert!(told.is_some() && asked);
+    }
+
+    #[tokio::test]
+    async fn what_is_told_takes_half_of_the_memory_at_most() {
+        let limits = HttpLimits { body_bytes: 0, bodies_bytes: 10 * UNIT, ..HttpLimits::default() };
+        let room = Room::new(limits, Arc::default());
+        let _told = room.reserve_unasked(100 * UNIT).await.unwrap();
+        assert!(room.reserve(5 * UNIT, Duration::ZERO).await.is_some());
     }
 }
