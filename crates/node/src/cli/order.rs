@@ -175,7 +175,11 @@ pub(super) async fn carry_out(
     // Whatever goes wrong from here on, the node may have taken it.
     let unsure = |source: ClientError| source.after_sending(hash, terms.nonce);
     let taken = rpc.try_ask(METHOD, &[TransactionRequest { transaction, priority: false }]).await.map_err(unsure)?;
-    let taken = taken.map_err(|error| refused(METHOD, &error))?;
+    let taken = taken.map_err(|error| match error.code {
+        // It may have been put into the pool before the node failed, or was paused.
+        RpcErrorCode::INTERNAL_ERROR => unsure(refused(METHOD, &error)),
+        _ => refused(METHOD, &error),
+    })?;
     let taken: Taken = read(METHOD, &taken).map_err(unsure)?;
     if taken.id.0 != hash {
         let other = format!("expected the hash {hash}, got {}", taken.id.0);
