@@ -196,13 +196,16 @@ impl Source<'_> {
         }
         let draft = draft_of(path);
         let written = self.write_draft(rows, &draft, path).and_then(|bytes| {
-            fs::rename(&draft, path).and_then(|()| sync_directory(parent_of(path))).map_err(failed)?;
-            Ok(bytes)
+            match give_name(&draft, path).and_then(|()| sync_directory(parent_of(path))) {
+                // Another has written a file of this name meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    Err(DumpError::Exists { path: path.to_owned() })
+                }
+                named => named.map(|()| bytes).map_err(failed),
+            }
         });
-        if written.is_err() {
-            // It may not even exist.
-            drop(fs::remove_file(&draft));
-        }
+        // It may not even exist.
+        drop(fs::remove_file(&draft));
         let (block, state_root) = (self.head.block.to_string(), self.head.state_root.to_string());
         Ok(DumpReport { file: path.display().to_string(), block, state_root, bytes: written? })
     }
@@ -230,6 +233,20 @@ impl Source<'_> {
         out.sync_all().map_err(failed)?;
         Ok(bytes)
     }
+}
+
+/// Gives a file its name beside that which it has, unless there is one of this name.
+fn give_name(draft: &Path, path: &Path) -> io::Result<()> {
+    match fs::hard_link(draft, path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => claim_name(draft, path),
+        linked => linked,
+    }
+}
+
+/// Likewise, where the file system has no links. A crash may leave an empty file.
+fn claim_name(draft: &Path, path: &Path) -> io::Result<()> {
+    data_dir::new_private_file(path)?;
+    fs::rename(draft, path).inspect_err(|_| drop(fs::remove_file(path)))
 }
 
 /// The files of a data directory that are the chain's.

@@ -159,6 +159,24 @@ async fn what_somebody_meant_to_change_is_found() {
 }
 
 #[test]
+fn second_of_two_files_does_not_take_the_place_of_the_first() {
+    let parent = tempfile::tempdir().unwrap();
+    for name in [give_name, claim_name] {
+        let [first, second, path] = ["first", "second", "chain.dump"].map(|name| parent.path().join(name));
+        for draft in [&first, &second] {
+            fs::write(draft, draft.as_os_str().as_encoded_bytes()).unwrap();
+        }
+        name(&first, &path).unwrap();
+        assert_eq!(name(&second, &path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).unwrap(), first.as_os_str().as_encoded_bytes());
+        assert!(second.exists());
+        fs::remove_file(&path).unwrap();
+        name(&parent.path().join("none"), &path).unwrap_err();
+        assert!(!path.exists());
+    }
+}
+
+#[test]
 fn names_are_files_and_no_places() {
     for name in ["a", "A.b-c_9", &"x".repeat(64)] {
         assert_eq!(DumpName::from_param(name), Ok(DumpName(name.to_owned())));
