@@ -155,6 +155,8 @@ struct Shared {
     aside: Arc<Semaphore>,
     /// Turns for questions that take long.
     slow: Arc<Semaphore>,
+    /// The turn to write the chain to a file, which takes longer than any question.
+    dump: Arc<Semaphore>,
     pause: Pause,
     /// `None` in memory.
     data_dir: Option<Arc<DataDir>>,
@@ -311,9 +313,21 @@ impl NodeHandle {
 
     /// Does something that takes long in its turn, on a thread that may take its time; `None` when it panicked.
     pub(crate) async fn slowly<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-        let turn = self.slow_turn().await;
+        Self::in_turn(self.slow_turn().await, work).await
+    }
+
+    /// Writes the chain to a file, one at a time, on a thread that may take its time; `None` when that panicked.
+    pub(crate) async fn dump<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        Self::in_turn(Arc::clone(&self.shared.dump).acquire_owned().await.ok(), work).await
+    }
+
+    async fn in_turn<T: Send + 'static>(
+        turn: Option<OwnedSemaphorePermit>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
         let done = spawn_blocking(carried(move || {
             let result = work();
+            // Only now, even if whoever asked is gone.
             drop(turn);
             result
         }));
@@ -370,7 +384,7 @@ pub(crate) fn start(
     let (head, context) = (watch::Sender::new(context.tip()), ArcSwap::from_pointee(context));
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let aside = Arc::new(Semaphore::new(processors.div_ceil(2)));
-    let slow = Arc::new(Semaphore::new(SLOW_QUESTIONS));
+    let (slow, dump) = (Arc::new(Semaphore::new(SLOW_QUESTIONS)), Arc::new(Semaphore::new(1)));
     let (stopping, failing) = (AtomicBool::new(false), AtomicBool::new(false));
     let next_tick = first_tick(mode);
     let mode = RwLock::new(mode);
@@ -384,6 +398,7 @@ pub(crate) fn start(
         events,
         aside,
         slow,
+        dump,
         pause,
         data_dir: data_dir.clone(),
         block_hashes,
@@ -1053,6 +1068,25 @@ mod tests {
         assert_eq!(node.toggle_pause().await, Ok(false));
         assert!(chain.snapshot().transaction(&payment.hash()).unwrap().is_some());
         drop(driver.stop().unwrap());
+    }
+
+    #[tokio::test]
+    async fn files_of_the_chain_are_written_one_at_a_time_and_beside_questions() {
+        let (chain, producer, engine) = chain();
+        let (node, driver) = start(chain, producer, engine, BlockMode::Manual, Clock::default(), None).unwrap();
+        let mut turns = Vec::new();
+        for _ in 0..SLOW_QUESTIONS {
+            turns.push(node.slow_turn().await);
+        }
+        let (go_on, waits) = mpsc::channel::<()>();
+        let mut first = pin!(node.dump(move || waits.recv()));
+        assert!(is_pending(first.as_mut()));
+        let mut second = pin!(node.dump(|| 2));
+        assert!(is_pending(second.as_mut()));
+        assert_eq!(node.shared.dump.available_permits(), 0);
+        go_on.send(()).unwrap();
+        assert_eq!((first.await, second.await), (Some(Ok(())), Some(2)));
+        drop((turns, driver.stop().unwrap()));
     }
 
     #[tokio::test]

@@ -187,7 +187,7 @@ impl Command for Dump {
     async fn run(self, node: &NodeHandle) -> Result<DumpReport, CallError> {
         let name = self.name.get().map_err(|error| CallError::parameter("name", &error))?;
         let asked = node.clone();
-        let dumped = node.slowly(move || dump::dump_running(&asked, &name)).await;
+        let dumped = node.dump(move || dump::dump_running(&asked, &name)).await;
         Ok(dumped.ok_or(AsideError::Panicked)??)
     }
 }
@@ -221,5 +221,29 @@ impl Command for DropAllTransactions {
 
     async fn run(self, node: &NodeHandle) -> Result<usize, CallError> {
         Ok(node.chain().withdraw_all(node.clock().now()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::{Config, Node, driver::SLOW_QUESTIONS, dump::DumpError};
+
+    #[tokio::test]
+    async fn chain_is_written_to_a_file_without_the_turn_of_a_question() {
+        let node = Node::start(Config { data_dir: None, listen: ([127, 0, 0, 1], 0).into(), ..Config::default() }).await.unwrap();
+        let mut turns = Vec::new();
+        for _ in 0..SLOW_QUESTIONS {
+            turns.push(node.handle().slow_turn().await);
+        }
+        let dump: Dump = serde_json::from_str(r#"["a"]"#).unwrap();
+        let answer = timeout(Duration::from_secs(10), dump.run(node.handle())).await.unwrap();
+        assert!(matches!(answer, Err(CallError::Dump(DumpError::InMemory))));
+        drop(turns);
+        node.stop().await.unwrap();
     }
 }
