@@ -28,6 +28,7 @@ use crate::{
     config::{BlockMode, Config, DEFAULT_WEBSOCKET_PORT, Developer, Durability, WebSocketPort},
     data_dir::{self, DataDir, DataDirError, Manifest},
     driver::{self, NodeHandle, RunningDriver},
+    dump,
     endpoint::Endpoint,
     http::Server,
     metrics::Metrics,
@@ -284,6 +285,10 @@ fn open(config: &Config) -> Result<Opened, StartError> {
         return Ok(Opened { data_dir: None, accounts, key, chain, producer });
     };
     let data_dir = DataDir::create(path)?;
+    if let Err(error) = dump::remove_drafts(&data_dir) {
+        let directory = data_dir.dumps();
+        tracing::warn!(%error, directory = %directory.display(), "files that were not finished are left, with the node's key");
+    }
     let (mut manifest, accounts, key) = match data_dir.manifest()? {
         Some(manifest) => {
             check_same_chain(&data_dir, &manifest, config)?;

@@ -184,7 +184,8 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Writes the file, so that a crash leaves either nothing or all of it. Only the owner may read it, for it has the key.
+    /// Writes the file, so that a crash leaves either nothing of this name or all of it. Only the owner may read it, for it has
+    /// the key.
     fn write(
         &self,
         rows: impl Iterator<Item = Result<RecordRow, ArchiveError>>,
@@ -415,11 +416,36 @@ fn verify(head: &FileHead, path: &Path) -> Result<DbReport, DumpFault> {
     Ok(maintenance::check_store(&chain.open_whole_store()?)?)
 }
 
-/// The name of a file that is written, which is not one of another that is.
+/// The end of the name of a file that is being written.
+const DRAFT: &str = ".new";
+
+/// The name of a file that is being written, which is not one of another that is, nor one that callers may choose.
 fn draft_of(path: &Path) -> PathBuf {
     static DRAFTS: AtomicU64 = AtomicU64::new(0);
     let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
-    with_ending(path, &format!("{}-{number}.new", std::process::id()))
+    let name = path.file_name().unwrap_or_default().display();
+    path.with_file_name(format!(".{name}.{}-{number}{DRAFT}", std::process::id()))
+}
+
+/// Removes what a crash has left of files that were being written in a data directory: the node's key is in them.
+///
+/// # Errors
+///
+/// What the system said.
+pub(crate) fn remove_drafts(data_dir: &DataDir) -> io::Result<()> {
+    let entries = match fs::read_dir(data_dir.dumps()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        if name.starts_with(b".") && name.ends_with(DRAFT.as_bytes()) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 fn with_ending(path: &Path, ending: &str) -> PathBuf {

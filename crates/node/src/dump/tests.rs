@@ -176,6 +176,23 @@ fn second_of_two_files_does_not_take_the_place_of_the_first() {
     }
 }
 
+#[tokio::test]
+async fn next_start_removes_what_a_crash_has_left_of_a_file() {
+    let parent = tempfile::tempdir().unwrap();
+    sample(parent.path()).await;
+    let data_dir = parent.path().join("data");
+    let dumps = data_dir.join("dumps");
+    fs::create_dir(&dumps).unwrap();
+    let (whole, draft) = (dumps.join("a.new"), draft_of(&dumps.join("a.new")));
+    DumpName::from_param(draft.file_name().unwrap().to_str().unwrap()).unwrap_err();
+    for file in [&whole, &draft] {
+        fs::write(file, "key").unwrap();
+    }
+    let config = Config { data_dir: Some(data_dir), listen: ([127, 0, 0, 1], 0).into(), ..Config::default() };
+    Node::start(config).await.unwrap().stop().await.unwrap();
+    assert!(whole.exists() && !draft.exists());
+}
+
 #[test]
 fn names_are_files_and_no_places() {
     for name in ["a", "A.b-c_9", &"x".repeat(64)] {
