@@ -506,7 +506,8 @@ fn transaction_that_was_perhaps_taken_is_told() {
 fn transaction_at_which_the_node_failed_may_have_been_taken() {
     let url = hostile("\"error\":{\"code\":-32603,\"message\":\"INTERNAL_ERROR\"}");
     let to = Wallet::stranger(7).hex();
-    let line = format!("send {to} 1 --test-account 1 --chain-id 222 --nonce 9 --gas-price 1qa --gas-limit 50 --url {url}");
+    let line =
+        format!("send {to} 1 --test-account 1 --chain-id 222 --nonce 9 --gas-price 1qa --gas-limit 50 --url {url}");
     let ended = run_with(&line.split(' ').collect::<Vec<_>>(), None, "");
     check(&ended, WRONG, &["was sent", "silica tx ", "--nonce 9", "INTERNAL_ERROR (-32603)"]);
 }

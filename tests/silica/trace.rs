@@ -7,6 +7,7 @@ use silica_tests::{Directory, Node, Wallet};
 use crate::{
     INVALID_PARAMS, check_error,
     contract::{Chain, HELLO, address_param},
+    no_hash,
 };
 
 const TRACE: &str = "silica_traceTransaction";
@@ -428,8 +429,8 @@ fn wrong_requests_are_refused() {
     }
     for (hash, error) in [
         ("0".repeat(64), (-20, "Txn Hash not Present")),
-        (String::new(), (-20, "Txn Hash not Present")),
-        ("g".repeat(64), (-1, "Unable to Process")),
+        (String::new(), (-8, &*no_hash(""))),
+        ("g".repeat(64), (-8, &no_hash(&"g".repeat(64)))),
     ] {
         check_error(&node, TRACE, &json!([hash]), error);
     }

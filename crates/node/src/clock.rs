@@ -31,8 +31,17 @@ pub(crate) enum ClockError {
         got: Timestamp,
     },
     /// The time is beyond the year 9999.
-    #[error("expected a time up to {LATEST}, the end of the year 9999")]
-    Future,
+    #[error("expected a time up to {LATEST}, the end of the year 9999, got {got}")]
+    Future {
+        /// The time that was asked for.
+        got: Timestamp,
+    },
+    /// So many seconds lead beyond the year 9999.
+    #[error("expected no more than lead to {LATEST}, the end of the year 9999, got {got}")]
+    TooMany {
+        /// The seconds that were asked for.
+        got: u32,
+    },
 }
 
 /// The clock of a chain: that of the system, ahead of it or behind it.
@@ -92,7 +101,7 @@ impl Clock {
             return Err(ClockError::Past { latest, got: time });
         }
         if time > LATEST {
-            return Err(ClockError::Future);
+            return Err(ClockError::Future { got: time });
         }
         self.setting().next = Some(time);
         Ok(())
@@ -102,12 +111,12 @@ impl Clock {
     ///
     /// # Errors
     ///
-    /// [`ClockError::Future`].
+    /// [`ClockError::TooMany`].
     pub(crate) fn advance(&self, seconds: u32) -> Result<Timestamp, ClockError> {
         let by = u64::from(seconds).saturating_mul(MICROSECONDS);
         let later = |time: Timestamp| {
             let time = Timestamp::new(time.get().saturating_add(by));
-            if time <= LATEST { Ok(time) } else { Err(ClockError::Future) }
+            if time <= LATEST { Ok(time) } else { Err(ClockError::TooMany { got: seconds }) }
         };
         let (mut setting, system) = (self.setting(), now());
         let time = later(setting.now(system))?;
@@ -206,9 +215,10 @@ mod tests {
     fn clock_that_is_set_wrongly_stays_as_it_is() {
         let (clock, start) = (Clock::default(), now());
         assert_eq!(clock.set_next(start, start), Err(ClockError::Past { latest: start, got: start }));
-        assert_eq!(clock.set_next(LATEST.next().unwrap(), start), Err(ClockError::Future));
+        let got = LATEST.next().unwrap();
+        assert_eq!(clock.set_next(got, start), Err(ClockError::Future { got }));
         clock.set_next(LATEST, start).unwrap();
-        assert_eq!(clock.advance(1), Err(ClockError::Future));
+        assert_eq!(clock.advance(1), Err(ClockError::TooMany { got: 1 }));
         check(&clock, start);
         assert_eq!(clock.of_next_block(), LATEST);
     }

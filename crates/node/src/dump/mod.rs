@@ -285,8 +285,11 @@ impl FromParam for DumpName {
     fn from_param(text: &str) -> Result<Self, String> {
         let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
         let fits = (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(is_known) && !text.starts_with('.');
-        let expected = "expected 1 to 64 letters, digits, dots, hyphens and underscores, and no dot first";
-        if fits { Ok(Self(text.to_owned())) } else { Err(expected.to_owned()) }
+        if fits {
+            return Ok(Self(text.to_owned()));
+        }
+        let got: String = text.chars().take(LONGEST_NAME).collect();
+        Err(format!("expected 1 to 64 letters, digits, dots, hyphens and underscores, and no dot first, got {got:?}"))
     }
 }
 

@@ -15,7 +15,7 @@ use silica_protocol::{
 
 use crate::rpc::{
     CallError, Context, Document, Method, Streamed,
-    params::{AddressFault, BlockOrLatest, FromParam, HashFault, Integral, Text},
+    params::{AddressFault, BlockOrLatest, FromParam, HashFault, Integral, Text, beginning},
 };
 
 /// Init parameters of a contract.
@@ -174,12 +174,20 @@ impl Method for GetSmartContractStatePage {
     type Output = StatePageJson;
 
     fn call(self, at: &Context) -> Result<StatePageJson, CallError> {
-        let contract = self.address.get()?;
+        let contract = self.address.named("address")?;
         let limit = page_limit(self.limit)?;
         let block = self.block.map(Text::get).transpose().map_err(|error| CallError::parameter("block", &error))?;
         let after = self.cursor.as_deref().map(cursor_key).transpose()?;
         let field = Some(self.field).filter(|field| !field.is_empty());
-        let page = at.snapshot.state_page(&StatePageRequest { contract, field, after, limit, block })?;
+        let request = StatePageRequest { contract, field, after, limit, block };
+        let page = at.snapshot.state_page(&request).map_err(|error| match error {
+            StatePageError::Cursor => wrong_cursor(self.cursor.as_deref().unwrap_or_default()),
+            StatePageError::UnknownField => unknown_field(request.field.as_deref().unwrap_or_default()),
+            other @ (StatePageError::NotAContract
+            | StatePageError::Past(_)
+            | StatePageError::State(_)
+            | StatePageError::UnknownAccount) => other.into(),
+        })?;
         let StatePage { block, entries, next } = page;
         let entry = |StateEntry { name, indices, value }| StateEntryJson { indices, value, variable: name };
         Ok(StatePageJson {
@@ -193,7 +201,15 @@ impl Method for GetSmartContractStatePage {
 /// The stored key that a cursor stands for.
 fn cursor_key(cursor: &str) -> Result<String, CallError> {
     let key = hex::decode(cursor).ok().and_then(|key| String::from_utf8(key).ok());
-    key.ok_or_else(|| CallError::parameter("cursor", &StatePageError::Cursor))
+    key.ok_or_else(|| wrong_cursor(cursor))
+}
+
+fn wrong_cursor(got: &str) -> CallError {
+    CallError::parameter("cursor", &format!("{}, got {:?}", StatePageError::Cursor, beginning(got)))
+}
+
+fn unknown_field(got: &str) -> CallError {
+    CallError::parameter("field", &format!("expected the name of a field of the contract, got {:?}", beginning(got)))
 }
 
 /// The address of the contract that a transaction deploys, whether it succeeded or not.

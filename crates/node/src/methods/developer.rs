@@ -38,14 +38,14 @@ impl Command for Mine {
     type Output = Dec<BlockNumber>;
 
     async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
-        mine(node, u64::from(self.blocks.0)).await
+        mine(node, "blocks", u64::from(self.blocks.0)).await
     }
 }
 
-/// Makes so many blocks, and returns the number that the next one will have.
-pub(super) async fn mine(node: &NodeHandle, blocks: u64) -> Result<Dec<BlockNumber>, CallError> {
+/// Makes as many blocks as the parameter of this name says, and returns the number that the next one will have.
+pub(super) async fn mine(node: &NodeHandle, name: &'static str, blocks: u64) -> Result<Dec<BlockNumber>, CallError> {
     if blocks > MAX_DEMAND {
-        return Err(CallError::TooManyBlocks { got: blocks, most: MAX_DEMAND });
+        return Err(CallError::parameter(name, &format!("expected at most {MAX_DEMAND} blocks, got {blocks}")));
     }
     node.mine(blocks).await?;
     Ok(node.context().snapshot.current_epoch().into())
@@ -206,7 +206,7 @@ impl Command for DropTransaction {
     type Output = bool;
 
     async fn run(self, node: &NodeHandle) -> Result<bool, CallError> {
-        let hash = self.hash.get().map_err(CallError::StatusHash)?;
+        let hash = self.hash.named("hash")?;
         Ok(node.chain().withdraw(&hash, node.clock().now()))
     }
 }
@@ -235,7 +235,9 @@ mod tests {
 
     #[tokio::test]
     async fn chain_is_written_to_a_file_without_the_turn_of_a_question() {
-        let node = Node::start(Config { data_dir: None, listen: ([127, 0, 0, 1], 0).into(), ..Config::default() }).await.unwrap();
+        let node = Node::start(Config { data_dir: None, listen: ([127, 0, 0, 1], 0).into(), ..Config::default() })
+            .await
+            .unwrap();
         let mut turns = Vec::new();
         for _ in 0..SLOW_QUESTIONS {
             turns.push(node.handle().slow_turn().await);

@@ -37,7 +37,7 @@ impl Command for SetBalance {
     type Output = Edited;
 
     async fn run(self, node: &NodeHandle) -> Result<Edited, CallError> {
-        let address = self.address.get()?;
+        let address = self.address.named("address")?;
         let balance = self.balance.get().map_err(|error| CallError::parameter("balance", &error))?;
         edit(node, Edit::Balance { address, balance }).await
     }
@@ -59,7 +59,7 @@ impl Command for AddBalance {
     type Output = Edited;
 
     async fn run(self, node: &NodeHandle) -> Result<Edited, CallError> {
-        let address = self.address.get()?;
+        let address = self.address.named("address")?;
         let amount = self.amount.get().map_err(|error| CallError::parameter("amount", &error))?;
         edit(node, Edit::Fund { address, amount }).await
     }
@@ -82,7 +82,7 @@ impl Command for SetNonce {
     type Output = Edited;
 
     async fn run(self, node: &NodeHandle) -> Result<Edited, CallError> {
-        let address = self.address.get()?;
+        let address = self.address.named("address")?;
         edit(node, Edit::Nonce { address, nonce: Nonce::new(self.nonce) }).await
     }
 }
@@ -111,7 +111,7 @@ impl Command for SetContractField {
     async fn run(self, node: &NodeHandle) -> Result<Edited, CallError> {
         let Self { address, field, keys, value: AnyJson(value) } = self;
         let value = Some(value.get()).filter(|text| *text != "null").map(str::to_owned);
-        edit(node, Edit::Field { contract: address.get()?, field, keys, value }).await
+        edit(node, Edit::Field { contract: address.named("address")?, field, keys, value }).await
     }
 }
 

@@ -42,7 +42,7 @@ impl Command for IncreaseBlocknum {
 
     async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
         require_manual_trigger(node)?;
-        developer::mine(node, u64::from(self.delta.0)).await
+        developer::mine(node, "delta", u64::from(self.delta.0)).await
     }
 }
 

@@ -36,7 +36,7 @@ impl Command for TraceTransaction {
     type Output = TransactionTraceJson;
 
     async fn run(self, node: &NodeHandle) -> Result<TransactionTraceJson, CallError> {
-        let hash = self.hash.get().map_err(CallError::TxHash)?;
+        let hash = self.hash.named("hash")?;
         let traced = node.aside(move |chain| chain.snapshot().trace(&hash)).await??;
         let TransactionTrace { block, receipt, calls: CallTree { root, truncated }, changes } = traced;
         Ok(TransactionTraceJson {

@@ -141,7 +141,7 @@ impl Method for GetTransactionsForAddress {
     type Output = AddressHistoryJson;
 
     fn call(self, at: &Context) -> Result<AddressHistoryJson, CallError> {
-        let address = self.address.get()?;
+        let address = self.address.named("address")?;
         let options = self.options.0.map_err(|error| CallError::parameter("options", &error))?;
         let order = if options.oldest_first { HistoryOrder::OldestFirst } else { HistoryOrder::NewestFirst };
         let after = options.cursor.map(|(block, position)| HistoryPlace { block, position });

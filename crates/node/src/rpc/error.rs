@@ -115,13 +115,6 @@ pub(crate) enum CallError {
     StatusHash(HashFault),
     /// The transaction did not get into a block, or into the pool.
     Submit(SubmitError),
-    /// So many blocks are not made at once.
-    TooManyBlocks {
-        /// Blocks asked for.
-        got: u64,
-        /// Most blocks at once.
-        most: u64,
-    },
     /// There is no trace of the transaction.
     Trace(TraceError),
     /// The transaction is in no block, or nothing is known of it.
@@ -247,9 +240,6 @@ impl CallError {
             Self::StatusHash(HashFault::Digit) => text(Code::MISC_ERROR, "Unable To Process: hash is not hexadecimal"),
             Self::StatusHash(HashFault::Size) => text(Code::INVALID_PARAMETER, "Txn Hash size not appropriate"),
             Self::Submit(error) => return submit(error),
-            Self::TooManyBlocks { got, most } => {
-                (Code::INVALID_PARAMETER, format!("Expected at most {most} blocks, got {got}").into())
-            }
             Self::Trace(error) => return trace(error),
             Self::TransactionUnknown => text(Code::DATABASE_ERROR, "Txn Hash not Present"),
             Self::TxBlockNumber(error) => number(error, "Invalid argument"),

@@ -354,7 +354,7 @@ fn call<M: Method>(method: M, at: &Context) -> Result<M::Output, RpcError> {
 }
 
 fn ask<M: Method + Send + 'static>(request: Call<'_>, node: NodeHandle) -> Result<Running, RpcError> {
-    Ok(aside::<M>(params::read(request.params, request.fields)?, node))
+    Ok(aside::<M>(params::read_for(M::NAME, request.params, request.fields)?, node))
 }
 
 /// Answers on a thread that may take its time.
@@ -384,7 +384,7 @@ fn begin<M: Streamed>(request: Call<'_>, node: NodeHandle) -> Result<Beginning, 
 }
 
 fn run<C: Command>(request: Call<'_>, node: NodeHandle) -> Result<Running, RpcError> {
-    let command: C = params::read(request.params, request.fields)?;
+    let command: C = params::read_for(C::NAME, request.params, request.fields)?;
     Ok(Box::pin(async move {
         match confined(command.run(&node)).await {
             Some(Ok(result)) => to_raw_value(&result).map_err(|error| internal(C::NAME, &error)),

@@ -10,7 +10,7 @@ use std::{borrow::Cow, convert::Infallible, fmt, marker::PhantomData};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer,
-    de::{self, DeserializeOwned, Visitor},
+    de::{self, DeserializeOwned, Visitor, value::SeqDeserializer},
 };
 use serde_json::value::RawValue;
 use silica_protocol::{
@@ -21,6 +21,7 @@ use silica_protocol::{
     },
 };
 
+use super::error::CallError;
 use crate::config::{BlockMode, BlockModeError};
 
 /// Reads the parameters of a method: an array with exactly one element of the declared type for each field of `P`,
@@ -35,6 +36,58 @@ pub(crate) fn read<P: DeserializeOwned>(params: Option<&RawValue>, fields: &[&st
         tracing::debug!(%error, "parameters do not fit");
         RpcError::INVALID_PARAMS
     })
+}
+
+/// Reads the parameters of a method, and says by name what does not fit if the method is one of ours. The others keep to the
+/// reference's text.
+pub(crate) fn read_for<P: DeserializeOwned>(
+    method: &str,
+    params: Option<&RawValue>,
+    fields: &[&str],
+) -> Result<P, RpcError> {
+    read(params, fields).map_err(|error| {
+        if !method.starts_with("silica_") {
+            return error;
+        }
+        RpcError { message: format!("{}: {}", error.message, misfit::<P>(params, fields)).into(), ..error }
+    })
+}
+
+/// Says which of the parameters does not fit, what was expected and what came.
+fn misfit<P: DeserializeOwned>(params: Option<&RawValue>, fields: &[&str]) -> String {
+    let names = fields.join(", ");
+    let Some(elements) = params.and_then(|params| serde_json::from_str::<Vec<&RawValue>>(params.get()).ok()) else {
+        let got = params.map_or("nothing", RawValue::get);
+        return format!("expected an array with {names}, got {}", beginning(got));
+    };
+    let got = elements.len();
+    if got > fields.len() {
+        return format!("expected {names}, got {got} parameters");
+    }
+    let mut left = elements.iter().copied();
+    let mut asked = 0_usize;
+    let asking = std::iter::from_fn(|| {
+        asked = asked.saturating_add(1);
+        left.next()
+    });
+    let read = P::deserialize(SeqDeserializer::new(asking));
+    let at = asked.saturating_sub(1);
+    match (fields.get(at), elements.get(at), read) {
+        (Some(name), Some(element), Err(error)) => {
+            let error = error.to_string();
+            let error = error.rsplit_once(" at line ").map_or(error.as_str(), |(error, _)| error);
+            let expected = error.rsplit_once("expected ").map_or(error, |(_, expected)| expected);
+            format!("{name}: expected {}, got {}", expected.trim_end_matches('.'), beginning(element.get()))
+        }
+        (Some(name), None, Err(_)) => format!("expected {name} as well, got {got} parameters"),
+        (None, ..) | (_, _, Ok(_)) => format!("expected {names}"),
+    }
+}
+
+/// The beginning of what a caller has sent.
+pub(crate) fn beginning(text: &str) -> &str {
+    const TOLD: usize = 80;
+    text.get(..text.floor_char_boundary(TOLD)).unwrap_or(text)
 }
 
 /// Returns the names of the fields that `P` asks its deserializer for, in order of position.
@@ -72,7 +125,15 @@ pub(crate) fn fields<P: DeserializeOwned>() -> &'static [&'static str] {
 
 /// A JSON string that was read as a `T`, or what is wrong with it.
 #[derive(Clone, Debug)]
-pub(crate) struct Text<T: FromParam>(Result<T, T::Fault>);
+pub(crate) struct Text<T: FromParam>(Result<T, Misread<T::Fault>>);
+
+/// A text that is not what it has to be.
+#[derive(Clone, Debug)]
+struct Misread<F> {
+    fault: F,
+    /// Its beginning.
+    got: Box<str>,
+}
 
 /// What a text parameter may stand for.
 pub(crate) trait FromParam: Sized {
@@ -106,7 +167,16 @@ impl<T: FromParam> Text<T> {
 
     /// Returns the value, or what is wrong with the text.
     pub(crate) fn get(self) -> Result<T, T::Fault> {
-        self.0
+        self.0.map_err(|Misread { fault, .. }| fault)
+    }
+
+    /// Returns the value of a parameter of a method of ours, whose errors name it, what was expected and what came.
+    pub(crate) fn named(self, name: &'static str) -> Result<T, CallError> {
+        self.0.map_err(|Misread { got, .. }| {
+            let description = T::DESCRIPTION.trim_end_matches('.');
+            let (first, rest) = description.split_at_checked(1).unwrap_or_default();
+            CallError::parameter(name, &format!("expected {}{rest}, got {got:?}", first.to_ascii_lowercase()))
+        })
     }
 }
 
@@ -115,7 +185,7 @@ impl<T: FromParam<Fault = Infallible>> Text<T> {
     pub(crate) fn value(self) -> T {
         match self.0 {
             Ok(value) => value,
-            Err(fault) => match fault {},
+            Err(Misread { fault, .. }) => match fault {},
         }
     }
 }
@@ -132,7 +202,7 @@ impl<'de, T: FromParam> Deserialize<'de> for Text<T> {
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Text(T::from_param(text)))
+                Ok(Text(T::from_param(text).map_err(|fault| Misread { fault, got: beginning(text).into() })))
             }
         }
 
@@ -192,7 +262,7 @@ impl FromParam for TxHash {
     type Fault = HashFault;
     const NAME: &'static str = "TransactionHash";
     const DESCRIPTION: &'static str =
-        "Hash of a transaction, 64 hexadecimal digits in any letter case, with or without 0x.";
+        "The hash of a transaction, 64 hexadecimal digits in any letter case, with or without 0x.";
     const EXAMPLE: &'static str = "cd8727674bc05e0ede405597a218164e1c13c7103b9d0ba43586785f3d8cede5";
 
     /// A character that is not hexadecimal is the first thing noticed, whatever the length.
@@ -484,6 +554,39 @@ mod tests {
             assert_eq!(try_read::<Three>(json), Err(RpcError::INVALID_PARAMS), "{json}");
         }
         assert_eq!(read::<Three>(None, fields::<Three>()), Err(RpcError::INVALID_PARAMS));
+    }
+
+    #[test]
+    fn methods_of_ours_name_what_does_not_fit() {
+        let check = |json: Option<&str>, expected: &str| {
+            let raw: Option<Box<RawValue>> = json.map(|json| serde_json::from_str(json).unwrap());
+            let read = |method| read_for::<Three>(method, raw.as_deref(), fields::<Three>()).unwrap_err();
+            assert_eq!(read("GetBalance"), RpcError::INVALID_PARAMS);
+            let error = read("silica_three");
+            assert_eq!(error.message.strip_prefix(&*RpcError::INVALID_PARAMS.message), Some(expected));
+            assert_eq!((error.code, error.origin), (RpcError::INVALID_PARAMS.code, RpcError::INVALID_PARAMS.origin));
+        };
+        check(None, ": expected an array with text, page, flag, got nothing");
+        check(Some(r#"{"text":1}"#), r#": expected an array with text, page, flag, got {"text":1}"#);
+        check(Some("[]"), ": expected text as well, got 0 parameters");
+        check(Some(r#"["a"]"#), ": expected page as well, got 1 parameters");
+        check(Some(r#"["a",1,true,0]"#), ": expected text, page, flag, got 4 parameters");
+        check(Some("[ 5 , 1 ]"), ": text: expected a string, got 5");
+        check(Some(r#"["a",[1],true]"#), ": page: expected an integral number from 0 to 4294967295, got [1]");
+        check(Some(r#"["a","1"]"#), r#": page: expected an integral number from 0 to 4294967295, got "1""#);
+        check(Some(r#"["a",1,{"x":"expected "}]"#), r#": flag: expected a boolean, got {"x":"expected "}"#);
+        let long = format!(r#"[["{}"],1]"#, "é".repeat(1_000));
+        check(Some(&long), &format!(r#": text: expected a string, got ["{}"#, "é".repeat(39)));
+    }
+
+    #[test]
+    fn text_of_a_parameter_of_ours_is_told() {
+        let text: Text<Address> = serde_json::from_str(r#""x\n""#).unwrap();
+        let Err(CallError::Parameter { name, problem }) = text.named("address") else { panic!("it is no address") };
+        assert_eq!(name, "address");
+        let expected = "expected an account, as bech32 with prefix zil or as forty hexadecimal digits in any letter case, with \
+                        or without 0x, got \"x\\n\"";
+        assert_eq!(problem, expected);
     }
 
     #[test]
