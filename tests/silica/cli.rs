@@ -501,6 +501,18 @@ fn transaction_that_was_perhaps_taken_is_told() {
     check(&ended, WRONG, &["was sent", &format!("silica tx {}", payment.hash()), "--nonce 9", "closed the connection"]);
 }
 
+#[test]
+fn what_cannot_be_estimated_is_not_told_to_fail() {
+    let to = Wallet::stranger(7).hex();
+    for (code, text) in [(-32603, "INTERNAL_ERROR"), (-32000, "Too many simulations at once")] {
+        let url = hostile(&format!("\"error\":{{\"code\":{code},\"message\":\"{text}\"}}"));
+        let line = format!("send {to} 1 --test-account 1 --chain-id 222 --nonce 9 --gas-price 1qa --url {url}");
+        let ended = run_with(&line.split(' ').collect::<Vec<_>>(), None, "");
+        check(&ended, FAILED, &["silica_estimateGas is refused", text]);
+        assert!(!ended.stderr.contains("would fail"), "{}", ended.stderr);
+    }
+}
+
 /// A node may fail behind the pool, where the transaction stays.
 #[test]
 fn transaction_at_which_the_node_failed_may_have_been_taken() {

@@ -215,6 +215,10 @@ async fn estimate(rpc: &Rpc<'_>, terms: &Terms, order: &Order) -> Result<Gas, Cl
             Ok(Gas::new(limit.get().saturating_add(more)))
         }
         Err(error) if error.code == RpcErrorCode::METHOD_NOT_FOUND => Ok(order.usual_gas()),
+        // The node does not say that it would fail.
+        Err(error) if [RpcErrorCode::INTERNAL_ERROR, RpcErrorCode::SERVER_ERROR].contains(&error.code) => {
+            Err(refused(METHOD, &error))
+        }
         Err(error) => Err(ClientError::WouldFail { reason: reason(&error) }),
     }
 }

@@ -196,7 +196,8 @@ impl CallError {
             Self::Address(fault) => address(fault),
             Self::AddressUnknown => text(Code::INVALID_ADDRESS_OR_KEY, "Address does not exist"),
             Self::Archive(error) => return Err(error.into()),
-            Self::Aside(error @ AsideError::Busy) => told(Code::MISC_ERROR, &error),
+            // Not the code of a simulation that fails.
+            Self::Aside(error @ AsideError::Busy) => told(Code::SERVER_ERROR, &error),
             Self::Aside(error @ AsideError::Panicked) => return Err(error.into()),
             Self::BlockTransactions(error) => return block_transactions(error),
             Self::ContractQueried => text(Code::INVALID_ADDRESS_OR_KEY, "A contract account queried"),
