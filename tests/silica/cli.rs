@@ -147,6 +147,27 @@ fn keys_that_are_no_secret_are_refused() {
 }
 
 #[test]
+fn keys_in_the_place_of_something_else_are_not_shown() {
+    let digits = FUNDED_KEYS[1];
+    let upper = format!("0X{}", digits.to_uppercase());
+    let json = format!("\"{digits}");
+    let lines: [&[&str]; 6] = [
+        &["account", "address", digits],
+        &["account", "balance", &upper],
+        &["send", &digits[1..], "1"],
+        &["block", digits],
+        &["state", &upper],
+        &["rpc", "GetBalance", &json],
+    ];
+    for line in lines {
+        let ended = run_with(line, None, "");
+        check(&ended, WRONG, &["hidden, as it may be a key"]);
+        let shown = format!("{}{}", ended.stdout, ended.stderr).to_lowercase();
+        assert!(!shown.contains(&digits[4..20]), "{shown}");
+    }
+}
+
+#[test]
 fn wrong_use_is_told_by_argument() {
     let node = Node::start(&[]);
     let to = Wallet::stranger(7).hex();

@@ -78,7 +78,7 @@ pub use crate::{
     cli::{
         AccountCommand, AddressArgs, AmountError, Answer, Assignment, BalanceArgs, BlockArgs, CallArgs, ClientCommand,
         ClientError, DeployArgs, GetProofArgs, KeyArgs, NewArgs, NodeArgs, OrderArgs, ParamArgs, RpcArgs, SendArgs,
-        StateArgs, TxArgs, client, get_proof,
+        StateArgs, TxArgs, client, get_proof, hide_keys,
     },
     config::{
         BlockMode, BlockModeError, Cli, Command, Config, ConfigCommand, DbArgs, DbCommand, Developer, Durability,

@@ -28,7 +28,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 type AnyError = Box<dyn Error>;
 
 fn main() -> ExitCode {
-    let matches = Cli::command().get_matches();
+    let matches = Cli::command().try_get_matches().unwrap_or_else(|error| refuse(&error));
     let Cli { command, run } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let outcome = match command.unwrap_or(Command::Run(run)) {
         Command::Run(_) => run_node(&matches),
@@ -48,6 +48,17 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => complain(&*error, ExitCode::FAILURE),
     }
+}
+
+/// Says what is wrong with the command line, without what may be a key in it, and ends.
+fn refuse(error: &clap::Error) -> ! {
+    let text = error.to_string();
+    let shown = silica_node::hide_keys(&text);
+    if shown == text {
+        error.exit();
+    }
+    drop(writeln!(io::stderr(), "{}", shown.trim_end()));
+    std::process::exit(error.exit_code())
 }
 
 fn complain(error: &dyn Error, code: ExitCode) -> ExitCode {

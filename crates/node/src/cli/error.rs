@@ -5,6 +5,7 @@ use std::{io, path::PathBuf};
 use silica_crypto::SecretKeyError;
 use silica_protocol::{Nonce, Qa, TxHash};
 
+use super::key::hide_keys;
 use crate::terminal::visible;
 
 /// Reason why a command was not carried out. Texts of nodes and files are in it as they can be shown.
@@ -167,7 +168,7 @@ impl ClientError {
     /// An argument that is not what it has to be.
     pub(super) fn argument(argument: impl Into<String>, expected: impl Into<String>, got: impl AsRef<str>) -> Self {
         const SHOWN: usize = 80;
-        let got: String = got.as_ref().chars().take(SHOWN).collect();
+        let got: String = hide_keys(got.as_ref()).chars().take(SHOWN).collect();
         Self::Argument { argument: argument.into(), expected: expected.into(), got: format!("{got:?}") }
     }
 

@@ -42,7 +42,7 @@ pub use self::{
     call::CallArgs,
     deploy::DeployArgs,
     error::ClientError,
-    key::KeyArgs,
+    key::{KeyArgs, hide_keys},
     node::NodeArgs,
     order::OrderArgs,
     params::ParamArgs,
