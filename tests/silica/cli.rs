@@ -182,6 +182,7 @@ fn wrong_use_is_told_by_argument() {
         ),
         (format!("send {to} 1 --test-account 1 --nonce x"), &["--nonce", "'x'"]),
         (format!("send {to} 1 --test-account 1 --gas-price 1x"), &["--gas-price", "1x"]),
+        (format!("send {to} 1 --test-account 1 --gas-price 2000"), &["--gas-price <PRICE>", "a unit, as in 2000li"]),
         (format!("send {to} 1 --test-account 1 --wait 86401"), &["--wait", "86401"]),
         ("tx 12".to_owned(), &["<HASH>", "64"]),
         ("block x".to_owned(), &["NUMBER", "expected a block number or latest"]),
@@ -472,7 +473,7 @@ fn hostile_nodes_reach_neither_terminal_nor_money() {
     let hash = hostile(&format!("\"result\":{{\"TranID\":\"{}\",\"Info\":\"x\"}}", "7".repeat(64)));
     let deep = hostile(&format!("\"result\":{}{}", "[".repeat(200_000), "]".repeat(200_000)));
     let to = Wallet::stranger(7).hex();
-    let send = format!("send {to} 1 --test-account 1 --chain-id 222 --nonce 1 --gas-price 1 --gas-limit 50");
+    let send = format!("send {to} 1 --test-account 1 --chain-id 222 --nonce 1 --gas-price 1zil --gas-limit 50");
     for url in [&error, &text, &state, &hash, &deep] {
         for line in [
             &format!("state {to}"),
@@ -498,7 +499,7 @@ fn hostile_nodes_reach_neither_terminal_nor_money() {
         &["CreateTransaction: not an answer to this: expected the hash", "got 777", "was sent", "--nonce 1"],
     );
     let dear = hostile("\"result\":\"20000000001\"");
-    let line = send.replace(" --gas-price 1", "");
+    let line = send.replace(" --gas-price 1zil", "");
     let args: Vec<&str> = line.split(' ').chain(["--url", &dear]).collect();
     check(&run_with(&args, None, ""), FAILED, &["no less than 20000000001 Qa", "--gas-price"]);
 }

@@ -26,6 +26,9 @@ pub enum AmountError {
         /// How many came.
         got: usize,
     },
+    /// It has no unit, and needs one.
+    #[error("expected a unit, as in 2000li, 0.002zil or 2000000000qa")]
+    Unit,
     /// It is more than 128 bits can hold.
     #[error("expected at most {} ZIL", Zil(Qa::MAX))]
     Range,
@@ -56,6 +59,17 @@ pub(super) fn parse_amount(text: &str) -> Result<Qa, AmountError> {
     let missing = missing.ok_or(AmountError::Decimals { unit, most: decimals, got: part.len() })?;
     let qa = format!("{whole}{part}{}", "0".repeat(missing));
     qa.parse().map(Qa::new).map_err(|_| AmountError::Range)
+}
+
+/// Reads the price of a unit of gas: an amount with its unit, as prices are told in Li or Qa as often as in ZIL, and the
+/// wrong one is a thousand times too much or too little.
+///
+/// # Errors
+///
+/// [`AmountError`] with what was expected.
+pub(super) fn parse_price(text: &str) -> Result<Qa, AmountError> {
+    let price = parse_amount(text)?;
+    if text.ends_with(|last: char| last.is_ascii_digit()) { Err(AmountError::Unit) } else { Ok(price) }
 }
 
 /// An amount in ZIL, without noughts at the end.
@@ -112,6 +126,22 @@ mod tests {
             assert_eq!(parse_amount(text), Err(AmountError::Range));
         }
         assert_eq!(AmountError::Range.to_string(), "expected at most 340282366920938463463374607.431768211455 ZIL");
+    }
+
+    #[test]
+    fn prices_name_their_unit() {
+        for (text, expected) in [
+            ("2000li", Ok(2_000_000_000)),
+            ("0.002zil", Ok(2_000_000_000)),
+            ("2000000000QA", Ok(2_000_000_000)),
+            ("2", Err(AmountError::Unit)),
+            ("0.002", Err(AmountError::Unit)),
+            ("0", Err(AmountError::Unit)),
+            ("", Err(AmountError::Form)),
+            ("li", Err(AmountError::Form)),
+        ] {
+            assert_eq!(parse_price(text), expected.map(Qa::new), "{text}");
+        }
     }
 
     #[test]

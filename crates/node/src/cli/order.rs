@@ -22,7 +22,7 @@ use tokio::time::sleep;
 
 use super::{
     Answer,
-    amount::parse_amount,
+    amount::parse_price,
     error::ClientError,
     key::KeyArgs,
     node::{NodeArgs, Rpc, is_unknown, read, reason, refused},
@@ -48,8 +48,8 @@ pub struct OrderArgs {
     /// Place among the transactions of the account [default: the next after those that are used and those that wait].
     #[arg(long, value_name = "N")]
     pub nonce: Option<u64>,
-    /// Price of a unit of gas, as an amount [default: the lowest that the node takes, if that is at most 0.02 Zil].
-    #[arg(long, value_name = "AMOUNT", value_parser = parse_amount)]
+    /// Price of a unit of gas with its unit, as 2000li [default: the lowest that the node takes, if that is at most 0.02 Zil].
+    #[arg(long, value_name = "PRICE", value_parser = parse_price)]
     pub gas_price: Option<Qa>,
     /// Gas that may be used, in units [default: what the node estimates, and a tenth more for contracts; a node that does
     /// not estimate is sent 50 for a payment, 10000 for a call and 50000 for a deployment].
