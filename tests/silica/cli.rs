@@ -535,6 +535,17 @@ fn what_cannot_be_estimated_is_not_told_to_fail() {
     }
 }
 
+/// A payment for a test network must not be made good on the main network by whoever answers.
+#[test]
+fn main_network_is_believed_to_nobody() {
+    let url = hostile("\"result\":\"1\"");
+    let line = format!("send {} 1 --nonce 1 --gas-price 1qa --gas-limit 50 --url {url}", Wallet::stranger(7).hex());
+    let args: Vec<&str> = line.split(' ').collect();
+    check(&run_with(&args, Some(FUNDED_KEYS[0]), ""), FAILED, &["the main network", "expected --chain-id 1", &url]);
+    let args = [&args[..], &["--chain-id", "1"]].concat();
+    check(&run_with(&args, Some(FUNDED_KEYS[0]), ""), WRONG, &["was sent"]);
+}
+
 /// A node may fail behind the pool, where the transaction stays.
 #[test]
 fn transaction_at_which_the_node_failed_may_have_been_taken() {

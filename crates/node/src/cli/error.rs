@@ -85,6 +85,15 @@ pub enum ClientError {
         /// The chain of test networks.
         expected: u16,
     },
+    /// The node says that it is on the main network, and nobody else does.
+    #[error(
+        "{url} says that it is on the main network, where money is real; expected --chain-id 1 if that is meant: over plain \
+         HTTP anybody could say so, and a payment that was meant for a test network would be good there"
+    )]
+    MainNetwork {
+        /// The node.
+        url: String,
+    },
     /// The node cannot be talked to.
     #[error("cannot talk to {url} (--url or SILICA_URL names another node; silica starts one here)")]
     Connection {
@@ -194,6 +203,7 @@ impl ClientError {
             | Self::Absent(_)
             | Self::Contract(_)
             | Self::Dear { .. }
+            | Self::MainNetwork { .. }
             | Self::TestAccount { .. } => 1,
             Self::Argument { .. }
             | Self::Missing(_)

@@ -29,12 +29,16 @@ use super::{
     receipt::Executed,
     rows::Rows,
 };
+use crate::config::NodeUrl;
 
 /// Time between two questions whether a transaction is in a block.
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// Highest price of a unit of gas that is paid where the user has named none: ten times that of the main network, in Qa.
 const MOST_UNASKED: Qa = Qa::new(20_000_000_000);
+
+/// The main network.
+const MAIN: ChainId = ChainId::new(1);
 
 /// How a transaction is made, sent and waited for. What is not given is asked of the node.
 #[derive(Clone, Debug, Args)]
@@ -55,7 +59,7 @@ pub struct OrderArgs {
     /// not estimate is sent 50 for a payment, 10000 for a call and 50000 for a deployment].
     #[arg(long, value_name = "UNITS")]
     pub gas_limit: Option<u64>,
-    /// Identity of the network [default: the node's].
+    /// Identity of the network [default: the node's, unless that is the main network, 1].
     #[arg(long, value_name = "ID")]
     pub chain_id: Option<ChainId>,
     /// Wait so long for the transaction's block; 0 does not wait.
@@ -109,7 +113,7 @@ impl Terms {
         let (rpc, sender) = (args.node.rpc(), key.address());
         let chain = match args.chain_id {
             Some(chain) => chain,
-            None => rpc.figure("GetNetworkId").await?,
+            None => unasked(rpc.figure("GetNetworkId").await?, rpc.url)?,
         };
         args.key.check_network(rpc.url, chain)?;
         let gas_price = match args.gas_price {
@@ -122,6 +126,12 @@ impl Terms {
         };
         Ok(Self { sender, chain, gas_price, nonce: Nonce::new(nonce) })
     }
+}
+
+/// Takes the chain that a node says is its own, unless payments are of worth there: who means a test network has to be sure to
+/// sign for one.
+fn unasked(chain: ChainId, url: &NodeUrl) -> Result<ChainId, ClientError> {
+    if chain == MAIN { Err(ClientError::MainNetwork { url: url.to_string() }) } else { Ok(chain) }
 }
 
 /// Takes a node's lowest price, unless it is so high that its owner should be asked whether to pay it.
