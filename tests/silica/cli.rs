@@ -546,6 +546,14 @@ fn main_network_is_believed_to_nobody() {
     check(&run_with(&args, Some(FUNDED_KEYS[0]), ""), WRONG, &["was sent"]);
 }
 
+#[test]
+fn negative_numbers_are_no_options() {
+    let node = Node::start(&[]);
+    check(&ask(&node, "rpc silica_mine -5"), FAILED, &["blocks: expected", "got -5"]);
+    let contract = Wallet::stranger(7).hex();
+    check(&ask(&node, &format!("proof get {contract} counts -5 -7")), FAILED, &["GetStateProof is refused"]);
+}
+
 /// A node may fail behind the pool, where the transaction stays.
 #[test]
 fn transaction_at_which_the_node_failed_may_have_been_taken() {

@@ -20,7 +20,7 @@ pub struct GetProofArgs {
     #[arg(value_name = "VARIABLE", value_parser = variable_name)]
     pub variable: String,
     /// Key of the variable's map, without quotes; one for each map, from the outermost.
-    #[arg(value_name = "KEY")]
+    #[arg(value_name = "KEY", allow_negative_numbers = true)]
     pub keys: Vec<String>,
     /// Number of the Tx block whose state is proved, or latest.
     #[arg(long, value_name = "NUMBER", default_value = "latest")]

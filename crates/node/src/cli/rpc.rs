@@ -13,7 +13,7 @@ pub struct RpcArgs {
     pub method: String,
     /// Its parameters: text as it is, anything else as JSON. What a parameter of this node's methods is goes by their
     /// description; of another method, whatever is JSON is JSON. A text in quotes is always JSON.
-    #[arg(value_name = "PARAM")]
+    #[arg(value_name = "PARAM", allow_negative_numbers = true)]
     pub params: Vec<String>,
     /// Which node.
     #[command(flatten)]
