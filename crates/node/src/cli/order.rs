@@ -18,7 +18,7 @@ use silica_protocol::{
         transaction::TransactionRequest,
     },
 };
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::{
     Answer,
@@ -358,14 +358,14 @@ pub(super) async fn wait(rpc: &Rpc<'_>, hash: TxHash, limit: Duration) -> Result
     let begun = Instant::now();
     let mut progress = Progress::new(hash);
     loop {
-        match Fate::of(rpc, hash).await {
-            Ok(Fate::Executed(transaction)) => return Ok(transaction),
-            Ok(Fate::Dropped(status)) => {
+        match timeout(limit.saturating_sub(begun.elapsed()), Fate::of(rpc, hash)).await {
+            Ok(Ok(Fate::Executed(transaction))) => return Ok(transaction),
+            Ok(Ok(Fate::Dropped(status))) => {
                 return Err(ClientError::Dropped { hash, reason: drop_reason(status).to_owned(), status });
             }
-            // A node that is restarted knows it again soon.
-            Ok(Fate::Waiting(_) | Fate::Unknown) | Err(ClientError::Connection { .. }) => {}
-            Err(error) => return Err(error),
+            // A node that is silent or restarted knows it again soon.
+            Ok(Ok(Fate::Waiting(_) | Fate::Unknown) | Err(ClientError::Connection { .. })) | Err(_) => {}
+            Ok(Err(error)) => return Err(error),
         }
         let elapsed = begun.elapsed();
         progress.tell(elapsed);
@@ -429,5 +429,23 @@ impl Drop for Progress {
         if self.is_terminal && !self.next.is_zero() {
             drop(write!(io::stderr(), "\r\u{1b}[K"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// Twenty seconds are less than the time after which the question itself is given up.
+    #[tokio::test]
+    async fn silent_node_is_not_waited_for_longer_than_the_user_waits() {
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", silent.local_addr().unwrap()).parse().unwrap();
+        let rpc = Rpc { url: &url };
+        let waited = wait(&rpc, TxHash::ZERO, Duration::from_millis(10));
+        let error = timeout(Duration::from_secs(20), waited).await.expect("it waits no longer").unwrap_err();
+        assert!(matches!(error, ClientError::Late { .. }), "{error}");
     }
 }
