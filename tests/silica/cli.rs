@@ -547,6 +547,14 @@ fn main_network_is_believed_to_nobody() {
 }
 
 #[test]
+fn misspelt_method_is_told_a_similar_one() {
+    let node = Node::start(&[]);
+    let ended = ask(&node, "rpc getBalance x");
+    check(&ended, FAILED, &["getBalance is refused", "(-32601)", "a similar method is GetBalance"]);
+    assert!(!ask(&node, "rpc NoSuchThing").stderr.contains("similar"));
+}
+
+#[test]
 fn negative_numbers_are_no_options() {
     let node = Node::start(&[]);
     check(&ask(&node, "rpc silica_mine -5"), FAILED, &["blocks: expected", "got -5"]);

@@ -118,6 +118,18 @@ pub enum ClientError {
         /// The node's reason.
         reason: String,
     },
+    /// The node has no such method.
+    #[error(
+        "{method} is refused: {reason}{}", similar.map(|name| format!("; a similar method is {name}")).unwrap_or_default()
+    )]
+    NoMethod {
+        /// The method that was called.
+        method: String,
+        /// The node's reason.
+        reason: String,
+        /// The method of ours with the most similar name.
+        similar: Option<&'static str>,
+    },
     /// A transaction would fail.
     #[error("it would fail, and was not sent: {reason} (with --gas-limit it is sent all the same)")]
     WouldFail {
@@ -198,6 +210,7 @@ impl ClientError {
     pub fn exit_status(&self) -> u8 {
         match self {
             Self::Refused { .. }
+            | Self::NoMethod { .. }
             | Self::WouldFail { .. }
             | Self::Dropped { .. }
             | Self::Absent(_)

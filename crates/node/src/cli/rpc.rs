@@ -2,8 +2,14 @@
 
 use clap::Args;
 use serde_json::Value;
+use silica_protocol::rpc::error::RpcErrorCode;
 
-use super::{Answer, error::ClientError, node::NodeArgs};
+use super::{
+    Answer,
+    error::ClientError,
+    node::{NodeArgs, reason, refused},
+};
+use crate::{rpc::METHODS, terminal::visible};
 
 /// Which method, with what.
 #[derive(Clone, Debug, Args)]
@@ -25,7 +31,24 @@ pub(super) async fn rpc(args: &RpcArgs) -> Result<Answer, ClientError> {
     let kinds = Kinds::of(&args.method);
     let params: Vec<Value> =
         args.params.iter().enumerate().map(|(position, text)| kinds.read(position, text)).collect::<Result<_, _>>()?;
-    Ok(Answer::json(&args.node.rpc().ask(&args.method, &params).await?))
+    match args.node.rpc().try_ask(&args.method, &params).await? {
+        Ok(answer) => Ok(Answer::json(&answer)),
+        Err(error) if error.code == RpcErrorCode::METHOD_NOT_FOUND => Err(ClientError::NoMethod {
+            method: visible(&args.method),
+            reason: reason(&error),
+            similar: similar(&args.method),
+        }),
+        Err(error) => Err(refused(&args.method, &error)),
+    }
+}
+
+/// The method of ours with the most similar name, if it is similar and another.
+fn similar(name: &str) -> Option<&'static str> {
+    const SIMILAR: f64 = 0.85;
+    let name = name.to_lowercase();
+    let likeness = |known: &str| strsim::jaro_winkler(&known.to_lowercase(), &name);
+    let known = METHODS.iter().map(|entry| (likeness(entry.name), entry.name));
+    known.filter(|(likeness, _)| *likeness >= SIMILAR).max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
 }
 
 /// Which parameters of a method are texts.
@@ -107,6 +130,16 @@ mod tests {
         check("GetNetworkId", &["5", "x"], &json!([5, "x"]));
         check("Unknown", &["5", "x", "\"5\"", "null"], &json!([5, "x", "5", null]));
         check("GetTxBlock", &["\"5\""], &json!(["5"]));
+    }
+
+    #[test]
+    fn similar_names_are_of_methods_there_are() {
+        assert_eq!(similar("getbalance"), Some("GetBalance"));
+        assert_eq!(similar("GetBalnce"), Some("GetBalance"));
+        assert_eq!(similar("silica_snapshoot"), Some("silica_snapshot"));
+        assert_eq!(similar("eth_getBlockByNum"), Some("eth_getBlockByNumber"));
+        assert_eq!(similar("x"), None);
+        assert_eq!(similar(""), None);
     }
 
     #[test]
