@@ -341,9 +341,10 @@ fn trace(error: TraceError) -> Result<Choice, Fault> {
 fn eth(fault: &EthFault) -> Choice {
     match fault {
         EthFault::Argument { .. } => told(RpcErrorCode::INVALID_PARAMS, fault),
-        EthFault::NoSuchBlock { .. } | EthFault::StateGone { .. } | EthFault::Unseen { .. } => {
-            told(RpcErrorCode::SERVER_ERROR, fault)
-        }
+        EthFault::NoSuchBlock { .. }
+        | EthFault::StateGone { .. }
+        | EthFault::TooOld { .. }
+        | EthFault::Unseen { .. } => told(RpcErrorCode::SERVER_ERROR, fault),
     }
 }
 

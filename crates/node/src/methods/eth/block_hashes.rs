@@ -2,7 +2,8 @@
 //!
 //! The record has no index from hashes of blocks to numbers, since nothing of Zilliqa asks for a block by its hash.
 //! Whoever asks pays: blocks are looked at from the latest down until the one is found, and what was seen is kept, so
-//! that nobody looks at a block twice. A question ends after a number of blocks; who asks again goes on from there.
+//! that nobody looks at a block twice. A question ends after a number of blocks; who asks again goes on from there, until as
+//! many were looked at as are kept. Older blocks are not found by their hashes.
 
 use std::collections::BTreeSet;
 
@@ -19,15 +20,28 @@ pub(crate) enum Sought {
     Nowhere,
     /// It is none of the blocks from this one to the latest. Those before were not looked at yet.
     Unseen(BlockNumber),
+    /// It is none of the blocks from this one to the latest. Those before are too many to be looked at.
+    TooOld(BlockNumber),
 }
 
+/// Blocks that are kept, some thirty megabytes.
+const MOST: usize = 1_000_000;
+
 /// Numbers of the blocks that were looked at, by their hashes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct BlockHashes {
+    /// Blocks that are kept at most.
+    most: usize,
     /// The first bytes of each hash with the number: sixteen bytes for a block, and no hash in full.
     numbers: BTreeSet<(u64, u64)>,
     /// The oldest block among them, the newest, and the hash of that.
     seen: Option<(u64, u64, BlockHash)>,
+}
+
+impl Default for BlockHashes {
+    fn default() -> Self {
+        Self { most: MOST, numbers: BTreeSet::new(), seen: None }
+    }
 }
 
 impl BlockHashes {
@@ -43,6 +57,9 @@ impl BlockHashes {
                 }
             }
             let Some(older) = oldest.checked_sub(1) else { return Ok(Sought::Nowhere) };
+            if self.numbers.len() >= self.most {
+                return Ok(Sought::TooOld(BlockNumber::new(oldest)));
+            }
             if oldest <= end {
                 return Ok(Sought::Unseen(BlockNumber::new(oldest)));
             }
@@ -55,9 +72,11 @@ impl BlockHashes {
     }
 
     /// Looks at the blocks that are new, and returns the number of the oldest that was seen. If others have taken the
-    /// place of those that were, or more than `most` are new, everything is forgotten.
+    /// place of those that were, or more than `most` are new, or more than can be kept, everything is forgotten.
     fn catch_up(&mut self, at: &Snapshot, most: u64) -> Result<u64, ArchiveError> {
         let head = at.latest_tx_block().header.number.get();
+        let room = u64::try_from(self.most.saturating_sub(self.numbers.len())).unwrap_or(u64::MAX);
+        let most = most.min(room);
         let (oldest, next) = match self.seen {
             Some((oldest, newest, hash))
                 if head.checked_sub(newest).is_some_and(|new| new <= most) && hash_of(at, newest)? == Some(hash) =>
@@ -144,6 +163,22 @@ mod tests {
             assert_eq!(hashes.find(&at, &hash(&at, oldest), 3).unwrap(), found(oldest));
             assert_eq!(hashes.numbers.len() as u64, 10 - oldest);
         }
+    }
+
+    #[test]
+    fn no_more_is_kept_than_there_is_room_for() {
+        let (at, longer) = (chain(9), chain(12));
+        let mut hashes = BlockHashes { most: 4, ..BlockHashes::default() };
+        let too_old = |number| Sought::TooOld(BlockNumber::new(number));
+        for _ in 0..3 {
+            assert_eq!(hashes.find(&at, &BlockHash::ZERO, 100).unwrap(), too_old(6));
+            assert_eq!(hashes.find(&at, &hash(&at, 2), 100).unwrap(), too_old(6));
+            assert_eq!(hashes.find(&at, &hash(&at, 6), 100).unwrap(), found(6));
+        }
+        // As if the longer chain were the same one.
+        hashes.seen = Some((6, 9, hash(&longer, 9)));
+        assert_eq!(hashes.find(&longer, &hash(&longer, 11), 100).unwrap(), found(11));
+        assert_eq!(hashes.numbers.len(), 2);
     }
 
     #[test]

@@ -327,6 +327,7 @@ impl Command for EthGetBlockByHash {
             (at, Sought::Found(number)) => block(&at, number, self.full),
             (_, Sought::Nowhere) => Ok(None),
             (_, Sought::Unseen(oldest)) => Err(CallError::Eth(EthFault::Unseen { oldest })),
+            (_, Sought::TooOld(oldest)) => Err(CallError::Eth(EthFault::TooOld { oldest })),
         });
         answer.await.ok_or(CallError::Aside(AsideError::Panicked))?
     }

@@ -48,6 +48,12 @@ pub(crate) enum EthFault {
         /// The oldest block that was looked at.
         oldest: BlockNumber,
     },
+    /// The block with a hash is none of those that can be found by it.
+    #[error("no block from {oldest} on has this hash, and older ones are not found by theirs")]
+    TooOld {
+        /// The oldest block that was looked at.
+        oldest: BlockNumber,
+    },
     /// The state after the block is no longer kept.
     #[error("the state after block {block} is no longer kept, the earliest is that after block {earliest}")]
     StateGone {
