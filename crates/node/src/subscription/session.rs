@@ -5,7 +5,8 @@ use std::{convert::Infallible, mem, sync::Arc};
 use hyper::body::Bytes;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
-use silica_protocol::{Address, BlockNumber};
+use silica_protocol::{Account, Address, BlockNumber};
+use silica_state::StateError;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::{Semaphore, watch},
@@ -188,14 +189,20 @@ const TOO_MANY_EVENTS: End = End::Told(CloseCode::Error, "the events of a block 
 /// Looks for the contracts that a message names.
 fn take(topics: &mut Topics, text: &str, places: &Arc<Semaphore>, at: &Context) -> Result<(), QueryError> {
     let query: Value = serde_json::from_str(text).unwrap_or_default();
-    let is_contract = |address: &Address| match at.snapshot.account(address) {
-        Ok(account) => account.is_some_and(|account| account.contract.is_some()),
+    let is_contract = |address: &Address| is_contract(address, at.snapshot.account(address));
+    topics.take(&query, places, is_contract)
+}
+
+/// Whether what was found at an address is a contract.
+fn is_contract(address: &Address, found: Result<Option<Account>, StateError>) -> Result<bool, QueryError> {
+    match found {
+        Ok(account) => Ok(account.is_some_and(|account| account.contract.is_some())),
+        Err(error) if error.is_retired() => Err(QueryError::TakenBack),
         Err(error) => {
             tracing::error!(%address, error = &error as &dyn std::error::Error, "an account cannot be read");
-            false
+            Ok(false)
         }
-    };
-    topics.take(&query, places, is_contract)
+    }
 }
 
 fn following(block: BlockNumber) -> BlockNumber {
@@ -217,5 +224,21 @@ fn is_rpc(text: &str) -> bool {
         Ok(Members { jsonrpc, method }) => jsonrpc.is_some() || method.is_some(),
         // A request may have comments, a member twice, or something behind it, as over HTTP.
         Err(_) => rpc::is_request(text.as_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use silica_state::DbError;
+
+    use super::*;
+
+    #[test]
+    fn contract_that_cannot_be_read_while_the_chain_is_taken_back_is_not_taken_for_none() {
+        let check = |found, expected| assert_eq!(is_contract(&Address::ZERO, found), expected);
+        check(Ok(None), Ok(false));
+        check(Ok(Some(Account::default())), Ok(false));
+        check(Err(StateError::Db(DbError::Retired)), Err(QueryError::TakenBack));
+        check(Err(StateError::Expired), Ok(false));
     }
 }

@@ -71,6 +71,9 @@ pub(super) enum QueryError {
     /// The client follows too many addresses.
     #[error("too many addresses, expected at most {MOST_ADDRESSES} for a topic")]
     TooMany,
+    /// The chain was taken back while contracts were looked for. None of them is taken.
+    #[error("The chain was taken back meanwhile, ask again")]
+    TakenBack,
     /// All clients together follow too many addresses.
     #[error("too many addresses are followed, try again later")]
     Full,
@@ -92,7 +95,7 @@ impl Topics {
         &mut self,
         query: &Value,
         places: &Arc<Semaphore>,
-        is_contract: impl Fn(&Address) -> bool,
+        is_contract: impl Fn(&Address) -> Result<bool, QueryError>,
     ) -> Result<(), QueryError> {
         let query = query.as_object().ok_or(QueryError::Query)?;
         match query.get("query").and_then(Value::as_str) {
@@ -118,10 +121,15 @@ impl Topics {
         &mut self,
         query: &Map<String, Value>,
         places: &Arc<Semaphore>,
-        is_contract: impl Fn(&Address) -> bool,
+        is_contract: impl Fn(&Address) -> Result<bool, QueryError>,
     ) -> Result<(), QueryError> {
         let (addresses, fault) = addresses(query, QueryError::ContractSize)?;
-        let found: Vec<Address> = addresses.into_iter().filter(is_contract).collect();
+        let mut found = Vec::new();
+        for address in addresses {
+            if is_contract(&address)? {
+                found.push(address);
+            }
+        }
         if found.is_empty() {
             return Err(QueryError::NoContract);
         }
@@ -286,7 +294,7 @@ mod tests {
 
     fn take(topics: &mut Topics, query: &Value) -> Result<(), QueryError> {
         let contracts = [CONTRACT, OTHER].map(|address| address.parse::<Address>().unwrap());
-        topics.take(query, &PLACES, |address| contracts.contains(address))
+        topics.take(query, &PLACES, |address| Ok(contracts.contains(address)))
     }
 
     #[track_caller]
@@ -323,6 +331,16 @@ mod tests {
         assert_eq!(topics.contracts.addresses.len(), 1);
         take(&mut topics, &json!({"query": "EventLog", "addresses": [OTHER]})).unwrap();
         assert_eq!(topics.contracts.addresses.len(), 2);
+    }
+
+    #[test]
+    fn no_contract_is_lost_where_one_cannot_be_looked_for() {
+        let mut topics = Topics::default();
+        let query = json!({"query": "EventLog", "addresses": [CONTRACT, OTHER]});
+        let other: Address = OTHER.parse().unwrap();
+        let refused = topics
+            .take(&query, &PLACES, |address| if *address == other { Err(QueryError::TakenBack) } else { Ok(true) });
+        assert_eq!((refused, topics.any()), (Err(QueryError::TakenBack), false));
     }
 
     #[test]
@@ -368,7 +386,7 @@ mod tests {
     fn all_clients_together_follow_only_so_many_addresses() {
         let places = Arc::new(Semaphore::new(3));
         let follow = |topics: &mut Topics, topic: &str, addresses: &[&str]| {
-            topics.take(&json!({"query": topic, "addresses": addresses}), &places, |_| true)
+            topics.take(&json!({"query": topic, "addresses": addresses}), &places, |_| Ok(true))
         };
         let (mut one, mut other) = (Topics::default(), Topics::default());
         follow(&mut one, "TxnLog", &[CONTRACT, CONTRACT]).unwrap();
@@ -379,7 +397,7 @@ mod tests {
         follow(&mut one, "TxnLog", &[CONTRACT]).unwrap();
         assert_eq!(follow(&mut one, "TxnLog", &[OTHER]), Err(QueryError::Full));
         // Places come back when a topic ends, or a client goes.
-        one.take(&json!({"query": "Unsubscribe", "type": "EventLog"}), &places, |_| true).unwrap();
+        one.take(&json!({"query": "Unsubscribe", "type": "EventLog"}), &places, |_| Ok(true)).unwrap();
         one.end_topics();
         follow(&mut one, "TxnLog", &[OTHER]).unwrap();
         drop(one);
