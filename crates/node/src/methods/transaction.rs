@@ -130,6 +130,7 @@ pub(crate) struct GetTransactionsForAddress {
     address: Text<Address>,
     /// Order, size and beginning of the page; may be left out.
     #[serde(default)]
+    #[schemars(with = "Option<HistoryOptionsParam>")]
     options: HistoryOptionsParam,
 }
 
