@@ -16,3 +16,4 @@ pub(crate) mod status_server;
 pub(crate) mod trace;
 pub(crate) mod transaction;
 pub(crate) mod tx_block;
+pub(crate) mod written;

@@ -4,7 +4,7 @@
 //! make nothing wait that clients of a chain need: neither blocks nor other questions.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use silica_chain::{AccountChange, Chain, GasEstimate, Simulation, SimulationError, VariableChange};
 use silica_protocol::{
     Nonce, SimulationRequest,
@@ -17,7 +17,7 @@ use silica_protocol::{
     },
 };
 
-use super::transaction::info;
+use super::{transaction::info, written::Written};
 use crate::{
     driver::NodeHandle,
     rpc::{CallError, Command},
@@ -37,10 +37,10 @@ pub(crate) struct SimulateTransaction {
 
 impl Command for SimulateTransaction {
     const NAME: &'static str = "silica_simulateTransaction";
-    type Output = SimulationJson;
+    type Output = Written<SimulationJson>;
 
-    async fn run(self, node: &NodeHandle) -> Result<SimulationJson, CallError> {
-        simulate(node, self.transaction, Chain::simulate).await.map(simulation)
+    async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
+        simulate(node, self.transaction, Chain::simulate, simulation).await
     }
 }
 
@@ -57,21 +57,22 @@ pub(crate) struct EstimateGas {
 
 impl Command for EstimateGas {
     const NAME: &'static str = "silica_estimateGas";
-    type Output = GasEstimateJson;
+    type Output = Written<GasEstimateJson>;
 
-    async fn run(self, node: &NodeHandle) -> Result<GasEstimateJson, CallError> {
-        let GasEstimate { limit, used } = simulate(node, self.transaction, Chain::estimate_gas).await?;
-        Ok(GasEstimateJson { gas_limit: limit.into(), gas_used: used.into() })
+    async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
+        let shape = |GasEstimate { limit, used }| GasEstimateJson { gas_limit: limit.into(), gas_used: used.into() };
+        simulate(node, self.transaction, Chain::estimate_gas, shape).await
     }
 }
 
-pub(super) async fn simulate<T: Send + 'static>(
+pub(super) async fn simulate<T: 'static, J: Serialize + 'static>(
     node: &NodeHandle,
     transaction: SimulatedTransactionParam,
     work: fn(&Chain, &SimulationRequest) -> Result<T, SimulationError>,
-) -> Result<T, CallError> {
+    shape: fn(T) -> J,
+) -> Result<Written<J>, CallError> {
     let request = transaction.0?;
-    Ok(node.aside(move |chain| work(chain, &request)).await??)
+    node.aside(move |chain| Written::new(&shape(work(chain, &request)?))).await?
 }
 
 pub(super) fn simulation(simulation: Simulation) -> SimulationJson {

@@ -13,7 +13,10 @@ use silica_protocol::{
     },
 };
 
-use super::simulation::{account_change, simulate, simulation};
+use super::{
+    simulation::{account_change, simulate, simulation},
+    written::Written,
+};
 use crate::{
     driver::NodeHandle,
     rpc::{CallError, Command, params::Text},
@@ -33,20 +36,23 @@ pub(crate) struct TraceTransaction {
 
 impl Command for TraceTransaction {
     const NAME: &'static str = "silica_traceTransaction";
-    type Output = TransactionTraceJson;
+    type Output = Written<TransactionTraceJson>;
 
-    async fn run(self, node: &NodeHandle) -> Result<TransactionTraceJson, CallError> {
+    async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
         let hash = self.hash.named("hash")?;
-        let traced = node.aside(move |chain| chain.snapshot().trace(&hash)).await??;
-        let TransactionTrace { block, receipt, calls: CallTree { root, truncated }, changes } = traced;
-        Ok(TransactionTraceJson {
-            block: block.into(),
-            call: root.map(call),
-            changes: changes.into_iter().map(account_change).collect(),
-            hash: hash.into(),
-            receipt: receipt.into(),
-            truncated,
-        })
+        let trace = move |chain: &Chain| {
+            let traced = chain.snapshot().trace(&hash)?;
+            let TransactionTrace { block, receipt, calls: CallTree { root, truncated }, changes } = traced;
+            Written::new(&TransactionTraceJson {
+                block: block.into(),
+                call: root.map(call),
+                changes: changes.into_iter().map(account_change).collect(),
+                hash: hash.into(),
+                receipt: receipt.into(),
+                truncated,
+            })
+        };
+        node.aside(trace).await?
     }
 }
 
@@ -62,11 +68,15 @@ pub(crate) struct TraceCall {
 
 impl Command for TraceCall {
     const NAME: &'static str = "silica_traceCall";
-    type Output = CallTraceJson;
+    type Output = Written<CallTraceJson>;
 
-    async fn run(self, node: &NodeHandle) -> Result<CallTraceJson, CallError> {
-        let (simulated, CallTree { root, truncated }) = simulate(node, self.transaction, Chain::trace_call).await?;
-        Ok(CallTraceJson { call: root.map(call), simulation: simulation(simulated), truncated })
+    async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
+        simulate(node, self.transaction, Chain::trace_call, |(simulated, CallTree { root, truncated })| CallTraceJson {
+            call: root.map(call),
+            simulation: simulation(simulated),
+            truncated,
+        })
+        .await
     }
 }
 

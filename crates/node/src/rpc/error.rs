@@ -123,6 +123,8 @@ pub(crate) enum CallError {
     TxBlockNumber(NumberFault),
     /// The hash of a transaction cannot be read.
     TxHash(HashFault),
+    /// The answer has no JSON form.
+    Unwritten(serde_json::Error),
     /// The hash of a contract's variable cannot be read.
     VariableHash(HashFault),
 }
@@ -246,6 +248,7 @@ impl CallError {
             Self::TxBlockNumber(error) => number(error, "Invalid argument"),
             Self::TxHash(HashFault::Digit) => text(Code::MISC_ERROR, "Unable to Process"),
             Self::TxHash(HashFault::Size) => text(Code::DATABASE_ERROR, "Txn Hash not Present"),
+            Self::Unwritten(error) => return Err(error.into()),
             Self::VariableHash(HashFault::Digit) => text(Code::INVALID_ADDRESS_OR_KEY, "invalid key"),
             Self::VariableHash(HashFault::Size) => text(Code::INVALID_PARAMETER, "Key size not appropriate"),
         })

@@ -30,6 +30,7 @@ use self::{
     params::{BlockTag, EthAddress, EthBlockHash, EthTxHash, HexBytes},
     shapes::{Block, Bytes, Place, Quantity, Receipt, Transaction, Transactions, Wei},
 };
+use super::written::Written;
 use crate::{
     driver::{AsideError, NodeHandle},
     rpc::{AboutTransaction, CallError, Command, Context, Method, params::Text},
@@ -318,14 +319,14 @@ const MOST_LOOKED_AT: u64 = 100_000;
 
 impl Command for EthGetBlockByHash {
     const NAME: &'static str = "eth_getBlockByHash";
-    type Output = Option<Block>;
+    type Output = Written<Option<Block>>;
 
     async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
         let EthBlockHash(hash) = self.hash.get().map_err(|fault| CallError::Eth(fault.of(0)))?;
         let asked = node.clone();
         let answer = node.slowly(move || match asked.find_block(&hash, MOST_LOOKED_AT)? {
-            (at, Sought::Found(number)) => block(&at, number, self.full),
-            (_, Sought::Nowhere) => Ok(None),
+            (at, Sought::Found(number)) => Written::new(&block(&at, number, self.full)?),
+            (_, Sought::Nowhere) => Written::new(&None),
             (_, Sought::Unseen(oldest)) => Err(CallError::Eth(EthFault::Unseen { oldest })),
             (_, Sought::TooOld(oldest)) => Err(CallError::Eth(EthFault::TooOld { oldest })),
         });
