@@ -555,6 +555,18 @@ fn misspelt_method_is_told_a_similar_one() {
 }
 
 #[test]
+fn who_cannot_pay_is_told_figures() {
+    let node = Node::start(&[]);
+    let to = Wallet::stranger(7).hex();
+    node.result("silica_setBalance", &json!([Wallet::funded(0).hex(), "5500000000000"]));
+    let figures = "the account has 5.5 ZIL, and is to pay 6 ZIL and for each unit of gas 0.002 ZIL";
+    for more in ["", " --gas-limit 50"] {
+        let ended = ask(&node, &format!("send {to} 6 --test-account 1{more}"));
+        check(&ended, FAILED, &["Insufficient funds", figures]);
+    }
+}
+
+#[test]
 fn negative_numbers_are_no_options() {
     let node = Node::start(&[]);
     check(&ask(&node, "rpc silica_mine -5"), FAILED, &["blocks: expected", "got -5"]);

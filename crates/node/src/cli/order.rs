@@ -13,7 +13,7 @@ use silica_protocol::{
     Address, ChainId, Gas, GasPrice, Nonce, Qa, Signature, Transaction, TxHash, Version,
     rpc::{
         account::Balance,
-        error::RpcErrorCode,
+        error::{RpcError, RpcErrorCode},
         text::{Dec, Hex},
         transaction::TransactionRequest,
     },
@@ -26,7 +26,7 @@ use super::{
     error::ClientError,
     key::KeyArgs,
     node::{NodeArgs, Rpc, is_unknown, read, reason, refused},
-    receipt::Executed,
+    receipt::{Executed, in_zil},
     rows::Rows,
 };
 use crate::config::NodeUrl;
@@ -180,16 +180,21 @@ pub(super) async fn carry_out(
         Some(limit) => Gas::new(limit),
         None => estimate(&rpc, &terms, &order).await?,
     };
+    let amount = order.amount;
     let transaction = signed(key, &terms, gas_limit, order);
     let (hash, contract) = (transaction.hash(), transaction.contract_address());
     // Whatever goes wrong from here on, the node may have taken it.
     let unsure = |source: ClientError| source.after_sending(hash, terms.nonce);
-    let taken = rpc.try_ask(METHOD, &[TransactionRequest { transaction, priority: false }]).await.map_err(unsure)?;
-    let taken = taken.map_err(|error| match error.code {
-        // It may have been put into the pool before the node failed, or was paused.
-        RpcErrorCode::INTERNAL_ERROR => unsure(refused(METHOD, &error)),
-        _ => refused(METHOD, &error),
-    })?;
+    let taken =
+        match rpc.try_ask(METHOD, &[TransactionRequest { transaction, priority: false }]).await.map_err(unsure)? {
+            Ok(taken) => taken,
+            // It may have been put into the pool before the node failed, or was paused.
+            Err(error) if error.code == RpcErrorCode::INTERNAL_ERROR => return Err(unsure(refused(METHOD, &error))),
+            Err(error) => {
+                let reason = with_figures(&rpc, &terms, amount, &error).await;
+                return Err(ClientError::Refused { method: METHOD.to_owned(), reason });
+            }
+        };
     let taken: Taken = read(METHOD, &taken).map_err(unsure)?;
     if taken.id.0 != hash {
         let other = format!("expected the hash {hash}, got {}", taken.id.0);
@@ -229,7 +234,25 @@ async fn estimate(rpc: &Rpc<'_>, terms: &Terms, order: &Order) -> Result<Gas, Cl
         Err(error) if [RpcErrorCode::INTERNAL_ERROR, RpcErrorCode::SERVER_ERROR].contains(&error.code) => {
             Err(refused(METHOD, &error))
         }
-        Err(error) => Err(ClientError::WouldFail { reason: reason(&error) }),
+        Err(error) => Err(ClientError::WouldFail { reason: with_figures(rpc, terms, *amount, &error).await }),
+    }
+}
+
+/// What the node says of an error, with the figures if it is that the sender cannot pay.
+async fn with_figures(rpc: &Rpc<'_>, terms: &Terms, amount: Qa, error: &RpcError) -> String {
+    const BALANCE: &str = "GetBalance";
+    const NO_MONEY: &str = "Insufficient funds";
+    let reason = reason(error);
+    if !error.message.starts_with(NO_MONEY) {
+        return reason;
+    }
+    match rpc.get::<Balance>(BALANCE, &[terms.sender.to_string()]).await {
+        Ok(Balance { balance: Dec(balance), .. }) => {
+            let [has, pays, price] = [balance, amount, terms.gas_price.get()].map(in_zil);
+            format!("{reason}; the account has {has}, and is to pay {pays} and for each unit of gas {price}")
+        }
+        // The reason is there without them.
+        Err(_) => reason,
     }
 }
 
