@@ -45,6 +45,7 @@ async fn new_account_is_paid_and_everything_is_read_back() {
     the_payment_is_found_again(&client, &hash).await;
     a_refusal_says_why(&client, &payer).await;
     blocks_listings_and_statistics_agree(&client).await;
+    the_committee_is_one_node(&client).await;
     an_account_without_code_has_nothing_to_prove(&client, &payer).await;
 }
 
@@ -94,6 +95,8 @@ async fn the_payment_is_found_again(client: &impl Middleware, hash: &TxHash) {
     assert!(bodies.iter().any(|body| body.id == read.id));
     let page = client.get_txn_bodies_for_tx_block_ex(epoch, "0").await.unwrap();
     assert!(page.transactions.iter().any(|body| body.id == read.id));
+    let soft = client.get_soft_confirmed_transaction(hash).await.unwrap();
+    assert_eq!((soft.id, soft.receipt.epoch_num), (read.id.clone(), read.receipt.epoch_num.clone()));
     assert!(client.get_recent_transactions().await.unwrap().txn_hashes.contains(&read.id));
     let status = client.get_transaction_status(hash).await.unwrap();
     assert_eq!((status.modification_state, status.status), (2, 3));
@@ -117,6 +120,11 @@ async fn blocks_listings_and_statistics_agree(client: &impl Middleware) {
     let latest_ds = client.get_latest_ds_block().await.unwrap();
     let ds_number = &latest_ds.header.block_num;
     assert_eq!(client.get_ds_block(ds_number).await.unwrap().signature, latest_ds.signature);
+    let verbose = client.get_ds_block_verbose(ds_number).await.unwrap();
+    assert_eq!((&verbose.header.header.block_num, &verbose.signature), (ds_number, &latest_ds.signature));
+    assert_eq!(verbose.header.members_ejected, Vec::<String>::new());
+    let verbose = client.get_tx_block_verbose(&latest.header.block_num).await.unwrap();
+    assert_eq!(verbose.body.block_hash, latest.body.block_hash);
     assert_eq!(client.ds_block_listing(1).await.unwrap().data[0].block_num.to_string(), *ds_number);
     assert_eq!(client.get_miner_info(ds_number).await.unwrap().dscommittee.len(), 1);
 
@@ -138,6 +146,17 @@ async fn blocks_listings_and_statistics_agree(client: &impl Middleware) {
     let supply = client.get_total_coin_supply().await.unwrap();
     let whole: u128 = supply.split_once('.').unwrap().0.parse().unwrap();
     assert!(client.get_total_coin_supply_as_int().await.unwrap().abs_diff(whole) <= 1);
+}
+
+async fn the_committee_is_one_node(client: &impl Middleware) {
+    let info = client.get_blockchain_info().await.unwrap();
+    let committee = client.get_current_ds_comm().await.unwrap();
+    assert_eq!((committee.dscomm.len(), &committee.current_ds_epoch), (1, &info.current_dsepoch));
+    assert_eq!(committee.current_tx_epoch, info.current_mini_epoch);
+    let shards = client.get_sharding_structure().await.unwrap();
+    assert_eq!(shards.num_peers, info.sharding_structure.num_peers);
+    assert_eq!(client.get_num_peers().await.unwrap(), info.num_peers);
+    assert_eq!(client.get_node_type().await.unwrap(), "Seed");
 }
 
 async fn an_account_without_code_has_nothing_to_prove(client: &impl Middleware, payer: &LocalWallet) {
