@@ -75,12 +75,13 @@ impl Checkpointer {
         }
     }
 
-    /// Begins a checkpoint of a state, unless one is being written or it is not allowed. What is allowed depends on the
-    /// newest checkpoint, so it is asked when no other can come in between.
+    /// Begins a checkpoint of a state, unless one is being written, one has failed, or it is not allowed. What is allowed
+    /// depends on the newest checkpoint, so it is asked when no other can come in between.
     pub(crate) fn request(&self, state: &State, is_allowed: impl FnOnce() -> bool) {
         let Some(block) = state.block() else { return };
         let mut status = lock(&self.status.0);
-        if status.running || !is_allowed() {
+        // After a failure nobody takes jobs, although the channel may still.
+        if status.running || status.failed.is_some() || !is_allowed() {
             return;
         }
         if let Some(jobs) = &self.jobs
@@ -220,6 +221,9 @@ mod tests {
         checkpointer.wait();
         assert_eq!((asked, checkpointer.records.durable()), (2, 1));
         assert!(checkpointer.failure().is_none());
+        lock(&checkpointer.status.0).failed = Some(Arc::new(StateError::CheckpointPanicked));
+        checkpointer.request(&state, || unreachable!("none is written any more"));
+        checkpointer.wait();
         assert_eq!(state.root(), StateRoot::new(crate::trie::EMPTY_ROOT));
     }
 }

@@ -677,9 +677,9 @@ impl Store {
         writer.backlog.release(self.core.records.durable());
     }
 
-    /// Makes it possible to come back to the newest block. Costs nothing but what has to be kept in memory meanwhile, and a
-    /// checkpoint, if nothing is held, much has changed since the newest one, and another may be written already: whoever comes back would
-    /// compute all of it each time.
+    /// Makes it possible to come back to the newest block. Costs nothing but what has to be kept in memory meanwhile, the
+    /// rest of a checkpoint that is being written, and one of its own, if nothing is held, much has changed since the newest
+    /// one, and another may be written already: whoever comes back would compute all of it each time.
     ///
     /// # Errors
     ///
@@ -694,8 +694,8 @@ impl Store {
         Ok(Hold::new(head, &self.databases.holds))
     }
 
-    /// Lets a checkpoint have what comes before a hold, if that is much, and waits for it: what comes after the hold must not be in
-    /// the index.
+    /// Lets a checkpoint have what comes before a hold, if that is much, and waits for whichever is being written: what comes
+    /// after the hold must not be in the index.
     fn checkpoint_to_hold(&self, writer: &mut Writer, window: &Window) {
         let StoreOptions { checkpoint_bytes, checkpoint_blocks, .. } = self.options;
         let mut is_much = || {
@@ -703,13 +703,14 @@ impl Store {
             let Pending { blocks, bytes } = writer.backlog.pending();
             bytes > checkpoint_bytes / MUCH || blocks > checkpoint_blocks / MUCH
         };
-        if !self.databases.holds.are_heeded() && is_much() {
+        if self.databases.holds.are_heeded() {
+            return;
+        }
+        self.checkpointer.wait();
+        if is_much() {
+            self.checkpointer.request(window.newest(), || self.may_checkpoint(window));
             self.checkpointer.wait();
-            if is_much() {
-                self.checkpointer.request(window.newest(), || self.may_checkpoint(window));
-                self.checkpointer.wait();
-                writer.backlog.release(self.core.records.durable());
-            }
+            writer.backlog.release(self.core.records.durable());
         }
     }
 

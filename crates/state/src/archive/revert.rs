@@ -55,7 +55,7 @@ impl Archive {
             let entry = self.entry(block)?;
             deployments::discard(block, &self.transactions(&entry, 0..u32::MAX)?, batch);
             last = match block.previous() {
-                Some(before) => self.entry(before)?.newest_with_transactions,
+                Some(before) => self.newest_with_transactions_at(before)?,
                 None => None,
             };
         }

@@ -248,13 +248,12 @@ impl Archive {
 
     /// Returns the header of a DS block, for which nobody has to sign.
     pub(super) fn ds_header(&self, number: DsBlockNumber) -> Result<DsBlockHeader, ArchiveError> {
-        if let Some(block) = self.ds_blocks.get(number.get()) {
+        if let Some(block) = self.own_ds_block(number)? {
             return Ok(block.header.clone());
         }
-        let is_in_run = self.may_be_in_run(Section::new(Kind::DsBlock, number.get()))?;
-        match is_in_run.then(|| self.ds_block_in_run(number)).transpose()?.flatten() {
+        match self.ds_block_in_run(number)? {
             Some((_, header, _)) => Ok(header),
-            None => Ok(self.ds_block(number)?.header.clone()),
+            None => Err(Section::new(Kind::DsBlock, number.get()).missing()),
         }
     }
 
@@ -271,11 +270,6 @@ impl Archive {
         }
         let (header, at) = run.run.ds_block(number).ok_or_else(|| damaged_run(&run))?;
         Ok(Some((run, header, at)))
-    }
-
-    /// Whether a section is not there by itself, so that a run may have what it is about.
-    fn may_be_in_run(&self, section: Section) -> Result<bool, ArchiveError> {
-        Ok(self.runs.any.load(Ordering::Acquire) && !section.exists(&self.db)?)
     }
 
     fn run_of(&self, entry: &Entry) -> Result<Arc<StoredRun>, ArchiveError> {

@@ -220,11 +220,6 @@ impl Section {
         Ok(Some(payload.to_vec()))
     }
 
-    /// Whether there is anything of the section.
-    pub(super) fn exists(self, db: &Db) -> Result<bool, ArchiveError> {
-        Ok(db.get(&self.key(0))?.is_some())
-    }
-
     /// Returns the number of the newest section of a kind up to a number.
     pub(super) fn newest_up_to(kind: Kind, number: u64, db: &Db) -> Result<Option<u64>, ArchiveError> {
         let (table, _) = kind.code();

@@ -265,22 +265,30 @@ impl Archive {
     }
 
     pub(super) fn ds_block(&self, number: DsBlockNumber) -> Result<Arc<DsBlock>, ArchiveError> {
-        if let Some(block) = self.ds_blocks.get(number.get()) {
+        if let Some(block) = self.own_ds_block(number)? {
             return Ok(block);
         }
+        let missing = || Section::new(Kind::DsBlock, number.get()).missing();
+        let block = Arc::new(self.ds_block_of_run(number)?.ok_or_else(missing)?);
+        self.ds_blocks.put(number.get(), &block);
+        Ok(block)
+    }
+
+    /// Returns a DS block that was made in no run, or signed before.
+    pub(super) fn own_ds_block(&self, number: DsBlockNumber) -> Result<Option<Arc<DsBlock>>, ArchiveError> {
+        if let Some(block) = self.ds_blocks.get(number.get()) {
+            return Ok(Some(block));
+        }
         let section = Section::new(Kind::DsBlock, number.get());
-        let block = match section.find_framed(&self.db)? {
-            Some(bytes) => {
-                DsBlock::decode(&bytes).map_err(|error| ArchiveError::damaged(section.place(), error.to_string()))?
-            }
-            None => self.ds_block_of_run(number)?.ok_or_else(|| section.missing())?,
-        };
+        let Some(bytes) = section.find_framed(&self.db)? else { return Ok(None) };
+        let block =
+            DsBlock::decode(&bytes).map_err(|error| ArchiveError::damaged(section.place(), error.to_string()))?;
         if block.header.number != number {
             return Err(ArchiveError::damaged(section.place(), "number is wrong"));
         }
         let block = Arc::new(block);
         self.ds_blocks.put(number.get(), &block);
-        Ok(block)
+        Ok(Some(block))
     }
 
     fn micro_blocks(&self, entry: &Entry) -> Result<Vec<MicroBlock>, ArchiveError> {
