@@ -1,6 +1,11 @@
 //! Subscribers, and JSON-RPC, over `WebSocket` connections (WebSocket page).
 
-use std::net::{SocketAddr, TcpStream};
+use std::{
+    net::{SocketAddr, TcpStream},
+    ops::Range,
+    sync::mpsc::{self, RecvTimeoutError},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use silica_protocol::Address;
@@ -25,7 +30,7 @@ impl Client {
 
     fn connect_to(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(std::time::Duration::from_mins(1))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         Self(client(format!("ws://{address}/"), stream).unwrap().0)
     }
 
@@ -394,35 +399,47 @@ fn subscribers_have_a_port_of_their_own() {
     assert!(refused.output.contains(&format!("cannot listen on {port}")), "{}", refused.output);
 }
 
+/// Reads what comes about blocks with a shout each.
+fn hear_shouts(mut client: Client, numbers: Range<u64>) {
+    let mut bytes = 0;
+    for number in numbers {
+        let text = client.read();
+        assert!(text.contains(&format!("\"BlockNum\":\"{number}\"")), "{number}: {text:.1000}");
+        assert!(text.contains("\"Shout\""), "{number}: {text:.1000}");
+        bytes += text.len();
+    }
+    assert!(bytes > 10 << 20, "{bytes} bytes may be kept by the system");
+}
+
 #[test]
 fn client_that_reads_late_misses_nothing() {
     // More than the system keeps for a client that does not read: each has an event of two megabytes.
-    const BLOCKS: u64 = 6;
+    const NUMBERS: Range<u64> = 2..8;
+    // A client that takes nothing for half a minute is given up.
+    const SILENCE: Duration = Duration::from_secs(15);
     let node = Node::start(&["--block-mode", "manual"]);
     let shout = deploy(&node, SHOUT);
-    let clients = [(); 2].map(|()| {
+    let [prompt, late] = [(); 2].map(|()| {
         let mut client = Client::connect(&node);
         client.subscribe(&json!({"query": "NewBlock"}));
         client.subscribe(&json!({"query": "EventLog", "addresses": [prefixed(shout)]}));
         client
     });
-    for nonce in 2..2 + BLOCKS {
-        call(&node, nonce, shout, "Shout");
-        mine(&node, 1);
-    }
-    // Both at once: who does not read for long is given up, and the other may take long on a machine that is busy.
+    let (heard, all_heard) = mpsc::channel();
     std::thread::scope(|scope| {
-        for mut client in clients {
-            scope.spawn(move || {
-                let mut bytes = 0;
-                for number in 2..2 + BLOCKS {
-                    let text = client.read();
-                    assert!(text.contains(&format!("\"BlockNum\":\"{number}\"")), "{number}: {text:.1000}");
-                    assert!(text.contains("\"Shout\""), "{number}: {text:.1000}");
-                    bytes += text.len();
-                }
-                assert!(bytes > 10 << 20, "{bytes} bytes may be kept by the system");
-            });
+        scope.spawn(move || {
+            hear_shouts(prompt, NUMBERS);
+            // The other may have heard all itself.
+            let _ = heard.send(());
+        });
+        scope.spawn(move || {
+            // Not before all are made and the other has heard them, unless that takes too long.
+            assert_ne!(all_heard.recv_timeout(SILENCE), Err(RecvTimeoutError::Disconnected), "the other hears all");
+            hear_shouts(late, NUMBERS);
+        });
+        for nonce in NUMBERS {
+            call(&node, nonce, shout, "Shout");
+            mine(&node, 1);
         }
     });
 }
