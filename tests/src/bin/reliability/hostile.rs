@@ -7,7 +7,7 @@
 use std::{
     collections::VecDeque,
     fs,
-    io::{self, Write},
+    io::{self, Read, Write},
     net::TcpStream,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
@@ -23,7 +23,7 @@ use silica_tests::{
 };
 use tungstenite::{Message, WebSocket, client, protocol::frame::coding::CloseCode};
 
-use crate::token;
+use crate::{token, watched::Watched};
 
 /// Emits an event of two megabytes.
 const SHOUT: &str = include_str!("../../../data/contracts/shout.scilla");
@@ -38,6 +38,14 @@ const CONNECTIONS: usize = 900 + 10;
 const KEPT_PATIENCE: Duration = Duration::from_secs(10);
 const NEW_PATIENCE: Duration = Duration::from_mins(1);
 
+/// Time for which the node waits for a client at least that keeps memory from others. It reckons in milliseconds, and may
+/// be wrong by one.
+const CROWDED: Duration = Duration::from_millis(2_000 - 1);
+
+/// Of that, the time at least for which a subscriber that is cut off was not reading; it may have read what was left for the
+/// rest.
+const LATE: Duration = Duration::from_secs(1);
+
 /// Time between two questions of a caller.
 const RHYTHM: Duration = Duration::from_millis(5);
 
@@ -47,6 +55,9 @@ const MOMENT: Duration = Duration::from_secs(1);
 /// Largest body of a request, and most calls of a batch, unless the operator says otherwise.
 const BODY: usize = 5 << 20;
 const BATCH: usize = 50_000;
+
+/// Bytes of an answer that takes none of the memory that others may wait for.
+const SMALL_ANSWER: usize = 64 << 10;
 
 /// Levels of nesting in JSON that nobody means well with.
 const DEPTH: usize = 100_000;
@@ -118,6 +129,15 @@ impl Target<'_> {
     fn subscriber(&self) -> Option<WebSocket<TcpStream>> {
         let stream = TcpStream::connect(self.node.address()).ok()?;
         stream.set_read_timeout(Some(NEW_PATIENCE)).ok()?;
+        self.shake_hands(stream)
+    }
+
+    fn watched_subscriber(&self) -> Option<WebSocket<Watched>> {
+        let stream = TcpStream::connect(self.node.address()).ok()?;
+        self.shake_hands(Watched::new(stream, NEW_PATIENCE).ok()?)
+    }
+
+    fn shake_hands<S: Read + Write>(&self, stream: S) -> Option<WebSocket<S>> {
         client(format!("ws://{}/", self.node.address()), stream).ok().map(|(socket, _)| socket)
     }
 
@@ -342,9 +362,17 @@ fn idle_sockets(target: &Target<'_>) {
 }
 
 /// Whether an answer has the right status and is the right one.
-type Judge = fn(u16, &Value) -> bool;
+type Judge<'a> = Box<dyn Fn(u16, &Value) -> bool + Sync + 'a>;
 
-/// What came of requests that ask for much.
+/// A request that asks for much.
+struct Demand<'a> {
+    body: String,
+    /// Whether it, or its answer, takes memory that others may wait for.
+    takes_memory: bool,
+    is_right: Judge<'a>,
+}
+
+/// What came of demands.
 #[derive(Default)]
 struct Tally {
     right: AtomicU64,
@@ -353,16 +381,22 @@ struct Tally {
 }
 
 impl Tally {
-    /// Posts a body over a connection of its own. There may be too little memory for all that are asked at once, and who
-    /// takes long over what others wait for is cut off. Returns whether it was served.
-    fn ask(&self, target: &Target<'_>, body: &str, is_right: impl Fn(u16, &Value) -> bool) -> bool {
+    /// Makes a demand over a connection of its own. There may be too little memory for all that are made at once, and who
+    /// takes long over what others wait for is cut off; all others are answered. Returns whether it was served.
+    fn ask(&self, target: &Target<'_>, demand: &Demand<'_>) -> bool {
+        let begun = Instant::now();
         let mut connection = Connection::open(target.node.address()).expect("it can be reached");
-        let (count, is_served) = match connection.post(body.as_bytes()) {
-            Err(_) => (&self.cut, false),
+        let (count, is_served) = match connection.post(demand.body.as_bytes()) {
+            Err(error) => {
+                let (passed, body) = (begun.elapsed(), &demand.body);
+                let may_be = demand.takes_memory && passed >= CROWDED;
+                assert!(may_be && is_end(&error), "not answered after {passed:?}: {error}\n{body:.200}");
+                (&self.cut, false)
+            }
             Ok(answer) if answer.status == 503 => (&self.refused, false),
             Ok(answer) => {
                 let json = serde_json::from_slice(&answer.body).unwrap_or_default();
-                assert!(is_right(answer.status, &json), "{}: {}", answer.status, beginning(&answer));
+                assert!((demand.is_right)(answer.status, &json), "{}: {}", answer.status, beginning(&answer));
                 (&self.right, true)
             }
         };
@@ -371,11 +405,11 @@ impl Tally {
     }
 
     /// Checks, when the harm is done, that this is served in the end.
-    fn serve(&self, target: &Target<'_>, body: &str, is_right: impl Fn(u16, &Value) -> bool) {
+    fn serve(&self, target: &Target<'_>, demand: &Demand<'_>) {
         let mut patience = Patience::with(target.node.id());
-        while !self.ask(target, body, &is_right) {
+        while !self.ask(target, demand) {
             if let Err(hang) = patience.check() {
-                panic!("it goes on being refused: {hang}\n{body:.200}");
+                panic!("it goes on being refused: {hang}\n{:.200}", demand.body);
             }
             thread::sleep(RHYTHM);
         }
@@ -387,6 +421,12 @@ impl Tally {
     }
 }
 
+/// Whether the node has ended the connection.
+fn is_end(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
+}
+
 /// As much as is allowed, and a little more.
 fn limits(target: &Target<'_>) {
     let call = request("GetNetworkId", &json!([]));
@@ -395,12 +435,17 @@ fn limits(target: &Target<'_>) {
     let noise = format!("[{}]", vec!["1"; BATCH].join(","));
     let large = format!("[{}]", vec![request("GetLatestTxBlock", &json!([])); BATCH].join(","));
     let large = post(large.len(), &large);
-    let kinds: [(String, Judge); 5] = [
-        (full(BODY), |status, answer| status == 200 && is_result(answer)),
-        (full(BODY + 1), |status, _| status == 413),
-        (batch(BATCH), |status, answer| status == 200 && is_full(answer, is_result)),
-        (batch(BATCH + 1), |status, answer| status == 200 && is_refused(answer)),
-        (noise, |status, answer| status == 200 && is_full(answer, is_refused)),
+    let demand = |body: String, takes_memory, is_right: fn(u16, &Value) -> bool| {
+        let is_right: Judge<'_> = Box::new(is_right);
+        Demand { body, takes_memory, is_right }
+    };
+    let demands = [
+        demand(full(BODY), true, |status, answer| status == 200 && is_result(answer)),
+        // Nothing of it is kept.
+        demand(full(BODY + 1), false, |status, _| status == 413),
+        demand(batch(BATCH), true, |status, answer| status == 200 && is_full(answer, is_result)),
+        demand(batch(BATCH + 1), true, |status, answer| status == 200 && is_refused(answer)),
+        demand(noise, true, |status, answer| status == 200 && is_full(answer, is_refused)),
     ];
     let tally = Tally::default();
     at_once(12, |number| {
@@ -413,12 +458,12 @@ fn limits(target: &Target<'_>) {
             }
             return;
         }
-        for (body, is_right) in kinds.iter().cycle().skip(number).take_while(|_| !target.is_over()) {
-            tally.ask(target, body, is_right);
+        for demand in demands.iter().cycle().skip(number).take_while(|_| !target.is_over()) {
+            tally.ask(target, demand);
         }
     });
-    for (body, is_right) in &kinds {
-        tally.serve(target, body, is_right);
+    for demand in &demands {
+        tally.serve(target, demand);
     }
     tally.print();
 }
@@ -445,23 +490,26 @@ fn costly_questions(target: &Target<'_>) {
     let answers = questions.each_ref().map(|(method, params)| target.node.result(method, params));
     let is_history = |answer: &Value| answer.pointer("/transactions/49").is_some();
     assert!(answers.iter().any(is_history), "fifty transactions make a history");
+    let demands = questions.iter().zip(&answers).map(|((method, params), expected)| Demand {
+        body: request(method, params),
+        takes_memory: expected.to_string().len() > SMALL_ANSWER,
+        is_right: Box::new(move |status, answer| status == 200 && answer.get("result") == Some(expected)),
+    });
+    let demands: Vec<_> = demands.collect();
     let tally = Tally::default();
     at_once(12, |number| {
-        let kinds = questions.iter().zip(&answers).cycle().skip(number);
-        for ((method, params), expected) in kinds.take_while(|_| !target.is_over()) {
-            let body = request(method, params);
+        for demand in demands.iter().cycle().skip(number).take_while(|_| !target.is_over()) {
             if number >= 8 {
-                let stream = target.connect_and_send(&post(body.len(), &body));
+                let stream = target.connect_and_send(&post(demand.body.len(), &demand.body));
                 thread::sleep(MOMENT / 10);
                 drop(stream);
             } else {
-                tally.ask(target, &body, |status, answer| status == 200 && answer.get("result") == Some(expected));
+                tally.ask(target, demand);
             }
         }
     });
-    for ((method, params), expected) in questions.iter().zip(&answers) {
-        let is_right = |status, answer: &Value| status == 200 && answer.get("result") == Some(expected);
-        tally.serve(target, &request(method, params), is_right);
+    for demand in &demands {
+        tally.serve(target, demand);
     }
     tally.print();
 }
@@ -537,7 +585,8 @@ fn unread_answers(target: &Target<'_>) {
     });
 }
 
-/// Subscribers that do not read, while an event of two megabytes follows the other; but for one, that misses nothing.
+/// Subscribers that do not read, while an event of two megabytes follows the other; but for one, that misses nothing
+/// unless it comes too late itself.
 fn subscribers(target: &Target<'_>) {
     let query = json!({"query": "EventLog", "addresses": [format!("0x{}", target.shout)]}).to_string();
     let subscribe = || {
@@ -547,7 +596,8 @@ fn subscribers(target: &Target<'_>) {
     };
     let deaf: Vec<_> = (0..100).map_while(|_| subscribe()).collect();
     assert_eq!(deaf.len(), 100, "there are places for them");
-    let mut reader = subscribe().expect("there is a place for it");
+    let mut reader = target.watched_subscriber().expect("there is a place for it");
+    reader.send(Message::text(query.as_str())).expect("it is heard");
     let acknowledged = reader.read().expect("it is acknowledged");
     assert_eq!(acknowledged, Message::text(query.as_str()));
     thread::scope(|scope| {
@@ -560,8 +610,10 @@ fn subscribers(target: &Target<'_>) {
                         told += 1;
                     }
                     // The last block has no shout.
-                    Message::Text(_) => return (told, false),
-                    Message::Close(Some(frame)) if frame.code == CloseCode::Again => return (told, true),
+                    Message::Text(_) => return (told, None),
+                    Message::Close(Some(frame)) if frame.code == CloseCode::Again => {
+                        return (told, Some(reader.get_ref().late()));
+                    }
                     Message::Ping(_) | Message::Pong(_) => {}
                     other @ (Message::Binary(_) | Message::Close(_) | Message::Frame(_)) => {
                         panic!("{other:?} instead of a text")
@@ -576,9 +628,18 @@ fn subscribers(target: &Target<'_>) {
             blocks += 1;
         }
         target.node.result("IncreaseBlocknum", &json!([1]));
-        let (told, is_cut) = reader.join().expect("the reader is told");
-        println!("  {blocks} blocks, {told} told, {}", if is_cut { "cut off for being slow" } else { "none missed" });
-        assert!(told == blocks || (is_cut && 0 < told && told < blocks), "it is told of every block");
+        let (told, cut) = reader.join().expect("the reader is told");
+        match cut {
+            None => {
+                println!("  {blocks} blocks, none missed");
+                assert_eq!(told, blocks, "it is told of every block");
+            }
+            Some(late) => {
+                println!("  {blocks} blocks, {told} told, then cut off for coming {late:.1?} late");
+                assert!(late >= LATE, "who reads is told");
+                assert!(0 < told && told < blocks, "it is told as long as it reads");
+            }
+        }
     });
     drop(deaf);
 }

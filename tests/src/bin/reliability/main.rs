@@ -13,6 +13,7 @@ mod kill;
 mod load;
 mod stop;
 mod token;
+mod watched;
 
 use std::{env, process::ExitCode};
 
