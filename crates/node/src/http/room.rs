@@ -23,7 +23,7 @@ const UNIT: usize = 1024;
 /// Time between two demands for something that is not needed by its holder.
 const REMINDER: Duration = Duration::from_millis(250);
 
-/// Time for which what nobody has asked for just now waits for memory before it lets others go first.
+/// Time for which what nobody has asked for just now waits for memory before it lets others go first, at first.
 const TURN: Duration = Duration::from_millis(500);
 
 /// Places for connections and memory for bodies and answers, and word to their holders that others wait.
@@ -102,14 +102,18 @@ impl Room {
     }
 
     /// Waits, however long, for memory for something that nobody has asked for just now. As memory is given in the order of
-    /// those who wait, it goes to their end now and then: those who ask are not to wait behind it for as long as it does.
-    async fn reserve_unasked(&self, bytes: usize) -> Option<Unasked> {
+    /// those who wait, it goes to their end now and then: those who ask are not to wait behind it for as long as it does. As it
+    /// gives back then what it has gathered, it waits twice as long each time, so that much is gathered too, but for no more
+    /// than half of the time `patience` that those who ask have. What is larger than half of the memory counts as that half.
+    async fn reserve_unasked(&self, bytes: usize, patience: Duration) -> Option<Unasked> {
         let units = self.units_of(bytes).min(self.units.div_ceil(2));
         let place = self.claim(&self.unasked, units, Duration::MAX).await?;
+        let (mut turn, longest) = (TURN, TURN.max(patience / 2));
         while !self.memory.is_closed() {
-            if let Some(memory) = self.claim(&self.memory, units, TURN).await {
+            if let Some(memory) = self.claim(&self.memory, units, turn).await {
                 return Some(Unasked { memory, place });
             }
+            turn = turn.saturating_mul(2).min(longest);
         }
         None
     }
@@ -180,7 +184,7 @@ impl Share {
 
     /// Waits, however long, for memory for something that nobody has asked for just now and that is still to be made.
     pub(crate) async fn reserve(&self, bytes: usize) -> Option<Unasked> {
-        self.room.reserve_unasked(bytes).await
+        self.room.reserve_unasked(bytes, self.patience.limits.bodies_timeout).await
     }
 
     /// The body of something for which memory was reserved.
@@ -201,10 +205,14 @@ impl Share {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::sleep;
+
     use super::*;
 
+    const PATIENCE: Duration = Duration::from_secs(20);
+
     /// One client reads slowly, another is to be told of something for which there is no memory until it has read.
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn who_asks_does_not_wait_behind_who_is_told() {
         let limits = HttpLimits { body_bytes: 0, bodies_bytes: 10 * UNIT, ..HttpLimits::default() };
         let room = Room::new(limits, Arc::default());
@@ -212,19 +220,39 @@ mod tests {
         let asks = async {
             // Behind the other.
             tokio::task::yield_now().await;
-            let asked = room.reserve(4 * UNIT, Duration::from_secs(20)).await;
+            let asked = room.reserve(4 * UNIT, PATIENCE).await;
             drop(slow);
             asked.is_some()
         };
-        let (told, asked) = tokio::join!(room.reserve_unasked(5 * UNIT), asks);
+        let (told, asked) = tokio::join!(room.reserve_unasked(5 * UNIT, PATIENCE), asks);
         assert!(told.is_some() && asked);
+    }
+
+    /// Twice as many small bodies as there is memory for come again and again: there is never enough for a large notification,
+    /// unless it gathers what some of them leave.
+    #[tokio::test(start_paused = true)]
+    async fn who_is_told_much_does_not_wait_until_nobody_asks() {
+        let limits = HttpLimits { body_bytes: 0, bodies_bytes: 10 * UNIT, ..HttpLimits::default() };
+        let room = Arc::new(Room::new(limits, Arc::default()));
+        for asker in 0..20 {
+            let room = Arc::clone(&room);
+            tokio::spawn(async move {
+                sleep(Duration::from_millis(200) * asker).await;
+                while let Some(memory) = room.reserve(UNIT, PATIENCE).await {
+                    sleep(Duration::from_secs(2)).await;
+                    drop(memory);
+                }
+            });
+        }
+        sleep(Duration::from_secs(5)).await;
+        assert!(timeout(PATIENCE, room.reserve_unasked(5 * UNIT, PATIENCE)).await.unwrap().is_some());
     }
 
     #[tokio::test]
     async fn what_is_told_takes_half_of_the_memory_at_most() {
         let limits = HttpLimits { body_bytes: 0, bodies_bytes: 10 * UNIT, ..HttpLimits::default() };
         let room = Room::new(limits, Arc::default());
-        let _told = room.reserve_unasked(100 * UNIT).await.unwrap();
+        let _told = room.reserve_unasked(100 * UNIT, PATIENCE).await.unwrap();
         assert!(room.reserve(5 * UNIT, Duration::ZERO).await.is_some());
     }
 }
