@@ -2,8 +2,9 @@
 //!
 //! The record has no index from hashes of blocks to numbers, since nothing of Zilliqa asks for a block by its hash.
 //! Whoever asks pays: blocks are looked at from the latest down until the one is found, and what was seen is kept, so
-//! that nobody looks at a block twice. A question ends after a number of blocks; who asks again goes on from there, until as
-//! many were looked at as are kept. Older blocks are not found by their hashes.
+//! that no block is looked at twice while the chain only grows. A question ends after a number of blocks; who asks again goes
+//! on from there, until as many were looked at as are kept. Older blocks are not found by their hashes, nor are the oldest that
+//! were kept once new ones have taken their room.
 
 use std::collections::BTreeSet;
 
@@ -36,11 +37,13 @@ pub(crate) struct BlockHashes {
     numbers: BTreeSet<(u64, u64)>,
     /// The oldest block among them, the newest, and the hash of that.
     seen: Option<(u64, u64, BlockHash)>,
+    /// Whether older blocks were among them, which are not looked at again.
+    dropped: bool,
 }
 
 impl Default for BlockHashes {
     fn default() -> Self {
-        Self { most: MOST, numbers: BTreeSet::new(), seen: None }
+        Self { most: MOST, numbers: BTreeSet::new(), seen: None, dropped: false }
     }
 }
 
@@ -57,7 +60,7 @@ impl BlockHashes {
                 }
             }
             let Some(older) = oldest.checked_sub(1) else { return Ok(Sought::Nowhere) };
-            if self.numbers.len() >= self.most {
+            if self.dropped || self.numbers.len() >= self.most {
                 return Ok(Sought::TooOld(BlockNumber::new(oldest)));
             }
             if oldest <= end {
@@ -71,20 +74,23 @@ impl BlockHashes {
         }
     }
 
-    /// Looks at the blocks that are new, and returns the number of the oldest that was seen. If others have taken the
-    /// place of those that were, or more than `most` are new, or more than can be kept, everything is forgotten.
+    /// Looks at the blocks that are new, and returns the number of the oldest that is kept. Where there is no room for them, a
+    /// quarter of what can be kept is made free. If others have taken the place of those that were seen, or more than `most` are
+    /// new, or more than the other three quarters, everything is forgotten.
     fn catch_up(&mut self, at: &Snapshot, most: u64) -> Result<u64, ArchiveError> {
         let head = at.latest_tx_block().header.number.get();
-        let room = u64::try_from(self.most.saturating_sub(self.numbers.len())).unwrap_or(u64::MAX);
-        let most = most.min(room);
+        let kept = u64::try_from(self.most.saturating_sub(self.most / 4)).unwrap_or(u64::MAX);
+        let most = most.min(kept);
         let (oldest, next) = match self.seen {
             Some((oldest, newest, hash))
                 if head.checked_sub(newest).is_some_and(|new| new <= most) && hash_of(at, newest)? == Some(hash) =>
             {
-                (oldest, newest.saturating_add(1))
+                let next = newest.saturating_add(1);
+                (self.make_room(oldest, next, head, kept), next)
             }
             Some(_) | None => {
                 self.numbers.clear();
+                self.dropped = false;
                 (head, head)
             }
         };
@@ -93,6 +99,20 @@ impl BlockHashes {
         }
         self.seen = Some((oldest, head, at.latest_tx_block_hash()));
         Ok(oldest)
+    }
+
+    /// Drops the oldest blocks if those from `next` to `head` do not fit beside them, so that `kept` are there in the end, and
+    /// returns the number of the oldest.
+    fn make_room(&mut self, oldest: u64, next: u64, head: u64, kept: u64) -> u64 {
+        let after = head.saturating_add(1);
+        let new = usize::try_from(after.saturating_sub(next)).unwrap_or(usize::MAX);
+        if self.numbers.len().saturating_add(new) <= self.most {
+            return oldest;
+        }
+        let first = after.saturating_sub(kept);
+        self.numbers.retain(|(_, number)| *number >= first);
+        self.dropped = true;
+        first
     }
 
     fn see(&mut self, at: &Snapshot, number: u64) -> Result<(), ArchiveError> {
@@ -175,10 +195,26 @@ mod tests {
             assert_eq!(hashes.find(&at, &hash(&at, 2), 100).unwrap(), too_old(6));
             assert_eq!(hashes.find(&at, &hash(&at, 6), 100).unwrap(), found(6));
         }
-        // As if the longer chain were the same one.
-        hashes.seen = Some((6, 9, hash(&longer, 9)));
+        // As if the longer chain were the same one, but for more blocks than can be kept beside a quarter that is free.
+        hashes.seen = Some((5, 8, hash(&longer, 8)));
         assert_eq!(hashes.find(&longer, &hash(&longer, 11), 100).unwrap(), found(11));
         assert_eq!(hashes.numbers.len(), 2);
+    }
+
+    #[test]
+    fn new_blocks_take_the_room_of_the_oldest() {
+        let mut hashes = BlockHashes { most: 4, ..BlockHashes::default() };
+        let at = chain(9);
+        assert_eq!(hashes.find(&at, &BlockHash::ZERO, 100).unwrap(), Sought::TooOld(BlockNumber::new(6)));
+        for (head, oldest) in [(10, 8), (11, 8), (12, 10), (15, 13)] {
+            // As if the longer chain were the same one.
+            let at = chain(head);
+            hashes.seen = hashes.seen.map(|(oldest, newest, _)| (oldest, newest, hash(&at, newest)));
+            assert_eq!(hashes.find(&at, &BlockHash::ZERO, 100).unwrap(), Sought::TooOld(BlockNumber::new(oldest)));
+            let mut numbers: Vec<u64> = hashes.numbers.iter().map(|(_, number)| *number).collect();
+            numbers.sort_unstable();
+            assert_eq!(numbers, (oldest..=head).collect::<Vec<_>>());
+        }
     }
 
     #[test]
