@@ -10,7 +10,7 @@ use std::{borrow::Cow, convert::Infallible, fmt, marker::PhantomData};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer,
-    de::{self, DeserializeOwned, Visitor, value::SeqDeserializer},
+    de::{self, DeserializeOwned, IgnoredAny, Visitor, value::SeqDeserializer},
 };
 use serde_json::value::RawValue;
 use silica_protocol::{
@@ -56,14 +56,17 @@ pub(crate) fn read_for<P: DeserializeOwned>(
 /// Says which of the parameters does not fit, what was expected and what came.
 fn misfit<P: DeserializeOwned>(params: Option<&RawValue>, fields: &[&str]) -> String {
     let names = fields.join(", ");
-    let Some(elements) = params.and_then(|params| serde_json::from_str::<Vec<&RawValue>>(params.get()).ok()) else {
-        let got = params.map_or("nothing", RawValue::get);
-        return format!("expected an array with {names}, got {}", beginning(got));
+    let json = params.map_or("", RawValue::get);
+    // What is only counted takes no memory, however much there is.
+    let Ok(counted) = serde_json::from_str::<Vec<IgnoredAny>>(json) else {
+        let got = if params.is_some() { beginning(json) } else { "nothing" };
+        return format!("expected an array with {names}, got {got}");
     };
-    let got = elements.len();
+    let got = counted.len();
     if got > fields.len() {
         return format!("expected {names}, got {got} parameters");
     }
+    let elements: Vec<&RawValue> = serde_json::from_str(json).unwrap_or_default();
     let mut left = elements.iter().copied();
     let mut asked = 0_usize;
     let asking = std::iter::from_fn(|| {
