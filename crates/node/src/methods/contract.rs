@@ -183,10 +183,10 @@ impl Method for GetSmartContractStatePage {
         let page = at.snapshot.state_page(&request).map_err(|error| match error {
             StatePageError::Cursor => wrong_cursor(self.cursor.as_deref().unwrap_or_default()),
             StatePageError::UnknownField => unknown_field(request.field.as_deref().unwrap_or_default()),
-            other @ (StatePageError::NotAContract
-            | StatePageError::Past(_)
-            | StatePageError::State(_)
-            | StatePageError::UnknownAccount) => other.into(),
+            StatePageError::NotAContract => CallError::NotAContract,
+            StatePageError::Past(error) => error.into(),
+            StatePageError::State(error) => error.into(),
+            StatePageError::UnknownAccount => CallError::AddressUnknown,
         })?;
         let StatePage { block, entries, next } = page;
         let entry = |StateEntry { name, indices, value }| StateEntryJson { indices, value, variable: name };

@@ -6,7 +6,7 @@
 
 use silica_chain::{
     AdmissionError, BlockTransactionsError, DropReason, EditError, GasPriceError, ListingError, MinerInfoError,
-    PastStateError, PoolError, ProofError, SimulationError, StatePageError, TraceError,
+    PastStateError, PoolError, ProofError, SimulationError, TraceError,
 };
 use silica_protocol::rpc::{
     error::{RpcError, RpcErrorCode},
@@ -87,6 +87,8 @@ pub(crate) enum CallError {
         /// What was expected, and what came.
         problem: String,
     },
+    /// The state after a block is not to be had.
+    PastState(PastStateError),
     /// Whoever wants to pause the node does not know its id.
     PauseId,
     /// The hash of a transaction that may be in the pool cannot be read.
@@ -109,8 +111,6 @@ pub(crate) enum CallError {
     SoftTxHash(HashFault),
     /// The state could not be read.
     State(StateError),
-    /// There is no such page of a contract's state.
-    StatePage(StatePageError),
     /// The hash of a transaction whose status is asked for cannot be read.
     StatusHash(HashFault),
     /// The transaction did not get into a block, or into the pool.
@@ -151,12 +151,12 @@ from! {
     GasPriceError => GasPrice,
     ListingError => Listing,
     MinerInfoError => MinerInfo,
+    PastStateError => PastState,
     PriceFault => Price,
     ProofError => Proof,
     SimulatedTransactionError => Simulated,
     SimulationError => Simulation,
     StateError => State,
-    StatePageError => StatePage,
     SubmitError => Submit,
     TraceError => Trace,
     TransactionRequestError => Request,
@@ -226,6 +226,7 @@ impl CallError {
             Self::NotSoftConfirmed => text(Code::DATABASE_ERROR, "Txn Hash not soft confirmed"),
             Self::NoDeployment => text(Code::INVALID_ADDRESS_OR_KEY, "ID is not a contract txn"),
             Self::Parameter { name, problem } => (Code::INVALID_PARAMETER, format!("{name}: {problem}").into()),
+            Self::PastState(error) => return past_state(error),
             Self::PauseId => text(Code::INVALID_ADDRESS_OR_KEY, "Invalid UUID"),
             Self::PoolHash(HashFault::Digit) => text(Code::MISC_ERROR, "Unable to process"),
             Self::PoolHash(HashFault::Size) => text(Code::INVALID_PARAMETER, "Txn Hash size not appropriate"),
@@ -239,7 +240,6 @@ impl CallError {
             Self::SoftTxHash(HashFault::Digit) => text(Code::MISC_ERROR, "Unable to Process"),
             Self::SoftTxHash(HashFault::Size) => text(Code::INVALID_PARAMS, "Size not appropriate"),
             Self::State(error) => return Err(error.into()),
-            Self::StatePage(error) => return state_page(error),
             Self::StatusHash(HashFault::Digit) => text(Code::MISC_ERROR, "Unable To Process: hash is not hexadecimal"),
             Self::StatusHash(HashFault::Size) => text(Code::INVALID_PARAMETER, "Txn Hash size not appropriate"),
             Self::Submit(error) => return submit(error),
@@ -318,16 +318,11 @@ fn proof(error: ProofError) -> Result<Choice, Fault> {
     }
 }
 
-fn state_page(error: StatePageError) -> Result<Choice, Fault> {
-    use StatePageError as Error;
-    let name = match &error {
-        Error::Past(PastStateError::Outside { .. }) => "block",
-        Error::UnknownField => "field",
-        Error::Cursor => "cursor",
-        Error::UnknownAccount | Error::NotAContract => return Ok(told(RpcErrorCode::INVALID_ADDRESS_OR_KEY, &error)),
-        Error::Past(PastStateError::History(_)) | Error::State(_) => return Err(error.into()),
-    };
-    Ok((RpcErrorCode::INVALID_PARAMETER, format!("{name}: {error}").into()))
+fn past_state(error: PastStateError) -> Result<Choice, Fault> {
+    match error {
+        PastStateError::Outside { .. } => Ok((RpcErrorCode::INVALID_PARAMETER, format!("block: {error}").into())),
+        PastStateError::History(error) => Err(error.into()),
+    }
 }
 
 fn trace(error: TraceError) -> Result<Choice, Fault> {
