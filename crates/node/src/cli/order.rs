@@ -381,7 +381,8 @@ pub(super) async fn wait(rpc: &Rpc<'_>, hash: TxHash, limit: Duration) -> Result
     let begun = Instant::now();
     let mut progress = Progress::new(hash);
     loop {
-        match timeout(limit.saturating_sub(begun.elapsed()), Fate::of(rpc, hash)).await {
+        // The last question has time for its answer as well.
+        match timeout(limit.saturating_sub(begun.elapsed()).max(PAUSE), Fate::of(rpc, hash)).await {
             Ok(Ok(Fate::Executed(transaction))) => return Ok(transaction),
             Ok(Ok(Fate::Dropped(status))) => {
                 return Err(ClientError::Dropped { hash, reason: drop_reason(status).to_owned(), status });
