@@ -184,8 +184,8 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Writes the file, so that a crash leaves either nothing of this name or all of it. Only the owner may read it, for it has
-    /// the key.
+    /// Writes the file, so that a crash leaves either nothing of this name or all of it; where the file system has no links, it
+    /// may leave an empty file as well. Only the owner may read it, for it has the key.
     fn write(
         &self,
         rows: impl Iterator<Item = Result<RecordRow, ArchiveError>>,
@@ -244,7 +244,8 @@ fn give_name(draft: &Path, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Likewise, where the file system has no links. A crash may leave an empty file.
+/// Likewise, where the file system has no links. A crash may leave an empty file, and nothing is written under its name until
+/// somebody has removed it.
 fn claim_name(draft: &Path, path: &Path) -> io::Result<()> {
     data_dir::new_private_file(path)?;
     fs::rename(draft, path).inspect_err(|_| drop(fs::remove_file(path)))
