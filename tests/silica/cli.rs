@@ -551,7 +551,11 @@ fn misspelt_method_is_told_a_similar_one() {
     let node = Node::start(&[]);
     let ended = ask(&node, "rpc getBalance x");
     check(&ended, FAILED, &["getBalance is refused", "(-32601)", "a similar method is GetBalance"]);
-    assert!(!ask(&node, "rpc NoSuchThing").stderr.contains("similar"));
+    for other in ["NoSuchThing", "eth_getLogs"] {
+        let ended = ask(&node, &format!("rpc {other}"));
+        check(&ended, FAILED, &[other, "(-32601)"]);
+        assert!(!ended.stderr.contains("similar"), "{}", ended.stderr);
+    }
 }
 
 #[test]

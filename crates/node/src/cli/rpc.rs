@@ -2,12 +2,12 @@
 
 use clap::Args;
 use serde_json::Value;
-use silica_protocol::rpc::error::RpcErrorCode;
+use silica_protocol::rpc::error::RpcError;
 
 use super::{
     Answer,
     error::ClientError,
-    node::{NodeArgs, reason, refused},
+    node::{NodeArgs, reason},
 };
 use crate::{rpc::METHODS, terminal::visible};
 
@@ -33,18 +33,24 @@ pub(super) async fn rpc(args: &RpcArgs) -> Result<Answer, ClientError> {
         args.params.iter().enumerate().map(|(position, text)| kinds.read(position, text)).collect::<Result<_, _>>()?;
     match args.node.rpc().try_ask(&args.method, &params).await? {
         Ok(answer) => Ok(Answer::json(&answer)),
-        Err(error) if error.code == RpcErrorCode::METHOD_NOT_FOUND => Err(ClientError::NoMethod {
-            method: visible(&args.method),
-            reason: reason(&error),
-            similar: similar(&args.method),
-        }),
-        Err(error) => Err(refused(&args.method, &error)),
+        Err(error) => {
+            let (method, reason) = (visible(&args.method), reason(&error));
+            Err(if error.message == RpcError::METHOD_NOT_FOUND.message {
+                ClientError::NoMethod { method, reason, similar: similar(&args.method) }
+            } else {
+                ClientError::Refused { method, reason }
+            })
+        }
     }
 }
 
-/// The method of ours with the most similar name, if it is similar and another.
+/// The method of ours with the most similar name, if it is similar. A name that is one of ours has none: the node has switched
+/// the method off, or is another program.
 fn similar(name: &str) -> Option<&'static str> {
     const SIMILAR: f64 = 0.85;
+    if METHODS.iter().any(|entry| entry.name == name || entry.aliases.contains(&name)) {
+        return None;
+    }
     let name = name.to_lowercase();
     let likeness = |known: &str| strsim::jaro_winkler(&known.to_lowercase(), &name);
     let known = METHODS.iter().map(|entry| (likeness(entry.name), entry.name));
@@ -138,6 +144,7 @@ mod tests {
         assert_eq!(similar("GetBalnce"), Some("GetBalance"));
         assert_eq!(similar("silica_snapshoot"), Some("silica_snapshot"));
         assert_eq!(similar("eth_getBlockByNum"), Some("eth_getBlockByNumber"));
+        assert_eq!(similar("CheckPause"), None);
         assert_eq!(similar("x"), None);
         assert_eq!(similar(""), None);
     }
