@@ -151,19 +151,33 @@ fn keys_in_the_place_of_something_else_are_not_shown() {
     let digits = FUNDED_KEYS[1];
     let upper = format!("0X{}", digits.to_uppercase());
     let json = format!("\"{digits}");
-    let lines: [&[&str]; 6] = [
+    let lines: [&[&str]; 7] = [
         &["account", "address", digits],
         &["account", "balance", &upper],
         &["send", &digits[1..], "1"],
         &["block", digits],
         &["state", &upper],
         &["rpc", "GetBalance", &json],
+        &["deploy", &upper, "--test-account", "1"],
     ];
-    for line in lines {
-        let ended = run_with(line, None, "");
-        check(&ended, WRONG, &["hidden, as it may be a key"]);
+    let check = |ended: &Ended, code| {
+        check(ended, code, &["hidden, as it may be a key"]);
         let shown = format!("{}{}", ended.stdout, ended.stderr).to_lowercase();
         assert!(!shown.contains(&digits[4..20]), "{shown}");
+    };
+    for line in lines {
+        check(&run_with(line, None, ""), WRONG);
+    }
+
+    let (node, directory) = (Node::start(&[]), Directory::new());
+    let contract = deploy_hello(&node, &directory);
+    for line in [
+        format!("rpc {digits}"),
+        format!("rpc silica_getTransactionsForAddress {upper}"),
+        format!("state {contract} {digits}"),
+        format!("state {contract} welcome_msg {upper}"),
+    ] {
+        check(&ask(&node, &line), FAILED);
     }
 }
 

@@ -26,7 +26,7 @@ pub enum ClientError {
     #[error("missing: {0}")]
     Missing(String),
     /// A file cannot be read or written.
-    #[error("cannot {action} {}", visible(&path.display().to_string()))]
+    #[error("cannot {action} {}", hide_keys(&visible(&path.display().to_string())))]
     File {
         /// What was tried.
         action: &'static str,
@@ -195,7 +195,7 @@ impl ClientError {
 
     /// An answer that is not to be used.
     pub(super) fn answer(method: &str, reason: &impl ToString) -> Self {
-        Self::Answer { method: method.to_owned(), reason: visible(&reason.to_string()) }
+        Self::Answer { method: hide_keys(&visible(method)), reason: visible(&reason.to_string()) }
     }
 
     /// What went wrong once a transaction was sent: with the transaction, unless that is told already.

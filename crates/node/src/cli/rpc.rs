@@ -7,6 +7,7 @@ use silica_protocol::rpc::error::RpcError;
 use super::{
     Answer,
     error::ClientError,
+    key::hide_keys,
     node::{NodeArgs, reason},
 };
 use crate::{rpc::METHODS, terminal::visible};
@@ -33,8 +34,9 @@ pub(super) async fn rpc(args: &RpcArgs) -> Result<Answer, ClientError> {
         args.params.iter().enumerate().map(|(position, text)| kinds.read(position, text)).collect::<Result<_, _>>()?;
     match args.node.rpc().try_ask(&args.method, &params).await? {
         Ok(answer) => Ok(Answer::json(&answer)),
+        // The reason of a node often repeats what it was sent.
         Err(error) => {
-            let (method, reason) = (visible(&args.method), reason(&error));
+            let (method, reason) = (hide_keys(&visible(&args.method)), hide_keys(&reason(&error)));
             Err(if error.message == RpcError::METHOD_NOT_FOUND.message {
                 ClientError::NoMethod { method, reason, similar: similar(&args.method) }
             } else {

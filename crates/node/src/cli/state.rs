@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{json, value::RawValue};
 use silica_protocol::Address;
 
-use super::{Answer, error::ClientError, node::NodeArgs, node::read, receipt::plain, rows::Rows};
+use super::{Answer, error::ClientError, key::hide_keys, node::NodeArgs, node::read, receipt::plain, rows::Rows};
 use crate::{config::any_address, terminal::visible};
 
 /// What of which contract.
@@ -45,8 +45,8 @@ pub(super) async fn state(args: &StateArgs) -> Result<Answer, ClientError> {
     if found.is_none() && keys != args.keys {
         found = find(args, field, &args.keys).await?;
     }
-    let place = || visible(&args.keys.iter().fold(field.clone(), |place, key| format!("{place}[{key:?}]")));
-    let value = found.ok_or_else(|| ClientError::Absent(place()))?;
+    let place = || args.keys.iter().fold(field.clone(), |place, key| format!("{place}[{key:?}]"));
+    let value = found.ok_or_else(|| ClientError::Absent(hide_keys(&visible(&place()))))?;
     if args.node.json {
         return Ok(Answer::json(&value));
     }
