@@ -1,10 +1,16 @@
 //! Blocks to which the chain can be taken back.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
 
 use silica_protocol::{BlockHash, BlockNumber};
 
-use crate::archive::Head;
+use crate::{archive::Head, forest::records::Manifest, transition::State};
+
+/// Holds whose states are kept: each may have in memory what all others have changed since.
+const STATES: usize = 8;
 
 /// A block to which the chain can be taken back by [`Store::revert`](crate::Store::revert), as long as this exists and
 /// [`Store::holds_too_much`](crate::Store::holds_too_much) does not say that it is given up: no checkpoint of a later block is
@@ -14,13 +20,41 @@ pub struct Hold {
     number: BlockNumber,
     hash: BlockHash,
     holds: Arc<Holds>,
+    state: Arc<Place>,
+}
+
+/// Where the state of a hold is kept, until those of later ones take its place.
+type Place = Mutex<Option<HeldState>>;
+
+/// The state after a block that is held.
+#[derive(Clone, Debug)]
+pub(crate) struct HeldState {
+    pub state: State,
+    /// The checkpoints at that time. When there are others the state may refer to records that are no more.
+    pub manifest: Manifest,
 }
 
 impl Hold {
-    pub(crate) fn new(head: &Head, holds: &Arc<Holds>) -> Self {
-        let mut state = holds.state();
-        state.count = state.count.saturating_add(1);
-        Self { number: head.number, hash: head.hash, holds: Arc::clone(holds) }
+    pub(crate) fn new(head: &Head, state: HeldState, holds: &Arc<Holds>) -> Self {
+        let place = Arc::new(Mutex::new(Some(state)));
+        let mut all = holds.all();
+        all.count = all.count.saturating_add(1);
+        let oldest = all.keep(&place);
+        drop(all);
+        // It may be large.
+        drop(oldest);
+        Self { number: head.number, hash: head.hash, holds: Arc::clone(holds), state: place }
+    }
+
+    /// The state after the block, if it is still kept.
+    pub(crate) fn state(&self) -> Option<HeldState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Keeps the state no more, as when many later holds were made.
+    #[cfg(test)]
+    pub(crate) fn forget_state(&self) {
+        *self.state.lock().unwrap() = None;
     }
 
     /// Number of the block.
@@ -36,42 +70,54 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
-        let mut state = self.holds.state();
-        state.count = state.count.saturating_sub(1);
-        state.given_up &= state.count > 0;
+        let mut all = self.holds.all();
+        all.count = all.count.saturating_sub(1);
+        all.given_up &= all.count > 0;
     }
 }
 
 /// The holds that there are. While checkpoints heed them none is begun, and the index of hashes is not written, so that nothing on
 /// disk but the record knows of later blocks. Once they are given up, they are so until there is none.
 #[derive(Debug, Default)]
-pub(crate) struct Holds(Mutex<State>);
+pub(crate) struct Holds(Mutex<All>);
 
 #[derive(Debug, Default)]
-struct State {
+struct All {
     count: usize,
     given_up: bool,
+    /// Where states are kept, the newest hold's last.
+    states: VecDeque<Weak<Place>>,
+}
+
+impl All {
+    /// Keeps the state of a hold, and returns the one that makes way for it.
+    fn keep(&mut self, place: &Arc<Place>) -> Option<HeldState> {
+        self.states.retain(|place| place.strong_count() > 0);
+        self.states.push_back(Arc::downgrade(place));
+        let oldest = if self.states.len() > STATES { self.states.pop_front()?.upgrade()? } else { return None };
+        oldest.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 impl Holds {
     /// Whether checkpoints have to wait.
     pub(crate) fn are_heeded(&self) -> bool {
-        let state = self.state();
-        state.count > 0 && !state.given_up
+        let all = self.all();
+        all.count > 0 && !all.given_up
     }
 
     /// Lets checkpoints go past those that there are, if there are any.
     pub(crate) fn give_up(&self) {
-        let mut state = self.state();
-        state.given_up = state.count > 0;
+        let mut all = self.all();
+        all.given_up = all.count > 0;
     }
 
     /// Whether checkpoints go past those that there are.
     pub(crate) fn are_given_up(&self) -> bool {
-        self.state().given_up
+        self.all().given_up
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn all(&self) -> MutexGuard<'_, All> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -12,13 +12,13 @@ use silica_protocol::{Address, BlockNumber, StateRoot, StorageRoot, VariableHash
 #[cfg(test)]
 use crate::db::Disk;
 use crate::{
-    archive::{Archive, ArchiveError, ArchiveReport, ArchiveView, BlockRecord, BlockRun, Files, Head, Seal},
+    archive::{Archive, ArchiveError, ArchiveReport, ArchiveView, BlockRecord, BlockRun, Files, Head, Removed, Seal},
     checkpointer::Checkpointer,
     db::{Db, DbOptions, Durability},
     diff::StateDiff,
     error::{CloseError, CommitError, OpenError, RevertError, StateError},
     forest::{key::Owner, records::Records, tree::Version},
-    holds::{Hold, Holds},
+    holds::{HeldState, Hold, Holds},
     keys::KeyChanges,
     snapshot::{Core, Snapshot},
     transition::{State, storage_key},
@@ -690,8 +690,10 @@ impl Store {
         let head = snapshot.head().filter(|_| writer.written.is_none() && writer.replay_to.is_none());
         let head = head.ok_or(RevertError::Busy)?;
         self.checkpoint_to_hold(&mut writer, snapshot.window());
-        self.core.archive.begin_changes();
-        Ok(Hold::new(head, &self.databases.holds))
+        let (records, state) = (&self.core.records, snapshot.window().newest().clone());
+        self.core.archive.remember();
+        records.keys().remember(state.version);
+        Ok(Hold::new(head, HeldState { state, manifest: records.manifest() }, &self.databases.holds))
     }
 
     /// Lets a checkpoint have what comes before a hold, if that is much, and waits for whichever is being written: what comes
@@ -725,13 +727,14 @@ impl Store {
         pending.bytes > self.options.held_bytes || pending.blocks > MOST_HELD_BLOCKS
     }
 
-    /// Takes the chain back to a block that was held: removes the blocks after it for good, and opens the store again at
-    /// it. Returns the chain as of this block.
+    /// Takes the chain back to a block that was held: removes the blocks after it for good, and goes on from it with what the
+    /// hold has kept, or, where that is not enough, opens the store again. Returns the chain as of this block; at once if it is
+    /// the newest.
     ///
     /// A crash leaves a store that opens at one of the two heads. Snapshots that were taken before answer what they know,
-    /// and [`DbError::Retired`](crate::DbError::Retired) to everything else. What the state needs of the changes since the
-    /// newest checkpoint is computed again, so that this takes as long as opening does after a crash. The state may have to
-    /// be replayed after it, as after opening.
+    /// and [`DbError::Retired`](crate::DbError::Retired) to everything else. Opening computes again what the state needs of
+    /// the changes since the newest checkpoint, and the state may have to be replayed after it. That happens to holds of which
+    /// many later ones were made, and to those that were given up.
     ///
     /// # Errors
     ///
@@ -743,6 +746,9 @@ impl Store {
         if writer.written.is_some() || writer.replay_to.is_some() {
             return Err(RevertError::Busy);
         }
+        if self.core.archive.head().is_some_and(|head| head.hash == to.hash()) {
+            return Ok(self.snapshot());
+        }
         self.checkpointer.wait();
         if self.checkpointer.failure().is_some() || self.core.records.durable() > number.get().saturating_add(1) {
             return Err(RevertError::Passed { number });
@@ -752,10 +758,12 @@ impl Store {
         // It must not write beside the one that comes.
         self.checkpointer.stop();
         self.databases.state.retire();
-        self.core.archive.remove(removal).map_err(RevertError::Append)?;
-        let opened = Self::open_databases(databases, self.options, None, &mut |_, _| {});
-        let Self { checkpointer, core, published, writer, databases, options: _, outcome } =
-            opened.map_err(Opening::into_error)?;
+        let removed = self.core.archive.remove(removal).map_err(RevertError::Append)?;
+        let remembered = self.core_at(to, &removed, &databases)?;
+        let Self { checkpointer, core, published, writer, databases, options: _, outcome } = match remembered {
+            Some((core, state)) => self.over(core, state, removed.head(), databases)?,
+            None => Self::open_databases(databases, self.options, None, &mut |_, _| {}).map_err(Opening::into_error)?,
+        };
         if let Some(seal) = self.core.archive.seal() {
             core.archive.seal_with(seal);
         }
@@ -764,6 +772,48 @@ impl Store {
         (self.databases, self.outcome) = (databases, outcome);
         *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot.clone();
         Ok(snapshot)
+    }
+
+    /// Returns what opening would find after blocks were removed, from what is in memory, and the state of the newest block;
+    /// `None` when that is not known, as when a checkpoint was written since the block was held.
+    fn core_at(
+        &self,
+        to: &Hold,
+        removed: &Removed,
+        databases: &Databases,
+    ) -> Result<Option<(Core, State)>, RevertError> {
+        let Core { records, archive, .. } = &*self.core;
+        let held = to.state().filter(|held| held.manifest == records.manifest());
+        let Some(HeldState { state, .. }) = held.filter(|held| held.state.root() == removed.head().state_root) else {
+            return Ok(None);
+        };
+        let Some(records) = records.back_at(state.version, databases.state.clone()) else { return Ok(None) };
+        let archive =
+            archive.back_at(removed, databases.record.clone(), databases.state.clone()).map_err(open_error)?;
+        let core = archive.map(|archive| {
+            let older = Older::new(state.version);
+            Core { records: Arc::new(records), archive: Arc::new(archive), older }
+        });
+        Ok(core.map(|core| (core, state)))
+    }
+
+    /// Makes this store again over another core, with a state that is that of the newest block.
+    fn over(&mut self, core: Core, state: State, head: &Head, databases: Databases) -> Result<Self, OpenError> {
+        let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut backlog = std::mem::take(&mut writer.backlog);
+        backlog.go_back(state.version);
+        let core = Arc::new(core);
+        let snapshot = Snapshot::new(&core, core.archive.view(), Window::new(state, self.options.history));
+        let checkpointer = Checkpointer::start(&core.records, &core.archive, &databases.holds);
+        Ok(Self {
+            checkpointer: checkpointer.map_err(OpenError::Thread)?,
+            core,
+            published: Arc::new(RwLock::new(snapshot)),
+            writer: Mutex::new(Writer { backlog, written: None, replay_to: None }),
+            databases,
+            options: self.options,
+            outcome: OpenOutcome::Ready { head: head.number, rebuilt: None },
+        })
     }
 
     /// Whether enough has changed since the newest checkpoint for another.

@@ -463,6 +463,13 @@ impl Fixture {
         }
     }
 
+    /// Lets the next revert open the store.
+    fn forget_states(&self, forgets: bool) {
+        if forgets {
+            self.holds.iter().for_each(Hold::forget_state);
+        }
+    }
+
     /// Goes back to a block that is held, and says whether there is one. Those after it are held no more.
     fn revert(&mut self, which: usize) -> Result<bool, RevertError> {
         let Some(which) = which.checked_rem(self.holds.len()) else { return Ok(false) };
@@ -544,12 +551,13 @@ enum Op {
     },
     Close,
     Hold,
-    /// Goes back to one of the blocks that are held.
-    Revert(usize),
+    /// Goes back to one of the blocks that are held, perhaps without the state that was kept.
+    Revert(usize, bool),
     /// Likewise, while a disk is cut off after some writes.
     CutRevert {
         part: Part,
         which: usize,
+        forgets: bool,
         after: u64,
         kept: Kept,
     },
@@ -570,9 +578,9 @@ fn op() -> impl Strategy<Value = Op> {
             .prop_map(|(part, after, seed, kept)| Op::Cut { part, after, seed, kept }),
         2 => Just(Op::Close),
         4 => Just(Op::Hold),
-        3 => any::<usize>().prop_map(Op::Revert),
-        3 => (part(), any::<usize>(), 0..5_u64, kept())
-            .prop_map(|(part, which, after, kept)| Op::CutRevert { part, which, after, kept }),
+        4 => any::<(usize, bool)>().prop_map(|(which, forgets)| Op::Revert(which, forgets)),
+        4 => (part(), any::<(usize, bool)>(), 0..5_u64, kept())
+            .prop_map(|(part, (which, forgets), after, kept)| Op::CutRevert { part, which, forgets, after, kept }),
         1 => (0..200_u64).prop_map(Op::Lose),
     ]
 }
@@ -608,14 +616,16 @@ fn check_history(history: u64, ops: Vec<Op>) {
                 fixture.store().check(&mut |_, _| {}).unwrap();
             }
             Op::Hold => fixture.hold(),
-            Op::Revert(which) => {
+            Op::Revert(which, forgets) => {
+                fixture.forget_states(forgets);
                 if fixture.revert(which).unwrap() {
                     fixture.check_window(number);
                     fixture.check_refusals(number);
                     fixture.store().check(&mut |_, _| {}).unwrap();
                 }
             }
-            Op::CutRevert { part, which, after, kept } => {
+            Op::CutRevert { part, which, forgets, after, kept } => {
+                fixture.forget_states(forgets);
                 let held: Vec<u64> = fixture.holds.iter().map(|hold| hold.number().get() + 1).collect();
                 let (before, to) = (fixture.blocks(), which.checked_rem(held.len()).map(|which| held[which]));
                 fixture.cut(part, after);
@@ -1078,6 +1088,52 @@ fn block_that_is_held_is_one_the_checkpoints_do_not_pass() {
     fixture.close();
     fixture.check_window(2);
     fixture.store().check(&mut |_, _| {}).unwrap();
+}
+
+/// Opening would find that the changes are lost, and that the blocks are to be executed again.
+#[test]
+fn what_a_hold_has_kept_is_not_computed_again() {
+    let mut fixture = Fixture::new(3);
+    fixture.options.checkpoint_blocks = 1_000;
+    fixture.options.checkpoint_bytes = 1 << 20;
+    fixture.restart(Kept::NONE);
+    let commit = |fixture: &mut Fixture, blocks: u64| (0..blocks).for_each(|seed| fixture.commit(seed).unwrap());
+    commit(&mut fixture, 9);
+    for _ in 0..3 {
+        fixture.hold();
+        commit(&mut fixture, 4);
+        fixture.hold();
+        commit(&mut fixture, 3);
+        fixture.changes.damage(|_, bytes| bytes.fill(0));
+        for which in [1, 0] {
+            assert!(fixture.revert(which).unwrap());
+            fixture.model().check_view(fixture.store().snapshot().state(), 1);
+            fixture.check_refusals(1);
+        }
+        commit(&mut fixture, 1);
+    }
+}
+
+/// The states of but a few are kept in memory.
+#[test]
+fn any_of_many_holds_is_gone_back_to() {
+    let mut fixture = Fixture::new(3);
+    for seed in 0..40 {
+        fixture.commit(seed).unwrap();
+        fixture.hold();
+    }
+    assert_eq!(fixture.holds.iter().filter(|hold| hold.state().is_some()).count(), 8);
+    for (which, blocks) in [(38, 39), (20, 21), (3, 4), (0, 1)] {
+        assert!(fixture.revert(which).unwrap());
+        assert_eq!(fixture.blocks(), blocks);
+        fixture.check_window(blocks);
+        fixture.check_refusals(blocks);
+        fixture.store().check(&mut |_, _| {}).unwrap();
+        fixture.commit(blocks).unwrap();
+        fixture.check_window(blocks);
+    }
+    fixture.close();
+    fixture.check_window(1);
 }
 
 /// Which keys there are is noted with the number of the state, and that number is another state's later.

@@ -229,6 +229,13 @@ impl Backlog {
         }
     }
 
+    /// Takes out the blocks after a version.
+    pub(crate) fn go_back(&mut self, version: Version) {
+        while let Some((_, bytes)) = self.blocks.pop_back_if(|(later, _)| *later > version) {
+            self.bytes = self.bytes.saturating_sub(bytes);
+        }
+    }
+
     pub(crate) fn pending(&self) -> Pending {
         Pending { blocks: u64::try_from(self.blocks.len()).unwrap_or(u64::MAX), bytes: self.bytes }
     }

@@ -160,7 +160,7 @@ pub(super) struct Index {
     db: Db,
     state: RwLock<Arc<State>>,
     /// Held while a block is added, so that no set is frozen with half a block.
-    added: Mutex<Extent>,
+    added: Mutex<Added>,
     upkeep: Mutex<Upkeep>,
     damaged: AtomicBool,
 }
@@ -172,6 +172,22 @@ pub(super) struct Extent {
     pub(super) blocks: u64,
     /// Hash of the newest, if there is one.
     pub(super) newest: Option<BlockHash>,
+}
+
+/// What was added, whether it is written or not.
+#[derive(Debug, Default)]
+struct Added {
+    extent: Extent,
+    /// What is needed to take blocks out again, as long as someone may want to and nothing is written.
+    undo: Option<Undo>,
+}
+
+/// What was added after the first `since` blocks.
+#[derive(Debug)]
+struct Undo {
+    since: u64,
+    /// Those of the oldest block first.
+    entries: Vec<Entry>,
 }
 
 /// What only the maintaining thread needs.
@@ -208,7 +224,7 @@ impl Index {
         }
         Ok(Self {
             db,
-            added: Mutex::new(state.covered),
+            added: Mutex::new(Added { extent: state.covered, undo: None }),
             state: RwLock::new(Arc::new(state)),
             upkeep: Mutex::new(upkeep),
             damaged: AtomicBool::new(false),
@@ -223,7 +239,7 @@ impl Index {
         let old = self.state();
         upkeep.garbage.extend(old.runs.iter().map(|run| run.id));
         self.change(|state| *state = State { generation: state.generation.wrapping_add(1), ..State::default() });
-        *self.added() = Extent::default();
+        *self.added() = Added::default();
         Ok(())
     }
 
@@ -251,13 +267,44 @@ impl Index {
         for chunk in entries.chunks(CHUNK) {
             recent.write().unwrap_or_else(PoisonError::into_inner).extend(chunk.iter().copied());
         }
-        *added = Extent { blocks: added.blocks.saturating_add(1), newest: Some(block) };
+        if let Some(undo) = &mut added.undo {
+            undo.entries.extend(entries);
+        }
+        added.extent = Extent { blocks: added.extent.blocks.saturating_add(1), newest: Some(block) };
     }
 
     /// Passes over blocks that have no entries, the last of which has a hash.
     pub(super) fn pass(&self, blocks: u64, last: BlockHash) {
         let mut added = self.added();
-        *added = Extent { blocks: added.blocks.saturating_add(blocks), newest: Some(last) };
+        added.extent = Extent { blocks: added.extent.blocks.saturating_add(blocks), newest: Some(last) };
+    }
+
+    /// Makes it possible to take out again what is added from now on, until what is in memory is written.
+    pub(super) fn remember(&self) {
+        let mut added = self.added();
+        let since = added.extent.blocks;
+        added.undo.get_or_insert(Undo { since, entries: Vec::new() });
+    }
+
+    /// Returns the index as it was when it had the blocks of `extent` only, by a handle of its own; `None` when that is not
+    /// remembered, or others are on disk. This one's handle is to be retired before, and nobody may maintain it any more: the
+    /// entries of the other blocks are taken out.
+    pub(super) fn back_at(&self, extent: Extent, db: Db) -> Option<Self> {
+        let (mut upkeep, mut added, state) = (self.upkeep(), self.added(), self.state());
+        let mut undo =
+            added.undo.take_if(|undo| undo.since <= extent.blocks && state.covered.blocks <= extent.blocks)?;
+        let mut recent = state.recent.write().unwrap_or_else(PoisonError::into_inner);
+        while let Some(entry) = undo.entries.pop_if(|entry| entry.position().block >= extent.blocks) {
+            recent.remove(&entry);
+        }
+        drop(recent);
+        Some(Self {
+            db,
+            state: RwLock::new(state),
+            added: Mutex::new(Added { extent, undo: Some(undo) }),
+            upkeep: Mutex::new(std::mem::take(&mut *upkeep)),
+            damaged: AtomicBool::new(self.is_damaged()),
+        })
     }
 
     /// Returns the places of whatever may have this hash, in the blocks up to `newest`; the oldest first.
@@ -294,6 +341,8 @@ impl Index {
         for set in state.frozen.iter().chain([&state.recent]) {
             found.extend(set.read().unwrap_or_else(PoisonError::into_inner).range(range.clone()));
         }
+        // Whoever goes back takes entries out of these sets.
+        self.db.require_service()?;
         for run in &state.runs {
             self.visit_bucket(*run, run.bucket_of(prefix), |part| {
                 let below = part.partition_point(|bytes| Entry::from_bytes(bytes) < *range.start());
@@ -308,12 +357,13 @@ impl Index {
     pub(super) fn store(&self) -> Result<(), ArchiveError> {
         let mut upkeep = self.upkeep();
         let extent = {
-            let added = self.added();
+            let mut added = self.added();
+            added.undo = None;
             self.change(|state| {
                 let recent = std::mem::take(&mut state.recent);
                 state.frozen.push(recent);
             });
-            *added
+            added.extent
         };
         let state = self.state();
         let mut entries = BTreeSet::new();
@@ -351,8 +401,8 @@ impl Index {
         let unfinished = upkeep.merge.take().map(|merge| merge.output.id);
         upkeep.garbage.extend(old.runs.iter().map(|run| run.id).chain(unfinished));
         let mut added = self.added();
-        if added.blocks < extent.blocks {
-            *added = extent;
+        if added.extent.blocks < extent.blocks {
+            *added = Added { extent, undo: None };
         }
         self.damaged.store(false, Ordering::Relaxed);
         Ok(())
@@ -418,7 +468,7 @@ impl Index {
         Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn added(&self) -> MutexGuard<'_, Extent> {
+    fn added(&self) -> MutexGuard<'_, Added> {
         self.added.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -704,9 +754,11 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Op {
         Add(u32),
+        Back(Pick),
         Crash(usize),
         Find(Pick, u32),
         Rebuild,
+        Remember,
         Store,
         Tidy(u32),
     }
@@ -716,8 +768,10 @@ mod tests {
             6 => prop_oneof![0u32..5, 100..700u32].prop_map(Op::Add),
             1 => (0..40_usize).prop_map(Op::Crash),
             8 => (any::<Pick>(), 0u32..700).prop_map(|(block, position)| Op::Find(block, position)),
+            3 => any::<Pick>().prop_map(Op::Back),
             1 => Just(Op::Rebuild),
-            4 => Just(Op::Store),
+            3 => Just(Op::Remember),
+            3 => Just(Op::Store),
             4 => prop_oneof![1u32..10, Just(1000)].prop_map(Op::Tidy),
         ]
     }
@@ -729,6 +783,8 @@ mod tests {
         fn everything_added_is_found_whatever_happens_between(ops in vec(op(), 1..60)) {
             let (disk, mut counts) = (Disk::default(), Vec::new());
             let mut index = open(&disk, &counts);
+            // From which block on they can be taken out again.
+            let mut since = None;
             for op in ops {
                 match op {
                     Op::Add(count) => {
@@ -736,17 +792,37 @@ mod tests {
                         index.add(block_hash(block), &entries(block, count));
                         counts.push(count);
                     }
+                    Op::Back(to) => {
+                        let to = to.index(counts.len() + 1);
+                        let (blocks, db) = (to as u64, Db::on_disk(&disk));
+                        let extent = Extent { blocks, newest: blocks.checked_sub(1).map(block_hash) };
+                        let back = index.back_at(extent, db);
+                        prop_assert_eq!(back.is_some(), since.is_some_and(|since| since <= to));
+                        if let Some(back) = back {
+                            index.db.retire();
+                            let found = index.find(Kind::Transaction, &hash(0, 0), BlockNumber::new(0));
+                            prop_assert!(matches!(found, Err(ArchiveError::Db(DbError::Retired))), "{:?}", found);
+                            index = back;
+                            counts.truncate(to);
+                        }
+                    }
                     Op::Crash(kept) => {
                         disk.crash(kept);
                         index = open(&disk, &counts);
+                        since = None;
                     }
                     Op::Find(block, position) => check(&index, &counts, block.index(counts.len() + 1) as u64, position),
                     Op::Rebuild => {
                         let extent = index.covered();
                         index.rebuild(extent, |block| Ok(entries(block, counts[block as usize]))).unwrap();
                     }
+                    Op::Remember => {
+                        index.remember();
+                        since.get_or_insert(counts.len());
+                    }
                     Op::Store => {
                         index.store().unwrap();
+                        since = None;
                         prop_assert_eq!((index.covered().blocks, index.recent_len()), (counts.len() as u64, 0));
                     }
                     Op::Tidy(budget) => drop(index.tidy(budget).unwrap()),

@@ -76,7 +76,7 @@ use crate::{
 
 #[cfg(test)]
 pub(crate) use self::changes::Memory;
-pub(crate) use self::{changes::Files, view::ArchiveView};
+pub(crate) use self::{changes::Files, revert::Removed, view::ArchiveView};
 pub use self::{
     entry::{Head, Totals},
     error::{AppendError, ArchiveError, OpenArchiveError},
@@ -107,8 +107,8 @@ const UNSTORED: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Archive {
     db: Db,
-    witness: Option<Witness>,
-    changes: Changes,
+    witness: Option<Arc<Witness>>,
+    changes: Arc<Changes>,
     newest: RwLock<Option<Arc<Entry>>>,
     /// Blocks that were written after the newest and are not flushed yet, in their order.
     written: Mutex<Vec<Written>>,
@@ -165,9 +165,10 @@ impl Archive {
         if format == Some(FORMAT_WITH_CHANGES) {
             remove_changes(&db)?;
         }
+        let changes = Changes::open(changes, head.map(|(number, _)| number)).map_err(OpenArchiveError::Changes)?;
         let archive = Self {
-            witness,
-            changes: Changes::open(changes, head.map(|(number, _)| number)).map_err(OpenArchiveError::Changes)?,
+            witness: witness.map(Arc::new),
+            changes: Arc::new(changes),
             newest: RwLock::new(None),
             written: Mutex::default(),
             broken: AtomicBool::new(false),
@@ -308,9 +309,11 @@ impl Archive {
         self.changes.sync().map_err(ArchiveError::Changes)
     }
 
-    /// Keeps the changes of later blocks apart from those of earlier ones.
-    pub(crate) fn begin_changes(&self) {
+    /// Makes it cheap to go back to the newest block: keeps the changes of later blocks apart from those of earlier ones, and
+    /// remembers what the index had.
+    pub(crate) fn remember(&self) {
         self.changes.begin_file();
+        self.index.remember();
     }
 
     /// Drops the changes of state of the blocks up to `number`.

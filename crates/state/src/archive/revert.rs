@@ -3,24 +3,43 @@
 //! One batch removes the blocks after it and names it as the newest, so that a crash leaves one head or the other. The
 //! witness comes first: a record that is ahead of it is fine.
 
-use std::sync::atomic::Ordering;
+use std::sync::{
+    Arc, Mutex, RwLock,
+    atomic::{AtomicBool, Ordering},
+};
 
 use silica_protocol::{BlockHash, BlockNumber};
 
 use super::{
-    Archive, deployments,
+    Archive, DS_BLOCKS, ENTRIES,
+    cache::Cache,
+    deployments,
+    entry::{Entry, Head},
     error::{AppendError, ArchiveError},
+    index::Extent,
+    runs::Runs,
     section::{Kind, Section},
     write_head,
 };
-use crate::db::Batch;
+use crate::db::{Batch, Db};
 
 /// What makes an earlier block the newest again.
 #[derive(Debug)]
 pub(crate) struct Removal {
-    number: BlockNumber,
-    hash: BlockHash,
+    /// That block.
+    entry: Arc<Entry>,
     batch: Batch,
+}
+
+/// An earlier block that is the newest again.
+#[derive(Debug)]
+pub(crate) struct Removed(Arc<Entry>);
+
+impl Removed {
+    /// The newest block.
+    pub(crate) fn head(&self) -> &Head {
+        &self.0.head
+    }
 }
 
 impl Archive {
@@ -45,7 +64,7 @@ impl Archive {
         self.list_ds_blocks_after(next, &mut batch)?;
         self.list_deployments_after(number, &mut batch)?;
         write_head(number, hash, &mut batch);
-        Ok(Some(Removal { number, hash: *hash, batch }))
+        Ok(Some(Removal { entry, batch }))
     }
 
     /// Lists for removal where contracts were deployed after a block. No other contracts are looked at.
@@ -63,18 +82,42 @@ impl Archive {
     }
 
     /// Removes blocks, and returns when that is durable. Nothing can be read here any more, or written, whether it
-    /// succeeds or not: the record is to be opened again, by another handle.
-    pub(crate) fn remove(&self, removal: Removal) -> Result<(), AppendError> {
-        let Removal { number, hash, batch } = removal;
+    /// succeeds or not: it [goes on](Self::back_at), or the record is opened again, by another handle.
+    pub(crate) fn remove(&self, removal: Removal) -> Result<Removed, AppendError> {
+        let Removal { entry, batch } = removal;
         let written = self.begin()?;
         self.broken.store(true, Ordering::Release);
         if let Some(witness) = &self.witness {
-            witness.go_back(number, &hash).map_err(AppendError::Witness)?;
+            witness.go_back(entry.number(), &entry.head.hash).map_err(AppendError::Witness)?;
         }
         let db = self.db.renewed();
         self.db.retire();
         db.apply(batch).and_then(|()| db.flush()).map_err(ArchiveError::from)?;
         drop(written);
-        Ok(())
+        Ok(Removed(entry))
+    }
+
+    /// Returns the record after blocks were removed, by handles of its own, with all that is the same whatever came after:
+    /// what opening would find. `None` when what the index had is not remembered, upon which the record is to be opened.
+    pub(crate) fn back_at(&self, removed: &Removed, db: Db, index_db: Db) -> Result<Option<Self>, ArchiveError> {
+        let (number, hash) = (removed.0.number(), removed.0.head.hash);
+        let extent = Extent { blocks: number.get().saturating_add(1), newest: Some(hash) };
+        let Some(index) = self.index.back_at(extent, index_db) else { return Ok(None) };
+        self.changes.go_back(number).map_err(ArchiveError::Changes)?;
+        let archive = Self {
+            db,
+            witness: self.witness.clone(),
+            changes: Arc::clone(&self.changes),
+            newest: RwLock::new(None),
+            written: Mutex::default(),
+            broken: AtomicBool::new(false),
+            entries: Cache::new(ENTRIES),
+            ds_blocks: Cache::new(DS_BLOCKS),
+            runs: Runs::like(&self.runs),
+            sealed: Cache::new(ENTRIES),
+            index,
+        };
+        archive.publish(&removed.0);
+        Ok(Some(archive))
     }
 }

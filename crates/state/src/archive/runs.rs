@@ -48,6 +48,12 @@ pub(super) struct Runs {
 }
 
 impl Runs {
+    /// None that were read, signed by the same.
+    pub(super) fn like(other: &Self) -> Self {
+        let any = AtomicBool::new(other.any.load(Ordering::Acquire));
+        Self { kept: Mutex::default(), seal: other.seal.clone(), any }
+    }
+
     fn kept(&self) -> MutexGuard<'_, VecDeque<Arc<StoredRun>>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -50,7 +50,7 @@ impl Witness {
         let mut slots = self.slots();
         slots.file.seek(SeekFrom::Start(0))?;
         slots.file.write_all(&slot.repeat(2))?;
-        slots.file.sync_all()
+        slots.file.sync_data()
     }
 
     /// Names the newest acknowledged block.

@@ -149,8 +149,8 @@ impl Db {
         self.retired.store(true, Ordering::SeqCst);
     }
 
-    /// Whatever was read before is what was there before the handle was retired.
-    fn require_service(&self) -> Result<(), DbError> {
+    /// Fails when the handle is retired: whatever was read before is what was there before.
+    pub(crate) fn require_service(&self) -> Result<(), DbError> {
         if self.retired.load(Ordering::SeqCst) { Err(DbError::Retired) } else { Ok(()) }
     }
 

@@ -29,8 +29,8 @@ use crate::{
 /// The derived database, as far as it holds tries.
 pub(crate) struct Records {
     db: Db,
-    trees: Cache<Link>,
-    pointers: Cache<Arc<[Origin]>>,
+    trees: Arc<Cache<Link>>,
+    pointers: Arc<Cache<Arc<[Origin]>>>,
     keys: Keys,
     manifest: RwLock<Manifest>,
     /// Views of versions before this one may miss records, because a checkpoint reuses their slots.
@@ -90,12 +90,30 @@ impl Records {
         Ok(Self {
             keys: Keys::new(db.clone()),
             db,
-            trees: Cache::new(cache_bytes),
-            pointers: Cache::new(cache_bytes / 16),
+            trees: Arc::new(Cache::new(cache_bytes)),
+            pointers: Arc::new(Cache::new(cache_bytes / 16)),
             manifest: RwLock::new(manifest),
             floor: AtomicU64::new(floor),
             durable: AtomicU64::new(durable),
             marker,
+            marked: Once::new(),
+        })
+    }
+
+    /// Returns the same tries by another handle, with the keys as they were at an earlier version; `None` when these are not
+    /// remembered. No checkpoint may be written by this one any more, and its handle is to be retired before.
+    ///
+    /// What is in the caches is believed by its hash, whoever put it in.
+    pub(crate) fn back_at(&self, version: Version, db: Db) -> Option<Self> {
+        Some(Self {
+            keys: self.keys.back_at(version, db.clone())?,
+            db,
+            trees: Arc::clone(&self.trees),
+            pointers: Arc::clone(&self.pointers),
+            manifest: RwLock::new(self.manifest()),
+            floor: AtomicU64::new(self.floor()),
+            durable: AtomicU64::new(self.durable()),
+            marker: self.marker.clone(),
             marked: Once::new(),
         })
     }

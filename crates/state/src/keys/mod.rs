@@ -23,6 +23,8 @@ mod rows;
 #[expect(clippy::arithmetic_side_effects, reason = "the numbers of the tests are small, and an overflow fails them")]
 mod tests;
 
+use std::sync::Arc;
+
 use silica_protocol::Address;
 
 use self::{absent::Absent, layer::Tables, pages::Pages, rows::Rows};
@@ -138,7 +140,7 @@ impl Taken {
 #[derive(Debug)]
 pub(crate) struct Keys {
     db: Db,
-    recent: Recent,
+    recent: Arc<Recent>,
     absent: Absent,
 }
 
@@ -148,7 +150,20 @@ const PORTION: Limit = Limit { keys: 1024, bytes: 1 << 20 };
 impl Keys {
     /// The index in a database, without what a process has noted.
     pub(crate) fn new(db: Db) -> Self {
-        Self { db, recent: Recent::default(), absent: Absent::default() }
+        Self { db, recent: Arc::default(), absent: Absent::default() }
+    }
+
+    /// Makes it possible to undo what versions after `version`, the newest, will do, until a checkpoint is written.
+    pub(crate) fn remember(&self, version: Version) {
+        self.recent.remember(version);
+    }
+
+    /// Returns the index as it was at an earlier version, by a handle of its own; `None` when that is not remembered. This one's
+    /// handle is to be retired before: what it has noted is undone.
+    pub(crate) fn back_at(&self, version: Version, db: Db) -> Option<Self> {
+        let absent = Absent::default();
+        absent.note_added(version, &[]);
+        self.recent.undo_after(version).then(|| Self { db, recent: Arc::clone(&self.recent), absent })
     }
 
     const fn pages(&self) -> Pages<'_> {
@@ -189,7 +204,7 @@ impl Keys {
         let absent = absent.filter(|absent| absent.starts_with(span.prefix));
         let until = absent.as_deref();
         // Pages are read last, since keys go from memory to pages, and never back.
-        let recent = [Some(&self.recent), older].into_iter().flatten().map(|recent| recent.take(span, until, limit));
+        let recent = [Some(&*self.recent), older].into_iter().flatten().map(|recent| recent.take(span, until, limit));
         let mut taken: Vec<Taken> = recent.collect();
         taken.push(self.pages().take(span, until, limit)?);
         let cut = taken.iter().filter(|taken| taken.cut).filter_map(|taken| taken.keys.last());

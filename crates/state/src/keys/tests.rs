@@ -177,6 +177,51 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn what_is_undone_was_never_noted(
+        versions in vec(vec((any::<bool>(), 0..12_u8), 0..8), 1..12),
+        held in any::<prop::sample::Index>(),
+        reverts in vec(any::<prop::sample::Index>(), 1..4),
+    ) {
+        let changes = |ops: &[(bool, u8)]| {
+            let keys = |is_added| {
+                let of_kind = ops.iter().filter(move |(added, _)| *added == is_added);
+                of_kind.map(|(_, key)| (if *key < 6 { CONTRACT } else { OTHER }, format!("{key}").into())).collect()
+            };
+            KeyChanges { added: keys(true), gone: keys(false) }
+        };
+        let note = |recent: &Recent, from: usize, to: usize| {
+            for (version, ops) in (1..).zip(&versions).skip(from).take(to - from) {
+                recent.note(version, changes(ops));
+            }
+        };
+        let told = |recent: &Recent| {
+            let due = (0..=versions.len() as u64).map(|version| format!("{:?}", recent.due(version, None, PORTION)));
+            let keys = [CONTRACT, OTHER].map(|contract| recent.take(all(&contract), None, PORTION).keys.to_vec());
+            (due.collect::<Vec<_>>(), keys)
+        };
+        let (recent, held) = (Recent::default(), held.index(versions.len()));
+        note(&recent, 0, held);
+        prop_assert!(!recent.undo_after(held as u64), "nobody asked for it to be remembered");
+        recent.remember(held as u64);
+        note(&recent, held, versions.len());
+        recent.remember(versions.len() as u64);
+        let mut end = versions.len();
+        for to in reverts {
+            end = held + to.index(end - held + 1);
+            prop_assert!(recent.undo_after(end as u64));
+            let fresh = Recent::default();
+            note(&fresh, 0, end);
+            prop_assert_eq!(told(&recent), told(&fresh));
+        }
+        prop_assert!(held == 0 || !recent.undo_after(held as u64 - 1));
+        note(&recent, end, versions.len());
+        recent.release(0);
+        prop_assert!(!recent.undo_after(end as u64), "a checkpoint comes between");
+    }
+}
+
 /// How many pages there are, and whether a change of keys went through.
 fn change_pages(disk: &Disk, writes: u64, change: impl FnOnce(Pages<'_>) -> Result<(), StateError>) -> (usize, bool) {
     disk.fail_after(writes);

@@ -69,11 +69,22 @@ struct Frame {
 }
 
 /// A file with frames.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Extent {
     len: u64,
-    /// The newest block of which it has the change.
+    /// The oldest and the newest block of which it has the change.
+    oldest: u64,
     newest: u64,
+}
+
+impl Extent {
+    const fn new(block: u64, len: u64) -> Self {
+        Self { len, oldest: block, newest: block }
+    }
+
+    fn take_in(&mut self, block: u64) {
+        (self.oldest, self.newest) = (self.oldest.min(block), self.newest.max(block));
+    }
 }
 
 impl Changes {
@@ -104,8 +115,8 @@ impl Changes {
         let len = u64::try_from(change.len()).unwrap_or(u64::MAX);
         let header = [&number.get().to_be_bytes()[..], hash.as_bytes(), &len.to_be_bytes()].concat();
         let frame = seal(KEY, &[&header, change].concat());
-        let extent = kept.extents.entry(file).or_default();
-        extent.newest = extent.newest.max(number.get());
+        let extent = kept.extents.entry(file).or_insert(Extent::new(number.get(), 0));
+        extent.take_in(number.get());
         let offset = extent.len;
         kept.unsynced.insert(file);
         if let Err(error) = self.files.append(file, &frame) {
@@ -169,7 +180,23 @@ impl Changes {
     pub(super) fn prune(&self, number: BlockNumber) -> io::Result<()> {
         let mut kept = self.kept();
         kept.frames = kept.frames.split_off(&number.get().saturating_add(1));
-        let passed = kept.extents.iter().filter(|(_, extent)| extent.newest <= number.get()).map(|(name, _)| *name);
+        self.remove_files(&mut kept, |extent| extent.newest <= number.get())
+    }
+
+    /// Drops the changes of the blocks after `number`. Those that come next go to another file.
+    pub(super) fn go_back(&self, number: BlockNumber) -> io::Result<()> {
+        let mut kept = self.kept();
+        drop(kept.frames.split_off(&number.get().saturating_add(1)));
+        kept.current = None;
+        self.remove_files(&mut kept, |extent| extent.oldest > number.get())?;
+        for extent in kept.extents.values_mut() {
+            extent.newest = extent.newest.min(number.get());
+        }
+        Ok(())
+    }
+
+    fn remove_files(&self, kept: &mut Kept, is_passed: impl Fn(&Extent) -> bool) -> io::Result<()> {
+        let passed = kept.extents.iter().filter(|(_, extent)| is_passed(extent)).map(|(name, _)| *name);
         for name in passed.collect::<Vec<_>>() {
             match self.files.remove(name) {
                 Err(error) if !is_missing(&error) => return Err(error),
@@ -195,8 +222,7 @@ impl Kept {
         while let Ok(Some((number, hash, change))) = read_frame(reader, len.saturating_sub(offset), &mut frame) {
             if head.is_some_and(|head| number <= head.get()) {
                 self.frames.insert(number, Frame { hash, file, offset, len: change });
-                let extent = self.extents.entry(file).or_insert(Extent { len, newest: number });
-                extent.newest = extent.newest.max(number);
+                self.extents.entry(file).or_insert(Extent::new(number, len)).take_in(number);
             }
             offset = offset.saturating_add(u64::try_from(frame.len()).unwrap_or(u64::MAX));
         }

@@ -49,6 +49,8 @@ enum Op {
     Sync,
     Prune(u64),
     Reopen,
+    /// Goes back by so many blocks.
+    GoBack(u64),
     /// Opens with fewer blocks, as after the record lost what was not flushed.
     LoseBlocks(u64),
 }
@@ -59,6 +61,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Sync),
         2 => (0..12_u64).prop_map(Op::Prune),
         1 => Just(Op::Reopen),
+        2 => (0..9_u64).prop_map(Op::GoBack),
         1 => (0..3_u64).prop_map(Op::LoseBlocks),
     ]
 }
@@ -89,6 +92,15 @@ proptest! {
                     pruned = pruned.max(number + 1);
                 }
                 Op::Reopen => changes = files.each_ref().map(|files| open(files, blocks)),
+                Op::GoBack(back) => {
+                    let Some(number) = blocks.checked_sub(back + 1) else { continue };
+                    for changes in &changes {
+                        changes.go_back(BlockNumber::new(number)).unwrap();
+                    }
+                    (number + 1..blocks).for_each(|undone| assert_eq!(read(&changes[0], undone), None));
+                    blocks = number + 1;
+                    pruned = pruned.min(blocks);
+                }
                 Op::LoseBlocks(lost) => {
                     blocks = blocks.saturating_sub(lost);
                     pruned = pruned.min(blocks);
