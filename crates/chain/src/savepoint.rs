@@ -2,18 +2,12 @@
 
 use std::sync::Arc;
 
-use silica_protocol::{BlockNumber, GasPrice};
+use silica_protocol::{BlockNumber, GasPrice, TxHash};
 use silica_state::Hold;
 
 use crate::{
-    config::NoncePolicy,
-    error::RevertError,
-    handle::Published,
-    open,
-    pool::Pool,
-    producer::{Producer, Written},
-    replay,
-    terms::FullBlocks,
+    builder::Head, config::NoncePolicy, error::RevertError, handle::Published, pool::Pool, producer::Producer, replay,
+    snapshot::Times, terms::FullBlocks,
 };
 
 /// A point of the chain: its blocks, what waits for the next one, and what the operator has set.
@@ -24,6 +18,9 @@ use crate::{
 pub struct SavePoint {
     hold: Hold,
     pool: Pool,
+    head: Head,
+    times: Times,
+    recent: Arc<[TxHash]>,
     nonces: NoncePolicy,
     operator_price: Option<GasPrice>,
 }
@@ -53,9 +50,9 @@ impl Producer {
     /// [`RevertError::Store`] while there are blocks that are not flushed.
     pub fn save(&self) -> Result<SavePoint, RevertError> {
         let hold = self.store.hold()?;
-        let published = self.shared.published();
         let pool = self.shared.lock_pool().clone();
-        Ok(SavePoint { hold, pool, nonces: published.nonces, operator_price: published.operator_price })
+        let Published { head, times, recent, nonces, operator_price, .. } = Published::clone(&self.shared.published());
+        Ok(SavePoint { hold, pool, head, times, recent, nonces, operator_price })
     }
 
     /// The price of gas that the operator has set.
@@ -75,24 +72,28 @@ impl Producer {
     ///
     /// # Errors
     ///
-    /// [`RevertError`]. If the store was changed no block can be made any more, and the chain is to be opened again.
-    pub fn revert(&mut self, to: SavePoint) -> Result<(), RevertError> {
-        let SavePoint { hold, pool, nonces, operator_price } = to;
-        self.written = Written::default();
+    /// [`RevertError`], of the store also while there are blocks that are not flushed. If the store was changed no block can be
+    /// made any more, and the chain is to be opened again.
+    pub fn revert(&mut self, to: &SavePoint) -> Result<(), RevertError> {
+        let SavePoint { hold, pool, head, times, recent, nonces, operator_price } = to;
         let shared = Arc::clone(&self.shared);
-        let state = if shared.published().head.hash == hold.hash() {
-            self.store.snapshot()
-        } else {
-            self.store.revert(&hold)?;
-            replay::catch_up(&self.store, &shared.network, &self.genesis, &mut |_, _| {})
-                .map_err(|error| RevertError::Open(error.into()))?;
-            self.store.snapshot()
+        self.store.revert(hold)?;
+        replay::catch_up(&self.store, &shared.network, &self.genesis, &mut |_, _| {})
+            .map_err(|error| RevertError::Open(error.into()))?;
+        self.full_blocks = FullBlocks::uncounted(head);
+        let published = Published {
+            head: head.clone(),
+            state: self.store.snapshot(),
+            times: *times,
+            recent: Arc::clone(recent),
+            nonces: *nonces,
+            operator_price: *operator_price,
+            ..Published::clone(&shared.published())
         };
-        let published = open::read_published(state, &shared.network)?;
-        self.full_blocks = FullBlocks::uncounted(&published.head);
+        let pool = pool.clone();
         // Together, so that nobody finds a transaction neither in the pool nor in a block.
         let mut waiting = shared.lock_pool();
-        shared.publish(Arc::new(Published { nonces, operator_price, ..published }));
+        shared.publish(Arc::new(published));
         *waiting = pool;
         Ok(())
     }

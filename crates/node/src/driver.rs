@@ -26,8 +26,8 @@ use std::{
 
 use arc_swap::{ArcSwap, Guard};
 use silica_chain::{
-    Chain, DropReason, Edit, EditError, EngineError, GasPriceError, PoolError, Producer, SavePoint, Submitted,
-    TransactionStatus, TxStatus, VerifiedTransaction,
+    Chain, DropReason, Edit, EditError, EngineError, GasPriceError, PoolError, Producer, Submitted, TransactionStatus,
+    TxStatus, VerifiedTransaction,
     consensus::{Effect, Engine, Input},
 };
 use silica_protocol::{BlockHash, BlockNumber, GasPrice, Timestamp, TxHash};
@@ -484,8 +484,8 @@ impl<E: Engine> Driver<E> {
                     answer(reply, ());
                 }
                 Some(Event::Snapshot { reply }) => self.demands.push_back(Demand::Snapshot { reply }),
-                Some(Event::Revert { to, reply }) => match self.snapshots.require(to) {
-                    Ok(()) => self.demands.push_back(Demand::Revert { to, reply }),
+                Some(Event::Revert { to, reply }) => match self.snapshots.get(to) {
+                    Ok(_) => self.demands.push_back(Demand::Revert { to, reply }),
                     Err(unknown) => answer(reply, Ok(Err(unknown))),
                 },
                 Some(Event::SetNextTime { time, reply }) => {
@@ -587,32 +587,27 @@ impl<E: Engine> Driver<E> {
 
     /// Keeps the chain as it is.
     fn snapshot(&mut self) -> Result<u32, DriverError> {
-        let point = self.save()?;
-        Ok(self.snapshots.add(Kept { point, mode: self.node.mode(), moment: self.node.clock().moment() }))
-    }
-
-    fn save(&self) -> Result<SavePoint, DriverError> {
-        self.producer.save().map_err(|error| {
-            tracing::error!(error = &error as &dyn std::error::Error, "the chain can neither be kept nor taken back");
+        let point = self.producer.save().map_err(|error| {
+            tracing::error!(error = &error as &dyn std::error::Error, "the chain cannot be kept as it is");
             DriverError::Failed
-        })
+        })?;
+        Ok(self.snapshots.add(Kept { point, mode: self.node.mode(), moment: self.node.clock().moment() }))
     }
 
     /// Takes the chain back to how it was.
     fn revert(&mut self, to: u32) -> Result<Reverted, DriverError> {
         self.node.require_no_pause()?;
-        // Where blocks are not flushed the chain cannot be taken back, and no snapshot is to be lost by the attempt.
-        drop(self.save()?);
-        let (Kept { point, mode, moment }, later) = match self.snapshots.take(to) {
-            Ok(taken) => taken,
+        let Kept { point, mode, moment } = match self.snapshots.get(to) {
+            Ok(kept) => kept,
             Err(unknown) => return Ok(Err(unknown)),
         };
+        let (mode, moment) = (*mode, *moment);
         let (block, price, price_before) = (point.block(), point.operator_price(), self.producer.operator_price());
         if let Err(error) = self.producer.revert(point) {
             let advice = if error.leaves_chain() {
-                self.snapshots.put_back(later);
-                "but for this snapshot, which is gone, nothing was changed"
+                "nothing was changed"
             } else {
+                self.snapshots.clear();
                 self.node.shared.failing.store(true, Ordering::Relaxed);
                 "start the node again"
             };
@@ -620,6 +615,7 @@ impl<E: Engine> Driver<E> {
             return Err(DriverError::Failed);
         }
         tracing::debug!(number = %block, "taken back");
+        self.snapshots.forget_from(to);
         *self.node.shared.mode.write().unwrap_or_else(PoisonError::into_inner) = mode;
         self.next_tick = first_tick(mode);
         self.node.clock().go_back(moment);

@@ -30,10 +30,6 @@ pub(crate) struct Snapshots {
     transactions: usize,
 }
 
-/// Snapshots that were made after one that was taken out.
-#[derive(Debug)]
-pub(crate) struct Later(BTreeMap<u32, Kept>);
-
 /// There is no snapshot of this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no snapshot {number}: it was never made, reverted to, made after one that was, or forgotten")]
@@ -55,27 +51,16 @@ impl Snapshots {
         self.latest
     }
 
-    /// Refuses a number that no snapshot has.
-    pub(crate) fn require(&self, number: u32) -> Result<(), UnknownSnapshot> {
-        if self.kept.contains_key(&number) { Ok(()) } else { Err(UnknownSnapshot { number }) }
+    /// Returns the one of a number.
+    pub(crate) fn get(&self, number: u32) -> Result<&Kept, UnknownSnapshot> {
+        self.kept.get(&number).ok_or(UnknownSnapshot { number })
     }
 
-    /// Takes one out, and those after it, which may be [put back](Self::put_back).
-    pub(crate) fn take(&mut self, number: u32) -> Result<(Kept, Later), UnknownSnapshot> {
-        let taken = self.kept.remove(&number).ok_or(UnknownSnapshot { number })?;
-        let later = self.kept.split_off(&number);
-        for kept in later.values().chain([&taken]) {
+    /// Forgets one and those after it.
+    pub(crate) fn forget_from(&mut self, number: u32) {
+        for kept in self.kept.split_off(&number).values() {
             self.transactions = self.transactions.saturating_sub(kept.point.transactions());
         }
-        Ok((taken, Later(later)))
-    }
-
-    /// Keeps what was just taken out after another one.
-    pub(crate) fn put_back(&mut self, Later(later): Later) {
-        for kept in later.values() {
-            self.transactions = self.transactions.saturating_add(kept.point.transactions());
-        }
-        self.kept.extend(later);
     }
 
     /// Forgets all, and says whether there were any.

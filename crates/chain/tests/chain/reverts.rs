@@ -151,7 +151,7 @@ fn go(net: &mut Net, steps: &[Step]) -> (Vec<Op>, Vec<TxHash>) {
             Step::Revert(which) => {
                 let Some(which) = which.checked_rem(saved.len()) else { continue };
                 let to = saved.drain(which..).next().unwrap();
-                net.producer.revert(to.point).unwrap();
+                net.producer.revert(&to.point).unwrap();
                 done.truncate(to.done);
                 net.now = to.now;
             }
@@ -224,11 +224,11 @@ fn point_of_another_line_is_refused_and_changes_nothing() {
     net.pay(1, user(9), 5, 0);
     net.tick();
     let second = net.producer.save().unwrap();
-    net.producer.revert(first).unwrap();
+    net.producer.revert(&first).unwrap();
     net.pay(1, user(9), 6, 0);
     net.tick();
     let hash = net.snapshot().latest_tx_block_hash();
-    let refused = net.producer.revert(second).unwrap_err();
+    let refused = net.producer.revert(&second).unwrap_err();
     assert!(matches!(refused, RevertError::Store(silica_state::RevertError::NotThere { .. })), "{refused:?}");
     assert_eq!(net.snapshot().latest_tx_block_hash(), hash);
     assert_eq!(net.balance(&user(9)), Some(6));
@@ -248,7 +248,7 @@ fn snapshot_of_a_reader_does_not_mix_two_lines() {
         })
         .collect();
     let before = net.snapshot();
-    net.producer.revert(begin).unwrap();
+    net.producer.revert(&begin).unwrap();
     for _ in 0..30 {
         net.pay(2, user(9), 7, 0);
         net.tick();
