@@ -6,7 +6,7 @@ use silica_protocol::{
     Account, Address, BlockHash, BlockNumber, DsBlock, DsBlockNumber, GasPrice, Nonce, PublicKey, Qa, Receipt, ShardId,
     ShardMember, Timestamp, Transaction, TxBlock, TxBlockHeader, TxHash, VariableHash,
 };
-use silica_state::{ArchiveError, RecordRow, StateError, StoredTransaction};
+use silica_state::{ArchiveError, FoundTransaction, RecordRow, StateError, StoredTransaction};
 
 use crate::{
     builder::{Network, shard_member},
@@ -374,14 +374,13 @@ impl Snapshot {
         self.published.state.transaction(hash)
     }
 
-    /// Bytes that are read to find a transaction, which are its own and those of a few others at most; none if it is in no
-    /// block.
+    /// Finds a transaction without reading it, for those who have to know how large it is.
     ///
     /// # Errors
     ///
     /// The record could not be read.
-    pub fn bytes_to_transaction(&self, hash: &TxHash) -> Result<usize, ArchiveError> {
-        self.published.state.bytes_to_transaction(hash)
+    pub fn find_transaction(&self, hash: &TxHash) -> Result<FoundTransaction, ArchiveError> {
+        self.published.state.find_transaction(hash)
     }
 
     /// The figures from which the statistics of the network are computed.
@@ -460,11 +459,23 @@ impl Snapshot {
     ///
     /// The transaction could not be read.
     pub fn status(&self, hash: &TxHash) -> Result<Option<TransactionStatus>, ArchiveError> {
+        self.status_of(&self.find_transaction(hash)?)
+    }
+
+    /// The same of a transaction that was looked for at this head.
+    ///
+    /// # Errors
+    ///
+    /// The transaction could not be read.
+    pub fn status_of(&self, found: &FoundTransaction) -> Result<Option<TransactionStatus>, ArchiveError> {
+        let hash = found.hash();
         let record = self.shared.lock_pool().record(hash).cloned();
         // The chain is asked last, since a transaction leaves the pool for a block, and it has the last word: what is
         // in a block may have come in a second time while the block was made.
         let newest = self.shared.published();
-        let Some(stored) = newest.state.transaction(hash)? else { return Ok(record.map(Into::into)) };
+        let same = Arc::ptr_eq(&newest, &self.published);
+        let stored = if same { found.read()? } else { newest.state.transaction(hash)? };
+        let Some(stored) = stored else { return Ok(record.map(Into::into)) };
         let made = newest.state.time_of(stored.block)?;
         Ok(Some(TransactionStatus {
             hash: *hash,

@@ -81,8 +81,9 @@ mod window;
 
 pub use crate::{
     archive::{
-        AppendError, ArchiveError, ArchiveReport, BlockRecord, BlockRun, Head, OpenArchiveError, Place, RecordImport,
-        RecordRow, RunBuilder, RunClosing, RunDsBlock, RunTemplate, Seal, StoredTransaction, Totals, TransactionGroup,
+        AppendError, ArchiveError, ArchiveReport, BlockRecord, BlockRun, FoundTransaction, Head, OpenArchiveError,
+        Place, RecordImport, RecordRow, RunBuilder, RunClosing, RunDsBlock, RunTemplate, Seal, StoredTransaction,
+        Totals, TransactionGroup,
     },
     db::Durability,
     diff::{StateDiff, StorageDiff},

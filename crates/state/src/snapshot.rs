@@ -9,7 +9,8 @@ use silica_protocol::{
 
 use crate::{
     archive::{
-        Archive, ArchiveError, ArchiveView, BlockRecord, Head, RecordRow, StoredTransaction, Totals, TransactionGroup,
+        Archive, ArchiveError, ArchiveView, BlockRecord, FoundTransaction, Head, RecordRow, StoredTransaction, Totals,
+        TransactionGroup,
     },
     error::{HistoryError, StateError},
     forest::records::Records,
@@ -212,17 +213,16 @@ impl Snapshot {
     ///
     /// See [`Snapshot::tx_block`].
     pub fn transaction(&self, hash: &TxHash) -> Result<Option<StoredTransaction>, ArchiveError> {
-        self.archive.transaction(hash)
+        self.find_transaction(hash)?.read()
     }
 
-    /// Returns how many bytes of the record are read to find the transaction with a hash, which are its own and those of a
-    /// few others at most; none if there is no such transaction.
+    /// Finds the transaction with a hash, to be read in a second step by who first has to know how large it is.
     ///
     /// # Errors
     ///
     /// See [`Snapshot::tx_block`].
-    pub fn bytes_to_transaction(&self, hash: &TxHash) -> Result<usize, ArchiveError> {
-        self.archive.bytes_to_transaction(hash)
+    pub fn find_transaction(&self, hash: &TxHash) -> Result<FoundTransaction, ArchiveError> {
+        self.archive.find_transaction(hash)
     }
 
     /// Returns the transaction that deployed a contract or library, or `None` when none did. It was successful.

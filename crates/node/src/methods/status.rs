@@ -9,6 +9,7 @@ use silica_protocol::{
         PendingStatus, PendingTransaction, PendingTransactions, TransactionProgress, TransactionStatus,
     },
 };
+use silica_state::FoundTransaction;
 
 use crate::rpc::{AboutTransaction, CallError, Context, Method, params::Text};
 
@@ -19,14 +20,17 @@ pub(crate) struct GetTransactionStatus {
     hash: Text<TxHash>,
 }
 
-impl Method for GetTransactionStatus {
+impl AboutTransaction for GetTransactionStatus {
     const NAME: &'static str = "GetTransactionStatus";
     type Output = TransactionStatus;
 
-    fn call(self, at: &Context) -> Result<TransactionStatus, CallError> {
-        let hash = self.hash.get().map_err(CallError::StatusHash)?;
+    fn hash(self) -> Result<TxHash, CallError> {
+        self.hash.get().map_err(CallError::StatusHash)
+    }
+
+    fn answer(found: &FoundTransaction, at: &Context) -> Result<TransactionStatus, CallError> {
         let ChainStatus { transaction, status, success, inserted, updated, modified, .. } =
-            at.snapshot.status(&hash)?.ok_or(CallError::TransactionUnknown)?;
+            at.snapshot.status_of(found)?.ok_or(CallError::TransactionUnknown)?;
         let progress = TransactionProgress {
             status: status.code(),
             modification_state: status.state().code(),
@@ -35,13 +39,7 @@ impl Method for GetTransactionStatus {
             updated,
             modified,
         };
-        Ok(TransactionStatus::new(hash, &transaction, progress))
-    }
-}
-
-impl AboutTransaction for GetTransactionStatus {
-    fn hash(&self) -> Option<TxHash> {
-        self.hash.peek().copied()
+        Ok(TransactionStatus::new(*found.hash(), &transaction, progress))
     }
 }
 
@@ -71,13 +69,16 @@ pub(crate) struct GetPendingTxn {
     hash: Text<TxHash>,
 }
 
-impl Method for GetPendingTxn {
+impl AboutTransaction for GetPendingTxn {
     const NAME: &'static str = "GetPendingTxn";
     type Output = PendingStatus;
 
-    fn call(self, at: &Context) -> Result<PendingStatus, CallError> {
-        let hash = self.hash.get().map_err(CallError::StatusHash)?;
-        let Some(found) = at.snapshot.status(&hash)? else { return Ok(PendingStatus::UNKNOWN) };
+    fn hash(self) -> Result<TxHash, CallError> {
+        self.hash.get().map_err(CallError::StatusHash)
+    }
+
+    fn answer(found: &FoundTransaction, at: &Context) -> Result<PendingStatus, CallError> {
+        let Some(found) = at.snapshot.status_of(found)? else { return Ok(PendingStatus::UNKNOWN) };
         Ok(match found.status {
             TxStatus::Confirmed => PendingStatus::CONFIRMED,
             TxStatus::Dispatched | TxStatus::NonceHigh | TxStatus::GasExceeded => {
@@ -85,11 +86,5 @@ impl Method for GetPendingTxn {
             }
             TxStatus::Dropped(reason) => PendingStatus::dropped(reason.code()),
         })
-    }
-}
-
-impl AboutTransaction for GetPendingTxn {
-    fn hash(&self) -> Option<TxHash> {
-        self.hash.peek().copied()
     }
 }

@@ -14,6 +14,7 @@ use silica_protocol::{
         },
     },
 };
+use silica_state::FoundTransaction;
 
 use crate::{
     driver::NodeHandle,
@@ -62,20 +63,17 @@ pub(crate) struct GetTransaction {
     hash: Text<TxHash>,
 }
 
-impl Method for GetTransaction {
+impl AboutTransaction for GetTransaction {
     const NAME: &'static str = "GetTransaction";
     type Output = TransactionJson;
 
-    fn call(self, at: &Context) -> Result<TransactionJson, CallError> {
-        let hash = self.hash.get().map_err(CallError::TxHash)?;
-        let stored = at.snapshot.transaction(&hash)?.ok_or(CallError::TransactionUnknown)?;
-        Ok(TransactionJson::new(hash, stored.transaction, stored.receipt))
+    fn hash(self) -> Result<TxHash, CallError> {
+        self.hash.get().map_err(CallError::TxHash)
     }
-}
 
-impl AboutTransaction for GetTransaction {
-    fn hash(&self) -> Option<TxHash> {
-        self.hash.peek().copied()
+    fn answer(found: &FoundTransaction, _: &Context) -> Result<TransactionJson, CallError> {
+        let stored = found.read()?.ok_or(CallError::TransactionUnknown)?;
+        Ok(TransactionJson::new(*found.hash(), stored.transaction, stored.receipt))
     }
 }
 
@@ -88,20 +86,17 @@ pub(crate) struct GetSoftConfirmedTransaction {
     hash: Text<BareTxHash>,
 }
 
-impl Method for GetSoftConfirmedTransaction {
+impl AboutTransaction for GetSoftConfirmedTransaction {
     const NAME: &'static str = "GetSoftConfirmedTransaction";
     type Output = TransactionJson;
 
-    fn call(self, at: &Context) -> Result<TransactionJson, CallError> {
-        let BareTxHash(hash) = self.hash.get().map_err(CallError::SoftTxHash)?;
-        let stored = at.snapshot.transaction(&hash)?.ok_or(CallError::NotSoftConfirmed)?;
-        Ok(TransactionJson::new(hash, stored.transaction, stored.receipt))
+    fn hash(self) -> Result<TxHash, CallError> {
+        self.hash.get().map(|BareTxHash(hash)| hash).map_err(CallError::SoftTxHash)
     }
-}
 
-impl AboutTransaction for GetSoftConfirmedTransaction {
-    fn hash(&self) -> Option<TxHash> {
-        self.hash.peek().map(|BareTxHash(hash)| *hash)
+    fn answer(found: &FoundTransaction, _: &Context) -> Result<TransactionJson, CallError> {
+        let stored = found.read()?.ok_or(CallError::NotSoftConfirmed)?;
+        Ok(TransactionJson::new(*found.hash(), stored.transaction, stored.receipt))
     }
 }
 

@@ -21,6 +21,7 @@ use silica_protocol::{
         error::{RpcError, RpcErrorCode},
     },
 };
+use silica_state::FoundTransaction;
 
 use super::{
     context::Context,
@@ -49,10 +50,18 @@ pub(crate) trait Method: DeserializeOwned + JsonSchema {
     fn call(self, at: &Context) -> Result<Self::Output, CallError>;
 }
 
-/// A question about a transaction, which may have a receipt of megabytes.
-pub(crate) trait AboutTransaction: Method + Send + 'static {
-    /// The transaction, if it is named well enough.
-    fn hash(&self) -> Option<TxHash>;
+/// A question about a transaction, which may have a receipt of megabytes. It says which transaction, and nothing else.
+pub(crate) trait AboutTransaction: DeserializeOwned + JsonSchema {
+    /// Name on the wire.
+    const NAME: &'static str;
+    /// What it answers with.
+    type Output: Serialize + JsonSchema;
+
+    /// The hash of the transaction.
+    fn hash(self) -> Result<TxHash, CallError>;
+
+    /// Answers, from what was found under the hash.
+    fn answer(found: &FoundTransaction, at: &Context) -> Result<Self::Output, CallError>;
 }
 
 /// A request to change something, answered when it is done.
@@ -268,7 +277,8 @@ impl Entry {
 
     /// A question that is answered at once, unless the transaction is large.
     const fn about<M: AboutTransaction>() -> Self {
-        Self { action: Action::Weighed(weigh::<M>), ..Self::of::<M>() }
+        let (action, shape) = (Action::Weighed(weigh::<M>), Shape::of::<M, M::Output>());
+        Self { name: M::NAME, aliases: &[], action, shape, for_developers: false }
     }
 
     const fn streamed<M: Streamed>() -> Self {
@@ -319,11 +329,8 @@ pub(crate) fn absent(name: &str) -> RpcError {
 }
 
 fn query<M: Method>(request: Call<'_>, at: &Context, out: &mut Vec<u8>) -> Result<(), RpcError> {
-    answer::<M>(params::read(request.params, request.fields)?, request.id, at, out)
-}
-
-fn answer<M: Method>(method: M, id: &Id<'_>, at: &Context, out: &mut Vec<u8>) -> Result<(), RpcError> {
-    write_result(out, id, &call(method, at)?).map_err(|error| internal(M::NAME, &error))
+    let method: M = params::read(request.params, request.fields)?;
+    write_result(out, request.id, &call(method, at)?).map_err(|error| internal(M::NAME, &error))
 }
 
 fn weigh<M: AboutTransaction>(
@@ -333,12 +340,15 @@ fn weigh<M: AboutTransaction>(
 ) -> Result<Option<Running>, RpcError> {
     let method: M = params::read(request.params, request.fields)?;
     let at = node.context();
-    // What cannot be read is an error soon enough.
-    let bytes = method.hash().and_then(|hash| at.snapshot.bytes_to_transaction(&hash).ok()).unwrap_or_default();
-    if bytes > LARGE_TRANSACTION {
-        return Ok(Some(aside(method, node.clone())));
+    let hash = method.hash().map_err(|error| error.into_rpc(M::NAME))?;
+    let found = confined(M::NAME, || Ok(at.snapshot.find_transaction(&hash)?))?;
+    if found.bytes() > LARGE_TRANSACTION {
+        // By the time of its turn the head may be another.
+        let answer = move |at: &Context| M::answer(&at.snapshot.find_transaction(&hash)?, at);
+        return Ok(Some(aside(M::NAME, node.clone(), answer)));
     }
-    answer(method, request.id, &at, out).map(|()| None)
+    let answer = confined(M::NAME, || M::answer(&found, &at))?;
+    write_result(out, request.id, &answer).map(|()| None).map_err(|error| internal(M::NAME, &error))
 }
 
 fn render<M: Method>(at: &Context) -> Result<Box<RawValue>, RpcError> {
@@ -347,25 +357,35 @@ fn render<M: Method>(at: &Context) -> Result<Box<RawValue>, RpcError> {
 }
 
 fn call<M: Method>(method: M, at: &Context) -> Result<M::Output, RpcError> {
-    match catch_unwind(AssertUnwindSafe(|| method.call(at))) {
-        Ok(result) => result.map_err(|error| error.into_rpc(M::NAME)),
-        Err(_) => Err(panicked(M::NAME)),
+    confined(M::NAME, || method.call(at))
+}
+
+/// Returns what a part of a method says, also when it panics.
+fn confined<T>(name: &'static str, work: impl FnOnce() -> Result<T, CallError>) -> Result<T, RpcError> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(result) => result.map_err(|error| error.into_rpc(name)),
+        Err(_) => Err(panicked(name)),
     }
 }
 
 fn ask<M: Method + Send + 'static>(request: Call<'_>, node: NodeHandle) -> Result<Running, RpcError> {
-    Ok(aside::<M>(params::read_for(M::NAME, request.params, request.fields)?, node))
+    let method: M = params::read_for(M::NAME, request.params, request.fields)?;
+    Ok(aside(M::NAME, node, move |at| method.call(at)))
 }
 
 /// Answers on a thread that may take its time.
-fn aside<M: Method + Send + 'static>(method: M, node: NodeHandle) -> Running {
+fn aside<T: Serialize>(
+    name: &'static str,
+    node: NodeHandle,
+    answer: impl FnOnce(&Context) -> Result<T, CallError> + Send + 'static,
+) -> Running {
     Box::pin(async move {
         let asked = node.clone();
         let answer = node.slowly(move || {
             let at = Arc::clone(&asked.context());
-            to_raw_value(&call(method, &at)?).map_err(|error| internal(M::NAME, &error))
+            to_raw_value(&confined(name, || answer(&at))?).map_err(|error| internal(name, &error))
         });
-        answer.await.unwrap_or_else(|| Err(panicked(M::NAME)))
+        answer.await.unwrap_or_else(|| Err(panicked(name)))
     })
 }
 
@@ -386,7 +406,7 @@ fn begin<M: Streamed>(request: Call<'_>, node: NodeHandle) -> Result<Beginning, 
 fn run<C: Command>(request: Call<'_>, node: NodeHandle) -> Result<Running, RpcError> {
     let command: C = params::read_for(C::NAME, request.params, request.fields)?;
     Ok(Box::pin(async move {
-        match confined(command.run(&node)).await {
+        match confined_future(command.run(&node)).await {
             Some(Ok(result)) => to_raw_value(&result).map_err(|error| internal(C::NAME, &error)),
             Some(Err(error)) => Err(error.into_rpc(C::NAME)),
             None => Err(panicked(C::NAME)),
@@ -395,7 +415,7 @@ fn run<C: Command>(request: Call<'_>, node: NodeHandle) -> Result<Running, RpcEr
 }
 
 /// Returns what `future` does, or `None` when it panics.
-async fn confined<F: Future>(future: F) -> Option<F::Output> {
+async fn confined_future<F: Future>(future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
         Ok(poll) => poll.map(Some),
@@ -512,12 +532,12 @@ mod tests {
 
     #[tokio::test]
     async fn panic_of_a_command_is_confined() {
-        assert_eq!(confined(async { 7 }).await, Some(7));
-        assert_eq!(confined(async { panic!("as it does") }).await, None::<()>);
+        assert_eq!(confined_future(async { 7 }).await, Some(7));
+        assert_eq!(confined_future(async { panic!("as it does") }).await, None::<()>);
         let later = async {
             tokio::task::yield_now().await;
             panic!("only now")
         };
-        assert_eq!(confined(later).await, None::<()>);
+        assert_eq!(confined_future(later).await, None::<()>);
     }
 }

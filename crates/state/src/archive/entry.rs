@@ -185,6 +185,11 @@ impl Entry {
         })
     }
 
+    /// The group that has the transaction at a position.
+    pub(super) fn group_of(&self, position: u32) -> Option<Located> {
+        self.located().find(|group| group.first.saturating_add(group.count) > position)
+    }
+
     /// Number of transactions.
     pub(super) fn transaction_count(&self) -> u32 {
         self.groups.iter().fold(0, |sum, group| sum.saturating_add(group.count))

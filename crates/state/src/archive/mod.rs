@@ -84,7 +84,7 @@ pub use self::{
     rows::{RecordImport, RecordRow},
     run::{BlockRun, RunBuilder, RunClosing, RunDsBlock, RunTemplate, Seal},
     section::Place,
-    view::{StoredTransaction, TransactionGroup},
+    view::{FoundTransaction, StoredTransaction, TransactionGroup},
 };
 
 const HEAD: [u8; 1] = [0x00];

@@ -246,15 +246,33 @@ fn check_view(view: &ArchiveView, model: &Model, blocks: usize, whole: bool) {
         for (position, (hash, (transaction, receipt))) in hashes.iter().zip(&record.transactions).enumerate() {
             let (transaction, receipt) = (transaction.clone(), receipt.clone());
             let stored = StoredTransaction { transaction, receipt, block: number, position: position as u32 };
-            same(view.transaction(hash), visible.then_some(stored), whole);
-            same(view.bytes_to_transaction(hash).map(|bytes| bytes > 0), visible, whole);
+            same(view.find_transaction(hash).map(|found| found.bytes() > 0), visible, whole);
+            same(view.find_transaction(hash).and_then(|found| found.read()), visible.then_some(stored), whole);
         }
     }
-    same(view.transaction(&TxHash::new(noise(&[1, 2, 3]))), None, whole);
+    let absent = TxHash::new(noise(&[1, 2, 3]));
+    same(view.find_transaction(&absent).map(|found| found.bytes()), 0, whole);
+    same(view.find_transaction(&absent).and_then(|found| found.read()), None, whole);
     let newest_first: Vec<_> = (0..blocks).flat_map(|at| model.hashes(at)).rev().collect();
     for limit in [0, 1, 5, 1000] {
         same(view.recent_transactions(limit), newest_first[..limit.min(newest_first.len())].to_vec(), whole);
     }
+}
+
+#[test]
+fn transaction_that_was_found_is_not_looked_for_again() {
+    let mut model = Model::default();
+    model.push(vec![(payment(&[1]), Receipt::payment(Gas::new(50), BlockNumber::new(0)))], Vec::new());
+    let disks = Disks::indexed(&model);
+    let archive = disks.open().unwrap();
+    let hash = model.hashes(0)[0];
+    let reads = || (disks.index.reads(), disks.chain.reads());
+    let before = reads();
+    let found = archive.view().find_transaction(&hash).unwrap();
+    let once = reads();
+    assert_eq!(once, (before.0 + 1, before.1));
+    assert_eq!(found.read().unwrap().map(|stored| stored.transaction.hash()), Some(hash));
+    assert_eq!(reads(), (once.0, once.1 + 1));
 }
 
 #[test]

@@ -30,6 +30,47 @@ pub struct StoredTransaction {
     pub position: u32,
 }
 
+/// Where the record may have the transaction with a hash, before it is read.
+#[derive(Clone, Debug)]
+pub struct FoundTransaction {
+    archive: Arc<Archive>,
+    hash: TxHash,
+    /// Almost always one, or none: an index of shortened hashes was asked.
+    places: Vec<(Arc<Entry>, u32)>,
+    bytes: usize,
+}
+
+impl FoundTransaction {
+    /// Returns the hash.
+    pub const fn hash(&self) -> &TxHash {
+        &self.hash
+    }
+
+    /// Returns how many bytes of the record are read for the transaction, which are its own and those of a few others at
+    /// most; none if there is no such transaction.
+    pub const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Reads the transaction; `None` when there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`]: the record cannot be read, or is damaged.
+    pub fn read(&self) -> Result<Option<StoredTransaction>, ArchiveError> {
+        for (entry, position) in &self.places {
+            let found = self.archive.transactions(entry, *position..position.saturating_add(1))?;
+            if let Some((transaction, receipt)) = found.into_iter().next()
+                && transaction.hash() == self.hash
+            {
+                let (block, position) = (entry.number(), *position);
+                return Ok(Some(StoredTransaction { transaction, receipt, block, position }));
+            }
+        }
+        Ok(None)
+    }
+}
+
 /// Transactions of a Tx block that are stored together, and read together.
 ///
 /// They are few, and have few bytes, but for the last, which may be as large as a transaction and its receipt are.
@@ -129,29 +170,16 @@ impl ArchiveView {
         self.entry(number)?.map(|entry| self.archive.micro_blocks(&entry)).transpose()
     }
 
-    /// Returns the transaction with a hash.
-    pub(crate) fn transaction(&self, hash: &TxHash) -> Result<Option<StoredTransaction>, ArchiveError> {
-        for Position { block, position } in self.find(hash.as_bytes())? {
-            let block = BlockNumber::new(block);
-            let found = self.transactions(block, position..position.saturating_add(1))?.unwrap_or_default();
-            if let Some((transaction, receipt)) = found.into_iter().next()
-                && transaction.hash() == *hash
-            {
-                return Ok(Some(StoredTransaction { transaction, receipt, block, position }));
+    /// Finds the transaction with a hash, without reading it.
+    pub(crate) fn find_transaction(&self, hash: &TxHash) -> Result<FoundTransaction, ArchiveError> {
+        let (mut places, mut bytes) = (Vec::new(), 0_usize);
+        for Position { block, position } in self.places_of(hash)? {
+            if let Some(entry) = self.entry(BlockNumber::new(block))? {
+                bytes = bytes.saturating_add(entry.group_of(position).map_or(0, |group| group.bytes.len()));
+                places.push((entry, position));
             }
         }
-        Ok(None)
-    }
-
-    /// Returns how many bytes of the record are read to find the transaction with a hash, which are its own and those of a
-    /// few others at most; none if there is no such transaction.
-    pub(crate) fn bytes_to_transaction(&self, hash: &TxHash) -> Result<usize, ArchiveError> {
-        let mut bytes = 0_usize;
-        for Position { block, position } in self.find(hash.as_bytes())? {
-            let group = self.transaction_group(BlockNumber::new(block), position)?;
-            bytes = bytes.saturating_add(group.map_or(0, |group| group.bytes));
-        }
-        Ok(bytes)
+        Ok(FoundTransaction { archive: Arc::clone(&self.archive), hash: *hash, places, bytes })
     }
 
     /// Returns the group of transactions that has the one at a position of a Tx block.
@@ -161,8 +189,7 @@ impl ArchiveView {
         position: u32,
     ) -> Result<Option<TransactionGroup>, ArchiveError> {
         let Some(entry) = self.entry(number)? else { return Ok(None) };
-        let found = entry.located().find(|group| group.first.saturating_add(group.count) > position);
-        Ok(found.map(|Located { first, count, bytes }| TransactionGroup {
+        Ok(entry.group_of(position).map(|Located { first, count, bytes }| TransactionGroup {
             positions: first..first.saturating_add(count),
             bytes: bytes.len(),
         }))
@@ -240,9 +267,10 @@ impl ArchiveView {
         }
     }
 
-    fn find(&self, hash: &[u8; 32]) -> Result<Vec<Position>, ArchiveError> {
-        let find = |newest: &Arc<Entry>| self.archive.index.find(index::Kind::Transaction, hash, newest.number());
-        self.newest.as_ref().map_or(Ok(Vec::new()), find)
+    /// Returns the places of whatever may have this hash.
+    fn places_of(&self, hash: &TxHash) -> Result<Vec<Position>, ArchiveError> {
+        let Some(newest) = &self.newest else { return Ok(Vec::new()) };
+        self.archive.index.find(index::Kind::Transaction, hash.as_bytes(), newest.number())
     }
 }
 

@@ -21,6 +21,7 @@ use silica_protocol::{
         text::Dec,
     },
 };
+use silica_state::FoundTransaction;
 
 pub(crate) use self::{
     block_hashes::{BlockHashes, Sought},
@@ -341,22 +342,19 @@ pub(crate) struct EthGetTransactionByHash {
     hash: Text<EthTxHash>,
 }
 
-impl Method for EthGetTransactionByHash {
+impl AboutTransaction for EthGetTransactionByHash {
     const NAME: &'static str = "eth_getTransactionByHash";
     type Output = Option<Transaction>;
 
-    fn call(self, at: &Context) -> Result<Self::Output, CallError> {
-        let EthTxHash(hash) = self.hash.get().map_err(|fault| CallError::Eth(fault.of(0)))?;
-        let Some(stored) = at.snapshot.transaction(&hash)? else { return Ok(None) };
+    fn hash(self) -> Result<TxHash, CallError> {
+        self.hash.get().map(|EthTxHash(hash)| hash).map_err(|fault| CallError::Eth(fault.of(0)))
+    }
+
+    fn answer(found: &FoundTransaction, at: &Context) -> Result<Self::Output, CallError> {
+        let Some(stored) = found.read()? else { return Ok(None) };
         let Some(block) = at.snapshot.tx_block(stored.block)? else { return Ok(None) };
         let place = Place::new(&block, stored.position);
         Ok(Some(Transaction::new(place, eth_chain_id(at.chain_id), &stored.transaction)))
-    }
-}
-
-impl AboutTransaction for EthGetTransactionByHash {
-    fn hash(&self) -> Option<TxHash> {
-        self.hash.peek().map(|EthTxHash(hash)| *hash)
     }
 }
 
