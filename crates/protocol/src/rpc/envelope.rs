@@ -91,10 +91,16 @@ impl<'a> Body<'a> {
 
     /// Reads strict JSON, with whatever may follow it.
     fn read(body: &'a [u8], batch_limit: usize) -> Option<Self> {
-        if is_too_deep(body) {
-            return None;
-        }
-        serde_json::Deserializer::from_slice(body).deserialize_any(BodyVisitor { batch_limit }).ok()
+        let read = if let Ok(text) = std::str::from_utf8(body) {
+            // Known to be text, so that none of its strings has to be looked at for that.
+            let levels = Levels::AtMost(MAX_DEPTH.saturating_sub(1));
+            serde_json::Deserializer::from_str(text).deserialize_any(BodyVisitor { batch_limit, levels })
+        } else {
+            // What is not UTF-8 does not matter where nobody looks.
+            let levels = if is_deeper(body, MAX_DEPTH) { return None } else { Levels::Counted };
+            serde_json::Deserializer::from_slice(body).deserialize_any(BodyVisitor { batch_limit, levels })
+        };
+        read.ok()
     }
 
     fn into_owned(self) -> Body<'static> {
@@ -288,10 +294,51 @@ impl<'de: 'a, 'a> Deserialize<'de> for Response<'a> {
     }
 }
 
+/// How many levels a JSON value may nest.
+#[derive(Clone, Copy, Debug)]
+enum Levels {
+    /// So many.
+    AtMost(usize),
+    /// As many as it does: they were counted in the whole body.
+    Counted,
+}
+
+impl Levels {
+    /// Those of what is inside.
+    const fn inner(self) -> Self {
+        match self {
+            Self::AtMost(levels) => Self::AtMost(levels.saturating_sub(1)),
+            Self::Counted => Self::Counted,
+        }
+    }
+
+    /// Returns a value that is not too deep as it is.
+    fn check<E: de::Error>(self, json: &RawValue) -> Result<&RawValue, E> {
+        match self {
+            Self::AtMost(levels) if is_deeper(json.get().as_bytes(), levels) => Err(E::custom("nested too deep")),
+            Self::AtMost(_) | Self::Counted => Ok(json),
+        }
+    }
+}
+
+/// Passes over a value.
+impl<'de> DeserializeSeed<'de> for Levels {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        match self {
+            Self::AtMost(_) => self.check(<&RawValue>::deserialize(deserializer)?).map(drop),
+            Self::Counted => IgnoredAny::deserialize(deserializer).map(drop),
+        }
+    }
+}
+
 /// Reads a body of any JSON type in one pass.
 struct BodyVisitor {
     /// Elements that an array may have; the elements themselves are read with 0, since batches do not nest.
     batch_limit: usize,
+    /// Of what is in the array or object.
+    levels: Levels,
 }
 
 impl<'de> DeserializeSeed<'de> for BodyVisitor {
@@ -310,20 +357,20 @@ impl<'de> Visitor<'de> for BodyVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Self::Value, A::Error> {
-        read_request(members).map(Body::Single)
+        read_request(members, self.levels).map(Body::Single)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
         let mut entries = Vec::new();
         while entries.len() < self.batch_limit {
-            match elements.next_element_seed(Self { batch_limit: 0 })? {
+            match elements.next_element_seed(Self { batch_limit: 0, levels: self.levels.inner() })? {
                 Some(Body::Single(entry)) => entries.push(entry),
                 Some(Body::Batch(_)) => entries.push(Err(Rejection::INVALID_REQUEST)),
                 None => break,
             }
         }
         let mut invalid = entries.is_empty();
-        while elements.next_element::<IgnoredAny>()?.is_some() {
+        while elements.next_element_seed(self.levels)?.is_some() {
             invalid = true;
         }
         Ok(if invalid { Body::Single(Err(Rejection::INVALID_REQUEST)) } else { Body::Batch(entries) })
@@ -360,7 +407,7 @@ impl Rejection<'_> {
 }
 
 /// Reads the members of an object and judges them once all are known, the last of equal names counting.
-fn read_request<'de, A: MapAccess<'de>>(mut members: A) -> Result<Entry<'de>, A::Error> {
+fn read_request<'de, A: MapAccess<'de>>(mut members: A, levels: Levels) -> Result<Entry<'de>, A::Error> {
     #[derive(Deserialize)]
     #[serde(field_identifier, rename_all = "lowercase")]
     enum Member {
@@ -380,11 +427,11 @@ fn read_request<'de, A: MapAccess<'de>>(mut members: A) -> Result<Entry<'de>, A:
             Member::Method => &mut method,
             Member::Params => &mut params,
             Member::Other => {
-                members.next_value::<IgnoredAny>()?;
+                members.next_value_seed(levels)?;
                 continue;
             }
         };
-        *value = Some(members.next_value()?);
+        *value = Some(levels.check(members.next_value()?)?);
     }
 
     let text = |json: Option<&'de RawValue>| match json.map(read_string) {
@@ -423,18 +470,18 @@ pub(super) fn read_string(json: &RawValue) -> serde_json::Result<Option<Cow<'_, 
     }
 }
 
-/// Whether the first JSON value of `body` nests deeper than [`MAX_DEPTH`].
-fn is_too_deep(body: &[u8]) -> bool {
-    // Almost every body has too few brackets altogether, which a plain count finds out at once.
-    if body.iter().filter(|byte| matches!(byte, b'[' | b'{')).count() <= MAX_DEPTH {
+/// Whether the first JSON value of `text` nests more than so many levels.
+fn is_deeper(text: &[u8], levels: usize) -> bool {
+    // Almost every value is too short, or has too few brackets altogether, which a plain count finds out at once.
+    if text.len() <= levels || text.iter().filter(|byte| matches!(byte, b'[' | b'{')).count() <= levels {
         return false;
     }
-    let (mut open, mut rest) = (0usize, body);
+    let (mut open, mut rest) = (0usize, text);
     while let [byte, tail @ ..] = rest {
         rest = tail;
         match byte {
             b'"' => rest = split_string(tail).1,
-            b'[' | b'{' if open == MAX_DEPTH => return true,
+            b'[' | b'{' if open >= levels => return true,
             b'[' | b'{' => open = open.saturating_add(1),
             b']' | b'}' if open <= 1 => return false,
             b']' | b'}' => open = open.saturating_sub(1),
@@ -751,6 +798,46 @@ mod tests {
                 let body = format!(r#"{{"id":1,"jsonrpc":"2.0","method":"GetNetworkId","{member}":{value}}}"#);
                 check_error(&body, -32700, "null");
             }
+        }
+    }
+
+    #[test]
+    fn depth_is_counted_from_the_body_down() {
+        let request = |member: &str, value: &str| {
+            format!(r#"{{"{member}":{value},"id":1,"jsonrpc":"2.0","method":"GetNetworkId"}}"#)
+        };
+        for member in ["params", "id", "other"] {
+            let body = |depth| request(member, &nested("[", depth, "]"));
+            check_result(&body(MAX_DEPTH - 1), "1");
+            check_error(&body(MAX_DEPTH), -32700, "null");
+            // As an element of a batch it is a level further down; so are elements that are none.
+            let batch = |depth| format!("[{},{}]", body(depth), nested("[", depth + 1, "]"));
+            assert!(answer(batch(MAX_DEPTH - 2).as_bytes()).starts_with(r#"[{"id":1,"#));
+            check_error(&batch(MAX_DEPTH - 1), -32700, "null");
+        }
+        let beyond_the_limit = |depth| format!("[{}{}]", "1,".repeat(1000), nested("[", depth, "]"));
+        check_error(&beyond_the_limit(MAX_DEPTH - 1), -32600, "null");
+        check_error(&beyond_the_limit(MAX_DEPTH), -32700, "null");
+    }
+
+    #[test]
+    fn what_is_not_utf8_matters_where_somebody_looks() {
+        let check = |body: &str, expected: &str| {
+            let body: Vec<u8> = body.bytes().map(|byte| if byte == b'?' { 0xff } else { byte }).collect();
+            assert!(answer(&body).contains(expected));
+        };
+        let parse_error = r#""code":-32700"#;
+        let result = r#""result":"1""#;
+        check(r#"{"id":1,"jsonrpc":"2.0","method":"GetNetworkId","x":"?"}"#, result);
+        check(r#"{"id":1,"jsonrpc":"2.0","method":"GetNetworkId"}?"#, result);
+        check(r#"[{"id":1,"jsonrpc":"2.0","method":"GetNetworkId"},["?"]]"#, result);
+        check(r#"{"id":1,"jsonrpc":"2.0","method":"GetNetworkId","params":["?"]}"#, parse_error);
+        check(r#"{"id":1,"jsonrpc":"2.0","method":"GetNetworkId","?":1}"#, parse_error);
+        check(r#"[{"id":1,"jsonrpc":"2.0","method":"GetNetworkId"},"?"]"#, parse_error);
+        for depth in [MAX_DEPTH - 1, MAX_DEPTH] {
+            let other = nested("[", depth, "]");
+            let body = format!(r#"{{"id":1,"jsonrpc":"2.0","method":"GetNetworkId","x":"?","other":{other}}}"#);
+            check(&body, if depth < MAX_DEPTH { result } else { parse_error });
         }
     }
 
