@@ -71,8 +71,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const TURN: usize = 16;
 const TURN_BYTES: usize = 64 << 10;
 
-/// Room for most answers, and for what most have around their results.
-const USUAL_ANSWER: usize = 512;
+/// Room for most answers, for short ones, of which batches are made, and for what most have around their results.
+const USUAL_ANSWER: usize = 1024;
+const SHORT_ANSWER: usize = 128;
 const USUAL_ENVELOPE: usize = 64;
 
 /// The JSON-RPC service: finds the method, calls it, writes its answer.
@@ -99,10 +100,10 @@ impl Service {
     pub(crate) async fn answer(&self, body: Bytes) -> Reply {
         let mut out = Vec::with_capacity(USUAL_ANSWER);
         let rest = match Body::parse(&body, self.limits.batch) {
-            Body::Single(entry) => self.answer_entry(&mut out, entry).await,
+            Body::Single(entry) => self.answer_entry(&mut out, &entry).await,
             Body::Batch(entries) => {
                 // On its own, so that a single request does not carry the room for a batch about.
-                Box::pin(self.answer_batch(&mut out, entries)).await;
+                Box::pin(self.answer_batch(&mut out, &entries)).await;
                 None
             }
         };
@@ -121,10 +122,11 @@ impl Service {
     }
 
     /// Answers one element after the other, since later ones may build on earlier ones.
-    async fn answer_batch(&self, out: &mut Vec<u8>, entries: Vec<Entry<'_>>) {
+    async fn answer_batch(&self, out: &mut Vec<u8>, entries: &[Entry<'_>]) {
+        out.reserve(entries.len().saturating_mul(SHORT_ANSWER).min(LARGE_ANSWER));
         let mut growth = Growth { limit: self.limits.batch_answer_bytes, turn: None, decided: false };
         let (mut yielded, mut refused) = (0, 0_usize);
-        for (position, entry) in entries.into_iter().enumerate() {
+        for (position, entry) in entries.iter().enumerate() {
             if out.len() > LARGE_ANSWER {
                 self.grow(&mut growth).await;
             }
@@ -156,22 +158,22 @@ impl Service {
     }
 
     /// Answers an element of a batch, whole: the answer to a batch is in memory.
-    async fn answer_element<'a>(&'a self, out: &mut Vec<u8>, entry: Entry<'_>, growth: &mut Growth<'a>) {
+    async fn answer_element<'a>(&'a self, out: &mut Vec<u8>, entry: &Entry<'_>, growth: &mut Growth<'a>) {
         let start = out.len();
-        let id = entry.as_ref().ok().and_then(|request| request.id.clone());
         let Some(rest) = self.answer_entry(out, entry).await else { return };
         self.grow(growth).await;
         if !rest.append(out, growth.limit).await {
             tracing::warn!(limit = growth.limit, "a part of the answer to a batch is too large, or was not to be had");
             out.truncate(start);
-            write_error(out, id.as_ref().unwrap_or(&Id::NULL), &RpcError::INTERNAL_ERROR);
+            let id = entry.as_ref().ok().and_then(|request| request.id.as_ref());
+            write_error(out, id.unwrap_or(&Id::NULL), &RpcError::INTERNAL_ERROR);
         }
     }
 
     /// Writes an answer, or its beginning, and returns the rest.
-    async fn answer_entry(&self, out: &mut Vec<u8>, entry: Entry<'_>) -> Option<Rest> {
+    async fn answer_entry(&self, out: &mut Vec<u8>, entry: &Entry<'_>) -> Option<Rest> {
         match entry {
-            Ok(request) => match self.answer_request(out, &request).await {
+            Ok(request) => match self.answer_request(out, request).await {
                 Ok(rest) => return rest,
                 Err(error) => self.refuse(out, request.id.as_ref().unwrap_or(&Id::NULL), &error),
             },
