@@ -145,6 +145,10 @@ fn waiting_payment_is_pending_until_its_block() {
     assert_eq!(status(&second_hash), (1, 4));
     let pending = node.result("GetPendingTxns", &json!([]));
     assert_eq!(pending, json!({"Txns": [{"TxnHash": second_hash, "code": 4}]}));
+    // It goes on waiting, however long it takes.
+    node.result("IncreaseBlocknum", &json!([10]));
+    assert_eq!(status(&second_hash), (1, 4));
+    assert_eq!(node.result("GetPendingTxns", &json!([])), pending);
 
     let gap = Wallet::funded(0).payment(2, Wallet::stranger(1).address(), 5);
     node.result("CreateTransaction", &json!([gap.json()]));

@@ -20,9 +20,7 @@ use crate::{
 const LISTING_PAGE: u64 = 10;
 /// Transactions on a page of a block.
 const PAGE: u32 = TxBlockHeader::TRANSACTIONS_PER_PAGE;
-/// Tx epochs that a list of pending transactions reaches back (`PENDING_TXN_QUERY_NUM_EPOCHS`), and its longest length
-/// (`PENDING_TXN_QUERY_MAX_RESULTS`).
-const PENDING_EPOCHS: u64 = 3;
+/// Longest length of a list of pending transactions (`PENDING_TXN_QUERY_MAX_RESULTS`).
 const PENDING_MOST: usize = 1_000;
 
 /// The chain at one head. A clone is cheap; nothing that is committed later changes an answer.
@@ -437,10 +435,12 @@ impl Snapshot {
         &self.published.recent
     }
 
-    /// Waiting transactions whose status changed in the last three Tx epochs, the latest change first.
+    /// Waiting transactions, at most 1,000, the latest change of status first.
+    ///
+    /// The reference tells those of which its nodes reported something in the last three Tx epochs, and they report at each
+    /// block all that goes on waiting (execution.md 3.5): whatever is not told any more has gone. Here it is known what waits.
     pub fn pending(&self) -> Vec<(TxHash, TxStatus)> {
-        let since = BlockNumber::new(self.current_epoch().get().saturating_sub(PENDING_EPOCHS).saturating_add(1));
-        self.shared.lock_pool().pending(since, PENDING_MOST)
+        self.shared.lock_pool().pending(PENDING_MOST)
     }
 
     /// Nonce after which the next transaction of an account comes: the last that is used, or that waits behind it without a

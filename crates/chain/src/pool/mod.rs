@@ -395,17 +395,10 @@ impl Pool {
         waiting.or_else(|| self.dropped.get(hash).map(|dropped| &dropped.record))
     }
 
-    /// Up to `most` waiting transactions whose status changed in the Tx epoch `since` or later, the latest change
-    /// first.
-    pub(crate) fn pending(&self, since: BlockNumber, most: usize) -> Vec<(TxHash, TxStatus)> {
-        self.updates
-            .values()
-            .rev()
-            .filter_map(|hash| Some((*hash, &self.entries.get(hash)?.record)))
-            .take_while(|(_, record)| record.updated >= since)
-            .map(|(hash, record)| (hash, record.status))
-            .take(most)
-            .collect()
+    /// Up to `most` waiting transactions, the latest change of status first.
+    pub(crate) fn pending(&self, most: usize) -> Vec<(TxHash, TxStatus)> {
+        let latest = self.updates.values().rev();
+        latest.filter_map(|hash| Some((*hash, self.entries.get(hash)?.record.status))).take(most).collect()
     }
 
     /// The waiting transactions with the epoch of their arrival, the oldest first.

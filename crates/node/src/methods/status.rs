@@ -43,9 +43,7 @@ impl AboutTransaction for GetTransactionStatus {
     }
 }
 
-/// Transactions that wait for a block, those first whose status changed last.
-///
-/// At most 1000, and only those that changed in the last three Tx epochs.
+/// Transactions that wait for a block, those first whose status changed last; at most 1000.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct GetPendingTxns {}
 
