@@ -273,6 +273,27 @@ fn transactions_are_sent_for_any_address() {
 }
 
 #[test]
+fn many_transactions_for_one_address_are_sent_at_once() {
+    let node = Node::start(&[]);
+    let (sender, payee) = (Wallet::funded(0).hex(), Wallet::stranger(1).hex());
+    let send = || node.result(SEND, &json!([{"senderAddr": sender, "toAddr": payee, "amount": "1"}]));
+    let send_all = || {
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..5).for_each(|_| drop(send())));
+            }
+        });
+    };
+    send_all();
+    assert_eq!((balance(&node, &sender).1, balance(&node, &payee).0), (20, 20));
+    node.result("silica_setBlockMode", &json!(["manual"]));
+    send_all();
+    let block = height(&node);
+    node.result("silica_mine", &json!([1]));
+    assert_eq!((height(&node), balance(&node, &sender).1), (block + 1, 40), "one block has room for them");
+}
+
+#[test]
 fn unsigned_transactions_have_their_own_entrance() {
     let node = Node::start(&[]);
     let payee = Wallet::stranger(1).hex();

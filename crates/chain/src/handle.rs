@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use silica_protocol::{
-    Address, BlockNumber, DsBlock, GasPrice, Nonce, Receipt, SimulationRequest, Timestamp, Transaction, TxBlock, TxHash,
+    Address, BlockNumber, DsBlock, GasPrice, Nonce, Receipt, SimulationRequest, Timestamp, Transaction,
+    TransactionKind, TxBlock, TxHash,
 };
 use silica_scilla::cache::CacheUsage;
 use silica_state::StateError;
@@ -109,6 +110,10 @@ impl Chain {
     /// those that wait. For networks whose [configuration](ChainConfig::edits) allows it.
     ///
     /// Its signature is zero, and what stands in place of the key [names the sender](silica_protocol::PublicKey::in_place_of).
+    /// A payment that names no gas limit has what it takes; anything else the highest that there is.
+    ///
+    /// Of two for one sender the second is to be asked for when the first was [submitted](Self::submit), or they have the same
+    /// nonce.
     ///
     /// # Errors
     ///
@@ -116,6 +121,10 @@ impl Chain {
     pub fn impersonate(&self, request: &SimulationRequest) -> Result<VerifiedTransaction, AdmissionError> {
         let simulator = Simulator::new(&self.shared);
         let mut transaction = simulator.full_transaction(request)?;
+        if request.gas_limit.is_none() && transaction.kind() == Some(TransactionKind::Payment) {
+            // A block has room for the limits of its transactions, whatever they use.
+            transaction.gas_limit = self.config().rules.payment_gas;
+        }
         let last = self.shared.last_nonce(&request.sender)?;
         transaction.nonce = last.next().unwrap_or(last);
         let published = self.shared.published();

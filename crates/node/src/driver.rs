@@ -26,11 +26,11 @@ use std::{
 
 use arc_swap::{ArcSwap, Guard};
 use silica_chain::{
-    Chain, DropReason, Edit, EditError, EngineError, GasPriceError, PoolError, Producer, Submitted, TransactionStatus,
-    TxStatus, VerifiedTransaction,
+    AdmissionError, Chain, DropReason, Edit, EditError, EngineError, GasPriceError, PoolError, Producer, Submitted,
+    TransactionStatus, TxStatus, VerifiedTransaction,
     consensus::{Effect, Engine, Input},
 };
-use silica_protocol::{BlockHash, BlockNumber, GasPrice, Timestamp, TxHash};
+use silica_protocol::{BlockHash, BlockNumber, GasPrice, SimulationRequest, Timestamp, TxHash};
 use silica_state::ArchiveError;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch},
@@ -105,6 +105,17 @@ pub(crate) enum SubmitError {
     Driver(#[from] DriverError),
 }
 
+/// Reason why a transaction that nobody signed was not accepted.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ImpersonationError {
+    /// It does not pass a check.
+    #[error(transparent)]
+    Admission(#[from] AdmissionError),
+    /// It did not get into a block, or into the pool.
+    #[error(transparent)]
+    Submission(#[from] SubmitError),
+}
+
 /// Reason why the driver did not do what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum DriverError {
@@ -157,6 +168,8 @@ struct Shared {
     slow: Arc<Semaphore>,
     /// The turn to write the chain to a file, which takes longer than any question.
     dump: Arc<Semaphore>,
+    /// Held by whoever draws a nonce for somebody else.
+    impersonated: tokio::sync::Mutex<()>,
     pause: Pause,
     /// `None` in memory.
     data_dir: Option<Arc<DataDir>>,
@@ -196,6 +209,14 @@ impl NodeHandle {
     /// When blocks are made.
     pub(crate) fn mode(&self) -> BlockMode {
         *self.shared.mode.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets a transaction that nobody signed wait for its block, or gets it into one. One after the other, since each has the
+    /// nonce after the one before.
+    pub(crate) async fn impersonate(&self, request: &SimulationRequest) -> Result<Submitted, ImpersonationError> {
+        let _turn = self.shared.impersonated.lock().await;
+        let transaction = self.chain().impersonate(request)?;
+        Ok(self.submit(transaction).await?)
     }
 
     /// Hands a transaction to the chain: into a block that is on disk in instant mode, into the pool in the others.
@@ -399,6 +420,7 @@ pub(crate) fn start(
         aside,
         slow,
         dump,
+        impersonated: tokio::sync::Mutex::default(),
         pause,
         data_dir: data_dir.clone(),
         block_hashes,
@@ -835,10 +857,15 @@ mod tests {
 
     /// The first payment of the first published account.
     fn payment(chain: &Chain) -> VerifiedTransaction {
+        chain.admit(signed(chain, 1), false).unwrap()
+    }
+
+    /// A payment of the first published account.
+    fn signed(chain: &Chain, nonce: u64) -> Transaction {
         let key = KeyPair::from_secret(PUBLISHED_ACCOUNTS[0].secret_key().parse::<SecretKey>().unwrap());
         let mut transaction = Transaction {
             version: Version::of_chain(chain.config().chain_id),
-            nonce: Nonce::new(1),
+            nonce: Nonce::new(nonce),
             to: Address::new([7; 20]),
             amount: Qa::new(1),
             gas_price: chain.snapshot().minimum_gas_price(),
@@ -849,7 +876,7 @@ mod tests {
             signature: Signature::ZERO,
         };
         transaction.signature = sign(&transaction.core_bytes(), &key).unwrap();
-        chain.admit(transaction, false).unwrap()
+        transaction
     }
 
     #[tokio::test]

@@ -11,7 +11,7 @@ use silica_protocol::{
 use super::transaction::info;
 use crate::{
     config::BlockMode,
-    driver::{AsideError, NodeHandle},
+    driver::{AsideError, ImpersonationError, NodeHandle},
     dump::{self, DumpName, DumpReport},
     rpc::{
         CallError, Command,
@@ -117,8 +117,9 @@ impl Command for SetNextBlockTimestamp {
 /// Sends a transaction for any address, a contract's included, without a signature.
 ///
 /// It has the members of a simulated transaction, passes the checks of `CreateTransaction` but that of the signature, with
-/// the same errors, and gets the nonce after those that the sender used and those that wait. It is read back with a
-/// signature of zeros, and with thirteen zero bytes and the address of the sender in place of the key.
+/// the same errors, and gets the nonce after those that the sender used and those that wait. Without a gas limit a payment has
+/// what it takes, and anything else the highest there is, for which a block has room once. It is read back with a signature of
+/// zeros, and with thirteen zero bytes and the address of the sender in place of the key.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct SendTransaction {
     /// The transaction.
@@ -130,8 +131,12 @@ impl Command for SendTransaction {
     type Output = CreateTransactionResult;
 
     async fn run(self, node: &NodeHandle) -> Result<CreateTransactionResult, CallError> {
-        let transaction = node.chain().impersonate(&self.transaction.0?)?;
-        let Submitted { hash, routing, contract } = node.submit(transaction).await?;
+        let request = self.transaction.0?;
+        let sent = node.impersonate(&request).await.map_err(|error| match error {
+            ImpersonationError::Admission(error) => CallError::from(error),
+            ImpersonationError::Submission(error) => error.into(),
+        });
+        let Submitted { hash, routing, contract } = sent?;
         Ok(CreateTransactionResult { contract: contract.map(Into::into), info: info(routing), id: hash.into() })
     }
 }
