@@ -652,9 +652,12 @@ impl<E: Engine> Driver<E> {
     }
 
     fn set_mode(&mut self, mode: BlockMode) {
-        self.producer.set_nonce_policy(mode.nonces());
         *self.node.shared.mode.write().unwrap_or_else(PoisonError::into_inner) = mode;
         self.next_tick = first_tick(mode);
+        // Who comes after something that waits is told that the nonce is wrong only when that has its block.
+        self.drain();
+        self.producer.set_nonce_policy(mode.nonces());
+        // What came meanwhile.
         self.drain();
     }
 
@@ -907,6 +910,33 @@ mod tests {
         assert_eq!((node.context().head().get(), chain.waiting()), (1, 0));
         drop(driver.stop().unwrap());
         assert!(chain.snapshot().transaction(&payment.hash()).unwrap().is_some());
+    }
+
+    /// An engine that has another transaction admitted before it makes a block for what waits.
+    struct Admits {
+        chain: Chain,
+        engine: Solo,
+    }
+
+    impl Engine for Admits {
+        fn step(&mut self, input: Input, application: &mut dyn Application) -> Result<Vec<Effect>, EngineError> {
+            self.chain.admit(signed(&self.chain, 2), false).expect("it comes after one that waits");
+            self.engine.step(input, application)
+        }
+    }
+
+    #[tokio::test]
+    async fn what_comes_after_a_waiting_one_is_admitted_until_that_has_its_block() {
+        let (chain, mut producer, engine) = chain();
+        producer.set_nonce_policy(BlockMode::Manual.nonces());
+        let (engine, clock) = (Admits { chain: chain.clone(), engine }, Clock::default());
+        let (node, driver) = start(chain.clone(), producer, engine, BlockMode::Manual, clock, None).unwrap();
+        node.submit(payment(&chain)).await.unwrap();
+        node.set_mode(BlockMode::Instant).await.unwrap();
+        assert_eq!((node.context().head().get(), chain.waiting()), (1, 0));
+        let early = chain.admit(signed(&chain, 3), false).unwrap_err();
+        assert!(matches!(early, AdmissionError::NonceGap { .. }), "{early}");
+        drop(driver.stop().unwrap());
     }
 
     /// An engine that makes no block for what waits.
