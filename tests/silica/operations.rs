@@ -146,7 +146,11 @@ fn peer_that_asks_too_often_has_to_wait() {
     let refused = answers.find(|answer| answer.status != 200).expect("not so many a second");
     assert_eq!(refused.status, 429);
     assert_eq!((refused.header("retry-after"), refused.header("connection")), (Some("1"), Some("close")));
-    assert_eq!(text(&refused), "too many requests, try again later");
+    // Clients read the body before they look at the status.
+    assert_eq!(refused.header("content-type"), Some("application/json"));
+    let message = "too many requests, try again later";
+    let error = json!({"code": -32000, "data": null, "message": message});
+    assert_eq!(text(&refused), json!({"error": error, "id": null, "jsonrpc": "2.0"}).to_string());
     // Whoever looks after the node is heard.
     assert_eq!(get(&node, "/ready").status, 200);
     assert!(figure(&text(&get(&node, "/metrics")), "silica_http_requests_total{status=\"429\"}") >= 1);

@@ -160,7 +160,10 @@ fn padded(bytes: usize) -> Vec<u8> {
 fn body_up_to_the_limit_is_served_and_a_larger_one_is_413() {
     let node = Node::start(&[]);
     check_served(&node.post(padded(BODY_LIMIT)));
-    assert_eq!(node.post(padded(BODY_LIMIT + 1)).status, 413);
+    let refused = node.post(padded(BODY_LIMIT + 1));
+    assert_eq!((refused.status, refused.header("content-type")), (413, Some("application/json")));
+    let error = json!({"code": -32600, "data": null, "message": "request body exceeds 5242880 bytes"});
+    assert_eq!(refused.body, json!({"error": error, "id": null, "jsonrpc": "2.0"}).to_string().as_bytes());
     check_served(&node.post(ASK));
 }
 
@@ -176,7 +179,9 @@ fn large_bodies_come_one_after_the_other() {
     served.into_iter().for_each(check_served);
     // On a slow machine some may have waited too long.
     for answer in refused {
-        assert_eq!((answer.status, &answer.body[..]), (503, &b"too many large requests at once, try again later"[..]));
+        let body: Value = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!((answer.status, &body["error"]["code"]), (503, &json!(-32000)));
+        assert_eq!(body["error"]["message"], "too many large requests at once, try again later");
     }
     check_served(&node.post(ASK));
 }

@@ -7,7 +7,7 @@ use tokio::{sync::watch, task::spawn_blocking};
 
 use crate::{
     driver::NodeHandle,
-    http::{Answer, Page, Reply, Share, Upgrade},
+    http::{Answer, Page, Refusal, Reply, Share, Upgrade},
     metrics::{self, Metrics},
     rpc::{RpcLimits, Service},
     subscription::Lobby,
@@ -59,6 +59,10 @@ impl Endpoint {
 impl Answer for Endpoint {
     async fn answer(&self, body: Bytes) -> Reply {
         self.service.answer(body).await
+    }
+
+    fn refuse(&self, refusal: Refusal, text: &str) -> Vec<u8> {
+        Service::refuse_body(refusal, text)
     }
 
     async fn page(&self, path: &str) -> Option<Page> {

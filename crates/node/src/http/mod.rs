@@ -1,9 +1,12 @@
 //! HTTP over hyper: connections in, request bodies to an [`Answer`], its answers out.
 //!
 //! Nothing here knows JSON or a method. A body that was posted to any path is handed over whole; every answer has
-//! status 200, since JSON-RPC carries its own errors. What a client may hold up is bounded: the number of
-//! connections, the size of a body and of all bodies and answers together, the time from the first byte of a request to
-//! its last, the time a connection may lie idle or leave an answer unread, and, if that is wanted, how often a peer asks.
+//! status 200, since JSON-RPC carries its own errors. Where a body is not taken, or its answer is not to be had, the status
+//! says so, and the [`Answer`] writes the body all the same: there are clients who look at nothing else.
+//!
+//! What a client may hold up is bounded: the number of connections, the size of a body and of all bodies and answers
+//! together, the time from the first byte of a request to its last, the time a connection may lie idle or leave an answer
+//! unread, and, if that is wanted, how often a peer asks.
 //! When all places, or all memory, are taken and someone waits, those who only hold theirs have to give way soon. An answer
 //! that is sent as it is made is made no faster than its client reads.
 
@@ -110,12 +113,39 @@ pub(crate) trait Answer: Send + Sync + 'static {
     /// Answers one request body.
     fn answer(&self, body: Bytes) -> impl Future<Output = Reply> + Send;
 
+    /// Writes the body of an answer to a request that is not answered otherwise, with a text for people.
+    fn refuse(&self, refusal: Refusal, text: &str) -> Vec<u8>;
+
     /// Returns what stands under a path for those who look after the node; `None` where nothing does.
     fn page(&self, path: &str) -> impl Future<Output = Option<Page>> + Send;
 
     /// Talks with a client that has asked for a WebSocket, behind the handshake, until either ends it or `stop` becomes
     /// true.
     fn converse(&self, stream: Upgrade, share: Share, stop: watch::Receiver<bool>) -> impl Future<Output = ()> + Send;
+}
+
+/// Reason why what was posted is not answered as it would be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// The body does not arrive as HTTP has it.
+    Unreadable,
+    /// The body is too large.
+    TooLarge,
+    /// The peer asks too often, and may ask again later.
+    TooOften,
+    /// There is no memory for the body or its answer; there will be some later.
+    NoMemory,
+}
+
+impl Refusal {
+    const fn status(self) -> StatusCode {
+        match self {
+            Self::Unreadable => StatusCode::BAD_REQUEST,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooOften => StatusCode::TOO_MANY_REQUESTS,
+            Self::NoMemory => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
 }
 
 /// An answer for those who look after the node.
@@ -359,9 +389,9 @@ async fn respond<A: Answer>(
 async fn route<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) -> Response<AnswerBody> {
     let response = if *request.method() != Method::POST {
         Box::pin(route_others(request, asked)).await
-    } else if let Some(refusal) = asked.refused_for_now() {
+    } else if let Some(wait) = asked.has_to_wait() {
         tokio::spawn(discard(request.into_body(), asked.patience.limits.body_bytes));
-        refusal
+        retried_after(wait, refused(asked.answer, Refusal::TooOften, TOO_OFTEN))
     } else {
         post(request, asked).await
     };
@@ -372,9 +402,10 @@ async fn route<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) 
 async fn route_others<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) -> Response<AnswerBody> {
     match *request.method() {
         Method::OPTIONS => options(),
-        Method::GET if asks_for_websocket(&request) => {
-            asked.refused_for_now().unwrap_or_else(|| upgrade(request, asked.room, asked.upgrading))
-        }
+        Method::GET if asks_for_websocket(&request) => match asked.has_to_wait() {
+            Some(wait) => retried_after(wait, refusal(StatusCode::TOO_MANY_REQUESTS, TOO_OFTEN)),
+            None => upgrade(request, asked.room, asked.upgrading),
+        },
         Method::GET if request.uri().path() == "/health" => json(StatusCode::OK, r#"{"health":true}"#),
         Method::GET if request.uri().path() == "/ready" && *asked.stop.borrow() => {
             json(StatusCode::SERVICE_UNAVAILABLE, r#"{"ready":false,"reason":"the node is stopping"}"#)
@@ -391,13 +422,18 @@ async fn route_others<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '
 }
 
 impl<A> Asked<'_, '_, A> {
-    /// The answer to a peer that asks too often.
-    fn refused_for_now(&self) -> Option<Response<AnswerBody>> {
-        let wait = self.room.limiter.as_ref()?.check(self.peer).err()?;
-        let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0));
-        let refused = refusal(StatusCode::TOO_MANY_REQUESTS, "too many requests, try again later");
-        Some(with_header(refused, header::RETRY_AFTER, HeaderValue::from(seconds)))
+    /// The time that a peer has to wait which asks too often.
+    fn has_to_wait(&self) -> Option<Duration> {
+        self.room.limiter.as_ref()?.check(self.peer).err()
     }
+}
+
+/// Said to those who ask too often.
+const TOO_OFTEN: &str = "too many requests, try again later";
+
+fn retried_after(wait: Duration, response: Response<AnswerBody>) -> Response<AnswerBody> {
+    let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0));
+    with_header(response, header::RETRY_AFTER, HeaderValue::from(seconds))
 }
 
 /// The media type is the reference's, although the text is not JSON (rpc page, section 1.1).
@@ -446,49 +482,52 @@ async fn post<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) -
             patience.request_complete();
             let reply = answer.answer(body).await;
             drop(memory);
-            if gzip && (reply.rest.is_some() || reply.beginning.len() >= gzip::SMALLEST) {
-                return Box::pin(compressed(reply, room, patience)).await;
-            }
-            match reply.small() {
-                Ok(body) => json(StatusCode::OK, body),
-                Err(reply) => Box::pin(whole(reply, room, patience)).await,
-            }
+            let response = if gzip && (reply.rest.is_some() || reply.beginning.len() >= gzip::SMALLEST) {
+                Box::pin(compressed(reply, room, patience)).await
+            } else {
+                match reply.small() {
+                    Ok(body) => Some(json(StatusCode::OK, body)),
+                    Err(reply) => Box::pin(whole(reply, room, patience)).await,
+                }
+            };
+            response.unwrap_or_else(|| refused(answer, Refusal::NoMemory, TOO_MANY_ANSWERS))
         }
         Err(BodyError::TooLarge { limit }) => {
-            refusal(StatusCode::PAYLOAD_TOO_LARGE, format!("request body exceeds {limit} bytes"))
+            refused(answer, Refusal::TooLarge, &format!("request body exceeds {limit} bytes"))
         }
         Err(BodyError::NoMemory) => {
-            refusal(StatusCode::SERVICE_UNAVAILABLE, "too many large requests at once, try again later")
+            refused(answer, Refusal::NoMemory, "too many large requests at once, try again later")
         }
         Err(BodyError::Broken(error)) => {
-            response(StatusCode::BAD_REQUEST, "text/plain", format!("request body cannot be read: {error}"))
+            refused(answer, Refusal::Unreadable, &format!("request body cannot be read: {error}"))
         }
     }
 }
 
-/// An answer as it is, once there is memory for it.
-async fn whole(reply: Reply, room: &Arc<Room>, patience: &Arc<Patience>) -> Response<AnswerBody> {
-    match room.body(reply, patience).await {
-        Some(body) => json(StatusCode::OK, Bytes::new()).map(|_| body),
-        None => refusal(StatusCode::SERVICE_UNAVAILABLE, TOO_MANY_ANSWERS),
-    }
+/// An answer as it is, once there is memory for it; `None` when there is none.
+async fn whole(reply: Reply, room: &Arc<Room>, patience: &Arc<Patience>) -> Option<Response<AnswerBody>> {
+    let body = room.body(reply, patience).await?;
+    Some(json(StatusCode::OK, Bytes::new()).map(|_| body))
 }
 
-/// An answer that is compressed while it is sent, once there is memory for it; or sent as it is, if too many are.
-async fn compressed(reply: Reply, room: &Arc<Room>, patience: &Arc<Patience>) -> Response<AnswerBody> {
+/// An answer that is compressed while it is sent, once there is memory for it; or sent as it is, if too many are; `None`
+/// when there is no memory.
+async fn compressed(reply: Reply, room: &Arc<Room>, patience: &Arc<Patience>) -> Option<Response<AnswerBody>> {
     let Ok(turn) = Arc::clone(&room.compressions).try_acquire_owned() else {
-        return varied(whole(reply, room, patience).await);
+        return whole(reply, room, patience).await.map(varied);
     };
     let Reply { beginning, rest } = reply;
     let there = beginning.len();
     let needed = if rest.is_some() { Stream::memory(there) } else { there };
-    let Some(memory) = room.keep(there, needed, patience.limits.bodies_timeout).await else {
-        return refusal(StatusCode::SERVICE_UNAVAILABLE, TOO_MANY_ANSWERS);
-    };
+    let memory = room.keep(there, needed, patience.limits.bodies_timeout).await?;
     let source = Box::new(Gzip::new(beginning, rest, turn));
     let stream = Stream::new(Vec::new(), source, Arc::clone(room), Arc::clone(patience), memory);
-    let answer = json(StatusCode::OK, Bytes::new()).map(|_| AnswerBody::Stream(stream));
-    varied(with_header(answer, header::CONTENT_ENCODING, HeaderValue::from_static("gzip")))
+    Some(encoded(json(StatusCode::OK, Bytes::new()).map(|_| AnswerBody::Stream(stream))))
+}
+
+/// Says that a body is compressed.
+fn encoded(response: Response<AnswerBody>) -> Response<AnswerBody> {
+    varied(with_header(response, header::CONTENT_ENCODING, HeaderValue::from_static("gzip")))
 }
 
 /// Tells caches that another client gets the answer in another form.
@@ -499,9 +538,18 @@ fn varied(response: Response<AnswerBody>) -> Response<AnswerBody> {
 /// Said to those for whose answer there is no memory.
 pub(crate) const TOO_MANY_ANSWERS: &str = "too many large answers at once, try again later";
 
-/// The answer to a body that is not taken.
+/// The answer to something posted that is not answered otherwise, in the form that those who post can read.
+fn refused(answer: &impl Answer, reason: Refusal, text: &str) -> Response<AnswerBody> {
+    closing(json(reason.status(), answer.refuse(reason, text)))
+}
+
+/// The answer to a handshake that is not taken.
 fn refusal(status: StatusCode, text: impl Into<Bytes>) -> Response<AnswerBody> {
-    with_header(response(status, "text/plain", text), header::CONNECTION, HeaderValue::from_static("close"))
+    closing(response(status, "text/plain", text))
+}
+
+fn closing(response: Response<AnswerBody>) -> Response<AnswerBody> {
+    with_header(response, header::CONNECTION, HeaderValue::from_static("close"))
 }
 
 /// What the reference answers to a preflight (rpc page, section 1.1).
@@ -664,6 +712,10 @@ mod tests {
                 return Reply { beginning: b"<".to_vec(), rest: Some(Box::new(Pieces { pieces, dropped })) };
             }
             Reply { beginning: body.len().to_string().into_bytes(), rest: None }
+        }
+
+        fn refuse(&self, refusal: Refusal, text: &str) -> Vec<u8> {
+            format!("<{refusal:?}: {text}>").into_bytes()
         }
 
         async fn page(&self, _: &str) -> Option<Page> {
@@ -1002,7 +1054,10 @@ mod tests {
         let server = start(HttpLimits { bodies_timeout: MOMENT, ..large_answers() }).await;
         let unread = unread_answers(server.addr).await;
         let refused = exchange(server.addr, &post_of(&format!("whole {HALF}"), CLOSE)).await;
-        assert!(refused.starts_with("HTTP/1.1 503") && refused.ends_with(TOO_MANY_ANSWERS), "{refused}");
+        let expected = format!("<NoMemory: {TOO_MANY_ANSWERS}>");
+        assert!(refused.starts_with("HTTP/1.1 503") && refused.ends_with(&expected), "{refused}");
+        let expected = "content-type: application/json";
+        assert!(refused.to_lowercase().contains(expected), "{refused}");
         assert!(exchange(server.addr, &post_of("hello", CLOSE)).await.ends_with("\r\n\r\n5"));
         drop(unread);
         let whole = post_of(&format!("whole {HALF}"), CLOSE);
@@ -1155,8 +1210,9 @@ mod tests {
     #[tokio::test]
     async fn body_up_to_the_limit_is_taken_and_a_larger_one_is_413() {
         check(post_of(&"x".repeat(1000), CLOSE), "200", &[], "1000").await;
-        let refused = "request body exceeds 1000 bytes";
-        check(post_of(&"x".repeat(1001), ""), "413", &["connection: close"], refused).await;
+        let refused = "<TooLarge: request body exceeds 1000 bytes>";
+        let headers = ["connection: close", "content-type: application/json"];
+        check(post_of(&"x".repeat(1001), ""), "413", &headers, refused).await;
         check(post_of(&"x".repeat(7000), ""), "413", &["access-control-allow-origin: *"], refused).await;
     }
 
@@ -1165,7 +1221,8 @@ mod tests {
         let head = format!("POST / HTTP/1.1\r\nhost: x\r\n{CLOSE}transfer-encoding: chunked\r\n\r\n");
         check(format!("{head}5\r\nhello\r\n3\r\nyou\r\n0\r\n\r\n"), "200", &[], "8").await;
         let chunk = format!("258\r\n{}\r\n", "x".repeat(600));
-        check(format!("{head}{chunk}{chunk}0\r\n\r\n"), "413", &[], "request body exceeds 1000 bytes").await;
+        check(format!("{head}{chunk}{chunk}0\r\n\r\n"), "413", &[], "<TooLarge: request body exceeds 1000 bytes>")
+            .await;
     }
 
     #[tokio::test]
@@ -1353,7 +1410,7 @@ mod tests {
         let further = rest_of_a_large_body(half_of_a_large_body(server.addr).await).await;
         assert!(begun.elapsed() >= MOMENT);
         assert!(further.starts_with("HTTP/1.1 503"), "{further}");
-        assert!(further.ends_with("\r\n\r\ntoo many large requests at once, try again later"), "{further}");
+        assert!(further.ends_with("<NoMemory: too many large requests at once, try again later>"), "{further}");
         assert!(exchange(server.addr, &post_of(&"x".repeat(5000), CLOSE)).await.ends_with("\r\n\r\n5000"));
         for stream in first {
             assert!(rest_of_a_large_body(stream).await.ends_with("\r\n\r\n1048576"));

@@ -36,7 +36,11 @@ use self::{
     document::{Begun, Rest},
     method::{Action, Call, Row},
 };
-use crate::{driver::NodeHandle, http::Reply, metrics::Metrics};
+use crate::{
+    driver::NodeHandle,
+    http::{Refusal, Reply},
+    metrics::Metrics,
+};
 
 /// Bounds on what one request may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +122,17 @@ impl Service {
         };
         let mut out = Vec::new();
         write_error(&mut out, &id, &RpcError::new(RpcErrorCode::MISC_ERROR, reason));
+        out
+    }
+
+    /// The answer to a body that was not taken, or whose answer is not to be had. Its id is not known, as nobody has read it.
+    pub(crate) fn refuse_body(refusal: Refusal, text: &str) -> Vec<u8> {
+        let code = match refusal {
+            Refusal::Unreadable | Refusal::TooLarge => RpcErrorCode::INVALID_REQUEST,
+            Refusal::TooOften | Refusal::NoMemory => RpcErrorCode::SERVER_ERROR,
+        };
+        let mut out = Vec::new();
+        write_error(&mut out, &Id::NULL, &RpcError::new(code, text.to_owned()));
         out
     }
 

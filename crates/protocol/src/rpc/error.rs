@@ -26,7 +26,8 @@ impl RpcErrorCode {
     pub const METHOD_NOT_FOUND: Self = Self(-32601);
     /// The request is malformed, or the method is switched off (`RPC_INVALID_REQUEST`).
     pub const INVALID_REQUEST: Self = Self(-32600);
-    /// What was asked for in Ethereum's spelling is not there; its clients take the number for "server error".
+    /// The node has no time or memory for it just now; also, what was asked for in Ethereum's spelling is not there. Its
+    /// clients take the number for "server error".
     pub const SERVER_ERROR: Self = Self(-32000);
     /// Declared by the node, never raised (`RPC_METHOD_DEPRECATED`).
     pub const METHOD_DEPRECATED: Self = Self(-32);
