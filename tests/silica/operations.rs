@@ -39,6 +39,19 @@ fn node_that_answers_is_healthy_and_ready() {
 }
 
 #[test]
+fn pages_of_a_node_can_be_asked_for_by_head() {
+    let node = Node::start(&[]);
+    for path in ["/health", "/ready", "/metrics"] {
+        let refused = node.connect().request("PUT", path, b"").unwrap();
+        assert_eq!((refused.status, refused.header("allow")), (405, Some("GET, HEAD, POST, OPTIONS")), "{path}");
+        let mut connection = node.connect();
+        connection.write(format!("HEAD {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").as_bytes()).unwrap();
+        let answer = String::from_utf8(connection.read_to_end().unwrap()).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("\r\n\r\n"), "{answer}");
+    }
+}
+
+#[test]
 fn node_that_makes_no_block_is_healthy_but_not_ready() {
     let directory = Directory::new();
     let node = Node::start_with_small_files(&directory.path().join("data"), 2048, &["--block-mode", "manual"]);

@@ -7,11 +7,14 @@ use tokio::{sync::watch, task::spawn_blocking};
 
 use crate::{
     driver::NodeHandle,
-    http::{Answer, Page, Refusal, Reply, Share, Upgrade},
+    http::{Answer, Page, READY, Refusal, Reply, Share, Upgrade},
     metrics::{self, Metrics},
     rpc::{RpcLimits, Service},
     subscription::Lobby,
 };
+
+/// Where the counts are.
+const METRICS: &str = "/metrics";
 
 /// What stands behind the server.
 #[derive(Debug)]
@@ -65,10 +68,14 @@ impl Answer for Endpoint {
         Service::refuse_body(refusal, text)
     }
 
+    fn has_page(&self, path: &str) -> bool {
+        [READY, METRICS].contains(&path)
+    }
+
     async fn page(&self, path: &str) -> Option<Page> {
         match path {
-            "/ready" => Some(self.readiness()),
-            "/metrics" => self.counts().await,
+            READY => Some(self.readiness()),
+            METRICS => self.counts().await,
             _ => None,
         }
     }

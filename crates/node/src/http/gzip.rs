@@ -1,7 +1,8 @@
 //! Answers that are compressed because the client asked for it.
 //!
-//! Small answers are not worth it. What is compressed is compressed a piece at a time on threads that may take their time,
-//! as fast as the client reads, and only so many answers at once: the others go out as they are.
+//! Small answers are not worth it. The others are compressed a piece at a time on threads that may take their time, as fast
+//! as the client reads, and only so many at once: further ones go out as they are. What is known to have some kilobytes only
+//! is compressed where it is.
 
 use std::{io::Write, mem};
 
@@ -31,6 +32,12 @@ pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
         let named = parts.next().is_some_and(|coding| coding.eq_ignore_ascii_case("gzip"));
         named && !parts.any(|part| matches!(part.to_ascii_lowercase().as_str(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
     })
+}
+
+/// Compresses some kilobytes.
+pub(super) fn whole(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("vectors accept every write")
 }
 
 /// An answer in compressed pieces: what is there already, then what still comes.
@@ -138,6 +145,15 @@ mod tests {
             let mut text = Vec::new();
             GzDecoder::new(&all[..]).read_to_end(&mut text).unwrap();
             assert_eq!(text, vec![b'x'; expected]);
+        }
+    }
+
+    #[test]
+    fn a_few_kilobytes_come_back_as_they_were() {
+        for length in [0, 1, 10_000] {
+            let mut text = Vec::new();
+            GzDecoder::new(&whole(&vec![b'x'; length])[..]).read_to_end(&mut text).unwrap();
+            assert_eq!(text, vec![b'x'; length]);
         }
     }
 

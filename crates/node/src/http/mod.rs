@@ -116,7 +116,10 @@ pub(crate) trait Answer: Send + Sync + 'static {
     /// Writes the body of an answer to a request that is not answered otherwise, with a text for people.
     fn refuse(&self, refusal: Refusal, text: &str) -> Vec<u8>;
 
-    /// Returns what stands under a path for those who look after the node; `None` where nothing does.
+    /// Whether something stands under a path for those who look after the node.
+    fn has_page(&self, path: &str) -> bool;
+
+    /// Returns what stands there; `None` where nothing does.
     fn page(&self, path: &str) -> impl Future<Output = Option<Page>> + Send;
 
     /// Talks with a client that has asked for a WebSocket, behind the handshake, until either ends it or `stop` becomes
@@ -400,25 +403,41 @@ async fn route<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) 
 }
 
 async fn route_others<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) -> Response<AnswerBody> {
-    match *request.method() {
-        Method::OPTIONS => options(),
-        Method::GET if asks_for_websocket(&request) => match asked.has_to_wait() {
+    let (method, path) = (request.method(), request.uri().path());
+    if *method == Method::GET && asks_for_websocket(&request) {
+        return match asked.has_to_wait() {
             Some(wait) => retried_after(wait, refusal(StatusCode::TOO_MANY_REQUESTS, TOO_OFTEN)),
             None => upgrade(request, asked.room, asked.upgrading),
-        },
-        Method::GET if request.uri().path() == "/health" => json(StatusCode::OK, r#"{"health":true}"#),
-        Method::GET if request.uri().path() == "/ready" && *asked.stop.borrow() => {
+        };
+    }
+    let allowed =
+        if path == HEALTH || asked.answer.has_page(path) { "GET, HEAD, POST, OPTIONS" } else { "POST, OPTIONS" };
+    match *method {
+        Method::OPTIONS => options(allowed),
+        // Of an answer to HEAD the body is not sent.
+        Method::GET | Method::HEAD if path == HEALTH => json(StatusCode::OK, r#"{"health":true}"#),
+        Method::GET | Method::HEAD if path == READY && *asked.stop.borrow() => {
             json(StatusCode::SERVICE_UNAVAILABLE, r#"{"ready":false,"reason":"the node is stopping"}"#)
         }
-        Method::GET => match asked.answer.page(request.uri().path()).await {
-            Some(Page { is_well, media_type, text }) => {
-                let status = if is_well { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-                response(status, media_type, text)
-            }
-            None => not_allowed(),
+        Method::GET | Method::HEAD => match asked.answer.page(path).await {
+            Some(page) => shown(page, gzip::is_accepted(request.headers())),
+            None => not_allowed(allowed),
         },
-        _ => not_allowed(),
+        _ => not_allowed(allowed),
     }
+}
+
+/// Where those who look after the node find whether the process answers, and whether requests are welcome.
+const HEALTH: &str = "/health";
+pub(crate) const READY: &str = "/ready";
+
+/// The answer that has a page, compressed if that is wanted and worth it.
+fn shown(Page { is_well, media_type, text }: Page, gzip: bool) -> Response<AnswerBody> {
+    let status = if is_well { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    if gzip && text.len() >= gzip::SMALLEST {
+        return encoded(response(status, media_type, gzip::whole(text.as_bytes())));
+    }
+    response(status, media_type, text)
 }
 
 impl<A> Asked<'_, '_, A> {
@@ -437,11 +456,11 @@ fn retried_after(wait: Duration, response: Response<AnswerBody>) -> Response<Ans
 }
 
 /// The media type is the reference's, although the text is not JSON (rpc page, section 1.1).
-fn not_allowed() -> Response<AnswerBody> {
+fn not_allowed(allowed: &'static str) -> Response<AnswerBody> {
     with_header(
         json(StatusCode::METHOD_NOT_ALLOWED, "Not allowed HTTP Method"),
         header::ALLOW,
-        HeaderValue::from_static("POST, OPTIONS"),
+        HeaderValue::from_static(allowed),
     )
 }
 
@@ -553,10 +572,10 @@ fn closing(response: Response<AnswerBody>) -> Response<AnswerBody> {
 }
 
 /// What the reference answers to a preflight (rpc page, section 1.1).
-fn options() -> Response<AnswerBody> {
+fn options(allowed: &'static str) -> Response<AnswerBody> {
     let mut response = Response::new(AnswerBody::from(Bytes::new()));
     let headers = response.headers_mut();
-    headers.insert(header::ALLOW, HeaderValue::from_static("POST, OPTIONS"));
+    headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
     headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("origin, content-type, accept"));
     headers.insert("DAV", HeaderValue::from_static("1"));
@@ -692,6 +711,9 @@ mod tests {
         dropped: Arc<Notify>,
     }
 
+    /// Where there is something for those who look after the node.
+    const PAGE: &str = "/page";
+
     impl Answer for Length {
         async fn answer(&self, body: Bytes) -> Reply {
             if body == "wait" {
@@ -718,8 +740,13 @@ mod tests {
             format!("<{refusal:?}: {text}>").into_bytes()
         }
 
-        async fn page(&self, _: &str) -> Option<Page> {
-            None
+        fn has_page(&self, path: &str) -> bool {
+            path == PAGE
+        }
+
+        async fn page(&self, path: &str) -> Option<Page> {
+            let text = "x".repeat(100_000);
+            self.has_page(path).then_some(Page { is_well: false, media_type: "text/x", text })
         }
 
         /// Sends back what comes, until the client or the server has enough.
@@ -1201,10 +1228,41 @@ mod tests {
         }
     }
 
+    fn read_of(verb: &str, path: &str) -> String {
+        format!("{verb} {path} HTTP/1.1\r\nhost: x\r\n{CLOSE}\r\n")
+    }
+
     #[tokio::test]
     async fn health_is_a_get() {
-        let request = format!("GET /health HTTP/1.1\r\nhost: x\r\n{CLOSE}\r\n");
-        check(request, "200", &["application/json"], r#"{"health":true}"#).await;
+        check(read_of("GET", "/health"), "200", &["application/json"], r#"{"health":true}"#).await;
+    }
+
+    #[tokio::test]
+    async fn pages_are_asked_for_by_head_too() {
+        check(read_of("HEAD", "/health"), "200", &["application/json", "content-length: 15"], "").await;
+        check(read_of("HEAD", PAGE), "503", &["text/x", "content-length: 100000"], "").await;
+        for path in ["/health", PAGE] {
+            let allowed = "allow: GET, HEAD, POST, OPTIONS";
+            check(read_of("PUT", path), "405", &[allowed], "Not allowed HTTP Method").await;
+            check(read_of("OPTIONS", path), "200", &[allowed], "").await;
+        }
+        check(read_of("HEAD", "/other"), "405", &["allow: POST, OPTIONS"], "").await;
+    }
+
+    #[tokio::test]
+    async fn pages_are_compressed_for_those_who_take_it() {
+        let server = start(calm()).await;
+        let mut stream = TcpStream::connect(server.addr).await.unwrap();
+        let request = format!("GET {PAGE} HTTP/1.1\r\nhost: x\r\n{CLOSE}accept-encoding: gzip\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        timeout(HANGS, stream.read_to_end(&mut answer)).await.unwrap().unwrap();
+        let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap() + 4;
+        let head = String::from_utf8_lossy(&answer[..end]).to_lowercase();
+        assert!(head.contains("content-encoding: gzip") && head.contains("vary: accept-encoding"), "{head}");
+        let mut text = String::new();
+        io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&answer[end..]), &mut text).unwrap();
+        assert_eq!(text.len(), 100_000);
     }
 
     #[tokio::test]
