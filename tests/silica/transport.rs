@@ -55,7 +55,7 @@ fn options_are_allowed_for_any_origin() {
     assert_eq!(answer.header("allow"), Some("POST, OPTIONS"));
     assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
     let headers = answer.header("access-control-allow-headers").unwrap();
-    for header in ["origin", "content-type", "accept"] {
+    for header in ["origin", "content-type", "accept", "x-request-id"] {
         assert!(headers.split(',').any(|allowed| allowed.trim() == header), "{headers}");
     }
 }

@@ -382,7 +382,9 @@ async fn respond<A: Answer>(
     let id = RequestId::of(request.headers());
     let header = id.header();
     let mut response = id.scope(route(request, asked)).await;
-    response.headers_mut().insert(request_id::HEADER, header);
+    let headers = response.headers_mut();
+    headers.insert(request_id::HEADER, header);
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
     asked.room.metrics.answered(response.status().as_u16());
     asked.patience.answer_begins();
     Ok(response)
@@ -571,13 +573,19 @@ fn closing(response: Response<AnswerBody>) -> Response<AnswerBody> {
     with_header(response, header::CONNECTION, HeaderValue::from_static("close"))
 }
 
-/// What the reference answers to a preflight (rpc page, section 1.1).
+/// Headers that pages of other origins may read.
+const EXPOSED: &str = "x-request-id, retry-after";
+
+/// What the reference answers to a preflight (rpc page, section 1.1), with the header of ours that a page may send.
 fn options(allowed: &'static str) -> Response<AnswerBody> {
     let mut response = Response::new(AnswerBody::from(Bytes::new()));
     let headers = response.headers_mut();
     headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("origin, content-type, accept"));
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static("origin, content-type, accept, x-request-id"),
+    );
     headers.insert("DAV", HeaderValue::from_static("1"));
     response
 }
@@ -1214,7 +1222,7 @@ mod tests {
         let headers = [
             "allow: POST, OPTIONS",
             "access-control-allow-origin: *",
-            "access-control-allow-headers: origin, content-type, accept",
+            "access-control-allow-headers: origin, content-type, accept, x-request-id\r\n",
             "dav: 1",
         ];
         check(request, "200 OK", &headers, "").await;
@@ -1263,6 +1271,13 @@ mod tests {
         let mut text = String::new();
         io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&answer[end..]), &mut text).unwrap();
         assert_eq!(text.len(), 100_000);
+    }
+
+    #[tokio::test]
+    async fn pages_of_other_origins_may_read_the_name_of_a_request() {
+        let exposed = "access-control-expose-headers: x-request-id, retry-after\r\n";
+        check(post_of("hello", CLOSE), "200", &[exposed], "5").await;
+        check(read_of("GET", "/health"), "200", &[exposed], r#"{"health":true}"#).await;
     }
 
     #[tokio::test]
