@@ -69,6 +69,27 @@ fn mistake_in_the_file_is_named_by_its_line() {
     check_refused(&run(&["--config", "/none/silica.toml"]), &["/none/silica.toml"]);
 }
 
+/// Runs a command line beside variables of the environment.
+fn run_beside(variables: &[(&str, &str)], args: &[&str]) -> Finished {
+    let output = command(args).envs(variables.iter().copied()).output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    Finished { status: output.status, output: String::from_utf8(text).unwrap() }
+}
+
+#[test]
+fn flag_is_heard_before_a_variable_that_contradicts_it() {
+    let printed = |variable, args: &[&str], expected: &str| {
+        let end = run_beside(&[variable], &[&["config", "print"], args].concat());
+        assert!(end.output.lines().any(|line| line == expected), "{expected:?} is missing in\n{}", end.output);
+    };
+    printed(("SILICA_EPHEMERAL", "true"), &["--data-dir", "d"], "data-dir = \"d\" # --data-dir");
+    printed(("SILICA_DATA_DIR", "d"), &["--ephemeral"], "ephemeral = true # --ephemeral");
+    printed(("SILICA_MNEMONIC", WORDS), &["--accounts-file", "f"], "accounts-file = \"f\" # --accounts-file");
+    printed(("SILICA_ACCOUNTS_FILE", "f"), &["--mnemonic", WORDS], "# mnemonic is set, by --mnemonic");
+    let both = [("SILICA_EPHEMERAL", "true"), ("SILICA_DATA_DIR", "d")];
+    check_refused(&run_beside(&both, &["config", "print"]), &["by SILICA_EPHEMERAL", "by SILICA_DATA_DIR"]);
+}
+
 #[test]
 fn profiles_have_their_chains_and_accounts() {
     let chain = |profile: &str| {

@@ -100,7 +100,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR", default_value = "silica-data", env = "SILICA_DATA_DIR")]
     pub data_dir: PathBuf,
     /// Keep everything in memory and forget it at the end.
-    #[arg(long, conflicts_with = "data_dir", value_parser = BoolishValueParser::new(), env = "SILICA_EPHEMERAL")]
+    #[arg(long, value_parser = BoolishValueParser::new(), env = "SILICA_EPHEMERAL")]
     pub ephemeral: bool,
     /// Address and port of the JSON-RPC server.
     #[arg(long, value_name = "ADDR:PORT", default_value_t = DEFAULT_LISTEN, env = "SILICA_LISTEN")]
@@ -123,8 +123,7 @@ pub struct RunArgs {
     pub accounts_file: Option<PathBuf>,
     /// Words (BIP-39) of which a new chain has the accounts m/44'/313'/0'/0/0 and following. Others on this machine can
     /// read the command line: better to be in the environment or the TOML file.
-    #[arg(long, value_name = "WORDS", conflicts_with = "accounts_file", hide_env_values = true, value_parser = WordsParser,
-          env = "SILICA_MNEMONIC")]
+    #[arg(long, value_name = "WORDS", hide_env_values = true, value_parser = WordsParser, env = "SILICA_MNEMONIC")]
     pub mnemonic: Option<Mnemonic>,
     /// How many accounts the words give.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u32).range(1..=1_000),
@@ -771,7 +770,6 @@ mod tests {
         check_refused("--listen here", &["--listen", "here"]);
         check_refused("--durability never", &["--durability", "flush", "relaxed"]);
         check_refused("--developer yes", &["--developer", "auto", "on", "off", "yes"]);
-        check_refused("--ephemeral --data-dir d", &["--ephemeral", "--data-dir"]);
         check_refused("--listen 127.0.0.1:1 db check", &["db"]);
         check_refused("db", &["check", "rebuild"]);
     }

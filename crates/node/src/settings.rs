@@ -533,6 +533,28 @@ mod tests {
         assert!(text.contains(&format!("shards = {minor} # SILICA_SHARDS")), "{text}");
     }
 
+    /// Gathers the options of a command line, where the variable `CARGO_PKG_NAME`, which is that of this package, is heard for
+    /// one of them: the environment of this process is shared by its tests.
+    fn gather_beside_a_variable(option: &'static str, words: &[&str]) -> Settings {
+        let matches = RunArgs::augment_args(Command::new("silica"))
+            .mut_args(|arg| arg.env(Resettable::Reset))
+            .mut_arg(option, |arg| arg.env("CARGO_PKG_NAME"))
+            .try_get_matches_from([&["silica"], words].concat())
+            .unwrap();
+        Settings::gather(&matches).unwrap()
+    }
+
+    #[test]
+    fn flag_goes_before_what_the_environment_says_to_the_contrary() {
+        let config = |option, words: &[&str]| gather_beside_a_variable(option, words).config().unwrap();
+        assert_eq!(config("data_dir", &[]).data_dir, Some(env!("CARGO_PKG_NAME").into()));
+        assert_eq!(config("data_dir", &["--ephemeral"]).data_dir, None);
+        let with_words = config("accounts_file", &["--mnemonic", WORDS]);
+        assert_eq!((with_words.mnemonic.map(|(_, accounts)| accounts), with_words.accounts_file), (Some(10), None));
+        let error = gather("--ephemeral --data-dir d", None).unwrap_err().to_string();
+        assert_eq!(error, "ephemeral (by --ephemeral) cannot be used with data-dir (by --data-dir)");
+    }
+
     #[test]
     fn what_is_printed_can_be_read_again() {
         for line in
