@@ -58,7 +58,7 @@ fn mistake_in_the_file_is_named_by_its_line() {
     for (text, words) in [
         ("\nchian-id = 3\n", vec![":2: unknown key \"chian-id\"; did you mean \"chain-id\"?"]),
         ("cache-mb = 7\n", vec![":1: cache-mb: expected MB, got 7", "8..=1048576"]),
-        ("listen = \"here\"\n", vec![":1: listen: expected ADDR:PORT, got \"here\""]),
+        ("listen = \"here\"\n", vec![":1: listen: expected ADDR:PORT, got \"here\"", "as 127.0.0.1:5555"]),
         ("a = [\n", vec!["expected TOML"]),
     ] {
         fs::write(&file, text).unwrap();
@@ -88,6 +88,22 @@ fn flag_is_heard_before_a_variable_that_contradicts_it() {
     printed(("SILICA_ACCOUNTS_FILE", "f"), &["--mnemonic", WORDS], "# mnemonic is set, by --mnemonic");
     let both = [("SILICA_EPHEMERAL", "true"), ("SILICA_DATA_DIR", "d")];
     check_refused(&run_beside(&both, &["config", "print"]), &["by SILICA_EPHEMERAL", "by SILICA_DATA_DIR"]);
+}
+
+#[test]
+fn mistake_in_the_environment_is_named_by_its_variable() {
+    let check = |variable: (&str, &str), args: &[&str], words: &[&str]| {
+        let end = run_beside(&[variable], args);
+        check_refused(&end, words);
+        assert!(!end.output.contains("legal"), "{}", end.output);
+    };
+    check(("SILICA_CACHE_MB", "7"), &["config", "print"], &["'7' for SILICA_CACHE_MB: 7 is not in 8..=1048576"]);
+    check(("SILICA_CACHE_MB", ""), &[], &["'' for SILICA_CACHE_MB"]);
+    check(("SILICA_URL", "https://a"), &["block"], &["'https://a' for SILICA_URL: expected http://HOST"]);
+    check(("SILICA_MNEMONIC", "legal winner"), &[], &["SILICA_MNEMONIC", "12, 15, 18, 21 or 24", "got 2"]);
+    // It is the flag that is heard, and wrong.
+    check(("SILICA_CACHE_MB", "7"), &["--cache-mb", "7"], &["'7' for '--cache-mb <MB>'"]);
+    check(("SILICA_CACHE_MB", "7"), &["--shards", "0"], &["'0' for '--shards <N>'"]);
 }
 
 #[test]

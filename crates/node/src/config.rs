@@ -103,7 +103,8 @@ pub struct RunArgs {
     #[arg(long, value_parser = BoolishValueParser::new(), env = "SILICA_EPHEMERAL")]
     pub ephemeral: bool,
     /// Address and port of the JSON-RPC server.
-    #[arg(long, value_name = "ADDR:PORT", default_value_t = DEFAULT_LISTEN, env = "SILICA_LISTEN")]
+    #[arg(long, value_name = "ADDR:PORT", default_value_t = DEFAULT_LISTEN, value_parser = socket_address,
+          env = "SILICA_LISTEN")]
     pub listen: SocketAddr,
     /// Another port, for subscribers, or off [default: port 4401 of the same address, if it is free]. Both ports speak
     /// JSON-RPC, over HTTP and as messages, and the subscription protocol.
@@ -375,7 +376,7 @@ pub(crate) fn variable_name(text: &str) -> Result<String, String> {
 #[derive(Clone, Debug, Args)]
 pub struct LoadArgs {
     /// Node to send to.
-    #[arg(long, value_name = "ADDR:PORT", default_value_t = DEFAULT_LISTEN)]
+    #[arg(long, value_name = "ADDR:PORT", default_value_t = DEFAULT_LISTEN, value_parser = socket_address)]
     pub target: SocketAddr,
     /// Payments to send, all senders together.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = value_parser!(u32).range(1..=10_000_000))]
@@ -418,9 +419,14 @@ impl FromStr for WebSocketPort {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
             "off" => Ok(Self::Off),
-            address => address.parse().map(Self::At).map_err(|_| "expected an address with a port, or off".to_owned()),
+            address => socket_address(address).map(Self::At).map_err(|error| format!("{error}; or off")),
         }
     }
+}
+
+/// Reads an address and a port. Names are not looked up: one may stand for several addresses, or for another one tomorrow.
+fn socket_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "expected a numeric address and a port, as 127.0.0.1:5555 or [::1]:5555".to_owned())
 }
 
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 5555);
@@ -767,7 +773,11 @@ mod tests {
         check_refused("--blocks-per-ds-epoch 1", &["--blocks-per-ds-epoch", "2.."]);
         check_refused("--proof-window 49", &["--proof-window", "50..=10000"]);
         check_refused("--chain-id 70000", &["--chain-id", "70000"]);
-        check_refused("--listen here", &["--listen", "here"]);
+        for address in ["here", "localhost:5555", "5555", ":5555", "127.0.0.1"] {
+            check_refused(&format!("--listen {address}"), &["--listen", address, "numeric address and a port, as 127"]);
+        }
+        check_refused("--websocket localhost:1", &["--websocket", "numeric address and a port", "or off"]);
+        check_refused("load --target localhost:1", &["--target", "numeric address and a port"]);
         check_refused("--durability never", &["--durability", "flush", "relaxed"]);
         check_refused("--developer yes", &["--developer", "auto", "on", "off", "yes"]);
         check_refused("--listen 127.0.0.1:1 db check", &["db"]);

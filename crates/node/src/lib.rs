@@ -94,7 +94,7 @@ pub use crate::{
     profile::Profile,
     proof::{AnswerError, ProofReport, Variable, VerifyError, verify_proof},
     rpc::{RpcLimits, openrpc},
-    settings::{ConfigError, Origin, Origins, Place, Settings},
+    settings::{ConfigError, Origin, Origins, Place, Settings, wrong_use},
     startup::{Node, RunningNode, StartError, StopError},
     telemetry::{FilterError, LogFormat, init as init_telemetry},
 };

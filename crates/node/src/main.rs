@@ -1,6 +1,7 @@
 //! The `silica` binary: parse, start, wait.
 
 use std::{
+    env,
     error::Error,
     fmt::Write as _,
     io::{self, Write as _},
@@ -50,11 +51,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what is wrong with the command line, without what may be a key in it, and ends.
+/// Says what is wrong with the command line or the environment, without what may be a key in it, and ends.
 fn refuse(error: &clap::Error) -> ! {
-    let text = error.to_string();
-    let shown = silica_node::hide_keys(&text);
-    if shown == text {
+    let shown = silica_node::hide_keys(&silica_node::wrong_use(error, env::args_os()));
+    if shown == error.to_string() {
         error.exit();
     }
     drop(writeln!(io::stderr(), "{}", shown.trim_end()));

@@ -3,9 +3,16 @@
 use std::{ffi::OsStr, fmt, str::FromStr};
 
 use bip39::{Error, Language};
-use clap::{Arg, Command, builder::TypedValueParser, error::ErrorKind};
+use clap::{
+    Arg, Command,
+    builder::TypedValueParser,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use silica_crypto::{DerivableKey, KeyPair, SecretKeyError};
 use zeroize::Zeroizing;
+
+/// The option that takes words.
+const FLAG: &str = "--mnemonic";
 
 /// Zilliqa's number among coins (SLIP-44).
 const COIN: u32 = 313;
@@ -61,9 +68,13 @@ impl TypedValueParser for WordsParser {
     type Value = Mnemonic;
 
     fn parse_ref(&self, command: &Command, _: Option<&Arg>, value: &OsStr) -> Result<Mnemonic, clap::Error> {
-        let refused = |error| clap::Error::raw(ErrorKind::ValueValidation, format!("--mnemonic: {error}\n"));
         let text = Zeroizing::new(value.to_string_lossy().into_owned());
-        text.parse().map_err(|error: MnemonicError| refused(error).with_cmd(command))
+        text.parse().map_err(|error: MnemonicError| {
+            let text = format!("{FLAG}: {error}\n");
+            let mut refused = clap::Error::raw(ErrorKind::ValueValidation, text).with_cmd(command);
+            refused.insert(ContextKind::InvalidArg, ContextValue::String(FLAG.to_owned()));
+            refused
+        })
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 use clap::{
-    Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches,
+    Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches,
     builder::Resettable,
     error::{ContextKind, ContextValue},
     parser::ValueSource,
@@ -20,7 +20,7 @@ use clap::{
 use toml::de::{DeTable, DeValue};
 
 use crate::{
-    config::{Config, RunArgs},
+    config::{Cli, Config, RunArgs},
     profile::Profile,
 };
 
@@ -307,6 +307,36 @@ fn command() -> Command {
     RunArgs::augment_args(Command::new("silica")).mut_args(|arg| arg.env(Resettable::Reset))
 }
 
+/// What is said of a command line that is not taken, where `words` are that line. Where the value of an option came from the
+/// environment, it is the name of the variable that is told: nobody has typed the flag.
+pub fn wrong_use(error: &clap::Error, words: impl IntoIterator<Item = OsString>) -> String {
+    let text = error.to_string();
+    let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else { return text };
+    let typed = deaf(Cli::command()).try_get_matches_from(words).err();
+    if typed.is_some_and(|error| error.to_string() == text) {
+        return text;
+    }
+    let long = named.trim_start_matches('-').split([' ', '=']).next().unwrap_or_default();
+    let quoted = format!("'{named}'");
+    let shown = if text.contains(&quoted) { &quoted } else { named };
+    match variable(&Cli::command(), long) {
+        Some(variable) => text.replacen(shown, &variable, 1),
+        None => text,
+    }
+}
+
+/// A command that does not look at the environment.
+fn deaf(command: Command) -> Command {
+    command.mut_args(|arg| arg.env(Resettable::Reset)).mut_subcommands(deaf)
+}
+
+/// The variable of the environment that gives the option of this name, here or in a subcommand: it is the same everywhere.
+fn variable(command: &Command, long: &str) -> Option<String> {
+    let here = command.get_arguments().find(|arg| arg.get_long() == Some(long)).and_then(Arg::get_env);
+    let here = here.map(|name| name.to_string_lossy().into_owned());
+    here.or_else(|| command.get_subcommands().find_map(|command| variable(command, long)))
+}
+
 /// Whether an argument is an option that a file may hold.
 fn is_option(arg: &Arg) -> bool {
     arg.get_long().is_some_and(|name| !["config", "help", "version"].contains(&name))
@@ -353,16 +383,19 @@ struct File {
 
 impl File {
     fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text =
-            fs::read_to_string(path).map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
-        Self::parse(&text, path)
+        let bytes = fs::read(path).map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
+        Self::parse(&bytes, path)
     }
 
-    fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
+    fn parse(bytes: &[u8], path: &Path) -> Result<Self, ConfigError> {
         let place = |position: usize| {
-            let before = text.get(..position).unwrap_or(text);
-            Place { path: path.to_owned(), line: before.matches('\n').count().saturating_add(1) }
+            let lines = bytes.iter().take(position).filter(|byte| **byte == b'\n').count();
+            Place { path: path.to_owned(), line: lines.saturating_add(1) }
         };
+        let text = std::str::from_utf8(bytes).map_err(|error| ConfigError::Syntax {
+            place: place(error.valid_up_to()),
+            reason: "there is something that is not UTF-8".to_owned(),
+        })?;
         let table = DeTable::parse(text).map_err(|error| ConfigError::Syntax {
             place: place(error.span().map_or(0, |span| span.start)),
             reason: error.message().to_owned(),
@@ -624,6 +657,12 @@ mod tests {
         check("listen", &["s.toml:1: expected TOML"]);
         check("shards = 1\nshards = 2", &["s.toml:2: expected TOML", "duplicate"]);
         check("accounts = 3", &["accounts", "s.toml:1", "means nothing without mnemonic"]);
+    }
+
+    #[test]
+    fn file_that_is_no_text_is_told_by_its_line() {
+        let error = File::parse(b"shards = 1\n# caf\xe9\n", Path::new("s.toml")).unwrap_err().to_string();
+        assert_eq!(error, "s.toml:2: expected TOML: there is something that is not UTF-8");
     }
 
     #[test]
