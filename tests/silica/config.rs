@@ -107,6 +107,19 @@ fn mistake_in_the_environment_is_named_by_its_variable() {
 }
 
 #[test]
+fn commands_for_a_data_directory_hear_the_file() {
+    let directory = Directory::new();
+    let file = directory.path().join("silica.toml");
+    fs::write(&file, format!("data-dir = {:?}\n", directory.path().join("data"))).unwrap();
+    let config = ("SILICA_CONFIG", file.to_str().unwrap());
+    Node::start_in(&directory.path().join("data"), &[]).stop();
+    let end = run_beside(&[config], &["db", "check"]);
+    assert!(end.status.success() && end.output.contains("clean"), "{}", end.output);
+    let end = run_beside(&[config], &["db", "check", "--data-dir", "/none/data"]);
+    check_refused(&end, &["/none/data"]);
+}
+
+#[test]
 fn profiles_have_their_chains_and_accounts() {
     let chain = |profile: &str| {
         let node = Node::start(&["--profile", profile]);

@@ -223,9 +223,12 @@ pub enum DbCommand {
     },
 }
 
-/// Which data directory.
+/// Which data directory. [`Settings::data_dir`](crate::Settings::data_dir) has the answer.
 #[derive(Debug, Args)]
 pub struct DbArgs {
+    /// TOML file of a node's options, whose data-dir is heard if nothing else names the directory.
+    #[arg(long, value_name = "FILE", env = "SILICA_CONFIG")]
+    pub config: Option<PathBuf>,
     /// Directory that holds the chain.
     #[arg(long, value_name = "DIR", default_value = "silica-data", env = "SILICA_DATA_DIR")]
     pub data_dir: PathBuf,

@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     let outcome = match command.unwrap_or(Command::Run(run)) {
         Command::Run(_) => run_node(&matches),
         Command::Config(ConfigCommand::Print(_)) => print_config(&matches),
-        Command::Db(command) => maintain(command),
+        Command::Db(command) => maintain(command, &matches),
         Command::Load(args) => load(args),
         Command::Client(command) => return ask(silica_node::client(&command)),
         Command::Proof(ProofCommand::Get(args)) => return ask(silica_node::get_proof(&args)),
@@ -85,13 +85,16 @@ fn print(text: &str) -> Result<(), AnyError> {
     }
 }
 
-/// Gathers the options of whichever subcommand has them.
-fn settings(matches: &ArgMatches) -> Result<Settings, AnyError> {
-    let mut innermost = matches;
-    while let Some((_, further)) = innermost.subcommand() {
-        innermost = further;
+/// What was said to the subcommand that is asked for, which has the options.
+fn innermost(mut matches: &ArgMatches) -> &ArgMatches {
+    while let Some((_, further)) = matches.subcommand() {
+        matches = further;
     }
-    Ok(Settings::gather(innermost)?)
+    matches
+}
+
+fn settings(matches: &ArgMatches) -> Result<Settings, AnyError> {
+    Ok(Settings::gather(innermost(matches))?)
 }
 
 fn print_config(matches: &ArgMatches) -> Result<(), AnyError> {
@@ -180,13 +183,14 @@ fn verify(args: &VerifyArgs) -> ExitCode {
     }
 }
 
-fn maintain(command: DbCommand) -> Result<(), AnyError> {
+fn maintain(command: DbCommand, matches: &ArgMatches) -> Result<(), AnyError> {
     silica_node::init_telemetry("info", LogFormat::default())?;
+    let data_dir = Settings::data_dir(innermost(matches))?;
     let report = match command {
-        DbCommand::Check(args) => silica_node::check_db(&args.data_dir)?.to_string(),
-        DbCommand::Rebuild(args) => silica_node::rebuild_db(&args.data_dir)?.to_string(),
-        DbCommand::Dump { file, args } => silica_node::dump_db(&args.data_dir, &file)?.to_string(),
-        DbCommand::Load { file, args } => silica_node::load_db(&file, &args.data_dir)?.to_string(),
+        DbCommand::Check(_) => silica_node::check_db(&data_dir)?.to_string(),
+        DbCommand::Rebuild(_) => silica_node::rebuild_db(&data_dir)?.to_string(),
+        DbCommand::Dump { file, .. } => silica_node::dump_db(&data_dir, &file)?.to_string(),
+        DbCommand::Load { file, .. } => silica_node::load_db(&file, &data_dir)?.to_string(),
     };
     print(&report)
 }

@@ -212,6 +212,30 @@ impl Settings {
         Ok(settings)
     }
 
+    /// The data directory that a command for those is to use: that of the flag, the environment, the TOML file, or the
+    /// default one.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] names the file and its line. A file that keeps the chain in memory names no directory, and is refused
+    /// if nothing else does.
+    pub fn data_dir(given: &ArgMatches) -> Result<PathBuf, ConfigError> {
+        let said = given.get_one::<PathBuf>("data_dir").cloned().unwrap_or_default();
+        if matches!(given.value_source("data_dir"), Some(ValueSource::CommandLine | ValueSource::EnvVariable)) {
+            return Ok(said);
+        }
+        let Some(path) = given.get_one::<PathBuf>("config") else { return Ok(said) };
+        let mut options = File::read(path)?.options;
+        match (options.remove("data-dir"), options.remove("ephemeral")) {
+            (Some((directory, _)), _) => Ok(directory.into()),
+            (None, Some((on, place))) if on == "true" => {
+                let first = format!("ephemeral (by {place})");
+                Err(ConfigError::Exclusive { first, second: "a command for a data directory".to_owned() })
+            }
+            (None, _) => Ok(said),
+        }
+    }
+
     /// The options, read by their types.
     ///
     /// # Errors
@@ -586,6 +610,25 @@ mod tests {
         assert_eq!((with_words.mnemonic.map(|(_, accounts)| accounts), with_words.accounts_file), (Some(10), None));
         let error = gather("--ephemeral --data-dir d", None).unwrap_err().to_string();
         assert_eq!(error, "ephemeral (by --ephemeral) cannot be used with data-dir (by --data-dir)");
+    }
+
+    #[test]
+    fn command_for_a_data_directory_hears_the_file_last() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("s.toml");
+        let find = |toml: &str, words: &[&str]| {
+            fs::write(&path, toml).unwrap();
+            let words = [&["silica", "db", "check", "--config", path.to_str().unwrap()], words].concat();
+            let matches = deaf(Cli::command()).try_get_matches_from(words).unwrap();
+            let (_, matches) = matches.subcommand().unwrap();
+            Settings::data_dir(matches.subcommand().unwrap().1).map_err(|error| error.to_string())
+        };
+        assert_eq!(find("data-dir = 'd'\nshards = 3", &[]), Ok("d".into()));
+        assert_eq!(find("data-dir = 'd'", &["--data-dir", "e"]), Ok("e".into()));
+        assert_eq!(find("shards = 3", &[]), Ok("silica-data".into()));
+        assert!(find("shards = 3\nephemeral = true", &[]).unwrap_err().contains("ephemeral (by "));
+        assert_eq!(find("ephemeral = true", &["--data-dir", "e"]), Ok("e".into()));
+        assert!(find("shard = 3", &[]).unwrap_err().contains("did you mean \"shards\"?"));
     }
 
     #[test]
