@@ -445,6 +445,23 @@ fn transactions_are_waited_for() {
     check(&ask(&node, &format!("tx {dropped} --wait 60")), FAILED, &["was dropped"]);
 }
 
+/// Standard output may be a file on a disk that is full.
+#[test]
+fn payment_is_told_even_if_the_answer_cannot_be_written() {
+    let node = Node::start(&[]);
+    let to = Wallet::stranger(7).address();
+    let line = format!("send {to} 1 --test-account 1 --url {}", node.url());
+    let mut command = command(&line.split(' ').collect::<Vec<_>>());
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let ended = command.stdout(full).output().unwrap();
+    let told = String::from_utf8(ended.stderr).unwrap();
+    let hash = Wallet::funded(0).payment(1, to, 1_000_000_000_000).hash();
+    assert_eq!(ended.status.code(), Some(WRONG), "{told}");
+    assert!(told.contains(&format!("transaction {hash} was sent")), "{told}");
+    assert!(told.contains("cannot write to standard output: "), "{told}");
+    assert_eq!(node.result("GetTransaction", &json!([hash]))["ID"], hash);
+}
+
 #[test]
 fn nothing_listens() {
     // No test is given this port, and nobody else listens there.

@@ -81,7 +81,7 @@ fn print(text: &str) -> Result<(), AnyError> {
     match writeln!(io::stdout(), "{text}") {
         // Whoever was reading has read enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => Ok(other?),
+        other => other.map_err(|error| format!("cannot write to standard output: {error}").into()),
     }
 }
 
@@ -159,7 +159,12 @@ fn ask(command: impl Future<Output = Result<Answer, ClientError>>) -> ExitCode {
             }
             match print(&answer.to_string()) {
                 Ok(()) => ExitCode::from(answer.exit_status()),
-                Err(error) => complain(&*error, ExitCode::from(NO_ANSWER)),
+                Err(error) => {
+                    if let Some(hash) = answer.sent() {
+                        drop(writeln!(io::stderr(), "transaction {hash} was sent; ask for it with: silica tx {hash}"));
+                    }
+                    complain(&*error, ExitCode::from(NO_ANSWER))
+                }
             }
         }
         Err(error) => complain(&error, ExitCode::from(error.exit_status())),

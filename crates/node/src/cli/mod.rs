@@ -33,6 +33,7 @@ use std::fmt;
 use clap::Subcommand;
 use serde::Serialize;
 use serde_json::value::to_raw_value;
+use silica_protocol::TxHash;
 
 pub use self::{
     account::{AccountCommand, AddressArgs, BalanceArgs, NewArgs},
@@ -95,11 +96,12 @@ pub struct Answer {
     text: String,
     note: Option<String>,
     status: u8,
+    sent: Option<TxHash>,
 }
 
 impl Answer {
     fn done(text: impl fmt::Display) -> Self {
-        Self { text: text.to_string(), note: None, status: 0 }
+        Self { text: text.to_string(), note: None, status: 0, sent: None }
     }
 
     fn json(value: &impl Serialize) -> Self {
@@ -113,6 +115,15 @@ impl Answer {
 
     fn with_note(self, note: String) -> Self {
         Self { note: Some(note), ..self }
+    }
+
+    fn with_sent(self, hash: TxHash) -> Self {
+        Self { sent: Some(hash), ..self }
+    }
+
+    /// The transaction that was sent for it, which has to be told even if the answer cannot be.
+    pub const fn sent(&self) -> Option<TxHash> {
+        self.sent
     }
 
     /// What is said beside the answer, for people.

@@ -201,10 +201,10 @@ pub(super) async fn carry_out(
         return Err(unsure(ClientError::answer(METHOD, &other)));
     }
     if args.wait == 0 {
-        return Ok(sent(hash, contract, args.node.json));
+        return Ok(sent(hash, contract, args.node.json).with_sent(hash));
     }
     let transaction = wait(&rpc, hash, Duration::from_secs(args.wait)).await.map_err(unsure)?;
-    executed(&transaction, hash, contract, args.node.json).map_err(unsure)
+    Ok(executed(&transaction, hash, contract, args.node.json).map_err(unsure)?.with_sent(hash))
 }
 
 /// What is needed of the answer to a transaction; nodes may say more.
