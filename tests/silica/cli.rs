@@ -463,6 +463,19 @@ fn payment_is_told_even_if_the_answer_cannot_be_written() {
 }
 
 #[test]
+fn key_that_cannot_be_written_leaves_no_file() {
+    let directory = Directory::new();
+    let path = directory.path().join("key");
+    // The signal of the limit is ignored, so that writing fails instead.
+    let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" account new \"$1\"";
+    let ended = std::process::Command::new("sh").args(["-c", script]).arg(binary()).arg(&path).output().unwrap();
+    assert_eq!(ended.status.code(), Some(WRONG), "{ended:?}");
+    assert!(!path.exists());
+    let args = ["account", "new", path.to_str().unwrap()];
+    check(&run_with(&args, None, ""), DONE, &["the key is in"]);
+}
+
+#[test]
 fn nothing_listens() {
     // No test is given this port, and nobody else listens there.
     let url = "http://127.0.0.1:1";

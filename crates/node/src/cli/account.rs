@@ -1,7 +1,7 @@
 //! `silica account`: keys and the accounts they sign for.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -148,6 +148,11 @@ pub(super) fn new(args: &NewArgs) -> Result<Answer, ClientError> {
 
 fn write_key(path: &Path, key: &KeyPair) -> io::Result<()> {
     let mut file = private_file(path)?;
+    // A file without a key would only be in the way of the next attempt.
+    fill(&mut file, key).inspect_err(|_| drop(fs::remove_file(path)))
+}
+
+fn fill(file: &mut File, key: &KeyPair) -> io::Result<()> {
     file.write_all(key.secret().to_hex().as_bytes())?;
     file.write_all(b"\n")?;
     file.sync_all()

@@ -69,6 +69,17 @@ pub enum ClientError {
         /// Who may do what with it.
         mode: u32,
     },
+    /// What should be the file of a key is something else, perhaps a device that others need.
+    #[error(
+        "--key-file: expected a file that only its owner can read, got {}, which is {what}",
+        visible(&path.display().to_string())
+    )]
+    KeyIsNoFile {
+        /// The place.
+        path: PathBuf,
+        /// What is there.
+        what: &'static str,
+    },
     /// What should name the file of a key looks like a key.
     #[error("--key-file: expected the path of a file, got what looks like a secret key; consider that key stolen")]
     KeyAsPath,
@@ -225,6 +236,7 @@ impl ClientError {
             | Self::NoKey
             | Self::Key { .. }
             | Self::KeyIsOpen { .. }
+            | Self::KeyIsNoFile { .. }
             | Self::KeyAsPath
             | Self::Connection { .. }
             | Self::Answer { .. }

@@ -136,8 +136,19 @@ fn check_private(path: &Path, file: &File) -> Result<(), ClientError> {
     use std::os::unix::fs::MetadataExt;
     const OTHERS: u32 = 0o077;
     let failed = |source| ClientError::File { action: "read", path: path.to_owned(), source };
-    let mode = file.metadata().map_err(failed)?.mode() & 0o777;
-    if mode & OTHERS == 0 { Ok(()) } else { Err(ClientError::KeyIsOpen { path: path.to_owned(), mode }) }
+    let metadata = file.metadata().map_err(failed)?;
+    let (path, mode) = (path.to_owned(), metadata.mode() & 0o777);
+    if metadata.is_dir() {
+        return Err(ClientError::KeyIsNoFile { path, what: "a directory" });
+    }
+    if mode & OTHERS == 0 {
+        return Ok(());
+    }
+    // What others can read of a device is not for this program's user to say.
+    if !metadata.is_file() {
+        return Err(ClientError::KeyIsNoFile { path, what: "none, and others can read it" });
+    }
+    Err(ClientError::KeyIsOpen { path, mode })
 }
 
 #[cfg(not(unix))]
@@ -173,6 +184,15 @@ mod tests {
         for mode in [0o640, 0o604, 0o620, 0o666] {
             let error = of_text(KEY, mode).unwrap_err().to_string();
             assert!(error.contains("chmod 600") && error.contains(&format!("{mode:03o}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn nobody_is_told_to_change_what_is_no_file() {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, what) in [(Path::new("/dev/null"), "which is none"), (directory.path(), "a directory")] {
+            let error = of_file(path).unwrap_err().to_string();
+            assert!(error.contains(what) && !error.contains("chmod"), "{error}");
         }
     }
 
