@@ -396,6 +396,9 @@ fn blocks_proofs_and_methods_are_shown() {
     assert_eq!(json_of(&node, "block 1"), node.result("GetTxBlock", &json!(["1"])));
     check(&ask(&node, "block latest --ds"), DONE, &["DS block       1", "gas price      0.002 ZIL"]);
     assert_eq!(json_of(&node, "block 0 --ds"), node.result("GetDsBlock", &json!(["0"])));
+    for line in ["block 9", "block 18446744073709551615", "block 18446744073709551615 --ds"] {
+        check(&ask(&node, line), FAILED, &["there is no", line.split(' ').nth(1).unwrap()]);
+    }
 
     let got = ask(&node, &format!("proof get {contract} greeting"));
     check(&got, DONE, &["Tx block 1, state root", "as the node says", "accountProof"]);
@@ -442,6 +445,12 @@ fn transactions_are_waited_for() {
     let dropped = Wallet::funded(0).payment(2, to, 1_000_000_000_000).hash();
     node.result("silica_dropTransaction", &json!([dropped]));
     check(&ask(&node, &format!("tx {dropped}")), FAILED, &["was dropped", "(status 255)"]);
+    for line in [format!("tx {dropped} --json"), format!("tx {dropped} --json --wait 60")] {
+        let told = ask(&node, &line);
+        check(&told, FAILED, &["was dropped"]);
+        let json: Value = serde_json::from_str(&told.stdout).unwrap();
+        assert_eq!(json, json!({"ID": dropped, "status": 255}));
+    }
     check(&ask(&node, &format!("tx {dropped} --wait 60")), FAILED, &["was dropped"]);
 }
 

@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Value, json};
 use silica_tests::{
     Directory, Node, Wallet,
-    node::{Finished, run},
+    node::{Finished, command, run},
 };
 
 use crate::{INVALID_PARAMS, block_modes::eventually, check_error, contract::deploy_hello, height, pay};
@@ -171,6 +171,18 @@ fn check_refused(file: &Path, data: &Path, words: &str) {
     assert_eq!(names(), before);
 }
 
+/// A caller does not know where the node was started.
+#[test]
+fn place_of_a_dump_is_told_in_full() {
+    let directory = Directory::new();
+    let mut line = command(&["--data-dir", "data", "--listen", "127.0.0.1:0"]);
+    line.current_dir(directory.path());
+    let dumped = Node::start_with(line).result("silica_dump", &json!(["a"]));
+    let file = Path::new(dumped["file"].as_str().unwrap());
+    assert!(file.is_absolute() && file.ends_with("data/dumps/a"), "{dumped}");
+    assert_eq!(dumped["bytes"], fs::metadata(file).unwrap().len());
+}
+
 #[test]
 fn what_is_no_dump_and_where_there_is_something_is_refused() {
     let directory = Directory::new();
@@ -184,6 +196,11 @@ fn what_is_no_dump_and_where_there_is_something_is_refused() {
     // What is there is not written over.
     let again = dump(&file);
     assert!(!again.status.success() && again.output.contains("exists already"), "{}", again.output);
+    let mut line = command(&["db", "dump", "-", "--data-dir", text(&data)]);
+    let output = line.current_dir(directory.path()).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && told.contains("expected the name of a file, got -"), "{told}");
+    assert!(!directory.path().join("-").exists());
     let nowhere = dump(&directory.path().join("no/such/place"));
     assert!(!nowhere.status.success() && nowhere.output.contains("cannot write"), "{}", nowhere.output);
     let bytes = fs::read(&file).unwrap();

@@ -170,10 +170,12 @@ async fn ask(
     }
 }
 
-/// For a block that does not exist, a node answers with one that has the largest number.
+/// For a block that does not exist, a node answers with one that has the largest number, which no block has.
 fn check_number(which: WhichBlock, what: &str, got: &str) -> Result<(), ClientError> {
     match which {
-        WhichBlock::Number(asked) if asked.to_string() != got => Err(ClientError::Absent(format!("{what} {asked}"))),
+        WhichBlock::Number(asked) if asked == u64::MAX || asked.to_string() != got => {
+            Err(ClientError::Absent(format!("{what} {asked}")))
+        }
         WhichBlock::Latest | WhichBlock::Number(_) => Ok(()),
     }
 }

@@ -385,7 +385,7 @@ pub(super) async fn wait(rpc: &Rpc<'_>, hash: TxHash, limit: Duration) -> Result
         match timeout(limit.saturating_sub(begun.elapsed()).max(PAUSE), Fate::of(rpc, hash)).await {
             Ok(Ok(Fate::Executed(transaction))) => return Ok(transaction),
             Ok(Ok(Fate::Dropped(status))) => {
-                return Err(ClientError::Dropped { hash, reason: drop_reason(status).to_owned(), status });
+                return Err(dropped(hash, status));
             }
             // A node that is silent or restarted knows it again soon.
             Ok(Ok(Fate::Waiting(_) | Fate::Unknown) | Err(ClientError::Connection { .. })) | Err(_) => {}
@@ -400,8 +400,13 @@ pub(super) async fn wait(rpc: &Rpc<'_>, hash: TxHash, limit: Duration) -> Result
     }
 }
 
+/// The error for a transaction that was dropped with this status.
+pub(super) fn dropped(hash: TxHash, status: u8) -> ClientError {
+    ClientError::Dropped { hash, reason: drop_reason(status).to_owned(), status }
+}
+
 /// Why a transaction was dropped, by the number of its status (execution.md 3.6).
-pub(super) fn drop_reason(status: u8) -> &'static str {
+fn drop_reason(status: u8) -> &'static str {
     match status {
         10 => "its cost is more than can be counted",
         11 => "init data, message or libraries of the contract cannot be used",

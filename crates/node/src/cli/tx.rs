@@ -10,7 +10,7 @@ use super::{
     Answer,
     error::ClientError,
     node::{NodeArgs, read},
-    order::{Fate, drop_reason, wait},
+    order::{Fate, dropped, wait},
     receipt::Executed,
     rows::Rows,
 };
@@ -33,7 +33,11 @@ pub struct TxArgs {
 pub(super) async fn tx(args: &TxArgs) -> Result<Answer, ClientError> {
     let (rpc, hash) = (args.node.rpc(), args.hash);
     let fate = if args.wait > 0 {
-        Fate::Executed(wait(&rpc, hash, Duration::from_secs(args.wait)).await?)
+        match wait(&rpc, hash, Duration::from_secs(args.wait)).await {
+            Ok(transaction) => Fate::Executed(transaction),
+            Err(ClientError::Dropped { status, .. }) => Fate::Dropped(status),
+            Err(error) => return Err(error),
+        }
     } else {
         Fate::of(&rpc, hash).await?
     };
@@ -47,11 +51,22 @@ pub(super) async fn tx(args: &TxArgs) -> Result<Answer, ClientError> {
             const WAITING: u8 = 2;
             let mut rows = Rows::default();
             rows.row("transaction", hash).row("status", format!("waits for a block ({status})"));
-            let json = json!({ "ID": hash.to_string(), "status": status });
-            let answer = if args.node.json { Answer::json(&json) } else { Answer::done(rows) };
+            let answer = if args.node.json { in_no_block(hash, status) } else { Answer::done(rows) };
             Ok(answer.with_status(WAITING))
         }
-        Fate::Dropped(status) => Err(ClientError::Dropped { hash, reason: drop_reason(status).to_owned(), status }),
+        Fate::Dropped(status) => {
+            let error = dropped(hash, status);
+            if !args.node.json {
+                return Err(error);
+            }
+            // People are told why as well.
+            Ok(in_no_block(hash, status).with_status(error.exit_status()).with_note(format!("silica: {error}")))
+        }
         Fate::Unknown => Err(ClientError::Absent(format!("transaction {hash}"))),
     }
+}
+
+/// What is told to programs of a transaction that is in no block.
+fn in_no_block(hash: TxHash, status: u8) -> Answer {
+    Answer::json(&json!({ "ID": hash.to_string(), "status": status }))
 }

@@ -11,7 +11,7 @@ use std::{
     fmt,
     fs::{self, File},
     io::{self, BufReader, BufWriter, Write},
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -42,6 +42,11 @@ pub enum DumpError {
     /// A node in memory has no place for files.
     #[error("the node keeps its chain in memory, and has no data directory for files")]
     InMemory,
+    /// The name means standard output to other commands.
+    #[error(
+        "cannot write to standard output, as the file has the node's secret key; expected the name of a file, got -"
+    )]
+    StandardOutput,
     /// There is a file of this name.
     #[error("{} exists already", path.display())]
     Exists {
@@ -260,6 +265,9 @@ const FILES: [(Kind, &str); 3] = [(Kind::Manifest, MANIFEST), (Kind::Key, KEY), 
 ///
 /// [`DumpError`]. There is no file then.
 pub fn dump_db(data_dir: &Path, file: &Path) -> Result<DumpReport, DumpError> {
+    if file.as_os_str() == "-" {
+        return Err(DumpError::StandardOutput);
+    }
     let chain = ChainFiles::open(data_dir)?;
     let store = chain.open_whole_store()?;
     let snapshot = store.snapshot();
@@ -300,7 +308,9 @@ pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpRep
     // Before the head is looked at: what gets its block in between is only known twice.
     let pool = if node.chain().waiting() > 0 { node.chain().export_pool() } else { Vec::new() };
     let at = Arc::clone(&node.context());
+    // Callers elsewhere do not know where the node was started.
     let directory = data_dir.dumps();
+    let directory = path::absolute(&directory).unwrap_or(directory);
     let unusable = |source| DumpError::Write { path: directory.clone(), source };
     fs::create_dir_all(&directory).and_then(|()| sync_directory(parent_of(&directory))).map_err(unusable)?;
     let head = at.snapshot.record_head().ok_or(DumpError::Empty)?;

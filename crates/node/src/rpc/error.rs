@@ -403,7 +403,9 @@ fn dump(error: DumpError) -> Result<Choice, Fault> {
     match &error {
         DumpError::Record(_) | DumpError::Source(_) => Err(error.into()),
         DumpError::Write { source, .. } => Ok((code, format!("{error}: {source}").into())),
-        DumpError::Empty | DumpError::InMemory | DumpError::Exists { .. } => Ok(told(code, &error)),
+        DumpError::Empty | DumpError::InMemory | DumpError::StandardOutput | DumpError::Exists { .. } => {
+            Ok(told(code, &error))
+        }
     }
 }
 
