@@ -66,12 +66,20 @@ impl Edit {
             Self::Balance { address, balance } => {
                 reserved(address)?;
                 let account = overlay.account(address)?.unwrap_or_default();
-                overlay.set(address, Account { balance: checked_balance(Some(*balance))?, ..account })?;
+                if *balance > Self::MOST_BALANCE {
+                    return Err(EditError::Balance { got: *balance, most: Self::MOST_BALANCE });
+                }
+                overlay.set(address, Account { balance: *balance, ..account })?;
             }
             Self::Fund { address, amount } => {
                 reserved(address)?;
                 let account = overlay.account(address)?.unwrap_or_default();
-                let balance = checked_balance(account.balance.checked_add(*amount))?;
+                let balance = account.balance.checked_add(*amount).filter(|balance| *balance <= Self::MOST_BALANCE);
+                let balance = balance.ok_or_else(|| EditError::Amount {
+                    got: *amount,
+                    // What was earned may have made it more than that.
+                    most: Self::MOST_BALANCE.checked_sub(account.balance).unwrap_or(Qa::ZERO),
+                })?;
                 overlay.set(address, Account { balance, ..account })?;
             }
             Self::Nonce { address, nonce } => {
@@ -95,8 +103,4 @@ impl Edit {
         }
         Ok(state_diff(&overlay.changes()?))
     }
-}
-
-fn checked_balance(balance: Option<Qa>) -> Result<Qa, EditError> {
-    balance.filter(|balance| *balance <= Edit::MOST_BALANCE).ok_or(EditError::Balance { most: Edit::MOST_BALANCE })
 }

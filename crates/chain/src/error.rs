@@ -498,6 +498,16 @@ pub enum CommitError {
     },
 }
 
+/// Names with commas between them, as far as they can be taken in.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 160;
+    let all = names.join(", ");
+    match all.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", all.get(..end).unwrap_or_default()),
+        None => all,
+    }
+}
+
 /// Reason why the state is not edited.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
@@ -505,9 +515,19 @@ pub enum EditError {
     #[error("the null account cannot be edited: it holds the reserve")]
     NullAccount,
     /// The account would have too much money.
-    #[error("balance: expected at most {most} Qa")]
+    #[error("balance: expected at most {most} Qa, got {got}")]
     Balance {
+        /// The balance that was asked for.
+        got: Qa,
         /// Most that an edit gives.
+        most: Qa,
+    },
+    /// The account would have too much money, with what it has.
+    #[error("amount: expected at most {most} Qa for this account, got {got}")]
+    Amount {
+        /// What was to be added.
+        got: Qa,
+        /// Most that an edit adds to this account.
         most: Qa,
     },
     /// The transactions between could be executed again.
@@ -536,8 +556,10 @@ pub enum EditError {
     #[error("Address not contract address")]
     NotAContract,
     /// The contract has no such field.
-    #[error("field: expected one of {}", .known.join(", "))]
+    #[error("field: expected one of {}, got {got:?}", listed(.known))]
     UnknownField {
+        /// The name that came, or its beginning.
+        got: String,
         /// Those that it has.
         known: Vec<String>,
     },

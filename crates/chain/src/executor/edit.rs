@@ -20,6 +20,9 @@ use super::{
 };
 use crate::{accounts::World, error::EditError};
 
+/// Characters of a wrong name that are told.
+const TOLD: usize = 64;
+
 /// A field, or an entry of its map, and what it is to be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldEdit<'a> {
@@ -52,6 +55,7 @@ fn write<W: World>(edit: FieldEdit<'_>, modules: &Modules, overlay: &mut Overlay
     })?;
     let found = ready.code.fields().find(|field| &*field.name == name);
     let field = found.ok_or_else(|| EditError::UnknownField {
+        got: name.chars().take(TOLD).collect(),
         known: ready.code.fields().map(|field| field.name.to_string()).collect(),
     })?;
     let known = Arc::clone(ready.code.data_types());

@@ -77,9 +77,13 @@ fn edit_that_is_refused_makes_no_block() {
     let refused = |net: &mut Net, edit: Edit, expected: &str| assert_eq!(net.try_edit(edit).unwrap_err(), expected);
     let null = "the null account cannot be edited: it holds the reserve";
     refused(&mut net, Edit::Balance { address: Address::ZERO, balance: Qa::new(1) }, null);
-    let most = format!("balance: expected at most {} Qa", Edit::MOST_BALANCE);
-    refused(&mut net, fund(1, Edit::MOST_BALANCE.get() - FUNDS + 1), &most);
-    refused(&mut net, fund(1, u128::MAX), &most);
+    let most = Edit::MOST_BALANCE.get();
+    let wrong = |got: u128| format!("amount: expected at most {} Qa for this account, got {got}", most - FUNDS);
+    for amount in [most - FUNDS + 1, u128::MAX] {
+        refused(&mut net, fund(1, amount), &wrong(amount));
+    }
+    let balance = Edit::Balance { address: user(1), balance: Qa::new(most + 1) };
+    refused(&mut net, balance, &format!("balance: expected at most {most} Qa, got {}", most + 1));
     let (contract, keys) = (user(1), Vec::new());
     let field = Edit::Field { contract, field: "f".to_owned(), keys, value: None };
     refused(&mut net, field, &EditError::NotAContract.to_string());

@@ -358,6 +358,7 @@ fn edit(error: EditError) -> Result<Choice, Fault> {
     let code = match &error {
         Error::NullAccount | Error::UnknownAccount | Error::NotAContract => RpcErrorCode::INVALID_ADDRESS_OR_KEY,
         Error::Balance { .. }
+        | Error::Amount { .. }
         | Error::NonceTooLow { .. }
         | Error::NonceTooHigh { .. }
         | Error::NonceOfContract
