@@ -24,8 +24,9 @@ use crate::{
 /// Transactions that wait go into these blocks.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Mine {
-    /// How many blocks; one if nothing is said.
+    /// How many blocks, 10,000,000 at most; one if nothing is said.
     #[serde(default = "one")]
+    #[schemars(extend("maximum" = MAX_DEMAND))]
     blocks: Integral,
 }
 

@@ -73,7 +73,8 @@ impl Command for AddBalance {
 pub(crate) struct SetNonce {
     /// The account.
     address: Text<Address>,
-    /// The nonce.
+    /// The nonce, 2^53 at most.
+    #[schemars(extend("maximum" = Edit::MOST_NONCE.get()))]
     nonce: u64,
 }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use silica_chain::consensus::MAX_DEMAND;
 use silica_protocol::{BlockNumber, GasPrice, Qa, rpc::text::Dec};
 
 use super::developer;
@@ -32,7 +33,8 @@ impl Method for GetBlocknum {
 /// Transactions that wait go into these blocks. Not where blocks are made at intervals.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct IncreaseBlocknum {
-    /// How many blocks.
+    /// How many blocks, 10,000,000 at most.
+    #[schemars(extend("maximum" = MAX_DEMAND))]
     delta: Integral,
 }
 
