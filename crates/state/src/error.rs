@@ -34,9 +34,12 @@ pub enum DbError {
         /// Message of the panic.
         reason: String,
     },
-    /// An earlier write panicked, and none is accepted since.
-    #[error("database takes no writes since its engine panicked")]
+    /// An earlier write panicked, or did not reach the disk, and none is accepted since.
+    #[error("database takes no writes since its engine panicked, or the disk failed")]
     Broken,
+    /// It was closed after an operation had failed, and could not be opened again yet.
+    #[error("database is closed since an operation failed, until it can be opened again")]
+    Closed,
     /// The chain was taken back to an earlier block after whoever reads had begun.
     #[error("the chain was taken back to an earlier block meanwhile")]
     Retired,
@@ -61,7 +64,9 @@ impl DbError {
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Damaged { .. } | Self::Panicked { .. } | Self::Unsupported { .. } => true,
-            Self::Locked { .. } | Self::Io(_) | Self::Broken | Self::Retired | Self::TooLarge { .. } => false,
+            Self::Locked { .. } | Self::Io(_) | Self::Broken | Self::Closed | Self::Retired | Self::TooLarge { .. } => {
+                false
+            }
         }
     }
 }
@@ -262,6 +267,42 @@ impl RevertError {
             Self::Append(_) | Self::Open(_) => false,
         }
     }
+}
+
+/// Reason why a store does not go on after a write had failed. Nothing that was acknowledged is touched by an attempt, and the
+/// next one may succeed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecoverError {
+    /// Not even what opening writes has room. Reads go on.
+    #[error("there is no room to write to {}", path.display())]
+    NoRoom {
+        /// Where it was tried.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// State is damaged, or what writes it panicked. The next opening in another process makes it anew, if it has to.
+    #[error("state cannot be written until it is opened by another process")]
+    Damaged(#[source] Arc<StateError>),
+    /// The newest acknowledged block is not in the record.
+    #[error("block {number} was acknowledged, but is not in the record")]
+    Lost {
+        /// Number of the block.
+        number: BlockNumber,
+    },
+    /// An engine could not be opened again.
+    #[error(transparent)]
+    Db(#[from] DbError),
+    /// The blocks could not be read.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// What had been written after the newest acknowledged block could not be removed.
+    #[error("what was written after the newest block could not be removed")]
+    Append(#[source] AppendError),
+    /// The store could not be opened again.
+    #[error("the store could not be opened again")]
+    Open(#[from] OpenError),
 }
 
 /// Reason why a store was not closed in good order. The blocks are whole nevertheless.

@@ -87,7 +87,7 @@ pub use crate::{
     },
     db::Durability,
     diff::{StateDiff, StorageDiff},
-    error::{CloseError, CommitError, DbError, HistoryError, OpenError, RevertError, StateError},
+    error::{CloseError, CommitError, DbError, HistoryError, OpenError, RecoverError, RevertError, StateError},
     holds::Hold,
     proof::{ProvenState, StateProofError, verify_account_proof, verify_state_proof},
     snapshot::Snapshot,

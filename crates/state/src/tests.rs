@@ -19,7 +19,7 @@ use silica_protocol::{
 
 use crate::{
     ArchiveError, BlockRecord, CommitError, DbError, Durability, HistoryError, Hold, OpenError, OpenOutcome,
-    RecordImport, RevertError, StateDiff, StateError, StateView, Store, StoreOptions,
+    RecordImport, RecoverError, RevertError, StateDiff, StateError, StateView, Store, StoreOptions,
     archive::{Files, Memory},
     codec::{seal, unseal},
     db::{Db, DbOptions, Disk},
@@ -535,6 +535,35 @@ impl Fixture {
         }
         self.crash(kept);
     }
+
+    /// Commits until something fails, and goes on with the same store when the disk takes writes again.
+    fn recover_from_cut(&mut self, part: Part, after: u64, seed: u64, kept: Kept) {
+        self.cut(part, after);
+        let failed = (0..12).any(|number| {
+            let done = self.commit(seed.wrapping_add(number));
+            self.store().settle();
+            done.is_err()
+        });
+        if failed {
+            self.versions.pop();
+            self.diffs.pop();
+        }
+        let before = self.store().snapshot();
+        let Some(head) = before.head().cloned() else { return self.crash(kept) };
+        assert_eq!(head.number.get() + 1, self.blocks());
+        let mut recover = || self.store.as_mut().unwrap().recover(head.number, &head.hash);
+        // Where nothing of a block is in the record there is nothing to do.
+        assert!(!failed || part == Part::Changes || recover().is_err());
+        match part {
+            Part::Record => self.record.crash(if failed { kept.record } else { usize::MAX }),
+            Part::State => self.state.crash(if failed { kept.state } else { usize::MAX }),
+            Part::Changes => self.changes.kill(),
+        }
+        let snapshot = recover().unwrap();
+        assert_eq!(snapshot.head().map(|head| head.hash), Some(head.hash));
+        self.replay(u64::MAX);
+        self.model().check_left_behind(before.state());
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -544,6 +573,13 @@ enum Op {
     Crash(Kept),
     /// Cuts a disk off after some writes.
     Cut {
+        part: Part,
+        after: u64,
+        seed: u64,
+        kept: Kept,
+    },
+    /// Likewise, and the process goes on when the disk is back.
+    Recover {
         part: Part,
         after: u64,
         seed: u64,
@@ -576,6 +612,8 @@ fn op() -> impl Strategy<Value = Op> {
         2 => kept().prop_map(Op::Crash),
         4 => (part(), 0..120_u64, any::<u64>(), kept())
             .prop_map(|(part, after, seed, kept)| Op::Cut { part, after, seed, kept }),
+        3 => (part(), 0..120_u64, any::<u64>(), kept())
+            .prop_map(|(part, after, seed, kept)| Op::Recover { part, after, seed, kept }),
         2 => Just(Op::Close),
         4 => Just(Op::Hold),
         4 => any::<(usize, bool)>().prop_map(|(which, forgets)| Op::Revert(which, forgets)),
@@ -610,6 +648,12 @@ fn check_history(history: u64, ops: Vec<Op>) {
                 fixture.cut(part, after);
                 fixture.commit_until_cut(12, seed, kept);
                 fixture.check_window(seed);
+            }
+            Op::Recover { part, after, seed, kept } => {
+                fixture.recover_from_cut(part, after, seed, kept);
+                fixture.check_window(seed);
+                fixture.check_refusals(seed);
+                fixture.store().check(&mut |_, _| {}).unwrap();
             }
             Op::Close => {
                 fixture.close();
@@ -1088,6 +1132,25 @@ fn block_that_is_held_is_one_the_checkpoints_do_not_pass() {
     fixture.close();
     fixture.check_window(2);
     fixture.store().check(&mut |_, _| {}).unwrap();
+}
+
+#[test]
+fn what_was_taken_back_is_not_recovered() {
+    let mut fixture = Fixture::new(3);
+    (0..4).for_each(|seed| fixture.commit(seed).unwrap());
+    fixture.hold();
+    (4..8).for_each(|seed| fixture.commit(seed).unwrap());
+    let gone = fixture.store().snapshot().head().unwrap().clone();
+    assert!(fixture.revert(0).unwrap());
+    let head = fixture.store().snapshot().head().unwrap().clone();
+    let mut recover = |number, hash| fixture.store.as_mut().unwrap().recover(number, hash);
+    assert!(matches!(recover(gone.number, &gone.hash), Err(RecoverError::Lost { number }) if number == gone.number));
+    assert!(matches!(recover(head.number, &gone.hash), Err(RecoverError::Lost { number }) if number == head.number));
+    assert_eq!(recover(head.number, &head.hash).unwrap().head().map(|head| head.hash), Some(head.hash));
+    fixture.commit(9).unwrap();
+    // What was flushed and nobody was told of goes.
+    let told = fixture.store.as_mut().unwrap().recover(head.number, &head.hash).unwrap();
+    assert_eq!(told.head().map(|head| head.hash), Some(head.hash));
 }
 
 /// Opening would find that the changes are lost, and that the blocks are to be executed again.

@@ -268,6 +268,16 @@ impl Archive {
         Ok(())
     }
 
+    /// Whether a write or a flush has failed half way, upon which nothing is appended any more.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire)
+    }
+
+    /// Takes nothing more.
+    pub(crate) fn shut(&self) {
+        self.broken.store(true, Ordering::Release);
+    }
+
     /// Takes the right to append, unless an error has ended that.
     fn begin(&self) -> Result<MutexGuard<'_, Vec<Written>>, AppendError> {
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);

@@ -57,12 +57,23 @@ impl Memory {
         Ok(())
     }
 
+    #[cfg_attr(not(test), expect(clippy::unused_self, reason = "the double of the tests has a disk to read again"))]
+    #[cfg_attr(not(test), expect(clippy::unnecessary_wraps, reason = "the double of the tests fails on demand"))]
+    pub(super) fn reopen(&self) -> Result<(), DbError> {
+        #[cfg(test)]
+        if let Some(disk) = &self.disk {
+            let contents = disk.reopen()?;
+            *self.contents.write().unwrap_or_else(PoisonError::into_inner) = contents;
+        }
+        Ok(())
+    }
+
     pub(super) fn first(&self, bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> Option<(Value, Value)> {
-        is_ordered(bounds).then(|| self.read().range::<[u8], _>(as_slices(bounds)).next().map(entry))?
+        self.read().range::<[u8], _>(as_slices(bounds)).next().map(entry)
     }
 
     pub(super) fn last(&self, bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> Option<(Value, Value)> {
-        is_ordered(bounds).then(|| self.read().range::<[u8], _>(as_slices(bounds)).next_back().map(entry))?
+        self.read().range::<[u8], _>(as_slices(bounds)).next_back().map(entry)
     }
 
     pub(super) fn size(&self) -> u64 {
@@ -77,15 +88,6 @@ fn entry((key, value): (&Vec<u8>, &sled::IVec)) -> (Value, Value) {
 
 fn as_slices(bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> (Bound<&[u8]>, Bound<&[u8]>) {
     (bounds.0.as_ref().map(Vec::as_slice), bounds.1.as_ref().map(Vec::as_slice))
-}
-
-/// Whether a range has a beginning before its end, as `BTreeMap::range` demands.
-fn is_ordered(bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> bool {
-    match bounds {
-        (Bound::Included(start) | Bound::Excluded(start), Bound::Excluded(end)) => start < end,
-        (Bound::Included(start) | Bound::Excluded(start), Bound::Included(end)) => start <= end,
-        (Bound::Unbounded, _) | (_, Bound::Unbounded) => true,
-    }
 }
 
 #[cfg(test)]
@@ -158,6 +160,14 @@ mod disk {
         /// Lets `count` more writes and flushes succeed, and none after them.
         pub(crate) fn fail_after(&self, count: u64) {
             self.state().remaining = Some(count);
+        }
+
+        /// Returns what a database finds that is opened again after a failure.
+        pub(super) fn reopen(&self) -> Result<BTreeMap<Vec<u8>, sled::IVec>, DbError> {
+            let mut state = self.state();
+            state.spend()?;
+            state.settle(usize::MAX);
+            Ok(state.contents.clone())
         }
 
         /// Ends every database on this disk, as a crash does, and keeps the first `kept` writes since the last flush.

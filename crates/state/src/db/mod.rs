@@ -13,16 +13,19 @@
 //! - Opening writes a snapshot of sled's page table, under a name of its own until it is whole. An end of the process
 //!   meanwhile leaves a part under that name, which sled takes for its newest snapshot, and refuses. It is removed then:
 //!   the snapshot before is still there, and the log is what counts.
+//! - After a write or a flush that failed, as on a full disk, sled takes no writes any more. [`Db::reopen`] closes it and opens
+//!   it again below the handles that there are, so that none of them holds anything of sled's between two operations.
 //! - The background thread that flushes at intervals is switched off: an idle database does nothing.
 
 use std::{
+    collections::VecDeque,
     fs::{self, File},
     io,
     ops::{Bound, Deref, Range},
     panic::{AssertUnwindSafe, catch_unwind},
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
     },
     thread,
@@ -149,6 +152,27 @@ impl Db {
         self.retired.store(true, Ordering::SeqCst);
     }
 
+    /// Whether the engine takes no writes any more, whatever is done in this process.
+    pub(crate) fn is_broken(&self) -> bool {
+        match &self.engine {
+            Engine::Sled(sled) => sled.broken.load(Ordering::Acquire),
+            Engine::Memory(_) => false,
+        }
+    }
+
+    /// Closes the engine and opens it again, for all handles, if an operation of it has failed since it was opened: it is as
+    /// after a crash then. What was flushed is there, and of the rest some of the first writes may be.
+    ///
+    /// # Errors
+    ///
+    /// As [`Db::open`], upon which every operation is refused with [`DbError::Closed`] until this succeeds.
+    pub(crate) fn reopen(&self) -> Result<(), DbError> {
+        match &self.engine {
+            Engine::Sled(sled) => sled.reopen(|| thread::sleep(LOCK_PAUSE)),
+            Engine::Memory(memory) => memory.reopen(),
+        }
+    }
+
     /// Fails when the handle is retired: whatever was read before is what was there before.
     pub(crate) fn require_service(&self) -> Result<(), DbError> {
         if self.retired.load(Ordering::SeqCst) { Err(DbError::Retired) } else { Ok(()) }
@@ -163,11 +187,11 @@ impl Db {
     /// Returns the value of a key.
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Value>, DbError> {
         let value = match &self.engine {
-            Engine::Sled(sled) => sled.read(|db| db.get(key))?.map(Value),
-            Engine::Memory(memory) => memory.get(key),
+            Engine::Sled(sled) => sled.read(|db| db.get(key)).map(|value| value.map(Value)),
+            Engine::Memory(memory) => Ok(memory.get(key)),
         };
         self.require_service()?;
-        Ok(value)
+        value
     }
 
     /// Applies a batch, all of it or, after a crash, none of it.
@@ -226,12 +250,9 @@ impl Db {
 
     /// Iterates over a range of keys, in order from either end. Writes that happen meanwhile may or may not be seen.
     pub(crate) fn scan(&self, range: Range<Vec<u8>>) -> Scan {
-        let bounds = (Bound::Included(range.start), Bound::Excluded(range.end));
-        let engine = match &self.engine {
-            Engine::Sled(sled) => ScanEngine::Sled(Box::new(sled.db().range(bounds)), Arc::clone(sled)),
-            Engine::Memory(memory) => ScanEngine::Memory(memory.clone(), bounds),
-        };
-        Scan { engine, retired: Arc::clone(&self.retired), ended: false }
+        let rest = (Bound::Included(range.start), Bound::Excluded(range.end));
+        let retired = Arc::clone(&self.retired);
+        Scan { engine: self.engine.clone(), rest, fetched: VecDeque::new(), portion: PORTION, retired, ended: false }
     }
 
     /// Returns the bytes that the database takes on disk.
@@ -251,26 +272,75 @@ fn check_size(key: &[u8], value: Option<&[u8]>) -> Result<(), DbError> {
     Ok(())
 }
 
-/// The entries of a range of keys.
+/// The entries of a range of keys. It has nothing of the engine's own, which may be closed meanwhile.
 pub(crate) struct Scan {
-    engine: ScanEngine,
+    engine: Engine,
+    /// What was not fetched yet.
+    rest: (Bound<Vec<u8>>, Bound<Vec<u8>>),
+    /// Entries before the rest.
+    fetched: VecDeque<(Value, Value)>,
+    /// Entries to fetch next.
+    portion: usize,
     retired: Arc<AtomicBool>,
     ended: bool,
 }
 
-enum ScanEngine {
-    Sled(Box<sled::Iter>, Arc<Sled>),
-    Memory(Memory, (Bound<Vec<u8>>, Bound<Vec<u8>>)),
-}
+/// Entries that a scan fetches at once, at first and at last: each time it looks for its place in the tree.
+const PORTION: usize = 1;
+const LARGEST_PORTION: usize = 64;
 
 impl Scan {
+    fn fetch(&mut self) -> Result<(), DbError> {
+        if !is_ordered(&self.rest) {
+            return Ok(());
+        }
+        match &self.engine {
+            Engine::Sled(sled) => {
+                let range = (self.rest.clone(), self.portion);
+                let found = sled.read(|db| db.range(range.0).take(range.1).collect::<sled::Result<Vec<_>>>())?;
+                self.fetched.extend(found.into_iter().map(|(key, value)| (Value(key), Value(value))));
+            }
+            Engine::Memory(memory) => self.fetched.extend(memory.first(&self.rest)),
+        }
+        self.portion = self.portion.saturating_mul(8).min(LARGEST_PORTION);
+        if let Some((last, _)) = self.fetched.back() {
+            self.rest.0 = Bound::Excluded(last.to_vec());
+        }
+        Ok(())
+    }
+
+    fn first(&mut self) -> Result<Option<(Value, Value)>, DbError> {
+        if self.fetched.is_empty() {
+            self.fetch()?;
+        }
+        Ok(self.fetched.pop_front())
+    }
+
+    fn last(&mut self) -> Result<Option<(Value, Value)>, DbError> {
+        let last = match &self.engine {
+            _ if !is_ordered(&self.rest) => None,
+            Engine::Sled(sled) => {
+                let range = self.rest.clone();
+                let last = sled.read(|db| db.range(range).next_back().transpose())?;
+                last.map(|(key, value)| (Value(key), Value(value)))
+            }
+            Engine::Memory(memory) => memory.last(&self.rest),
+        };
+        if let Some((key, _)) = &last {
+            self.rest.1 = Bound::Excluded(key.to_vec());
+        }
+        Ok(last.or_else(|| self.fetched.pop_back()))
+    }
+
     /// What was read, unless the handle was retired meanwhile: then that, once.
-    fn in_service(&mut self, read: Option<Result<(Value, Value), DbError>>) -> Option<Result<(Value, Value), DbError>> {
+    fn in_service(&mut self, read: Result<Option<(Value, Value)>, DbError>) -> Option<Result<(Value, Value), DbError>> {
         if self.ended {
             return None;
         }
-        self.ended = self.retired.load(Ordering::SeqCst);
-        if self.ended { Some(Err(DbError::Retired)) } else { read }
+        let retired = self.retired.load(Ordering::SeqCst);
+        // Whoever goes on after an error must not be given what comes after it.
+        self.ended = retired || read.is_err();
+        if retired { Some(Err(DbError::Retired)) } else { read.transpose() }
     }
 }
 
@@ -278,52 +348,51 @@ impl Iterator for Scan {
     type Item = Result<(Value, Value), DbError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let read = match &mut self.engine {
-            ScanEngine::Sled(iter, sled) => scan_step(sled, || iter.next()),
-            ScanEngine::Memory(memory, bounds) => memory.first(bounds).map(|(key, value)| {
-                bounds.0 = Bound::Excluded(key.to_vec());
-                Ok((key, value))
-            }),
-        };
+        let read = self.first();
         self.in_service(read)
     }
 }
 
 impl DoubleEndedIterator for Scan {
     fn next_back(&mut self) -> Option<Self::Item> {
-        let read = match &mut self.engine {
-            ScanEngine::Sled(iter, sled) => scan_step(sled, || iter.next_back()),
-            ScanEngine::Memory(memory, bounds) => memory.last(bounds).map(|(key, value)| {
-                bounds.1 = Bound::Excluded(key.to_vec());
-                Ok((key, value))
-            }),
-        };
+        let read = self.last();
         self.in_service(read)
     }
 }
 
-fn scan_step(
-    sled: &Sled,
-    step: impl FnOnce() -> Option<sled::Result<(sled::IVec, sled::IVec)>>,
-) -> Option<Result<(Value, Value), DbError>> {
-    sled.read(|_| step().transpose()).map(|entry| entry.map(|(key, value)| (Value(key), Value(value)))).transpose()
+/// Whether a range has a beginning before its end, as `BTreeMap::range` demands.
+fn is_ordered(bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> bool {
+    match bounds {
+        (Bound::Included(start) | Bound::Excluded(start), Bound::Excluded(end)) => start < end,
+        (Bound::Included(start) | Bound::Excluded(start), Bound::Included(end)) => start <= end,
+        (Bound::Unbounded, _) | (_, Bound::Unbounded) => true,
+    }
 }
 
 /// A database of sled.
 #[derive(Debug)]
 struct Sled {
-    /// `None` only while dropping.
-    db: Option<sled::Db>,
-    /// Another descriptor of sled's file, for `fdatasync`.
-    file: File,
-    durability: Durability,
-    /// A write has panicked: what sled holds in memory is not to be trusted, or written, any more.
+    path: PathBuf,
+    options: DbOptions,
+    /// `None` while it is opened again, after that failed, and while it is dropped.
+    opened: RwLock<Option<Opened>>,
+    /// An operation has failed since it was opened, upon which sled may refuse all further writes.
+    failed: AtomicBool,
+    /// A write has panicked, and what sled holds in memory is not to be trusted, or written, any more; or the system could not
+    /// bring what was written to the disk.
     broken: AtomicBool,
 }
 
-impl Sled {
+#[derive(Debug)]
+struct Opened {
+    db: sled::Db,
+    /// Another descriptor of sled's file, for `fdatasync`.
+    file: File,
+}
+
+impl Opened {
     /// Makes a pause before each further try to open a directory that is locked.
-    fn open(path: &Path, options: DbOptions, pause: impl Fn()) -> Result<Self, DbError> {
+    fn new(path: &Path, options: DbOptions, pause: impl Fn()) -> Result<Self, DbError> {
         let config = sled::Config::new()
             .path(path)
             .cache_capacity(options.cache_bytes.max(1 << 20))
@@ -337,22 +406,63 @@ impl Sled {
         });
         let db = db.map_err(|error| if is_lock(&error) { DbError::Locked { path: path.to_owned() } } else { error })?;
         let file = File::open(path.join("db"))?;
-        Ok(Self { db: Some(db), file, durability: options.durability, broken: AtomicBool::new(false) })
+        Ok(Self { db, file })
     }
 
-    fn db(&self) -> &sled::Db {
-        self.db.as_ref().expect("the database is taken out by drop alone")
+    fn close(self) {
+        // What is lost by a panic here was not flushed, hence not promised.
+        let _: Result<(), DbError> = guarded(|| {
+            drop(self);
+            Ok(())
+        });
+    }
+}
+
+impl Sled {
+    fn open(path: &Path, options: DbOptions, pause: impl Fn()) -> Result<Self, DbError> {
+        let opened = RwLock::new(Some(Opened::new(path, options, pause)?));
+        let (failed, broken) = (AtomicBool::new(false), AtomicBool::new(false));
+        Ok(Self { path: path.to_owned(), options, opened, failed, broken })
+    }
+
+    fn reopen(&self, pause: impl Fn()) -> Result<(), DbError> {
+        if self.broken.load(Ordering::Acquire) {
+            return Err(DbError::Broken);
+        }
+        let take = || self.opened.write().unwrap_or_else(PoisonError::into_inner).take();
+        if self.failed.load(Ordering::Acquire)
+            && let Some(opened) = take()
+        {
+            opened.close();
+        }
+        if self.opened.read().unwrap_or_else(PoisonError::into_inner).is_some() {
+            return Ok(());
+        }
+        // Others go on meanwhile, and learn that it is closed.
+        let opened = Opened::new(&self.path, self.options, pause)?;
+        self.failed.store(false, Ordering::Release);
+        *self.opened.write().unwrap_or_else(PoisonError::into_inner) = Some(opened);
+        Ok(())
+    }
+
+    fn with<T>(&self, operation: impl FnOnce(&Opened) -> Result<T, DbError>) -> Result<T, DbError> {
+        let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+        let result = operation(opened.as_ref().ok_or(DbError::Closed)?);
+        if result.is_err() {
+            self.failed.store(true, Ordering::Release);
+        }
+        result
     }
 
     fn read<T>(&self, operation: impl FnOnce(&sled::Db) -> sled::Result<T>) -> Result<T, DbError> {
-        guarded(|| operation(self.db()))
+        self.with(|opened| guarded(|| operation(&opened.db)))
     }
 
     fn write<T>(&self, operation: impl FnOnce(&sled::Db) -> sled::Result<T>) -> Result<T, DbError> {
         if self.broken.load(Ordering::Acquire) {
             return Err(DbError::Broken);
         }
-        let result = guarded(|| operation(self.db()));
+        let result = self.with(|opened| guarded(|| operation(&opened.db)));
         if let Err(DbError::Panicked { .. }) = result {
             self.broken.store(true, Ordering::Release);
         }
@@ -360,11 +470,17 @@ impl Sled {
     }
 
     fn flush(&self) -> Result<(), DbError> {
-        match self.durability {
+        match self.options.durability {
             Durability::Relaxed => Ok(()),
             Durability::Flush => {
                 self.write(|db| db.flush())?;
-                Ok(self.file.sync_data()?)
+                let synced = self.with(|opened| Ok(opened.file.sync_data()?));
+                if synced.is_err() {
+                    // The system may take what it could not write for written from now on, so that the next attempt would
+                    // succeed without it.
+                    self.broken.store(true, Ordering::Release);
+                }
+                synced
             }
         }
     }
@@ -372,15 +488,11 @@ impl Sled {
 
 impl Drop for Sled {
     fn drop(&mut self) {
-        let db = self.db.take();
+        let Some(opened) = self.opened.get_mut().unwrap_or_else(PoisonError::into_inner).take() else { return };
         if self.broken.load(Ordering::Acquire) {
-            std::mem::forget(db);
+            std::mem::forget(opened);
         } else {
-            // What is lost by a panic here was not flushed, hence not promised.
-            let _: Result<(), DbError> = guarded(|| {
-                drop(db);
-                Ok(())
-            });
+            opened.close();
         }
     }
 }
@@ -471,6 +583,64 @@ mod tests {
             }
             drop(db);
             assert!(snapshots().iter().all(|name| !name.ends_with(".generating")), "{:?}", snapshots());
+        }
+    }
+
+    #[test]
+    fn engine_that_failed_is_opened_again_below_its_handles() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = DbOptions { cache_bytes: 1 << 20, durability: Durability::Flush };
+        let db = Db::open(dir.path(), options).unwrap();
+        for key in 0..200_u8 {
+            db.insert(&[key], &[key; 9]).unwrap();
+        }
+        db.flush().unwrap();
+        let (other, mut scan) = (db.renewed(), db.scan(vec![0]..vec![255]));
+        assert_eq!(&*scan.next().unwrap().unwrap().0, [0]);
+        let Engine::Sled(sled) = &db.engine else { unreachable!() };
+        db.reopen().unwrap();
+        sled.with(|_| Err::<(), _>(DbError::Io(io::Error::other("no space left")))).unwrap_err();
+        db.reopen().unwrap();
+        assert!(!sled.failed.load(Ordering::Acquire));
+        // Nothing that anybody has keeps the directory locked.
+        assert_eq!(scan.map(|entry| entry.unwrap().1.len()).sum::<usize>(), 199 * 9);
+        assert_eq!(other.get(&[7]).unwrap().as_deref(), Some(&[7; 9][..]));
+
+        // Until it can be opened everything is refused.
+        let held = sled.opened.write().unwrap().take().unwrap();
+        assert!(matches!(sled.reopen(|| {}), Err(DbError::Locked { .. })));
+        assert!(matches!(db.get(&[7]), Err(DbError::Closed)));
+        assert!(matches!(db.insert(&[7], &[]), Err(DbError::Closed)));
+        assert!(matches!(db.flush(), Err(DbError::Closed)));
+        drop(held);
+        db.reopen().unwrap();
+        db.insert(&[7], &[1]).unwrap();
+        assert_eq!(other.get(&[7]).unwrap().as_deref(), Some(&[1][..]));
+    }
+
+    #[test]
+    fn scan_from_both_ends_meets_in_the_middle() {
+        let dir = tempfile::tempdir().unwrap();
+        let options = DbOptions { cache_bytes: 1 << 20, durability: Durability::Relaxed };
+        for db in [Db::open(dir.path(), options).unwrap(), Db::in_memory()] {
+            for key in 0..200_u8 {
+                db.insert(&[key], &[]).unwrap();
+            }
+            for (from, to, every) in [(3, 180, 2), (0, 200, 3), (7, 8, 1), (9, 9, 1), (9, 7, 1), (20, 120, 50)] {
+                let mut scan = db.scan(vec![from]..vec![to]);
+                let (mut front, mut back) = (Vec::new(), Vec::new());
+                for turn in 1_u32.. {
+                    let (entry, found) =
+                        if turn % every == 0 { (scan.next_back(), &mut back) } else { (scan.next(), &mut front) };
+                    match entry {
+                        Some(entry) => found.push(entry.unwrap().0[0]),
+                        None => break,
+                    }
+                }
+                front.extend(back.into_iter().rev());
+                assert_eq!(front, (from..to).collect::<Vec<_>>());
+                assert!(scan.next().is_none() && scan.next_back().is_none());
+            }
         }
     }
 

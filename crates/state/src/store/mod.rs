@@ -1,5 +1,7 @@
 //! The store: one writer, any number of readers.
 
+mod recovery;
+
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -760,10 +762,16 @@ impl Store {
         self.databases.state.retire();
         let removed = self.core.archive.remove(removal).map_err(RevertError::Append)?;
         let remembered = self.core_at(to, &removed, &databases)?;
-        let Self { checkpointer, core, published, writer, databases, options: _, outcome } = match remembered {
+        let opened = match remembered {
             Some((core, state)) => self.over(core, state, removed.head(), databases)?,
             None => Self::open_databases(databases, self.options, None, &mut |_, _| {}).map_err(Opening::into_error)?,
         };
+        Ok(self.become_as(opened))
+    }
+
+    /// Takes the place of another store of the same chain, for readers too.
+    fn become_as(&mut self, other: Self) -> Snapshot {
+        let Self { checkpointer, core, published, writer, databases, options: _, outcome } = other;
         if let Some(seal) = self.core.archive.seal() {
             core.archive.seal_with(seal);
         }
@@ -771,7 +779,7 @@ impl Store {
         (self.checkpointer, self.core, self.writer) = (checkpointer, core, writer);
         (self.databases, self.outcome) = (databases, outcome);
         *self.published.write().unwrap_or_else(PoisonError::into_inner) = snapshot.clone();
-        Ok(snapshot)
+        snapshot
     }
 
     /// Returns what opening would find after blocks were removed, from what is in memory, and the state of the newest block;
