@@ -327,6 +327,9 @@ pub enum BuildError {
     /// Blocks could not be read.
     #[error("reading blocks")]
     Archive(#[from] ArchiveError),
+    /// An earlier block could not be written, and the chain has not [recovered](crate::Producer::recover).
+    #[error("an earlier block could not be written, and the chain has not recovered from that yet")]
+    Failed,
     /// The chain reached the largest block number or timestamp.
     #[error("the chain is at the end of its numbers")]
     End,
@@ -597,6 +600,13 @@ pub enum EditError {
     Build(#[from] BuildError),
 }
 
+impl EditError {
+    /// Whether the edit is refused for what it says; otherwise something failed that is not the caller's.
+    pub const fn is_refusal(&self) -> bool {
+        !matches!(self, Self::Unusable | Self::State(_) | Self::Build(_))
+    }
+}
+
 /// Reason why empty blocks were not made together.
 #[derive(Debug, thiserror::Error)]
 pub enum PassError {
@@ -710,6 +720,17 @@ impl RevertError {
             Self::Open(_) => false,
         }
     }
+}
+
+/// Reason why a chain does not go on after a block could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum RecoverError {
+    /// The store cannot go on.
+    #[error("taking up the store again")]
+    Store(#[from] silica_state::RecoverError),
+    /// The store is there again, and the chain could not be continued in it.
+    #[error("opening the chain again")]
+    Open(#[from] OpenError),
 }
 
 /// Reason why executing blocks again did not yield what they say.

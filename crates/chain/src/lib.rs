@@ -134,8 +134,8 @@ pub use crate::{
     error::{
         AdmissionError, BlockTransactionsError, BuildError, CommitError, ConfigError, EditError, EngineError,
         GasPriceError, GenesisError, InvalidBlock, InvalidTransaction, ListingError, MinerInfoError, OpenError,
-        PassError, PastStateError, PoolError, PoolImportError, ProofError, ProposeError, ReplayError, RevertError,
-        SealError, SimulationError, StatePageError, TraceError,
+        PassError, PastStateError, PoolError, PoolImportError, ProofError, ProposeError, RecoverError, ReplayError,
+        RevertError, SealError, SimulationError, StatePageError, TraceError,
     },
     executor::{CallTree, TracedCall, TracedRun, TracedStep, TracedValue},
     genesis::{

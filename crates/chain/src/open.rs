@@ -49,7 +49,7 @@ pub fn open(
     let full_blocks = FullBlocks::uncounted(&published.head);
     let shared = Arc::new(Shared::new(network, published));
     let (chain, genesis, written) = (Chain::new(Arc::clone(&shared)), genesis.clone(), Written::default());
-    Ok((chain, Producer { shared, store, genesis, full_blocks, written }))
+    Ok((chain, Producer { shared, store, genesis, full_blocks, written, failed: false }))
 }
 
 /// Reads what readers see of a chain that ends with the newest block of `state`.

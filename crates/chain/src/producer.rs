@@ -10,11 +10,12 @@ use crate::{
     config::NoncePolicy,
     consensus::Application,
     edit::Edit,
-    error::{BuildError, CommitError, EditError, GasPriceError, InvalidBlock, PassError, ProposeError},
+    error::{BuildError, CommitError, EditError, GasPriceError, InvalidBlock, PassError, ProposeError, RecoverError},
     genesis::Genesis,
     handle::{Published, Shared},
     judge::Judge,
     pool::{PoolLine, Settlement},
+    replay,
     run::{Extent, Ground},
     snapshot::Times,
     stage::{Blocks, CommittedBlock, ExecutedBlock, Proposal, SealedBlock, WrittenBlock},
@@ -29,6 +30,8 @@ pub struct Producer {
     pub(crate) genesis: Genesis,
     pub(crate) full_blocks: FullBlocks,
     pub(crate) written: Written,
+    /// A block could not be written, and the store has not recovered from it.
+    pub(crate) failed: bool,
 }
 
 /// Blocks that were written and are not flushed yet.
@@ -79,6 +82,48 @@ impl Producer {
         self.shared.publish(Arc::new(Published { nonces, ..Published::clone(&published) }));
     }
 
+    /// Whether a block could not be written or flushed, upon which none is made until the producer has
+    /// [recovered](Self::recover).
+    pub const fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Goes on from the published head after a block could not be written, as on a full disk: nobody has seen what was written
+    /// after it, and it is removed. The pool stays as it is, as do [points](Self::save). Does nothing if nothing has failed.
+    ///
+    /// Snapshots that readers have taken before may answer what they know, and errors to everything else.
+    ///
+    /// # Errors
+    ///
+    /// [`RecoverError`], for instance as the disk is still full. It may be tried again.
+    pub fn recover(&mut self) -> Result<(), RecoverError> {
+        if !self.failed {
+            return Ok(());
+        }
+        let shared = Arc::clone(&self.shared);
+        let published = shared.published();
+        self.store.recover(published.head.number(), &published.head.hash)?;
+        replay::catch_up(&self.store, &shared.network, &self.genesis, &mut |_, _| {})
+            .map_err(|error| RecoverError::Open(error.into()))?;
+        self.full_blocks = FullBlocks::uncounted(&published.head);
+        let state = self.store.snapshot();
+        shared.publish(Arc::new(Published { state, ..Published::clone(&published) }));
+        self.failed = false;
+        Ok(())
+    }
+
+    /// Takes note that the store has failed: the chain ends at the published head again.
+    fn fail(&mut self, number: BlockNumber, source: silica_state::CommitError) -> CommitError {
+        self.written = Written::default();
+        self.failed = true;
+        CommitError::Store { number, source }
+    }
+
+    /// Refuses to build on what may not be there.
+    const fn require_store(&self) -> Result<(), BuildError> {
+        if self.failed { Err(BuildError::Failed) } else { Ok(()) }
+    }
+
     /// The head on which the next block is built, and what goes with it.
     fn tip(&self) -> Arc<Published> {
         self.written.published.clone().unwrap_or_else(|| self.shared.published())
@@ -86,6 +131,7 @@ impl Producer {
 
     /// Builds the next block, with transactions from the pool or with edits of the state alone.
     fn build(&mut self, at: Timestamp, edits: Option<&StateDiff>) -> Result<ExecutedBlock, BuildError> {
+        self.require_store()?;
         let shared = Arc::clone(&self.shared);
         let published = self.tip();
         let timestamp = at.max(published.head.tx_block.timestamp.next().ok_or(BuildError::End)?);
@@ -125,6 +171,7 @@ impl Producer {
 
     /// Writes a run of empty blocks after the tip, at most so many. Returns how many.
     fn write_run(&mut self, at: Timestamp, blocks: u64) -> Result<u64, PassError> {
+        self.require_store()?;
         let shared = Arc::clone(&self.shared);
         let (network, published) = (&shared.network, self.tip());
         let Published { head, state, operator_price, .. } = &*published;
@@ -140,12 +187,13 @@ impl Producer {
         };
         let (run, states) = ground.plan(&self.store, Extent::UpTo(blocks), &mut price)?;
         let (number, last, count) = (run.first(), run.last(), run.blocks());
-        let failed = |source| CommitError::Store { number, source };
-        let state = self.store.write_run(run, states).map_err(failed)?;
+        let state = self.store.write_run(run, states).map_err(|source| self.fail(number, source))?;
         self.written.passed.get_or_insert((number, timestamp));
-        let unreadable = |error| CommitError::Store { number, source: silica_state::CommitError::Archive(error) };
-        let head = Head::read(&state, last).map_err(unreadable)?.ok_or(BuildError::End)?;
-        let before = if count > 1 { state.time_of(last.previous().unwrap_or(last)).map_err(unreadable)? } else { None };
+        let time_before = || if count > 1 { state.time_of(last.previous().unwrap_or(last)) } else { Ok(None) };
+        let read = Head::read(&state, last).and_then(|head| Ok((head, time_before()?)));
+        // It is written, and nobody would know of it.
+        let (head, before) = read.map_err(|error| self.fail(number, silica_state::CommitError::Archive(error)))?;
+        let head = head.ok_or(BuildError::End)?;
         let times = Times {
             first_tx: published.times.first_tx.or(Some(timestamp)),
             previous_tx: before.or(Some(published.head.tx_block.timestamp)),
@@ -160,8 +208,9 @@ impl Producer {
 impl Application for Producer {
     fn propose(&mut self, at: Timestamp) -> Result<ExecutedBlock, ProposeError> {
         let block = self.build(at, None)?;
-        if block.transactions.is_empty() {
-            // What was found out holds against the head itself, whether the block is committed or not.
+        if block.transactions.is_empty() && self.written.published.is_none() {
+            // What was found out holds against the head itself, whether the block is committed or not. Against a block
+            // that may yet be lost it holds only with that one.
             self.shared.lock_pool().settle(&Settlement {
                 block: block.tx_block().header.number,
                 at: block.tx_block().timestamp,
@@ -183,6 +232,7 @@ impl Application for Producer {
     }
 
     fn verify(&mut self, proposal: &Proposal) -> Result<ExecutedBlock, InvalidBlock> {
+        self.require_store()?;
         let published = self.tip();
         let judge = Judge {
             network: &self.shared.network,
@@ -210,7 +260,7 @@ impl Application for Producer {
             .iter()
             .map(|(transaction, receipt)| (Transaction::clone(transaction.transaction()), receipt.clone()));
         let record = BlockRecord { tx_block, micro_blocks, ds_block, transactions: bodies.collect(), edits };
-        let state = self.store.write(&record, state).map_err(|source| CommitError::Store { number, source })?;
+        let state = self.store.write(&record, state).map_err(|source| self.fail(number, source))?;
 
         let BlockRecord { tx_block, micro_blocks, ds_block, edits, .. } = record;
         let tx_block = Arc::new(tx_block);
@@ -228,7 +278,7 @@ impl Application for Producer {
     fn flush(&mut self) -> Result<Vec<Arc<CommittedBlock>>, CommitError> {
         let Some(published) = &self.written.published else { return Ok(Vec::new()) };
         let number = published.head.number();
-        self.store.flush().map_err(|source| CommitError::Store { number, source })?;
+        self.store.flush().map_err(|source| self.fail(number, source))?;
         let Written { blocks, passed, published } = std::mem::take(&mut self.written);
         self.shared.publish(published.unwrap_or_else(|| self.shared.published()));
         let mut pool = self.shared.lock_pool();
@@ -257,7 +307,7 @@ impl Application for Producer {
             return Ok(None);
         }
         let written = self.write_runs(at, blocks);
-        // Those before one that failed are there.
+        // Those before one that could not be built are there.
         self.flush()?;
         written?;
         Ok(Some(first..=self.tip().head.number()))
@@ -265,5 +315,132 @@ impl Application for Producer {
 
     fn has_candidates(&self) -> bool {
         self.shared.lock_pool().has_candidates()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use silica_protocol::{Address, BlockHash, Nonce};
+    use silica_state::StoreOptions;
+
+    use super::*;
+    use crate::{
+        ChainConfig,
+        consensus::{run_seal, seal_alone},
+        error::RevertError,
+        handle::Chain,
+        open,
+        pool::TxStatus,
+        testing::{account, address, key, payment, signed},
+    };
+
+    const AT: Timestamp = Timestamp::new(1_700_000_000_000_000);
+
+    /// A chain over a store in memory, on which the key number 1 has money.
+    fn chain() -> (Chain, Producer) {
+        let store = Store::ephemeral(StoreOptions::default());
+        store.seal_with(run_seal(&key(9)));
+        let mut config = ChainConfig { shards: 1, ..ChainConfig::isolated() };
+        config.policy.nonces = NoncePolicy::Queue;
+        let genesis = Genesis::new(BTreeMap::from([(address(1), account(1_000_000_000_000_000, 0))])).unwrap();
+        open(store, config, &genesis, key(9).public(), AT).unwrap()
+    }
+
+    /// Submits payments of the key number 1 with these nonces.
+    fn pay(chain: &Chain, nonces: RangeInclusive<u64>) {
+        for nonce in nonces {
+            let payment = Transaction { nonce: Nonce::new(nonce), ..payment(1, Address::new([7; 20])) };
+            chain.submit(chain.admit(signed(1, payment), false).unwrap(), AT).unwrap();
+        }
+    }
+
+    fn seal(block: ExecutedBlock) -> SealedBlock {
+        seal_alone(block, &key(9)).unwrap()
+    }
+
+    /// Makes a block, and returns its hash and the number of its transactions.
+    fn make(producer: &mut Producer, at: Timestamp) -> (BlockHash, usize) {
+        let block = producer.propose(at).unwrap();
+        let block = producer.commit(seal(block)).unwrap();
+        (block.hash, block.transactions.len())
+    }
+
+    /// What a flush says on a disk that is full.
+    fn fail(producer: &mut Producer) {
+        let number = producer.tip().head.number();
+        let failed = producer.fail(number, silica_state::CommitError::NotReplaying);
+        assert!(matches!(failed, CommitError::Store { .. }));
+    }
+
+    #[test]
+    fn what_waits_outlives_a_flush_that_failed_and_gets_the_block_that_it_would_have_got() {
+        let later = AT.next().unwrap();
+        let ((chain, mut producer), (reference, mut unfailing)) = (chain(), chain());
+        pay(&chain, 1..=3);
+        pay(&reference, 1..=3);
+        for round in 0..3 {
+            let block = producer.propose(AT).unwrap();
+            assert_eq!(block.transactions.len(), 3);
+            producer.write(seal(block)).unwrap();
+            fail(&mut producer);
+            assert!(producer.has_failed());
+            // Nothing is found out about transactions by looking at what may not be there.
+            assert!(matches!(producer.propose(AT), Err(ProposeError(BuildError::Failed))));
+            assert!(matches!(producer.pass(AT, 20), Err(PassError::Build(BuildError::Failed))));
+            let edit = Edit::Nonce { address: address(1), nonce: Nonce::new(9) };
+            assert!(matches!(producer.propose_edit(AT, &edit), Err(EditError::Build(BuildError::Failed))));
+            assert!(matches!(producer.save(), Err(RevertError::Store(silica_state::RevertError::Busy))));
+            assert!(producer.flush().unwrap().is_empty());
+            assert_eq!((chain.waiting(), chain.snapshot().latest_tx_block().header.number.get()), (3, 0), "{round}");
+            producer.recover().unwrap();
+            assert!(!producer.has_failed());
+            assert_eq!(producer.store().snapshot().head().map(|head| head.number.get()), Some(0));
+        }
+        let statuses: Vec<_> = chain.snapshot().pending().iter().map(|(_, status)| *status).collect();
+        assert_eq!(statuses, [TxStatus::Dispatched; 3]);
+        let made = make(&mut producer, later);
+        assert_eq!((made, chain.waiting()), (make(&mut unfailing, later), 0));
+        assert_eq!(made.1, 3);
+        pay(&chain, 4..=5);
+        pay(&reference, 4..=5);
+        assert_eq!(make(&mut producer, later), make(&mut unfailing, later));
+        let roots = [producer.store(), unfailing.store()].map(|store| store.snapshot().state().root());
+        assert_eq!(roots[0], roots[1]);
+    }
+
+    #[test]
+    fn transaction_is_not_dropped_by_a_block_that_is_lost() {
+        let (chain, mut producer) = chain();
+        pay(&chain, 1..=2);
+        let edit = Edit::Nonce { address: address(1), nonce: Nonce::new(2) };
+        let block = producer.propose_edit(AT, &edit).unwrap();
+        producer.write(seal(block)).unwrap();
+        let block = producer.propose(AT).unwrap();
+        assert_eq!((block.transactions.len(), block.dropped.len()), (0, 2));
+        producer.write(seal(block)).unwrap();
+        assert_eq!(chain.waiting(), 2);
+        fail(&mut producer);
+        producer.recover().unwrap();
+        assert_eq!((make(&mut producer, AT).1, chain.waiting()), (2, 0));
+    }
+
+    #[test]
+    fn point_outlives_a_failure() {
+        let (chain, mut producer) = chain();
+        pay(&chain, 1..=1);
+        let point = producer.save().unwrap();
+        let head = producer.tip().head.hash;
+        make(&mut producer, AT);
+        pay(&chain, 2..=2);
+        let block = producer.propose(AT).unwrap();
+        producer.write(seal(block)).unwrap();
+        fail(&mut producer);
+        assert!(matches!(producer.revert(&point), Err(error) if error.leaves_chain()));
+        producer.recover().unwrap();
+        producer.revert(&point).unwrap();
+        assert_eq!((producer.tip().head.hash, chain.waiting()), (head, 1));
+        assert_eq!(make(&mut producer, AT).1, 1);
     }
 }

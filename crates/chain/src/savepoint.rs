@@ -47,12 +47,17 @@ impl Producer {
     ///
     /// # Errors
     ///
-    /// [`RevertError::Store`] while there are blocks that are not flushed.
+    /// [`RevertError::Store`] while there are blocks that are not flushed, or [could not be written](Self::has_failed).
     pub fn save(&self) -> Result<SavePoint, RevertError> {
+        self.require_no_failure()?;
         let hold = self.store.hold()?;
         let pool = self.shared.lock_pool().clone();
         let Published { head, times, recent, nonces, operator_price, .. } = Published::clone(&self.shared.published());
         Ok(SavePoint { hold, pool, head, times, recent, nonces, operator_price })
+    }
+
+    const fn require_no_failure(&self) -> Result<(), RevertError> {
+        if self.has_failed() { Err(RevertError::Store(silica_state::RevertError::Busy)) } else { Ok(()) }
     }
 
     /// The price of gas that the operator has set.
@@ -72,14 +77,19 @@ impl Producer {
     ///
     /// # Errors
     ///
-    /// [`RevertError`], of the store also while there are blocks that are not flushed. If the store was changed no block can be
-    /// made any more, and the chain is to be opened again.
+    /// [`RevertError`], of the store also while there are blocks that are not flushed or could not be written. If the store was
+    /// changed no block can be made until the producer has [recovered](Self::recover), which it cannot if the blocks are gone:
+    /// then the chain is to be opened again.
     pub fn revert(&mut self, to: &SavePoint) -> Result<(), RevertError> {
+        self.require_no_failure()?;
         let SavePoint { hold, pool, head, times, recent, nonces, operator_price } = to;
         let shared = Arc::clone(&self.shared);
-        self.store.revert(hold)?;
-        replay::catch_up(&self.store, &shared.network, &self.genesis, &mut |_, _| {})
-            .map_err(|error| RevertError::Open(error.into()))?;
+        let reverted = self.store.revert(hold).map_err(RevertError::from).and_then(|_| {
+            replay::catch_up(&self.store, &shared.network, &self.genesis, &mut |_, _| {})
+                .map_err(|error| RevertError::Open(error.into()))
+        });
+        self.failed = reverted.as_ref().is_err_and(|error| !error.leaves_chain());
+        reverted?;
         self.full_blocks = FullBlocks::uncounted(head);
         let published = Published {
             head: head.clone(),

@@ -78,7 +78,9 @@ impl Solo {
 
     fn write_block(&self, at: Timestamp, application: &mut dyn Application) -> Result<Written, EngineError> {
         let block = application.propose(at)?;
-        let written = if block.transactions().is_empty() { Written::Empty } else { Written::WithTransactions };
+        // What was dropped leaves the pool with the block, and is not to be looked at for the next one again.
+        let changes_pool = !block.transactions().is_empty() || !block.dropped().is_empty();
+        let written = if changes_pool { Written::WithTransactions } else { Written::Empty };
         application.write(seal_alone(block, &self.key)?)?;
         Ok(written)
     }

@@ -1,8 +1,12 @@
 //! A chain on disk: it survives a stop in good order and one without, and a lost state is computed again.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
-use silica_chain::{Chain, ChainConfig, Producer, ReplayError, check, open, rebuild};
+use silica_chain::{
+    Chain, ChainConfig, Producer, ReplayError, check,
+    consensus::{Engine, Input},
+    open, rebuild,
+};
 use silica_protocol::{BlockNumber, CoSignatures, Gas, Timestamp};
 use silica_state::{BlockRecord, Durability, OpenOutcome, StateDiff, Store, StoreOptions};
 
@@ -185,6 +189,51 @@ fn a_check_finds_what_was_forged() {
     assert!(matches!(timestamp, ReplayError::Block { .. }), "{timestamp}");
     let genesis = copy_with(0, |record| record.ds_block.as_mut().unwrap().header.difficulty = 9).unwrap_err();
     assert_eq!(genesis.to_string(), "block 0: the DS block is not that of the given accounts and key");
+}
+
+/// On a disk that is full the files of changes are what takes nothing first.
+#[test]
+fn what_waits_outlives_a_block_that_could_not_be_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = StoreOptions { durability: Durability::Flush, ..options() };
+    let (changes, away) = (dir.path().join("changes"), dir.path().join("away"));
+    let mut net = Net::over(Store::open(dir.path(), options).unwrap(), config(2, 5));
+    let mut unfailing = Net::new(config(2, 5));
+    for round in 0..4_u8 {
+        load(&mut net, 2);
+        load(&mut unfailing, 2);
+        for net in [&mut net, &mut unfailing] {
+            net.pay_next(1, user(9), 5);
+            net.pay_next(1, user(9), 6);
+            net.now += 7_000_000;
+        }
+        let waiting = net.chain.waiting();
+        assert!(waiting >= 2, "{waiting} wait");
+        fs::rename(&changes, &away).unwrap();
+        fs::write(&changes, "").unwrap();
+        let at = Timestamp::new(net.now - 1_000_000);
+        for _ in 0..2 {
+            let input = if round % 2 == 0 { Input::Tick(at) } else { Input::Demand { at, blocks: 3 } };
+            net.solo.step(input, &mut net.producer).unwrap_err();
+            assert!(net.producer.has_failed());
+            assert!(net.solo.step(Input::Tick(at), &mut net.producer).is_err());
+            // Unless a checkpoint needed those files too there is nothing in the way yet.
+            drop(net.producer.recover());
+            assert_eq!((net.chain.waiting(), net.height()), (waiting, unfailing.height()));
+        }
+        fs::remove_file(&changes).unwrap();
+        fs::rename(&away, &changes).unwrap();
+        net.producer.recover().unwrap();
+        let made = [net.tick(), unfailing.tick()].map(|block| (block.hash(), block.transactions().len()));
+        assert_eq!(made[0], made[1]);
+        assert_eq!(net.chain.waiting(), unfailing.chain.waiting());
+    }
+    assert_eq!(net.balance(&user(9)), unfailing.balance(&user(9)));
+    let at = net.snapshot().latest_tx_block_hash();
+    close(net);
+    let net = on_disk(dir.path(), config(2, 5));
+    assert_eq!(net.snapshot().latest_tx_block_hash(), at);
+    assert_eq!(recheck(&net).unwrap().get(), net.height());
 }
 
 #[test]
