@@ -226,7 +226,12 @@ impl Chain {
 
     /// The waiting transactions as bytes, to be kept while the node is stopped.
     pub fn export_pool(&self) -> Vec<u8> {
-        pool::export(&self.shared.lock_pool())
+        self.export_oldest(usize::MAX)
+    }
+
+    /// As [`export_pool`](Self::export_pool), but no more than the oldest `most`.
+    pub fn export_oldest(&self, most: usize) -> Vec<u8> {
+        pool::export(&self.shared.lock_pool(), most)
     }
 
     /// Admits the transactions that waited when a node stopped, as if they came in now, but with their age. They may

@@ -372,6 +372,10 @@ impl DataDir {
         });
         written
             .and_then(|()| fs::rename(&draft, &path))
+            .inspect_err(|_| {
+                // On a disk that is full what is left of it is in the way of others.
+                let _: io::Result<()> = fs::remove_file(&draft);
+            })
             .and_then(|()| File::open(&self.path)?.sync_all())
             .map_err(|source| io_error("write", &path, source))
     }

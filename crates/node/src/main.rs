@@ -133,7 +133,7 @@ async fn run_until_signal(config: Config, longest_stop: Duration) -> Result<(), 
     tokio::select! {
         stopped = timeout(longest_stop, node.stop()) => match stopped {
             Ok(stopped) => Ok(stopped?),
-            Err(_) => Err(format!("did not stop within {longest_stop:?}; nothing that was acknowledged is lost").into()),
+            Err(_) => Err(format!("did not stop within {longest_stop:?}; no acknowledged block is lost, but what waits may be").into()),
         },
         _ = interrupt.recv() => Err("stopped at once".into()),
         _ = terminate.recv() => Err("stopped at once".into()),

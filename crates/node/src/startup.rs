@@ -232,9 +232,13 @@ impl RunningNode {
         let closed = spawn_blocking(move || {
             let producer = driver.stop().map_err(|_| StopError::Panicked)?;
             let kept = data_dir.map_or(Ok(()), |data_dir| export_pool(&data_dir, &handle));
+            if let Err(error) = &kept {
+                // Told here, since what ends the node may be the next one.
+                tracing::error!(error = error as &dyn std::error::Error, "the node stops without all that waits");
+            }
             // The chain is closed in good order even if the waiting transactions cannot be kept.
             producer.into_store().close().map_err(StopError::Store)?;
-            Ok(kept?)
+            kept
         });
         closed.await.map_err(|_| StopError::Panicked)?
     }
@@ -246,9 +250,16 @@ pub enum StopError {
     /// A thread panicked; the log says where.
     #[error("a thread of the node panicked")]
     Panicked,
-    /// The waiting transactions cannot be kept.
-    #[error("cannot keep the waiting transactions")]
-    Pool(#[from] DataDirError),
+    /// Not all waiting transactions can be kept.
+    #[error("{lost} waiting transactions are lost, {kept} are kept")]
+    Pool {
+        /// Those that will wait again, the oldest.
+        kept: usize,
+        /// Those that will not.
+        lost: usize,
+        /// Why not.
+        source: Box<DataDirError>,
+    },
     /// The store could not be closed in good order.
     #[error("cannot close the chain")]
     Store(#[source] silica_state::CloseError),
@@ -481,9 +492,21 @@ fn import_pool(data_dir: Option<&DataDir>, chain: &Chain) -> Result<(), StartErr
     Ok(())
 }
 
-fn export_pool(data_dir: &DataDir, handle: &NodeHandle) -> Result<(), DataDirError> {
-    match handle.chain().waiting() {
-        0 => Ok(()),
-        _ => data_dir.write_pool(&handle.chain().export_pool()),
+/// Keeps what waits, or as many of the oldest as there is room for.
+fn export_pool(data_dir: &DataDir, handle: &NodeHandle) -> Result<(), StopError> {
+    let waiting = handle.chain().waiting();
+    let (mut most, mut failure) = (waiting, None);
+    while most > 0 {
+        match data_dir.write_pool(&handle.chain().export_oldest(most)) {
+            Ok(()) => break,
+            Err(source) => failure = failure.or(Some(source)),
+        }
+        most = most.saturating_sub(most.div_ceil(4));
+    }
+    match failure {
+        Some(source) => {
+            Err(StopError::Pool { kept: most, lost: waiting.saturating_sub(most), source: Box::new(source) })
+        }
+        None => Ok(()),
     }
 }

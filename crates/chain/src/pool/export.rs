@@ -28,10 +28,10 @@ pub(crate) struct Exported {
     pub(crate) priority: bool,
 }
 
-/// Writes the waiting transactions of a pool. The fate of dropped ones is not kept.
-pub(crate) fn export(pool: &Pool) -> Vec<u8> {
+/// Writes the waiting transactions of a pool, the oldest `most` if there are more. The fate of dropped ones is not kept.
+pub(crate) fn export(pool: &Pool, most: usize) -> Vec<u8> {
     let mut bytes = MARK.as_bytes().to_vec();
-    for (transaction, inserted) in pool.by_arrival() {
+    for (transaction, inserted) in pool.by_arrival().take(most) {
         let body = transaction.transaction().encode();
         let length = u32::try_from(body.len()).expect("admission bounds transactions far below 4 GiB");
         bytes.extend_from_slice(&inserted.get().to_be_bytes());

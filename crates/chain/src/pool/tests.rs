@@ -343,7 +343,7 @@ fn what_was_exported_is_imported() {
         pool.insert(unchecked(second.clone(), DS), block(8), time(1)).unwrap();
         pool
     };
-    let bytes = export(&pool);
+    let bytes = export(&pool, usize::MAX);
     let imported: Vec<_> =
         import(&bytes).unwrap().into_iter().map(|entry| (entry.transaction, entry.inserted, entry.priority)).collect();
     assert_eq!(imported, [(first, block(7), false), (second, block(8), true)]);
