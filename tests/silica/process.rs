@@ -1,6 +1,6 @@
 //! Starting, stopping and restarting the process: what it says, and that it loses nothing.
 
-use std::{fs, net::TcpListener};
+use std::{fs, net::TcpListener, path::Path};
 
 use serde_json::{Value, json};
 use silica_protocol::Address;
@@ -307,6 +307,133 @@ fn full_disk_stops_the_chain_and_loses_no_acknowledged_block() {
     let node = Node::start_in(&data, &["--block-mode", "manual"]);
     assert!(height(&node) >= seen, "{} of {seen} blocks", height(&node));
     node.result("IncreaseBlocknum", &json!([1]));
+}
+
+/// Whether `/ready` says that requests are welcome.
+fn is_ready(node: &Node) -> bool {
+    node.connect().request("GET", "/ready", b"").unwrap().status == 200
+}
+
+/// Starts a node whose disk is full as soon as a test says so.
+fn start_with_limits(data: &Path, mode: &str) -> Node {
+    Node::start_with_small_files(data, 1 << 30, &["--block-mode", mode])
+}
+
+/// Lets no file grow beyond the record of blocks, so that a block fails when it is flushed; smaller limits let it fail before.
+fn limit_to_record(node: &Node, data: &Path) {
+    node.limit_files(Some(fs::metadata(data.join("store/chain/db")).unwrap().len()));
+}
+
+/// Stops a node, and checks its chain by executing all of it again.
+#[track_caller]
+fn stop_and_check(node: Node, data: &Path) {
+    let end = node.stop();
+    assert!(end.status.success(), "{}", end.output);
+    assert!(!end.output.contains("panicked"), "{}", end.output);
+    let check = run(&["db", "check", "--data-dir", data.to_str().unwrap()]);
+    assert!(check.status.success(), "{}", check.output);
+}
+
+#[test]
+fn what_waits_while_the_disk_is_full_gets_its_block_when_there_is_room() {
+    for mode in ["interval=100", "manual"] {
+        let directory = Directory::new();
+        let data = directory.path().join("data");
+        let node = start_with_limits(&data, mode);
+        let to = Wallet::stranger(1).address();
+        node.result("silica_mine", &json!([3]));
+        if mode == "manual" {
+            node.limit_files(Some(1 << 10));
+        } else {
+            limit_to_record(&node, &data);
+        }
+        let payments = [(0, 1), (0, 2), (0, 3), (1, 1)].map(|(from, nonce)| Wallet::funded(from).payment(nonce, to, 5));
+        for payment in &payments {
+            node.result("CreateTransaction", &json!([payment.json()]));
+        }
+        for _ in 0..3 {
+            node.call("silica_mine", &json!([1])).unwrap_err();
+            assert!(!is_ready(&node), "{mode}");
+        }
+        let seen = height(&node);
+        // The pause after a failure is a second.
+        node.wait_for("attempts=2");
+        for payment in &payments {
+            let status = node.result("GetTransactionStatus", &json!([payment.hash()]));
+            assert_eq!((&status["modificationState"], &status["status"]), (&json!(0), &json!(1)), "{mode}: {status}");
+        }
+        assert_eq!(height(&node), seen, "{mode}");
+
+        node.limit_files(None);
+        eventually(&node, "ready again", || is_ready(&node));
+        if mode == "manual" {
+            assert_eq!(height(&node), seen);
+            node.result("IncreaseBlocknum", &json!([1]));
+        }
+        for payment in &payments {
+            let executed = || node.call("GetTransaction", &json!([payment.hash()])).is_ok();
+            eventually(&node, "payments get their block", executed);
+        }
+        assert!(height(&node) > seen);
+        assert_eq!(balance(&node, &Wallet::stranger(1).hex()).0, 20);
+        stop_and_check(node, &data);
+    }
+}
+
+#[test]
+fn payment_that_failed_on_a_full_disk_gets_its_block_by_itself() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let node = start_with_limits(&data, "instant");
+    pay_once(&node, 0);
+    let (payer, to) = (Wallet::funded(1), Wallet::stranger(1).address());
+    let snapshot = node.result("silica_snapshot", &json!([]));
+    let seen = height(&node);
+    limit_to_record(&node, &data);
+    let payment = payer.payment(1, to, 5);
+    let failed = node.call("CreateTransaction", &json!([payment.json()])).unwrap_err();
+    assert_eq!(failed.code, -32603);
+    for _ in 0..2 {
+        node.call("silica_mine", &json!([])).unwrap_err();
+        let again = node.call("CreateTransaction", &json!([payer.payment(2, to, 5).json()]));
+        assert!(again.is_err() && !is_ready(&node));
+        let status = node.result("GetTransactionStatus", &json!([payment.hash()]));
+        assert_eq!((&status["modificationState"], &status["status"]), (&json!(0), &json!(1)), "{status}");
+    }
+    assert_eq!(height(&node), seen);
+    node.limit_files(None);
+    // Nobody asks for it.
+    eventually(&node, "its block", || node.call("GetTransaction", &json!([payment.hash()])).is_ok());
+    eventually(&node, "ready again", || is_ready(&node));
+    node.result("CreateTransaction", &json!([payer.payment(2, to, 5).json()]));
+    assert_eq!((height(&node), balance(&node, &payer.hex()).1), (seen + 2, 2));
+    // A snapshot of before outlives it.
+    node.result("silica_revert", &json!([snapshot]));
+    assert_eq!((height(&node), balance(&node, &payer.hex()).1), (seen, 0));
+    node.result("CreateTransaction", &json!([payer.payment(1, to, 6).json()]));
+    stop_and_check(node, &data);
+}
+
+#[test]
+fn stop_on_a_full_disk_keeps_what_it_can_of_what_waits_and_tells_the_rest() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let node = start_with_limits(&data, "manual");
+    for nonce in 1..=40 {
+        let payment = Wallet::funded(0).payment(nonce, Wallet::stranger(1).address(), 5);
+        node.result("CreateTransaction", &json!([payment.json()]));
+    }
+    node.limit_files(Some(2 << 10));
+    let end = node.stop();
+    assert!(!end.status.success() && !end.output.contains("panicked"), "{}", end.output);
+    let (before, after) = end.output.split_once(" waiting transactions are lost, ").expect("what is lost is told");
+    let number = |text: Option<&str>| text.and_then(|text| text.parse::<u64>().ok()).unwrap();
+    let lost = number(before.rsplit(|letter: char| !letter.is_ascii_digit()).next());
+    let kept = number(after.split(' ').next());
+    assert!(lost + kept == 40 && kept >= 4, "{lost} lost, {kept} kept");
+    let node = Node::start_in(&data, &["--block-mode", "manual"]);
+    node.result("IncreaseBlocknum", &json!([1]));
+    assert_eq!(balance(&node, &Wallet::funded(0).hex()).1, kept);
 }
 
 #[test]

@@ -237,8 +237,21 @@ impl Node {
     pub fn start_with_small_files(data: &Path, blocks: u32, args: &[&str]) -> Self {
         let mut shell = Command::new("sh");
         // The signal of the limit is ignored, so that writing fails instead.
-        shell.args(["-c", "trap '' XFSZ; ulimit -f \"$0\"; exec \"$@\"", &blocks.to_string()]).arg(binary());
+        shell.args(["-c", "trap '' XFSZ; ulimit -S -f \"$0\"; exec \"$@\"", &blocks.to_string()]).arg(binary());
         Self::start_with(with_surroundings(shell, &start_line(data, args)))
+    }
+
+    /// Lets the files of a node that was [started](Self::start_with_small_files) with a limit grow to so many bytes, or without
+    /// one.
+    ///
+    /// # Panics
+    ///
+    /// When the system has no `prlimit`.
+    pub fn limit_files(&self, bytes: Option<u64>) {
+        let limit = bytes.map_or("unlimited".to_owned(), |bytes| bytes.to_string());
+        let (process, limit) = (self.id().to_string(), format!("--fsize={limit}:"));
+        let done = Command::new("prlimit").args(["--pid", &process, &limit]).status();
+        assert!(done.expect("prlimit runs").success(), "{limit}");
     }
 
     /// Returns where it listens.

@@ -54,7 +54,7 @@ use crate::{
 /// has to wait for all of it. Some 20 ms of empty blocks.
 const DEMAND: u64 = 8_192;
 
-/// Pause after the engine failed before it is asked again at an interval.
+/// Pause after no block could be made before that is tried again.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// Something the driver has to do.
@@ -81,6 +81,8 @@ enum Event {
     SetMinimumGasPrice { price: GasPrice, reply: oneshot::Sender<Result<(), GasPriceError>> },
     /// The time for a block has come.
     Tick,
+    /// The time has come to try again what had failed.
+    Retry,
     /// The node stops.
     Shutdown,
 }
@@ -176,7 +178,7 @@ struct Shared {
     /// Which blocks have which hashes, as far as someone asked.
     block_hashes: Mutex<BlockHashes>,
     stopping: AtomicBool,
-    /// The last attempt to make a block failed.
+    /// An attempt to make a block failed, and none has succeeded since.
     failing: AtomicBool,
 }
 
@@ -322,7 +324,8 @@ impl NodeHandle {
         done.await.map_err(|_| AsideError::Panicked)
     }
 
-    /// Whether blocks are made: not if the last attempt failed, until one succeeds.
+    /// Whether blocks are made: not from an attempt that failed on, until a block is made, or it is known that the disk takes
+    /// them again.
     pub(crate) fn makes_blocks(&self) -> bool {
         !self.shared.failing.load(Ordering::Relaxed)
     }
@@ -429,7 +432,20 @@ pub(crate) fn start(
     };
     let node = NodeHandle { shared: Arc::new(shared) };
     let (held, demands, snapshots) = (None, VecDeque::new(), Snapshots::default());
-    let driver = Driver { node: node.clone(), producer, engine, data_dir, queue, held, demands, snapshots, next_tick };
+    let (retry, attempts) = (None, 0);
+    let driver = Driver {
+        node: node.clone(),
+        producer,
+        engine,
+        data_dir,
+        queue,
+        held,
+        demands,
+        snapshots,
+        next_tick,
+        retry,
+        attempts,
+    };
     let thread = thread::Builder::new().name("driver".to_owned()).spawn(move || driver.run())?;
     Ok((node.clone(), RunningDriver { node, thread }))
 }
@@ -455,6 +471,10 @@ struct Driver<E> {
     /// To what the chain can be taken back.
     snapshots: Snapshots,
     next_tick: Option<Instant>,
+    /// When it is tried again to make blocks; `None` while they are made.
+    retry: Option<Instant>,
+    /// How often it was tried in vain to go on after a failure.
+    attempts: u64,
 }
 
 /// What someone waits for who is to have it behind all that was demanded before.
@@ -520,6 +540,7 @@ impl<E: Engine> Driver<E> {
                     answer(reply, result);
                 }
                 Some(Event::Tick) => self.tick(),
+                Some(Event::Retry) => self.retry(),
                 Some(Event::Shutdown) => return self.producer,
                 None => {}
             }
@@ -532,19 +553,20 @@ impl<E: Engine> Driver<E> {
         if let Some(event) = self.held.take() {
             return Some(event);
         }
+        // What is first in time comes first.
+        let timed = [self.next_tick.map(|at| (at, Event::Tick)), self.retry.map(|at| (at, Event::Retry))];
+        let timed = timed.into_iter().flatten().min_by_key(|(at, _)| *at);
         if !self.demands.is_empty() {
             return match self.queue.try_recv() {
                 Ok(event) => Some(event),
-                Err(TryRecvError::Empty) => {
-                    self.next_tick.is_some_and(|tick| tick <= Instant::now()).then_some(Event::Tick)
-                }
+                Err(TryRecvError::Empty) => timed.filter(|(at, _)| *at <= Instant::now()).map(|(_, event)| event),
                 Err(TryRecvError::Disconnected) => Some(Event::Shutdown),
             };
         }
-        let Some(tick) = self.next_tick else { return Some(self.queue.recv().unwrap_or(Event::Shutdown)) };
-        Some(match self.queue.recv_timeout(tick.saturating_duration_since(Instant::now())) {
+        let Some((at, event)) = timed else { return Some(self.queue.recv().unwrap_or(Event::Shutdown)) };
+        Some(match self.queue.recv_timeout(at.saturating_duration_since(Instant::now())) {
             Ok(event) => event,
-            Err(RecvTimeoutError::Timeout) => Event::Tick,
+            Err(RecvTimeoutError::Timeout) => event,
             Err(RecvTimeoutError::Disconnected) => Event::Shutdown,
         })
     }
@@ -559,6 +581,54 @@ impl<E: Engine> Driver<E> {
         }
     }
 
+    /// Tries again what had failed. Where blocks come at intervals or on demand, what waits has its turn then.
+    fn retry(&mut self) {
+        self.retry = Some(Instant::now() + PAUSE_AFTER_FAILURE);
+        if self.recover().is_ok() {
+            self.drain();
+        }
+    }
+
+    /// Goes on if the store had failed, which shows that the disk takes blocks again.
+    fn recover(&mut self) -> Result<(), DriverError> {
+        if !self.producer.has_failed() {
+            return Ok(());
+        }
+        if let Err(error) = self.producer.recover() {
+            self.attempts = self.attempts.saturating_add(1);
+            // It may last for days.
+            if self.attempts.is_power_of_two() {
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    attempts = self.attempts,
+                    waiting = self.node.chain().waiting(),
+                    advice = "free space on the disk; if that does not help, start the node again",
+                    "no block can be made"
+                );
+            }
+            self.set_failing(true);
+            return Err(DriverError::Failed);
+        }
+        self.attempts = 0;
+        self.set_failing(false);
+        // Who was reading by what was there before reads again.
+        let context = self.node.context();
+        let (number, reverts) = (context.head(), context.reverts.after(context.head()));
+        drop(context);
+        self.node.publish_after(Arc::new(reverts));
+        tracing::info!(%number, waiting = self.node.chain().waiting(), "blocks can be made again");
+        Ok(())
+    }
+
+    fn set_failing(&mut self, failing: bool) {
+        self.node.shared.failing.store(failing, Ordering::Relaxed);
+        if failing {
+            self.retry.get_or_insert_with(|| Instant::now() + PAUSE_AFTER_FAILURE);
+        } else {
+            self.retry = None;
+        }
+    }
+
     /// Does the first of what is demanded, or a part of it.
     fn meet_demand(&mut self) {
         let Some(demand) = self.demands.pop_front() else { return };
@@ -568,11 +638,11 @@ impl<E: Engine> Driver<E> {
         match demand {
             Demand::Blocks { blocks, reply } => self.make_blocks(blocks, reply),
             Demand::Snapshot { reply } => {
-                let result = self.snapshot();
+                let result = self.recover().and_then(|()| self.snapshot());
                 answer(reply, result);
             }
             Demand::Revert { to, reply } => {
-                let result = self.revert(to);
+                let result = self.recover().and_then(|()| self.revert(to));
                 answer(reply, result);
             }
         }
@@ -595,6 +665,7 @@ impl<E: Engine> Driver<E> {
 
     fn edit(&mut self, edit: Edit) -> Result<Edited, DriverError> {
         self.node.require_no_pause()?;
+        self.recover()?;
         match self.advance(Input::Edit { at: self.time(), edit }) {
             Ok(_) => {
                 let block = self.node.context().head();
@@ -630,8 +701,9 @@ impl<E: Engine> Driver<E> {
                 "nothing was changed"
             } else {
                 self.snapshots.clear();
+                self.retry.get_or_insert_with(|| Instant::now() + PAUSE_AFTER_FAILURE);
                 self.node.shared.failing.store(true, Ordering::Relaxed);
-                "start the node again"
+                "the snapshots are forgotten; start the node again unless it goes on by itself"
             };
             tracing::error!(error = &error as &dyn std::error::Error, advice, "the chain could not be taken back");
             return Err(DriverError::Failed);
@@ -748,6 +820,7 @@ impl<E: Engine> Driver<E> {
     /// Lets the engine take a step, and reports what became of transactions.
     fn step(&mut self, input: Input) -> Result<Fates, DriverError> {
         self.node.require_no_pause()?;
+        self.recover()?;
         match self.advance(input) {
             Ok(effects) => Ok(Fates::of(&effects)),
             Err(error) => Err(failed(&error)),
@@ -758,11 +831,18 @@ impl<E: Engine> Driver<E> {
     fn advance(&mut self, input: Input) -> Result<Vec<Effect>, EngineError> {
         let before = self.node.context().head();
         let result = self.engine.step(input, &mut self.producer);
-        self.node.shared.failing.store(result.is_err(), Ordering::Relaxed);
         // Blocks that were committed before the engine failed are visible too.
         self.node.publish();
-        if self.node.context().head() > before {
+        let made = self.node.context().head() > before;
+        if made {
             self.node.clock().block_made();
+        }
+        match &result {
+            Ok(_) if made => self.set_failing(false),
+            // What is dropped without a block shows nothing.
+            Ok(_) => {}
+            Err(EngineError::Edit(refused)) if refused.is_refusal() => {}
+            Err(_) => self.set_failing(true),
         }
         if self.producer.holds_too_much() && self.snapshots.clear() {
             tracing::warn!("too much has changed since the snapshots, they are forgotten");
@@ -936,6 +1016,59 @@ mod tests {
         assert_eq!((node.context().head().get(), chain.waiting()), (1, 0));
         let early = chain.admit(signed(&chain, 3), false).unwrap_err();
         assert!(matches!(early, AdmissionError::NonceGap { .. }), "{early}");
+        drop(driver.stop().unwrap());
+    }
+
+    /// Nobody sends anything again, and no other block is asked for.
+    #[tokio::test]
+    async fn what_a_failure_left_behind_gets_its_block_by_itself() {
+        let (chain, producer, engine) = chain();
+        let payment = payment(&chain);
+        let engine = Fails { times: 2, engine };
+        let (node, driver) =
+            start(chain.clone(), producer, engine, BlockMode::Instant, Clock::default(), None).unwrap();
+        node.submit(payment.clone()).await.unwrap_err();
+        assert!(!node.makes_blocks());
+        let mut heads = node.heads();
+        heads.wait_for(|tip| tip.number.get() == 1).await.unwrap();
+        node.set_mode(BlockMode::Instant).await.unwrap();
+        assert!(node.makes_blocks());
+        assert!(chain.snapshot().transaction(&payment.hash()).unwrap().is_some());
+        drop(driver.stop().unwrap());
+    }
+
+    /// An engine that fails once, and then does nothing.
+    struct FailsAndIdles(bool);
+
+    impl Engine for FailsAndIdles {
+        fn step(&mut self, _: Input, _: &mut dyn Application) -> Result<Vec<Effect>, EngineError> {
+            if std::mem::replace(&mut self.0, true) {
+                Ok(Vec::new())
+            } else {
+                Err(EngineError::Demand { got: 1, most: 0 })
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn step_without_a_block_is_no_proof_that_blocks_are_made() {
+        let (chain, producer, _) = chain();
+        let (mode, payment) = (BlockMode::Instant, payment(&chain));
+        let (node, driver) = start(chain, producer, FailsAndIdles(false), mode, Clock::default(), None).unwrap();
+        node.submit(payment).await.unwrap_err();
+        assert!(!node.makes_blocks());
+        node.mine(1).await.unwrap();
+        assert!(!node.makes_blocks());
+        drop(driver.stop().unwrap());
+    }
+
+    #[tokio::test]
+    async fn edit_that_is_refused_is_no_failure() {
+        let (chain, producer, engine) = chain();
+        let (node, driver) = start(chain, producer, engine, BlockMode::Manual, Clock::default(), None).unwrap();
+        let edit = Edit::Nonce { address: Address::new([7; 20]), nonce: Nonce::new(u64::MAX) };
+        assert!(node.edit(edit).await.unwrap().is_err());
+        assert!(node.makes_blocks());
         drop(driver.stop().unwrap());
     }
 
