@@ -623,6 +623,18 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
+/// What is done to a chain that is taken back again and again, by one process for most of the time.
+fn op_of_tests() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        8 => (1..6_u64, any::<u64>()).prop_map(|(count, seed)| Op::Blocks(count, seed)),
+        5 => Just(Op::Hold),
+        // Few without the states: what is made of those is looked at here.
+        6 => (any::<usize>(), 0..8).prop_map(|(which, lot)| Op::Revert(which, lot == 0)),
+        1 => any::<u64>().prop_map(Op::Ask),
+        1 => Just(Op::Close),
+    ]
+}
+
 fn check_history(history: u64, ops: Vec<Op>) {
     let mut fixture = Fixture::new(history);
     for (number, op) in (0_u64..).zip(ops) {
@@ -709,6 +721,18 @@ proptest! {
 
     #[test]
     fn store_agrees_with_the_model(history in prop_oneof![Just(1_u64), Just(3), Just(50)], ops in vec(op(), 1..25)) {
+        check_history(history, ops);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn store_that_is_taken_back_often_agrees_with_the_model(
+        history in prop_oneof![Just(1_u64), Just(3), Just(50)],
+        ops in vec(op_of_tests(), 15..50),
+    ) {
         check_history(history, ops);
     }
 }
