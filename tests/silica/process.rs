@@ -121,7 +121,7 @@ fn requests_that_come_only_in_part_do_not_hold_up_the_stop() {
 pub(crate) fn begin_endless_work(node: &Node) -> Connection {
     let mut connection = node.connect();
     let demand = br#"{"id":1,"jsonrpc":"2.0","method":"IncreaseBlocknum","params":[10000000]}"#;
-    let head = format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", demand.len());
+    let head = format!("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", demand.len());
     connection.write(&[head.as_bytes(), demand].concat()).unwrap();
     let begun = height(node);
     eventually(node, "the work is begun", || height(node) > begun);

@@ -7,11 +7,14 @@ use tokio::{sync::watch, task::spawn_blocking};
 
 use crate::{
     driver::NodeHandle,
-    http::{Answer, Page, READY, Refusal, Reply, Share, Upgrade},
+    http::{Answer, Answered, Caller, Page, READY, Refusal, Share, Upgrade},
     metrics::{self, Metrics},
     rpc::{RpcLimits, Service},
     subscription::Lobby,
 };
+
+/// Units of a client's calls that are counted when a request of HTTP arrives.
+const ARRIVED: u32 = 1;
 
 /// Where the counts are.
 const METRICS: &str = "/metrics";
@@ -60,8 +63,8 @@ impl Endpoint {
 }
 
 impl Answer for Endpoint {
-    async fn answer(&self, body: Bytes) -> Reply {
-        self.service.answer(body).await
+    async fn answer(&self, body: Bytes, caller: &Caller) -> Answered {
+        self.service.answer(body, caller, ARRIVED).await
     }
 
     fn refuse(&self, refusal: Refusal, text: &str) -> Vec<u8> {
@@ -80,7 +83,7 @@ impl Answer for Endpoint {
         }
     }
 
-    async fn converse(&self, stream: Upgrade, share: Share, stop: watch::Receiver<bool>) {
-        self.lobby.receive(&self.service, stream, share, stop).await;
+    async fn converse(&self, stream: Upgrade, caller: Caller, share: Share, stop: watch::Receiver<bool>) {
+        self.lobby.receive(&self.service, (stream, caller), share, stop).await;
     }
 }

@@ -86,7 +86,7 @@ pub use crate::{
     },
     data_dir::DataDirError,
     dump::{DumpError, DumpFault, DumpReport, NotLoaded, dump_db, load_db},
-    http::HttpLimits,
+    http::{Access, Host, HttpLimits, List, ListError, Network, PageOrigin},
     load::{LoadError, LoadReport, load},
     maintenance::{DbReport, MaintenanceError, check_db, rebuild_db},
     manual::{completions, man_page, write_man_pages},

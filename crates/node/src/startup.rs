@@ -30,7 +30,7 @@ use crate::{
     driver::{self, NodeHandle, RunningDriver},
     dump,
     endpoint::Endpoint,
-    http::Server,
+    http::{Access, Server},
     metrics::Metrics,
     profile::{self, Profile},
     progress::Progress,
@@ -159,7 +159,7 @@ impl Node {
         let Opened { data_dir, accounts, key, chain, producer } = opened;
         let listen = |source| StartError::Listen { addr: config.listen, source };
         let metrics = Arc::<Metrics>::default();
-        let mut server = Server::new(config.http, Arc::clone(&metrics));
+        let mut server = Server::new(config.http, Access::default(), Arc::clone(&metrics));
         let addr = server.bind(config.listen).await.map_err(listen)?;
         let websocket = bind_websocket(&mut server, &config).await?;
         let developer = decide_on_developer(&config, addr, websocket);

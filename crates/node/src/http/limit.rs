@@ -1,4 +1,4 @@
-//! How often a peer may ask.
+//! How many calls a client may make.
 
 use std::{
     net::{IpAddr, Ipv6Addr},
@@ -14,13 +14,14 @@ use governor::{
     state::keyed::HashMapStateStore,
 };
 
-/// Checks after which peers that have been silent for long enough are forgotten.
+/// Checks after which clients that have been silent for long enough are forgotten.
 const TIDY: u32 = 10_000;
 
-/// So many requests each second for each peer, and as many at once.
+/// So many units each second for each client, and as many at once. A call costs its weight.
 #[derive(Debug)]
-pub(super) struct Limiter<C: Clock = MonotonicClock> {
+pub(crate) struct Limiter<C: Clock = MonotonicClock> {
     shares: RateLimiter<IpAddr, HashMapStateStore<IpAddr>, C, NoOpMiddleware<C::Instant>>,
+    quota: Quota,
     clock: C,
     checks: AtomicU32,
 }
@@ -35,27 +36,80 @@ impl<C: Clock + Clone> Limiter<C> {
     fn with_clock(each_second: NonZeroU32, clock: C) -> Self {
         let quota = Quota::per_second(each_second);
         let shares = RateLimiter::hashmap_with_clock(quota, clock.clone());
-        Self { shares, clock, checks: AtomicU32::new(0) }
+        Self { shares, quota, clock, checks: AtomicU32::new(0) }
     }
 
-    /// Counts a request of `peer`.
+    /// Counts units of `client`: all of them, or none. No more are needed than there are at once.
     ///
     /// # Errors
     ///
-    /// The time after which it may ask again.
-    pub(super) fn check(&self, peer: IpAddr) -> Result<(), Duration> {
+    /// The time after which there are enough.
+    pub(super) fn check(&self, client: IpAddr, units: NonZeroU32) -> Result<(), Duration> {
         if self.checks.fetch_add(1, Relaxed) % TIDY == TIDY - 1 {
             self.shares.retain_recent();
         }
-        self.shares.check_key(&one_of(peer)).map_err(|wait| wait.wait_time_from(self.clock.now()))
+        match self.shares.check_key_n(&one_of(client), units.min(self.quota.burst_size())) {
+            Ok(checked) => checked.map_err(|wait| wait.wait_time_from(self.clock.now())),
+            // Not for so few.
+            Err(_) => Ok(()),
+        }
     }
 }
 
-/// What counts as one peer: an address, of IPv6 the network of a subscriber, who has 2⁶⁴ addresses.
-fn one_of(peer: IpAddr) -> IpAddr {
-    match peer.to_canonical() {
+/// What counts as one client: an address, of IPv6 the network of a subscriber, who has 2⁶⁴ addresses.
+fn one_of(client: IpAddr) -> IpAddr {
+    match client.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
         address @ IpAddr::V4(_) => address,
+    }
+}
+
+/// What the calls of one request or message may cost.
+#[derive(Debug)]
+pub(crate) struct Allowance<'a, C: Clock = MonotonicClock> {
+    /// `None` for any amount.
+    limit: Option<(&'a Limiter<C>, IpAddr)>,
+    /// Units that were counted when the request arrived.
+    paid: u32,
+    /// The time after which the first call that was refused may be made.
+    wait: Option<Duration>,
+    /// Whether a call was taken.
+    any_taken: bool,
+}
+
+impl<'a, C: Clock + Clone> Allowance<'a, C> {
+    pub(super) const fn new(limit: Option<(&'a Limiter<C>, IpAddr)>, paid: u32) -> Self {
+        Self { limit, paid, wait: None, any_taken: false }
+    }
+
+    /// The time after which the first call may be made, if it was refused.
+    pub(crate) fn wait_for_first(&self) -> Option<Duration> {
+        self.wait.filter(|_| !self.any_taken)
+    }
+
+    /// Counts a call of this weight. Once a call is refused, all further ones of the request are, since they may build
+    /// on it. A weight beyond what there is at once costs that much, so that every method can be called.
+    ///
+    /// # Errors
+    ///
+    /// The time after which it may be made.
+    pub(crate) fn charge(&mut self, weight: NonZeroU32) -> Result<(), Duration> {
+        let Some((limiter, client)) = self.limit else { return Ok(()) };
+        if let Some(wait) = self.wait {
+            return Err(wait);
+        }
+        let weight = weight.min(limiter.quota.burst_size());
+        let paid = std::mem::take(&mut self.paid).min(weight.get());
+        let due = NonZeroU32::new(weight.get().saturating_sub(paid));
+        match due.map_or(Ok(()), |due| limiter.check(client, due)) {
+            Ok(()) => self.any_taken = true,
+            Err(wait) => {
+                // The next attempt has to pay for its arrival again.
+                let again = limiter.quota.replenish_interval().saturating_mul(paid);
+                return Err(*self.wait.insert(wait.saturating_add(again)));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -65,24 +119,74 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn peers_have_their_shares_each() {
+    fn limiter(each_second: u32) -> (Limiter<FakeRelativeClock>, FakeRelativeClock) {
         let clock = FakeRelativeClock::default();
-        let limiter = Limiter::with_clock(NonZeroU32::new(3).unwrap(), clock.clone());
-        let (one, other): (IpAddr, IpAddr) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
+        (Limiter::with_clock(units(each_second), clock.clone()), clock)
+    }
+
+    fn units(number: u32) -> NonZeroU32 {
+        NonZeroU32::new(number).unwrap()
+    }
+
+    const ONE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
+    const OTHER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
+
+    #[test]
+    fn clients_have_their_shares_each() {
+        let (limiter, clock) = limiter(3);
         for _ in 0..3 {
-            assert_eq!(limiter.check(one), Ok(()));
+            assert_eq!(limiter.check(ONE, units(1)), Ok(()));
         }
-        let wait = limiter.check(one).unwrap_err();
+        let wait = limiter.check(ONE, units(1)).unwrap_err();
         assert!(wait > Duration::ZERO && wait <= Duration::from_secs(1), "{wait:?}");
-        assert_eq!(limiter.check(other), Ok(()));
+        assert_eq!(limiter.check(OTHER, units(3)), Ok(()));
         clock.advance(wait);
-        assert_eq!(limiter.check(one), Ok(()));
-        assert!(limiter.check(one).is_err(), "one share is free again");
+        assert_eq!(limiter.check(ONE, units(1)), Ok(()));
+        assert!(limiter.check(ONE, units(1)).is_err(), "one share is free again");
     }
 
     #[test]
-    fn network_of_a_subscriber_is_one_peer() {
+    fn call_costs_its_weight_and_the_first_refusal_refuses_the_rest() {
+        let (limiter, _) = limiter(10);
+        let mut allowance = Allowance::new(Some((&limiter, ONE)), 0);
+        assert_eq!(allowance.charge(units(4)), Ok(()));
+        let wait = allowance.charge(units(7)).unwrap_err();
+        assert_eq!(wait, Duration::from_millis(100));
+        assert_eq!(allowance.charge(units(1)), Err(wait), "it may build on the one before");
+        assert_eq!(limiter.check(ONE, units(6)), Ok(()), "what was refused costs nothing");
+        let mut unlimited = Allowance::<MonotonicClock>::new(None, 0);
+        assert_eq!(unlimited.charge(units(u32::MAX)), Ok(()));
+    }
+
+    #[test]
+    fn arrival_pays_for_a_unit_of_the_first_call() {
+        let (limiter, _) = limiter(5);
+        limiter.check(ONE, units(1)).unwrap();
+        let mut allowance = Allowance::new(Some((&limiter, ONE)), 1);
+        assert_eq!(allowance.charge(units(1)), Ok(()));
+        assert_eq!(allowance.charge(units(4)), Ok(()));
+        assert!(allowance.charge(units(1)).is_err());
+    }
+
+    #[test]
+    fn call_that_weighs_more_than_there_is_at_once_can_be_made() {
+        let (limiter, clock) = limiter(5);
+        let call = |paid: u32| {
+            limiter.check(ONE, units(paid))?;
+            Allowance::new(Some((&limiter, ONE)), paid).charge(units(100))
+        };
+        assert_eq!(call(1), Ok(()));
+        // A client that waits for as long as it is asked to is served in the end.
+        let mut attempts = 0;
+        while let Err(wait) = call(1) {
+            clock.advance(wait);
+            attempts += 1;
+            assert!(attempts < 4, "the wait does not lead to an answer");
+        }
+    }
+
+    #[test]
+    fn network_of_a_subscriber_is_one_client() {
         let of = |text: &str| one_of(text.parse().unwrap());
         assert_eq!(of("2001:db8:1:2::1"), of("2001:db8:1:2:ffff::9"));
         assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));

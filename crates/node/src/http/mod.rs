@@ -6,7 +6,7 @@
 //!
 //! What a client may hold up is bounded: the number of connections, the size of a body and of all bodies and answers
 //! together, the time from the first byte of a request to its last, the time a connection may lie idle or leave an answer
-//! unread, and, if that is wanted, how often a peer asks.
+//! unread, and, if that is wanted, how many calls a client makes.
 //! When all places, or all memory, are taken and someone waits, those who only hold theirs have to give way soon. An answer
 //! that is sent as it is made is made no faster than its client reads.
 
@@ -25,7 +25,7 @@ use std::{
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use http_body_util::BodyExt;
 use hyper::{
-    Method, Request, Response, StatusCode,
+    Method, Request, Response, StatusCode, Version,
     body::{Body, Bytes, Incoming},
     header::{self, HeaderValue},
     server::conn::http1::{self, UpgradeableConnection},
@@ -41,21 +41,26 @@ use tokio::{
 };
 use tokio_tungstenite::tungstenite::handshake::server::create_response;
 
+pub use self::caller::{Access, Host, List, ListError, Network, PageOrigin};
+pub(crate) use self::{
+    caller::{Caller, Foreign},
+    limit::Allowance,
+    room::{SMALL_ANSWER, Share},
+    stream::{AnswerBody, Broken, PIECE, Reply, Source, next_piece},
+};
 use self::{
     gzip::Gzip,
+    limit::Limiter,
     patience::{Patience, Watched},
     room::Room,
     stream::Stream,
-};
-pub(crate) use self::{
-    room::{SMALL_ANSWER, Share},
-    stream::{AnswerBody, Broken, PIECE, Reply, Source, next_piece},
 };
 use crate::{
     metrics::{Metrics, Open},
     request_id::{self, RequestId},
 };
 
+mod caller;
 mod gzip;
 mod limit;
 mod patience;
@@ -80,7 +85,7 @@ pub struct HttpLimits {
     pub crowded_timeout: Duration,
     /// Connections open at once; further ones wait for a place.
     pub connections: usize,
-    /// Requests that one peer may send each second, and as many at once; `None` for as many as it likes.
+    /// Units of calls that one client may make each second, and as many at once; `None` for as many as it likes.
     pub each_second: Option<NonZeroU32>,
     /// Time that requests in progress are given to finish once the server stops.
     pub grace: Duration,
@@ -110,8 +115,8 @@ const READ_AT_ONCE: usize = 32 * 1024;
 
 /// What stands behind the server: turns the body of a request into the body of its answer.
 pub(crate) trait Answer: Send + Sync + 'static {
-    /// Answers one request body.
-    fn answer(&self, body: Bytes) -> impl Future<Output = Reply> + Send;
+    /// Answers one request body, whose arrival has been counted.
+    fn answer(&self, body: Bytes, caller: &Caller) -> impl Future<Output = Answered> + Send;
 
     /// Writes the body of an answer to a request that is not answered otherwise, with a text for people.
     fn refuse(&self, refusal: Refusal, text: &str) -> Vec<u8>;
@@ -124,14 +129,31 @@ pub(crate) trait Answer: Send + Sync + 'static {
 
     /// Talks with a client that has asked for a WebSocket, behind the handshake, until either ends it or `stop` becomes
     /// true.
-    fn converse(&self, stream: Upgrade, share: Share, stop: watch::Receiver<bool>) -> impl Future<Output = ()> + Send;
+    fn converse(
+        &self,
+        stream: Upgrade,
+        caller: Caller,
+        share: Share,
+        stop: watch::Receiver<bool>,
+    ) -> impl Future<Output = ()> + Send;
+}
+
+/// What became of a request body.
+pub(crate) struct Answered {
+    pub(crate) reply: Reply,
+    /// The time after which the client may make the first call of the body, if the limit refused that one and all others.
+    pub(crate) wait: Option<Duration>,
 }
 
 /// Reason why what was posted is not answered as it would be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// The body does not arrive as HTTP has it.
+    /// The request does not arrive as HTTP has it.
     Unreadable,
+    /// The body is encoded in a way that is not read.
+    Encoded,
+    /// The body is transferred in a way that is not read.
+    Transferred,
     /// The body is too large.
     TooLarge,
     /// The peer asks too often, and may ask again later.
@@ -144,6 +166,8 @@ impl Refusal {
     const fn status(self) -> StatusCode {
         match self {
             Self::Unreadable => StatusCode::BAD_REQUEST,
+            Self::Encoded => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::Transferred => StatusCode::NOT_IMPLEMENTED,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::TooOften => StatusCode::TOO_MANY_REQUESTS,
             Self::NoMemory => StatusCode::SERVICE_UNAVAILABLE,
@@ -168,13 +192,23 @@ pub(crate) type Upgrade = TokioIo<Upgraded>;
 pub(crate) struct Server {
     listeners: Vec<TcpListener>,
     limits: HttpLimits,
+    gate: Gate,
     metrics: Arc<Metrics>,
+}
+
+/// What decides on a request before its body is read.
+#[derive(Debug, Default)]
+struct Gate {
+    access: Access,
+    /// How many calls each client may make.
+    limiter: Option<Arc<Limiter>>,
 }
 
 impl Server {
     /// A server that listens nowhere.
-    pub(crate) fn new(limits: HttpLimits, metrics: Arc<Metrics>) -> Self {
-        Self { listeners: Vec::new(), limits, metrics }
+    pub(crate) fn new(limits: HttpLimits, access: Access, metrics: Arc<Metrics>) -> Self {
+        let gate = Gate { access, limiter: limits.each_second.map(Limiter::new).map(Arc::new) };
+        Self { listeners: Vec::new(), limits, gate, metrics }
     }
 
     /// Binds `address`, and returns the address in use, with the port that the system chose if port 0 was asked for.
@@ -202,9 +236,10 @@ impl Server {
     }
 
     /// Serves until `stop` becomes true, then lets requests that came whole be answered within the grace period.
-    pub(crate) async fn serve<A: Answer>(self, answer: Arc<A>, stop: watch::Receiver<bool>) {
+    pub(crate) async fn serve<A: Answer>(mut self, answer: Arc<A>, stop: watch::Receiver<bool>) {
         let mut stop_seen = stop.clone();
         let room = Arc::new(Room::new(self.limits, Arc::clone(&self.metrics)));
+        let gate = Arc::new(std::mem::take(&mut self.gate));
         let mut connections = JoinSet::new();
         let mut waiting = None;
         loop {
@@ -220,10 +255,10 @@ impl Server {
                 },
                 place = room.enter(), if waiting.is_some() => if let Some((stream, peer)) = waiting.take() {
                     let (answer, limits, stop) = (Arc::clone(&answer), self.limits, stop.clone());
-                    let room = Arc::clone(&room);
+                    let (room, gate) = (Arc::clone(&room), Arc::clone(&gate));
                     connections.spawn(async move {
                         let _open = Open::count(&room.metrics.connections);
-                        serve_connection((stream, peer.ip()), answer, limits, &room, stop).await;
+                        serve_connection((stream, peer.ip()), answer, limits, (&gate, &room), stop).await;
                         drop(place);
                     });
                 },
@@ -248,7 +283,7 @@ async fn serve_connection<A: Answer>(
     (stream, peer): (TcpStream, IpAddr),
     answer: Arc<A>,
     limits: HttpLimits,
-    room: &Arc<Room>,
+    (gate, room): (&Gate, &Arc<Room>),
     stop: watch::Receiver<bool>,
 ) {
     if let Err(error) = stream.set_nodelay(true) {
@@ -259,7 +294,7 @@ async fn serve_connection<A: Answer>(
     let io = TokioIo::new(Watched { stream, patience: Arc::clone(&patience) });
     let upgrade = Mutex::new(None);
     let ended = {
-        let asked = Asked { answer: &*answer, room, peer, patience: &patience, upgrading: &upgrade, stop: &stop };
+        let asked = Asked { answer: &*answer, gate, room, peer, patience: &patience, upgrading: &upgrade, stop: &stop };
         let service = service_fn(|request| respond(request, &asked));
         let mut builder = http1::Builder::new();
         builder.header_read_timeout(None).half_close(true).max_buf_size(READ_AT_ONCE);
@@ -267,11 +302,11 @@ async fn serve_connection<A: Answer>(
         speak_http(connection, limits, room, &patience, stop.clone()).await
     };
     let upgrade = upgrade.into_inner().unwrap_or_default();
-    if let (Ended::InOrder, Some(Upgrading { upgrade, place })) = (ended, upgrade) {
+    if let (Ended::InOrder, Some(Upgrading { upgrade, caller, place })) = (ended, upgrade) {
         match upgrade.await {
             Ok(upgraded) => {
                 let share = Share::new(Arc::clone(room), limits);
-                answer.converse(TokioIo::new(upgraded), share, stop).await;
+                answer.converse(TokioIo::new(upgraded), caller, share, stop).await;
             }
             Err(error) => tracing::debug!(%error, "connection ended"),
         }
@@ -282,6 +317,7 @@ async fn serve_connection<A: Answer>(
 /// A client that has asked for a WebSocket, and its place.
 struct Upgrading<'a> {
     upgrade: OnUpgrade,
+    caller: Caller,
     place: SemaphorePermit<'a>,
 }
 
@@ -366,6 +402,7 @@ async fn until_given_up(limits: HttpLimits, room: &Room, patience: &Patience) ->
 /// What a request is answered with.
 struct Asked<'a, 'room, A> {
     answer: &'a A,
+    gate: &'a Gate,
     room: &'room Arc<Room>,
     peer: IpAddr,
     patience: &'a Arc<Patience>,
@@ -394,22 +431,33 @@ async fn respond<A: Answer>(
 async fn route<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) -> Response<AnswerBody> {
     let response = if *request.method() != Method::POST {
         Box::pin(route_others(request, asked)).await
-    } else if let Some(wait) = asked.has_to_wait() {
+    } else if let Some((refusal, text)) = fault(&request) {
         tokio::spawn(discard(request.into_body(), asked.patience.limits.body_bytes));
-        retried_after(wait, refused(asked.answer, Refusal::TooOften, TOO_OFTEN))
+        refused(asked.answer, refusal, &text)
     } else {
-        post(request, asked).await
+        let caller = asked.caller(&request);
+        match caller.arrive() {
+            Err(wait) => {
+                tokio::spawn(discard(request.into_body(), asked.patience.limits.body_bytes));
+                retried_after(wait, refused(asked.answer, Refusal::TooOften, TOO_OFTEN))
+            }
+            Ok(()) => post(request, &caller, asked).await,
+        }
     };
     tracing::debug!(status = response.status().as_u16(), "answered");
     response
 }
 
 async fn route_others<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) -> Response<AnswerBody> {
+    if let Some((reason, text)) = fault(&request) {
+        return refusal(reason.status(), text);
+    }
     let (method, path) = (request.method(), request.uri().path());
     if *method == Method::GET && asks_for_websocket(&request) {
-        return match asked.has_to_wait() {
-            Some(wait) => retried_after(wait, refusal(StatusCode::TOO_MANY_REQUESTS, TOO_OFTEN)),
-            None => upgrade(request, asked.room, asked.upgrading),
+        let caller = asked.caller(&request);
+        return match caller.arrive() {
+            Err(wait) => retried_after(wait, refusal(StatusCode::TOO_MANY_REQUESTS, TOO_OFTEN)),
+            Ok(()) => upgrade(request, caller, asked.room, asked.upgrading),
         };
     }
     let allowed =
@@ -443,18 +491,41 @@ fn shown(Page { is_well, media_type, text }: Page, gzip: bool) -> Response<Answe
 }
 
 impl<A> Asked<'_, '_, A> {
-    /// The time that a peer has to wait which asks too often.
-    fn has_to_wait(&self) -> Option<Duration> {
-        self.room.limiter.as_ref()?.check(self.peer).err()
+    fn caller(&self, request: &Request<Incoming>) -> Caller {
+        let Gate { access, limiter } = self.gate;
+        Caller::of(access, limiter.as_ref(), self.peer, request.uri(), request.headers())
     }
+}
+
+/// Returns what is wrong with the head of a request, as far as hyper takes it and HTTP does not (RFC 9112, sections 3.2 and
+/// 6.1; RFC 9110, section 8.4).
+fn fault(request: &Request<Incoming>) -> Option<(Refusal, String)> {
+    let headers = request.headers();
+    let hosts = headers.get_all(header::HOST).iter().count();
+    if hosts > 1 || (hosts == 0 && request.version() == Version::HTTP_11) {
+        return Some((Refusal::Unreadable, format!("expected one header Host, got {hosts}")));
+    }
+    let other = |name, known: &str| {
+        let mut values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+        values.find(|value| !value.trim().eq_ignore_ascii_case(known))
+    };
+    if let Some(got) = other(header::TRANSFER_ENCODING, "chunked") {
+        return Some((Refusal::Transferred, format!("expected the Transfer-Encoding chunked, got {got:?}")));
+    }
+    let got = other(header::CONTENT_ENCODING, "identity")?;
+    Some((Refusal::Encoded, format!("expected a body without Content-Encoding, got {got:?}")))
 }
 
 /// Said to those who ask too often.
 const TOO_OFTEN: &str = "too many requests, try again later";
 
 fn retried_after(wait: Duration, response: Response<AnswerBody>) -> Response<AnswerBody> {
-    let seconds = wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0));
-    with_header(response, header::RETRY_AFTER, HeaderValue::from(seconds))
+    with_header(response, header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)))
+}
+
+/// Rounds up.
+pub(crate) const fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs().saturating_add((time.subsec_nanos() > 0) as u64)
 }
 
 /// The media type is the reference's, although the text is not JSON (rpc page, section 1.1).
@@ -475,6 +546,7 @@ fn asks_for_websocket(request: &Request<Incoming>) -> bool {
 /// Shakes hands with a client that asks for a WebSocket, if there is a place for it.
 fn upgrade<'a>(
     mut request: Request<Incoming>,
+    caller: Caller,
     room: &'a Room,
     upgrading: &Mutex<Option<Upgrading<'a>>>,
 ) -> Response<AnswerBody> {
@@ -491,18 +563,25 @@ fn upgrade<'a>(
     let Ok(place) = room.upgrades.try_acquire() else {
         return refusal(StatusCode::SERVICE_UNAVAILABLE, "too many subscribers at once, try again later");
     };
-    *upgrading.lock().unwrap_or_else(PoisonError::into_inner) = Some(Upgrading { upgrade, place });
+    *upgrading.lock().unwrap_or_else(PoisonError::into_inner) = Some(Upgrading { upgrade, caller, place });
     response.map(|()| AnswerBody::from(Bytes::new()))
 }
 
-async fn post<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) -> Response<AnswerBody> {
+async fn post<A: Answer>(
+    request: Request<Incoming>,
+    caller: &Caller,
+    asked: &Asked<'_, '_, A>,
+) -> Response<AnswerBody> {
     let Asked { answer, room, patience, .. } = *asked;
     let gzip = gzip::is_accepted(request.headers());
     match read_body(request, room, patience).await {
         Ok((body, memory)) => {
             patience.request_complete();
-            let reply = answer.answer(body).await;
+            let Answered { reply, wait } = answer.answer(body, caller).await;
             drop(memory);
+            if let Some(wait) = wait {
+                return retried_after(wait, refused(answer, Refusal::TooOften, TOO_OFTEN));
+            }
             let response = if gzip && (reply.rest.is_some() || reply.beginning.len() >= gzip::SMALLEST) {
                 Box::pin(compressed(reply, room, patience)).await
             } else {
@@ -723,7 +802,40 @@ mod tests {
     const PAGE: &str = "/page";
 
     impl Answer for Length {
-        async fn answer(&self, body: Bytes) -> Reply {
+        async fn answer(&self, body: Bytes, _: &Caller) -> Answered {
+            Answered { reply: self.reply(body).await, wait: None }
+        }
+
+        fn refuse(&self, refusal: Refusal, text: &str) -> Vec<u8> {
+            format!("<{refusal:?}: {text}>").into_bytes()
+        }
+
+        fn has_page(&self, path: &str) -> bool {
+            path == PAGE
+        }
+
+        async fn page(&self, path: &str) -> Option<Page> {
+            let text = "x".repeat(100_000);
+            self.has_page(path).then_some(Page { is_well: false, media_type: "text/x", text })
+        }
+
+        /// Sends back what comes, until the client or the server has enough.
+        async fn converse(&self, mut stream: Upgrade, _: Caller, _: Share, mut stop: watch::Receiver<bool>) {
+            let mut bytes = [0; 100];
+            loop {
+                tokio::select! {
+                    read = stream.read(&mut bytes) => match read.unwrap() {
+                        0 => return,
+                        length => stream.write_all(&bytes[..length]).await.unwrap(),
+                    },
+                    () = stopped(&mut stop) => return stream.write_all(b"bye").await.unwrap(),
+                }
+            }
+        }
+    }
+
+    impl Length {
+        async fn reply(&self, body: Bytes) -> Reply {
             if body == "wait" {
                 self.waiting.notify_one();
                 self.go_on.notified().await;
@@ -742,33 +854,6 @@ mod tests {
                 return Reply { beginning: b"<".to_vec(), rest: Some(Box::new(Pieces { pieces, dropped })) };
             }
             Reply { beginning: body.len().to_string().into_bytes(), rest: None }
-        }
-
-        fn refuse(&self, refusal: Refusal, text: &str) -> Vec<u8> {
-            format!("<{refusal:?}: {text}>").into_bytes()
-        }
-
-        fn has_page(&self, path: &str) -> bool {
-            path == PAGE
-        }
-
-        async fn page(&self, path: &str) -> Option<Page> {
-            let text = "x".repeat(100_000);
-            self.has_page(path).then_some(Page { is_well: false, media_type: "text/x", text })
-        }
-
-        /// Sends back what comes, until the client or the server has enough.
-        async fn converse(&self, mut stream: Upgrade, _: Share, mut stop: watch::Receiver<bool>) {
-            let mut bytes = [0; 100];
-            loop {
-                tokio::select! {
-                    read = stream.read(&mut bytes) => match read.unwrap() {
-                        0 => return,
-                        length => stream.write_all(&bytes[..length]).await.unwrap(),
-                    },
-                    () = stopped(&mut stop) => return stream.write_all(b"bye").await.unwrap(),
-                }
-            }
         }
     }
 
@@ -835,7 +920,7 @@ mod tests {
     }
 
     async fn start_at(ip: [u8; 4], limits: HttpLimits) -> Running {
-        let mut server = Server::new(limits, Arc::default());
+        let mut server = Server::new(limits, Access::default(), Arc::default());
         let addr = server.bind((ip, 0).into()).await.unwrap();
         let (stop, stopped) = watch::channel(false);
         let answer = Arc::new(Length::default());
@@ -1418,7 +1503,8 @@ mod tests {
 
     #[tokio::test]
     async fn those_who_only_hold_a_place_give_way() {
-        for bytes in ["", "POST / HT", "POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\n12", &post_of("abc", "")] {
+        for bytes in ["", "POST / HT", "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n12", &post_of("abc", "")]
+        {
             let waited = wait_behind(bytes).await;
             // Not at once, since they might have been about to go on.
             let rounding = Duration::from_millis(1);
@@ -1519,7 +1605,9 @@ mod tests {
     async fn stop_waits_for_no_request_that_has_not_come_whole() {
         let server = start(large()).await;
         let mut halves = Vec::new();
-        for half in ["POST / HT", "POST / HTTP/1.1\r\nhost: x\r\n", "POST / HTTP/1.1\r\ncontent-length: 9\r\n\r\n12"] {
+        for half in
+            ["POST / HT", "POST / HTTP/1.1\r\nhost: x\r\n", "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n12"]
+        {
             let mut stream = TcpStream::connect(server.addr).await.unwrap();
             stream.write_all(half.as_bytes()).await.unwrap();
             halves.push(stream);

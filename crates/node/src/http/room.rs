@@ -9,7 +9,6 @@ use tokio::{
 
 use super::{
     AnswerBody, HttpLimits, Patience, Reply, gzip,
-    limit::Limiter,
     stream::{Large, Stream},
 };
 use crate::metrics::Metrics;
@@ -30,8 +29,6 @@ const TURN: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(super) struct Room {
     pub(super) metrics: Arc<Metrics>,
-    /// How often each peer may ask.
-    pub(super) limiter: Option<Limiter>,
     /// Turns for answers that are compressed.
     pub(super) compressions: Arc<Semaphore>,
     places: Arc<Semaphore>,
@@ -55,7 +52,6 @@ impl Room {
         let units = limits.bodies_bytes.max(limits.body_bytes).div_ceil(UNIT);
         Self {
             metrics,
-            limiter: limits.each_second.map(Limiter::new),
             compressions: Arc::new(Semaphore::new(gzip::AT_ONCE)),
             places: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
             place_wanted: Notify::new(),

@@ -19,6 +19,7 @@ use super::params::{AddressFault, HashFault, NumberFault, PriceFault};
 use crate::{
     driver::{AsideError, DriverError, SubmitError},
     dump::DumpError,
+    http::Foreign,
     methods::eth::EthFault,
 };
 
@@ -46,6 +47,8 @@ pub(crate) enum CallError {
     ContractQueried,
     /// Methods for developers are switched off.
     DeveloperOff,
+    /// The method is for developers, and the caller is foreign.
+    Foreign(Foreign),
     /// The hash of a deployment cannot be read.
     DeploymentHash(HashFault),
     /// The transaction of a deployment is in no block.
@@ -208,6 +211,9 @@ impl CallError {
             Self::DeveloperOff => {
                 let text = format!("{method} is for developers and switched off, start the node with --developer on");
                 (Code::INVALID_REQUEST, text.into())
+            }
+            Self::Foreign(foreign) => {
+                (Code::INVALID_REQUEST, format!("{method} is for developers on this machine: {foreign}").into())
             }
             Self::DeploymentUnknown => text(Code::INVALID_ADDRESS_OR_KEY, "Txn Hash not Present"),
             Self::Driver(error) => return driver(error),

@@ -6,6 +6,7 @@
 use std::{
     collections::HashMap,
     future::Future,
+    num::NonZeroU32,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
     sync::{Arc, LazyLock},
@@ -203,6 +204,8 @@ pub(crate) struct Entry {
     pub(crate) shape: Shape,
     /// Whether it does what no client of a real network can do, so that it can be switched off.
     pub(crate) for_developers: bool,
+    /// What a call costs of what its client may make each second. A short answer from what is in memory costs 1.
+    pub(crate) weight: NonZeroU32,
 }
 
 /// How a method is called.
@@ -263,6 +266,7 @@ impl Entry {
             action: Action::Query(query::<M>),
             shape: Shape::of::<M, M::Output>(),
             for_developers: false,
+            weight: NonZeroU32::MIN,
         }
     }
 
@@ -278,22 +282,27 @@ impl Entry {
     /// A question that is answered at once, unless the transaction is large.
     const fn about<M: AboutTransaction>() -> Self {
         let (action, shape) = (Action::Weighed(weigh::<M>), Shape::of::<M, M::Output>());
-        Self { name: M::NAME, aliases: &[], action, shape, for_developers: false }
+        Self { name: M::NAME, aliases: &[], action, shape, for_developers: false, weight: NonZeroU32::MIN }
     }
 
     const fn streamed<M: Streamed>() -> Self {
         let (action, shape) = (Action::Streamed(begin::<M>), Shape::of::<M, M::Output>());
-        Self { name: M::NAME, aliases: &[], action, shape, for_developers: false }
+        Self { name: M::NAME, aliases: &[], action, shape, for_developers: false, weight: NonZeroU32::MIN }
     }
 
     const fn command<C: Command>() -> Self {
         let (action, shape) = (Action::Later(run::<C>), Shape::of::<C, C::Output>());
-        Self { name: C::NAME, aliases: &[], action, shape, for_developers: false }
+        Self { name: C::NAME, aliases: &[], action, shape, for_developers: false, weight: NonZeroU32::MIN }
     }
 
     /// A command that does what no client of a real network can do.
     const fn for_developers<C: Command>() -> Self {
         Self { for_developers: true, ..Self::command::<C>() }
+    }
+
+    /// The same method, of which a call costs this much.
+    const fn of_weight(self, weight: u32) -> Self {
+        Self { weight: NonZeroU32::new(weight).expect("a call costs something"), ..self }
     }
 }
 
@@ -305,14 +314,16 @@ pub(crate) struct Row {
     pub(crate) action: Action,
     pub(crate) fields: &'static [&'static str],
     pub(crate) for_developers: bool,
+    /// What a call costs of what its client may make each second. A short answer from what is in memory costs 1.
+    pub(crate) weight: NonZeroU32,
 }
 
 /// Finds a row by the name or an alias of its method.
 pub(crate) fn find(name: &str) -> Option<&'static Row> {
     static BY_NAME: LazyLock<HashMap<&str, Row>> = LazyLock::new(|| {
         let rows = METHODS.iter().enumerate().flat_map(|(position, entry)| {
-            let Entry { name, action, shape, for_developers, .. } = *entry;
-            let row = Row { name, position, action, fields: (shape.fields)(), for_developers };
+            let Entry { name, action, shape, for_developers, weight, .. } = *entry;
+            let row = Row { name, position, action, fields: (shape.fields)(), for_developers, weight };
             std::iter::once(&entry.name).chain(entry.aliases).map(move |name| (*name, row))
         });
         rows.collect()

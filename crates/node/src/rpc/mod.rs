@@ -10,7 +10,11 @@ pub(crate) mod params;
 mod tests;
 
 use std::{
-    sync::Arc,
+    num::NonZeroU32,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
@@ -38,7 +42,7 @@ use self::{
 };
 use crate::{
     driver::NodeHandle,
-    http::{Refusal, Reply},
+    http::{self, Allowance, Answered, Caller, Foreign, Refusal, Reply},
     metrics::Metrics,
 };
 
@@ -86,6 +90,8 @@ pub(crate) struct Service {
     node: NodeHandle,
     /// Whether methods for developers are answered.
     developer: bool,
+    /// Whether a foreign caller has called one.
+    foreign_seen: AtomicBool,
     whole_limit: usize,
     limits: RpcLimits,
     metrics: Arc<Metrics>,
@@ -97,21 +103,24 @@ pub(crate) struct Service {
 impl Service {
     pub(crate) fn new(node: NodeHandle, developer: bool, limits: RpcLimits, metrics: Arc<Metrics>) -> Self {
         let (whole_limit, large) = (WHOLE_LIMIT, Semaphore::new(LARGE_ANSWERS));
-        Self { node, developer, whole_limit, limits, metrics, large, patience: PATIENCE }
+        let foreign_seen = AtomicBool::new(false);
+        Self { node, developer, foreign_seen, whole_limit, limits, metrics, large, patience: PATIENCE }
     }
 
-    /// Answers the body of a request, single or batch.
-    pub(crate) async fn answer(&self, body: Bytes) -> Reply {
+    /// Answers the body of a request, single or batch, whose caller has paid for so many units of its first call.
+    pub(crate) async fn answer(&self, body: Bytes, caller: &Caller, paid: u32) -> Answered {
         let mut out = Vec::with_capacity(USUAL_ANSWER);
+        let mut request = Permit { foreign: caller.foreign(), allowance: caller.allowance(paid) };
         let rest = match Body::parse(&body, self.limits.batch) {
-            Body::Single(entry) => self.answer_entry(&mut out, &entry).await,
+            Body::Single(entry) => self.answer_entry(&mut out, &entry, &mut request).await,
             Body::Batch(entries) => {
                 // On its own, so that a single request does not carry the room for a batch about.
-                Box::pin(self.answer_batch(&mut out, &entries)).await;
+                Box::pin(self.answer_batch(&mut out, &entries, &mut request)).await;
                 None
             }
         };
-        Reply { beginning: out, rest: rest.map(|rest| Box::new(rest) as _) }
+        let reply = Reply { beginning: out, rest: rest.map(|rest| Box::new(rest) as _) };
+        Answered { reply, wait: request.allowance.wait_for_first() }
     }
 
     /// The answer to a body whose own answer is not to be had, since there is no memory for it.
@@ -128,7 +137,9 @@ impl Service {
     /// The answer to a body that was not taken, or whose answer is not to be had. Its id is not known, as nobody has read it.
     pub(crate) fn refuse_body(refusal: Refusal, text: &str) -> Vec<u8> {
         let code = match refusal {
-            Refusal::Unreadable | Refusal::TooLarge => RpcErrorCode::INVALID_REQUEST,
+            Refusal::Encoded | Refusal::TooLarge | Refusal::Transferred | Refusal::Unreadable => {
+                RpcErrorCode::INVALID_REQUEST
+            }
             Refusal::TooOften | Refusal::NoMemory => RpcErrorCode::SERVER_ERROR,
         };
         let mut out = Vec::new();
@@ -137,7 +148,7 @@ impl Service {
     }
 
     /// Answers one element after the other, since later ones may build on earlier ones.
-    async fn answer_batch(&self, out: &mut Vec<u8>, entries: &[Entry<'_>]) {
+    async fn answer_batch(&self, out: &mut Vec<u8>, entries: &[Entry<'_>], permit: &mut Permit<'_>) {
         out.reserve(entries.len().saturating_mul(SHORT_ANSWER).min(LARGE_ANSWER));
         let mut growth = Growth { limit: self.limits.batch_answer_bytes, turn: None, decided: false };
         let (mut yielded, mut refused) = (0, 0_usize);
@@ -151,7 +162,7 @@ impl Service {
                     refused += 1;
                     write_error(out, request.id.as_ref().unwrap_or(&Id::NULL), &RpcError::INTERNAL_ERROR);
                 }
-                entry => self.answer_element(out, entry, &mut growth).await,
+                entry => self.answer_element(out, entry, permit, &mut growth).await,
             }
             if position % TURN == TURN - 1 || out.len().saturating_sub(yielded) > TURN_BYTES {
                 yielded = out.len();
@@ -173,9 +184,15 @@ impl Service {
     }
 
     /// Answers an element of a batch, whole: the answer to a batch is in memory.
-    async fn answer_element<'a>(&'a self, out: &mut Vec<u8>, entry: &Entry<'_>, growth: &mut Growth<'a>) {
+    async fn answer_element<'a>(
+        &'a self,
+        out: &mut Vec<u8>,
+        entry: &Entry<'_>,
+        permit: &mut Permit<'_>,
+        growth: &mut Growth<'a>,
+    ) {
         let start = out.len();
-        let Some(rest) = self.answer_entry(out, entry).await else { return };
+        let Some(rest) = self.answer_entry(out, entry, permit).await else { return };
         self.grow(growth).await;
         if !rest.append(out, growth.limit).await {
             tracing::warn!(limit = growth.limit, "a part of the answer to a batch is too large, or was not to be had");
@@ -186,13 +203,16 @@ impl Service {
     }
 
     /// Writes an answer, or its beginning, and returns the rest.
-    async fn answer_entry(&self, out: &mut Vec<u8>, entry: &Entry<'_>) -> Option<Rest> {
+    async fn answer_entry(&self, out: &mut Vec<u8>, entry: &Entry<'_>, permit: &mut Permit<'_>) -> Option<Rest> {
         match entry {
-            Ok(request) => match self.answer_request(out, request).await {
+            Ok(request) => match self.answer_request(out, request, permit).await {
                 Ok(rest) => return rest,
                 Err(error) => self.refuse(out, request.id.as_ref().unwrap_or(&Id::NULL), &error),
             },
-            Err(rejection) => self.refuse(out, &rejection.id, &rejection.error),
+            Err(rejection) => match permit.charge(NonZeroU32::MIN) {
+                Ok(()) => self.refuse(out, &rejection.id, &rejection.error),
+                Err(error) => self.refuse(out, &rejection.id, &error),
+            },
         }
         None
     }
@@ -203,16 +223,37 @@ impl Service {
     }
 
     /// Writes the answer to a request, or its beginning, and returns the rest; or the error that is to be written.
-    async fn answer_request(&self, out: &mut Vec<u8>, request: &Request<'_>) -> Result<Option<Rest>, RpcError> {
-        let row = method::find(&request.method).ok_or_else(|| method::absent(&request.method))?;
+    async fn answer_request(
+        &self,
+        out: &mut Vec<u8>,
+        request: &Request<'_>,
+        permit: &mut Permit<'_>,
+    ) -> Result<Option<Rest>, RpcError> {
+        let row = method::find(&request.method);
+        permit.charge(row.map_or(NonZeroU32::MIN, |row| row.weight))?;
+        let row = row.ok_or_else(|| method::absent(&request.method))?;
         let call = Call { id: request.require_id()?, params: request.params.as_deref(), fields: row.fields };
-        if row.for_developers && !self.developer {
-            return Err(CallError::DeveloperOff.into_rpc(row.name));
+        if row.for_developers {
+            self.check_developer(permit.foreign).map_err(|error| error.into_rpc(row.name))?;
         }
         let begun = Instant::now();
         let outcome = self.act(out, row, call).await;
         self.metrics.called(row.position, begun.elapsed());
         outcome
+    }
+
+    /// Checks that the caller may call methods for developers.
+    fn check_developer(&self, foreign: Option<&Foreign>) -> Result<(), CallError> {
+        if !self.developer {
+            return Err(CallError::DeveloperOff);
+        }
+        let Some(foreign) = foreign else { return Ok(()) };
+        if self.foreign_seen.swap(true, Relaxed) {
+            tracing::debug!(%foreign, "a call of a method for developers was refused");
+        } else {
+            tracing::warn!(%foreign, "a call of a method for developers was refused; further ones are logged as debug");
+        }
+        Err(CallError::Foreign(foreign.clone()))
     }
 
     async fn act(&self, out: &mut Vec<u8>, row: &Row, call: Call<'_>) -> Result<Option<Rest>, RpcError> {
@@ -247,6 +288,25 @@ impl Service {
 /// Whether a body is a well-formed request, or a batch.
 pub(crate) fn is_request(body: &[u8]) -> bool {
     matches!(Body::parse(body, 1), Body::Single(Ok(_)) | Body::Batch(_))
+}
+
+/// What the caller of a request may do.
+struct Permit<'a> {
+    /// Why it may call no method for developers.
+    foreign: Option<&'a Foreign>,
+    allowance: Allowance<'a>,
+}
+
+impl Permit<'_> {
+    fn charge(&mut self, weight: NonZeroU32) -> Result<(), RpcError> {
+        let charged = self.allowance.charge(weight);
+        charged.map_err(|wait| RpcError::new(RpcErrorCode::SERVER_ERROR, too_often(wait)))
+    }
+}
+
+/// The text for a call beyond what its client may make.
+pub(crate) fn too_often(wait: Duration) -> String {
+    format!("too many calls, try again in {} s", http::whole_seconds(wait))
 }
 
 /// How large the answer to a batch may become.

@@ -46,7 +46,11 @@ impl Fixture {
     }
 
     async fn ask(&self, body: &str) -> String {
-        let reply = self.service.answer(Bytes::copy_from_slice(body.as_bytes())).await;
+        self.ask_as(&Caller::local(), body).await
+    }
+
+    async fn ask_as(&self, caller: &Caller, body: &str) -> String {
+        let Answered { reply, .. } = self.service.answer(Bytes::copy_from_slice(body.as_bytes()), caller, 0).await;
         assert!(reply.rest.is_none(), "the answer is larger than those of these tests");
         String::from_utf8(reply.beginning).unwrap()
     }
@@ -304,6 +308,7 @@ async fn driver_that_has_stopped_is_an_internal_error() {
     let Fixture { service, driver } = fixture;
     drop(driver.stop().unwrap());
     let body = r#"{"id":1,"jsonrpc":"2.0","method":"IncreaseBlocknum","params":[1]}"#;
-    let answer = String::from_utf8(service.answer(Bytes::from_static(body.as_bytes())).await.beginning).unwrap();
+    let answered = service.answer(Bytes::from_static(body.as_bytes()), &Caller::local(), 0).await;
+    let answer = String::from_utf8(answered.reply.beginning).unwrap();
     assert_eq!(answer, r#"{"error":{"code":-32603,"message":"INTERNAL_ERROR: "},"id":1,"jsonrpc":"2.0"}"#);
 }

@@ -20,10 +20,10 @@ use super::{
 };
 use crate::{
     driver::NodeHandle,
-    http::{SMALL_ANSWER, Share, TOO_MANY_ANSWERS},
+    http::{Answered, Caller, SMALL_ANSWER, Share, TOO_MANY_ANSWERS},
     metrics::{Metrics, Open},
     reverts::Tip,
-    rpc::{self, Context, Service},
+    rpc::{self, Context, Service, too_often},
 };
 
 /// Bytes of a subscriber's message up to which its addresses are looked up at once.
@@ -45,10 +45,15 @@ impl Lobby {
         Self { node, newspaper, places, metrics }
     }
 
-    /// Talks with a client behind the handshake, until either ends it or `stop` becomes true. Requests of JSON-RPC are for
-    /// `service`; what is sent takes memory of `share`.
-    pub(crate) async fn receive<S>(&self, service: &Service, stream: S, share: Share, stop: watch::Receiver<bool>)
-    where
+    /// Talks with a client behind the handshake, which said who the caller is, until either ends it or `stop` becomes true.
+    /// Requests of JSON-RPC are for `service`; what is sent takes memory of `share`.
+    pub(crate) async fn receive<S>(
+        &self,
+        service: &Service,
+        (stream, caller): (S, Caller),
+        share: Share,
+        stop: watch::Receiver<bool>,
+    ) where
         S: AsyncRead + AsyncWrite + Unpin + Send,
     {
         let _open = Open::count(&self.metrics.sessions);
@@ -56,7 +61,7 @@ impl Lobby {
         let heads = self.node.heads();
         let Tip { number, reverts } = *heads.borrow();
         let (topics, next) = (Topics::default(), following(number));
-        let mut session = Session { lobby: self, service, wire, share, topics, heads, next, reverts };
+        let mut session = Session { lobby: self, service, caller, wire, share, topics, heads, next, reverts };
         let Err(end) = session.run().await;
         session.wire.end(end).await;
     }
@@ -65,6 +70,7 @@ impl Lobby {
 struct Session<'a, S> {
     lobby: &'a Lobby,
     service: &'a Service,
+    caller: Caller,
     wire: Wire<S>,
     share: Share,
     topics: Topics,
@@ -99,7 +105,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             return self.subscribe(text).await;
         }
         let body = Bytes::from(text);
-        let reply = self.wire.meanwhile(self.service.answer(body.clone())).await?;
+        let Answered { reply, .. } = self.wire.meanwhile(self.service.answer(body.clone(), &self.caller, 0)).await?;
         match self.wire.meanwhile(self.share.body(reply)).await? {
             Some(answer) => self.wire.send(answer).await,
             None => self.wire.send(Bytes::from(self.service.decline(&body, TOO_MANY_ANSWERS)).into()).await,
@@ -108,6 +114,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
 
     /// Takes a message in which the client subscribes or unsubscribes, and acknowledges it.
     async fn subscribe(&mut self, text: Utf8Bytes) -> Result<(), End> {
+        if let Err(wait) = self.caller.arrive() {
+            return self.wire.send(Bytes::from(too_often(wait)).into()).await;
+        }
         let context = Arc::clone(&self.lobby.node.context());
         if !self.topics.any() {
             (self.next, self.reverts) = (following(context.head()), context.reverts.count());

@@ -27,7 +27,8 @@ pub(crate) async fn start(mode: BlockMode) -> RunningNode {
 /// Posts a body and returns the body of the answer.
 pub(crate) async fn post(addr: SocketAddr, body: &str) -> String {
     let mut stream = TcpStream::connect(addr).await.unwrap();
-    let head = format!("POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+    let head =
+        format!("POST / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
     stream.write_all(head.as_bytes()).await.unwrap();
     stream.write_all(body.as_bytes()).await.unwrap();
     let mut answer = String::new();

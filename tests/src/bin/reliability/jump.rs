@@ -53,7 +53,7 @@ pub(crate) fn run(loops: u64, seed: u64) {
             let mut client = node.connect();
             let demand =
                 json!({"id": 1, "jsonrpc": "2.0", "method": "IncreaseBlocknum", "params": [blocks]}).to_string();
-            let head = format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", demand.len());
+            let head = format!("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n", demand.len());
             client.write(&[head, demand].concat().into_bytes()).expect("the node reads");
             let begun = Instant::now();
             while begun.elapsed() < life {
