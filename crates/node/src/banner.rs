@@ -6,6 +6,9 @@ use silica_protocol::{Address, BlockNumber, PublicKey, Qa, Version};
 
 use crate::config::BlockMode;
 
+/// Said where methods for developers are answered.
+const DEVELOPERS_ON: &str = "ON: programs on this machine can change balances, time and blocks; see --developer";
+
 /// Accounts that are shown; a file may hold thousands.
 const SHOWN: usize = 20;
 
@@ -20,6 +23,8 @@ pub struct Banner {
     pub version: Version,
     /// When blocks are made.
     pub block_mode: BlockMode,
+    /// Whether methods for developers are answered.
+    pub developer: bool,
     /// Where the chain is kept; `None` in memory.
     pub data_dir: Option<PathBuf>,
     /// Number of the latest Tx block.
@@ -51,7 +56,7 @@ impl fmt::Debug for FundedAccount {
 
 impl fmt::Display for Banner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { addr, websocket, version, block_mode, data_dir, latest, node_key, accounts } = self;
+        let Self { addr, websocket, version, block_mode, developer, data_dir, latest, node_key, accounts } = self;
         let chain_id = version.chain_id();
         writeln!(f, "silica {}, chain {chain_id} (transaction version {version})", env!("CARGO_PKG_VERSION"))?;
         writeln!(f)?;
@@ -66,6 +71,11 @@ impl fmt::Display for Banner {
             BlockMode::Interval(interval) => writeln!(f, "  blocks     every {interval:?}; latest is {latest}")?,
             BlockMode::Manual => writeln!(f, "  blocks     with IncreaseBlocknum; latest is {latest}")?,
         }
+        writeln!(
+            f,
+            "  developers {}",
+            if *developer { DEVELOPERS_ON } else { "off: methods for developers are refused" }
+        )?;
         writeln!(f, "  node key   {node_key} ({})", Address::from_public_key(node_key).to_bech32())?;
         writeln!(f)?;
         let Some(first) = accounts.first() else { return Ok(()) };
@@ -109,6 +119,7 @@ mod tests {
             websocket: Some(([127, 0, 0, 1], 4401).into()),
             version: Version::of_chain(ChainId::new(222)),
             block_mode: BlockMode::Instant,
+            developer: true,
             data_dir: None,
             latest: BlockNumber::new(7),
             node_key: PublicKey::new([2; 33]),
@@ -125,6 +136,7 @@ mod tests {
             "http://127.0.0.1:5555",
             "ws://127.0.0.1:4401",
             "latest is 7",
+            "developers ON: programs on this machine can change balances",
             "0x4BAF5faDA8e5Db92C3d3242618c5B47133AE003C  zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7",
             "key e53d1c3edaffc7a7bab5418eb836cf75819a82872b4a1a0f1c7fcf5c3e020b89  balance 900.000000000000 ZIL",
             "curl -s -H 'content-type: application/json' -d '{\"id\":\"1\",\"jsonrpc\":\"2.0\",",

@@ -20,10 +20,10 @@ use silica_protocol::{Address, ChainId, HexError, StateRoot, VariableHash};
 
 use crate::{
     cli::{ClientCommand, GetProofArgs},
-    http::HttpLimits,
+    http::{Access, Host, HttpLimits, List, Network, PageOrigin},
     mnemonic::{Mnemonic, WordsParser},
     profile::Profile,
-    rpc::RpcLimits,
+    rpc::{MethodList, RpcLimits},
     settings::Origins,
     telemetry::LogFormat,
 };
@@ -163,6 +163,16 @@ pub struct RunArgs {
     /// port listens beyond this machine), `on`, or `off`.
     #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true, env = "SILICA_DEVELOPER")]
     pub developer: Developer,
+    /// Hosts, beside loopback, under which methods for developers may be called: names or addresses, separated by commas.
+    #[arg(long, value_name = "HOSTS", env = "SILICA_ALLOWED_HOSTS")]
+    pub allowed_hosts: Option<List<Host>>,
+    /// Origins, beside loopback, whose web pages may call methods for developers, as https://ide.example, separated by
+    /// commas.
+    #[arg(long, value_name = "ORIGINS", env = "SILICA_ALLOWED_ORIGINS")]
+    pub allowed_origins: Option<List<PageOrigin>>,
+    /// Methods that are answered, separated by commas: names, or beginnings of names as `Get*` [default: all].
+    #[arg(long, value_name = "METHODS", env = "SILICA_METHODS")]
+    pub methods: Option<MethodList>,
     /// Requests in one batch.
     #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = value_parser!(u32).range(1..),
           env = "SILICA_MAX_BATCH")]
@@ -179,9 +189,14 @@ pub struct RunArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = value_parser!(u64).range(1..=86_400),
           env = "SILICA_IDLE_TIMEOUT")]
     pub idle_timeout: u64,
-    /// Requests that one address may send each second, and as many at once; 0 for as many as it likes.
+    /// Calls that one address may make each second, and as many at once; 0 for as many as it likes. Expensive methods count
+    /// several times.
     #[arg(long, value_name = "N", default_value_t = 0, env = "SILICA_RATE_LIMIT")]
     pub rate_limit: u32,
+    /// Proxies whose `X-Forwarded-For` or `Forwarded` says which address makes a call: addresses or networks, as
+    /// 127.0.0.1,10.0.0.0/8.
+    #[arg(long, value_name = "PROXIES", env = "SILICA_TRUSTED_PROXIES")]
+    pub trusted_proxies: Option<List<Network>>,
     /// Time that stopping in good order may take, in seconds; then the process ends as it is.
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = value_parser!(u64).range(1..=86_400),
           env = "SILICA_STOP_TIMEOUT")]
@@ -551,6 +566,10 @@ pub struct Config {
     pub durability: Durability,
     /// Whether methods for developers are answered.
     pub developer: Developer,
+    /// Hosts and origins of callers of these methods, and proxies.
+    pub access: Access,
+    /// The methods that are answered, or `None` for all.
+    pub methods: Option<MethodList>,
     /// Bounds on what clients may ask of the server.
     pub http: HttpLimits,
     /// Bounds on what they may ask in one request.
@@ -590,6 +609,8 @@ impl Default for Config {
             cache_bytes: 256 << 20,
             durability: Durability::Flush,
             developer: Developer::Auto,
+            access: Access::default(),
+            methods: None,
             http: HttpLimits::default(),
             rpc: RpcLimits::default(),
             origins: Origins::default(),
@@ -615,6 +636,12 @@ impl From<RunArgs> for Config {
             cache_bytes: args.cache_mb << 20,
             durability: args.durability,
             developer: args.developer,
+            access: Access {
+                hosts: args.allowed_hosts.unwrap_or_default(),
+                origins: args.allowed_origins.unwrap_or_default(),
+                proxies: args.trusted_proxies.unwrap_or_default(),
+            },
+            methods: args.methods,
             http: HttpLimits {
                 body_bytes: args.max_body_bytes,
                 bodies_bytes: usize::try_from(u64::from(args.max_bodies_mb) << 20).unwrap_or(usize::MAX),
@@ -662,7 +689,8 @@ mod tests {
             "--data-dir d --listen 127.0.0.1:80 --websocket 127.0.0.1:81 --chain-id 333 --block-mode interval=250 \
              --pause-id 999 --accounts-file f --shards 3 --blocks-per-ds-epoch 5 --proof-window 60 --cache-mb 16 --durability relaxed --max-body-bytes 7 --developer off \
              --max-bodies-mb 9 --max-connections 8 --max-batch 4 --max-batch-answer-mb 2 --request-timeout 3 --idle-timeout 6 \
-             --rate-limit 11 --stop-timeout 4",
+             --rate-limit 11 --stop-timeout 4 --allowed-hosts node,10.0.0.7 --allowed-origins https://a.b \
+             --trusted-proxies 10.0.0.0/8 --methods Get*",
         )
         .unwrap();
         let config = Config::from(cli.run);
@@ -681,6 +709,10 @@ mod tests {
         let seconds = Duration::from_secs;
         assert_eq!((config.http.request_timeout, config.http.idle_timeout), (seconds(3), seconds(6)));
         assert_eq!((config.http.each_second, config.http.grace), (NonZeroU32::new(11), seconds(2)));
+        assert_eq!(config.access.hosts, "node,10.0.0.7".parse().unwrap());
+        assert_eq!(config.access.origins, "https://a.b".parse().unwrap());
+        assert_eq!(config.access.proxies, "10.0.0.0/8".parse().unwrap());
+        assert_eq!(config.methods, Some("Get*".parse().unwrap()));
         assert_eq!(Config::from(parse("--ephemeral").unwrap().run).data_dir, None);
     }
 
@@ -782,6 +814,10 @@ mod tests {
         check_refused("--websocket localhost:1", &["--websocket", "numeric address and a port", "or off"]);
         check_refused("load --target localhost:1", &["--target", "numeric address and a port"]);
         check_refused("--durability never", &["--durability", "flush", "relaxed"]);
+        check_refused("--allowed-hosts a:80", &["--allowed-hosts", "host names or addresses without ports", "a:80"]);
+        check_refused("--allowed-origins null", &["--allowed-origins", "https://ide.example", "\"null\""]);
+        check_refused("--trusted-proxies 10.0.0.0/64", &["--trusted-proxies", "10.0.0.0/8", "10.0.0.0/64"]);
+        check_refused("--methods Gte*", &["--methods", "Get*", "Gte*"]);
         check_refused("--developer yes", &["--developer", "auto", "on", "off", "yes"]);
         check_refused("--listen 127.0.0.1:1 db check", &["db"]);
         check_refused("db", &["check", "rebuild"]);

@@ -9,7 +9,7 @@ use crate::{
     driver::NodeHandle,
     http::{Answer, Answered, Caller, Page, READY, Refusal, Share, Upgrade},
     metrics::{self, Metrics},
-    rpc::{RpcLimits, Service},
+    rpc::{Offer, RpcLimits, Service},
     subscription::Lobby,
 };
 
@@ -31,16 +31,15 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// `developer` says whether methods for developers are answered.
     pub(crate) fn new(
         node: NodeHandle,
-        developer: bool,
+        offer: Offer,
         limits: RpcLimits,
         metrics: Arc<Metrics>,
         data_dir: Option<PathBuf>,
     ) -> Self {
         Self {
-            service: Service::new(node.clone(), developer, limits, Arc::clone(&metrics)),
+            service: Service::new(node.clone(), offer, limits, Arc::clone(&metrics)),
             lobby: Lobby::new(node.clone(), Arc::clone(&metrics)),
             node,
             metrics,

@@ -93,7 +93,7 @@ pub use crate::{
     mnemonic::{Mnemonic, MnemonicError},
     profile::Profile,
     proof::{AnswerError, ProofReport, Variable, VerifyError, verify_proof},
-    rpc::{RpcLimits, openrpc},
+    rpc::{MethodList, MethodListError, RpcLimits, openrpc},
     settings::{ConfigError, Origin, Origins, Place, Settings, wrong_use},
     startup::{Node, RunningNode, StartError, StopError},
     telemetry::{FilterError, LogFormat, init as init_telemetry},

@@ -30,10 +30,11 @@ use crate::{
     driver::{self, NodeHandle, RunningDriver},
     dump,
     endpoint::Endpoint,
-    http::{Access, Server},
+    http::Server,
     metrics::Metrics,
     profile::{self, Profile},
     progress::Progress,
+    rpc::Offer,
 };
 
 /// Time that opening a chain may take before the log says that it goes on.
@@ -127,7 +128,11 @@ fn decide_on_developer(config: &Config, addr: SocketAddr, websocket: Option<Sock
         (Developer::Auto, false, _) => {
             tracing::info!("methods for developers are off, for others can reach this node; see --developer");
         }
-        _ => {}
+        (_, false, _) => tracing::info!("methods for developers are off"),
+        (_, true, _) => tracing::info!(
+            "methods for developers are ON: programs on this machine can change balances, time and blocks; behind a \
+             proxy, or where others have accounts, start the node with --developer off"
+        ),
     }
     developer
 }
@@ -159,7 +164,7 @@ impl Node {
         let Opened { data_dir, accounts, key, chain, producer } = opened;
         let listen = |source| StartError::Listen { addr: config.listen, source };
         let metrics = Arc::<Metrics>::default();
-        let mut server = Server::new(config.http, Access::default(), Arc::clone(&metrics));
+        let mut server = Server::new(config.http, config.access.clone(), Arc::clone(&metrics));
         let addr = server.bind(config.listen).await.map_err(listen)?;
         let websocket = bind_websocket(&mut server, &config).await?;
         let developer = decide_on_developer(&config, addr, websocket);
@@ -168,6 +173,7 @@ impl Node {
             websocket,
             version: Version::of_chain(chain.config().chain_id),
             block_mode: config.block_mode,
+            developer,
             data_dir: config.data_dir.clone(),
             latest: chain.snapshot().latest_tx_block().header.number,
             node_key: key.public(),
@@ -184,7 +190,8 @@ impl Node {
             handle.pause().allow(id);
         }
         let (stop, stopped) = watch::channel(false);
-        let endpoint = Endpoint::new(handle.clone(), developer, config.rpc, metrics, config.data_dir);
+        let offer = Offer { developer, methods: config.methods };
+        let endpoint = Endpoint::new(handle.clone(), offer, config.rpc, metrics, config.data_dir);
         let http = tokio::spawn(server.serve(Arc::new(endpoint), stopped));
         Ok(RunningNode { addr, banner, stop, http, driver, handle, data_dir })
     }

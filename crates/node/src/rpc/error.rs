@@ -79,6 +79,8 @@ pub(crate) enum CallError {
     NotAContract,
     /// There is no such method where blocks are made as they are.
     NotInThisMode,
+    /// The operator has listed the methods that are answered, and this one is not among them.
+    NotListed,
     /// The transaction is in no block, and was accepted for none.
     NotSoftConfirmed,
     /// The transaction deploys nothing.
@@ -229,6 +231,7 @@ impl CallError {
             Self::MinerInfo(error) => (Code::MISC_ERROR, error.to_string().into()),
             Self::NotAContract => text(Code::INVALID_ADDRESS_OR_KEY, "Address not contract address"),
             Self::NotInThisMode => text(Code::METHOD_NOT_FOUND, ""),
+            Self::NotListed => text(Code::METHOD_NOT_FOUND, ""),
             Self::NotSoftConfirmed => text(Code::DATABASE_ERROR, "Txn Hash not soft confirmed"),
             Self::NoDeployment => text(Code::INVALID_ADDRESS_OR_KEY, "ID is not a contract txn"),
             Self::Parameter { name, problem } => (Code::INVALID_PARAMETER, format!("{name}: {problem}").into()),

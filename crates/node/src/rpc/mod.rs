@@ -6,6 +6,7 @@ mod error;
 mod method;
 pub(crate) mod openrpc;
 pub(crate) mod params;
+mod selection;
 #[cfg(test)]
 mod tests;
 
@@ -45,6 +46,17 @@ use crate::{
     http::{self, Allowance, Answered, Caller, Foreign, Refusal, Reply},
     metrics::Metrics,
 };
+
+pub use self::selection::{MethodList, MethodListError};
+
+/// Which methods a node answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Offer {
+    /// Whether it answers those for developers.
+    pub(crate) developer: bool,
+    /// Those that the operator has listed; `None` for all.
+    pub(crate) methods: Option<MethodList>,
+}
 
 /// Bounds on what one request may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +102,8 @@ pub(crate) struct Service {
     node: NodeHandle,
     /// Whether methods for developers are answered.
     developer: bool,
+    /// Whether the method of each row is answered; `None` for all.
+    listed: Option<Box<[bool]>>,
     /// Whether a foreign caller has called one.
     foreign_seen: AtomicBool,
     whole_limit: usize,
@@ -101,10 +115,11 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    pub(crate) fn new(node: NodeHandle, developer: bool, limits: RpcLimits, metrics: Arc<Metrics>) -> Self {
+    pub(crate) fn new(node: NodeHandle, offer: Offer, limits: RpcLimits, metrics: Arc<Metrics>) -> Self {
         let (whole_limit, large) = (WHOLE_LIMIT, Semaphore::new(LARGE_ANSWERS));
-        let foreign_seen = AtomicBool::new(false);
-        Self { node, developer, foreign_seen, whole_limit, limits, metrics, large, patience: PATIENCE }
+        let Offer { developer, methods } = offer;
+        let (listed, foreign_seen) = (methods.map(|methods| methods.select()), AtomicBool::new(false));
+        Self { node, developer, listed, foreign_seen, whole_limit, limits, metrics, large, patience: PATIENCE }
     }
 
     /// Answers the body of a request, single or batch, whose caller has paid for so many units of its first call.
@@ -232,6 +247,9 @@ impl Service {
         let row = method::find(&request.method);
         permit.charge(row.map_or(NonZeroU32::MIN, |row| row.weight))?;
         let row = row.ok_or_else(|| method::absent(&request.method))?;
+        if !self.listed.as_ref().is_none_or(|listed| listed.get(row.position) == Some(&true)) {
+            return Err(CallError::NotListed.into_rpc(row.name));
+        }
         let call = Call { id: request.require_id()?, params: request.params.as_deref(), fields: row.fields };
         if row.for_developers {
             self.check_developer(permit.foreign).map_err(|error| error.into_rpc(row.name))?;

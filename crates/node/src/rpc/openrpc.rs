@@ -25,7 +25,9 @@ pub(crate) fn document() -> &'static Value {
                 "version": env!("CARGO_PKG_VERSION"),
                 "description": "The interface of a Zilliqa node of generation 8.1, over HTTP POST to any path. \
                                 Parameters are positional. Methods with x-for-developers do what no client of a real \
-                                network can do, and are answered unless that is switched off.",
+                                network can do, and are answered unless that is switched off, to callers on the \
+                                machine of the node. A call counts x-weight, or 1, of what its client may make each \
+                                second.",
                 "license": { "name": "MIT OR Apache-2.0" },
             },
             "servers": [{ "name": "local", "url": "http://127.0.0.1:5555" }],
@@ -65,6 +67,9 @@ fn describe(entry: &Entry, generator: &mut SchemaGenerator) -> Value {
     }
     if let (true, Some(method)) = (entry.for_developers, method.as_object_mut()) {
         method.insert("x-for-developers".to_owned(), json!(true));
+    }
+    if let (2.., Some(method)) = (entry.weight.get(), method.as_object_mut()) {
+        method.insert("x-weight".to_owned(), json!(entry.weight));
     }
     method
 }

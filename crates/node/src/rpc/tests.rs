@@ -33,7 +33,10 @@ pub(super) fn fixture(mode: BlockMode) -> Fixture {
     )
     .unwrap();
     let (handle, driver) = driver::start(chain, producer, Solo::new(key), mode, Clock::default(), None).unwrap();
-    Fixture { service: Service::new(handle, true, RpcLimits::default(), Arc::default()), driver }
+    Fixture {
+        service: Service::new(handle, Offer { developer: true, methods: None }, RpcLimits::default(), Arc::default()),
+        driver,
+    }
 }
 
 impl Fixture {

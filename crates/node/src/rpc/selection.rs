@@ -1,0 +1,80 @@
+//! Which methods a node answers, as its operator has listed them.
+
+use std::str::FromStr;
+
+use super::METHODS;
+
+/// Names of methods, and beginnings of names before a `*`, separated by commas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MethodList(Vec<String>);
+
+/// Reason why a list of methods is not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected names of methods separated by commas, or beginnings of names as Get*, got {got:?}, which fits no method"
+)]
+pub struct MethodListError {
+    got: String,
+}
+
+impl FromStr for MethodList {
+    type Err = MethodListError;
+
+    fn from_str(text: &str) -> Result<Self, MethodListError> {
+        let patterns: Vec<String> = text.split(',').map(|pattern| pattern.trim().to_owned()).collect();
+        let useless = |pattern: &&String| {
+            !METHODS
+                .iter()
+                .any(|entry| std::iter::once(&entry.name).chain(entry.aliases).any(|name| fits(pattern, name)))
+        };
+        match patterns.iter().find(useless) {
+            Some(got) => Err(MethodListError { got: got.chars().take(64).collect() }),
+            None => Ok(Self(patterns)),
+        }
+    }
+}
+
+impl MethodList {
+    /// Returns for each row of the table whether its method is listed, by its name or by another spelling of it.
+    pub(super) fn select(&self) -> Box<[bool]> {
+        let is_listed = |name: &str| self.0.iter().any(|pattern| fits(pattern, name));
+        METHODS
+            .iter()
+            .map(|entry| std::iter::once(&entry.name).chain(entry.aliases).any(|name| is_listed(name)))
+            .collect()
+    }
+}
+
+fn fits(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == name, |beginning| name.starts_with(beginning))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(list: &str, names: &[&str]) {
+        let selected = list.parse::<MethodList>().unwrap().select();
+        let listed: Vec<_> = METHODS.iter().zip(selected).filter(|(_, on)| *on).map(|(entry, _)| entry.name).collect();
+        assert_eq!(listed, names, "{list}");
+    }
+
+    #[test]
+    fn methods_are_listed_by_name_and_by_beginning() {
+        check("GetBalance, CreateTransaction", &["CreateTransaction", "GetBalance"]);
+        check("net_*,GetDsBlockV*", &["GetDsBlockVerbose", "net_listening", "net_version"]);
+        check("GetLatestDSBlock", &["GetLatestDsBlock"]);
+        assert!("*".parse::<MethodList>().unwrap().select().iter().all(|on| *on));
+    }
+
+    #[test]
+    fn pattern_that_fits_no_method_is_refused() {
+        for (list, got) in
+            [("", ""), ("GetBalance,", ""), ("getBalance", "getBalance"), ("Gte*,Get*", "Gte*"), ("*e", "*e")]
+        {
+            let error = list.parse::<MethodList>().unwrap_err();
+            assert_eq!(error, MethodListError { got: got.to_owned() }, "{list}");
+        }
+    }
+}
