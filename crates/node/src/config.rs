@@ -110,6 +110,10 @@ pub struct RunArgs {
     /// JSON-RPC, over HTTP and as messages, and the subscription protocol.
     #[arg(long, value_name = "ADDR:PORT", env = "SILICA_WEBSOCKET")]
     pub websocket: Option<WebSocketPort>,
+    /// Address and port of the pages `/metrics`, `/ready` and `/health` alone, which leave JSON-RPC's port then, but for
+    /// `/health` [default: the port of JSON-RPC].
+    #[arg(long, value_name = "ADDR:PORT", value_parser = socket_address, env = "SILICA_OPERATOR_LISTEN")]
+    pub operator_listen: Option<SocketAddr>,
     /// Identity of the network [default: that of the data directory, 222 for a new one].
     #[arg(long, value_name = "ID", env = "SILICA_CHAIN_ID")]
     pub chain_id: Option<ChainId>,
@@ -542,6 +546,8 @@ pub struct Config {
     /// Where subscribers have a port of their own, or `None` for port 4401 beside `listen` if it is free; nowhere if the
     /// system chooses the port of `listen`.
     pub websocket: Option<WebSocketPort>,
+    /// Where operators have pages of their own, or `None` for the address of JSON-RPC.
+    pub operator_listen: Option<SocketAddr>,
     /// Identity of the network, or `None` for that of the data directory.
     pub chain_id: Option<ChainId>,
     /// When blocks are made.
@@ -597,6 +603,7 @@ impl Default for Config {
             data_dir: Some("silica-data".into()),
             listen: DEFAULT_LISTEN,
             websocket: None,
+            operator_listen: None,
             chain_id: None,
             block_mode: BlockMode::Instant,
             pause_id: None,
@@ -624,6 +631,7 @@ impl From<RunArgs> for Config {
             data_dir: (!args.ephemeral).then_some(args.data_dir),
             listen: args.listen,
             websocket: args.websocket,
+            operator_listen: args.operator_listen,
             chain_id: args.chain_id,
             block_mode: args.block_mode,
             pause_id: args.pause_id,
@@ -690,7 +698,7 @@ mod tests {
              --pause-id 999 --accounts-file f --shards 3 --blocks-per-ds-epoch 5 --proof-window 60 --cache-mb 16 --durability relaxed --max-body-bytes 7 --developer off \
              --max-bodies-mb 9 --max-connections 8 --max-batch 4 --max-batch-answer-mb 2 --request-timeout 3 --idle-timeout 6 \
              --rate-limit 11 --stop-timeout 4 --allowed-hosts node,10.0.0.7 --allowed-origins https://a.b \
-             --trusted-proxies 10.0.0.0/8 --methods Get*",
+             --trusted-proxies 10.0.0.0/8 --methods Get* --operator-listen 127.0.0.1:82",
         )
         .unwrap();
         let config = Config::from(cli.run);
@@ -712,6 +720,7 @@ mod tests {
         assert_eq!(config.access.hosts, "node,10.0.0.7".parse().unwrap());
         assert_eq!(config.access.origins, "https://a.b".parse().unwrap());
         assert_eq!(config.access.proxies, "10.0.0.0/8".parse().unwrap());
+        assert_eq!(config.operator_listen, Some(([127, 0, 0, 1], 82).into()));
         assert_eq!(config.methods, Some("Get*".parse().unwrap()));
         assert_eq!(Config::from(parse("--ephemeral").unwrap().run).data_dir, None);
     }

@@ -7,7 +7,7 @@ use tokio::{sync::watch, task::spawn_blocking};
 
 use crate::{
     driver::NodeHandle,
-    http::{Answer, Answered, Caller, Page, READY, Refusal, Share, Upgrade},
+    http::{Answer, Answered, Caller, METRICS, Page, READY, Refusal, Share, Upgrade},
     metrics::{self, Metrics},
     rpc::{Offer, RpcLimits, Service},
     subscription::Lobby,
@@ -15,9 +15,6 @@ use crate::{
 
 /// Units of a client's calls that are counted when a request of HTTP arrives.
 const ARRIVED: u32 = 1;
-
-/// Where the counts are.
-const METRICS: &str = "/metrics";
 
 /// What stands behind the server.
 #[derive(Debug)]

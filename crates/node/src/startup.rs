@@ -30,7 +30,7 @@ use crate::{
     driver::{self, NodeHandle, RunningDriver},
     dump,
     endpoint::Endpoint,
-    http::Server,
+    http::{Access, HttpLimits, Server, Serves},
     metrics::Metrics,
     profile::{self, Profile},
     progress::Progress,
@@ -39,6 +39,9 @@ use crate::{
 
 /// Time that opening a chain may take before the log says that it goes on.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Connections at the address for operators.
+const OPERATORS: usize = 16;
 
 /// Reason why a node did not start.
 #[derive(Debug, thiserror::Error)]
@@ -117,6 +120,17 @@ async fn bind_websocket(server: &mut Server, config: &Config) -> Result<Option<S
     }
 }
 
+/// Binds the address at which operators alone find pages. Its places are its own, so that a crowd of clients does not hide
+/// them.
+async fn bind_operators(config: &Config, metrics: &Arc<Metrics>) -> Result<Option<Server>, StartError> {
+    let Some(addr) = config.operator_listen else { return Ok(None) };
+    let limits = HttpLimits { connections: OPERATORS, each_second: None, ..config.http };
+    let mut server = Server::new(limits, Serves::Pages, Access::default(), Arc::clone(metrics));
+    let addr = server.bind(addr).await.map_err(|source| StartError::Listen { addr, source })?;
+    tracing::info!("pages for operators at {addr}");
+    Ok(Some(server))
+}
+
 /// Decides whether methods for developers are answered.
 fn decide_on_developer(config: &Config, addr: SocketAddr, websocket: Option<SocketAddr>) -> bool {
     let listening: Vec<_> = std::iter::once(addr).chain(websocket).collect();
@@ -164,7 +178,9 @@ impl Node {
         let Opened { data_dir, accounts, key, chain, producer } = opened;
         let listen = |source| StartError::Listen { addr: config.listen, source };
         let metrics = Arc::<Metrics>::default();
-        let mut server = Server::new(config.http, config.access.clone(), Arc::clone(&metrics));
+        let operators = bind_operators(&config, &metrics).await?;
+        let serves = if operators.is_some() { Serves::Public } else { Serves::All };
+        let mut server = Server::new(config.http, serves, config.access.clone(), Arc::clone(&metrics));
         let addr = server.bind(config.listen).await.map_err(listen)?;
         let websocket = bind_websocket(&mut server, &config).await?;
         let developer = decide_on_developer(&config, addr, websocket);
@@ -192,7 +208,15 @@ impl Node {
         let (stop, stopped) = watch::channel(false);
         let offer = Offer { developer, methods: config.methods };
         let endpoint = Endpoint::new(handle.clone(), offer, config.rpc, metrics, config.data_dir);
-        let http = tokio::spawn(server.serve(Arc::new(endpoint), stopped));
+        let endpoint = Arc::new(endpoint);
+        let http = tokio::spawn(async move {
+            let pages = async {
+                if let Some(operators) = operators {
+                    operators.serve(Arc::clone(&endpoint), stopped.clone()).await;
+                }
+            };
+            tokio::join!(server.serve(Arc::clone(&endpoint), stopped.clone()), pages);
+        });
         Ok(RunningNode { addr, banner, stop, http, driver, handle, data_dir })
     }
 }

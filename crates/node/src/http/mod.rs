@@ -199,15 +199,28 @@ pub(crate) struct Server {
 /// What decides on a request before its body is read.
 #[derive(Debug, Default)]
 struct Gate {
+    serves: Serves,
     access: Access,
     /// How many calls each client may make.
     limiter: Option<Arc<Limiter>>,
 }
 
+/// What there is at the addresses of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Serves {
+    /// JSON-RPC and every page.
+    #[default]
+    All,
+    /// JSON-RPC and the pages that are not for operators alone.
+    Public,
+    /// Pages, and no JSON-RPC.
+    Pages,
+}
+
 impl Server {
     /// A server that listens nowhere.
-    pub(crate) fn new(limits: HttpLimits, access: Access, metrics: Arc<Metrics>) -> Self {
-        let gate = Gate { access, limiter: limits.each_second.map(Limiter::new).map(Arc::new) };
+    pub(crate) fn new(limits: HttpLimits, serves: Serves, access: Access, metrics: Arc<Metrics>) -> Self {
+        let gate = Gate { serves, access, limiter: limits.each_second.map(Limiter::new).map(Arc::new) };
         Self { listeners: Vec::new(), limits, gate, metrics }
     }
 
@@ -420,6 +433,9 @@ async fn respond<A: Answer>(
     let header = id.header();
     let mut response = id.scope(route(request, asked)).await;
     let headers = response.headers_mut();
+    if asked.gate.serves == Serves::Pages {
+        headers.remove(header::ACCESS_CONTROL_ALLOW_ORIGIN);
+    }
     headers.insert(request_id::HEADER, header);
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
     asked.room.metrics.answered(response.status().as_u16());
@@ -429,7 +445,7 @@ async fn respond<A: Answer>(
 
 /// Answers what is posted; what is asked for seldom has a future of its own, that a post does not carry about.
 async fn route<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) -> Response<AnswerBody> {
-    let response = if *request.method() != Method::POST {
+    let response = if *request.method() != Method::POST || asked.gate.serves == Serves::Pages {
         Box::pin(route_others(request, asked)).await
     } else if let Some((refusal, text)) = fault(&request) {
         tokio::spawn(discard(request.into_body(), asked.patience.limits.body_bytes));
@@ -452,24 +468,30 @@ async fn route_others<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '
     if let Some((reason, text)) = fault(&request) {
         return refusal(reason.status(), text);
     }
-    let (method, path) = (request.method(), request.uri().path());
-    if *method == Method::GET && asks_for_websocket(&request) {
+    let (method, path, serves) = (request.method(), request.uri().path(), asked.gate.serves);
+    if *method == Method::GET && serves != Serves::Pages && asks_for_websocket(&request) {
         let caller = asked.caller(&request);
         return match caller.arrive() {
             Err(wait) => retried_after(wait, refusal(StatusCode::TOO_MANY_REQUESTS, TOO_OFTEN)),
             Ok(()) => upgrade(request, caller, asked.room, asked.upgrading),
         };
     }
-    let allowed =
-        if path == HEALTH || asked.answer.has_page(path) { "GET, HEAD, POST, OPTIONS" } else { "POST, OPTIONS" };
+    let is_hidden = serves == Serves::Public && FOR_OPERATORS.contains(&path);
+    let is_page = path == HEALTH || (asked.answer.has_page(path) && !is_hidden);
+    let allowed = match (serves, is_page) {
+        (Serves::Pages, true) => "GET, HEAD, OPTIONS",
+        (Serves::Pages, false) => return refusal(StatusCode::NOT_FOUND, "there is no such page"),
+        (Serves::All | Serves::Public, true) => "GET, HEAD, POST, OPTIONS",
+        (Serves::All | Serves::Public, false) => "POST, OPTIONS",
+    };
     match *method {
         Method::OPTIONS => options(allowed),
         // Of an answer to HEAD the body is not sent.
         Method::GET | Method::HEAD if path == HEALTH => json(StatusCode::OK, r#"{"health":true}"#),
-        Method::GET | Method::HEAD if path == READY && *asked.stop.borrow() => {
+        Method::GET | Method::HEAD if is_page && path == READY && *asked.stop.borrow() => {
             json(StatusCode::SERVICE_UNAVAILABLE, r#"{"ready":false,"reason":"the node is stopping"}"#)
         }
-        Method::GET | Method::HEAD => match asked.answer.page(path).await {
+        Method::GET | Method::HEAD if is_page => match asked.answer.page(path).await {
             Some(page) => shown(page, gzip::is_accepted(request.headers())),
             None => not_allowed(allowed),
         },
@@ -480,6 +502,12 @@ async fn route_others<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '
 /// Where those who look after the node find whether the process answers, and whether requests are welcome.
 const HEALTH: &str = "/health";
 pub(crate) const READY: &str = "/ready";
+
+/// Where the counts are.
+pub(crate) const METRICS: &str = "/metrics";
+
+/// Pages that are not shown to the public where operators have an address of their own.
+const FOR_OPERATORS: [&str; 2] = [READY, METRICS];
 
 /// The answer that has a page, compressed if that is wanted and worth it.
 fn shown(Page { is_well, media_type, text }: Page, gzip: bool) -> Response<AnswerBody> {
@@ -492,7 +520,7 @@ fn shown(Page { is_well, media_type, text }: Page, gzip: bool) -> Response<Answe
 
 impl<A> Asked<'_, '_, A> {
     fn caller(&self, request: &Request<Incoming>) -> Caller {
-        let Gate { access, limiter } = self.gate;
+        let Gate { access, limiter, .. } = self.gate;
         Caller::of(access, limiter.as_ref(), self.peer, request.uri(), request.headers())
     }
 }
@@ -920,7 +948,7 @@ mod tests {
     }
 
     async fn start_at(ip: [u8; 4], limits: HttpLimits) -> Running {
-        let mut server = Server::new(limits, Access::default(), Arc::default());
+        let mut server = Server::new(limits, Serves::All, Access::default(), Arc::default());
         let addr = server.bind((ip, 0).into()).await.unwrap();
         let (stop, stopped) = watch::channel(false);
         let answer = Arc::new(Length::default());
@@ -1291,7 +1319,7 @@ mod tests {
 
     #[tokio::test]
     async fn every_port_is_served() {
-        let mut server = Server::new(calm(), Arc::default());
+        let mut server = Server::new(calm(), Serves::All, Access::default(), Arc::default());
         let local: SocketAddr = ([127, 0, 0, 1], 0).into();
         let ports = [server.bind(local).await.unwrap(), server.bind(local).await.unwrap()];
         let (_stop, stopped) = watch::channel(false);
