@@ -19,6 +19,8 @@ mod dump;
 mod edit;
 mod envelope;
 mod eth;
+mod foreign;
+mod limits;
 mod money;
 mod network;
 mod operations;

@@ -443,3 +443,24 @@ fn client_that_reads_late_misses_nothing() {
         }
     });
 }
+
+/// RFC 6455 (section 5.2) wants the shortest form of a length from who sends it. A longer one says the same, and what follows
+/// is read from the right place.
+#[test]
+fn length_of_a_frame_may_take_more_bytes_than_it_needs() {
+    let node = Node::start(&[]);
+    let mut connection = node.connect();
+    let shake = "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+                 Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+    connection.write(shake.as_bytes()).unwrap();
+    assert_eq!(connection.read().unwrap().status, 101);
+    // Two messages, masked with zeros, whose lengths take two and eight bytes, and a close.
+    let text = b"x";
+    connection.write(&[&[0x81, 0xfe, 0, 1, 0, 0, 0, 0][..], text].concat()).unwrap();
+    connection.write(&[&[0x81, 0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0][..], text].concat()).unwrap();
+    connection.write(&[0x88, 0x80, 0, 0, 0, 0]).unwrap();
+    let answers = connection.read_to_end().unwrap();
+    let refused = [&[0x81, 19][..], b"invalid query field"].concat();
+    assert!(answers.starts_with(&refused.repeat(2)), "{answers:?}");
+    assert_eq!(answers[2 * refused.len()], 0x88, "it is closed in order");
+}

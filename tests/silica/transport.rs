@@ -311,3 +311,99 @@ fn expectation_is_met_before_the_body_comes() {
     connection.write(ASK).unwrap();
     check_served(&connection.read().unwrap());
 }
+
+/// Sends the head of a request with these lines, and a call behind it, and returns the answer.
+fn answer_to(node: &Node, lines: &str) -> Answer {
+    let mut connection = node.connect();
+    let head = format!("POST / HTTP/1.1\r\n{lines}Content-Length: {}\r\n\r\n", ASK.len());
+    connection.write(&[head.as_bytes(), ASK].concat()).unwrap();
+    connection.read().unwrap()
+}
+
+#[track_caller]
+fn check_refused(answer: &Answer, status: u16, message: &str) {
+    let body: Value = serde_json::from_slice(&answer.body).unwrap();
+    let error = json!({"code": -32600, "data": null, "message": message});
+    assert_eq!((answer.status, body), (status, json!({"error": error, "id": null, "jsonrpc": "2.0"})));
+    assert_eq!(answer.header("connection"), Some("close"));
+}
+
+#[test]
+fn request_has_one_host() {
+    let node = Node::start(&[]);
+    check_refused(&answer_to(&node, ""), 400, "expected one header Host, got 0");
+    check_refused(&answer_to(&node, "Host: a\r\nHost: a\r\n"), 400, "expected one header Host, got 2");
+    check_served(&answer_to(&node, "Host: \r\n"));
+    let mut connection = node.connect();
+    connection.write(b"GET /health HTTP/1.1\r\n\r\n").unwrap();
+    assert_eq!(connection.read().unwrap().status, 400);
+    check_served(&node.post(ASK));
+}
+
+#[test]
+fn encoded_body_is_refused() {
+    let node = Node::start(&[]);
+    for encoding in ["gzip", "br", "gzip, identity"] {
+        let answer = answer_to(&node, &format!("Host: x\r\nContent-Encoding: {encoding}\r\n"));
+        let message = format!("expected a body without Content-Encoding, got {encoding:?}");
+        check_refused(&answer, 415, &message);
+    }
+    check_served(&answer_to(&node, "Host: x\r\nContent-Encoding: identity\r\n"));
+}
+
+#[test]
+fn body_is_transferred_as_it_is_or_in_chunks() {
+    let node = Node::start(&[]);
+    let post = |codings: &[&str]| {
+        let mut connection = node.connect();
+        let lines: String = codings.iter().map(|coding| format!("Transfer-Encoding: {coding}\r\n")).collect();
+        let head = format!("POST / HTTP/1.1\r\nHost: x\r\n{lines}\r\n{:x}\r\n", ASK.len());
+        connection.write(&[head.as_bytes(), ASK, b"\r\n0\r\n\r\n"].concat()).unwrap();
+        connection.read().unwrap()
+    };
+    check_served(&post(&["chunked"]));
+    check_served(&post(&["Chunked"]));
+    for codings in [&["gzip, chunked"][..], &["gzip", "chunked"], &["chunked, chunked"], &["identity, chunked"]] {
+        let answer = post(codings);
+        assert_eq!(answer.status, 501, "{codings:?}");
+        let body: Value = serde_json::from_slice(&answer.body).unwrap();
+        assert!(body["error"]["message"].as_str().unwrap().starts_with("expected the Transfer-Encoding chunked, got "));
+    }
+    // Without a mark of its end, a body has none.
+    let mut connection = node.connect();
+    connection.write(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, gzip\r\n\r\n").unwrap();
+    assert_eq!(connection.read().unwrap().status, 400);
+}
+
+/// Where a length and chunks are announced, the chunks count, as RFC 9112 (section 6.3) allows, and the connection ends, so
+/// that nothing behind them is taken for a request.
+#[test]
+fn request_with_a_length_and_chunks_is_the_last_of_its_connection() {
+    let node = Node::start(&[]);
+    let (length, coding) = (format!("Content-Length: {}\r\n", 3), "Transfer-Encoding: chunked\r\n");
+    for lines in [[length.as_str(), coding], [coding, length.as_str()]] {
+        let mut connection = node.connect();
+        let head = format!("POST / HTTP/1.1\r\nHost: x\r\n{}\r\n{:x}\r\n", lines.concat(), ASK.len());
+        let smuggled = format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", ASK.len());
+        connection.write(&[head.as_bytes(), ASK, b"\r\n0\r\n\r\n", smuggled.as_bytes(), ASK].concat()).unwrap();
+        let answer = connection.read().unwrap();
+        check_served(&answer);
+        assert_eq!(answer.header("connection"), Some("close"));
+        // With an error, perhaps, since there are bytes that are not read.
+        assert_eq!(connection.read_to_end().unwrap_or_default(), b"");
+    }
+}
+
+/// A line of a head may end without a carriage return, which RFC 9112 (section 2.2) allows. What it means is the same.
+#[test]
+fn lines_of_a_head_may_end_in_a_line_feed() {
+    let node = Node::start(&[]);
+    let mut connection = node.connect();
+    let head = format!("POST / HTTP/1.1\nHost: x\nContent-Length: {}\n\n", ASK.len());
+    connection.write(&[head.as_bytes(), ASK].concat()).unwrap();
+    check_served(&connection.read().unwrap());
+    // A carriage return alone ends nothing.
+    let mut connection = node.connect();
+    connection.write(b"POST / HTTP/1.1\r\nHost: x\rContent-Length: 5\r\n\r\n").unwrap();
+    assert_eq!(connection.read().unwrap().status, 400);
+}

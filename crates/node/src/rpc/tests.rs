@@ -78,6 +78,38 @@ async fn methods_for_developers_are_refused_where_they_are_off() {
     assert_eq!(fixture.call("GetBlocknum", json!([])).await["result"], "1");
 }
 
+#[tokio::test]
+async fn methods_for_developers_alone_are_refused_to_foreign_callers() {
+    let fixture = fixture(BlockMode::Manual);
+    let caller = Caller::of_foreign_page();
+    for entry in METHODS {
+        let request = json!({"id": 1, "jsonrpc": "2.0", "method": entry.name, "params": []});
+        let answer: Value = serde_json::from_str(&fixture.ask_as(&caller, &request.to_string()).await).unwrap();
+        assert_eq!(answer["error"]["code"] == -32600, entry.for_developers, "{}: {answer}", entry.name);
+    }
+    let mine = r#"{"id":1,"jsonrpc":"2.0","method":"silica_mine","params":[1]}"#;
+    let message = "silica_mine is for developers on this machine: the header Origin has \"https://evil.example\", expected \
+                   none, a loopback origin as http://localhost:3000, or one of --allowed-origins";
+    let answer: Value = serde_json::from_str(&fixture.ask_as(&caller, mine).await).unwrap();
+    assert_eq!(answer["error"], json!({"code": -32600, "data": null, "message": message}));
+    assert_eq!(fixture.call("GetBlocknum", json!([])).await["result"], "1");
+}
+
+#[tokio::test]
+async fn first_call_beyond_the_limit_is_told_from_later_ones() {
+    let fixture = fixture(BlockMode::Manual);
+    let caller = Caller::limited(NonZeroU32::new(3).unwrap());
+    let one = r#"{"id":1,"jsonrpc":"2.0","method":"GetNetworkId","params":[]}"#;
+    let body = Bytes::from(format!("[{one},7,{one},{one},{one}]"));
+    let Answered { reply, wait } = fixture.service.answer(body.clone(), &caller, 0).await;
+    assert_eq!(wait, None, "some were answered");
+    let answers: Vec<Value> = serde_json::from_slice(&reply.beginning).unwrap();
+    let codes: Vec<_> = answers.iter().map(|answer| answer["error"]["code"].as_i64()).collect();
+    assert_eq!(codes, [None, Some(-32600), None, Some(-32000), Some(-32000)]);
+    let Answered { wait, .. } = fixture.service.answer(body, &caller, 0).await;
+    assert!(wait.is_some_and(|wait| wait <= Duration::from_secs(1)), "{wait:?}");
+}
+
 /// Checks the exact answer to a body.
 async fn check(body: &str, expected: &str) {
     let fixture = fixture(BlockMode::Instant);

@@ -1,0 +1,208 @@
+//! What a public node limits: calls of each client, methods, and who sees its pages.
+
+use std::net::{SocketAddr, TcpStream};
+
+use serde_json::{Value, json};
+use silica_tests::{Answer, Connection, Node};
+use tungstenite::{Message, WebSocket};
+
+fn call(method: &str, params: &Value) -> Value {
+    json!({"id": 1, "jsonrpc": "2.0", "method": method, "params": params})
+}
+
+fn network_id() -> Value {
+    call("GetNetworkId", &json!([]))
+}
+
+fn post_with(node: &Node, headers: &str, body: &Value) -> Answer {
+    let (mut connection, body) = (node.connect(), body.to_string());
+    let head = format!("POST / HTTP/1.1\r\nHost: x\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
+    connection.write(&[head.as_bytes(), body.as_bytes()].concat()).unwrap();
+    connection.read().unwrap()
+}
+
+/// How many calls of a batch were answered; the others, behind them, are refused with the time after which to try again.
+#[track_caller]
+fn answered(answers: &Value) -> usize {
+    let answers = answers.as_array().unwrap();
+    let answered = answers.iter().take_while(|answer| answer.get("result").is_some()).count();
+    for refused in &answers[answered..] {
+        assert_eq!((&refused["error"]["code"], &refused["id"]), (&json!(-32000), &json!(1)), "{refused}");
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with("too many calls, try again in ") && message.ends_with(" s"), "{message}");
+    }
+    answered
+}
+
+fn session(node: &Node) -> WebSocket<TcpStream> {
+    let stream = TcpStream::connect(node.address()).unwrap();
+    tungstenite::client(format!("ws://{}", node.address()), stream).unwrap().0
+}
+
+fn ask(session: &mut WebSocket<TcpStream>, message: &str) -> String {
+    session.send(Message::text(message)).unwrap();
+    session.read().unwrap().to_text().unwrap().to_owned()
+}
+
+#[test]
+fn calls_of_a_batch_are_counted() {
+    let node = Node::start(&["--rate-limit", "20"]);
+    let answer = post_with(&node, "", &json!(vec![network_id(); 500]));
+    assert_eq!(answer.status, 200);
+    let taken = answered(&serde_json::from_slice(&answer.body).unwrap());
+    // A slow machine may take a second for the batch.
+    assert!((20..60).contains(&taken), "{taken} calls");
+    // The next one finds nothing left.
+    let refused = post_with(&node, "", &json!(vec![network_id(); 500]));
+    assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")));
+    let body: Value = serde_json::from_slice(&refused.body).unwrap();
+    assert_eq!(body["error"]["message"], "too many requests, try again later");
+}
+
+#[test]
+fn calls_over_websocket_are_counted() {
+    let node = Node::start(&["--rate-limit", "20"]);
+    let mut session = session(&node);
+    let message = network_id().to_string();
+    let answers: Vec<Value> = (0..500).map(|_| serde_json::from_str(&ask(&mut session, &message)).unwrap()).collect();
+    let taken = answers.iter().filter(|answer| answer.get("result").is_some()).count();
+    let refused = answers.iter().find(|answer| answer.get("error").is_some()).expect("not so many a second");
+    assert_eq!((&refused["error"]["code"], &refused["id"]), (&json!(-32000), &json!(1)));
+    assert_eq!(refused["error"]["message"], "too many calls, try again in 1 s");
+    // So many at once but for the handshake, and so many in each second that the machine takes.
+    assert!((19..400).contains(&taken), "{taken} calls");
+    let batch = serde_json::from_str(&ask(&mut session, &json!(vec![network_id(); 500]).to_string())).unwrap();
+    assert!(answered(&batch) < 200);
+    // Messages of subscribers count too.
+    let subscribe = json!({"query": "NewBlock"}).to_string();
+    let answers: Vec<_> = (0..100).map(|_| ask(&mut session, &subscribe)).collect();
+    assert!(answers.iter().any(|answer| answer.starts_with("too many calls, try again in ")), "{answers:?}");
+}
+
+#[test]
+fn expensive_calls_count_several_times() {
+    let node = Node::start(&["--rate-limit", "50"]);
+    let discover = call("rpc.discover", &json!([]));
+    let answer = post_with(&node, "", &json!(vec![discover; 20]));
+    let taken = answered(&serde_json::from_slice(&answer.body).unwrap());
+    assert!((2..8).contains(&taken), "{taken} calls");
+    // What weighs more than there is at once can be called all the same.
+    let node = Node::start(&["--rate-limit", "1"]);
+    let trace = || post_with(&node, "", &call("silica_traceTransaction", &json!(["0".repeat(64)])));
+    let answer = trace();
+    assert_eq!(answer.status, 200);
+    assert_eq!(serde_json::from_slice::<Value>(&answer.body).unwrap()["error"]["code"], -20);
+}
+
+#[test]
+fn client_that_waits_as_asked_is_answered() {
+    let node = Node::start(&["--rate-limit", "5"]);
+    let trace = || post_with(&node, "", &call("silica_traceTransaction", &json!(["0".repeat(64)])));
+    assert_eq!(trace().status, 200);
+    for _ in 0..3 {
+        let answer = trace();
+        if answer.status == 200 {
+            return;
+        }
+        let seconds: u64 = answer.header("retry-after").unwrap().parse().unwrap();
+        assert_eq!((answer.status, seconds), (429, 1));
+        std::thread::sleep(std::time::Duration::from_secs(seconds));
+    }
+    panic!("the wait does not lead to an answer");
+}
+
+/// Status of a call that a proxy on this machine passes on for a client.
+fn status_for(node: &Node, header: &str) -> u16 {
+    post_with(node, &format!("{header}\r\n"), &json!(vec![network_id(); 100])).status
+}
+
+#[test]
+fn calls_count_for_the_client_of_a_trusted_proxy() {
+    let node = Node::start(&["--rate-limit", "1", "--trusted-proxies", "127.0.0.1,10.0.0.0/8"]);
+    for client in ["1.1.1.1", "1.1.1.2", "9.9.9.9, 1.1.1.3", "1.1.1.4, 10.0.0.1"] {
+        assert_eq!(status_for(&node, &format!("X-Forwarded-For: {client}")), 200, "{client}");
+    }
+    assert_eq!(status_for(&node, "Forwarded: for=1.1.1.5;proto=https"), 200);
+    // The rightmost counts, whatever the client has written before it.
+    assert_eq!(status_for(&node, "X-Forwarded-For: 2.2.2.2, 7.7.7.7"), 200);
+    let again = (0..50).map(|i| status_for(&node, &format!("X-Forwarded-For: 3.3.3.{i}, 7.7.7.7")));
+    assert!(again.into_iter().any(|status| status == 429));
+}
+
+#[test]
+fn nobody_but_a_trusted_proxy_says_who_its_client_is() {
+    for args in [&["--rate-limit", "1"][..], &["--rate-limit", "1", "--trusted-proxies", "10.0.0.1"]] {
+        let node = Node::start(args);
+        let statuses: Vec<_> = (0..20).map(|i| status_for(&node, &format!("X-Forwarded-For: 3.3.3.{i}"))).collect();
+        assert!(statuses.contains(&429), "{statuses:?}");
+    }
+}
+
+#[test]
+fn operator_lists_the_methods_that_are_answered() {
+    let node = Node::start(&["--methods", "Get*,CreateTransaction,silica_mine"]);
+    let ask = |method: &str| node.post_json(call(method, &json!([])).to_string());
+    assert_eq!(ask("GetNetworkId")["result"], "222");
+    assert_eq!(ask("CreateTransaction")["error"]["code"], -32602);
+    assert_eq!(ask("silica_mine")["result"], "2");
+    for method in ["eth_chainId", "rpc.discover", "silica_snapshot", "IncreaseBlocknum", "NoSuchMethod"] {
+        let message = "METHOD_NOT_FOUND: The method being requested is not available on this server";
+        assert_eq!(ask(method)["error"], json!({"code": -32601, "message": message}), "{method}");
+    }
+    let mut session = session(&node);
+    let answer: Value = serde_json::from_str(&ask_of(&mut session, "eth_chainId")).unwrap();
+    assert_eq!(answer["error"]["code"], -32601);
+}
+
+fn ask_of(session: &mut WebSocket<TcpStream>, method: &str) -> String {
+    ask(session, &call(method, &json!([])).to_string())
+}
+
+/// A node whose pages have an address of their own, and that address.
+fn start_with_operators() -> (Node, SocketAddr) {
+    let node = Node::start(&["--operator-listen", "127.0.0.1:0", "--max-connections", "2"]);
+    let output = node.wait_for("pages for operators at ");
+    let (_, rest) = output.split_once("pages for operators at ").unwrap();
+    let address = rest.split_whitespace().next().unwrap().parse().unwrap();
+    (node, address)
+}
+
+#[test]
+fn pages_for_operators_have_an_address_of_their_own() {
+    let (node, operators) = start_with_operators();
+    let get = |address, path: &str| Connection::open(address).unwrap().request("GET", path, b"").unwrap();
+    for path in ["/metrics", "/ready", "/health"] {
+        let answer = get(operators, path);
+        assert_eq!(answer.status, 200, "{path}");
+        // Pages of other origins do not read them.
+        assert_eq!(answer.header("access-control-allow-origin"), None, "{path}");
+    }
+    for path in ["/metrics", "/ready"] {
+        let answer = get(node.address(), path);
+        assert_eq!((answer.status, answer.header("allow")), (405, Some("POST, OPTIONS")), "{path}");
+    }
+    assert_eq!(get(node.address(), "/health").status, 200);
+    // There is no JSON-RPC.
+    for path in ["/", "/metrics"] {
+        let answer = Connection::open(operators).unwrap().request("POST", path, network_id().to_string().as_bytes());
+        assert_eq!(answer.unwrap().status, if path == "/" { 404 } else { 405 }, "{path}");
+    }
+    assert_eq!(get(operators, "/other").status, 404);
+    let stream = TcpStream::connect(operators).unwrap();
+    assert!(tungstenite::client(format!("ws://{operators}"), stream).is_err(), "there is no WebSocket");
+    assert_eq!(node.post_json(network_id().to_string())["result"], "222");
+}
+
+#[test]
+fn crowd_of_clients_does_not_hide_the_pages_for_operators() {
+    let (node, operators) = start_with_operators();
+    let crowd: Vec<_> = (0..10)
+        .map(|_| {
+            let mut connection = node.connect();
+            connection.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n1").unwrap();
+            connection
+        })
+        .collect();
+    assert_eq!(Connection::open(operators).unwrap().request("GET", "/ready", b"").unwrap().status, 200);
+    drop(crowd);
+}
