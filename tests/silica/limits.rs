@@ -46,14 +46,15 @@ fn ask(session: &mut WebSocket<TcpStream>, message: &str) -> String {
 
 #[test]
 fn calls_of_a_batch_are_counted() {
-    let node = Node::start(&["--rate-limit", "20"]);
-    let answer = post_with(&node, "", &json!(vec![network_id(); 500]));
+    let node = Node::start(&["--rate-limit", "3"]);
+    let post = || post_with(&node, "", &json!(vec![network_id(); 500]));
+    let answer = post();
     assert_eq!(answer.status, 200);
     let taken = answered(&serde_json::from_slice(&answer.body).unwrap());
     // A slow machine may take a second for the batch.
-    assert!((20..60).contains(&taken), "{taken} calls");
-    // The next one finds nothing left.
-    let refused = post_with(&node, "", &json!(vec![network_id(); 500]));
+    assert!((3..10).contains(&taken), "{taken} calls");
+    // Further ones find nothing left, unless the machine is as slow as one call each.
+    let refused = (0..100).map(|_| post()).find(|answer| answer.status != 200).expect("not so many a second");
     assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")));
     let body: Value = serde_json::from_slice(&refused.body).unwrap();
     assert_eq!(body["error"]["message"], "too many requests, try again later");
