@@ -65,6 +65,7 @@ mod codec;
 mod db;
 mod diff;
 mod error;
+mod file;
 mod forest;
 mod holds;
 mod keys;

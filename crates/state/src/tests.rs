@@ -23,6 +23,7 @@ use crate::{
     archive::{Files, Memory},
     codec::{seal, unseal},
     db::{Db, DbOptions, Disk},
+    file::SYNCED,
     forest::{key::space, records::LARGEST_LEAF},
     trie::{keccak256, verify_proof},
 };
@@ -1445,4 +1446,18 @@ fn rows_of_a_record_make_the_same_record_elsewhere() {
     }
     let error = store.check(&mut |_, _| {}).unwrap_err();
     assert!(error.to_string().contains("values are stored"), "{error}");
+}
+
+#[test]
+fn names_of_the_files_are_durable_before_the_first_block() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = dir.path().join("store");
+    let opened = |durability| {
+        SYNCED.take();
+        drop(Store::open(&store, StoreOptions { durability, ..StoreOptions::default() }).unwrap());
+        SYNCED.take()
+    };
+    assert!(opened(Durability::Relaxed).is_empty());
+    let chain = store.join("chain");
+    assert_eq!(opened(Durability::Flush), [chain.join("conf"), chain, store.clone(), dir.path().to_owned()]);
 }

@@ -49,6 +49,9 @@ pub(crate) const MAX_VALUE: usize = 6 << 10;
 /// Bytes of the units in which sled allocates and reuses its file.
 const SEGMENT: usize = 512 << 10;
 
+/// Name of the file in which the engine keeps the parameters of a database.
+pub(crate) const ENGINE_PARAMETERS: &str = "conf";
+
 /// What a commit guarantees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {

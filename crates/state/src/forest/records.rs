@@ -2,7 +2,6 @@
 
 use std::{
     fmt,
-    fs::File,
     path::PathBuf,
     sync::{
         Arc, Once, PoisonError, RwLock,
@@ -22,6 +21,7 @@ use crate::{
     codec::{Malformed, Reader, Writer, seal, unseal},
     db::{Db, MAX_VALUE, Value},
     error::StateError,
+    file::create_anew,
     keys::Keys,
     trie::EMPTY_ROOT,
 };
@@ -376,7 +376,7 @@ impl Records {
             if let Some(path) = &self.marker {
                 // Without the marker the damage is found again when it is next read.
                 let _: std::io::Result<()> =
-                    File::create(path).and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
+                    create_anew(path).and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()));
             }
         });
     }

@@ -3,7 +3,8 @@
 mod recovery;
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Write},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
     time::Duration,
@@ -16,9 +17,10 @@ use crate::db::Disk;
 use crate::{
     archive::{Archive, ArchiveError, ArchiveReport, ArchiveView, BlockRecord, BlockRun, Files, Head, Removed, Seal},
     checkpointer::Checkpointer,
-    db::{Db, DbOptions, Durability},
+    db::{Db, DbOptions, Durability, ENGINE_PARAMETERS},
     diff::StateDiff,
     error::{CloseError, CommitError, OpenError, RevertError, StateError},
+    file::{create_anew, sync},
     forest::{key::Owner, records::Records, tree::Version},
     holds::{HeldState, Hold, Holds},
     keys::KeyChanges,
@@ -264,6 +266,9 @@ impl Store {
                 Err(Opening::Damaged(reason)) if reset.is_none() => reset = Some(reason),
                 Err(Opening::Damaged(reason)) => return Err(OpenError::Damaged { reason }),
                 Ok(store) => {
+                    if options.durability == Durability::Flush {
+                        layout.sync(dir)?;
+                    }
                     layout.remove_marker()?;
                     return Ok(store);
                 }
@@ -290,7 +295,8 @@ impl Store {
         let Layout { changes, marker, .. } = Layout::of(dir);
         remove_directory(&changes)?;
         let path = marker.unwrap_or_default();
-        fs::write(&path, "it was discarded on request").map_err(|source| OpenError::Directory { path, source })
+        let written = create_anew(&path).and_then(|mut file| file.write_all(b"it was discarded on request"));
+        written.map_err(|source| OpenError::Directory { path, source })
     }
 
     /// Opens the store on the disks of a test. A state that is damaged is made anew.
@@ -1025,6 +1031,17 @@ impl Layout {
             marker: Some(dir.join("state.damaged")),
             witness: Some(dir.join("witness")),
         }
+    }
+
+    /// Returns when a loss of power does not take away the names of the files of the record, nor the parameters of its engine,
+    /// which does not sync either. What files hold is synced by whoever writes it.
+    fn sync(&self, dir: &Path) -> Result<(), OpenError> {
+        let parent = dir.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
+        let entries = [Some(self.record.join(ENGINE_PARAMETERS)), Some(self.record.clone()), Some(dir.to_owned())];
+        for path in entries.into_iter().chain([parent.map(Path::to_owned)]).flatten() {
+            sync(&path).map_err(|source| OpenError::Directory { path, source })?;
+        }
+        Ok(())
     }
 
     fn read_marker(&self) -> Option<String> {

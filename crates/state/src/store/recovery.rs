@@ -1,7 +1,7 @@
 //! Going on after a write that failed.
 
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, Write},
     path::Path,
     sync::PoisonError,
@@ -12,6 +12,7 @@ use silica_protocol::{BlockHash, BlockNumber};
 use super::{Databases, Layout, Opening, Store, open_archive};
 use crate::{
     error::{DbError, RecoverError, StateError},
+    file::create_anew,
     snapshot::Snapshot,
 };
 
@@ -126,7 +127,7 @@ impl Layout {
 
 /// Writes so many bytes to a file, and returns when they are on the disk.
 fn try_room(path: &Path, room: u64) -> io::Result<()> {
-    let mut file = File::create(path)?;
+    let mut file = create_anew(path)?;
     // Nothing that a file system compresses.
     let mut noise = 1_u64;
     let mut written = 0_u64;

@@ -1,0 +1,47 @@
+//! What the standard library does not do with files by itself.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    path::Path,
+};
+
+/// Creates a file in place of one that may have been left under its name. A link is removed, not followed.
+pub(crate) fn create_anew(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => OpenOptions::new().write(true).create_new(true).open(path),
+    }
+}
+
+/// Returns when the entries of a directory, or the contents of a file, survive a loss of power.
+pub(crate) fn sync(path: &Path) -> io::Result<()> {
+    #[cfg(test)]
+    SYNCED.with_borrow_mut(|synced| synced.push(path.to_owned()));
+    File::open(path)?.sync_all()
+}
+
+#[cfg(test)]
+thread_local! {
+    /// What this thread has synced.
+    pub(crate) static SYNCED: std::cell::RefCell<Vec<std::path::PathBuf>> = const { std::cell::RefCell::new(Vec::new()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn link_is_replaced_and_what_it_names_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, victim) = (dir.path().join("room"), dir.path().join("victim"));
+        fs::write(&victim, "of others").unwrap();
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        for _ in 0..2 {
+            create_anew(&path).unwrap();
+            assert!(path.symlink_metadata().unwrap().is_file());
+        }
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "of others");
+    }
+}
