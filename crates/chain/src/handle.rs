@@ -7,7 +7,7 @@ use silica_protocol::{
     TransactionKind, TxBlock, TxHash,
 };
 use silica_scilla::cache::CacheUsage;
-use silica_state::StateError;
+use silica_state::{ArchiveError, StateError};
 
 use crate::{
     admission::{Entrance, Routing, VerifiedTransaction},
@@ -200,6 +200,15 @@ impl Chain {
     /// The latest head and everything that can be asked about it.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.shared.published(), Arc::clone(&self.shared))
+    }
+
+    /// Fails when the file of the record was deleted or replaced since the chain was opened, upon which no block is accepted.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] names the file.
+    pub fn require_in_place(&self) -> Result<(), ArchiveError> {
+        self.shared.published().state.require_in_place()
     }
 
     /// How much the contracts take that are kept ready to run.

@@ -49,6 +49,13 @@ pub enum DbError {
         /// What the engine found.
         reason: String,
     },
+    /// The file was deleted, or another has its name, while the database was open: the next opening would not find what is
+    /// written.
+    #[error("{} was deleted or replaced while it was in use", path.display())]
+    Displaced {
+        /// The file.
+        path: PathBuf,
+    },
     /// A key or value is above the limits that keep the engine's pages in its synced log.
     #[error("key of {key} bytes with a value of {value} bytes is too large for the database")]
     TooLarge {
@@ -64,9 +71,13 @@ impl DbError {
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Damaged { .. } | Self::Panicked { .. } | Self::Unsupported { .. } => true,
-            Self::Locked { .. } | Self::Io(_) | Self::Broken | Self::Closed | Self::Retired | Self::TooLarge { .. } => {
-                false
-            }
+            Self::Locked { .. }
+            | Self::Io(_)
+            | Self::Broken
+            | Self::Closed
+            | Self::Retired
+            | Self::Displaced { .. }
+            | Self::TooLarge { .. } => false,
         }
     }
 }

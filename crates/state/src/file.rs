@@ -1,7 +1,7 @@
 //! What the standard library does not do with files by itself.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File, Metadata, OpenOptions},
     io,
     path::Path,
 };
@@ -25,6 +25,18 @@ pub(crate) fn sync(path: &Path) -> io::Result<()> {
 thread_local! {
     /// What this thread has synced.
     pub(crate) static SYNCED: std::cell::RefCell<Vec<std::path::PathBuf>> = const { std::cell::RefCell::new(Vec::new()) };
+}
+
+/// Whether both are of the same file.
+#[cfg(unix)]
+pub(crate) fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_same(_: &Metadata, _: &Metadata) -> bool {
+    true
 }
 
 #[cfg(test)]

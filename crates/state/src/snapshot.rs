@@ -39,6 +39,16 @@ pub(crate) struct Core {
 }
 
 impl Snapshot {
+    /// Fails when the file of the record was deleted, or another has its name, since the store was opened: the next opening
+    /// would not find what is written.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError::Db`] names the file.
+    pub fn require_in_place(&self) -> Result<(), ArchiveError> {
+        self.core.archive.require_in_place()
+    }
+
     pub(crate) fn new(core: &Arc<Core>, archive: ArchiveView, window: Window) -> Self {
         let state = StateView::new(Arc::clone(&core.records), window.newest().clone());
         Self { core: Arc::clone(core), archive, state, window }

@@ -1461,3 +1461,46 @@ fn names_of_the_files_are_durable_before_the_first_block() {
     let chain = store.join("chain");
     assert_eq!(opened(Durability::Flush), [chain.join("conf"), chain, store.clone(), dir.path().to_owned()]);
 }
+
+/// A block that would be written to files that nobody finds again is not acknowledged, and nothing is created in their place.
+#[cfg(unix)]
+#[test]
+fn directory_that_was_deleted_or_replaced_takes_no_block() {
+    let parent = tempfile::tempdir().unwrap();
+    let (dir, away) = (parent.path().join("store"), parent.path().join("away"));
+    let mut store = Store::open(&dir, StoreOptions::default()).unwrap();
+    let (mut head, mut model) = (None, Model::default());
+    let mut commit = |store: &Store, seed, head: &mut Option<(BlockNumber, BlockHash)>| {
+        let diff = model.diff(seed);
+        let prepared = store.prepare(diff.clone()).unwrap();
+        let snapshot = store.commit(&block(*head, prepared.root()), prepared)?;
+        model.apply(&diff);
+        *head = snapshot.head().map(|head| (head.number, head.hash));
+        Ok::<_, CommitError>(())
+    };
+    commit(&store, 1, &mut head).unwrap();
+    let (number, hash) = head.unwrap();
+    fs::rename(&dir, &away).unwrap();
+    for replaced in [false, true] {
+        if replaced {
+            fs::create_dir_all(dir.join("chain")).unwrap();
+            fs::copy(away.join("chain/db"), dir.join("chain/db")).unwrap();
+        }
+        let refused = commit(&store, 2, &mut head).unwrap_err();
+        assert!(format!("{refused}").ends_with("db was deleted or replaced while it was in use"), "{refused}");
+        assert!(matches!(
+            store.recover(number, &hash),
+            Err(RecoverError::Archive(ArchiveError::Db(DbError::Displaced { .. }))
+                | RecoverError::Db(DbError::Displaced { .. }))
+        ));
+        assert!(store.snapshot().require_in_place().is_err());
+        assert_eq!(dir.exists(), replaced);
+    }
+    fs::remove_dir_all(&dir).unwrap();
+    fs::rename(&away, &dir).unwrap();
+    store.recover(number, &hash).unwrap();
+    commit(&store, 2, &mut head).unwrap();
+    fs::remove_dir_all(&dir).unwrap();
+    drop(store);
+    assert!(!dir.exists());
+}

@@ -253,6 +253,7 @@ impl Archive {
         let Some(newest) = written.last().map(|written| Arc::clone(&written.entry)) else { return Ok(()) };
         self.broken.store(true, Ordering::Release);
         self.db.flush().map_err(ArchiveError::from)?;
+        self.require_in_place()?;
         if let Some(witness) = &self.witness {
             witness.write(newest.number(), &newest.head.hash).map_err(AppendError::Witness)?;
         }
@@ -273,6 +274,11 @@ impl Archive {
         self.broken.load(Ordering::Acquire)
     }
 
+    /// Fails when the next opening would not find the file that is written to.
+    pub(crate) fn require_in_place(&self) -> Result<(), ArchiveError> {
+        Ok(self.db.require_in_place()?)
+    }
+
     /// Takes nothing more.
     pub(crate) fn shut(&self) {
         self.broken.store(true, Ordering::Release);
@@ -281,7 +287,11 @@ impl Archive {
     /// Takes the right to append, unless an error has ended that.
     fn begin(&self) -> Result<MutexGuard<'_, Vec<Written>>, AppendError> {
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.broken.load(Ordering::Acquire) { Err(AppendError::Broken) } else { Ok(written) }
+        if self.broken.load(Ordering::Acquire) {
+            return Err(AppendError::Broken);
+        }
+        self.require_in_place()?;
+        Ok(written)
     }
 
     /// Returns the record as it will be once all that was written is flushed.

@@ -34,6 +34,7 @@ use std::{
 
 use self::memory::Memory;
 pub(crate) use crate::error::DbError;
+use crate::file::is_same;
 
 mod memory;
 
@@ -153,6 +154,17 @@ impl Db {
     /// Retires this handle and its clones: what they read from now on is [`DbError::Retired`].
     pub(crate) fn retire(&self) {
         self.retired.store(true, Ordering::SeqCst);
+    }
+
+    /// Fails when the file of the database was deleted, or another has its name.
+    pub(crate) fn require_in_place(&self) -> Result<(), DbError> {
+        match &self.engine {
+            Engine::Sled(sled) => {
+                let opened = sled.opened.read().unwrap_or_else(PoisonError::into_inner);
+                opened.as_ref().ok_or(DbError::Closed)?.require_in_place()
+            }
+            Engine::Memory(_) => Ok(()),
+        }
     }
 
     /// Whether the engine takes no writes any more, whatever is done in this process.
@@ -372,6 +384,9 @@ fn is_ordered(bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> bool {
     }
 }
 
+/// Name of sled's file.
+const LOG: &str = "db";
+
 /// A database of sled.
 #[derive(Debug)]
 struct Sled {
@@ -389,6 +404,8 @@ struct Sled {
 #[derive(Debug)]
 struct Opened {
     db: sled::Db,
+    /// Directory of the database.
+    path: PathBuf,
     /// Another descriptor of sled's file, for `fdatasync`.
     file: File,
 }
@@ -408,8 +425,18 @@ impl Opened {
             if can_help { open() } else { Err(error) }
         });
         let db = db.map_err(|error| if is_lock(&error) { DbError::Locked { path: path.to_owned() } } else { error })?;
-        let file = File::open(path.join("db"))?;
-        Ok(Self { db, file })
+        let file = File::open(path.join(LOG))?;
+        Ok(Self { db, path: path.to_owned(), file })
+    }
+
+    fn require_in_place(&self) -> Result<(), DbError> {
+        let path = self.path.join(LOG);
+        let named = match fs::metadata(&path) {
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => None,
+            named => Some(named?),
+        };
+        let open = self.file.metadata()?;
+        if named.is_some_and(|named| is_same(&named, &open)) { Ok(()) } else { Err(DbError::Displaced { path }) }
     }
 
     fn close(self) {
@@ -492,7 +519,8 @@ impl Sled {
 impl Drop for Sled {
     fn drop(&mut self) {
         let Some(opened) = self.opened.get_mut().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        if self.broken.load(Ordering::Acquire) {
+        // Closing writes, and would create directories for what it writes.
+        if self.broken.load(Ordering::Acquire) || opened.require_in_place().is_err() {
             std::mem::forget(opened);
         } else {
             opened.close();
@@ -686,6 +714,32 @@ mod tests {
         assert!(matches!(refused, DbError::Locked { .. }), "{refused}");
         drop(db);
         Db::open(dir.path(), options).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn file_that_was_deleted_or_replaced_is_noticed_and_closing_creates_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, away) = (dir.path().join("chain"), dir.path().join("away"));
+        let options = DbOptions { cache_bytes: 1 << 20, durability: Durability::Flush };
+        let db = Db::open(&path, options).unwrap();
+        db.insert(&[1], &[1]).unwrap();
+        db.require_in_place().unwrap();
+        fs::rename(&path, &away).unwrap();
+        let gone =
+            || matches!(db.require_in_place(), Err(DbError::Displaced { path: named }) if named == path.join(LOG));
+        assert!(gone());
+        fs::create_dir(&path).unwrap();
+        fs::copy(away.join(LOG), path.join(LOG)).unwrap();
+        assert!(gone());
+        fs::remove_dir_all(&path).unwrap();
+        fs::rename(&away, &path).unwrap();
+        db.require_in_place().unwrap();
+        db.insert(&[2], &[2]).unwrap();
+        fs::remove_dir_all(&path).unwrap();
+        assert!(gone());
+        drop(db);
+        assert!(!path.exists());
     }
 
     #[test]

@@ -38,6 +38,8 @@ impl Store {
     /// [`RecoverError::Lost`] and what only another process can mend, as much can be read as before this attempt, after all
     /// others perhaps nothing.
     pub fn recover(&mut self, number: BlockNumber, hash: &BlockHash) -> Result<Snapshot, RecoverError> {
+        // What would be opened again is not what was closed.
+        self.databases.record.require_in_place()?;
         self.databases.layout.require_room()?;
         let newest = self.core.archive.head().ok_or(RecoverError::Lost { number })?;
         let is_newest = newest.number == number && newest.hash == *hash;

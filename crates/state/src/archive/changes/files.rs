@@ -86,7 +86,8 @@ impl Files {
                 let open = || OpenOptions::new().append(true).create(true).open(path.join(file_name(name)));
                 let mut file = match open() {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                        fs::create_dir_all(path)?;
+                        // Not the directories above it: if they are gone, so is the record.
+                        fs::create_dir(path)?;
                         open()?
                     }
                     file => file?,
