@@ -23,14 +23,18 @@ pub enum DbError {
     #[error("database input or output")]
     Io(#[from] io::Error),
     /// The engine found its file to be damaged.
-    #[error("database is damaged: {reason}")]
+    #[error("database {} is damaged: {reason}", path.display())]
     Damaged {
+        /// Directory of the database.
+        path: PathBuf,
         /// What the engine found.
         reason: String,
     },
     /// The engine panicked, which it does over damaged files.
-    #[error("database is damaged: its engine panicked: {reason}")]
+    #[error("database {} is damaged: its engine panicked: {reason}", path.display())]
     Panicked {
+        /// Directory of the database.
+        path: PathBuf,
         /// Message of the panic.
         reason: String,
     },
@@ -44,8 +48,10 @@ pub enum DbError {
     #[error("the chain was taken back to an earlier block meanwhile")]
     Retired,
     /// The file was written by another version of the engine, or with other parameters.
-    #[error("database is damaged, or was written by another version of its engine: {reason}")]
+    #[error("database {} is damaged, or was written by another version of its engine: {reason}", path.display())]
     Unsupported {
+        /// Directory of the database.
+        path: PathBuf,
         /// What the engine found.
         reason: String,
     },
@@ -354,4 +360,20 @@ pub enum OpenError {
     /// The system gives no thread.
     #[error("cannot start a thread")]
     Thread(#[source] io::Error),
+}
+
+impl OpenError {
+    /// Whether the record of blocks is damaged or incomplete, which cannot be computed from anything else.
+    pub fn is_loss(&self) -> bool {
+        match self {
+            Self::Record(OpenArchiveError::Archive(error)) => error.is_damage(),
+            Self::Record(error) => {
+                matches!(error, OpenArchiveError::LostBlocks { .. } | OpenArchiveError::OtherBlock { .. })
+            }
+            Self::RecordDb(error) => error.is_damage(),
+            Self::Directory { .. } | Self::StateDb(_) | Self::Damaged { .. } | Self::State(_) | Self::Thread(_) => {
+                false
+            }
+        }
+    }
 }

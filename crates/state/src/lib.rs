@@ -86,7 +86,7 @@ pub use crate::{
         Place, RecordImport, RecordRow, RunBuilder, RunClosing, RunDsBlock, RunTemplate, Seal, StoredTransaction,
         Totals, TransactionGroup,
     },
-    db::Durability,
+    db::{Durability, is_engine_panic},
     diff::{StateDiff, StorageDiff},
     error::{CloseError, CommitError, DbError, HistoryError, OpenError, RecoverError, RevertError, StateError},
     holds::Hold,

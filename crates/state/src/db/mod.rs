@@ -18,11 +18,12 @@
 //! - The background thread that flushes at intervals is switched off: an idle database does nothing.
 
 use std::{
+    cell::Cell,
     collections::VecDeque,
     fs::{self, File},
     io,
     ops::{Bound, Deref, Range},
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind},
     path::{Path, PathBuf},
     sync::{
         Arc, PoisonError, RwLock,
@@ -418,7 +419,7 @@ impl Opened {
             .cache_capacity(options.cache_bytes.max(1 << 20))
             .segment_size(SEGMENT)
             .flush_every_ms(None);
-        let open = || when_unlocked(|| guarded(|| config.open()), &pause);
+        let open = || when_unlocked(|| guarded(path, || config.open()), &pause);
         let db = open().or_else(|error| {
             // To have found damage, sled held its lock.
             let can_help = matches!(error, DbError::Damaged { .. }) && remove_unfinished_snapshots(path)?;
@@ -441,7 +442,8 @@ impl Opened {
 
     fn close(self) {
         // What is lost by a panic here was not flushed, hence not promised.
-        let _: Result<(), DbError> = guarded(|| {
+        let path = self.path.clone();
+        let _: Result<(), DbError> = guarded(&path, || {
             drop(self);
             Ok(())
         });
@@ -485,14 +487,14 @@ impl Sled {
     }
 
     fn read<T>(&self, operation: impl FnOnce(&sled::Db) -> sled::Result<T>) -> Result<T, DbError> {
-        self.with(|opened| guarded(|| operation(&opened.db)))
+        self.with(|opened| guarded(&opened.path, || operation(&opened.db)))
     }
 
     fn write<T>(&self, operation: impl FnOnce(&sled::Db) -> sled::Result<T>) -> Result<T, DbError> {
         if self.broken.load(Ordering::Acquire) {
             return Err(DbError::Broken);
         }
-        let result = self.with(|opened| guarded(|| operation(&opened.db)));
+        let result = self.with(|opened| guarded(&opened.path, || operation(&opened.db)));
         if let Err(DbError::Panicked { .. }) = result {
             self.broken.store(true, Ordering::Release);
         }
@@ -564,21 +566,43 @@ fn is_lock(error: &DbError) -> bool {
     matches!(error, DbError::Io(source) if source.to_string().contains("could not acquire lock"))
 }
 
-/// Runs an operation of sled and turns its errors and panics into ours.
-fn guarded<T>(operation: impl FnOnce() -> sled::Result<T>) -> Result<T, DbError> {
-    match catch_unwind(AssertUnwindSafe(operation)) {
+thread_local! {
+    /// Whether this thread is in an operation of sled whose panics become errors.
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread is one of the storage engine that is caught, and returned as [`DbError::Panicked`]. For the
+/// panic hook of a program, which has nothing to add to that error.
+pub fn is_engine_panic(_: &PanicHookInfo<'_>) -> bool {
+    GUARDED.get()
+}
+
+/// Runs an operation of sled on a database and turns its errors and panics into ours.
+fn guarded<T>(path: &Path, operation: impl FnOnce() -> sled::Result<T>) -> Result<T, DbError> {
+    let path = || path.to_owned();
+    let before = GUARDED.replace(true);
+    let outcome = catch_unwind(AssertUnwindSafe(operation));
+    GUARDED.set(before);
+    match outcome {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(match error {
             sled::Error::Io(source) => DbError::Io(source),
-            sled::Error::Unsupported(reason) => DbError::Unsupported { reason },
-            corruption @ (sled::Error::Corruption { .. }
-            | sled::Error::ReportableBug(_)
-            | sled::Error::CollectionNotFound(_)) => DbError::Damaged { reason: corruption.to_string() },
+            sled::Error::Unsupported(reason) => DbError::Unsupported { path: path(), reason },
+            sled::Error::Corruption { at: Some(at), .. } => DbError::Damaged {
+                path: path(),
+                reason: format!("what its engine reads at {at} is not what was written"),
+            },
+            sled::Error::Corruption { at: None, .. } => {
+                DbError::Damaged { path: path(), reason: "what its engine reads is not what was written".to_owned() }
+            }
+            other @ (sled::Error::ReportableBug(_) | sled::Error::CollectionNotFound(_)) => {
+                DbError::Damaged { path: path(), reason: other.to_string() }
+            }
         }),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let reason = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-            Err(DbError::Panicked { reason: reason.to_owned() })
+            Err(DbError::Panicked { path: path(), reason: reason.to_owned() })
         }
     }
 }
@@ -740,6 +764,24 @@ mod tests {
         assert!(gone());
         drop(db);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn panics_of_the_engine_are_errors_that_name_the_database() {
+        let noted = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let notes = Arc::clone(&noted);
+        let before = std::panic::take_hook();
+        let name = thread::current().name().map(str::to_owned);
+        std::panic::set_hook(Box::new(move |panic| {
+            if thread::current().name().map(str::to_owned) == name {
+                notes.lock().unwrap().push(is_engine_panic(panic));
+            }
+        }));
+        let error = guarded::<()>(Path::new("store/chain"), || panic!("segment {}", 7)).unwrap_err();
+        drop(catch_unwind(|| panic!("of somebody else")));
+        std::panic::set_hook(before);
+        assert_eq!(error.to_string(), "database store/chain is damaged: its engine panicked: segment 7");
+        assert_eq!(*noted.lock().unwrap(), [true, false]);
     }
 
     #[test]
