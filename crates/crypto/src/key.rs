@@ -1,6 +1,6 @@
 //! Secret keys that neither print nor linger, and key pairs.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, sync::Arc};
 
 use rand_core::CryptoRng;
 use silica_protocol::{Address, PublicKey};
@@ -10,8 +10,8 @@ use crate::{error::SecretKeyError, scalar::Scalar};
 
 /// A secret key: a number from 1 to the order of secp256k1 less 1.
 ///
-/// It has no `Display`, its `Debug` shows nothing of it, it is compared in constant time, and its bytes are
-/// overwritten on drop. They leave it only through [`to_bytes`](Self::to_bytes) and [`to_hex`](Self::to_hex).
+/// It has no `Display`, its `Debug` shows nothing of it, and it is compared in constant time. Clones share its bytes, so
+/// that they are in memory once, and are overwritten when the last clone is dropped. They leave it only through [`to_bytes`](Self::to_bytes) and [`to_hex`](Self::to_hex).
 ///
 /// # Examples
 ///
@@ -27,7 +27,7 @@ use crate::{error::SecretKeyError, scalar::Scalar};
 /// println!("{}", silica_crypto::SecretKey::from_bytes([1; 32]).unwrap());
 /// ```
 #[derive(Clone, PartialEq, Eq)]
-pub struct SecretKey(Scalar);
+pub struct SecretKey(Arc<Scalar>);
 
 impl SecretKey {
     /// Length in bytes.
@@ -41,12 +41,16 @@ impl SecretKey {
     pub fn from_bytes(mut bytes: [u8; Self::LEN]) -> Result<Self, SecretKeyError> {
         let scalar = Scalar::from_bytes(bytes);
         bytes.zeroize();
-        scalar.map(Self).ok_or(SecretKeyError::Range)
+        scalar.map(Self::new).ok_or(SecretKeyError::Range)
     }
 
     /// Draws a key.
     pub fn generate(rng: &mut impl CryptoRng) -> Self {
-        Self(random_scalar(rng))
+        Self::new(random_scalar(rng))
+    }
+
+    fn new(scalar: Scalar) -> Self {
+        Self(Arc::new(scalar))
     }
 
     /// Returns the big-endian bytes, which are overwritten when the result is dropped.
@@ -230,6 +234,14 @@ mod tests {
     fn secrets_are_overwritten_on_drop() {
         assert!(std::mem::needs_drop::<SecretKey>());
         assert!(std::mem::needs_drop::<KeyPair>());
+    }
+
+    #[test]
+    fn clones_share_their_bytes() {
+        let pair = KeyPair::generate(&mut Digests(0));
+        let place = |pair: &KeyPair| pair.secret().scalar().as_bytes().as_ptr();
+        assert_eq!(place(&pair), place(&pair.clone()));
+        assert_eq!(place(&pair), place(&KeyPair::from_secret(pair.secret().clone())));
     }
 
     #[test]
