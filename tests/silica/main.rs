@@ -19,6 +19,7 @@ mod dump;
 mod edit;
 mod envelope;
 mod eth;
+mod files;
 mod foreign;
 mod limits;
 mod money;

@@ -238,7 +238,27 @@ impl Node {
         let mut shell = Command::new("sh");
         // The signal of the limit is ignored, so that writing fails instead.
         shell.args(["-c", "trap '' XFSZ; ulimit -S -f \"$0\"; exec \"$@\"", &blocks.to_string()]).arg(binary());
-        Self::start_with(with_surroundings(shell, &start_line(data, args)))
+        Self::start_by(shell, &start_line(data, args))
+    }
+
+    /// Starts a node under another umask than the caller's.
+    ///
+    /// # Panics
+    ///
+    /// When it does not start.
+    pub fn start_with_umask(umask: &str, data: &Path, args: &[&str]) -> Self {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "umask \"$0\"; exec \"$@\"", umask]).arg(binary());
+        Self::start_by(shell, &start_line(data, args))
+    }
+
+    /// Starts a node through another program, with arguments that have it listen on a free port.
+    ///
+    /// # Panics
+    ///
+    /// When it does not start.
+    pub fn start_by(starter: Command, args: &[&str]) -> Self {
+        Self::start_with(with_surroundings(starter, args))
     }
 
     /// Lets the files of a node that was [started](Self::start_with_small_files) with a limit grow to so many bytes, or without

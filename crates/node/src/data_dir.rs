@@ -13,7 +13,7 @@
 //! ```
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, TryLockError},
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -22,6 +22,9 @@ use serde::{Deserialize, Serialize};
 use silica_crypto::{KeyPair, SecretKey, SecretKeyError};
 use silica_protocol::{GasPrice, sha256};
 use silica_state::{OpenOutcome, Store};
+use zeroize::Zeroizing;
+
+use crate::files::{self, FileError, UntrustedFile, Wanted};
 
 /// Version of the layout that this program writes.
 const FORMAT: u32 = 1;
@@ -34,6 +37,28 @@ const STORE: &str = "store";
 pub(crate) const POOL: &str = "pool";
 const SCRATCH: &str = "check";
 const DUMPS: &str = "dumps";
+
+/// Bytes of the longest files that are read. A file that is longer was not written by this program.
+const LONGEST_KEY: u64 = 256;
+const LONGEST_MANIFEST: u64 = 64 << 10;
+pub(crate) const LONGEST_ACCOUNTS: u64 = 64 << 20;
+const LONGEST_POOL: u64 = 4 << 30;
+
+/// What the operator can do when blocks are lost, which nothing else in the directory replaces.
+pub(crate) const REMEDY_OF_LOSS: &str =
+    "; restore the data directory from a copy, or load a dump into another one with `silica db load`";
+
+/// What this program creates in a data directory.
+const ENTRIES: [(&str, Wanted); 8] = [
+    (LOCK, Wanted::File),
+    (KEY, Wanted::Secret),
+    (ACCOUNTS, Wanted::Secret),
+    (MANIFEST, Wanted::File),
+    (STORE, Wanted::Tree),
+    (POOL, Wanted::File),
+    (SCRATCH, Wanted::Tree),
+    (DUMPS, Wanted::Directory),
+];
 
 /// Reason why a data directory cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -99,6 +124,9 @@ pub enum DataDirError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The directory, or an entry of it, may have been planted or can be changed by other users.
+    #[error(transparent)]
+    Untrusted(#[from] UntrustedFile),
     /// The system refused.
     #[error("cannot {action} {}", path.display())]
     Io {
@@ -167,14 +195,14 @@ fn digest(text: &str) -> String {
 #[derive(Debug)]
 pub(crate) struct DataDir {
     path: PathBuf,
-    /// The lock goes when the file is closed.
-    _lock: File,
+    /// The locks end when the files are closed.
+    _locks: [File; 2],
 }
 
 impl DataDir {
     /// Takes a directory, which is made if it does not exist.
     pub(crate) fn create(path: &Path) -> Result<Self, DataDirError> {
-        fs::create_dir_all(path).map_err(|source| io_error("create directory", path, source))?;
+        files::create_directory(path).map_err(|source| io_error("create directory", path, source))?;
         Self::take(path)
     }
 
@@ -187,17 +215,20 @@ impl DataDir {
     }
 
     fn take(path: &Path) -> Result<Self, DataDirError> {
+        let directory = files::open_directory(path).map_err(|error| file_error("open directory", path, error))?;
+        // The file can be removed while it is locked, the directory of a running node cannot be replaced unnoticed. A file
+        // system that does not lock directories locks the file.
+        if matches!(directory.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Err(DataDirError::InUse { path: path.to_owned() });
+        }
         if !path.join(MANIFEST).exists() {
             check_nothing_foreign(path)?;
         }
+        inspect(path, &directory)?;
         let file = path.join(LOCK);
-        let lock = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&file)
-            .map_err(|source| io_error("open", &file, source))?;
+        let lock = files::open_or_create(&file).map_err(|error| file_error("open", &file, error))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Ok(()) => Ok(Self { path: path.to_owned(), _locks: [directory, lock] }),
             Err(TryLockError::WouldBlock) => Err(DataDirError::InUse { path: path.to_owned() }),
             Err(TryLockError::Error(source)) => Err(io_error("lock", &file, source)),
         }
@@ -215,7 +246,9 @@ impl DataDir {
     /// Refuses a store without a block where there was a chain, which would otherwise begin anew under the same name.
     pub(crate) fn check_not_lost(&self, manifest: &Manifest, store: &Store) -> Result<(), DataDirError> {
         match (store.outcome(), &manifest.genesis) {
-            (OpenOutcome::Empty, Some(_)) => Err(self.damaged(STORE, "its blocks are missing")),
+            (OpenOutcome::Empty, Some(_)) => {
+                Err(self.damaged(STORE, &format!("its blocks are missing{REMEDY_OF_LOSS}")))
+            }
             _ => Ok(()),
         }
     }
@@ -231,17 +264,13 @@ impl DataDir {
     }
 
     /// Reads a file of a directory that holds a chain.
-    pub(crate) fn read_file(&self, name: &str) -> Result<Vec<u8>, DataDirError> {
-        let path = self.path.join(name);
-        match fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(self.damaged(name, "it is missing")),
-            read => read.map_err(|source| io_error("read", &path, source)),
-        }
+    pub(crate) fn read_file(&self, name: &str) -> Result<Zeroizing<Vec<u8>>, DataDirError> {
+        self.read_bytes(name)?.ok_or_else(|| self.damaged(name, "it is missing"))
     }
 
     /// Reads the transactions that were waiting when the node stopped, and leaves them there.
     pub(crate) fn read_pool(&self) -> Result<Vec<u8>, DataDirError> {
-        if self.path.join(POOL).exists() { self.read_file(POOL) } else { Ok(Vec::new()) }
+        Ok(self.read_bytes(POOL)?.map(|mut bytes| std::mem::take(&mut *bytes)).unwrap_or_default())
     }
 
     /// Reads the manifest; `None` in a new directory.
@@ -312,7 +341,8 @@ impl DataDir {
         }
         let path = self.path.join(KEY);
         let key = draw_key().map_err(|source| io_error("draw a key for", &path, source))?;
-        self.write(KEY, format!("{}\n", *key.secret().to_hex()).as_bytes())?;
+        let text = Zeroizing::new([key.secret().to_hex().as_bytes(), b"\n"].concat());
+        self.write(KEY, &text)?;
         Ok(key)
     }
 
@@ -323,7 +353,7 @@ impl DataDir {
     }
 
     /// Reads the accounts of the genesis block of a directory that holds a chain.
-    pub(crate) fn accounts(&self, manifest: &Manifest) -> Result<String, DataDirError> {
+    pub(crate) fn accounts(&self, manifest: &Manifest) -> Result<Zeroizing<String>, DataDirError> {
         let accounts = self.read(ACCOUNTS)?.ok_or_else(|| self.damaged(ACCOUNTS, "it is missing"))?;
         if digest(&accounts) != manifest.accounts {
             return Err(self.damaged(ACCOUNTS, "its checksum does not match"));
@@ -337,36 +367,43 @@ impl DataDir {
 
     /// Takes out the transactions that were waiting when the node stopped.
     pub(crate) fn take_pool(&self) -> Result<Option<Vec<u8>>, DataDirError> {
-        let path = self.path.join(POOL);
-        match fs::read(&path) {
-            Ok(bytes) => {
-                fs::remove_file(&path).map_err(|source| io_error("remove", &path, source))?;
-                Ok(Some(bytes))
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(io_error("read", &path, source)),
+        let bytes = self.read_bytes(POOL)?.map(|mut bytes| std::mem::take(&mut *bytes));
+        if bytes.is_some() {
+            let path = self.path.join(POOL);
+            fs::remove_file(&path).map_err(|source| io_error("remove", &path, source))?;
         }
+        Ok(bytes)
     }
 
     pub(crate) fn write_pool(&self, bytes: &[u8]) -> Result<(), DataDirError> {
         self.write(POOL, bytes)
     }
 
-    fn read(&self, name: &str) -> Result<Option<String>, DataDirError> {
+    fn read(&self, name: &str) -> Result<Option<Zeroizing<String>>, DataDirError> {
+        let Some(mut bytes) = self.read_bytes(name)? else { return Ok(None) };
+        let text = String::from_utf8(std::mem::take(&mut *bytes)).map_err(|error| {
+            drop(Zeroizing::new(error.into_bytes()));
+            self.damaged(name, "it is not text")
+        })?;
+        Ok(Some(Zeroizing::new(text)))
+    }
+
+    fn read_bytes(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, DataDirError> {
         let path = self.path.join(name);
-        match fs::read_to_string(&path) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(self.damaged(name, "it is not text")),
-            Err(source) => Err(io_error("read", &path, source)),
-        }
+        let (wanted, limit) = match name {
+            KEY => (Wanted::Secret, LONGEST_KEY),
+            ACCOUNTS => (Wanted::Secret, LONGEST_ACCOUNTS),
+            POOL => (Wanted::File, LONGEST_POOL),
+            _ => (Wanted::File, LONGEST_MANIFEST),
+        };
+        files::read(&path, wanted, limit).map_err(|error| file_error("read", &path, error))
     }
 
     /// Writes a file so that a crash leaves either nothing or all of it. Only the owner may read it.
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
         let path = self.path.join(name);
         let draft = self.path.join(format!("{name}.new"));
-        let written = private_file(&draft).and_then(|mut file| {
+        let written = files::create_anew(&draft).and_then(|mut file| {
             file.write_all(bytes)?;
             file.sync_all()
         });
@@ -376,7 +413,7 @@ impl DataDir {
                 // On a disk that is full what is left of it is in the way of others.
                 let _: io::Result<()> = fs::remove_file(&draft);
             })
-            .and_then(|()| File::open(&self.path)?.sync_all())
+            .and_then(|()| files::sync_directory(&self.path))
             .map_err(|source| io_error("write", &path, source))
     }
 }
@@ -408,20 +445,33 @@ fn check_nothing_foreign(path: &Path) -> Result<(), DataDirError> {
     Ok(())
 }
 
-/// Opens a file that only its owner may read, to write it anew.
-pub(crate) fn private_file(path: &Path) -> io::Result<File> {
-    for_the_owner(OpenOptions::new().write(true).create(true).truncate(true)).open(path)
+/// Refuses files of ours that other users may have planted or can change, and warns of those that their group can change.
+fn inspect(path: &Path, directory: &File) -> Result<(), DataDirError> {
+    let mut group_writable = Vec::new();
+    let metadata = directory.metadata().map_err(|source| io_error("open directory", path, source))?;
+    if files::is_group_writable(&metadata) {
+        group_writable.push(path.to_owned());
+    }
+    for (name, wanted) in ENTRIES {
+        let path = path.join(name);
+        files::inspect(&path, wanted, &mut group_writable).map_err(|error| file_error("look at", &path, error))?;
+    }
+    if let Some(first) = group_writable.first() {
+        tracing::warn!(
+            path = %first.display(),
+            entries = group_writable.len(),
+            "the group can write to the data directory, and replace the chain and its key; run `chmod -R g-w {}`",
+            path.display()
+        );
+    }
+    Ok(())
 }
 
-/// Makes a file that only its owner may read, where there is none.
-pub(crate) fn new_private_file(path: &Path) -> io::Result<File> {
-    for_the_owner(OpenOptions::new().write(true).create_new(true)).open(path)
-}
-
-fn for_the_owner(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
+fn file_error(action: &'static str, path: &Path, error: FileError) -> DataDirError {
+    match error {
+        FileError::Untrusted(untrusted) => untrusted.into(),
+        FileError::Io(source) => io_error(action, path, source),
+    }
 }
 
 fn io_error(action: &'static str, path: &Path, source: io::Error) -> DataDirError {
@@ -458,7 +508,7 @@ mod tests {
         let dir = DataDir::open(&path).unwrap();
         let read = dir.manifest().unwrap().unwrap();
         assert_eq!(read, Manifest { gas_price: Some("7".to_owned()), ..manifest });
-        assert_eq!(dir.accounts(&read).unwrap(), ACCOUNTS_TEXT);
+        assert_eq!(*dir.accounts(&read).unwrap(), ACCOUNTS_TEXT);
         assert_eq!(dir.key(&read).unwrap(), key);
     }
 

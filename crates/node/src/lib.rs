@@ -18,6 +18,8 @@
 //!   of flag, environment, TOML file and `profile`; `mnemonic`: accounts from words.
 //! - `startup`: [`Node::start`] opens a `data_dir` and a chain, starts the `driver` and the server, and has a
 //!   [`Banner`] to show; [`RunningNode::stop`] undoes it.
+//! - `files`: how files of a data directory are created, checked and read; `protection`: what other processes of the host
+//!   can see of this one.
 //! - `driver`: the loop that makes blocks, on a thread of its own, and the handle that requests have of the node;
 //!   `pause` is what keeps it from making any.
 //! - `http`: connections, bodies and their bounds; it knows no JSON.
@@ -51,6 +53,7 @@ mod data_dir;
 mod driver;
 mod dump;
 mod endpoint;
+mod files;
 mod http;
 mod load;
 mod maintenance;
@@ -62,6 +65,7 @@ mod pause;
 mod profile;
 mod progress;
 mod proof;
+mod protection;
 mod request_id;
 mod reverts;
 mod rpc;
@@ -86,6 +90,7 @@ pub use crate::{
     },
     data_dir::DataDirError,
     dump::{DumpError, DumpFault, DumpReport, NotLoaded, dump_db, load_db},
+    files::UntrustedFile,
     http::{Access, Host, HttpLimits, List, ListError, Network, PageOrigin},
     load::{LoadError, LoadReport, load},
     maintenance::{DbReport, MaintenanceError, check_db, rebuild_db},
@@ -93,6 +98,7 @@ pub use crate::{
     mnemonic::{Mnemonic, MnemonicError},
     profile::Profile,
     proof::{AnswerError, ProofReport, Variable, VerifyError, verify_proof},
+    protection::{protect_files, protect_memory},
     rpc::{MethodList, MethodListError, RpcLimits, openrpc},
     settings::{ConfigError, Origin, Origins, Place, Settings, wrong_use},
     startup::{Node, RunningNode, StartError, StopError},

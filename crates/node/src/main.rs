@@ -29,6 +29,9 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 type AnyError = Box<dyn Error>;
 
 fn main() -> ExitCode {
+    if let Err(error) = silica_node::protect_memory() {
+        drop(writeln!(io::stderr(), "silica: keys in memory are not kept out of core dumps: {error}"));
+    }
     let matches = Cli::command().try_get_matches().unwrap_or_else(|error| refuse(&error));
     let Cli { command, run } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let outcome = match command.unwrap_or(Command::Run(run)) {
@@ -104,6 +107,7 @@ fn print_config(matches: &ArgMatches) -> Result<(), AnyError> {
 }
 
 fn run_node(matches: &ArgMatches) -> Result<(), AnyError> {
+    silica_node::protect_files();
     let settings = settings(matches)?;
     let args = settings.args()?;
     silica_node::init_telemetry(&args.log, args.log_format)?;
@@ -189,6 +193,7 @@ fn verify(args: &VerifyArgs) -> ExitCode {
 }
 
 fn maintain(command: DbCommand, matches: &ArgMatches) -> Result<(), AnyError> {
+    silica_node::protect_files();
     silica_node::init_telemetry("info", LogFormat::default())?;
     let data_dir = Settings::data_dir(innermost(matches))?;
     let report = match command {

@@ -7,7 +7,7 @@
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
-    fmt, fs, io,
+    fmt, io,
     path::{Path, PathBuf},
 };
 
@@ -21,8 +21,12 @@ use toml::de::{DeTable, DeValue};
 
 use crate::{
     config::{Cli, Config, RunArgs},
+    files,
     profile::Profile,
 };
+
+/// Bytes of the longest TOML file that is read.
+const LONGEST: u64 = 1 << 20;
 
 /// Options of which only one can be heard. Where they come from different places, the first place wins.
 const EXCLUSIVE: [(&str, &str); 2] = [("ephemeral", "data-dir"), ("mnemonic", "accounts-file")];
@@ -407,7 +411,8 @@ struct File {
 
 impl File {
     fn read(path: &Path) -> Result<Self, ConfigError> {
-        let bytes = fs::read(path).map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
+        let bytes = files::read_named(path, LONGEST)
+            .map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
         Self::parse(&bytes, path)
     }
 
@@ -519,6 +524,8 @@ fn toml_of(arg: &Arg, value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use silica_protocol::ChainId;
 
     use super::*;

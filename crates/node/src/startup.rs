@@ -1,7 +1,7 @@
 //! Starting and stopping a node.
 
 use std::{
-    fs, io,
+    io,
     net::SocketAddr,
     num::NonZeroU64,
     path::PathBuf,
@@ -21,15 +21,17 @@ use tokio::{
     task::{JoinHandle, spawn_blocking},
     time::timeout,
 };
+use zeroize::Zeroizing;
 
 use crate::{
     banner::{Banner, FundedAccount},
     clock::{self, Clock},
     config::{BlockMode, Config, DEFAULT_WEBSOCKET_PORT, Developer, Durability, WebSocketPort},
-    data_dir::{self, DataDir, DataDirError, Manifest},
+    data_dir::{self, DataDir, DataDirError, LONGEST_ACCOUNTS, Manifest},
     driver::{self, NodeHandle, RunningDriver},
     dump,
     endpoint::Endpoint,
+    files,
     http::{Access, HttpLimits, Server, Serves},
     metrics::Metrics,
     profile::{self, Profile},
@@ -69,7 +71,7 @@ pub enum StartError {
     #[error("the words of the mnemonic give no key")]
     Words(#[from] SecretKeyError),
     /// The store cannot be opened.
-    #[error("cannot open the chain{}", at(path.as_ref()))]
+    #[error("cannot open the chain{}{}", at(path.as_ref()), remedy(source))]
     Store {
         /// Where it is kept; `None` in memory.
         path: Option<PathBuf>,
@@ -153,6 +155,11 @@ fn decide_on_developer(config: &Config, addr: SocketAddr, websocket: Option<Sock
 
 fn at(path: Option<&PathBuf>) -> String {
     path.map(|path| format!(" in {}", path.display())).unwrap_or_default()
+}
+
+/// What the operator can do about a store that cannot be opened.
+pub(crate) fn remedy(error: &silica_state::OpenError) -> &'static str {
+    if error.is_loss() { data_dir::REMEDY_OF_LOSS } else { "" }
 }
 
 fn listen_hint(source: &io::Error) -> &'static str {
@@ -299,7 +306,7 @@ pub enum StopError {
 /// What opening yields.
 struct Opened {
     data_dir: Option<DataDir>,
-    accounts: String,
+    accounts: Zeroizing<String>,
     key: KeyPair,
     chain: Chain,
     producer: Producer,
@@ -353,7 +360,7 @@ fn open(config: &Config) -> Result<Opened, StartError> {
 
 /// Puts in place what makes a directory that of a chain. The manifest comes last: from then on the directory holds a
 /// chain, even if this start is interrupted.
-fn begin_chain(data_dir: &DataDir, config: &Config) -> Result<(Manifest, String, KeyPair), StartError> {
+fn begin_chain(data_dir: &DataDir, config: &Config) -> Result<(Manifest, Zeroizing<String>, KeyPair), StartError> {
     let accounts = read_accounts(config)?;
     parse_accounts(&accounts, config)?;
     let key = data_dir.new_key()?;
@@ -486,13 +493,16 @@ fn check_genesis(data_dir: &DataDir, manifest: &mut Manifest, chain: &Chain) -> 
     }
 }
 
-fn read_accounts(config: &Config) -> Result<String, StartError> {
+fn read_accounts(config: &Config) -> Result<Zeroizing<String>, StartError> {
     match (&config.accounts_file, &config.mnemonic) {
         (Some(path), _) => {
-            fs::read_to_string(path).map_err(|source| StartError::AccountsFile { path: path.clone(), source })
+            let unreadable = |source| StartError::AccountsFile { path: path.clone(), source };
+            let bytes = files::read_named(path, LONGEST_ACCOUNTS).map_err(unreadable)?;
+            let text = std::str::from_utf8(&bytes).map_err(|error| unreadable(io::Error::other(error)))?;
+            Ok(Zeroizing::new(text.to_owned()))
         }
-        (None, Some((words, count))) => Ok(profile::funded(&words.keys(*count)?, PUBLISHED_BALANCE)),
-        (None, None) => Ok(config.profile.accounts()),
+        (None, Some((words, count))) => Ok(Zeroizing::new(profile::funded(&words.keys(*count)?, PUBLISHED_BALANCE))),
+        (None, None) => Ok(Zeroizing::new(config.profile.accounts())),
     }
 }
 

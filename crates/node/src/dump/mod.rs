@@ -24,8 +24,9 @@ use silica_state::{ArchiveError, DbError, RecordImport, RecordRow};
 
 use self::file::{FileHead, FileReader, FileWriter, Kind};
 use crate::{
-    data_dir::{self, ACCOUNTS, DataDir, KEY, MANIFEST, POOL},
+    data_dir::{ACCOUNTS, DataDir, KEY, MANIFEST, POOL},
     driver::NodeHandle,
+    files::{self, parent_of, sync_directory},
     maintenance::{self, ChainFiles, DbReport, MaintenanceError},
     rpc::params::FromParam,
 };
@@ -224,7 +225,7 @@ impl Source<'_> {
     ) -> Result<u64, DumpError> {
         let failed = |source| DumpError::Write { path: path.to_owned(), source };
         // Nobody else has made it, and reads along.
-        let out = data_dir::new_private_file(draft).map_err(failed)?;
+        let out = files::create(draft).map_err(failed)?;
         let mut file = FileWriter::new(BufWriter::new(out), &self.head).map_err(failed)?;
         for (kind, name) in FILES {
             let content = self.data_dir.read_file(name).map_err(MaintenanceError::from)?;
@@ -252,7 +253,7 @@ fn give_name(draft: &Path, path: &Path) -> io::Result<()> {
 /// Likewise, where the file system has no links. A crash may leave an empty file, and nothing is written under its name until
 /// somebody has removed it.
 fn claim_name(draft: &Path, path: &Path) -> io::Result<()> {
-    data_dir::new_private_file(path)?;
+    files::create(path)?;
     fs::rename(draft, path).inspect_err(|_| drop(fs::remove_file(path)))
 }
 
@@ -312,7 +313,7 @@ pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpRep
     let directory = data_dir.dumps();
     let directory = path::absolute(&directory).unwrap_or(directory);
     let unusable = |source| DumpError::Write { path: directory.clone(), source };
-    fs::create_dir_all(&directory).and_then(|()| sync_directory(parent_of(&directory))).map_err(unusable)?;
+    files::create_directory(&directory).map_err(unusable)?;
     let head = at.snapshot.record_head().ok_or(DumpError::Empty)?;
     let head = FileHead::new(node.chain().config().chain_id.get(), head);
     Source { data_dir, pool, head }.write(at.snapshot.record_rows(), &directory.join(&name.0))
@@ -358,7 +359,7 @@ fn load(file: &Path, data_dir: &Path) -> Result<DbReport, DumpFault> {
 /// Makes a data directory at `draft` of a file whose beginning was read.
 fn fill(mut input: FileReader<impl io::Read>, head: &FileHead, draft: &Path) -> Result<DbReport, DumpFault> {
     let data_dir = DataDir::create(draft).map_err(MaintenanceError::from)?;
-    fs::create_dir(data_dir.store()).map_err(|source| io_error("make", &data_dir.store(), source))?;
+    files::create_directory(&data_dir.store()).map_err(|source| io_error("make", &data_dir.store(), source))?;
     let mut record = RecordImport::create(&data_dir.store())?;
     let mut rows = 0_u64;
     let mut writing: Option<(Kind, File)> = None;
@@ -390,7 +391,7 @@ fn fill(mut input: FileReader<impl io::Read>, head: &FileHead, draft: &Path) -> 
             Some((kind, file)) if *kind == section.kind => file,
             other => {
                 sync(other, &path)?;
-                let file = data_dir::private_file(&path).map_err(failed)?;
+                let file = files::create(&path).map_err(failed)?;
                 &mut other.insert((section.kind, file)).1
             }
         };
@@ -467,14 +468,6 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
     name.push(".");
     name.push(ending);
     path.with_file_name(name)
-}
-
-fn parent_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-fn sync_directory(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
 }
 
 /// Refuses a place where there is something.

@@ -1,0 +1,27 @@
+//! What other processes of the host can see of this one, and of the files that it creates.
+
+use std::io;
+
+use rustix::{
+    fs::Mode,
+    process::{Resource, Rlimit, setrlimit, umask},
+};
+
+/// Lets only the owner use files and directories that this process creates from now on, those of the storage engine
+/// included, whatever the caller's umask is.
+pub fn protect_files() {
+    umask(Mode::RWXG | Mode::RWXO);
+}
+
+/// Keeps the memory of this process, in which there are keys, out of core dumps and away from debuggers of the same user.
+///
+/// # Errors
+///
+/// What the system said.
+pub fn protect_memory() -> io::Result<()> {
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    // A limit of 0 does not hold where the system pipes cores to a program.
+    #[cfg(target_os = "linux")]
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
+    Ok(())
+}
