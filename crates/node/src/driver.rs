@@ -180,6 +180,8 @@ struct Shared {
     stopping: AtomicBool,
     /// An attempt to make a block failed, and none has succeeded since.
     failing: AtomicBool,
+    /// The log says that the files of the chain are gone.
+    reported_gone: AtomicBool,
 }
 
 impl fmt::Debug for NodeHandle {
@@ -330,6 +332,23 @@ impl NodeHandle {
         !self.shared.failing.load(Ordering::Relaxed)
     }
 
+    /// Whether requests are welcome, or why not: no block can be made, or the files of the chain were deleted or replaced.
+    pub(crate) fn readiness(&self) -> Result<(), &'static str> {
+        let in_place = self.shared.chain.require_in_place();
+        let reported = self.shared.reported_gone.swap(in_place.is_err(), Ordering::Relaxed);
+        if let Err(error) = in_place {
+            if !reported {
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    advice = "stop the node, bring the data directory back, and start the node again",
+                    "no block can be made"
+                );
+            }
+            return Err("the data directory was deleted or replaced");
+        }
+        if self.makes_blocks() { Ok(()) } else { Err("no block can be made") }
+    }
+
     /// Waits until a question that takes long may be answered. The turn ends with what is returned.
     pub(crate) async fn slow_turn(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.shared.slow).acquire_owned().await.ok()
@@ -409,7 +428,7 @@ pub(crate) fn start(
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let aside = Arc::new(Semaphore::new(processors.div_ceil(2)));
     let (slow, dump) = (Arc::new(Semaphore::new(SLOW_QUESTIONS)), Arc::new(Semaphore::new(1)));
-    let (stopping, failing) = (AtomicBool::new(false), AtomicBool::new(false));
+    let [stopping, failing, reported_gone] = [const { AtomicBool::new(false) }; 3];
     let next_tick = first_tick(mode);
     let mode = RwLock::new(mode);
     let (pause, block_hashes) = (Pause::default(), Mutex::default());
@@ -429,6 +448,7 @@ pub(crate) fn start(
         block_hashes,
         stopping,
         failing,
+        reported_gone,
     };
     let node = NodeHandle { shared: Arc::new(shared) };
     let (held, demands, snapshots) = (None, VecDeque::new(), Snapshots::default());

@@ -46,9 +46,12 @@ impl Endpoint {
 
     /// Whether requests are welcome: the node has begun to listen, so the chain is open, and blocks are made.
     fn readiness(&self) -> Page {
-        let is_well = self.node.makes_blocks();
-        let text = if is_well { r#"{"ready":true}"# } else { r#"{"ready":false,"reason":"no block can be made"}"# };
-        Page { is_well, media_type: "application/json", text: text.to_owned() }
+        let readiness = self.node.readiness();
+        let text = match readiness {
+            Ok(()) => r#"{"ready":true}"#.to_owned(),
+            Err(reason) => format!(r#"{{"ready":false,"reason":"{reason}"}}"#),
+        };
+        Page { is_well: readiness.is_ok(), media_type: "application/json", text }
     }
 
     async fn counts(&self) -> Option<Page> {

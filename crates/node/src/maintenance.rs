@@ -14,7 +14,7 @@ use crate::{
     config::Config,
     data_dir::{DataDir, DataDirError, Manifest},
     progress::Progress,
-    startup::chain_config,
+    startup::{chain_config, remedy},
 };
 
 /// Reason why a data directory was not checked or rebuilt, or what is wrong with it.
@@ -27,8 +27,13 @@ pub enum MaintenanceError {
     #[error("accounts of the genesis")]
     Accounts(#[from] GenesisError),
     /// The store cannot be opened.
-    #[error("cannot open the chain")]
-    Open(#[from] OpenError),
+    #[error("cannot open the chain in {}{}", path.display(), remedy(source))]
+    Open {
+        /// Where it is kept.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: OpenError,
+    },
     /// The state is lost.
     #[error("the derived state is lost: {reason}; it can be rebuilt with `silica db rebuild`, or by starting the node")]
     StateLost {
@@ -63,6 +68,14 @@ pub struct DbReport {
     pub latest: Option<BlockNumber>,
     /// Root of the state after it.
     pub state_root: StateRoot,
+}
+
+impl MaintenanceError {
+    /// The store in a directory cannot be opened.
+    fn open(path: &Path) -> impl FnOnce(OpenError) -> Self {
+        let path = path.to_owned();
+        |source| Self::Open { path, source }
+    }
 }
 
 impl fmt::Display for DbReport {
@@ -113,7 +126,7 @@ pub(crate) fn check_store(store: &Store) -> Result<DbReport, MaintenanceError> {
 /// [`MaintenanceError`]: the directory cannot be used, or its blocks are damaged.
 pub fn rebuild_db(path: &Path) -> Result<DbReport, MaintenanceError> {
     let chain = ChainFiles::open(path)?;
-    Store::discard_state(&chain.data_dir.store())?;
+    Store::discard_state(&chain.data_dir.store()).map_err(MaintenanceError::open(path))?;
     let store = chain.build_state()?;
     let report = summary(&store);
     store.close()?;
@@ -171,10 +184,11 @@ impl ChainFiles {
         Ok(store)
     }
 
-    fn open_store(&self, options: StoreOptions) -> Result<Store, OpenError> {
+    fn open_store(&self, options: StoreOptions) -> Result<Store, MaintenanceError> {
         let mut progress = Progress::new("indexing blocks again");
-        let store =
-            Store::open_with_progress(&self.data_dir.store(), options, &mut |done, all| progress.tell(done, all))?;
+        let opened =
+            Store::open_with_progress(&self.data_dir.store(), options, &mut |done, all| progress.tell(done, all));
+        let store = opened.map_err(MaintenanceError::open(self.data_dir.path()))?;
         store.seal_with(run_seal(&self.key));
         Ok(store)
     }
@@ -188,7 +202,8 @@ impl ChainFiles {
             _ => Ok(()),
         };
         clear()?;
-        let scratch = Store::open(&path, StoreOptions { durability: Durability::Relaxed, ..StoreOptions::default() })?;
+        let options = StoreOptions { durability: Durability::Relaxed, ..StoreOptions::default() };
+        let scratch = Store::open(&path, options).map_err(MaintenanceError::open(&path))?;
         let mut progress = Progress::new("executing blocks again");
         let mut tell = |number: BlockNumber, last: BlockNumber| progress.tell(number.get(), last.get());
         let Self { config, genesis, key, .. } = self;

@@ -143,7 +143,7 @@ impl Metrics {
         ds_block.set(whole(figures.latest_ds_block.get()));
         transactions.inner().store(figures.transactions, std::sync::atomic::Ordering::Relaxed);
         waiting.set(whole(u64::try_from(node.chain().waiting()).unwrap_or(u64::MAX)));
-        ready.set(i64::from(node.makes_blocks()));
+        ready.set(i64::from(node.readiness().is_ok()));
         let cached = node.chain().code_cache();
         programs.set(whole(u64::try_from(cached.programs).unwrap_or(u64::MAX)));
         program_bytes.set(whole(cached.bytes));

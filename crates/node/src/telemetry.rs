@@ -58,6 +58,11 @@ pub fn init(filter: &str, form: LogFormat) -> Result<(), FilterError> {
             .try_init(),
     });
     panic::set_hook(Box::new(|panic| {
+        if silica_state::is_engine_panic(panic) {
+            // Damage of a file, which is reported as an error where it is known what it means.
+            tracing::debug!(%panic, "the storage engine panicked");
+            return;
+        }
         let backtrace = std::backtrace::Backtrace::capture();
         tracing::error!(%panic, %backtrace, "a task panicked");
     }));
