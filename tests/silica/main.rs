@@ -11,6 +11,7 @@ mod cli;
 mod config;
 mod contract;
 mod contract_input;
+mod contract_interface;
 mod depth;
 mod developer;
 mod document;

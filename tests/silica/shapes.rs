@@ -14,7 +14,7 @@ use silica_tests::{
 };
 
 /// Every documented method that the node has.
-const METHODS: [&str; 84] = [
+const METHODS: [&str; 85] = [
     "CheckPause",
     "CreateTransaction",
     "DSBlockListing",
@@ -93,6 +93,7 @@ const METHODS: [&str; 84] = [
     "healthcheck",
     "net_listening",
     "net_version",
+    "silica_getContractInterface",
     "silica_getSmartContractStatePage",
     "silica_getTransactionsForAddress",
     "silica_traceCall",
@@ -278,6 +279,7 @@ impl Chain {
                 let hashes = [&self.sealed, &self.deployment, &self.calls[0], &self.calls[1]];
                 hashes.map(|hash| json!([format!("0x{hash}")])).to_vec()
             }
+            "silica_getContractInterface" => vec![json!([self.contract])],
             "silica_getSmartContractStatePage" => vec![json!([self.contract, "admins"])],
             "silica_getTransactionsForAddress" => vec![json!([Wallet::funded(3).hex(), {"limit": 2}])],
             "web3_sha3" => vec![json!(["0x68656c6c6f"])],

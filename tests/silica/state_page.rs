@@ -82,6 +82,15 @@ fn pages_of_any_size_have_each_entry_once() {
         assert_eq!(pages(node, &contract, "deep", limit, &Value::Null, |_| ()), all[9..13], "{limit}");
     }
     assert_eq!(pages(node, &contract, "last", 1, &Value::Null, |_| ()), all[13..14]);
+    let usual = node.result(PAGE, &json!([contract.to_bech32(), ""]));
+    assert_eq!(usual["entries"], json!(all));
+    for params in [
+        json!([contract.to_bech32()]),
+        json!([contract.to_bech32(), null]),
+        json!([contract.to_bech32(), null, null, 100]),
+    ] {
+        assert_eq!(node.result(PAGE, &params), usual, "{params}");
+    }
     let usual = node.result(PAGE, &json!([contract.to_bech32(), "none"]));
     assert_eq!(usual, json!({"block": height(node).to_string(), "entries": all[14..], "next": null}));
 }
@@ -116,8 +125,8 @@ fn wrong_requests_are_refused_by_name() {
     let address = contract.to_string();
     for params in [
         json!([]),
-        json!([address]),
-        json!([address, null]),
+        json!([address, 5]),
+        json!([address, ["counts"]]),
         json!([address, "counts", 1]),
         json!([address, "counts", null, "2"]),
         json!([address, "counts", null, -1]),

@@ -5,7 +5,12 @@ use silica_protocol::{Address, CodeHash, DeployedContract, InitData, Qa, Storage
 use silica_scilla::json::quoted;
 use silica_state::{Entries, StateError};
 
-use crate::{accounts::World, executor::Facts, snapshot::Snapshot};
+use crate::{
+    accounts::World,
+    error::InterfaceError,
+    executor::{Facts, Overlay, contract_interface},
+    snapshot::Snapshot,
+};
 
 /// Names under which the node keeps what is no field.
 pub(crate) const METADATA: [&str; 5] = ["_addr", "_depth", "_hasmap", "_type", "_version"];
@@ -69,6 +74,17 @@ impl Snapshot {
             }
         }
         Ok(contracts)
+    }
+
+    /// What the contract at `address` offers: parameters, fields, transitions, procedures, events and data types, as the text
+    /// of a JSON object, the `contract_info` of the reference's checker. The contract is parsed and checked again, which takes
+    /// some milliseconds for a long one.
+    ///
+    /// # Errors
+    ///
+    /// [`InterfaceError`] when there is no contract, or the state could not be read.
+    pub fn contract_interface(&self, address: &Address) -> Result<String, InterfaceError> {
+        contract_interface(address, &self.shared().simulated, &mut Overlay::new(self.state().clone()))
     }
 
     fn is_library(&self, address: &Address) -> Result<bool, StateError> {

@@ -881,6 +881,23 @@ pub enum PastStateError {
     History(#[source] HistoryError),
 }
 
+/// Reason why it is not known what a contract offers.
+#[derive(Debug, thiserror::Error)]
+pub enum InterfaceError {
+    /// There is no account at the address.
+    #[error("Address does not exist")]
+    UnknownAccount,
+    /// The account has no code, or that of a library.
+    #[error("Address not contract address")]
+    NotAContract,
+    /// The contract is not accepted any more. No contract that was deployed is like that.
+    #[error("the code of a deployed contract is not accepted")]
+    Unusable,
+    /// The state or the record could not be read.
+    #[error("reading state")]
+    State(#[from] StateError),
+}
+
 /// Reason why there is no trace of a transaction.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {

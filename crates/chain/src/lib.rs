@@ -133,9 +133,9 @@ pub use crate::{
     epoch::Epochs,
     error::{
         AdmissionError, BlockTransactionsError, BuildError, CommitError, ConfigError, EditError, EngineError,
-        GasPriceError, GenesisError, InvalidBlock, InvalidTransaction, ListingError, MinerInfoError, OpenError,
-        PassError, PastStateError, PoolError, PoolImportError, ProofError, ProposeError, RecoverError, ReplayError,
-        RevertError, SealError, SimulationError, StatePageError, TraceError,
+        GasPriceError, GenesisError, InterfaceError, InvalidBlock, InvalidTransaction, ListingError, MinerInfoError,
+        OpenError, PassError, PastStateError, PoolError, PoolImportError, ProofError, ProposeError, RecoverError,
+        ReplayError, RevertError, SealError, SimulationError, StatePageError, TraceError,
     },
     executor::{CallTree, TracedCall, TracedRun, TracedStep, TracedValue},
     genesis::{

@@ -11,6 +11,7 @@ mod edit;
 mod effects;
 mod entries;
 mod host;
+mod interface;
 mod module;
 mod nesting;
 mod outcome;
@@ -29,6 +30,7 @@ use silica_state::StateError;
 pub use self::tracer::{CallTree, TracedCall, TracedRun, TracedStep, TracedValue};
 pub(crate) use self::{
     edit::{FieldEdit, edit_field},
+    interface::contract_interface,
     module::{Facts, Modules},
     nesting::readable,
     overlay::{Change, Overlay},

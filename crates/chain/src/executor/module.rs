@@ -155,8 +155,8 @@ pub(super) struct Module {
     /// The hash of the program alone, which other contracts see.
     pub(super) program_hash: [u8; 32],
     hash: CodeHash,
-    facts: Facts,
-    source: Source,
+    pub(super) facts: Facts,
+    pub(super) source: Source,
     /// The parameters it was deployed with, once it has been called.
     init: OnceLock<Vec<Argument>>,
 }

@@ -8,7 +8,9 @@ use silica_protocol::{
     Account, Address, BlockNumber, DeployedContract, HexError, InitData, TxHash, VariableHash,
     rpc::{
         account::StateProof,
-        contract::{ContractCode, ContractParamJson, SmartContract, StateEntryJson, StatePageJson},
+        contract::{
+            ContractCode, ContractInterfaceJson, ContractParamJson, SmartContract, StateEntryJson, StatePageJson,
+        },
         text::Hex,
     },
 };
@@ -140,8 +142,9 @@ impl Streamed for GetSmartContractSubState {
 pub(crate) struct GetSmartContractStatePage {
     /// The contract.
     address: Text<Address>,
-    /// The name of the field; empty for all fields.
-    field: String,
+    /// The name of the field; null, empty or left out for all fields.
+    #[serde(default)]
+    field: Option<String>,
     /// What the page before has as `next`; null for the first page.
     #[serde(default)]
     cursor: Option<String>,
@@ -178,7 +181,7 @@ impl Method for GetSmartContractStatePage {
         let limit = page_limit(self.limit)?;
         let block = self.block.map(Text::get).transpose().map_err(|error| CallError::parameter("block", &error))?;
         let after = self.cursor.as_deref().map(cursor_key).transpose()?;
-        let field = Some(self.field).filter(|field| !field.is_empty());
+        let field = self.field.filter(|field| !field.is_empty());
         let request = StatePageRequest { contract, field, after, limit, block };
         let page = at.snapshot.state_page(&request).map_err(|error| match error {
             StatePageError::Cursor => wrong_cursor(self.cursor.as_deref().unwrap_or_default()),
@@ -210,6 +213,26 @@ fn wrong_cursor(got: &str) -> CallError {
 
 fn unknown_field(got: &str) -> CallError {
     CallError::parameter("field", &format!("expected the name of a field of the contract, got {:?}", beginning(got)))
+}
+
+/// What a contract offers: its parameters, fields, transitions with the types of their parameters, and events. An extension
+/// of this node.
+///
+/// It is what `scilla check -contractinfo` says of the contract's code as `contract_info`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct GetContractInterface {
+    /// The contract.
+    address: Text<Address>,
+}
+
+impl Method for GetContractInterface {
+    const NAME: &'static str = "silica_getContractInterface";
+    type Output = ContractInterfaceJson;
+
+    fn call(self, at: &Context) -> Result<ContractInterfaceJson, CallError> {
+        let text = at.snapshot.contract_interface(&self.address.named("address")?)?;
+        serde_json::from_str(&text).map_err(CallError::Unwritten)
+    }
 }
 
 /// The address of the contract that a transaction deploys, whether it succeeded or not.

@@ -5,8 +5,8 @@
 //! them (interface specification, sections 2 and 3).
 
 use silica_chain::{
-    AdmissionError, BlockTransactionsError, DropReason, EditError, GasPriceError, ListingError, MinerInfoError,
-    PastStateError, PoolError, ProofError, SimulationError, TraceError,
+    AdmissionError, BlockTransactionsError, DropReason, EditError, GasPriceError, InterfaceError, ListingError,
+    MinerInfoError, PastStateError, PoolError, ProofError, SimulationError, TraceError,
 };
 use silica_protocol::rpc::{
     error::{RpcError, RpcErrorCode},
@@ -69,6 +69,8 @@ pub(crate) enum CallError {
     IndexNotText,
     /// Init data that were deployed cannot be read.
     InitData,
+    /// It is not known what the contract offers.
+    Interface(InterfaceError),
     /// There is no such page of blocks.
     Listing(ListingError),
     /// Blocks are made at intervals, and neither they nor their price by hand.
@@ -154,6 +156,7 @@ from! {
     DumpError => Dump,
     EditError => Edit,
     GasPriceError => GasPrice,
+    InterfaceError => Interface,
     ListingError => Listing,
     MinerInfoError => MinerInfo,
     PastStateError => PastState,
@@ -226,6 +229,7 @@ impl CallError {
             Self::GasPrice(error) => gas_price(error),
             Self::IndexNotText => text(Code::INVALID_PARAMETER, "Every array value should be a string"),
             Self::InitData => text(Code::PARSE_ERROR, "Unable to convert initData into Json"),
+            Self::Interface(error) => return interface(error),
             Self::Listing(error) => return listing(error),
             Self::ManualTriggerDisallowed => text(Code::INVALID_PARAMETER, "Manual trigger disallowed"),
             Self::MinerInfo(error) => (Code::MISC_ERROR, error.to_string().into()),
@@ -299,6 +303,15 @@ fn number(error: NumberFault, invalid: &'static str) -> Choice {
     match error {
         NumberFault::Invalid => text(RpcErrorCode::INVALID_PARAMS, invalid),
         NumberFault::OutOfRange => text(RpcErrorCode::INVALID_PARAMS, "Out of range"),
+    }
+}
+
+fn interface(error: InterfaceError) -> Result<Choice, Fault> {
+    match error {
+        InterfaceError::UnknownAccount | InterfaceError::NotAContract => {
+            Ok(told(RpcErrorCode::INVALID_ADDRESS_OR_KEY, &error))
+        }
+        InterfaceError::Unusable | InterfaceError::State(_) => Err(error.into()),
     }
 }
 

@@ -46,6 +46,95 @@ pub struct StateEntryJson {
     pub variable: String,
 }
 
+/// What a contract offers: its parameters, fields, transitions and events, as the checker of the contract language tells it.
+/// Types are written as the contract language prints them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ContractInterface")]
+pub struct ContractInterfaceJson {
+    /// Version of the contract language.
+    pub scilla_major_version: String,
+    /// Name of the contract.
+    #[serde(rename = "vname")]
+    pub name: String,
+    /// Parameters of the deployment.
+    pub params: Vec<TypedNameJson>,
+    /// Fields.
+    pub fields: Vec<FieldInfoJson>,
+    /// What messages can call.
+    pub transitions: Vec<ComponentJson>,
+    /// What only the contract itself can call.
+    pub procedures: Vec<ComponentJson>,
+    /// Events that it may write.
+    pub events: Vec<ComponentJson>,
+    /// Data types that it defines or uses.
+    #[serde(rename = "ADTs")]
+    pub data_types: Vec<DataTypeJson>,
+}
+
+/// A name and its type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "TypedName")]
+pub struct TypedNameJson {
+    /// The name.
+    #[serde(rename = "vname")]
+    pub name: String,
+    /// The type.
+    #[serde(rename = "type")]
+    pub type_name: String,
+}
+
+/// A field of a contract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "FieldInfo")]
+pub struct FieldInfoJson {
+    /// Its name.
+    #[serde(rename = "vname")]
+    pub name: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// How many maps lie within each other, with which its type begins.
+    pub depth: u32,
+}
+
+/// A transition, a procedure or an event, and its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ContractComponent")]
+pub struct ComponentJson {
+    /// Its name.
+    #[serde(rename = "vname")]
+    pub name: String,
+    /// Its parameters, in their order.
+    pub params: Vec<TypedNameJson>,
+}
+
+/// A data type of the contract language.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "DataType")]
+pub struct DataTypeJson {
+    /// Its name.
+    #[serde(rename = "tname")]
+    pub name: String,
+    /// Its type parameters.
+    #[serde(rename = "tparams")]
+    pub parameters: Vec<String>,
+    /// Its constructors.
+    #[serde(rename = "tmap")]
+    pub constructors: Vec<ConstructorJson>,
+}
+
+/// A constructor of a data type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "DataTypeConstructor")]
+pub struct ConstructorJson {
+    /// Its name.
+    #[serde(rename = "cname")]
+    pub name: String,
+    /// The types of its arguments.
+    #[serde(rename = "argtypes")]
+    pub arguments: Vec<String>,
+}
+
 /// A named and typed value of the contract language.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ContractParam")]

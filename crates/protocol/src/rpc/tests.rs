@@ -11,7 +11,7 @@ use super::{
     account::{Balance, StateProof},
     address_history::AddressHistoryJson,
     block::{BlockListing, DsBlockJson, RewardKind, TransactionsByShard, TransactionsPage, TxBlockJson},
-    contract::{ContractParamJson, StatePageJson},
+    contract::{ContractInterfaceJson, ContractParamJson, StatePageJson},
     network::{BlockchainInfo, DsCommittee, MinerInfo, NodeInfo, NodeVersion, ShardingStructure},
     receipt::ReceiptJson,
     trace::{CallTraceJson, TransactionTraceJson},
@@ -140,6 +140,7 @@ fn documented_answers_are_reproduced() {
     check_all::<TransactionsPage<Vec<TransactionJson>>>(&documented("GetTxnBodiesForTxBlockEx"));
     check_all::<NodeVersion>(&documented("GetVersion"));
     check_all::<BlockListing>(&documented("TxBlockListing"));
+    check_all::<ContractInterfaceJson>(&documented("silica_getContractInterface"));
     check_all::<StatePageJson>(&documented("silica_getSmartContractStatePage"));
     check_all::<AddressHistoryJson>(&documented("silica_getTransactionsForAddress"));
     check_all::<CallTraceJson>(&documented("silica_traceCall"));

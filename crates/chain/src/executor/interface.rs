@@ -1,0 +1,35 @@
+//! What a contract offers to callers: its parameters, fields, transitions and events.
+
+use silica_protocol::Address;
+use silica_scilla::{
+    check::{self, Options},
+    resolve,
+    syntax::parse_contract,
+};
+
+use super::{
+    Modules, Overlay,
+    module::{CONTRACT_FILE, Libraries, origin},
+};
+use crate::{accounts::World, error::InterfaceError};
+
+/// Units of work in which a deployed contract is checked: its deployment paid for the same work.
+const NO_LIMIT: u64 = u64::MAX;
+
+/// Checks a deployed contract again, and returns what it offers as the text of a JSON object, the `contract_info` of the
+/// reference's checker.
+pub(crate) fn contract_interface<W: World>(
+    contract: &Address,
+    modules: &Modules,
+    overlay: &mut Overlay<W>,
+) -> Result<String, InterfaceError> {
+    overlay.account(contract)?.ok_or(InterfaceError::UnknownAccount)?;
+    let module = modules.get(contract, overlay)?.filter(|module| !module.is_library);
+    let module = module.ok_or(InterfaceError::NotAContract)?;
+    let libraries = Libraries::find(&module.facts, modules, overlay)?.ok_or(InterfaceError::Unusable)?;
+    let origin = origin(&module.source.init).map_err(|_| InterfaceError::Unusable)?;
+    let parsed = parse_contract(CONTRACT_FILE, module.source.code.as_bytes()).map_err(|_| InterfaceError::Unusable)?;
+    let program = resolve::contract(parsed, &origin, &libraries).map_err(|_| InterfaceError::Unusable)?;
+    let checked = check::contract(&program, &Options::with_limit(NO_LIMIT)).map_err(|_| InterfaceError::Unusable)?;
+    Ok(checked.summary.to_json().root().pretty().to_string())
+}
