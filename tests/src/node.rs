@@ -405,13 +405,23 @@ impl Node {
     ///
     /// # Panics
     ///
-    /// When it succeeds, or when the member `data` is not as the reference writes it: null, or absent where the
-    /// protocol layer refuses.
+    /// When it succeeds, or when the member `data` is not as documented: where the text of the reference leaves out what was
+    /// expected and what came, it has both; otherwise it is as the reference writes it, null, or absent where the protocol
+    /// layer refuses.
     pub fn error(&self, method: &str, params: &Value) -> (i64, String) {
         let refusal = self.call(method, params).expect_err("the call is refused");
-        let by_protocol = is_protocol_text(&refusal.message);
-        let expected = if by_protocol { None } else { Some(Value::Null) };
-        assert_eq!(refusal.data, expected, "{refusal:?}");
+        match &refusal.data {
+            Some(Value::Object(details)) => {
+                let members: Vec<&str> = details.keys().map(String::as_str).collect();
+                assert!(has_details(method, &refusal.message) && members == ["expected", "got"], "{refusal:?}");
+            }
+            Some(Value::Null) => {
+                let is_plain = !is_protocol_text(&refusal.message) && !has_details(method, &refusal.message);
+                assert!(is_plain, "{refusal:?}");
+            }
+            Some(_) => panic!("{refusal:?}"),
+            None => assert!(is_protocol_text(&refusal.message), "{refusal:?}"),
+        }
         (refusal.code, refusal.message)
     }
 
@@ -500,6 +510,22 @@ pub fn open_envelope(answer: &Value, id: &Value) -> Result<Value, Refusal> {
     }
     assert_eq!(members, ["id", "jsonrpc", "result"], "{answer}");
     Ok(answer["result"].clone())
+}
+
+/// Whether an error with this text says in `data` what was expected and what came.
+fn has_details(method: &str, message: &str) -> bool {
+    const TEXTS: [&str; 5] = [
+        "CHAIN_ID incorrect",
+        "Bech32 address is invalid",
+        "invalid address",
+        "To Addr checksum wrong",
+        "Address size not appropriate",
+    ];
+    // There the text is about a hash.
+    let is_of_hash = method == "GetContractAddressFromTransactionID";
+    (TEXTS.contains(&message) && !is_of_hash)
+        || message.starts_with("Expected Nonce: ")
+        || (message.starts_with("Nonce (") && message.contains("lower than current"))
 }
 
 /// Whether a text is one of the protocol layer's.

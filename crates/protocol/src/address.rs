@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use bech32::{Bech32, Hrp, primitives::decode::CheckedHrpstring};
+use bech32::{Bech32, Fe32, Hrp, primitives::decode::CheckedHrpstring};
 
 use crate::{
     bytes::{HexError, fixed_bytes, strip_prefix},
@@ -30,8 +30,56 @@ fixed_bytes! {
 
 static HRP: LazyLock<Hrp> = LazyLock::new(|| Hrp::parse("zil").expect("three lower-case letters are a valid prefix"));
 
+/// The prefix of a bech32 address and its separator.
+const BECH32_PREFIX: &str = "zil1";
+
 /// Characters of a bech32 address: prefix and separator, 32 words of five bits, and six of checksum.
 const BECH32_LEN: usize = 42;
+
+/// Characters of its checksum.
+const BECH32_CHECKSUM_LEN: usize = 6;
+
+/// Reason why text is not a bech32 address with the prefix `zil`. Its text says what was expected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Bech32Error {
+    /// It begins otherwise.
+    #[error("{BECH32_PREFIX} at the beginning")]
+    Prefix {
+        /// The beginning of the text.
+        got: String,
+    },
+    /// It is too short or too long.
+    #[error("{BECH32_LEN} characters")]
+    Length {
+        /// Characters that came.
+        got: usize,
+    },
+    /// It holds a character that bech32 does not use.
+    #[error("a letter or digit of bech32, which are qpzry9x8gf2tvdw0s3jn54khce6mua7l, as character {}", position.saturating_add(1))]
+    Character {
+        /// Position of the first such character, counted from 0.
+        position: usize,
+        /// The character.
+        got: char,
+    },
+    /// The last characters do not match the others: some character is wrong, nobody knows which.
+    #[error("a checksum, the last {BECH32_CHECKSUM_LEN} characters, that matches the rest")]
+    Checksum {
+        /// The checksum that came.
+        got: String,
+    },
+}
+
+impl Bech32Error {
+    /// Returns what came instead of what was expected.
+    pub fn got(&self) -> String {
+        match self {
+            Self::Prefix { got } | Self::Checksum { got } => got.clone(),
+            Self::Length { got } => format!("{got} characters"),
+            Self::Character { got, .. } => got.to_string(),
+        }
+    }
+}
 
 /// Reason why text is not an address in the form that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,13 +92,32 @@ pub enum AddressError {
     Checksum {
         /// The same address in its checksummed form.
         expected: String,
+        /// The address as it came, without `0x`.
+        got: String,
     },
     /// The text is not a bech32 address with the prefix `zil`.
-    #[error("not a bech32 address with prefix zil: {reason}")]
-    Bech32 {
-        /// What the decoder found.
-        reason: String,
-    },
+    #[error("not a bech32 address with prefix zil: expected {0}, got {got}", got = .0.got())]
+    Bech32(Bech32Error),
+}
+
+impl AddressError {
+    /// Returns what was expected.
+    pub fn expected(&self) -> String {
+        match self {
+            Self::Hex(error) => error.expected(),
+            Self::Checksum { expected, .. } => expected.clone(),
+            Self::Bech32(error) => error.to_string(),
+        }
+    }
+
+    /// Returns what came instead.
+    pub fn got(&self) -> String {
+        match self {
+            Self::Hex(error) => error.got(),
+            Self::Checksum { got, .. } => got.clone(),
+            Self::Bech32(error) => error.got(),
+        }
+    }
 }
 
 impl Address {
@@ -92,8 +159,8 @@ impl Address {
     /// wrong case.
     pub fn from_checksum(text: &str) -> Result<Self, AddressError> {
         let address: Self = text.parse()?;
-        let expected = address.to_checksum();
-        if strip_prefix(text) == expected { Ok(address) } else { Err(AddressError::Checksum { expected }) }
+        let (expected, got) = (address.to_checksum(), strip_prefix(text));
+        if got == expected { Ok(address) } else { Err(AddressError::Checksum { expected, got: got.to_owned() }) }
     }
 
     /// Returns the bech32 form (BIP-173, prefix `zil`).
@@ -106,20 +173,29 @@ impl Address {
     ///
     /// # Errors
     ///
-    /// [`AddressError::Bech32`] with what the decoder found.
+    /// [`AddressError::Bech32`] with the first thing that is wrong, in the order of [`Bech32Error`].
     pub fn from_bech32(text: &str) -> Result<Self, AddressError> {
-        let error = |reason: String| AddressError::Bech32 { reason };
-        if !text.starts_with("zil1") {
-            return Err(error("text does not begin with zil1".to_owned()));
-        }
+        let Some(rest) = text.strip_prefix(BECH32_PREFIX) else {
+            let got = text.chars().take(BECH32_PREFIX.len()).collect();
+            return Err(AddressError::Bech32(Bech32Error::Prefix { got }));
+        };
         // A word beyond the 32 would not change the bytes: the decoder takes its bits for padding.
         let got = text.chars().count();
         if got != BECH32_LEN {
-            return Err(error(format!("expected {BECH32_LEN} characters, got {got}")));
+            return Err(AddressError::Bech32(Bech32Error::Length { got }));
         }
-        let decoded = CheckedHrpstring::new::<Bech32>(text).map_err(|source| error(source.to_string()))?;
-        let bytes: Vec<u8> = decoded.byte_iter().collect();
-        Self::from_slice(&bytes).ok_or_else(|| error(format!("expected 20 bytes, got {}", bytes.len())))
+        // After a prefix in lower case, letters in upper case are none of bech32's.
+        let is_foreign = |c: char| c.is_ascii_uppercase() || Fe32::from_char(c).is_err();
+        if let Some((position, got)) = rest.chars().enumerate().find(|(_, c)| is_foreign(*c)) {
+            let position = position.saturating_add(BECH32_PREFIX.len());
+            return Err(AddressError::Bech32(Bech32Error::Character { position, got }));
+        }
+        let decoded = CheckedHrpstring::new::<Bech32>(text).ok();
+        let bytes: Option<Vec<u8>> = decoded.map(|decoded| decoded.byte_iter().collect());
+        bytes.and_then(|bytes| Self::from_slice(&bytes)).ok_or_else(|| {
+            let got = text.chars().skip(BECH32_LEN.saturating_sub(BECH32_CHECKSUM_LEN)).collect();
+            AddressError::Bech32(Bech32Error::Checksum { got })
+        })
     }
 
     /// Returns the virtual shard of the address among `shards`: its last four bytes, big endian, modulo their
@@ -154,8 +230,9 @@ mod tests {
             let letters: Vec<_> = (0..40).filter(|&i| text[i].is_ascii_alphabetic()).collect();
             prop_assume!(!letters.is_empty());
             text[*at.get(&letters)] ^= 0x20;
-            let changed = Address::from_checksum(std::str::from_utf8(&text).unwrap());
-            prop_assert_eq!(changed, Err(AddressError::Checksum { expected: Address::new(bytes).to_checksum() }));
+            let got = String::from_utf8(text).unwrap();
+            let changed = Address::from_checksum(&got);
+            prop_assert_eq!(changed, Err(AddressError::Checksum { expected: Address::new(bytes).to_checksum(), got }));
         }
 
         #[test]
@@ -200,7 +277,23 @@ mod tests {
             let message = Address::from_bech32(text).unwrap_err().to_string();
             assert_eq!(message, format!("not a bech32 address with prefix zil: {expected}"));
         };
-        check("bc1qqqqqqqq", "text does not begin with zil1");
-        check("zil1é", "expected 42 characters, got 5");
+        check("bc1qqqqqqqq", "expected zil1 at the beginning, got bc1q");
+        check("zil1é", "expected 42 characters, got 5 characters");
+        let good = Address::ZERO.to_bech32();
+        for (at, other) in [(5, "b"), (41, "Q"), (9, "1")] {
+            let mut wrong = good.clone();
+            wrong.replace_range(at..=at, other);
+            let place = at + 1;
+            check(
+                &wrong,
+                &format!(
+                    "expected a letter or digit of bech32, which are qpzry9x8gf2tvdw0s3jn54khce6mua7l, as character {place}, \
+                     got {other}"
+                ),
+            );
+        }
+        let wrong = good.replacen("zil1q", "zil1p", 1);
+        let sum = &good[36..];
+        check(&wrong, &format!("expected a checksum, the last 6 characters, that matches the rest, got {sum}"));
     }
 }

@@ -18,7 +18,27 @@ pub enum HexError {
     Digit {
         /// Position of the first wrong character, counted from 0 after the optional `0x`.
         position: usize,
+        /// The character.
+        got: char,
     },
+}
+
+impl HexError {
+    /// Returns what was expected.
+    pub fn expected(&self) -> String {
+        match self {
+            Self::Length { expected, .. } => format!("{expected} hexadecimal digits"),
+            Self::Digit { position, .. } => format!("a hexadecimal digit as character {}", position.saturating_add(1)),
+        }
+    }
+
+    /// Returns what came instead.
+    pub fn got(&self) -> String {
+        match self {
+            Self::Length { got, .. } => format!("{got} characters"),
+            Self::Digit { got, .. } => got.to_string(),
+        }
+    }
 }
 
 /// Returns `text` without a leading `0x`.
@@ -33,8 +53,8 @@ pub(crate) fn from_hex<const N: usize>(text: &str) -> Result<[u8; N], HexError> 
         return Ok(bytes);
     }
     let (expected, got) = (N.saturating_mul(2), digits.chars().count());
-    match digits.chars().position(|digit| !digit.is_ascii_hexdigit()) {
-        Some(position) if got == expected => Err(HexError::Digit { position }),
+    match digits.chars().enumerate().find(|(_, digit)| !digit.is_ascii_hexdigit()) {
+        Some((position, digit)) if got == expected => Err(HexError::Digit { position, got: digit }),
         Some(_) | None => Err(HexError::Length { expected, got }),
     }
 }
@@ -206,11 +226,11 @@ mod tests {
         // The prefix is taken off once, and only in lower case.
         check_refused(&format!("0x0x{}", forty("")), &length(42));
         check_refused(&format!("0X{}", forty("")), &length(42));
-        check_refused(&forty("g"), &HexError::Digit { position: 39 });
-        check_refused(&forty(" 0"), &HexError::Digit { position: 38 });
+        check_refused(&forty("g"), &HexError::Digit { position: 39, got: 'g' });
+        check_refused(&forty(" 0"), &HexError::Digit { position: 38, got: ' ' });
         // Forty bytes, but fewer characters; and forty characters, but more bytes.
         check_refused(&format!("{}é€", "0".repeat(35)), &length(37));
-        check_refused(&forty("é"), &HexError::Digit { position: 39 });
+        check_refused(&forty("é"), &HexError::Digit { position: 39, got: 'é' });
     }
 
     #[test]

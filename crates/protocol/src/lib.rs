@@ -81,7 +81,7 @@ mod version;
 
 pub use crate::{
     account::{Account, ContractAccount},
-    address::{Address, AddressError},
+    address::{Address, AddressError, Bech32Error},
     amount::Qa,
     block::{
         CoSignatures, DsBlock, DsBlockHeader, MbInfo, MicroBlock, MicroBlockHeader, Peer, Reserved, ShardMember,

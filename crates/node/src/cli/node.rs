@@ -4,7 +4,7 @@ use std::{io, time::Duration};
 
 use clap::Args;
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use silica_protocol::rpc::{
     envelope::{Id, Response, write_request},
     error::{RpcError, RpcErrorCode},
@@ -109,8 +109,17 @@ pub(super) fn refused(method: &str, error: &RpcError) -> ClientError {
 
 /// What a node says of an error, as it can be shown.
 pub(super) fn reason(error: &RpcError) -> String {
-    let shown: String = error.message.chars().take(REASON).collect();
-    format!("{} ({})", visible(&shown), error.code)
+    let cut = |text: &str| visible(&text.chars().take(REASON).collect::<String>());
+    let member = |name| match error.data.as_ref()?.get(name)? {
+        Value::String(text) => Some(cut(text)),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    };
+    let details = match (member("expected"), member("got")) {
+        (Some(expected), Some(got)) => format!(": expected {expected}, got {got}"),
+        _ => String::new(),
+    };
+    format!("{}{details} ({})", cut(&error.message), error.code)
 }
 
 /// Whether an error says that the node has no such account, transaction or block.

@@ -10,7 +10,7 @@ use super::{
     key::hide_keys,
     node::{NodeArgs, reason},
 };
-use crate::{rpc::METHODS, terminal::visible};
+use crate::{rpc::similar, terminal::visible};
 
 /// Which method, with what.
 #[derive(Clone, Debug, Args)]
@@ -44,19 +44,6 @@ pub(super) async fn rpc(args: &RpcArgs) -> Result<Answer, ClientError> {
             })
         }
     }
-}
-
-/// The method of ours with the most similar name, if it is similar. A name that is one of ours has none: the node has switched
-/// the method off, or is another program.
-fn similar(name: &str) -> Option<&'static str> {
-    const SIMILAR: f64 = 0.85;
-    if METHODS.iter().any(|entry| entry.name == name || entry.aliases.contains(&name)) {
-        return None;
-    }
-    let name = name.to_lowercase();
-    let likeness = |known: &str| strsim::jaro_winkler(&known.to_lowercase(), &name);
-    let known = METHODS.iter().map(|entry| (likeness(entry.name), entry.name));
-    known.filter(|(likeness, _)| *likeness >= SIMILAR).max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
 }
 
 /// Which parameters of a method are texts.
@@ -138,17 +125,6 @@ mod tests {
         check("GetNetworkId", &["5", "x"], &json!([5, "x"]));
         check("Unknown", &["5", "x", "\"5\"", "null"], &json!([5, "x", "5", null]));
         check("GetTxBlock", &["\"5\""], &json!(["5"]));
-    }
-
-    #[test]
-    fn similar_names_are_of_methods_there_are() {
-        assert_eq!(similar("getbalance"), Some("GetBalance"));
-        assert_eq!(similar("GetBalnce"), Some("GetBalance"));
-        assert_eq!(similar("silica_snapshoot"), Some("silica_snapshot"));
-        assert_eq!(similar("eth_getBlockByNum"), Some("eth_getBlockByNumber"));
-        assert_eq!(similar("CheckPause"), None);
-        assert_eq!(similar("x"), None);
-        assert_eq!(similar(""), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use silica_chain::{StateEntry, StatePage, StatePageError, StatePageRequest};
 use silica_protocol::{
-    Account, Address, BlockNumber, DeployedContract, HexError, InitData, TxHash, VariableHash,
+    Account, Address, AddressError, BlockNumber, DeployedContract, HexError, InitData, TxHash, VariableHash,
     rpc::{
         account::StateProof,
         contract::{
@@ -17,7 +17,7 @@ use silica_protocol::{
 
 use crate::rpc::{
     CallError, Context, Document, Method, Streamed,
-    params::{AddressFault, BlockOrLatest, FromParam, HashFault, Integral, Text, beginning},
+    params::{BlockOrLatest, FromParam, HashFault, Integral, Text, beginning},
 };
 
 /// Init parameters of a contract.
@@ -311,9 +311,9 @@ impl Method for GetStateProof {
         // Both lengths are checked before either content (interface specification, GetStateProof).
         let (address, variable) = match (self.address.get(), self.variable.get()) {
             (Ok(address), Ok(variable)) => (address, variable),
-            (Err(AddressFault::Size), _) => return Err(CallError::Address(AddressFault::Size)),
+            (Err(fault @ AddressError::Hex(HexError::Length { .. })), _) => return Err(CallError::Address(fault)),
             (_, Err(HashFault::Size)) => return Err(CallError::VariableHash(HashFault::Size)),
-            (Err(fault @ (AddressFault::Bech32 | AddressFault::Digit)), _) => return Err(CallError::Address(fault)),
+            (Err(fault), _) => return Err(CallError::Address(fault)),
             (Ok(_), Err(fault @ HashFault::Digit)) => return Err(CallError::VariableHash(fault)),
         };
         let proof = at.snapshot.state_proof(&address, &variable, Some(block))?;

@@ -4,18 +4,22 @@
 //! decided. Texts that start with a capital letter are the reference's, misspellings included, since clients compare
 //! them (interface specification, sections 2 and 3).
 
+use serde_json::Value;
 use silica_chain::{
     AdmissionError, BlockTransactionsError, DropReason, EditError, GasPriceError, InterfaceError, ListingError,
     MinerInfoError, PastStateError, PoolError, ProofError, SimulationError, TraceError,
 };
-use silica_protocol::rpc::{
-    error::{RpcError, RpcErrorCode},
-    simulation::SimulatedTransactionError,
-    transaction::TransactionRequestError,
+use silica_protocol::{
+    AddressError, HexError,
+    rpc::{
+        error::{RpcError, RpcErrorCode},
+        simulation::SimulatedTransactionError,
+        transaction::TransactionRequestError,
+    },
 };
 use silica_state::{ArchiveError, HistoryError, StateError};
 
-use super::params::{AddressFault, HashFault, NumberFault, PriceFault};
+use super::params::{HashFault, NumberFault, PriceFault};
 use crate::{
     driver::{AsideError, DriverError, SubmitError},
     dump::DumpError,
@@ -36,7 +40,7 @@ pub(crate) enum CallError {
     /// Something that has a thread of its own was not done.
     Aside(AsideError),
     /// An address cannot be read.
-    Address(AddressFault),
+    Address(AddressError),
     /// No account was ever made at the address of which a contract is expected.
     AddressUnknown,
     /// Blocks could not be read.
@@ -147,7 +151,7 @@ macro_rules! from {
 }
 
 from! {
-    AddressFault => Address,
+    AddressError => Address,
     AdmissionError => Refused,
     ArchiveError => Archive,
     AsideError => Aside,
@@ -181,10 +185,17 @@ impl CallError {
 
     /// Returns the error of the answer. What is the node's own fault is logged and not told.
     pub(crate) fn into_rpc(self, method: &'static str) -> RpcError {
+        let details = self.details();
         match self.choose(method) {
             // Whatever the protocol layer would say.
             Ok((RpcErrorCode::METHOD_NOT_FOUND, _)) => RpcError::METHOD_NOT_FOUND,
-            Ok((code, message)) => RpcError::new(code, message),
+            Ok((code, message)) => {
+                let error = RpcError::new(code, message);
+                match details {
+                    Some((expected, got)) => error.with_expected(expected, got),
+                    None => error,
+                }
+            }
             Err(fault) if is_of_gone_blocks(&*fault) => {
                 RpcError::new(RpcErrorCode::MISC_ERROR, "The chain was taken back meanwhile, ask again")
             }
@@ -192,6 +203,23 @@ impl CallError {
                 tracing::error!(method, error = &*fault, "a method failed");
                 RpcError::INTERNAL_ERROR
             }
+        }
+    }
+
+    /// Returns what was expected and what came, where the text that clients know says neither.
+    fn details(&self) -> Option<(Value, Value)> {
+        if let Self::Address(error) | Self::Request(TransactionRequestError::Checksum(error)) = self {
+            return Some((error.expected().into(), error.got().into()));
+        }
+        let (Self::Refused(error) | Self::Simulation(SimulationError::Refused(error))) = self else { return None };
+        if let AdmissionError::ChainId { expected, got } = error {
+            Some((expected.get().into(), got.get().into()))
+        } else if let AdmissionError::NonceGap { expected, got } = error {
+            Some((expected.get().into(), got.get().into()))
+        } else if let AdmissionError::NonceTooLow { current, got } = error {
+            Some((current.next()?.get().into(), got.get().into()))
+        } else {
+            None
         }
     }
 
@@ -203,7 +231,7 @@ impl CallError {
                 (Code::MISC_ERROR, format!("The answer has more than {most} bytes, ask for less at once").into())
             }
             Self::AccountNotCreated => text(Code::INVALID_ADDRESS_OR_KEY, "Account is not created"),
-            Self::Address(fault) => address(fault),
+            Self::Address(error) => address(&error),
             Self::AddressUnknown => text(Code::INVALID_ADDRESS_OR_KEY, "Address does not exist"),
             Self::Archive(error) => return Err(error.into()),
             // Not the code of a simulation that fails.
@@ -291,11 +319,15 @@ fn told(code: RpcErrorCode, error: &impl ToString) -> Choice {
     (code, error.to_string().into())
 }
 
-fn address(fault: AddressFault) -> Choice {
-    match fault {
-        AddressFault::Bech32 => text(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "Bech32 address is invalid"),
-        AddressFault::Digit => text(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "invalid address"),
-        AddressFault::Size => text(RpcErrorCode::INVALID_PARAMETER, "Address size not appropriate"),
+fn address(error: &AddressError) -> Choice {
+    match error {
+        AddressError::Bech32(_) => text(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "Bech32 address is invalid"),
+        AddressError::Hex(HexError::Digit { .. }) | AddressError::Checksum { .. } => {
+            text(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "invalid address")
+        }
+        AddressError::Hex(HexError::Length { .. }) => {
+            text(RpcErrorCode::INVALID_PARAMETER, "Address size not appropriate")
+        }
     }
 }
 

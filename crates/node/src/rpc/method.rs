@@ -337,7 +337,26 @@ pub(crate) fn absent(name: &str) -> RpcError {
     if status_server::NOT_ON_LOOKUP.contains(&name) {
         return RpcError::new(RpcErrorCode::INVALID_REQUEST, "Not to be queried on lookup");
     }
-    eth::refusal(name).unwrap_or(RpcError::METHOD_NOT_FOUND)
+    eth::refusal(name).unwrap_or_else(|| match similar(name) {
+        Some(similar) => RpcError::METHOD_NOT_FOUND.with_suggestion(similar),
+        None => RpcError::METHOD_NOT_FOUND,
+    })
+}
+
+/// Returns the method with the most similar name, if it is similar. The name of a method has none: a node that does not find
+/// it has switched it off, or is another program.
+pub(crate) fn similar(name: &str) -> Option<&'static str> {
+    const SIMILAR: f64 = 0.85;
+    /// Characters beyond which a name is like none: comparing takes time with the product of both lengths.
+    const LONGEST: usize = 64;
+    static LOWER: LazyLock<Vec<String>> =
+        LazyLock::new(|| METHODS.iter().map(|entry| entry.name.to_lowercase()).collect());
+    if name.len() > LONGEST || find(name).is_some() {
+        return None;
+    }
+    let name = name.to_lowercase();
+    let known = LOWER.iter().zip(METHODS).map(|(lower, entry)| (strsim::jaro_winkler(lower, &name), entry.name));
+    known.filter(|(likeness, _)| *likeness >= SIMILAR).max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
 }
 
 fn query<M: Method>(request: Call<'_>, at: &Context, out: &mut Vec<u8>) -> Result<(), RpcError> {
@@ -472,6 +491,18 @@ mod tests {
         fn call(self, _: &Context) -> Result<(), CallError> {
             panic!("as it does")
         }
+    }
+
+    #[test]
+    fn similar_names_are_of_methods_there_are() {
+        assert_eq!(similar("getbalance"), Some("GetBalance"));
+        assert_eq!(similar("GetBalnce"), Some("GetBalance"));
+        assert_eq!(similar("silica_snapshoot"), Some("silica_snapshot"));
+        assert_eq!(similar("eth_getBlockByNum"), Some("eth_getBlockByNumber"));
+        assert_eq!(similar("CheckPause"), None);
+        assert_eq!(similar("x"), None);
+        assert_eq!(similar(""), None);
+        assert_eq!(similar(&"GetBalance".repeat(7)), None);
     }
 
     #[tokio::test]

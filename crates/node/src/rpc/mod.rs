@@ -35,7 +35,7 @@ pub(crate) use self::{
     context::Context,
     document::Document,
     error::CallError,
-    method::{AboutTransaction, Command, METHODS, Method, Streamed},
+    method::{AboutTransaction, Command, METHODS, Method, Streamed, similar},
 };
 use self::{
     document::{Begun, Rest},

@@ -14,7 +14,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 use silica_protocol::{
-    Address, BlockNumber, HexError, NumberError, Qa, Timestamp, TxHash, VariableHash,
+    Address, AddressError, BlockNumber, HexError, NumberError, Qa, Timestamp, TxHash, VariableHash,
     rpc::{
         error::RpcError,
         number::{c_unsigned, integral},
@@ -223,32 +223,15 @@ impl<T: FromParam> JsonSchema for Text<T> {
     }
 }
 
-/// What is wrong with the text of an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AddressFault {
-    /// It begins like bech32 and is not.
-    Bech32,
-    /// It has not forty characters.
-    Size,
-    /// It holds a character that is not hexadecimal.
-    Digit,
-}
-
 impl FromParam for Address {
-    type Fault = AddressFault;
+    type Fault = AddressError;
     const NAME: &'static str = "Address";
     const DESCRIPTION: &'static str =
         "An account, as bech32 with prefix zil or as forty hexadecimal digits in any letter case, with or without 0x.";
     const EXAMPLE: &'static str = "zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7";
 
-    fn from_param(text: &str) -> Result<Self, AddressFault> {
-        if text.starts_with("zil1") {
-            return Self::from_bech32(text).map_err(|_| AddressFault::Bech32);
-        }
-        text.parse().map_err(|error| match error {
-            HexError::Length { .. } => AddressFault::Size,
-            HexError::Digit { .. } => AddressFault::Digit,
-        })
+    fn from_param(text: &str) -> Result<Self, AddressError> {
+        if text.starts_with("zil1") { Self::from_bech32(text) } else { Ok(text.parse()?) }
     }
 }
 
@@ -499,6 +482,8 @@ impl JsonSchema for Integral {
 
 #[cfg(test)]
 mod tests {
+    use silica_protocol::Bech32Error;
+
     use super::*;
 
     #[derive(Debug, Deserialize, PartialEq)]
@@ -567,7 +552,7 @@ mod tests {
             assert_eq!(read("GetBalance"), RpcError::INVALID_PARAMS);
             let error = read("silica_three");
             assert_eq!(error.message.strip_prefix(&*RpcError::INVALID_PARAMS.message), Some(expected));
-            assert_eq!((error.code, error.origin), (RpcError::INVALID_PARAMS.code, RpcError::INVALID_PARAMS.origin));
+            assert_eq!((error.code, error.data), (RpcError::INVALID_PARAMS.code, None));
         };
         check(None, ": expected an array with text, page, flag, got nothing");
         check(Some(r#"{"text":1}"#), r#": expected an array with text, page, flag, got {"text":1}"#);
@@ -597,7 +582,8 @@ mod tests {
         #[derive(Debug, Deserialize)]
         struct Two(Text<Address>, Text<TxHash>);
         let Two(address, hash) = serde_json::from_str(r#"["x", "y"]"#).unwrap();
-        assert_eq!((address.get(), hash.get()), (Err(AddressFault::Size), Err(HashFault::Digit)));
+        let size = AddressError::Hex(HexError::Length { expected: 40, got: 1 });
+        assert_eq!((address.get(), hash.get()), (Err(size), Err(HashFault::Digit)));
         assert!(serde_json::from_str::<Text<Address>>("1").is_err());
     }
 
@@ -605,20 +591,24 @@ mod tests {
     fn addresses_follow_rule_addr() {
         let address: Address = "4baf5fada8e5db92c3d3242618c5b47133ae003c".parse().unwrap();
         let check = |text: &str, expected| assert_eq!(Address::from_param(text), expected, "{text}");
+        let bech32 = |error| Err(AddressError::Bech32(error));
+        let size = |got| Err(AddressError::Hex(HexError::Length { expected: 40, got }));
+        let digit = |position, got| Err(AddressError::Hex(HexError::Digit { position, got }));
         check("4baf5fada8e5db92c3d3242618c5b47133ae003c", Ok(address));
         check("0x4BAF5FADA8E5DB92C3D3242618C5B47133AE003C", Ok(address));
         check("4BAF5faDA8e5Db92C3d3242618c5B47133AE003C", Ok(address));
         check("zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7", Ok(address));
-        check("zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz8", Err(AddressFault::Bech32));
-        check("zil1", Err(AddressFault::Bech32));
-        check("ZIL1FWH4LTDGUHDE9S7NYSNP33D5WYE6UQPUGUFKZ7", Err(AddressFault::Size));
-        check("0X4baf5fada8e5db92c3d3242618c5b47133ae003c", Err(AddressFault::Size));
-        check("4baf5fada8e5db92c3d3242618c5b47133ae003", Err(AddressFault::Size));
-        check("4baf5fada8e5db92c3d3242618c5b47133ae003cc", Err(AddressFault::Size));
-        check("", Err(AddressFault::Size));
-        check("0x", Err(AddressFault::Size));
-        check("4baf5fada8e5db92c3d3242618c5b47133ae003g", Err(AddressFault::Digit));
-        check("0x0x5fada8e5db92c3d3242618c5b47133ae003cab", Err(AddressFault::Digit));
+        check("zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz8", bech32(Bech32Error::Checksum { got: "gufkz8".into() }));
+        check("zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkb7", bech32(Bech32Error::Character { position: 40, got: 'b' }));
+        check("zil1", bech32(Bech32Error::Length { got: 4 }));
+        check("ZIL1FWH4LTDGUHDE9S7NYSNP33D5WYE6UQPUGUFKZ7", size(42));
+        check("0X4baf5fada8e5db92c3d3242618c5b47133ae003c", size(42));
+        check("4baf5fada8e5db92c3d3242618c5b47133ae003", size(39));
+        check("4baf5fada8e5db92c3d3242618c5b47133ae003cc", size(41));
+        check("", size(0));
+        check("0x", size(0));
+        check("4baf5fada8e5db92c3d3242618c5b47133ae003g", digit(39, 'g'));
+        check("0x0x5fada8e5db92c3d3242618c5b47133ae003cab", digit(1, 'x'));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::{borrow::Cow, fmt};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser::SerializeStruct};
+use serde_json::{Value, json};
 
 /// Code of an error, as the C++ node numbers them.
 ///
@@ -62,15 +63,6 @@ impl fmt::Display for RpcErrorCode {
     }
 }
 
-/// Who raised an error, which decides whether its object has a `data` member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RpcErrorOrigin {
-    /// A method: `data` is `null`.
-    Method,
-    /// The protocol layer, before any method ran: `data` is absent.
-    Protocol,
-}
-
 /// The `error` member of an answer.
 ///
 /// # Examples
@@ -88,8 +80,9 @@ pub struct RpcError {
     pub code: RpcErrorCode,
     /// What went wrong, for people.
     pub message: Cow<'static, str>,
-    /// Who raised it.
-    pub origin: RpcErrorOrigin,
+    /// What programs can read of it. In an error that a method raises it is null unless there are details; in one of the
+    /// protocol layer, raised before any method ran, it is absent unless there are details.
+    pub data: Option<Value>,
 }
 
 impl RpcError {
@@ -123,21 +116,34 @@ impl RpcError {
 
     /// Returns the error that a method raises with this code and text.
     pub fn new(code: RpcErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), origin: RpcErrorOrigin::Method }
+        Self { code, message: message.into(), data: Some(Value::Null) }
     }
 
     const fn protocol(code: RpcErrorCode, message: &'static str) -> Self {
-        Self { code, message: Cow::Borrowed(message), origin: RpcErrorOrigin::Protocol }
+        Self { code, message: Cow::Borrowed(message), data: None }
+    }
+
+    /// Adds what was expected and what came instead, as members of `data`. Code and message stay as clients know them.
+    #[must_use]
+    pub fn with_expected(self, expected: impl Into<Value>, got: impl Into<Value>) -> Self {
+        let (expected, got): (Value, Value) = (expected.into(), got.into());
+        Self { data: Some(json!({ "expected": expected, "got": got })), ..self }
+    }
+
+    /// Adds the name that the caller may have meant, as a member of `data`.
+    #[must_use]
+    pub fn with_suggestion(self, name: &str) -> Self {
+        Self { data: Some(json!({ "didYouMean": name })), ..self }
     }
 }
 
 impl Serialize for RpcError {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let with_data = self.origin == RpcErrorOrigin::Method;
-        let mut object = serializer.serialize_struct("RpcError", if with_data { 3 } else { 2 })?;
+        let members = if self.data.is_some() { 3 } else { 2 };
+        let mut object = serializer.serialize_struct("RpcError", members)?;
         object.serialize_field("code", &self.code)?;
-        if with_data {
-            object.serialize_field("data", &())?;
+        if let Some(data) = &self.data {
+            object.serialize_field("data", data)?;
         }
         object.serialize_field("message", &self.message)?;
         object.end()
@@ -145,24 +151,24 @@ impl Serialize for RpcError {
 }
 
 impl<'de> Deserialize<'de> for RpcError {
-    /// Reads the error object of any server; the content of `data` is not kept.
+    /// Reads the error object of any server.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Object {
             code: RpcErrorCode,
             #[serde(default, deserialize_with = "present")]
-            data: bool,
+            data: Option<Value>,
             message: String,
         }
 
-        fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-            serde::de::IgnoredAny::deserialize(deserializer).map(|_| true)
+        /// Null is something else than nothing.
+        fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+            Value::deserialize(deserializer).map(Some)
         }
 
         let Object { code, data, message } = Object::deserialize(deserializer)?;
-        let origin = if data { RpcErrorOrigin::Method } else { RpcErrorOrigin::Protocol };
-        Ok(Self { code, message: message.into(), origin })
+        Ok(Self { code, message: message.into(), data })
     }
 }
 
@@ -188,6 +194,18 @@ mod tests {
         check(
             &RpcError::METHOD_NOT_FOUND,
             r#"{"code":-32601,"message":"METHOD_NOT_FOUND: The method being requested is not available on this server"}"#,
+        );
+    }
+
+    #[test]
+    fn details_are_members_of_data() {
+        check(
+            &RpcError::new(RpcErrorCode::VERIFY_REJECTED, "CHAIN_ID incorrect").with_expected(222, 1),
+            r#"{"code":-26,"data":{"expected":222,"got":1},"message":"CHAIN_ID incorrect"}"#,
+        );
+        check(
+            &RpcError::METHOD_NOT_FOUND.with_suggestion("GetBalance"),
+            r#"{"code":-32601,"data":{"didYouMean":"GetBalance"},"message":"METHOD_NOT_FOUND: The method being requested is not available on this server"}"#,
         );
     }
 

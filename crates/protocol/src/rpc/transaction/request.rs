@@ -621,7 +621,7 @@ mod tests {
             error("amount", json!(long)),
             TransactionRequestError::Amount { got: format!("\"{}", "x".repeat(63)) }
         );
-        let expected = AddressError::Checksum { expected: TO.to_owned() };
+        let expected = AddressError::Checksum { expected: TO.to_owned(), got: TO.to_lowercase() };
         assert_eq!(error("toAddr", json!(TO.to_lowercase())), TransactionRequestError::Checksum(expected));
     }
 
