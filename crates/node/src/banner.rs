@@ -1,7 +1,14 @@
-//! What a node tells whoever started it: where it listens, who has money, and how to try it.
+//! What a node says once it is ready: where it listens, which accounts have money, and how to try it. For people as text,
+//! for programs as one line of JSON.
 
-use std::{fmt, net::SocketAddr, path::PathBuf};
+use std::{
+    fmt,
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
+    path::PathBuf,
+};
 
+use clap::ValueEnum;
+use serde_json::{Value, json};
 use silica_protocol::{Address, BlockNumber, PublicKey, Qa, Version};
 
 use crate::config::BlockMode;
@@ -9,10 +16,22 @@ use crate::config::BlockMode;
 /// Said where methods for developers are answered.
 const DEVELOPERS_ON: &str = "ON: programs on this machine can change balances, time and blocks; see --developer";
 
-/// Accounts that are shown; a file may hold thousands.
+/// Accounts that the text shows; a file may hold thousands.
 const SHOWN: usize = 20;
 
-/// The facts of a node that has started. `Display` writes them for people.
+/// In which form a node that has started describes itself on standard output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum BannerForm {
+    /// Text for people.
+    #[default]
+    Text,
+    /// One line of JSON.
+    Json,
+    /// Nothing.
+    None,
+}
+
+/// The facts of a node that has started. `Display` writes them for people, [`to_json`](Self::to_json) for programs.
 #[derive(Clone, Debug)]
 pub struct Banner {
     /// Where the JSON-RPC server listens.
@@ -31,37 +50,134 @@ pub struct Banner {
     pub latest: BlockNumber,
     /// The node's own key.
     pub node_key: PublicKey,
-    /// Accounts of the genesis block whose secret keys are known.
+    /// Accounts of the genesis block whose secret keys the node has: first those with a number, in the order of their
+    /// numbers.
     pub accounts: Vec<FundedAccount>,
 }
 
-/// An account that can be used for trying things out.
+/// An account of the genesis block.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FundedAccount {
+    /// The number that `--test-account` takes for it; `None` unless it is one of the published test accounts.
+    pub number: Option<usize>,
     /// Its address.
     pub address: Address,
-    /// Its secret key, hexadecimal.
-    pub secret_key: String,
+    /// Its secret key, hexadecimal; `None` if it is not to be shown.
+    pub secret_key: Option<String>,
     /// Its money at the head.
     pub balance: Qa,
 }
 
 impl fmt::Debug for FundedAccount {
-    /// Shows nothing of the secret key: a file may hold more than the published ones.
+    /// Shows nothing of the secret key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { address, secret_key: _, balance } = self;
-        f.debug_struct("FundedAccount").field("address", address).field("balance", balance).finish_non_exhaustive()
+        let Self { number, address, secret_key: _, balance } = self;
+        f.debug_struct("FundedAccount")
+            .field("number", number)
+            .field("address", address)
+            .field("balance", balance)
+            .finish_non_exhaustive()
     }
+}
+
+impl FundedAccount {
+    fn to_json(&self) -> Value {
+        let Self { number, address, secret_key, balance } = self;
+        let mut account = json!({
+            "number": number,
+            "address": format!("0x{}", address.to_checksum()),
+            "bech32": address.to_bech32(),
+            "balance": balance.to_string(),
+        });
+        if let (Some(members), Some(key)) = (account.as_object_mut(), secret_key) {
+            members.insert("secretKey".to_owned(), key.as_str().into());
+        }
+        account
+    }
+}
+
+impl fmt::Display for FundedAccount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, address, secret_key, balance } = self;
+        let number = number.map(|number| number.to_string()).unwrap_or_default();
+        writeln!(f, "  {number:>2}  0x{}  {}", address.to_checksum(), address.to_bech32())?;
+        let key = secret_key.as_ref().map(|key| format!("key {key}  ")).unwrap_or_default();
+        writeln!(f, "      {key}balance {} ZIL", balance.to_zil_string())
+    }
+}
+
+impl Banner {
+    /// The URL of the JSON-RPC server.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.addr)
+    }
+
+    /// The URL of the subscription server.
+    pub fn websocket_url(&self) -> String {
+        format!("ws://{}", self.websocket.unwrap_or(self.addr))
+    }
+
+    /// The URL of the JSON-RPC server for a client on this machine: a server on all addresses is reached over loopback.
+    pub(crate) fn local_url(&self) -> String {
+        format!("http://{}", on_this_machine(self.addr))
+    }
+
+    /// The URL of the subscription server, likewise.
+    pub(crate) fn local_websocket_url(&self) -> String {
+        format!("ws://{}", on_this_machine(self.websocket.unwrap_or(self.addr)))
+    }
+
+    /// Returns the facts as one object, of this process.
+    pub fn to_json(&self) -> Value {
+        let Self { version, block_mode, developer, data_dir, latest, node_key, accounts, .. } = self;
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "pid": std::process::id(),
+            "url": self.url(),
+            "websocket": self.websocket_url(),
+            "chainId": version.chain_id().get(),
+            "transactionVersion": version.packed(),
+            "blockMode": block_mode.to_string(),
+            "developerMethods": developer,
+            "latestTxBlock": latest.get(),
+            "dataDir": data_dir.as_ref().map(|path| path.to_string_lossy()),
+            "nodeKey": node_key.to_string(),
+            "accounts": accounts.iter().map(FundedAccount::to_json).collect::<Vec<_>>(),
+        })
+    }
+
+    /// Returns what is printed in a form; `None` where that is nothing.
+    pub fn in_form(&self, form: BannerForm) -> Option<String> {
+        match form {
+            BannerForm::Text => Some(self.to_string()),
+            BannerForm::Json => Some(self.to_json().to_string()),
+            BannerForm::None => None,
+        }
+    }
+
+    /// A line for a shell that asks for the balance of an account.
+    pub(crate) fn curl_line(&self, account: &Address) -> String {
+        let request =
+            format!(r#"{{"id":"1","jsonrpc":"2.0","method":"GetBalance","params":["{}"]}}"#, account.to_bech32());
+        format!("curl -s -H 'content-type: application/json' -d '{request}' {}", self.url())
+    }
+}
+
+fn on_this_machine(mut addr: SocketAddr) -> SocketAddr {
+    if addr.ip().is_unspecified() {
+        addr.set_ip(if addr.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() });
+    }
+    addr
 }
 
 impl fmt::Display for Banner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { addr, websocket, version, block_mode, developer, data_dir, latest, node_key, accounts } = self;
+        let Self { version, block_mode, developer, data_dir, latest, node_key, accounts, .. } = self;
         let chain_id = version.chain_id();
         writeln!(f, "silica {}, chain {chain_id} (transaction version {version})", env!("CARGO_PKG_VERSION"))?;
         writeln!(f)?;
-        writeln!(f, "  JSON-RPC   http://{addr}")?;
-        writeln!(f, "  WebSocket  ws://{}", websocket.unwrap_or(*addr))?;
+        writeln!(f, "  JSON-RPC   {}", self.url())?;
+        writeln!(f, "  WebSocket  {}", self.websocket_url())?;
         match data_dir {
             Some(path) => writeln!(f, "  data       {}", path.display())?,
             None => writeln!(f, "  data       in memory, forgotten at the end")?,
@@ -79,15 +195,18 @@ impl fmt::Display for Banner {
         writeln!(f, "  node key   {node_key} ({})", Address::from_public_key(node_key).to_bech32())?;
         writeln!(f)?;
         let Some(first) = accounts.first() else { return Ok(()) };
-        writeln!(
-            f,
-            "Accounts for trying things out. Their keys are shown to whoever looks: never use them for value."
-        )?;
+        let hidden = accounts.iter().filter(|account| account.secret_key.is_none()).count();
+        if hidden < accounts.len() {
+            writeln!(f, "Accounts. A key that is shown here is no secret: never use it for value.")?;
+        } else {
+            writeln!(f, "Accounts.")?;
+        }
+        if hidden > 0 {
+            writeln!(f, "Secret keys of {hidden} accounts are not shown; --show-keys prints them.")?;
+        }
         writeln!(f)?;
         for account in accounts.iter().take(SHOWN) {
-            let FundedAccount { address, secret_key, balance } = account;
-            writeln!(f, "  0x{}  {}", address.to_checksum(), address.to_bech32())?;
-            writeln!(f, "    key {secret_key}  balance {} ZIL", balance.to_zil_string())?;
+            write!(f, "{account}")?;
         }
         if let Some(more) = accounts.len().checked_sub(SHOWN).filter(|more| *more > 0) {
             writeln!(f, "  and {more} more")?;
@@ -95,9 +214,7 @@ impl fmt::Display for Banner {
         writeln!(f)?;
         writeln!(f, "Try it:")?;
         writeln!(f)?;
-        let request =
-            format!(r#"{{"id":"1","jsonrpc":"2.0","method":"GetBalance","params":["{}"]}}"#, first.address.to_bech32());
-        writeln!(f, "  curl -s -H 'content-type: application/json' -d '{request}' http://{addr}")?;
+        writeln!(f, "  {}", self.curl_line(&first.address))?;
         writeln!(f)
     }
 }
@@ -108,13 +225,16 @@ mod tests {
 
     use super::*;
 
-    fn banner(accounts: usize) -> String {
-        let account = FundedAccount {
+    const KEY: &str = "e53d1c3edaffc7a7bab5418eb836cf75819a82872b4a1a0f1c7fcf5c3e020b89";
+
+    fn banner(accounts: usize, secret_key: Option<&str>) -> Banner {
+        let account = |number| FundedAccount {
+            number: Some(number),
             address: "4baf5fada8e5db92c3d3242618c5b47133ae003c".parse().unwrap(),
-            secret_key: "e53d1c3edaffc7a7bab5418eb836cf75819a82872b4a1a0f1c7fcf5c3e020b89".to_owned(),
+            secret_key: secret_key.map(str::to_owned),
             balance: Qa::from_zil(900).unwrap(),
         };
-        let banner = Banner {
+        Banner {
             addr: ([127, 0, 0, 1], 5555).into(),
             websocket: Some(([127, 0, 0, 1], 4401).into()),
             version: Version::of_chain(ChainId::new(222)),
@@ -123,39 +243,78 @@ mod tests {
             data_dir: None,
             latest: BlockNumber::new(7),
             node_key: PublicKey::new([2; 33]),
-            accounts: vec![account; accounts],
-        };
-        banner.to_string()
+            accounts: (1..=accounts).map(account).collect(),
+        }
     }
 
     #[test]
     fn banner_names_what_is_needed_to_begin() {
-        let text = banner(1);
+        let text = banner(1, Some(KEY)).to_string();
         for words in [
             "chain 222 (transaction version 14548993)",
             "http://127.0.0.1:5555",
             "ws://127.0.0.1:4401",
             "latest is 7",
             "developers ON: programs on this machine can change balances",
-            "0x4BAF5faDA8e5Db92C3d3242618c5B47133AE003C  zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7",
+            "   1  0x4BAF5faDA8e5Db92C3d3242618c5B47133AE003C  zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7",
             "key e53d1c3edaffc7a7bab5418eb836cf75819a82872b4a1a0f1c7fcf5c3e020b89  balance 900.000000000000 ZIL",
             "curl -s -H 'content-type: application/json' -d '{\"id\":\"1\",\"jsonrpc\":\"2.0\",",
         ] {
             assert!(text.contains(words), "{words} is missing in {text}");
         }
+        assert!(!text.contains("--show-keys"));
     }
 
     #[test]
-    fn secret_keys_are_for_the_banner_only() {
-        let secret_key = "e53d1c3edaffc7a7bab5418eb836cf75819a82872b4a1a0f1c7fcf5c3e020b89".to_owned();
-        let account = FundedAccount { address: Address::ZERO, secret_key, balance: Qa::ZERO };
-        assert!(!format!("{account:?}").contains("e53d"));
+    fn banner_without_keys_names_the_option_that_shows_them() {
+        let text = banner(2, None).to_string();
+        assert!(text.contains("Secret keys of 2 accounts are not shown; --show-keys prints them."), "{text}");
+        assert!(text.contains("0x4BAF5faDA8e5Db92C3d3242618c5B47133AE003C") && text.contains("      balance 900.0"));
+        assert!(!text.contains("no secret") && !text.contains("key e53"), "{text}");
+    }
+
+    #[test]
+    fn json_has_every_fact_and_only_keys_that_are_shown() {
+        let facts = banner(1, Some(KEY)).to_json();
+        assert_eq!(
+            (&facts["url"], &facts["websocket"]),
+            (&json!("http://127.0.0.1:5555"), &json!("ws://127.0.0.1:4401"))
+        );
+        assert_eq!((&facts["chainId"], &facts["transactionVersion"]), (&json!(222), &json!(14_548_993)));
+        assert_eq!((&facts["blockMode"], &facts["dataDir"]), (&json!("instant"), &Value::Null));
+        assert_eq!(facts["pid"], std::process::id());
+        let account = json!({
+            "number": 1, "address": "0x4BAF5faDA8e5Db92C3d3242618c5B47133AE003C",
+            "bech32": "zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7", "balance": "900000000000000", "secretKey": KEY,
+        });
+        assert_eq!(facts["accounts"], json!([account]));
+        let text = banner(30, None).in_form(BannerForm::Json).unwrap();
+        assert!(!text.contains("secretKey") && !text.contains('\n'), "{text}");
+        assert_eq!(text.matches("bech32").count(), 30);
+        assert_eq!(banner(1, None).in_form(BannerForm::None), None);
+    }
+
+    #[test]
+    fn server_on_all_addresses_is_reached_over_loopback() {
+        let check = |addr: &str, expected: &str| {
+            let banner = Banner { addr: addr.parse().unwrap(), websocket: None, ..banner(0, None) };
+            assert_eq!(banner.local_url(), format!("http://{expected}"));
+            assert_eq!(banner.local_websocket_url(), format!("ws://{expected}"));
+        };
+        check("0.0.0.0:5555", "127.0.0.1:5555");
+        check("[::]:5555", "[::1]:5555");
+        check("192.168.0.7:5555", "192.168.0.7:5555");
+    }
+
+    #[test]
+    fn debug_output_hides_secret_keys() {
+        assert!(!format!("{:?}", banner(1, Some(KEY))).contains("e53d"));
     }
 
     #[test]
     fn long_lists_of_accounts_are_cut() {
-        assert!(banner(23).contains("and 3 more"));
-        assert!(!banner(20).contains("more"));
-        assert!(!banner(0).contains("curl"));
+        assert!(banner(23, Some(KEY)).to_string().contains("and 3 more"));
+        assert!(!banner(20, Some(KEY)).to_string().contains("more"));
+        assert!(!banner(0, None).to_string().contains("curl"));
     }
 }

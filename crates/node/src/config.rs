@@ -19,20 +19,43 @@ use silica_chain::config::{MAX_SHARDS, NoncePolicy};
 use silica_protocol::{Address, ChainId, HexError, StateRoot, VariableHash};
 
 use crate::{
+    banner::BannerForm,
     cli::{ClientCommand, GetProofArgs},
     http::{Access, Host, HttpLimits, List, Network, PageOrigin},
     mnemonic::{Mnemonic, WordsParser},
+    parent::Parent,
     profile::Profile,
     rpc::{MethodList, RpcLimits},
     settings::Origins,
     telemetry::LogFormat,
 };
 
+/// Headings under which `--help` lists options; those without one come first.
+const FOR_PROGRAMS: &str = "For programs that start the node";
+const NEW_CHAIN: &str = "Chain";
+const STORAGE: &str = "Storage";
+const LIMITS: &str = "Limits";
+const LOG: &str = "Log and stop";
+
+/// The end of `--help`.
+const EXAMPLES: &str = "\
+Examples:
+  silica                                  a network of one, kept in ./silica-data
+  silica --ephemeral                      the same, in memory only
+  silica --block-mode interval=1000       a block each second
+  silica --listen 127.0.0.1:0 --banner json --exit-with-parent
+                                          for a test suite: any free port, facts as JSON
+  silica account list                     the funded accounts of the node
+  silica send ADDRESS 5 --test-account 1  a payment of 5 ZIL
+  silica rpc GetBlockchainInfo            any method
+  silica SUBCOMMAND --help                the options of a subcommand";
+
 /// A Zilliqa node in one process: a network of one that speaks JSON-RPC.
 ///
 /// Without a subcommand the node runs.
 #[derive(Debug, Parser)]
-#[command(name = "silica", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
+#[command(name = "silica", version, args_conflicts_with_subcommands = true, max_term_width = 100,
+          after_long_help = EXAMPLES)]
 pub struct Cli {
     /// What to do; the node runs when nothing is said.
     #[command(subcommand)]
@@ -112,7 +135,8 @@ pub struct RunArgs {
     pub websocket: Option<WebSocketPort>,
     /// Address and port of the pages `/metrics`, `/ready` and `/health` alone, which leave JSON-RPC's port then, but for
     /// `/health` [default: the port of JSON-RPC].
-    #[arg(long, value_name = "ADDR:PORT", value_parser = socket_address, env = "SILICA_OPERATOR_LISTEN")]
+    #[arg(long, hide_short_help = true, value_name = "ADDR:PORT", value_parser = socket_address,
+          env = "SILICA_OPERATOR_LISTEN")]
     pub operator_listen: Option<SocketAddr>,
     /// Identity of the network [default: that of the data directory, 222 for a new one].
     #[arg(long, value_name = "ID", env = "SILICA_CHAIN_ID")]
@@ -121,46 +145,50 @@ pub struct RunArgs {
     #[arg(long, value_name = "MODE", default_value = "instant", env = "SILICA_BLOCK_MODE")]
     pub block_mode: BlockMode,
     /// What `TogglePause` and `CheckPause` have to be called with [default: nobody can pause the node].
-    #[arg(long, value_name = "ID", env = "SILICA_PAUSE_ID", hide_env_values = true)]
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "ID", env = "SILICA_PAUSE_ID", hide_env_values = true)]
     pub pause_id: Option<String>,
     /// Accounts of a new chain, in the form of the isolated server [default: its published test accounts].
-    #[arg(long, value_name = "FILE", env = "SILICA_ACCOUNTS_FILE")]
+    #[arg(long, help_heading = NEW_CHAIN, value_name = "FILE", env = "SILICA_ACCOUNTS_FILE")]
     pub accounts_file: Option<PathBuf>,
     /// Words (BIP-39) of which a new chain has the accounts m/44'/313'/0'/0/0 and following. Others on this machine can
     /// read the command line: better to be in the environment or the TOML file.
-    #[arg(long, value_name = "WORDS", hide_env_values = true, value_parser = WordsParser, env = "SILICA_MNEMONIC")]
+    #[arg(long, help_heading = NEW_CHAIN, value_name = "WORDS", hide_env_values = true, value_parser = WordsParser, env = "SILICA_MNEMONIC")]
     pub mnemonic: Option<Mnemonic>,
     /// How many accounts the words give.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u32).range(1..=1_000),
+    #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "N", default_value_t = 10, value_parser = value_parser!(u32).range(1..=1_000),
           env = "SILICA_ACCOUNTS")]
     pub accounts: u32,
+    /// Print the secret keys of the chain's accounts at the start, also those that are not published. Whoever reads the
+    /// terminal, a log or the ready file has them then.
+    #[arg(long, help_heading = NEW_CHAIN, value_parser = BoolishValueParser::new(), env = "SILICA_SHOW_KEYS")]
+    pub show_keys: bool,
     /// Virtual shards of a new chain [default: 1].
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=i64::from(MAX_SHARDS)),
+    #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "N", value_parser = value_parser!(u32).range(1..=i64::from(MAX_SHARDS)),
           env = "SILICA_SHARDS")]
     pub shards: Option<u32>,
     /// Tx blocks for each DS block of a new chain [default: 100].
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(2..), env = "SILICA_BLOCKS_PER_DS_EPOCH")]
+    #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "N", value_parser = value_parser!(u64).range(2..), env = "SILICA_BLOCKS_PER_DS_EPOCH")]
     pub blocks_per_ds_epoch: Option<u64>,
     /// Latest Tx blocks whose state can be proved.
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = value_parser!(u64).range(50..=10_000),
+    #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "N", default_value_t = 50, value_parser = value_parser!(u64).range(50..=10_000),
           env = "SILICA_PROOF_WINDOW")]
     pub proof_window: u64,
     /// Memory for recently used state, in megabytes.
-    #[arg(long, value_name = "MB", default_value_t = 256, value_parser = value_parser!(u64).range(8..=1_048_576),
+    #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "MB", default_value_t = 256, value_parser = value_parser!(u64).range(8..=1_048_576),
           env = "SILICA_CACHE_MB")]
     pub cache_mb: u64,
     /// Whether a block is flushed to disk before it is acknowledged.
-    #[arg(long, value_name = "MODE", default_value = "flush", env = "SILICA_DURABILITY")]
+    #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "MODE", default_value = "flush", env = "SILICA_DURABILITY")]
     pub durability: Durability,
     /// Largest request body in bytes.
-    #[arg(long, value_name = "BYTES", default_value_t = 5 * 1024 * 1024, env = "SILICA_MAX_BODY_BYTES")]
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "BYTES", default_value_t = 5 * 1024 * 1024, env = "SILICA_MAX_BODY_BYTES")]
     pub max_body_bytes: usize,
     /// Memory for large request bodies and answers of all connections together, in megabytes; further ones wait.
-    #[arg(long, value_name = "MB", default_value_t = 64, value_parser = value_parser!(u32).range(1..=1_048_576),
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "MB", default_value_t = 64, value_parser = value_parser!(u32).range(1..=1_048_576),
           env = "SILICA_MAX_BODIES_MB")]
     pub max_bodies_mb: u32,
     /// Connections open at once; further ones wait, and idle ones give way to them.
-    #[arg(long, value_name = "N", default_value_t = 900, value_parser = value_parser!(u32).range(1..),
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 900, value_parser = value_parser!(u32).range(1..),
           env = "SILICA_MAX_CONNECTIONS")]
     pub max_connections: u32,
     /// Whether methods for developers are answered, which do what no client of a real network can do: `auto` (unless some
@@ -168,48 +196,62 @@ pub struct RunArgs {
     #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true, env = "SILICA_DEVELOPER")]
     pub developer: Developer,
     /// Hosts, beside loopback, under which methods for developers may be called: names or addresses, separated by commas.
-    #[arg(long, value_name = "HOSTS", env = "SILICA_ALLOWED_HOSTS")]
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "HOSTS", env = "SILICA_ALLOWED_HOSTS")]
     pub allowed_hosts: Option<List<Host>>,
     /// Origins, beside loopback, whose web pages may call methods for developers, as https://ide.example, separated by
     /// commas.
-    #[arg(long, value_name = "ORIGINS", env = "SILICA_ALLOWED_ORIGINS")]
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "ORIGINS", env = "SILICA_ALLOWED_ORIGINS")]
     pub allowed_origins: Option<List<PageOrigin>>,
     /// Methods that are answered, separated by commas: names, or beginnings of names as `Get*` [default: all].
-    #[arg(long, value_name = "METHODS", env = "SILICA_METHODS")]
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "METHODS", env = "SILICA_METHODS")]
     pub methods: Option<MethodList>,
     /// Requests in one batch.
-    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = value_parser!(u32).range(1..),
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 50_000, value_parser = value_parser!(u32).range(1..),
           env = "SILICA_MAX_BATCH")]
     pub max_batch: u32,
     /// Largest answer to a batch, in megabytes; calls beyond it are answered with an error.
-    #[arg(long, value_name = "MB", default_value_t = 256, value_parser = value_parser!(u32).range(1..=65_536),
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "MB", default_value_t = 256, value_parser = value_parser!(u32).range(1..=65_536),
           env = "SILICA_MAX_BATCH_ANSWER_MB")]
     pub max_batch_answer_mb: u32,
     /// Time from the first byte of a request to its last, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = value_parser!(u64).range(1..=86_400),
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "SECONDS", default_value_t = 30, value_parser = value_parser!(u64).range(1..=86_400),
           env = "SILICA_REQUEST_TIMEOUT")]
     pub request_timeout: u64,
     /// Time that a connection may lie idle, or leave an answer unread, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = value_parser!(u64).range(1..=86_400),
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "SECONDS", default_value_t = 120, value_parser = value_parser!(u64).range(1..=86_400),
           env = "SILICA_IDLE_TIMEOUT")]
     pub idle_timeout: u64,
     /// Calls that one address may make each second, and as many at once; 0 for as many as it likes. Expensive methods count
     /// several times.
-    #[arg(long, value_name = "N", default_value_t = 0, env = "SILICA_RATE_LIMIT")]
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 0,
+          env = "SILICA_RATE_LIMIT")]
     pub rate_limit: u32,
     /// Proxies whose `X-Forwarded-For` or `Forwarded` says which address makes a call: addresses or networks, as
     /// 127.0.0.1,10.0.0.0/8.
-    #[arg(long, value_name = "PROXIES", env = "SILICA_TRUSTED_PROXIES")]
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "PROXIES",
+          env = "SILICA_TRUSTED_PROXIES")]
     pub trusted_proxies: Option<List<Network>>,
+    /// In which form the node describes itself on standard output once it is ready: `text`, `json` (one line) or `none`.
+    #[arg(long, help_heading = FOR_PROGRAMS, value_name = "FORM", default_value = "text", hide_possible_values = true,
+          env = "SILICA_BANNER")]
+    pub banner: BannerForm,
+    /// File that the node writes once it is ready, with the same JSON as `--banner json`, and removes when it stops.
+    #[arg(long, help_heading = FOR_PROGRAMS, value_name = "FILE", env = "SILICA_READY_FILE")]
+    pub ready_file: Option<PathBuf>,
+    /// Stop in good order when the process that started the node ends. With its number, a process that ended before the node
+    /// looked is noticed in any case; without, it is the parent at the start.
+    #[arg(long, help_heading = FOR_PROGRAMS, value_name = "PID", num_args = 0..=1, require_equals = true,
+          default_missing_value = "any", env = "SILICA_EXIT_WITH_PARENT")]
+    pub exit_with_parent: Option<Parent>,
     /// Time that stopping in good order may take, in seconds; then the process ends as it is.
-    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = value_parser!(u64).range(1..=86_400),
+    #[arg(long, help_heading = LOG, hide_short_help = true, value_name = "SECONDS", default_value_t = 30, value_parser = value_parser!(u64).range(1..=86_400),
           env = "SILICA_STOP_TIMEOUT")]
     pub stop_timeout: u64,
     /// What lines of the log look like.
-    #[arg(long, value_name = "FORM", default_value = "pretty", env = "SILICA_LOG_FORMAT")]
+    #[arg(long, help_heading = LOG, hide_short_help = true, value_name = "FORM", default_value = "pretty", env = "SILICA_LOG_FORMAT")]
     pub log_format: LogFormat,
     /// What to log, as a level or as a list of module=level.
-    #[arg(long, value_name = "FILTER", default_value = "info", env = "SILICA_LOG")]
+    #[arg(long, help_heading = LOG, value_name = "FILTER", default_value = "info", env = "SILICA_LOG")]
     pub log: String,
 }
 
@@ -560,6 +602,8 @@ pub struct Config {
     pub accounts_file: Option<PathBuf>,
     /// Words from which the accounts of a new chain are derived, likewise, and how many.
     pub mnemonic: Option<(Mnemonic, u32)>,
+    /// Whether the banner has secret keys that are not published.
+    pub show_keys: bool,
     /// Virtual shards, or `None` for as many as the data directory was made with.
     pub shards: Option<u32>,
     /// Tx blocks for each DS block, or `None` for as many as the data directory was made with.
@@ -610,6 +654,7 @@ impl Default for Config {
             profile: Profile::Isolated,
             accounts_file: None,
             mnemonic: None,
+            show_keys: false,
             shards: None,
             blocks_per_ds_epoch: None,
             proof_window: 50,
@@ -638,6 +683,7 @@ impl From<RunArgs> for Config {
             profile: args.profile,
             accounts_file: args.accounts_file,
             mnemonic: args.mnemonic.map(|words| (words, args.accounts)),
+            show_keys: args.show_keys,
             shards: args.shards,
             blocks_per_ds_epoch: args.blocks_per_ds_epoch,
             proof_window: args.proof_window,
@@ -698,7 +744,7 @@ mod tests {
              --pause-id 999 --accounts-file f --shards 3 --blocks-per-ds-epoch 5 --proof-window 60 --cache-mb 16 --durability relaxed --max-body-bytes 7 --developer off \
              --max-bodies-mb 9 --max-connections 8 --max-batch 4 --max-batch-answer-mb 2 --request-timeout 3 --idle-timeout 6 \
              --rate-limit 11 --stop-timeout 4 --allowed-hosts node,10.0.0.7 --allowed-origins https://a.b \
-             --trusted-proxies 10.0.0.0/8 --methods Get* --operator-listen 127.0.0.1:82",
+             --trusted-proxies 10.0.0.0/8 --methods Get* --operator-listen 127.0.0.1:82 --show-keys",
         )
         .unwrap();
         let config = Config::from(cli.run);
@@ -708,7 +754,7 @@ mod tests {
         assert_eq!(config.chain_id, Some(ChainId::new(333)));
         assert_eq!(config.block_mode, BlockMode::Interval(Duration::from_millis(250)));
         assert_eq!((config.pause_id.as_deref(), config.accounts_file), (Some("999"), Some("f".into())));
-        assert_eq!((config.shards, config.blocks_per_ds_epoch), (Some(3), Some(5)));
+        assert_eq!((config.shards, config.blocks_per_ds_epoch, config.show_keys), (Some(3), Some(5), true));
         assert_eq!((config.proof_window, config.cache_bytes), (60, 16 << 20));
         assert_eq!((config.durability, config.developer), (Durability::Relaxed, Developer::Off));
         assert_eq!((config.http.body_bytes, config.http.connections), (7, 8));
@@ -723,6 +769,26 @@ mod tests {
         assert_eq!(config.operator_listen, Some(([127, 0, 0, 1], 82).into()));
         assert_eq!(config.methods, Some("Get*".parse().unwrap()));
         assert_eq!(Config::from(parse("--ephemeral").unwrap().run).data_dir, None);
+    }
+
+    #[test]
+    fn parent_is_named_or_not() {
+        let parent = |arguments: &str| parse(arguments).unwrap().run.exit_with_parent;
+        assert_eq!(parent(""), None);
+        assert_eq!(parent("--exit-with-parent --ephemeral"), Some(Parent::Any));
+        assert_eq!(parent("--exit-with-parent=77"), Some(Parent::Process(77)));
+        check_refused("--exit-with-parent=yes", &["--exit-with-parent", "expected any, or the number of a process"]);
+    }
+
+    #[test]
+    fn short_help_is_short_and_long_help_ends_with_examples() {
+        let short = Cli::command().render_help().to_string();
+        assert!(short.lines().count() <= 60, "{} lines\n{short}", short.lines().count());
+        assert!(short.contains("--listen") && short.contains("--ephemeral") && !short.contains("--max-batch"));
+        let long = Cli::command().render_long_help().to_string();
+        assert!(long.trim_end().ends_with(EXAMPLES.lines().last().unwrap()), "{long}");
+        let place = |words: &str| long.find(words).unwrap_or_else(|| panic!("{words} is missing in {long}"));
+        assert!(place("--listen") < place("--exit-with-parent") && place("--block-mode") < place("--max-batch"));
     }
 
     #[test]

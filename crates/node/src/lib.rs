@@ -20,6 +20,7 @@
 //!   [`Banner`] to show; [`RunningNode::stop`] undoes it.
 //! - `files`: how files of a data directory are created, checked and read; `protection`: what other processes of the host
 //!   can see of this one.
+//! - `ready_file` and `parent`: what a program that starts the node needs to find it, and not to leave it behind.
 //! - `driver`: the loop that makes blocks, on a thread of its own, and the handle that requests have of the node;
 //!   `pause` is what keeps it from making any.
 //! - `http`: connections, bodies and their bounds; it knows no JSON.
@@ -61,11 +62,13 @@ mod manual;
 mod methods;
 mod metrics;
 mod mnemonic;
+mod parent;
 mod pause;
 mod profile;
 mod progress;
 mod proof;
 mod protection;
+mod ready_file;
 mod request_id;
 mod reverts;
 mod rpc;
@@ -78,7 +81,7 @@ mod telemetry;
 mod terminal;
 
 pub use crate::{
-    banner::{Banner, FundedAccount},
+    banner::{Banner, BannerForm, FundedAccount},
     cli::{
         AccountCommand, AddressArgs, AmountError, Answer, Assignment, BalanceArgs, BlockArgs, CallArgs, ClientCommand,
         ClientError, DeployArgs, GetProofArgs, KeyArgs, NewArgs, NodeArgs, OrderArgs, ParamArgs, RpcArgs, SendArgs,
@@ -96,10 +99,13 @@ pub use crate::{
     maintenance::{DbReport, MaintenanceError, check_db, rebuild_db},
     manual::{completions, man_page, write_man_pages},
     mnemonic::{Mnemonic, MnemonicError},
+    parent::{LivingParent, Parent, ParentError},
     profile::Profile,
     proof::{AnswerError, ProofReport, Variable, VerifyError, verify_proof},
     protection::{protect_files, protect_memory},
+    ready_file::{ReadyFile, ReadyFileError},
     rpc::{MethodList, MethodListError, RpcLimits, openrpc},
+    rpc::{RpcLimits, openrpc},
     settings::{ConfigError, Origin, Origins, Place, Settings, wrong_use},
     startup::{Node, RunningNode, StartError, StopError},
     telemetry::{FilterError, LogFormat, init as init_telemetry},

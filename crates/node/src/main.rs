@@ -5,6 +5,7 @@ use std::{
     error::Error,
     fmt::Write as _,
     io::{self, Write as _},
+    os::unix::process::parent_id,
     process::ExitCode,
     time::Duration,
 };
@@ -12,12 +13,12 @@ use std::{
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use mimalloc::MiMalloc;
 use silica_node::{
-    Answer, Cli, ClientError, Command, Config, ConfigCommand, DbCommand, LoadArgs, LogFormat, Node, ProofCommand,
-    Settings, VerifyArgs,
+    Answer, Cli, ClientError, Command, Config, ConfigCommand, DbCommand, LivingParent, LoadArgs, LogFormat, Node,
+    ProofCommand, ReadyFile, RunArgs, RunningNode, Settings, VerifyArgs,
 };
 use tokio::{
     runtime::Runtime,
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     time::timeout,
 };
 
@@ -29,13 +30,15 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 type AnyError = Box<dyn Error>;
 
 fn main() -> ExitCode {
+    // Before anything else: the sooner, the less likely is it that this process has lost the parent that started it.
+    let parent = parent_id();
     if let Err(error) = silica_node::protect_memory() {
         drop(writeln!(io::stderr(), "silica: keys in memory are not kept out of core dumps: {error}"));
     }
     let matches = Cli::command().try_get_matches().unwrap_or_else(|error| refuse(&error));
     let Cli { command, run } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let outcome = match command.unwrap_or(Command::Run(run)) {
-        Command::Run(_) => run_node(&matches),
+        Command::Run(_) => run_node(&matches, parent),
         Command::Config(ConfigCommand::Print(_)) => print_config(&matches),
         Command::Db(command) => maintain(command, &matches),
         Command::Load(args) => load(args),
@@ -106,42 +109,88 @@ fn print_config(matches: &ArgMatches) -> Result<(), AnyError> {
     print(settings.to_string().trim_end())
 }
 
-fn run_node(matches: &ArgMatches) -> Result<(), AnyError> {
+fn run_node(matches: &ArgMatches, parent: u32) -> Result<(), AnyError> {
     silica_node::protect_files();
     let settings = settings(matches)?;
     let args = settings.args()?;
     silica_node::init_telemetry(&args.log, args.log_format)?;
     let config = settings.config()?;
+    let parent = args.exit_with_parent.map(|wanted| LivingParent::new(wanted, parent)).transpose()?;
     let runtime = Runtime::new()?;
-    let outcome = runtime.block_on(run_until_signal(config, Duration::from_secs(args.stop_timeout)));
+    let outcome = runtime.block_on(run_until_ended(config, &args, parent));
     // After a second signal there may be work that is not to be waited for.
     runtime.shutdown_background();
     outcome
 }
 
-async fn run_until_signal(config: Config, longest_stop: Duration) -> Result<(), AnyError> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
+/// What ends a node.
+struct Ends {
+    interrupt: Signal,
+    terminate: Signal,
+    parent: Option<LivingParent>,
+}
+
+impl Ends {
+    fn new(parent: Option<LivingParent>) -> io::Result<Self> {
+        let (interrupt, terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        Ok(Self { interrupt, terminate, parent })
+    }
+
+    /// Waits for a signal to stop.
+    async fn signal(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+
+    /// Waits for a signal to stop, or for the end of the process that started this one.
+    async fn any(&mut self) {
+        let Some(parent) = self.parent else { return self.signal().await };
+        tokio::select! {
+            () = self.signal() => {}
+            () = parent.ended() => tracing::info!("the process that started this node has ended"),
+        }
+    }
+}
+
+async fn run_until_ended(config: Config, args: &RunArgs, parent: Option<LivingParent>) -> Result<(), AnyError> {
+    let mut ends = Ends::new(parent)?;
+    let mut ready_file = args.ready_file.clone().map(ReadyFile::prepare).transpose()?;
     let node = tokio::select! {
         node = Node::start(config) => node?,
         // Nothing was acknowledged yet, and a store may be left at any moment.
-        _ = interrupt.recv() => return Ok(()),
-        _ = terminate.recv() => return Ok(()),
+        () = ends.any() => return Ok(()),
     };
-    print(&node.banner().to_string())?;
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+    let announced = announce(&node, args, ready_file.as_mut());
+    if announced.is_ok() {
+        ends.any().await;
+    }
+    if let Some(Err(error)) = ready_file.as_mut().map(ReadyFile::remove) {
+        tracing::warn!(error = &error as &dyn Error, "the ready file is left");
     }
     tracing::info!("stopping; a second signal stops at once");
-    tokio::select! {
-        stopped = timeout(longest_stop, node.stop()) => match stopped {
-            Ok(stopped) => Ok(stopped?),
-            Err(_) => Err(format!("did not stop within {longest_stop:?}; no acknowledged block is lost, but what waits may be").into()),
+    let longest = Duration::from_secs(args.stop_timeout);
+    let stopped: Result<(), AnyError> = tokio::select! {
+        stopped = timeout(longest, node.stop()) => match stopped {
+            Ok(stopped) => stopped.map_err(AnyError::from),
+            Err(_) => Err(format!("did not stop within {longest:?}; no acknowledged block is lost, but what waits may be").into()),
         },
-        _ = interrupt.recv() => Err("stopped at once".into()),
-        _ = terminate.recv() => Err("stopped at once".into()),
+        () = ends.signal() => Err("stopped at once".into()),
+    };
+    announced.and(stopped)
+}
+
+/// Says to people and programs that the node is ready.
+fn announce(node: &RunningNode, args: &RunArgs, ready_file: Option<&mut ReadyFile>) -> Result<(), AnyError> {
+    let banner = node.banner();
+    if let Some(text) = banner.in_form(args.banner) {
+        print(&text)?;
     }
+    if let Some(file) = ready_file {
+        file.write(format!("{}\n", banner.to_json()))?;
+    }
+    Ok(())
 }
 
 fn load(args: LoadArgs) -> Result<(), AnyError> {

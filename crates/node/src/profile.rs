@@ -1,12 +1,12 @@
 //! Networks that a node can be: what each of them sets unless it is said otherwise.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
-use silica_chain::{PUBLISHED_ACCOUNTS, PUBLISHED_BALANCE};
+use silica_chain::{PUBLISHED_ACCOUNTS, PUBLISHED_BALANCE, PublishedAccount};
 use silica_crypto::{KeyPair, SecretKey};
-use silica_protocol::Qa;
+use silica_protocol::{Address, Qa};
 
 /// Which network to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -59,16 +59,24 @@ impl Profile {
                 let entry = |secret_key: &str| entry(secret_key, PUBLISHED_BALANCE);
                 file(PUBLISHED_ACCOUNTS.iter().map(|a| (a.address().to_string(), entry(a.secret_key()))))
             }
-            Self::Zq2 => {
-                let key = |last: u8| {
-                    let mut bytes = [0; SecretKey::LEN];
-                    bytes[SecretKey::LEN - 1] = last;
-                    KeyPair::from_secret(SecretKey::from_bytes(bytes).expect("small numbers are keys"))
-                };
-                funded(&ZQ2_KEYS.map(key), ZQ2_BALANCE)
-            }
+            Self::Zq2 => funded(&ZQ2_KEYS.map(zq2_key), ZQ2_BALANCE),
         }
     }
+}
+
+/// Returns whether an account is one whose secret key is published: one of the test accounts of some profile.
+pub(crate) fn is_published(address: &Address) -> bool {
+    static ADDRESSES: LazyLock<Vec<Address>> = LazyLock::new(|| {
+        let ours = PUBLISHED_ACCOUNTS.iter().map(PublishedAccount::address);
+        ours.chain(ZQ2_KEYS.map(|last| zq2_key(last).address())).collect()
+    });
+    ADDRESSES.contains(address)
+}
+
+fn zq2_key(last: u8) -> KeyPair {
+    let mut bytes = [0; SecretKey::LEN];
+    bytes[SecretKey::LEN - 1] = last;
+    KeyPair::from_secret(SecretKey::from_bytes(bytes).expect("small numbers are keys"))
 }
 
 /// The file of accounts that gives each key so much money.
@@ -111,6 +119,16 @@ mod tests {
             let account = &genesis.accounts()[&address.parse().unwrap()];
             assert_eq!(account.balance.to_zil_string(), "5000.000000000000");
         }
+    }
+
+    #[test]
+    fn published_accounts_are_those_of_profiles_and_no_others() {
+        for profile in Profile::ALL {
+            let genesis = Genesis::from_accounts_json(&profile.accounts()).unwrap();
+            let accounts = genesis.accounts().keys().filter(|address| !address.is_zero());
+            assert!(accounts.clone().count() > 0 && accounts.clone().all(is_published));
+        }
+        assert!(!is_published(&Address::ZERO) && !is_published(&Address::new([7; 20])));
     }
 
     #[test]

@@ -10,7 +10,8 @@ use std::{
 };
 
 use silica_chain::{
-    AccountEntry, AccountsFile, Chain, ChainConfig, Genesis, GenesisError, OpenError, PUBLISHED_BALANCE, Producer,
+    AccountEntry, AccountsFile, Chain, ChainConfig, Genesis, GenesisError, OpenError, PUBLISHED_ACCOUNTS,
+    PUBLISHED_BALANCE, Producer,
     consensus::{Solo, run_seal},
 };
 use silica_crypto::{KeyPair, SecretKeyError};
@@ -200,7 +201,7 @@ impl Node {
             data_dir: config.data_dir.clone(),
             latest: chain.snapshot().latest_tx_block().header.number,
             node_key: key.public(),
-            accounts: funded(&chain, &accounts),
+            accounts: funded(&chain, &accounts, config.show_keys),
         };
         import_pool(data_dir.as_ref(), &chain)?;
         let data_dir = data_dir.map(Arc::new);
@@ -511,16 +512,22 @@ fn parse_accounts(text: &str, config: &Config) -> Result<Genesis, StartError> {
     Genesis::from_accounts_json(text).map_err(|source| StartError::Accounts { path: path(), source })
 }
 
-/// Returns the accounts of the genesis whose secret keys the file holds, with their balances now.
-fn funded(chain: &Chain, accounts: &str) -> Vec<FundedAccount> {
+/// Returns the accounts of the genesis whose secret keys the file holds, with their balances now, in the order in which the
+/// banner lists them. Unless `show_keys`, only published keys are among them: the banner ends up in terminals and logs.
+fn funded(chain: &Chain, accounts: &str, show_keys: bool) -> Vec<FundedAccount> {
     let Ok(file) = AccountsFile::parse(accounts) else { return Vec::new() };
     let snapshot = chain.snapshot();
     let account = |entry: &AccountEntry| {
-        let (secret_key, address) = (entry.secret_key()?.to_owned(), entry.owner()?.ok()?);
+        let (secret_key, address) = (entry.secret_key()?, entry.owner()?.ok()?);
         let balance = snapshot.account(&address).ok()??.balance;
-        Some(FundedAccount { address, secret_key, balance })
+        let secret_key = (show_keys || profile::is_published(&address)).then(|| secret_key.to_owned());
+        let position = PUBLISHED_ACCOUNTS.iter().position(|published| published.address() == address);
+        let number = position.map(|position| position.saturating_add(1));
+        Some(FundedAccount { number, address, secret_key, balance })
     };
-    file.entries().iter().filter_map(account).collect()
+    let mut accounts: Vec<_> = file.entries().iter().filter_map(account).collect();
+    accounts.sort_by_key(|account| account.number.unwrap_or(usize::MAX));
+    accounts
 }
 
 /// Lets the transactions wait again that were waiting when the node stopped.

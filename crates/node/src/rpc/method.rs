@@ -173,7 +173,7 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::for_developers::<developer::DropAllTransactions>(),
     Entry::for_developers::<developer::DropTransaction>(),
     Entry::for_developers::<developer::Dump>(),
-Entry::command::<simulation::EstimateGas>().of_weight(50),
+    Entry::command::<simulation::EstimateGas>().of_weight(50),
     Entry::slow::<contract::GetContractInterface>().of_weight(10),
     Entry::slow::<contract::GetSmartContractStatePage>().of_weight(5),
     Entry::slow::<transaction::GetTransactionsForAddress>().of_weight(10),

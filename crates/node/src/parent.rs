@@ -1,0 +1,112 @@
+//! The process that started the node, for nodes that must not outlive it.
+
+use std::{os::unix::process::parent_id, str::FromStr, time::Duration};
+
+use tokio::time::sleep;
+
+/// Time between two looks at the parent process.
+const PERIOD: Duration = Duration::from_millis(250);
+
+/// The first process of a system or container, which becomes the parent of processes whose own parent has ended.
+const FIRST: u32 = 1;
+
+/// Which process has to be the parent of the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parent {
+    /// The one that is when the node starts.
+    Any,
+    /// The one with this number.
+    Process(u32),
+}
+
+impl FromStr for Parent {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "any" => Ok(Self::Any),
+            number => {
+                number.parse().map(Self::Process).map_err(|_| "expected any, or the number of a process".to_owned())
+            }
+        }
+    }
+}
+
+/// Reason why the node does not start, or not go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParentError {
+    /// It had lost its parent before it looked, or never had another.
+    #[error(
+        "exit-with-parent: the process that started the node has ended: its parent is process 1 now. If process 1 started \
+         it, use --exit-with-parent=1"
+    )]
+    Orphan,
+    /// Another process is the parent.
+    #[error(
+        "exit-with-parent: expected process {expected} as the parent of the node, got process {got}: it has ended, or did not start the node itself"
+    )]
+    Other {
+        /// The number that was given.
+        expected: u32,
+        /// The parent.
+        got: u32,
+    },
+}
+
+/// A parent process that is alive, or was a moment ago.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LivingParent {
+    id: u32,
+}
+
+impl LivingParent {
+    /// Checks that the parent which the process had `at_start` is the one that is wanted.
+    ///
+    /// # Errors
+    ///
+    /// [`ParentError`] if the parent ended before that.
+    pub fn new(wanted: Parent, at_start: u32) -> Result<Self, ParentError> {
+        match wanted {
+            Parent::Any if at_start == FIRST => Err(ParentError::Orphan),
+            Parent::Process(expected) if expected != at_start => Err(ParentError::Other { expected, got: at_start }),
+            Parent::Any | Parent::Process(_) => Ok(Self { id: at_start }),
+        }
+    }
+
+    /// Waits until the process has ended, which is noticed within a quarter of a second: from then on the node has another
+    /// parent.
+    pub async fn ended(self) {
+        while parent_id() == self.id {
+            sleep(PERIOD).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[test]
+    fn parent_that_ended_before_the_start_is_noticed() {
+        let check = |text: &str, at_start, expected| {
+            assert_eq!(LivingParent::new(text.parse().unwrap(), at_start), expected, "{text}");
+        };
+        check("any", 77, Ok(LivingParent { id: 77 }));
+        check("any", 1, Err(ParentError::Orphan));
+        check("1", 1, Ok(LivingParent { id: 1 }));
+        check("77", 77, Ok(LivingParent { id: 77 }));
+        check("77", 1, Err(ParentError::Other { expected: 77, got: 1 }));
+        for text in ["", "some", "-1", "1.5", "true"] {
+            assert!(text.parse::<Parent>().is_err(), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn parent_is_waited_for_while_it_is_the_parent() {
+        let living = LivingParent::new(Parent::Any, parent_id()).unwrap_or(LivingParent { id: parent_id() });
+        assert!(timeout(Duration::from_millis(20), living.ended()).await.is_err());
+        assert_eq!(timeout(Duration::from_mins(1), LivingParent { id: u32::MAX }.ended()).await, Ok(()));
+    }
+}

@@ -1,0 +1,189 @@
+//! The file that says to the program that started the node that it is ready, and where it listens.
+
+use std::{
+    ffi::OsString,
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use crate::data_dir::new_private_file;
+
+/// Reason why there is no ready file.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadyFileError {
+    /// The path names something else than a file.
+    #[error("ready-file: expected the name of a new or ordinary file, got {}, which is {kind}", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+        /// What is there.
+        kind: &'static str,
+    },
+    /// The system refused.
+    #[error("cannot {action} the ready file {}", path.display())]
+    Io {
+        /// What was attempted.
+        action: &'static str,
+        /// The path.
+        path: PathBuf,
+        /// The answer of the system.
+        source: io::Error,
+    },
+}
+
+/// The place of a ready file. While the node is not ready, no file is there.
+#[derive(Debug)]
+pub struct ReadyFile {
+    path: PathBuf,
+    /// What the node wrote there; `None` until it is ready.
+    text: Option<String>,
+}
+
+impl ReadyFile {
+    /// Takes `path` for the ready file, and removes what an earlier node left there: its content would be taken for that of
+    /// this node.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadyFileError::NotAFile`] for a link, a directory or a device.
+    pub fn prepare(path: PathBuf) -> Result<Self, ReadyFileError> {
+        let failed = |action, source| ReadyFileError::Io { action, path: path.clone(), source };
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_file() => fs::remove_file(&path).map_err(|source| failed("remove", source))?,
+            Ok(found) => {
+                let kind = match found.file_type() {
+                    kind if kind.is_symlink() => "a link",
+                    kind if kind.is_dir() => "a directory",
+                    _ => "no ordinary file",
+                };
+                return Err(ReadyFileError::NotAFile { path, kind });
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(failed("look at", source)),
+        }
+        Ok(Self { path, text: None })
+    }
+
+    /// Writes the file as a whole: whoever finds it finds all of it. Only its owner can read it.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadyFileError::Io`].
+    pub fn write(&mut self, text: String) -> Result<(), ReadyFileError> {
+        let draft = draft_of(&self.path);
+        let written = write_new(&draft, &text).and_then(|()| fs::rename(&draft, &self.path));
+        written.map_err(|source| {
+            drop(fs::remove_file(&draft));
+            ReadyFileError::Io { action: "write", path: self.path.clone(), source }
+        })?;
+        self.text = Some(text);
+        Ok(())
+    }
+
+    /// Removes the file, unless another program has put another one in its place.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadyFileError::Io`].
+    pub fn remove(&mut self) -> Result<(), ReadyFileError> {
+        let Some(text) = self.text.take() else { return Ok(()) };
+        let failed = |action, source| ReadyFileError::Io { action, path: self.path.clone(), source };
+        match fs::read_to_string(&self.path) {
+            Ok(found) if found == text => fs::remove_file(&self.path).map_err(|source| failed("remove", source)),
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(source) => Err(failed("read", source)),
+        }
+    }
+}
+
+/// A name beside the file that no other process uses.
+fn draft_of(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}.draft", std::process::id()));
+    path.with_file_name(name)
+}
+
+fn write_new(draft: &Path, text: &str) -> io::Result<()> {
+    match fs::remove_file(draft) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    new_private_file(draft)?.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn file_is_there_from_ready_to_stop_and_leaves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ready.json");
+        fs::write(&path, "of an earlier node").unwrap();
+        let mut file = ReadyFile::prepare(path.clone()).unwrap();
+        assert!(!path.exists());
+        file.write("{}".to_owned()).unwrap();
+        assert_eq!(
+            (fs::read_to_string(&path).unwrap(), names(directory.path())),
+            ("{}".into(), vec!["ready.json".into()])
+        );
+        file.remove().unwrap();
+        assert_eq!(names(directory.path()), [""; 0]);
+        file.remove().unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_owner_reads_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ready.json");
+        ReadyFile::prepare(path.clone()).unwrap().write("{}".to_owned()).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_refused_and_never_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, target) = (directory.path().join("ready.json"), directory.path().join("target"));
+        fs::write(&target, "kept").unwrap();
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        let error = ReadyFile::prepare(path.clone()).unwrap_err().to_string();
+        assert!(error.contains("which is a link"), "{error}");
+        assert!(ReadyFile::prepare(directory.path().to_owned()).unwrap_err().to_string().contains("a directory"));
+        // A link that appears later is replaced, not followed; and one in place of the draft.
+        fs::remove_file(&path).unwrap();
+        let mut file = ReadyFile::prepare(path.clone()).unwrap();
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        std::os::unix::fs::symlink(&target, draft_of(&path)).unwrap();
+        file.write("{}".to_owned()).unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "kept");
+        assert!(fs::symlink_metadata(&path).unwrap().is_file());
+    }
+
+    #[test]
+    fn file_of_another_node_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ready.json");
+        let mut first = ReadyFile::prepare(path.clone()).unwrap();
+        first.write("first".to_owned()).unwrap();
+        ReadyFile::prepare(path.clone()).unwrap().write("second".to_owned()).unwrap();
+        first.remove().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "second");
+    }
+
+    #[test]
+    fn failure_names_the_file() {
+        let mut file = ReadyFile::prepare("/none/ready.json".into()).unwrap();
+        let error = file.write("{}".to_owned()).unwrap_err().to_string();
+        assert_eq!(error, "cannot write the ready file /none/ready.json");
+    }
+}
