@@ -32,6 +32,7 @@ mod readme;
 mod revert;
 mod shapes;
 mod simulation;
+mod start;
 mod state_page;
 mod status_server;
 mod subscription;

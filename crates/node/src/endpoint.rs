@@ -7,7 +7,8 @@ use tokio::{sync::watch, task::spawn_blocking};
 
 use crate::{
     driver::NodeHandle,
-    http::{Answer, Answered, Caller, METRICS, Page, READY, Refusal, Share, Upgrade},
+    home::Home,
+    http::{Answer, Answered, Caller, HOME, METRICS, Page, READY, Refusal, Share, Upgrade},
     metrics::{self, Metrics},
     rpc::{Offer, RpcLimits, Service},
     subscription::Lobby,
@@ -23,6 +24,7 @@ pub(crate) struct Endpoint {
     lobby: Lobby,
     node: NodeHandle,
     metrics: Arc<Metrics>,
+    home: Home,
     /// Whose size is told; `None` in memory.
     data_dir: Option<PathBuf>,
 }
@@ -33,6 +35,7 @@ impl Endpoint {
         offer: Offer,
         limits: RpcLimits,
         metrics: Arc<Metrics>,
+        home: Home,
         data_dir: Option<PathBuf>,
     ) -> Self {
         Self {
@@ -40,6 +43,7 @@ impl Endpoint {
             lobby: Lobby::new(node.clone(), Arc::clone(&metrics)),
             node,
             metrics,
+            home,
             data_dir,
         }
     }
@@ -78,6 +82,10 @@ impl Answer for Endpoint {
         match path {
             READY => Some(self.readiness()),
             METRICS => self.counts().await,
+            HOME => {
+                let latest = self.node.context().snapshot.latest_tx_block().header.number;
+                Some(Page { is_well: true, media_type: "text/html; charset=utf-8", text: self.home.html(latest) })
+            }
             _ => None,
         }
     }

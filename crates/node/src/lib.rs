@@ -26,7 +26,8 @@
 //! - `http`: connections, bodies and their bounds; it knows no JSON.
 //! - `rpc`: from the bytes of a body to the bytes of its answer; the `method` table, what callers may write as
 //!   `params`, which `error` gets which code, and the [OpenRPC document](openrpc) of it all.
-//! - `subscription`: WebSocket connections and what they are told of each block; `endpoint` puts it beside `rpc`.
+//! - `subscription`: WebSocket connections and what they are told of each block; `endpoint` puts it beside `rpc`, and
+//!   `home`, the page for browsers.
 //! - `methods`: what each method does, one file per family; `statistics` has their rates.
 //! - `clock`, `telemetry` and `progress`: the time, the log, and how far something is that takes long. `request_id`: the
 //!   name of a request in answer and log; `metrics`: what is counted, for Prometheus.
@@ -55,6 +56,7 @@ mod driver;
 mod dump;
 mod endpoint;
 mod files;
+mod home;
 mod http;
 mod load;
 mod maintenance;

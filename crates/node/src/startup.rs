@@ -33,6 +33,7 @@ use crate::{
     dump,
     endpoint::Endpoint,
     files,
+    home::Home,
     http::{Access, HttpLimits, Server, Serves},
     metrics::Metrics,
     profile::{self, Profile},
@@ -215,7 +216,8 @@ impl Node {
         }
         let (stop, stopped) = watch::channel(false);
         let offer = Offer { developer, methods: config.methods };
-        let endpoint = Endpoint::new(handle.clone(), offer, config.rpc, metrics, config.data_dir);
+        let home = Home::new(&banner);
+        let endpoint = Endpoint::new(handle.clone(), offer, config.rpc, metrics, home, config.data_dir);
         let endpoint = Arc::new(endpoint);
         let http = tokio::spawn(async move {
             let pages = async {

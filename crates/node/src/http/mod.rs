@@ -25,7 +25,7 @@ use std::{
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use http_body_util::BodyExt;
 use hyper::{
-    Method, Request, Response, StatusCode, Version,
+    HeaderMap, Method, Request, Response, StatusCode, Version,
     body::{Body, Bytes, Incoming},
     header::{self, HeaderValue},
     server::conn::http1::{self, UpgradeableConnection},
@@ -491,6 +491,10 @@ async fn route_others<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '
         Method::GET | Method::HEAD if is_page && path == READY && *asked.stop.borrow() => {
             json(StatusCode::SERVICE_UNAVAILABLE, r#"{"ready":false,"reason":"the node is stopping"}"#)
         }
+        Method::GET | Method::HEAD if path == HOME => {
+            let page = if accepts_html(request.headers()) { asked.answer.page(path).await } else { None };
+            with_vary(page.map_or_else(|| not_allowed(allowed), |page| guarded(shown(page, false))), "accept")
+        }
         Method::GET | Method::HEAD if is_page => match asked.answer.page(path).await {
             Some(page) => shown(page, gzip::is_accepted(request.headers())),
             None => not_allowed(allowed),
@@ -508,6 +512,33 @@ pub(crate) const METRICS: &str = "/metrics";
 
 /// Pages that are not shown to the public where operators have an address of their own.
 const FOR_OPERATORS: [&str; 2] = [READY, METRICS];
+/// Where a browser finds a page about the node; other clients find nothing there to get.
+pub(crate) const HOME: &str = "/";
+
+/// Whether a client names HTML among what it accepts, as browsers do: a client that takes anything did not ask for a page.
+fn accepts_html(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.flat_map(|list| list.split(',')).any(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let is_html = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("text/html"));
+        let weight = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
+        is_html && !weight.is_some_and(|weight| weight.parse() == Ok(0.0))
+    })
+}
+
+/// Keeps a page from loading or running anything, from being framed, and from being taken for another type.
+fn guarded(mut response: Response<AnswerBody>) -> Response<AnswerBody> {
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(
+            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        ),
+    );
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
 
 /// The answer that has a page, compressed if that is wanted and worth it.
 fn shown(Page { is_well, media_type, text }: Page, gzip: bool) -> Response<AnswerBody> {
@@ -660,7 +691,11 @@ fn encoded(response: Response<AnswerBody>) -> Response<AnswerBody> {
 
 /// Tells caches that another client gets the answer in another form.
 fn varied(response: Response<AnswerBody>) -> Response<AnswerBody> {
-    with_header(response, header::VARY, HeaderValue::from_static("accept-encoding"))
+    with_vary(response, "accept-encoding")
+}
+
+fn with_vary(response: Response<AnswerBody>, on: &'static str) -> Response<AnswerBody> {
+    with_header(response, header::VARY, HeaderValue::from_static(on))
 }
 
 /// Said to those for whose answer there is no memory.
