@@ -562,8 +562,16 @@ mod tests {
         let config = config(
             "",
             "data-dir = 'd'\nlisten = '127.0.0.1:80'\nwebsocket = 'off'\nchain-id = 7\nblock-mode = 'manual'\nshards = 3\n\
-             proof-window = 60\ncache-mb = 0x10\ndurability = 'relaxed'\nmax-connections = 1_000\nlog = 'warn'",
+             proof-window = 60\ncache-mb = 0x10\ndurability = 'relaxed'\nmax-connections = 1_000\nlog = 'warn'\n\
+             allowed-hosts = 'a, b'\nallowed-origins = 'https://a'\ntrusted-proxies = '::1'\nmethods = 'Get*'\n\
+             operator-listen = '127.0.0.1:90'",
         );
+        assert_eq!(
+            (config.access.hosts, config.access.origins),
+            ("a,b".parse().unwrap(), "https://a".parse().unwrap())
+        );
+        assert_eq!((config.access.proxies, config.methods), ("::1".parse().unwrap(), Some("Get*".parse().unwrap())));
+        assert_eq!(config.operator_listen, Some(([127, 0, 0, 1], 90).into()));
         assert_eq!(config.data_dir, Some("d".into()));
         assert_eq!(config.listen, ([127, 0, 0, 1], 80).into());
         assert_eq!((config.chain_id, config.shards), (Some(ChainId::new(7)), Some(3)));
@@ -698,6 +706,12 @@ mod tests {
         check("\ncache-mb = 7", &["s.toml:2: cache-mb: expected MB, got 7: ", "8..=1048576"]);
         check("cache-mb = 'much'", &["cache-mb: expected MB, got \"much\""]);
         check("cache-mb = 1.5", &["cache-mb: expected MB, got a fraction"]);
+        check("allowed-hosts = 'a:1'", &["s.toml:1: allowed-hosts: expected HOSTS, got \"a:1\": expected host names"]);
+        check(
+            "trusted-proxies = 'x'",
+            &["trusted-proxies: expected PROXIES, got \"x\": expected addresses or networks"],
+        );
+        check("methods = ['Get*']", &["methods: expected METHODS, got an array"]);
         check("durability = 'never'", &["durability: expected flush or relaxed, got \"never\""]);
         check("profile = 'x'", &["profile: expected isolated or testnet or mainnet or zq2, got \"x\""]);
         check("block-mode = 'fast'", &["block-mode", "instant, interval=MS"]);
