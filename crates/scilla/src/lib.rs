@@ -79,6 +79,7 @@
 //! - [`host`]: the questions a running contract may ask.
 //! - [`eval`]: running programs.
 //! - [`report`]: what is told about a rejected program or a failed run.
+//! - [`diagnosis`]: failures as people read them.
 //! - [`json`]: values, types, inputs and outputs as JSON.
 //! - [`stdlib`]: the standard library.
 //! - `cli`: the `scilla` command (feature `cli`).
@@ -99,6 +100,7 @@ pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod code;
+pub mod diagnosis;
 pub mod eval;
 pub mod gas;
 pub mod host;
@@ -114,3 +116,4 @@ pub mod syntax;
 mod typecheck;
 pub mod types;
 pub mod value;
+mod vocabulary;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::source::Location;
+use crate::{diagnosis::Cause, source::Location};
 
 /// One entry of a list of errors, as receipts and the reference's JSON carry it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,17 +13,25 @@ pub struct Entry {
     pub start: Location,
     /// Where it ends; nearly always the default, as in the reference.
     pub end: Location,
+    /// Why it was reported, for people; neither receipts nor JSON carry it.
+    pub cause: Option<Box<Cause>>,
 }
 
 impl Entry {
     /// An entry with a beginning.
     pub fn at(start: Location, message: impl Into<String>) -> Self {
-        Self { message: message.into(), start, end: Location::default() }
+        Self { message: message.into(), start, end: Location::default(), cause: None }
     }
 
     /// An entry without a place.
     pub fn nowhere(message: impl Into<String>) -> Self {
         Self::at(Location::default(), message)
+    }
+
+    /// The same entry with its cause.
+    #[must_use]
+    pub fn because(self, cause: impl Into<Option<Cause>>) -> Self {
+        Self { cause: cause.into().map(Box::new), ..self }
     }
 }
 

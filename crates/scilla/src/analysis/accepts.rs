@@ -1,19 +1,22 @@
 //! Whether transitions accept money, and whether they do so twice.
 //!
-//! Source: `Zilliqa/scilla: src/base/Accept.ml`.
+//! Source of [`contract`]: `Zilliqa/scilla: src/base/Accept.ml`. [`unaccepted`] is not part of the reference.
 
-use std::{collections::HashSet, fmt::Write as _};
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    fmt::Write as _,
+};
 
 use super::{
     sanity::{Subject, USE, Warnings},
     shown,
 };
 use crate::{
-    name::Name,
+    name::{Ident, Name},
     report::Warning,
     source::{Location, Span},
-    syntax::ast::{Component, ExpressionKind, LibraryEntry, Literal, Payload, Statement, StatementKind},
-    types::{Primitive, Width},
+    syntax::ast::{Component, ExprId, ExpressionKind, LibraryEntry, Literal, Payload, Statement, StatementKind},
+    types::{Primitive, Type, Width},
 };
 
 /// How many ways through a component are looked at. They double with every match of two branches.
@@ -106,4 +109,204 @@ fn zeros(subject: Subject<'_>) -> HashSet<&Name> {
 
 fn is_zero(literal: &Literal) -> bool {
     matches!(literal, Literal::Integer(Primitive::Uint(Width::W128), digits) if **digits == *"0")
+}
+
+/// A store of a value that depends on some of the names that a component is given.
+#[derive(Clone, Debug)]
+struct Credit {
+    /// The statement.
+    at: Span,
+    field: Name,
+    /// The names on which the value depends: `_amount` and parameters.
+    sources: Sources,
+}
+
+/// Names that a component is given, on which a value depends.
+type Sources = BTreeSet<Name>;
+
+/// What a component does with the amount and with its parameters.
+#[derive(Debug, Default)]
+struct Flow {
+    accepts: bool,
+    credits: Vec<Credit>,
+    /// What the returned value depends on.
+    returned: Sources,
+}
+
+/// Most stores that are kept for one component. One is enough for a warning; several because of procedures, whose
+/// callers may give them other values.
+const MAX_CREDITS: usize = 64;
+
+/// Warns of transitions that store the amount of the message without taking it.
+///
+/// There is a warning for a transition if neither it nor a procedure that it calls has an `accept`, and one of them stores
+/// a value in a field that depends on `_amount`. A value depends on `_amount` if it is bound to an expression, or to the
+/// result of a procedure, that uses `_amount` or what depends on it, and is not of type `Bool`; so comparisons, and what is
+/// decided by them, do not count. What is read back from a field, sent or emitted does not count either.
+pub(crate) fn unaccepted(subject: Subject<'_>) -> Vec<Warning> {
+    let amount = Name::simple("_amount");
+    let mut procedures = HashMap::new();
+    let mut found = Vec::new();
+    for component in &subject.contract.components {
+        let flow =
+            FlowWalk { subject, procedures: &procedures, depends: HashMap::new(), flow: Flow::default() }.of(component);
+        if component.is_procedure() {
+            procedures.insert(&component.name.name, (component, flow));
+            continue;
+        }
+        let credit = flow.credits.iter().find(|credit| credit.sources.contains(&amount));
+        if let Some(credit) = credit.filter(|_| !flow.accepts) {
+            let (field, name) = (credit.field.as_written(), shown(&component.name));
+            let message = format!(
+                "`{field}` is credited with `_amount`, but transition `{name}` never accepts it\nwithout `accept`, the \
+                 amount stays with the sender"
+            );
+            found.push(Warning { message, start: subject.start(credit.at), end: Location::default(), id: USE });
+        }
+    }
+    // Warnings are drawn from the last to the first.
+    found.reverse();
+    found
+}
+
+/// Goes through one component, the procedures above it being known.
+struct FlowWalk<'a, 'p> {
+    subject: Subject<'a>,
+    procedures: &'p HashMap<&'a Name, (&'a Component, Flow)>,
+    /// The names that depend on what the component is given.
+    depends: HashMap<&'a Name, Sources>,
+    flow: Flow,
+}
+
+impl<'a> FlowWalk<'a, '_> {
+    fn of(mut self, component: &'a Component) -> Flow {
+        for parameter in &component.parameters {
+            let name = &parameter.name.name;
+            self.depends.insert(name, BTreeSet::from([name.clone()]));
+        }
+        self.statements(&component.body);
+        self.flow
+    }
+
+    fn sources(&self, name: &Name) -> Sources {
+        match self.depends.get(name) {
+            Some(sources) => sources.clone(),
+            None if **name.base() == *"_amount" => BTreeSet::from([name.clone()]),
+            None => Sources::new(),
+        }
+    }
+
+    fn statements(&mut self, statements: &'a [Statement]) {
+        for statement in statements {
+            let mut bound = Sources::new();
+            match &statement.kind {
+                StatementKind::Accept => self.flow.accepts = true,
+                StatementKind::Bind { value, .. } => bound = self.expression(*value),
+                StatementKind::Call { procedure, arguments, .. } => {
+                    let given: Vec<_> = arguments.iter().map(|argument| self.sources(&argument.name)).collect();
+                    bound = self.call(&procedure.name, &given);
+                }
+                StatementKind::ForEach { list, procedure } => {
+                    let given = self.sources(&list.name);
+                    self.call(&procedure.name, &[given]);
+                }
+                StatementKind::MapPut { map: field, value, .. } | StatementKind::Store { field, value } => {
+                    self.credit(statement.span, &field.name, self.sources(&value.name));
+                }
+                StatementKind::Match { scrutinee, clauses } => {
+                    let sources = self.sources(&scrutinee.name);
+                    for clause in clauses {
+                        for binder in clause.pattern.binders() {
+                            self.depends.insert(&binder.name, sources.clone());
+                        }
+                        self.statements(&clause.body);
+                    }
+                }
+                StatementKind::Return(value) => {
+                    let returned = self.sources(&value.name);
+                    self.flow.returned.extend(returned);
+                }
+                _ => {}
+            }
+            if let Some(to) = statement.bound() {
+                self.hide(to, bound, &mut Vec::new());
+            }
+        }
+    }
+
+    /// Returns what the value of an expression depends on.
+    fn expression(&mut self, value: ExprId) -> Sources {
+        let mut hidden = Vec::new();
+        let found = self.value(value, &mut hidden);
+        for (name, before) in hidden.into_iter().rev() {
+            match before {
+                Some(before) => self.depends.insert(name, before),
+                None => self.depends.remove(name),
+            };
+        }
+        found
+    }
+
+    /// Goes through an expression; the names that it binds hide others, which are kept.
+    fn value(&mut self, root: ExprId, hidden: &mut Vec<(&'a Name, Option<Sources>)>) -> Sources {
+        let arena = self.subject.text.arena;
+        let mut at = root;
+        loop {
+            let node = arena.get(at);
+            match &node.kind {
+                ExpressionKind::Let { name, value, body, .. } => {
+                    let found = self.value(*value, hidden);
+                    self.hide(name, found, hidden);
+                    at = *body;
+                }
+                ExpressionKind::Fixpoint { body, .. }
+                | ExpressionKind::Function { body, .. }
+                | ExpressionKind::TypeFunction { body, .. } => at = *body,
+                ExpressionKind::Match { scrutinee, clauses } => {
+                    let sources = self.sources(&scrutinee.name);
+                    let mut found = Sources::new();
+                    for clause in clauses {
+                        for binder in clause.pattern.binders() {
+                            self.hide(binder, sources.clone(), hidden);
+                        }
+                        found.extend(self.value(clause.body, hidden));
+                    }
+                    return found;
+                }
+                _ => return node.uses().into_iter().flat_map(|used| self.sources(&used.name)).collect(),
+            }
+        }
+    }
+
+    fn hide(&mut self, ident: &'a Ident, sources: Sources, hidden: &mut Vec<(&'a Name, Option<Sources>)>) {
+        let is_bool = self.subject.typing.ident(ident).is_some_and(is_bool);
+        let before = self.depends.insert(&ident.name, if is_bool { Sources::new() } else { sources });
+        hidden.push((&ident.name, before));
+    }
+
+    /// Adds what a procedure does if it is given values that depend on these; returns what its result depends on.
+    fn call(&mut self, procedure: &Name, given: &[Sources]) -> Sources {
+        let Some((component, flow)) = self.procedures.get(procedure) else { return Sources::new() };
+        let caller = |sources: &Sources| -> Sources {
+            let parameters = component.parameters.iter().zip(given);
+            let through = parameters.filter(|(parameter, _)| sources.contains(&parameter.name.name));
+            let amount = sources.iter().filter(|name| **name.base() == *"_amount").cloned();
+            through.flat_map(|(_, given)| given.iter().cloned()).chain(amount).collect()
+        };
+        self.flow.accepts |= flow.accepts;
+        for credit in &flow.credits {
+            self.credit(credit.at, &credit.field, caller(&credit.sources));
+        }
+        caller(&flow.returned)
+    }
+
+    fn credit(&mut self, at: Span, field: &Name, sources: Sources) {
+        if !sources.is_empty() && self.flow.credits.len() < MAX_CREDITS {
+            self.flow.credits.push(Credit { at, field: field.clone(), sources });
+        }
+    }
+}
+
+fn is_bool(kind: &Type) -> bool {
+    *kind == Type::bool()
 }

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{headed, shown};
 use crate::{
+    diagnosis::{Cause, Context},
     name::{Ident, Name},
     report::Entry,
     source::Span,
@@ -23,6 +24,12 @@ use crate::{
 /// many cases takes seconds there.
 const MAX_STEPS: u64 = 1 << 20;
 
+/// How many steps the search for what is not covered may take.
+const MAX_ADVICE_STEPS: u64 = 1 << 14;
+
+/// How many patterns are shown of what is not covered.
+const MOST_UNCOVERED: usize = 4;
+
 /// Checks the matches of one module.
 #[derive(Debug)]
 pub(crate) struct Patterns<'a> {
@@ -30,14 +37,17 @@ pub(crate) struct Patterns<'a> {
     text: Text<'a>,
     typing: &'a Typing,
     steps: u64,
+    /// Whether to find out what a match does not cover.
+    advice: bool,
 }
 
 /// The first errors found in a part; never empty.
 type Errors = Vec<Entry>;
 
 impl<'a> Patterns<'a> {
-    pub(crate) const fn new(known: &'a DataTypes, text: Text<'a>, typing: &'a Typing) -> Self {
-        Self { known, text, typing, steps: MAX_STEPS }
+    /// Patterns of a module; with `advice` the errors say what is not covered.
+    pub(crate) const fn new(known: &'a DataTypes, text: Text<'a>, typing: &'a Typing, advice: bool) -> Self {
+        Self { known, text, typing, steps: MAX_STEPS, advice }
     }
 
     /// Returns the first thing that is wrong in a library, with its header.
@@ -46,7 +56,7 @@ impl<'a> Patterns<'a> {
             if let LibraryEntry::Value { name, body, .. } = entry {
                 self.expression(*body).map_err(|errors| {
                     let header = format!("Error during pattern-match checking of library: {}", shown(name));
-                    headed(self.text.error(name.span, header), errors)
+                    headed(self.part(name, "library value", header), errors)
                 })?;
             }
         }
@@ -67,7 +77,7 @@ impl<'a> Patterns<'a> {
         for field in &contract.fields {
             self.expression(field.initial).map_err(|errors| {
                 let header = format!("Error during pattern-match checking of field: {}\n", shown(&field.name));
-                headed(self.text.error(field.name.span, header), errors)
+                headed(self.part(&field.name, "field", header), errors)
             })?;
         }
         Ok(())
@@ -77,8 +87,12 @@ impl<'a> Patterns<'a> {
         self.statements(&component.body).map_err(|errors| {
             let (kind, name) = (component.kind_text(), shown(&component.name));
             let header = format!("Error during pattern-match checking of component: {kind} {name}:\n");
-            headed(self.text.error(component.name.span, header), errors)
+            headed(self.part(&component.name, kind, header), errors)
         })
+    }
+
+    fn part(&self, name: &Ident, kind: &'static str, header: String) -> Entry {
+        self.text.error(name.span, header).because(Cause::Context(Context::Part(kind, shown(name))))
     }
 
     fn statements(&mut self, statements: &[Statement]) -> Result<(), Errors> {
@@ -164,7 +178,11 @@ impl<'a> Patterns<'a> {
 
     /// Checks the patterns of one match.
     fn clauses(&mut self, patterns: &[&Pattern]) -> Result<(), Errors> {
-        Walk::new(self.known).check(patterns, &mut self.steps).map_err(|message| vec![Entry::nowhere(message)])
+        Walk::new(self.known).check(patterns, &mut self.steps).map_err(|message| {
+            let missing = if self.advice { Walk::new(self.known).uncovered(patterns) } else { Vec::new() };
+            let cause = (!missing.is_empty()).then_some(Cause::Uncovered { missing });
+            vec![Entry::nowhere(message).because(cause)]
+        })
     }
 }
 
@@ -225,26 +243,86 @@ impl<'a, 'k> Walk<'a, 'k> {
         let mut reached = vec![false; patterns.len()];
         let mut cases = vec![Case { trail: 0, excluded: None, clause: 0 }];
         while let Some(case) = cases.pop() {
-            self.undo(case.trail);
-            if let Some((place, constructor)) = case.excluded {
-                self.exclude(place, constructor);
-            }
-            let mut clause = case.clause;
-            loop {
-                let (Some(pattern), Some(reached)) = (patterns.get(clause), reached.get_mut(clause)) else {
-                    return Err("Non-exhaustive pattern match.".to_owned());
-                };
-                clause += 1;
-                if self.follow(pattern, clause, &mut cases, steps)? {
-                    *reached = true;
-                    break;
-                }
+            match self.fitting(&case, patterns, &mut cases, steps)?.and_then(|clause| reached.get_mut(clause)) {
+                Some(reached) => *reached = true,
+                None => return Err("Non-exhaustive pattern match.".to_owned()),
             }
         }
         match reached.iter().position(|reached| !reached) {
             Some(index) => Err(format!("Pattern is unreachable: {}", index + 1)),
             None => Ok(()),
         }
+    }
+
+    /// Returns patterns of values that no clause covers: some of them if there are many.
+    fn uncovered(&mut self, patterns: &[&'a Pattern]) -> Vec<String> {
+        let mut steps = MAX_ADVICE_STEPS;
+        let mut missing = Vec::new();
+        let mut cases = vec![Case { trail: 0, excluded: None, clause: 0 }];
+        while let Some(case) = cases.pop() {
+            match self.fitting(&case, patterns, &mut cases, &mut steps) {
+                Ok(Some(_)) => {}
+                Ok(None) => missing.extend(self.shown(0, false)),
+                Err(_) => break,
+            }
+            if missing.len() >= MOST_UNCOVERED {
+                break;
+            }
+        }
+        missing.truncate(MOST_UNCOVERED);
+        missing
+    }
+
+    /// Shows what is known of the value at a place as patterns, one for each constructor that may have made it.
+    fn shown(&self, place: Place, nested: bool) -> Vec<String> {
+        match self.facts.get(&place) {
+            None => vec!["_".to_owned()],
+            Some(Fact::Is(constructor)) => self.shown_made(place, constructor, nested),
+            Some(Fact::IsNot(excluded)) => {
+                let of = excluded.iter().next().and_then(|constructor| self.known.constructor(constructor));
+                let all = of.map_or(&[][..], |(of, _)| &of.constructors);
+                let others = all.iter().filter(|constructor| !excluded.contains(&constructor.name));
+                others.take(MOST_UNCOVERED).flat_map(|other| self.shown_made(place, &other.name, nested)).collect()
+            }
+        }
+    }
+
+    /// Shows a value that this constructor made.
+    fn shown_made(&self, place: Place, constructor: &Name, nested: bool) -> Vec<String> {
+        let arguments = self.known.constructor(constructor).map_or(0, |(_, found)| found.arguments.len());
+        let mut texts = vec![constructor.as_written().to_string()];
+        for index in 0..arguments {
+            let part = self.places.get(&(place, constructor, index));
+            let parts = part.map_or_else(|| vec!["_".to_owned()], |part| self.shown(*part, true));
+            let pairs = texts.iter().flat_map(|text| parts.iter().map(move |part| format!("{text} {part}")));
+            texts = pairs.take(MOST_UNCOVERED).collect();
+        }
+        if nested && arguments > 0 {
+            texts = texts.into_iter().map(|text| format!("({text})")).collect();
+        }
+        texts
+    }
+
+    /// Returns the first clause that fits in a case, of which one is followed and the others are put aside.
+    fn fitting(
+        &mut self,
+        case: &Case<'a>,
+        patterns: &[&'a Pattern],
+        cases: &mut Vec<Case<'a>>,
+        steps: &mut u64,
+    ) -> Result<Option<usize>, String> {
+        self.undo(case.trail);
+        if let Some((place, constructor)) = case.excluded {
+            self.exclude(place, constructor);
+        }
+        let mut clause = case.clause;
+        while let Some(pattern) = patterns.get(clause) {
+            if self.follow(pattern, clause + 1, cases, steps)? {
+                return Ok(Some(clause));
+            }
+            clause += 1;
+        }
+        Ok(None)
     }
 
     /// Follows the case in which a pattern fits, if there is one; puts aside the cases in which it does not.

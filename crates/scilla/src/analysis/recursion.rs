@@ -6,6 +6,7 @@ use std::collections::HashSet;
 
 use super::{headed, shown};
 use crate::{
+    diagnosis::{Cause, Context},
     name::{Ident, Name},
     report::Entry,
     syntax::ast::{
@@ -18,6 +19,7 @@ use crate::{
         adt::{Constructor, DataType, DataTypes},
         formation::Malformed,
     },
+    vocabulary::Vocabulary,
 };
 
 type Outcome = Result<(), Entry>;
@@ -27,6 +29,8 @@ type Outcome = Result<(), Entry>;
 pub(crate) struct Recursion<'a> {
     pub(crate) known: &'a mut DataTypes,
     pub(crate) text: Text<'a>,
+    /// What helps people; none for programs.
+    pub(crate) vocabulary: Option<&'a Vocabulary>,
 }
 
 impl Recursion<'_> {
@@ -42,10 +46,12 @@ impl Recursion<'_> {
                 LibraryEntry::Type { name, constructors } => (self.definition(name, constructors), name, "type"),
             };
             if let Err(error) = outcome {
-                let header =
-                    self.text.error(library.name.span, format!("Type error in library: {}", shown(&library.name)));
-                let entry = self.text.error(name.span, format!("Type error in library {what}: {}", shown(name)));
-                return vec![header, entry, error];
+                let module = Cause::Context(Context::Module("library", shown(&library.name)));
+                let part = Cause::Context(Context::Part(what, shown(name)));
+                let header = format!("Type error in library: {}", shown(&library.name));
+                let header = self.text.error(library.name.span, header).because(module);
+                let entry = format!("Type error in library {what}: {}", shown(name));
+                return vec![header, self.text.error(name.span, entry).because(part), error];
             }
         }
         vec![]
@@ -87,14 +93,25 @@ impl Recursion<'_> {
         match &statement.kind {
             StatementKind::Bind { value, .. } => self.expression(*value),
             StatementKind::Call { procedure, .. } if !procedures.contains(&procedure.name) => {
-                Err(self.text.error(statement.span, format!("Procedure is not in scope: {}", shown(procedure))))
+                let error = self.text.error(statement.span, format!("Procedure is not in scope: {}", shown(procedure)));
+                let help = |known: &Vocabulary| known.unknown_procedure(procedure, &error.start, false);
+                let cause = self.vocabulary().map(help);
+                Err(error.because(cause))
             }
-            StatementKind::Match { clauses, .. } => clauses.iter().try_for_each(|clause| {
-                self.pattern(&clause.pattern)?;
-                clause.body.iter().try_for_each(|statement| self.statement(statement, procedures))
-            }),
+            StatementKind::Match { clauses, .. } => {
+                let patterns: Vec<_> = clauses.iter().map(|clause| &clause.pattern).collect();
+                clauses.iter().try_for_each(|clause| {
+                    self.pattern(&clause.pattern, &patterns)?;
+                    clause.body.iter().try_for_each(|statement| self.statement(statement, procedures))
+                })
+            }
             _ => Ok(()),
         }
+    }
+
+    /// Returns what helps people with errors in this text.
+    fn vocabulary(&self) -> Option<&'_ Vocabulary> {
+        self.vocabulary.filter(|known| known.is_of(self.text.source))
     }
 
     /// Checks the names of data types and constructors in an expression, from left to right.
@@ -102,7 +119,7 @@ impl Recursion<'_> {
         enum Step<'a> {
             Expression(ExprId),
             Kind(&'a Type),
-            Pattern(&'a Pattern),
+            Pattern(&'a Pattern, ExprId),
         }
         let mut pending = vec![Step::Expression(root)];
         while let Some(step) = pending.pop() {
@@ -112,8 +129,11 @@ impl Recursion<'_> {
                     self.kind(kind)?;
                     continue;
                 }
-                Step::Pattern(pattern) => {
-                    self.pattern(pattern)?;
+                Step::Pattern(pattern, of) => {
+                    let ExpressionKind::Match { clauses, .. } = &self.text.arena.get(of).kind else { continue };
+                    let all = if self.vocabulary.is_some() { clauses.as_slice() } else { &[] };
+                    let patterns: Vec<_> = all.iter().map(|clause| &clause.pattern).collect();
+                    self.pattern(pattern, &patterns)?;
                     continue;
                 }
             };
@@ -127,12 +147,12 @@ impl Recursion<'_> {
                 ExpressionKind::Match { clauses, .. } => {
                     for clause in clauses.iter().rev() {
                         pending.push(Step::Expression(clause.body));
-                        pending.push(Step::Pattern(&clause.pattern));
+                        pending.push(Step::Pattern(&clause.pattern, id));
                     }
                 }
                 ExpressionKind::Construct { constructor, types, .. } => {
                     types.iter().try_for_each(|kind| self.kind(kind))?;
-                    self.constructor(constructor)?;
+                    self.constructor(constructor, &[])?;
                 }
                 _ => {
                     expression.types().iter().try_for_each(|kind| self.kind(kind))?;
@@ -143,31 +163,45 @@ impl Recursion<'_> {
         Ok(())
     }
 
-    fn pattern(&self, pattern: &Pattern) -> Outcome {
+    /// Checks the constructors of a pattern, one of these of a match.
+    fn pattern(&self, pattern: &Pattern, all: &[&Pattern]) -> Outcome {
         let mut outcome = Ok(());
         pattern.visit(&mut |part| {
             if let PatternKind::Constructor(constructor, _) = &part.kind
                 && outcome.is_ok()
             {
-                outcome = self.constructor(constructor);
+                let is_whole = std::ptr::eq(part, pattern);
+                outcome = self.constructor(constructor, if is_whole { all } else { &[] });
             }
         });
         outcome
     }
 
-    fn constructor(&self, constructor: &Ident) -> Outcome {
+    /// Checks a constructor, which these patterns of the same match stand beside.
+    fn constructor(&self, constructor: &Ident, beside: &[&Pattern]) -> Outcome {
         if self.known.constructor(&constructor.name).is_some() {
             return Ok(());
         }
         let text = format!("No data type with this constructor found: {}", shown(constructor));
-        Err(self.text.error(constructor.span, text))
+        let cause = self.vocabulary().map(|known| {
+            let matched = beside.iter().find_map(|pattern| match &pattern.kind {
+                PatternKind::Constructor(other, _) => self.known.constructor(&other.name).map(|(of, _)| of),
+                _ => None,
+            });
+            known.unknown_constructor(constructor, matched.map(|of| &**of))
+        });
+        Err(self.text.error(constructor.span, text).because(cause))
     }
 
     fn kind(&self, kind: &Type) -> Outcome {
         match kind.unknown_data_type(self.known) {
-            Some(unknown) => Err(malformed_entry(self.text, &Malformed::UnknownDataType(unknown))),
+            Some(unknown) => Err(self.unknown_type(unknown)),
             None => Ok(()),
         }
+    }
+
+    fn unknown_type(&self, unknown: Ident) -> Entry {
+        malformed_entry(self.text, &Malformed::UnknownDataType(unknown), self.vocabulary())
     }
 
     /// Adds a type after looking at its parts, so that it cannot contain itself.
@@ -189,7 +223,7 @@ impl Recursion<'_> {
         let mut first = None;
         argument.visit(|node| match node {
             Type::Adt(name, _) if first.is_none() && self.known.get(&name.name).is_none() => {
-                first = Some(malformed_entry(self.text, &Malformed::UnknownDataType(name.clone())));
+                first = Some(self.unknown_type(name.clone()));
             }
             Type::Forall(..) | Type::Variable(_) if first.is_none() => {
                 first = Some(self.text.error(of.name.span, "Type variables not allowed in type definitions"));
@@ -202,12 +236,19 @@ impl Recursion<'_> {
 
 /// Puts the header of the pass over what is wrong in a contract and its libraries.
 pub(crate) fn contract_header(text: Text<'_>, contract: &Contract, errors: Vec<Entry>) -> Vec<Entry> {
-    headed(text.error(contract.name.span, format!("Type error(s) in contract: {}", shown(&contract.name))), errors)
+    let message = format!("Type error(s) in contract: {}", shown(&contract.name));
+    headed(contract_entry(text, contract, message), errors)
+}
+
+fn contract_entry(text: Text<'_>, contract: &Contract, message: String) -> Entry {
+    let context = Context::Module("contract", shown(&contract.name));
+    text.error(contract.name.span, message).because(Cause::Context(context))
 }
 
 /// Puts the header of the pattern phase over what is wrong in a contract and its libraries.
 pub(crate) fn contract_header_with_line_feed(text: Text<'_>, contract: &Contract, errors: Vec<Entry>) -> Vec<Entry> {
-    headed(text.error(contract.name.span, format!("Type error(s) in contract: {}\n", shown(&contract.name))), errors)
+    let message = format!("Type error(s) in contract: {}\n", shown(&contract.name));
+    headed(contract_entry(text, contract, message), errors)
 }
 
 /// Puts the header of the pass over what is wrong in a library module.
@@ -215,6 +256,8 @@ pub(crate) fn contract_header_with_line_feed(text: Text<'_>, contract: &Contract
 /// If the library itself is wrong and not only one that it imports, the reference forgets what, and says so.
 pub(crate) fn library_header(text: Text<'_>, library: &Library, is_own: bool, errors: Vec<Entry>) -> Vec<Entry> {
     let at = library.name.span;
-    let errors = if is_own { vec![text.error(at, "Internal error in typing library module.")] } else { errors };
-    headed(text.error(at, format!("Type error(s) in library: {}", shown(&library.name))), errors)
+    let context = Context::Module("library", shown(&library.name));
+    let header = text.error(at, format!("Type error(s) in library: {}", shown(&library.name)));
+    let forgotten = |errors| text.error(at, "Internal error in typing library module.").because(Cause::Instead(errors));
+    headed(header.because(Cause::Context(context)), if is_own { vec![forgotten(errors)] } else { errors })
 }

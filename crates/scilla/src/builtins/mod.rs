@@ -131,6 +131,11 @@ impl fmt::Display for Builtin {
     }
 }
 
+/// Returns the names of the built-in functions, without the family `to_bystr<N>`.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().map(|row| row.name)
+}
+
 /// Says whether a built-in function has this name.
 pub fn is_builtin(name: &str) -> bool {
     Builtin::find(name).is_some()

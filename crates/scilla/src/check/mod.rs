@@ -23,6 +23,7 @@ use crate::{
     syntax::ast::{ContractModule, ExpressionModule, Library, LibraryModule},
     typecheck::{Aborted, Checker, Fault, Text},
     types::{Type, adt::DataTypes},
+    vocabulary::Vocabulary,
 };
 pub use crate::{
     analysis::{
@@ -47,12 +48,15 @@ pub struct Options {
     pub money: Option<TokenFields>,
     /// Whether to tell the types of all names.
     pub type_info: bool,
+    /// Whether people read the outcome: errors then have causes, and there is advice. Verdict, texts and gas are the
+    /// same without.
+    pub advice: bool,
 }
 
 impl Options {
     /// The options of the nodes, for a limit in gas.
     pub const fn with_limit(gas: u64) -> Self {
-        Self { meter: Meter::with_limit(gas), sanity: true, money: None, type_info: false }
+        Self { meter: Meter::with_limit(gas), sanity: true, money: None, type_info: false, advice: false }
     }
 }
 
@@ -63,6 +67,8 @@ pub struct Checked<S> {
     pub meter: Meter,
     /// What deserves a look, the newest first.
     pub warnings: Vec<Warning>,
+    /// Further warnings, which the reference does not have; nothing unless advice was asked for.
+    pub advice: Vec<Warning>,
     /// The types in the module.
     pub typing: Typing,
     /// All data types of the program.
@@ -97,14 +103,17 @@ pub fn contract(program: &Program<ContractModule>, options: &Options) -> Result<
     let imports = in_order(&program.imports);
     let reject = |errors, meter, warnings| Rejected::of(errors, Some(meter), warnings);
 
-    let known =
-        contract_definitions(module, &imports).map_err(|errors| reject(errors, options.meter, Warnings::default()))?;
+    let vocabulary = options.advice.then(|| Vocabulary::of_contract(program));
+    let vocabulary = vocabulary.as_ref();
 
-    let typed = contract_types(module, &imports, &known, options.meter);
+    let known = contract_definitions(module, &imports, vocabulary)
+        .map_err(|errors| reject(errors, options.meter, Warnings::default()))?;
+
+    let typed = contract_types(module, &imports, &known, options.meter, vocabulary);
     let Typed { main: typing, imports: typings, meter } =
         typed.map_err(|(errors, meter)| reject(errors, meter, Warnings::default()))?;
 
-    contract_patterns(module, &imports, &known, &typing, &typings)
+    contract_patterns(module, &imports, &known, &typing, &typings, options)
         .map_err(|errors| reject(errors, meter, Warnings::default()))?;
 
     let mut warnings = Warnings::default();
@@ -122,6 +131,7 @@ pub fn contract(program: &Program<ContractModule>, options: &Options) -> Result<
     Ok(Checked {
         meter,
         warnings: warnings.into_newest_first(),
+        advice: if options.advice { accepts::unaccepted(subject) } else { Vec::new() },
         type_info: told(options, || type_info::contract(text, &typing, module.library.as_ref(), contract)),
         summary: summary::summary(contract, events, call_graph, cash_flow, &known),
         typing,
@@ -130,11 +140,15 @@ pub fn contract(program: &Program<ContractModule>, options: &Options) -> Result<
 }
 
 /// Finds the data types of a contract and its libraries.
-fn contract_definitions(module: &ContractModule, imports: &[&Imported]) -> Result<DataTypes, Vec<Entry>> {
+fn contract_definitions(
+    module: &ContractModule,
+    imports: &[&Imported],
+    vocabulary: Option<&Vocabulary>,
+) -> Result<DataTypes, Vec<Entry>> {
     let text = Text { source: &module.source, arena: &module.arena };
     let mut known = DataTypes::built_in();
     let mut errors = imported_definitions(imports, &mut known);
-    let mut recursion = Recursion { known: &mut known, text };
+    let mut recursion = Recursion { known: &mut known, text, vocabulary };
     errors.extend(module.library.iter().flat_map(|library| recursion.library(library)));
     errors.extend(recursion.contract(&module.contract));
     if errors.is_empty() { Ok(known) } else { Err(recursion::contract_header(text, &module.contract, errors)) }
@@ -176,7 +190,9 @@ pub fn library(program: &Program<LibraryModule>, options: &Options) -> Result<Ch
 
     let mut known = DataTypes::built_in();
     let mut errors = imported_definitions(&imports, &mut known);
-    let own = Recursion { known: &mut known, text }.library(&module.library);
+    let vocabulary = options.advice.then(|| Vocabulary::of_library(program));
+    let vocabulary = vocabulary.as_ref();
+    let own = Recursion { known: &mut known, text, vocabulary }.library(&module.library);
     let is_own = !own.is_empty();
     errors.extend(own);
     if !errors.is_empty() {
@@ -184,11 +200,11 @@ pub fn library(program: &Program<LibraryModule>, options: &Options) -> Result<Ch
         return Err(reject(errors, options.meter));
     }
 
-    let typed = library_types(module, &imports, &known, options.meter);
+    let typed = library_types(module, &imports, &known, options.meter, vocabulary);
     let Typed { main: typing, imports: typings, meter } = typed.map_err(|(errors, meter)| reject(errors, meter))?;
 
     import_patterns(&imports, &known, &typings)
-        .and_then(|()| Patterns::new(&known, text, &typing).library(&module.library))
+        .and_then(|()| Patterns::new(&known, text, &typing, options.advice).library(&module.library))
         .map_err(|errors| reject(errors, meter))?;
 
     let mut warnings = Warnings::default();
@@ -200,6 +216,7 @@ pub fn library(program: &Program<LibraryModule>, options: &Options) -> Result<Ch
     Ok(Checked {
         meter,
         warnings: warnings.into_newest_first(),
+        advice: Vec::new(),
         type_info: told(options, || type_info::library(text, &typing, &module.library)),
         typing,
         data_types: known,
@@ -220,12 +237,14 @@ pub fn expression(program: &Program<ExpressionModule>, options: &Options) -> Res
 
     let mut known = DataTypes::built_in();
     let mut errors = imported_definitions(&imports, &mut known);
-    errors.extend(Recursion { known: &mut known, text }.root(module.root));
+    let vocabulary = options.advice.then(|| Vocabulary::of_expression(program));
+    let vocabulary = vocabulary.as_ref();
+    errors.extend(Recursion { known: &mut known, text, vocabulary }.root(module.root));
     if !errors.is_empty() {
         return Err(reject(errors, options.meter));
     }
 
-    let mut checker = Checker::new(&known, text, options.meter);
+    let mut checker = Checker::new(&known, text, options.meter, vocabulary);
     let typings = match import_types(&mut checker, &imports) {
         Ok((typings, errors)) if errors.is_empty() => typings,
         Ok((_, errors)) | Err(Aborted(errors)) => return Err(reject(errors, checker.meter())),
@@ -238,11 +257,12 @@ pub fn expression(program: &Program<ExpressionModule>, options: &Options) -> Res
     };
     let (typing, meter) = checker.finish();
     import_patterns(&imports, &known, &typings)
-        .and_then(|()| Patterns::new(&known, text, &typing).expression(module.root))
+        .and_then(|()| Patterns::new(&known, text, &typing, options.advice).expression(module.root))
         .map_err(|errors| reject(errors, meter))?;
     Ok(Checked {
         meter,
         warnings: vec![],
+        advice: vec![],
         type_info: told(options, || type_info::expression(text, &typing, module.root)),
         typing,
         data_types: known,
@@ -288,7 +308,8 @@ fn in_order(imports: &[std::sync::Arc<Imported>]) -> Vec<&Imported> {
 
 /// Registers the data types of the imported libraries.
 fn imported_definitions(imports: &[&Imported], known: &mut DataTypes) -> Vec<Entry> {
-    let of = |import: &&Imported| Recursion { known, text: import.text() }.library(&import.module.library);
+    let of =
+        |import: &&Imported| Recursion { known, text: import.text(), vocabulary: None }.library(&import.module.library);
     imports.iter().flat_map(of).collect()
 }
 
@@ -301,9 +322,15 @@ struct Typed {
 
 type TypedOr = Result<Typed, (Vec<Entry>, Meter)>;
 
-fn contract_types(module: &ContractModule, imports: &[&Imported], known: &DataTypes, meter: Meter) -> TypedOr {
+fn contract_types(
+    module: &ContractModule,
+    imports: &[&Imported],
+    known: &DataTypes,
+    meter: Meter,
+    vocabulary: Option<&Vocabulary>,
+) -> TypedOr {
     let text = Text { source: &module.source, arena: &module.arena };
-    let mut checker = Checker::new(known, text, meter);
+    let mut checker = Checker::new(known, text, meter, vocabulary);
     let outcome = import_types(&mut checker, imports).and_then(|(typings, mut errors)| {
         checker.turn_to(text);
         if let Some(library) = &module.library {
@@ -318,9 +345,15 @@ fn contract_types(module: &ContractModule, imports: &[&Imported], known: &DataTy
     finish(checker, outcome)
 }
 
-fn library_types(module: &LibraryModule, imports: &[&Imported], known: &DataTypes, meter: Meter) -> TypedOr {
+fn library_types(
+    module: &LibraryModule,
+    imports: &[&Imported],
+    known: &DataTypes,
+    meter: Meter,
+    vocabulary: Option<&Vocabulary>,
+) -> TypedOr {
     let text = Text { source: &module.source, arena: &module.arena };
-    let mut checker = Checker::new(known, text, meter);
+    let mut checker = Checker::new(known, text, meter, vocabulary);
     let outcome = import_types(&mut checker, imports).and_then(|(typings, errors)| {
         if !errors.is_empty() {
             return Ok((typings, errors));
@@ -351,10 +384,9 @@ fn finish(checker: Checker<'_>, outcome: Result<(Vec<Typing>, Vec<Entry>), Abort
 
 /// Returns the first thing that is wrong in the patterns of imported libraries.
 fn import_patterns(imports: &[&Imported], known: &DataTypes, typings: &[Typing]) -> Result<(), Vec<Entry>> {
-    imports
-        .iter()
-        .zip(typings)
-        .try_for_each(|(import, typing)| Patterns::new(known, import.text(), typing).library(&import.module.library))
+    imports.iter().zip(typings).try_for_each(|(import, typing)| {
+        Patterns::new(known, import.text(), typing, false).library(&import.module.library)
+    })
 }
 
 fn contract_patterns(
@@ -363,12 +395,13 @@ fn contract_patterns(
     known: &DataTypes,
     typing: &Typing,
     typings: &[Typing],
+    options: &Options,
 ) -> Result<(), Vec<Entry>> {
     let text = Text { source: &module.source, arena: &module.arena };
     let errors = import_patterns(imports, known, typings).map_or_else(
         |errors| errors,
         |()| {
-            let mut patterns = Patterns::new(known, text, typing);
+            let mut patterns = Patterns::new(known, text, typing, options.advice);
             let own = |library: &Library| patterns.library(library).err().unwrap_or_default();
             let errors = module.library.as_ref().map(own).unwrap_or_default();
             patterns.contract(&module.contract, errors)

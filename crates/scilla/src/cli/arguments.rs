@@ -6,6 +6,8 @@
 
 use std::ffi::OsString;
 
+use crate::diagnosis::similar;
+
 /// A flag of a command: one row of its table, from which both the reading and the help come.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flag {
@@ -196,25 +198,7 @@ fn letters(argument: &str, flags: &[Flag]) -> Option<Vec<&'static str>> {
 
 /// Returns the flag whose name is nearest to a name that does not exist, unless none is near.
 fn nearest(name: &str, flags: &[Flag]) -> Option<&'static str> {
-    let distances = flags.iter().map(|flag| (distance(name, flag.name), flag.name));
-    distances.filter(|(distance, found)| *distance <= 2 && *distance < found.len()).min().map(|(_, name)| name)
-}
-
-/// Counts the letters that must be put in, taken out or changed to make one word of another.
-fn distance(one: &str, other: &str) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (above, letter) in one.bytes().enumerate() {
-        let mut diagonal = above;
-        let mut left = above + 1;
-        let mut next = vec![left];
-        for (cell, wanted) in row.iter().skip(1).zip(other.bytes()) {
-            left = (diagonal + usize::from(letter != wanted)).min(left + 1).min(cell + 1);
-            diagonal = *cell;
-            next.push(left);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or(0)
+    similar(name, flags.iter().map(|flag| flag.name))
 }
 
 #[cfg(test)]
@@ -269,13 +253,5 @@ mod tests {
         assert_eq!(number, Err("-gaslimit takes a number, not `many`".into()));
         assert_eq!(parse("a b").unwrap().operand("FILE"), Err(UsageError::TooMany("b".into())));
         assert_eq!(parse("").unwrap().operand("FILE"), Err(UsageError::MissingOperand("FILE")));
-    }
-
-    #[test]
-    fn distances_count_letters() {
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("abc", "abc"), 0);
-        assert_eq!(distance("libdri", "libdir"), 2);
-        assert_eq!(distance("xgaslimit", "gaslimit"), 1);
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     check::{self, Options, Rejected},
     gas::Meter,
     json::{CheckReport, FailureReport},
-    report::{Entry, Failure},
+    report::{Entry, Failure, Warning},
     resolve::{self, Origin, ResolveError},
     syntax::{parse_contract, parse_library},
 };
@@ -124,6 +124,7 @@ fn prepare<'a>(file: &'a str, limit: u64, arguments: &Arguments, session: &'a Se
         type_info,
         sanity: !arguments.has("disable-developer-warnings"),
         money: arguments.has("cf").then(|| arguments.values("cf-token-field").map(str::to_owned).collect()),
+        advice: matches!(session.style(arguments), Style::Drawn { .. }),
     };
     let call_graph = match (arguments.has("dump-callgraph-stdout"), arguments.has("dump-callgraph")) {
         (true, _) => Drawing::Output,
@@ -147,6 +148,8 @@ impl Task<'_> {
             warnings: &checked.warnings,
             gas_remaining: checked.meter.gas_of_success(self.limit),
         };
+        // They are drawn from the last to the first.
+        let shown = [checked.warnings.as_slice(), checked.advice.as_slice()].concat();
         let graph = &checked.summary.call_graph;
         match self.call_graph {
             Drawing::None => {}
@@ -158,7 +161,7 @@ impl Task<'_> {
                 }
             }
         }
-        Ok(accepted(&report, style, session))
+        Ok(accepted(&report, &shown, style, session))
     }
 
     fn library(&self, style: Style, session: &Session) -> Result<Outcome, Stopped> {
@@ -174,7 +177,7 @@ impl Task<'_> {
             warnings: &checked.warnings,
             gas_remaining: checked.meter.gas_of_success(self.limit),
         };
-        Ok(accepted(&report, style, session))
+        Ok(accepted(&report, &checked.warnings, style, session))
     }
 
     fn unparsed(&self, failure: Failure) -> Stopped {
@@ -195,15 +198,16 @@ const fn rejected(rejected: Rejected) -> Stopped {
     Stopped { rejected, pointing: Pointing::To }
 }
 
-fn accepted(report: &CheckReport<'_>, style: Style, session: &Session) -> Outcome {
+/// Reports success; people are shown these warnings.
+fn accepted(report: &CheckReport<'_>, shown: &[Warning], style: Style, session: &Session) -> Outcome {
     if report.is_short() && style == Style::Plain {
         let stdout = format!("{}gas_remaining: {}\n", plain_warnings(report.warnings), report.gas_remaining);
         return Outcome::of(stdout);
     }
     if report.is_short() && style != Style::Json {
         let stdout = format!("gas remaining: {}\n", report.gas_remaining);
-        return Outcome { stdout, stderr: session.warned(style, report.warnings), code: 0 };
+        return Outcome { stdout, stderr: session.warned(style, shown), code: 0 };
     }
     let stdout = format!("{}\n", report.to_json().root().pretty());
-    Outcome { stdout, stderr: session.warned(style, report.warnings), code: 0 }
+    Outcome { stdout, stderr: session.warned(style, shown), code: 0 }
 }

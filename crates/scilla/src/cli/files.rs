@@ -96,6 +96,10 @@ impl LibrarySource for Libraries<'_> {
             origin: Origin::default(),
         }))
     }
+
+    fn names(&self) -> Vec<String> {
+        self.all().unwrap_or_else(|_| stdlib::ALL.iter().map(|(name, _)| (*name).to_owned()).collect())
+    }
 }
 
 impl Libraries<'_> {

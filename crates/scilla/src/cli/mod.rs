@@ -206,4 +206,6 @@ fn misused(error: &UsageError, command: Option<&Command>) -> Outcome {
 }
 
 #[cfg(test)]
+mod diagnostics;
+#[cfg(test)]
 mod tests;

@@ -6,8 +6,9 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use super::files::Files;
 use crate::{
+    diagnosis::{Diagnosis, diagnose},
     json::FailureReport,
-    report::{Entry, Warning},
+    report::Warning,
     source::Location,
 };
 
@@ -40,6 +41,9 @@ const MOST_DRAWN: usize = 20;
 /// How many bytes of a line are drawn on each side of a place.
 const REACH: usize = 100;
 
+/// How many lines may lie between places that are drawn together.
+const FARTHEST: u32 = 5000;
+
 /// How many characters of a message are drawn.
 const LONGEST_MESSAGE: usize = 1000;
 
@@ -50,18 +54,14 @@ pub(super) fn failure(report: &FailureReport<'_>, pointing: Pointing, style: Sty
         Style::Plain => plain(report),
         Style::Drawn { colours } => {
             let mut drawing = Drawing::new(colours, files);
-            let entries = report.failure.entries();
-            for entry in entries.iter().take(MOST_DRAWN) {
-                let behind = entry.message.contains("but found") || entry.message.starts_with("Lexical error: ");
-                let pointing = if behind { pointing } else { Pointing::To };
-                drawing.draw(Level::ERROR, &entry.message, &entry.start, pointing, hint(entry));
+            let errors = diagnose(report.failure);
+            for error in errors.iter().take(MOST_DRAWN) {
+                let behind = error.title.contains("but found") || error.title.starts_with("Lexical error: ");
+                let pointing = if behind && !error.moved { pointing } else { Pointing::To };
+                drawing.draw(Level::ERROR, error, pointing);
             }
-            drawing.count_rest(entries.len(), "errors");
+            drawing.count_rest(errors.len(), "errors");
             drawing.warnings(report.warnings);
-            if let Some(gas) = report.gas_remaining {
-                // A `String` accepts every write.
-                let _ = writeln!(drawing.drawn, "gas remaining: {gas}");
-            }
             drawing.drawn
         }
     }
@@ -115,7 +115,7 @@ impl<'f> Drawing<'f> {
 
     fn warnings(&mut self, warnings: &[Warning]) {
         for warning in warnings.iter().rev().take(MOST_DRAWN) {
-            self.draw(Level::WARNING, &warning.message, &warning.start, Pointing::To, None);
+            self.draw(Level::WARNING, &Diagnosis::from(warning), Pointing::To);
         }
         self.count_rest(warnings.len(), "warnings");
     }
@@ -128,42 +128,64 @@ impl<'f> Drawing<'f> {
         }
     }
 
-    fn draw(
-        &mut self,
-        level: Level<'static>,
-        message: &str,
-        place: &Location,
-        pointing: Pointing,
-        hint: Option<&'static str>,
-    ) {
-        let message = shortened(message.trim());
+    fn draw(&mut self, level: Level<'static>, shown: &Diagnosis, pointing: Pointing) {
+        let message = shortened(shown.title.trim());
         let (title, rest) = message.split_once('\n').map_or((&*message, ""), |(title, rest)| (title, rest.trim()));
+        let place = &shown.place;
         let read = |file: &Arc<str>| self.files.text_of(file).map(Lines::of);
-        let source = self.sources.entry(Arc::clone(&place.file)).or_insert_with_key(read);
-        let line = source.as_ref().and_then(|source| source.line(place.line));
+        let source = self.sources.entry(Arc::clone(&place.file)).or_insert_with_key(read).as_ref();
+        let line = source.and_then(|source| source.line(place.line));
         let whole = line.is_some_and(|line| line.len() <= 2 * REACH);
-        let line = line.map(|line| excerpt(line, place.column));
         let mut group = Group::with_title(level.primary_title(title));
-        if let Some((line, column)) = &line {
-            let range = marked(line, *column, pointing);
-            let annotation = AnnotationKind::Primary.span(range);
-            let number = usize::try_from(place.line).unwrap_or(1);
-            // With a part of a line, the column would be told as if that were the whole.
-            let path = whole.then_some(&*place.file);
-            group = group.element(Snippet::source(&**line).path(path).line_start(number).annotation(annotation));
-        }
-        if !whole && !place.file.is_empty() {
-            group = group.element(Level::NOTE.message(format!("in {}:{}:{}", place.file, place.line, place.column)));
+        // A label that cannot be drawn becomes a note.
+        let mut apart: Vec<String> = Vec::new();
+        let label = shown.label.as_deref();
+        if let Some(source) = source.filter(|_| whole) {
+            let (near, far): (Vec<_>, Vec<_>) = shown.others.iter().partition(|(at, _)| source.is_near(place, at));
+            let lines = near.iter().map(|(at, _)| at.line).chain([place.line]);
+            let (first, last) = (lines.clone().min().unwrap_or(place.line), lines.max().unwrap_or(place.line));
+            let excerpt = source.excerpt(first, last);
+            let range = excerpt.range(place, pointing);
+            let mut annotations = vec![AnnotationKind::Primary.span(range).label(label)];
+            for (at, label) in near {
+                annotations.push(AnnotationKind::Context.span(excerpt.range(at, Pointing::To)).label(label.as_str()));
+            }
+            apart.extend(far.into_iter().map(|(at, label)| placed(at, label)));
+            let number = usize::try_from(first).unwrap_or(1);
+            let snippet = Snippet::source(excerpt.text).path(&*place.file).line_start(number);
+            group = group.element(snippet.annotations(annotations));
+        } else {
+            if let Some(line) = line {
+                let (line, column) = excerpt(line, place.column);
+                let annotation = AnnotationKind::Primary.span(marked(&line, column, pointing)).label(label);
+                // With a part of a line, the column would be told as if that were the whole.
+                let number = usize::try_from(place.line).unwrap_or(1);
+                group = group.element(Snippet::source(line).line_start(number).annotation(annotation));
+            } else {
+                apart.extend(label.map(str::to_owned));
+            }
+            if !place.file.is_empty() {
+                apart.insert(0, format!("in {}:{}:{}", place.file, place.line, place.column));
+            }
+            apart.extend(shown.others.iter().map(|(at, label)| placed(at, label)));
         }
         if !rest.is_empty() {
-            group = group.element(Level::NOTE.message(rest));
+            apart.push(rest.to_owned());
         }
-        if let Some(hint) = hint {
-            group = group.element(Level::HELP.message(hint));
+        for note in apart.iter().chain(&shown.notes) {
+            group = group.element(Level::NOTE.message(note.as_str()));
+        }
+        if let Some(help) = shown.help.as_deref().or_else(|| hint(&shown.title)) {
+            group = group.element(Level::HELP.message(help));
         }
         self.drawn.push_str(&self.renderer.render(&[group]));
         self.drawn.push_str("\n\n");
     }
+}
+
+/// A label with its place.
+fn placed(at: &Location, label: &str) -> String {
+    format!("{}:{}:{}: {label}", at.file, at.line, at.column)
 }
 
 /// A text and where its lines are.
@@ -192,6 +214,44 @@ impl Lines {
     fn line(&self, number: u32) -> Option<&[u8]> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
         self.text.get(self.lines.get(index)?.clone())
+    }
+
+    /// Says whether another place can be drawn together with one: in the same file, not far, in a line that is not long.
+    fn is_near(&self, place: &Location, other: &Location) -> bool {
+        let short = |line: &[u8]| line.len() <= 2 * REACH;
+        other.file == place.file
+            && other.line.abs_diff(place.line) <= FARTHEST
+            && self.line(other.line).is_some_and(short)
+    }
+
+    /// Returns lines as text.
+    fn excerpt(&self, first: u32, last: u32) -> Excerpt<'_> {
+        let (mut text, mut starts) = (String::new(), Vec::new());
+        for number in first..=last {
+            starts.push(text.len());
+            text.push_str(&String::from_utf8_lossy(self.line(number).unwrap_or_default()));
+            text.push('\n');
+        }
+        Excerpt { source: self, first, text, starts }
+    }
+}
+
+/// Some lines of a text.
+struct Excerpt<'l> {
+    source: &'l Lines,
+    first: u32,
+    text: String,
+    starts: Vec<usize>,
+}
+
+impl Excerpt<'_> {
+    /// Returns the bytes of the excerpt that a place means.
+    fn range(&self, place: &Location, pointing: Pointing) -> Range<usize> {
+        let index = usize::try_from(place.line.saturating_sub(self.first)).unwrap_or(usize::MAX);
+        let start = self.starts.get(index).copied().unwrap_or(0);
+        let line = String::from_utf8_lossy(self.source.line(place.line).unwrap_or_default());
+        let range = marked(&line, place.column, pointing);
+        start + range.start..start + range.end
     }
 }
 
@@ -230,27 +290,25 @@ fn marked(line: &str, column: u32, pointing: Pointing) -> Range<usize> {
     start..end
 }
 
-/// Returns what may help.
-fn hint(entry: &Entry) -> Option<&'static str> {
+/// Returns help with an error that is known by its text alone: of the evaluator, and of files.
+fn hint(title: &str) -> Option<&'static str> {
     const BYTE_ORDER_MARK: &str = "this is the mark with which some editors begin a file; save it without one";
     const HINTS: &[(&str, &str)] = &[
         ("Failed to import library (not found)", "libraries are looked for in the directories given with -libdir"),
         ("Insufficient gas", "give more with -gaslimit"),
         ("Ran out of gas", "give more with -gaslimit"),
-        ("No data type with this constructor", "a procedure whose result is bound begins with a small letter"),
         ("Unexpected character: \u{feff}", BYTE_ORDER_MARK),
         ("found '\\u{feff}'", BYTE_ORDER_MARK),
         ("Unknown file extension", "contracts are in .scilla files, libraries in .scillib, expressions in .scilexp"),
-        ("Non-exhaustive pattern match", "add a clause for what is left over; `_` fits everything"),
         ("Contract constraint violation", "the parameters in the init file do not meet what stands after `with`"),
     ];
-    HINTS.iter().find(|(text, _)| entry.message.contains(text)).map(|(_, hint)| *hint)
+    HINTS.iter().find(|(text, _)| title.contains(text)).map(|(_, hint)| *hint)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Failure;
+    use crate::report::{Entry, Failure};
 
     fn place(line: u32, column: u32) -> Location {
         Location { file: "a.scilla".into(), line, column }

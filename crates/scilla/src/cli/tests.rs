@@ -60,7 +60,7 @@ fn directory() -> tempfile::TempDir {
     directory
 }
 
-fn call_in(root: &Path, line: &str) -> Outcome {
+pub(super) fn call_in(root: &Path, line: &str) -> Outcome {
     let session = Session {
         files: Files::new(root.to_owned(), "stdlib".into()),
         library_path: Vec::new(),
@@ -107,16 +107,6 @@ fn a_library_needs_an_address() {
     let told = call_in(root.path(), "scilla run -init nowhere.json -i L.scillib -gaslimit 8000");
     assert_eq!(told.code, 1);
     assert!(told.stderr.contains("No _this_address entry found in init file nowhere.json"), "{}", told.stderr);
-}
-
-#[test]
-fn a_procedure_that_looks_like_a_constructor_is_hinted_at() {
-    let root = directory();
-    let text = "scilla_version 0 contract C () procedure Two () : Uint32 two = Uint32 2; _return := two end
-        transition T () x = Two end";
-    fs::write(root.path().join("two.scilla"), text).unwrap();
-    let told = call_in(root.path(), "scilla check two.scilla").stderr;
-    assert!(told.contains("a procedure whose result is bound begins with a small letter"), "{told}");
 }
 
 #[test]

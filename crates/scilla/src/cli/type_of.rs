@@ -44,7 +44,8 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
         Ok(program) => program,
         Err(unread) => return Ok(unread.tell(style, session, None)),
     };
-    let options = Options { type_info: arguments.has("typeinfo"), ..Options::with_limit(limit) };
+    let advice = matches!(style, Style::Drawn { .. });
+    let options = Options { type_info: arguments.has("typeinfo"), advice, ..Options::with_limit(limit) };
     Ok(match check::expression(&program, &options) {
         Ok(checked) => {
             let types = options.type_info.then_some(&*checked.type_info);

@@ -11,6 +11,7 @@ use super::{
     names::{NameError, NameErrorKind},
 };
 use crate::{
+    diagnosis::similar,
     name::Name,
     source::Span,
     syntax::ast::{Import, Library, LibraryEntry},
@@ -126,12 +127,18 @@ impl Dictionary {
             return Ok(module.map_or_else(|| name.clone(), |module| name.clone().defined_in(Arc::clone(module))));
         };
         if !self.namespaces.contains(namespace) {
-            return Err(NameErrorKind::UnknownNamespace(Arc::clone(namespace)));
+            let nearest = similar(namespace, self.namespaces.iter().map(|it| &**it)).map(str::to_owned);
+            return Err(NameErrorKind::UnknownNamespace { namespace: Arc::clone(namespace), nearest });
         }
         match self.get(Some(Arc::clone(namespace)), sort, name.base()) {
             Some(module) => Ok(name.clone().defined_in(Arc::clone(module))),
             None => {
-                Err(NameErrorKind::NotInNamespace { name: Arc::clone(name.base()), namespace: Arc::clone(namespace) })
+                let inside =
+                    self.modules.keys().filter(|(of, other, _)| of.as_ref() == Some(namespace) && *other == sort);
+                let nearest = similar(name.base(), inside.map(|(.., inside)| &**inside));
+                let nearest = nearest.map(|nearest| format!("{namespace}.{nearest}"));
+                let (name, namespace) = (Arc::clone(name.base()), Arc::clone(namespace));
+                Err(NameErrorKind::NotInNamespace { name, namespace, nearest })
             }
         }
     }

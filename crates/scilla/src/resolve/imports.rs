@@ -7,8 +7,10 @@ use std::{
 
 use super::{Origin, ResolveError, library_names};
 use crate::{
+    diagnosis::{Cause, Context, NameKind, similar},
     report::{Entry, Failure},
     source::Source,
+    stdlib,
     syntax::{
         ast::{Import, LibraryModule},
         parse_library,
@@ -26,6 +28,12 @@ pub trait LibrarySource {
     ///
     /// What is wrong with what is known of the library besides its text.
     fn find(&self, target: &str) -> Result<Option<FoundLibrary>, Failure>;
+
+    /// Returns the names of libraries that may be meant by one that is not found: those of the standard library, unless
+    /// more are known.
+    fn names(&self) -> Vec<String> {
+        stdlib::ALL.iter().map(|(name, _)| (*name).to_owned()).collect()
+    }
 }
 
 /// The text of a library, and what is known of it.
@@ -94,7 +102,10 @@ impl<'a> Loader<'a> {
         }
         let target = origin.target(name);
         let Some(found) = self.source.find(&target)? else {
-            return Err(Failure::of(entry(format!("Failed to import library (not found): {target}"))));
+            let names = self.source.names();
+            let nearest = similar(&target, names.iter().map(String::as_str)).map(str::to_owned);
+            let missing = entry(format!("Failed to import library (not found): {target}"));
+            return Err(Failure::of(missing.because(Cause::unknown(NameKind::Library, nearest))));
         };
         if let Some(done) = self.done.get(&found.file)
             && !self.stack.iter().any(|open| done.names.contains(open))
@@ -122,11 +133,12 @@ impl<'a> Loader<'a> {
         found: FoundLibrary,
         entry: impl Fn(String) -> Entry,
     ) -> Result<Imported, Failure> {
+        let imported = || Cause::Context(Context::Import(name.to_string()));
         let FoundLibrary { file, text, origin } = found;
         let mut module = parse_library(&file, &text).map_err(|failure| {
             let first = failure.into_entries().into_iter().take(1);
-            let entries = first.chain([entry("Failed to parse".to_owned())]).collect();
-            Failure::from_entries(entries).unwrap_or_else(|| Failure::of(entry("Failed to parse".to_owned())))
+            let parse = entry("Failed to parse".to_owned()).because(imported());
+            Failure::from_entries(first.chain([parse.clone()]).collect()).unwrap_or_else(|| Failure::of(parse))
         })?;
         self.stack.push(Arc::clone(name));
         let imports = self.load_all(&module.imports, &origin, &module.source);
@@ -134,7 +146,8 @@ impl<'a> Loader<'a> {
         let imports = imports?;
         let address = origin.address.clone().unwrap_or_else(|| Arc::clone(target));
         library_names(&mut module, &imports, &origin, &address).map_err(|failure| {
-            failure.followed_by(entry(format!("Failed to disambiguate imported library: {name}")))
+            let entry = entry(format!("Failed to disambiguate imported library: {name}"));
+            failure.followed_by(entry.because(imported()))
         })?;
         let mut names: BTreeSet<_> = module.imports.iter().map(|item| Arc::clone(item.library.name.base())).collect();
         names.extend(imports.iter().flat_map(|import| import.names.iter().cloned()));

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use super::dictionary::{Dictionary, Sort};
 use crate::{
+    diagnosis::{Cause, NameKind},
     name::{Ident, Name},
     report::{Entry, Failure},
     source::{Location, Source, Span},
@@ -29,11 +30,11 @@ pub(super) enum NameErrorKind {
     /// It has a namespace where none can be.
     Illegal(Name),
     /// The namespace does not contain it.
-    NotInNamespace { name: Arc<str>, namespace: Arc<str> },
+    NotInNamespace { name: Arc<str>, namespace: Arc<str>, nearest: Option<String> },
     /// It is defined a second time, in the local library.
     Redefined { sort: Sort, name: Arc<str>, old: Arc<str> },
     /// No import made this namespace.
-    UnknownNamespace(Arc<str>),
+    UnknownNamespace { namespace: Arc<str>, nearest: Option<String> },
 }
 
 impl NameError {
@@ -41,7 +42,13 @@ impl NameError {
     pub(super) fn at(self, source: &Source) -> Failure {
         let nowhere = matches!(self.kind, NameErrorKind::Illegal(_));
         let start = if nowhere { Location::default() } else { source.start(self.span) };
-        Failure::of(Entry::at(start, self.kind.to_string()))
+        let cause = match &self.kind {
+            NameErrorKind::NotInNamespace { nearest, .. } => Some((NameKind::Value, nearest)),
+            NameErrorKind::UnknownNamespace { nearest, .. } => Some((NameKind::Library, nearest)),
+            NameErrorKind::Clash { .. } | NameErrorKind::Illegal(_) | NameErrorKind::Redefined { .. } => None,
+        };
+        let cause = cause.map(|(kind, nearest)| Cause::unknown(kind, nearest.clone()));
+        Failure::of(Entry::at(start, self.kind.to_string()).because(cause))
     }
 }
 
@@ -52,14 +59,14 @@ impl fmt::Display for NameErrorKind {
                 write!(f, "{sort} {name} imported from multiple sources: libraries {new} and {old}")
             }
             Self::Illegal(name) => write!(f, "Illegal name: {}", name.as_written()),
-            Self::NotInNamespace { name, namespace } => {
+            Self::NotInNamespace { name, namespace, .. } => {
                 write!(f, "Name {name} is not defined in the namespace {namespace}")
             }
             Self::Redefined { sort, name, old } => {
                 let sort = sort.to_string().to_lowercase();
                 write!(f, "Multiple declarations of {sort} {name} in library {old}")
             }
-            Self::UnknownNamespace(namespace) => write!(f, "Unknown namespace: {namespace}"),
+            Self::UnknownNamespace { namespace, .. } => write!(f, "Unknown namespace: {namespace}"),
         }
     }
 }

@@ -53,6 +53,11 @@ impl<'a> Lexer<'a> {
         Self { text, at: 0, lines: vec![0], comments: Vec::new(), errors: Vec::new() }
     }
 
+    /// Returns the whole text.
+    pub(super) const fn source(&self) -> &'a [u8] {
+        self.text
+    }
+
     /// Returns where each line begins that has been seen so far. A line break inside a string literal begins none.
     pub(super) fn lines(&self) -> &[u32] {
         &self.lines

@@ -66,6 +66,14 @@ impl Environment {
         self.values.get(name)
     }
 
+    /// Goes through the names that belong to no module, in the order of the alphabet.
+    pub(super) fn locals(&self) -> impl Iterator<Item = &str> {
+        let mut names: Vec<&str> =
+            self.values.keys().filter(|name| name.module().is_none()).map(|name| &**name.base()).collect();
+        names.sort_unstable();
+        names.into_iter()
+    }
+
     pub(super) fn has_type_variable(&self, variable: &str) -> bool {
         self.type_variables.get(variable).is_some_and(|&times| times > 0)
     }

@@ -3,6 +3,7 @@
 use super::{Checker, Fault, Outcome, environment::Mark};
 use crate::{
     builtins::Builtin,
+    diagnosis::Cause,
     name::Ident,
     source::Span,
     syntax::ast::{Clause, ExprId, Expression, ExpressionKind, Literal},
@@ -182,11 +183,13 @@ impl Checker<'_> {
         let given = self.resolve_all(arguments)?;
         let of = Builtin::find(name.name.base());
         let Some(result) = of.and_then(|of| of.result_type(&given, !types.is_empty(), self.known)) else {
+            let found = given.clone();
             let types = if types.is_empty() { String::new() } else { format!("{{{}}} ", TypeList(types)) };
             let (name_text, given) = (name.name.as_written(), TypeList(&given));
             let text =
                 format!("Type error: cannot apply \"{name_text}\" built-in to argument(s) of type(s): {types}{given}");
-            return self.error(name.span, text);
+            let cause = || self.ill_typed_builtin(name, !types.is_empty(), arguments, &found);
+            return self.error_because(name.span, text, |_| cause());
         };
         self.expect_formed(&result)?;
         Ok(result)
@@ -204,7 +207,9 @@ impl Checker<'_> {
             let text = format!("Constructor arity mismatch: {name} expects {expected} arguments, but got {got}.");
             return self.error(at, text);
         }
-        self.expect_type_arguments(constructor, of.parameters.len(), types.len())?;
+        self.expect_type_arguments_because(constructor, of.parameters.len(), types.len(), || {
+            types.is_empty().then(|| self.with_type_arguments(constructor, of, &found.arguments, arguments))
+        })?;
         let replaced = parameters_as(of, types);
         let result = Type::Adt(Ident::new(of.name.clone(), Span::NOWHERE), types.into());
         let function = found
@@ -217,11 +222,22 @@ impl Checker<'_> {
 
     pub(super) fn unknown_constructor<T>(&self, constructor: &Ident) -> Outcome<T> {
         let name = constructor.name.as_written();
-        self.error(constructor.span, format!("No data type with this constructor found: {name}"))
+        let text = format!("No data type with this constructor found: {name}");
+        self.error_because(constructor.span, text, |known| Some(known.unknown_constructor(constructor, None)))
     }
 
     /// Expects so many of what the reference calls type arguments, even where it counts the parts of a pattern.
     pub(super) fn expect_type_arguments(&self, constructor: &Ident, expected: usize, got: usize) -> Outcome<()> {
+        self.expect_type_arguments_because(constructor, expected, got, || None)
+    }
+
+    fn expect_type_arguments_because(
+        &self,
+        constructor: &Ident,
+        expected: usize,
+        got: usize,
+        cause: impl FnOnce() -> Option<Cause>,
+    ) -> Outcome<()> {
         if expected == got {
             return Ok(());
         }
@@ -229,7 +245,7 @@ impl Checker<'_> {
         let text = format!(
             "Constructor type arguments arity mismatch: {name} expects {expected} type arguments, but got {got}."
         );
-        self.error(constructor.span, text)
+        self.error_because(constructor.span, text, |_| cause())
     }
 
     fn instantiate(&mut self, function: &Ident, types: &[Type], at: Span) -> Outcome<Type> {

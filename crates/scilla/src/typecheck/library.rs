@@ -66,7 +66,7 @@ impl Checker<'_> {
         arguments.find_map(|argument| {
             let formation =
                 argument.check_formation(self.known, |variable| self.environment.has_type_variable(variable));
-            formation.err().map(|malformed| malformed_entry(self.text, &malformed))
+            formation.err().map(|malformed| malformed_entry(self.text, &malformed, self.vocabulary()))
         })
     }
 

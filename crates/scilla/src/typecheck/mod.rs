@@ -2,6 +2,7 @@
 //!
 //! Source of the rules and of the texts: `Zilliqa/scilla: src/base/TypeChecker.ml`, `TypeUtil.ml`.
 
+mod advice;
 mod contract;
 mod environment;
 mod expression;
@@ -16,12 +17,14 @@ use std::{cell::Cell, collections::HashMap};
 use self::environment::Environment;
 pub(crate) use self::{library::Aborted, message::kind_of};
 use crate::{
+    diagnosis::Cause,
     gas::{Exhausted, Meter},
     name::Ident,
     report::Entry,
     source::{Source, Span},
     syntax::ast::{Arena, ExprId},
     types::{Type, adt::DataTypes, formation::Malformed, relation::assignable},
+    vocabulary::Vocabulary,
 };
 
 /// The types found in one module, beside its tree.
@@ -97,6 +100,8 @@ pub(crate) struct Checker<'a> {
     start: u64,
     /// How many nodes of types have been gone through free of charge.
     nodes: Cell<u64>,
+    /// What helps people; none for programs.
+    vocabulary: Option<&'a Vocabulary>,
 }
 
 /// How many nodes of types may be gone through free of charge, and how many more for each unit of gas that was used.
@@ -108,13 +113,14 @@ const NODES_PER_UNIT: u64 = 8;
 
 impl<'a> Checker<'a> {
     /// A checker that knows the recursion principles, for the module of a text.
-    pub(crate) fn new(known: &'a DataTypes, text: Text<'a>, meter: Meter) -> Self {
+    pub(crate) fn new(known: &'a DataTypes, text: Text<'a>, meter: Meter, vocabulary: Option<&'a Vocabulary>) -> Self {
         let mut environment = Environment::default();
         for (name, kind) in principles::types() {
             environment.bind(&name, kind);
         }
         let start = meter.units();
-        Self { known, text, typing: Typing::default(), environment, meter, start, nodes: Cell::new(0) }
+        let typing = Typing::default();
+        Self { known, text, typing, environment, meter, start, nodes: Cell::new(0), vocabulary }
     }
 
     /// Goes on to another module; returns what was found in the one before.
@@ -137,6 +143,21 @@ impl<'a> Checker<'a> {
         Err(Fault::Error(self.text.error(at, message)))
     }
 
+    /// Reports an error with a cause, which is found only where people read it.
+    fn error_because<T>(
+        &self,
+        at: Span,
+        message: impl Into<String>,
+        cause: impl FnOnce(&Vocabulary) -> Option<Cause>,
+    ) -> Outcome<T> {
+        Err(Fault::Error(self.text.error(at, message).because(self.vocabulary().and_then(cause))))
+    }
+
+    /// Returns what helps people with errors in this text.
+    fn vocabulary(&self) -> Option<&'a Vocabulary> {
+        self.vocabulary.filter(|known| known.is_of(self.text.source))
+    }
+
     fn record(&mut self, at: Span, kind: &Type) {
         if !at.is_nowhere() {
             self.typing.places.insert(at.start, kind.clone());
@@ -155,7 +176,8 @@ impl<'a> Checker<'a> {
     }
 
     fn unresolved<T>(&self, ident: &Ident) -> Outcome<T> {
-        self.error(ident.span, format!("Couldn't resolve identifier: {}", ident.name.as_written()))
+        let text = format!("Couldn't resolve identifier: {}", ident.name.as_written());
+        self.error_because(ident.span, text, |known| Some(known.unknown_value(ident, self.environment.locals())))
     }
 
     fn resolve_all(&mut self, idents: &[Ident]) -> Outcome<Vec<Type>> {
@@ -180,7 +202,7 @@ impl<'a> Checker<'a> {
         let environment = &self.environment;
         let size = kind
             .check_formation(self.known, |variable| environment.has_type_variable(variable))
-            .map_err(|malformed| Fault::Error(malformed_entry(self.text, &malformed)))?;
+            .map_err(|malformed| Fault::Error(malformed_entry(self.text, &malformed, self.vocabulary())))?;
         self.go_through(size)
     }
 
@@ -198,7 +220,11 @@ impl<'a> Checker<'a> {
 }
 
 /// The error for a type that is not well formed, where its name stands if it is about a name.
-pub(crate) fn malformed_entry(text: Text<'_>, malformed: &Malformed) -> Entry {
+pub(crate) fn malformed_entry(text: Text<'_>, malformed: &Malformed, vocabulary: Option<&Vocabulary>) -> Entry {
     let at = malformed.ident().map_or(Span::NOWHERE, |ident| ident.span);
-    text.error(at, malformed.to_string())
+    let cause = vocabulary.and_then(|known| match malformed {
+        Malformed::UnknownDataType(ident) => Some(known.unknown_type(ident)),
+        Malformed::Arity { .. } | Malformed::Unbound { .. } | Malformed::TooDeep => None,
+    });
+    text.error(at, malformed.to_string()).because(cause)
 }

@@ -4,11 +4,13 @@ use std::collections::HashMap;
 
 use super::{Checker, Outcome};
 use crate::{
+    diagnosis::Cause,
     implicit,
     name::{Ident, Name},
-    source::Span,
-    syntax::ast::{ChainRead, Component, ComponentKind, Statement, StatementClause, StatementKind, Want},
+    source::{Location, Span},
+    syntax::ast::{ChainRead, Component, ComponentKind, Parameter, Statement, StatementClause, StatementKind, Want},
     types::{AddressType, Primitive, Type, Width, usage::Use},
+    vocabulary::Vocabulary,
 };
 
 /// What the statements of a contract know beside the names in scope.
@@ -26,6 +28,15 @@ pub(super) struct Scope {
 pub(super) struct Signature {
     parameters: Vec<Type>,
     result: Option<Type>,
+    /// The declaration, for people.
+    declared: Declared,
+}
+
+/// Where and how a procedure is declared; empty unless people read errors.
+#[derive(Clone, Debug, Default)]
+struct Declared {
+    place: Location,
+    parameters: Vec<String>,
 }
 
 impl Checker<'_> {
@@ -55,7 +66,16 @@ impl Checker<'_> {
         self.statements(&component.body, component, scope)?;
         self.environment.restore(before);
         let parameters = component.parameters.iter().map(|parameter| parameter.kind.clone()).collect();
-        Ok(Signature { parameters, result: component.result.clone() })
+        Ok(Signature { parameters, result: component.result.clone(), declared: self.declared(component) })
+    }
+
+    fn declared(&self, component: &Component) -> Declared {
+        if self.vocabulary().is_none() {
+            return Declared::default();
+        }
+        let parameter = |it: &Parameter| format!("{} : {}", it.name.name.base(), it.kind.as_written());
+        let parameters = component.parameters.iter().map(parameter).collect();
+        Declared { place: self.text.source.start(component.name.span), parameters }
     }
 
     fn statements(&mut self, statements: &[Statement], component: &Component, scope: &Scope) -> Outcome<()> {
@@ -153,7 +173,10 @@ impl Checker<'_> {
                 self.record(field.span, kind);
                 Ok(kind.clone())
             }
-            None => self.unresolved(field),
+            None => {
+                let text = format!("Couldn't resolve identifier: {}", field.name.as_written());
+                self.error_because(field.span, text, |known| Some(known.unknown_field(field)))
+            }
         }
     }
 
@@ -248,14 +271,26 @@ impl Checker<'_> {
     ) -> Outcome<()> {
         let Some(signature) = scope.procedures.get(&procedure.name) else {
             let name = procedure.name.as_written();
-            return self.error(procedure.span, format!("Procedure not found: {name}"));
+            let text = format!("Procedure not found: {name}");
+            let place = self.text.source.start(procedure.span);
+            let help = |known: &Vocabulary| Some(known.unknown_procedure(procedure, &place, true));
+            return self.error_because(procedure.span, text, help);
         };
         let given = self.resolve_all(arguments)?;
         for (expected, actual) in signature.parameters.iter().zip(&given) {
             self.expect_assignable(expected, actual, at)?;
         }
         if signature.parameters.len() != given.len() {
-            return self.error(at, "Incorrect number of arguments to procedure");
+            let Declared { place, parameters } = &signature.declared;
+            let cause = |_: &Vocabulary| {
+                Some(Cause::Arity {
+                    procedure: procedure.name.as_written().to_string(),
+                    parameters: parameters.clone(),
+                    found: given.len(),
+                    declared: place.clone(),
+                })
+            };
+            return self.error_because(at, "Incorrect number of arguments to procedure", cause);
         }
         match (to, &signature.result) {
             (None, _) => {}
@@ -271,7 +306,7 @@ impl Checker<'_> {
     fn for_each(&mut self, list: &Ident, procedure: &Ident, scope: &Scope) -> Outcome<()> {
         let actual = self.resolve(list)?;
         let reason = match scope.procedures.get(&procedure.name) {
-            Some(Signature { parameters, result: None }) if parameters.len() == 1 => {
+            Some(Signature { parameters, result: None, .. }) if parameters.len() == 1 => {
                 let elements = parameters.iter().cloned().map(Type::list);
                 return elements
                     .into_iter()
@@ -282,7 +317,12 @@ impl Checker<'_> {
             }
             Some(_) | None => "Procedure not found or has incorrect argument type",
         };
-        self.error(procedure.span, format!("{reason}: {}", procedure.name.as_written()))
+        let text = format!("{reason}: {}", procedure.name.as_written());
+        self.error_because(procedure.span, text, |known| {
+            let place = self.text.source.start(procedure.span);
+            let unknown = !scope.procedures.contains_key(&procedure.name);
+            unknown.then(|| known.unknown_procedure(procedure, &place, true))
+        })
     }
 
     fn return_statement(&mut self, value: &Ident, at: Span, component: &Component) -> Outcome<()> {

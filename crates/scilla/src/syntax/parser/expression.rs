@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::{Parsed, Parser};
+use super::{Parsed, Parser, advice};
 use crate::{
     builtins::is_builtin,
     name::Ident,
@@ -210,12 +210,16 @@ impl Parser<'_> {
         scrutinee: Ident,
         clauses: Vec<Clause>,
     ) -> Parsed<Option<ExprId>> {
+        let open = advice::Open { what: "match", keyword: span };
         if self.maybe(TokenKind::EndWord).is_some() {
+            self.closed.push((open, self.last.start));
             return Ok(Some(self.add(span, ExpressionKind::Match { scrutinee, clauses })));
         }
         let pattern = self.until_end(|parser| {
             if parser.maybe(TokenKind::Bar).is_none() {
-                return Err(parser.unexpected_after_expression("`|` or `end`"));
+                let reported = parser.unexpected_after_expression("`|` or `end`");
+                parser.advise_end(Some(open));
+                return Err(reported);
             }
             parser.parse_clause_head()
         })?;
@@ -330,6 +334,7 @@ impl Parser<'_> {
             }
             let message = format!("Syntax error: \"{}\" is not a builtin", self.text(token));
             self.report(token.span.start, message);
+            self.advise_builtin(token);
         }
         Ok(ExpressionKind::Builtin { name: self.simple(token), types, arguments })
     }

@@ -8,6 +8,7 @@
 //! Chains of `let`, `fun` and `tfun` may be as long as they like. All else nests at most [`MAX_NESTING`] deep, so that
 //! no later phase has to mind the depth of a tree.
 
+mod advice;
 mod expression;
 mod literal;
 mod module;
@@ -17,6 +18,7 @@ mod types;
 
 use std::{collections::HashMap, sync::Arc};
 
+use self::advice::{Advice, Open};
 use super::{
     ast::{Arena, ContractModule, ExprId, ExpressionModule, LibraryModule, Statement},
     lexer::Lexer,
@@ -128,6 +130,7 @@ type Parsed<T> = Result<T, Reported>;
 struct Diagnostic {
     at: u32,
     message: String,
+    advice: Option<Advice>,
 }
 
 struct Parser<'a> {
@@ -137,12 +140,18 @@ struct Parser<'a> {
     ahead: Option<Token>,
     /// The last token taken.
     last: Span,
+    /// The token before the last one.
+    before_last: Span,
     errors: Vec<Diagnostic>,
     arena: Arena,
     texts: HashMap<&'a str, Arc<str>>,
     nesting: usize,
     /// How many `end`s are still to come of what an error interrupted: of matches and address types.
     open_ends: usize,
+    /// What is open in the component that is read: itself and matches of statements.
+    open: Vec<Open>,
+    /// The matches of the component that are closed, each with its `end`.
+    closed: Vec<(Open, u32)>,
     names_are_global: bool,
 }
 
@@ -152,17 +161,23 @@ impl<'a> Parser<'a> {
             lexer: Lexer::new(text),
             ahead: None,
             last: Span { start: 0, end: 0 },
+            before_last: Span { start: 0, end: 0 },
             errors: Vec::new(),
             arena: Arena::default(),
             texts: HashMap::new(),
             nesting: 0,
             open_ends: 0,
+            open: Vec::new(),
+            closed: Vec::new(),
             names_are_global: false,
         }
     }
 
     fn into_failure(self, source: &Source) -> Failure {
-        let entry = |error: Diagnostic| Entry::at(source.location(error.at), error.message);
+        let entry = |error: Diagnostic| {
+            let cause = error.advice.map(|advice| advice.into_cause(source));
+            Entry::at(source.location(error.at), error.message).because(cause)
+        };
         let entries = self.errors.into_iter().map(entry).collect();
         // Whoever could not read something has reported it.
         Failure::from_entries(entries).unwrap_or_else(|| Failure::of(Entry::nowhere("Syntax error")))
@@ -208,6 +223,7 @@ impl<'a> Parser<'a> {
         if token.kind != TokenKind::End {
             self.ahead = None;
         }
+        self.before_last = self.last;
         self.last = token.span;
         token
     }
@@ -247,7 +263,7 @@ impl<'a> Parser<'a> {
     /// Reports what is wrong at a place, unless that place has been reported just now or there are errors enough.
     fn report(&mut self, at: u32, message: impl Into<String>) {
         if self.errors.len() < MAX_ERRORS && self.errors.last().is_none_or(|last| last.at != at) {
-            self.errors.push(Diagnostic { at, message: message.into() });
+            self.errors.push(Diagnostic { at, message: message.into(), advice: None });
         }
     }
 
@@ -331,12 +347,17 @@ impl<'a> Parser<'a> {
                 self.bump();
                 if self.maybe(TokenKind::Period).is_none() {
                     let hint = "types, constructors and namespaces, which begin with a capital letter, are no values";
-                    return Err(self.unexpected_because("`.` and a name", Some(hint)));
+                    let number = self.at(TokenKind::Number).then(|| self.peek().span.end);
+                    let reported = self.unexpected_because("`.` and a name", Some(hint));
+                    if let Some(at) = number {
+                        self.advise(at, Advice::NotAName { written: None });
+                    }
+                    return Err(reported);
                 }
                 let base = self.expect(TokenKind::Id, "a name in the namespace")?;
                 Ok(self.qualified(token, base))
             }
-            _ => Err(self.unexpected(what)),
+            _ => Err(self.no_name(what)),
         }
     }
 

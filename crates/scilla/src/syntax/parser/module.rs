@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{Parsed, Parser, Reported, literal::plain_decimal};
+use super::{Parsed, Parser, Reported, advice::Open, literal::plain_decimal};
 use crate::{
     name::Ident,
     source::Span,
@@ -349,8 +349,10 @@ impl Parser<'_> {
             ComponentKind::Procedure => self.maybe_annotation()?,
             ComponentKind::Transition => None,
         };
+        self.open = vec![Open { what: keyword.kind.spelling().unwrap_or_default(), keyword: keyword.span }];
+        self.closed.clear();
         let body = self.parse_statements()?;
-        self.expect(TokenKind::EndWord, if body.is_empty() { "a statement or `end`" } else { "`end`" })?;
+        self.expect_end(if body.is_empty() { "a statement or `end`" } else { "`end`" })?;
         Ok(Component { kind, name, parameters, result, body, span: keyword.span.to(self.last) })
     }
 }

@@ -1,6 +1,6 @@
 //! The grammar of statements.
 
-use super::{Parsed, Parser, Reported};
+use super::{Parsed, Parser, Reported, advice::Open};
 use crate::{
     name::Ident,
     syntax::{
@@ -39,8 +39,11 @@ impl Parser<'_> {
         if matches!(self.peek().kind, TokenKind::Bar | TokenKind::End | TokenKind::EndWord) {
             return Ok(false);
         }
+        let starts_statement = self.at_statement();
         let Reported = self.unexpected_after_expression("`;` or `end`");
-        if self.at_statement() {
+        self.advise_semicolon(starts_statement);
+        self.advise_end(None);
+        if starts_statement {
             return Ok(true);
         }
         self.skip_statement()?;
@@ -152,9 +155,14 @@ impl Parser<'_> {
     }
 
     fn parse_match_statement(&mut self) -> Parsed<StatementKind> {
-        self.bump();
+        let open = Open { what: "match", keyword: self.bump().span };
         let scrutinee = self.parse_scrutinee()?;
-        let clauses = self.nested(|parser| parser.until_end(Self::parse_statement_clauses))?;
+        let depth = self.open.len();
+        self.open.push(open);
+        let clauses = self.nested(|parser| parser.until_end(Self::parse_statement_clauses));
+        self.open.truncate(depth);
+        let clauses = clauses?;
+        self.closed.push((open, self.last.start));
         Ok(StatementKind::Match { scrutinee, clauses })
     }
 
@@ -165,8 +173,19 @@ impl Parser<'_> {
             let pattern = self.parse_clause_head()?;
             clauses.push(StatementClause { pattern, body: self.parse_statements()? });
         }
-        self.expect(TokenKind::EndWord, if clauses.is_empty() { "`|` or `end`" } else { "a statement, `|` or `end`" })?;
+        let what = if clauses.is_empty() { "`|` or `end`" } else { "a statement, `|` or `end`" };
+        self.expect_end(what)?;
         Ok(clauses)
+    }
+
+    /// Reads the `end` of what was opened last.
+    pub(super) fn expect_end(&mut self, what: &str) -> Parsed<()> {
+        if self.maybe(TokenKind::EndWord).is_some() {
+            return Ok(());
+        }
+        let reported = self.unexpected(what);
+        self.advise_end(None);
+        Err(reported)
     }
 
     fn parse_return(&mut self) -> Parsed<StatementKind> {
@@ -188,13 +207,13 @@ impl Parser<'_> {
             TokenKind::Assign => {
                 self.bump();
                 let field = self.simple(token);
-                Ok(StatementKind::Store { field, value: self.expect_name("the name of what is stored")? })
+                Ok(StatementKind::Store { field, value: self.expect_stored(token)? })
             }
             TokenKind::BracketOpen => {
                 let keys = self.parse_keys()?;
                 self.expect(TokenKind::Assign, "`[` or `:=`")?;
                 let map = self.simple(token);
-                Ok(StatementKind::MapPut { map, keys, value: self.expect_name("the name of what is stored")? })
+                Ok(StatementKind::MapPut { map, keys, value: self.expect_stored(token)? })
             }
             TokenKind::Equals => {
                 self.bump();
@@ -209,6 +228,16 @@ impl Parser<'_> {
             kind if self.at_name() || ends_statement(kind) => self.parse_call(token),
             _ => Err(self.unexpected_after_expression("`=`, `<-`, `:=`, `[`, or the arguments of a procedure")),
         }
+    }
+
+    /// Reads what a statement stores.
+    fn expect_stored(&mut self, statement: Token) -> Parsed<Ident> {
+        let value = self.peek();
+        let name = self.expect_name("the name of what is stored");
+        if name.is_err() {
+            self.advise_to_bind(statement, value);
+        }
+        name
     }
 
     /// Reads what stands behind `x <-`.

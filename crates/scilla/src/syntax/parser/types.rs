@@ -75,7 +75,7 @@ impl Parser<'_> {
                 self.bump();
                 Ok(Type::Variable(self.shared_text(token)))
             }
-            _ => Err(self.unexpected(what)),
+            _ => Err(self.no_type(what)),
         }
     }
 
@@ -94,7 +94,7 @@ impl Parser<'_> {
     fn parse_map_key(&mut self) -> Parsed<Type> {
         let bracketed = self.maybe(TokenKind::ParenOpen).is_some();
         if !matches!(self.peek().kind, TokenKind::Cid | TokenKind::Hex) {
-            return Err(self.unexpected("the type of the keys of a map"));
+            return Err(self.no_type("the type of the keys of a map"));
         }
         let key = self.parse_named_type()?;
         if bracketed {
@@ -140,7 +140,7 @@ impl Parser<'_> {
                     Ok(apply(name, arguments))
                 }
             },
-            _ => Err(self.unexpected("the type of the values of a map")),
+            _ => Err(self.no_type("the type of the values of a map")),
         }
     }
 

@@ -1,0 +1,432 @@
+//! Failures as people read them: a title, the places that matter, notes and help.
+//!
+//! Receipts and JSON carry the texts and places of an [`Entry`] alone. Beside them an entry may have a [`Cause`]: the
+//! kind of the error with the names, types and places that belong to it. [`diagnose`] turns both into what is shown.
+
+use std::fmt;
+
+use crate::{
+    report::{Entry, Failure, Warning},
+    source::Location,
+};
+
+/// Longest name for which similar names are searched, in bytes. It bounds the work for a single name.
+const LONGEST_NAME: usize = 48;
+
+/// Why an entry was reported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A procedure is called with the wrong number of arguments.
+    Arity {
+        /// The procedure.
+        procedure: String,
+        /// Its parameters, each with its type.
+        parameters: Vec<String>,
+        /// The number of arguments of the call.
+        found: usize,
+        /// The declaration.
+        declared: Location,
+    },
+    /// A built-in function does not take arguments of these types.
+    BuiltinArguments {
+        /// The function.
+        builtin: String,
+        /// The arguments.
+        arguments: Vec<TypedArgument>,
+        /// Index of the argument that alone makes the call wrong.
+        wrong: Option<usize>,
+        /// Help that depends on the types.
+        help: Option<String>,
+    },
+    /// The entry only says in which part of the program another error is.
+    Context(Context),
+    /// The entry repeats an error that another entry reports.
+    Follows,
+    /// The reference reports these errors as a single one without a reason.
+    Instead(Vec<Entry>),
+    /// No `;` separates two statements.
+    MissingSemicolon {
+        /// The end of the first one.
+        after: Location,
+    },
+    /// A constructor of a type with parameters has no type arguments.
+    MissingTypeArguments {
+        /// The expression with its type arguments.
+        written: String,
+        /// What the text leaves open.
+        remark: &'static str,
+    },
+    /// A statement or an argument takes a name, and an expression is there.
+    NotAName {
+        /// Both statements that are meant, if the expression is short.
+        written: Option<String>,
+    },
+    /// The name of a type begins with a small letter.
+    SmallTypeName {
+        /// The type that may be meant.
+        nearest: Option<String>,
+    },
+    /// A `match`, a transition or a procedure has no `end`.
+    Unclosed {
+        /// The keyword.
+        what: &'static str,
+        /// Where the keyword is.
+        opened: Location,
+        /// The `end` that closes it although it is indented less.
+        closed: Option<Location>,
+    },
+    /// A match does not cover all values.
+    Uncovered {
+        /// Patterns of values that no clause covers.
+        missing: Vec<String>,
+    },
+    /// A name has no meaning.
+    UnknownName {
+        /// What the name should name.
+        kind: NameKind,
+        /// A similar name that has a meaning.
+        nearest: Option<String>,
+        /// Further help.
+        help: Option<String>,
+        /// A declaration that is related, and how.
+        declared: Option<(Location, &'static str)>,
+    },
+}
+
+impl Cause {
+    /// A name without meaning, and a similar one that has some.
+    pub(crate) const fn unknown(kind: NameKind, nearest: Option<String>) -> Self {
+        Self::UnknownName { kind, nearest, help: None, declared: None }
+    }
+}
+
+/// An argument and its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypedArgument {
+    /// The name.
+    pub name: String,
+    /// The type.
+    pub kind: String,
+    /// The place.
+    pub place: Location,
+}
+
+/// A part of a program that contains an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Context {
+    /// The whole module.
+    Module(&'static str, String),
+    /// A component, field or library value.
+    Part(&'static str, String),
+    /// A library that is imported here. The entry follows the error.
+    Import(String),
+}
+
+impl fmt::Display for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Module(kind, name) | Self::Part(kind, name) => write!(f, "{kind} `{name}`"),
+            Self::Import(name) => write!(f, "library `{name}` is imported"),
+        }
+    }
+}
+
+/// What a name should name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameKind {
+    /// A built-in function.
+    Builtin,
+    /// A constructor.
+    Constructor,
+    /// A field.
+    Field,
+    /// A library.
+    Library,
+    /// A procedure.
+    Procedure,
+    /// A type.
+    Type,
+    /// A value.
+    Value,
+}
+
+/// An error as people read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// The error.
+    pub title: String,
+    /// The place.
+    pub place: Location,
+    /// Whether the place is another one than that of the entry. Parse errors are reported at the end of a token; other
+    /// places are beginnings.
+    pub moved: bool,
+    /// A text for the place.
+    pub label: Option<String>,
+    /// Further places with their texts.
+    pub others: Vec<(Location, String)>,
+    /// Notes.
+    pub notes: Vec<String>,
+    /// A way to correct the program.
+    pub help: Option<String>,
+}
+
+/// Returns the errors of a failure as people read them.
+///
+/// Entries that only name the part of the program become notes of the error there. Entries that follow from other errors
+/// are left out.
+pub fn diagnose(failure: &Failure) -> Vec<Diagnosis> {
+    let mut found = Vec::new();
+    collect(failure.entries(), &mut found);
+    if found.is_empty() {
+        found.extend(failure.entries().iter().map(Diagnosis::plain));
+    }
+    found
+}
+
+fn collect(entries: &[Entry], found: &mut Vec<Diagnosis>) {
+    let mut module = None;
+    let mut part: Option<&Context> = None;
+    for entry in entries {
+        match entry.cause.as_deref() {
+            Some(Cause::Context(context @ Context::Module(..))) => module = Some(context),
+            Some(Cause::Context(context @ Context::Part(..))) => part = Some(context),
+            Some(Cause::Context(context @ Context::Import(_))) => {
+                if let Some(last) = found.last_mut() {
+                    let Location { file, line, column } = &entry.start;
+                    last.notes.push(format!("{context} at {file}:{line}:{column}"));
+                }
+            }
+            Some(Cause::Follows) => {}
+            Some(Cause::Instead(entries)) => collect(entries, found),
+            _ => {
+                let mut diagnosis = Diagnosis::of(entry);
+                match (part.take(), module) {
+                    (Some(part), Some(module)) => diagnosis.notes.push(format!("in {part} of {module}")),
+                    (Some(only), None) | (None, Some(only)) => diagnosis.notes.push(format!("in {only}")),
+                    (None, None) => {}
+                }
+                found.push(diagnosis);
+            }
+        }
+    }
+}
+
+impl From<&Warning> for Diagnosis {
+    fn from(warning: &Warning) -> Self {
+        Self::plain(&Entry::at(warning.start.clone(), warning.message.as_str()))
+    }
+}
+
+impl Diagnosis {
+    /// Shows an entry as it is.
+    fn plain(entry: &Entry) -> Self {
+        Self {
+            title: entry.message.trim().to_owned(),
+            place: entry.start.clone(),
+            moved: false,
+            label: None,
+            others: Vec::new(),
+            notes: Vec::new(),
+            help: None,
+        }
+    }
+
+    fn of(entry: &Entry) -> Self {
+        let mut shown = Self::plain(entry);
+        let Some(cause) = entry.cause.as_deref() else { return shown };
+        match cause {
+            Cause::Arity { procedure, parameters, found, declared } => {
+                let expected = counted(parameters.len());
+                shown.title = format!("{}: {procedure}", shown.title);
+                shown.label = Some(format!("expected {expected}, found {found}"));
+                let parameters = parameters.join(", ");
+                shown.others.push((declared.clone(), format!("declared here as `{procedure} ({parameters})`")));
+            }
+            Cause::BuiltinArguments { builtin, arguments, wrong, help } => {
+                let label = |argument: &TypedArgument| format!("`{}` is of type {}", argument.name, argument.kind);
+                for (index, argument) in arguments.iter().enumerate() {
+                    if *wrong == Some(index) {
+                        shown.move_to(argument.place.clone());
+                        shown.label = Some(label(argument));
+                    } else {
+                        shown.others.push((argument.place.clone(), label(argument)));
+                    }
+                }
+                shown.title = format!("built-in `{builtin}` does not take arguments of these types");
+                shown.help.clone_from(help);
+            }
+            Cause::Context(_) | Cause::Follows | Cause::Instead(_) => {}
+            Cause::MissingSemicolon { after } => {
+                shown.move_to(after.clone());
+                shown.label = Some("`;` is missing here".to_owned());
+            }
+            Cause::MissingTypeArguments { written, remark } => shown.help = Some(format!("write `{written}`{remark}")),
+            Cause::NotAName { written } => {
+                shown.help = Some(match written {
+                    Some(written) => format!("bind the value to a name first: `{written}`"),
+                    None => "only a name can be here: bind the value to a name first, with `x = …` in a statement or \
+                             `let x = … in` in an expression"
+                        .to_owned(),
+                });
+            }
+            Cause::SmallTypeName { nearest } => {
+                shown.help = Some(match nearest {
+                    Some(name) => format!("types begin with a capital letter: did you mean `{name}`?"),
+                    None => "types begin with a capital letter".to_owned(),
+                });
+            }
+            Cause::Unclosed { what, opened, closed: None } => {
+                shown.others.push((opened.clone(), format!("this `{what}` is not closed")));
+            }
+            Cause::Unclosed { what, opened, closed: Some(closed) } => {
+                shown.others.push((opened.clone(), format!("this `{what}` is probably not closed")));
+                shown.others.push((closed.clone(), format!("this `end` closes the `{what}`, but is indented less")));
+            }
+            Cause::Uncovered { missing } => {
+                shown.title = "Non-exhaustive pattern match".to_owned();
+                let patterns: Vec<_> = missing.iter().map(|pattern| format!("`{pattern}`")).collect();
+                let verb = if let [_] = missing.as_slice() { "is" } else { "are" };
+                shown.label = Some(format!("{} {verb} not covered", listed(&patterns)));
+                shown.help = Some("add a clause for what is not covered; `_` fits everything".to_owned());
+            }
+            Cause::UnknownName { kind: _, nearest, help, declared } => {
+                let nearest = nearest.as_ref().map(|name| format!("did you mean `{name}`?"));
+                let parts: Vec<_> = nearest.into_iter().chain(help.clone()).collect();
+                shown.help = (!parts.is_empty()).then(|| parts.join(" "));
+                shown.others.extend(declared.clone().map(|(place, text)| (place, text.to_owned())));
+            }
+        }
+        shown
+    }
+
+    fn move_to(&mut self, place: Location) {
+        self.place = place;
+        self.moved = true;
+    }
+}
+
+fn counted(arguments: usize) -> String {
+    if arguments == 1 { "1 argument".to_owned() } else { format!("{arguments} arguments") }
+}
+
+/// Joins texts with commas and a last "and".
+pub(crate) fn listed(texts: &[String]) -> String {
+    joined(texts, "and")
+}
+
+/// Joins texts with commas, and the last one with a word.
+pub(crate) fn joined(texts: &[String], word: &str) -> String {
+    match texts {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} {word} {last}", first.join(", ")),
+    }
+}
+
+/// Names of other languages, and what they are called here.
+const ELSEWHERE: &[(NameKind, &str, &str)] = &[
+    (NameKind::Builtin, "minus", "sub"),
+    (NameKind::Builtin, "mod", "rem"),
+    (NameKind::Builtin, "plus", "add"),
+    (NameKind::Builtin, "times", "mul"),
+    (NameKind::Constructor, "Empty", "Nil"),
+    (NameKind::Constructor, "Just", "Some"),
+    (NameKind::Constructor, "Nothing", "None"),
+    (NameKind::Type, "Address", "ByStr20"),
+    (NameKind::Type, "Boolean", "Bool"),
+    (NameKind::Type, "Bytes", "ByStr"),
+    (NameKind::Type, "Int", "Int32"),
+    (NameKind::Type, "Integer", "Int32"),
+    (NameKind::Type, "Maybe", "Option"),
+    (NameKind::Type, "Uint", "Uint32"),
+];
+
+/// Returns the candidate that is most similar to an unknown name, unless none is similar.
+///
+/// Letters may be inserted, removed, replaced, or swapped with their neighbour: one for up to five letters, one more for
+/// each three further, at most three, and fewer than the name has. Case does not count, but decides between candidates
+/// that are similar alike; then the alphabet does.
+pub(crate) fn nearest<'c>(
+    kind: NameKind,
+    name: &str,
+    candidates: impl IntoIterator<Item = &'c str>,
+) -> Option<&'c str> {
+    let elsewhere = ELSEWHERE.iter().find(|(of, other, _)| *of == kind && other.eq_ignore_ascii_case(name));
+    let similar = similar(name, candidates);
+    elsewhere.map(|(.., here)| *here).or(similar)
+}
+
+/// Returns the candidate that is most similar to a text, as [`nearest`] does.
+pub(crate) fn similar<'c>(text: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    let length = text.len();
+    if length > LONGEST_NAME {
+        return None;
+    }
+    let allowed = (length / 3).clamp(1, 3).min(length.saturating_sub(1));
+    let lower = text.to_lowercase();
+    let distance = |candidate: &'c str| {
+        if candidate.len().abs_diff(length) > 3 {
+            return None;
+        }
+        let near = strsim::osa_distance(&lower, &candidate.to_lowercase());
+        (near <= allowed).then(|| (near, strsim::osa_distance(text, candidate), candidate))
+    };
+    candidates.into_iter().filter_map(distance).min().map(|(.., candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn similar_names_are_found() {
+        let known = ["add", "sub", "substr", "to_uint128", "ListUtils", "n"];
+        let found = |name| similar(name, known);
+        assert_eq!(found("ad"), Some("add"));
+        assert_eq!(found("nn"), Some("n"));
+        assert_eq!(found("to_unit128"), Some("to_uint128"));
+        assert_eq!(found("listUtil"), Some("ListUtils"));
+        assert_eq!(found("x"), None, "every name of one letter is as near as any other");
+        assert_eq!(found("balance"), None);
+        assert_eq!(found(&"a".repeat(LONGEST_NAME + 1)), None);
+        assert_eq!(similar("Foo", ["foo", "Fooo", "fOo"]), Some("foo"), "of two with another case the first counts");
+        assert_eq!(nearest(NameKind::Constructor, "Just", ["Nil"]), Some("Some"));
+        assert_eq!(nearest(NameKind::Type, "Just", ["Nil"]), None);
+    }
+
+    fn entry(line: u32, message: &str) -> Entry {
+        Entry::at(Location { file: "a.scilla".into(), line, column: 1 }, message)
+    }
+
+    #[test]
+    fn outer_entries_are_notes_of_the_error_inside() {
+        let module = Cause::Context(Context::Module("contract", "C".into()));
+        let part = Cause::Context(Context::Part("transition", "T".into()));
+        let import = Cause::Context(Context::Import("L".into()));
+        let failure = Failure::of(entry(1, "outermost").because(module))
+            .followed_by(entry(2, "outer").because(part))
+            .followed_by(entry(3, "inner"))
+            .followed_by(entry(4, "another"))
+            .followed_by(entry(5, "derived").because(Cause::Follows))
+            .followed_by(entry(6, "where").because(import));
+        let shown: Vec<_> = diagnose(&failure).into_iter().map(|it| (it.title, it.place.line, it.notes)).collect();
+        let expected = [
+            ("inner".to_owned(), 3, vec!["in transition `T` of contract `C`".to_owned()]),
+            (
+                "another".to_owned(),
+                4,
+                vec!["in contract `C`".to_owned(), "library `L` is imported at a.scilla:6:1".to_owned()],
+            ),
+        ];
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_failure_is_never_shown_as_nothing() {
+        let outer = Cause::Context(Context::Module("contract", "C".into()));
+        for cause in [outer, Cause::Follows] {
+            let shown = diagnose(&Failure::of(entry(7, "alone\n").because(cause)));
+            assert_eq!(shown.iter().map(|it| it.title.as_str()).collect::<Vec<_>>(), ["alone"]);
+        }
+    }
+}

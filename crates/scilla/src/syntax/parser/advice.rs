@@ -1,0 +1,183 @@
+//! What people are shown beside a parse error. Nothing here changes what is reported, or where.
+
+use super::{Parser, Reported};
+use crate::{
+    builtins,
+    diagnosis::{Cause, NameKind, nearest},
+    source::{Source, Span},
+    syntax::token::{Token, TokenKind},
+};
+
+/// A cause whose places are bytes of the text.
+#[derive(Debug)]
+pub(super) enum Advice {
+    MissingSemicolon { after: u32 },
+    NotAName { written: Option<String> },
+    SmallTypeName { nearest: Option<&'static str> },
+    Unclosed { open: Open, closed: Option<u32> },
+    UnknownBuiltin { nearest: Option<&'static str> },
+}
+
+/// A part of a program that needs an `end`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Open {
+    /// `match`, `transition` or `procedure`.
+    pub(super) what: &'static str,
+    /// The keyword.
+    pub(super) keyword: Span,
+}
+
+impl Advice {
+    pub(super) fn into_cause(self, source: &Source) -> Cause {
+        match self {
+            Self::MissingSemicolon { after } => Cause::MissingSemicolon { after: source.location(after) },
+            Self::NotAName { written } => Cause::NotAName { written },
+            Self::SmallTypeName { nearest } => Cause::SmallTypeName { nearest: nearest.map(str::to_owned) },
+            Self::Unclosed { open: Open { what, keyword }, closed } => {
+                Cause::Unclosed { what, opened: source.start(keyword), closed: closed.map(|at| source.location(at)) }
+            }
+            Self::UnknownBuiltin { nearest } => Cause::unknown(NameKind::Builtin, nearest.map(str::to_owned)),
+        }
+    }
+}
+
+/// Types that a program need not define.
+const TYPES: [&str; 22] = [
+    "BNum", "Bool", "ByStr", "ByStr20", "ByStr32", "ByStr33", "ByStr64", "Event", "Int128", "Int256", "Int32", "Int64",
+    "List", "Map", "Message", "Nat", "Option", "Pair", "String", "Uint128", "Uint256", "Uint32",
+];
+
+/// Longest expression that is repeated in help, in bytes.
+const LONGEST_EXPRESSION: usize = 60;
+
+impl Parser<'_> {
+    /// Adds advice to the error at a place if that is the last one and has none.
+    pub(super) fn advise(&mut self, at: u32, advice: Advice) {
+        if let Some(last) = self.errors.last_mut().filter(|last| last.at == at) {
+            last.advice.get_or_insert(advice);
+        }
+    }
+
+    /// Reports that no type stands here.
+    pub(super) fn no_type(&mut self, what: &str) -> Reported {
+        let token = self.peek();
+        let reported = self.unexpected(what);
+        if token.kind == TokenKind::Id {
+            let text = self.text(token);
+            let same = TYPES.into_iter().find(|name| name.eq_ignore_ascii_case(text));
+            let nearest = same.or_else(|| nearest(NameKind::Type, text, TYPES));
+            self.advise(token.span.end, Advice::SmallTypeName { nearest });
+        }
+        reported
+    }
+
+    /// Reports that no name of a value stands here.
+    pub(super) fn no_name(&mut self, what: &str) -> Reported {
+        use TokenKind::{At, BraceOpen, Builtin, Fun, Hex, Let, Match, Number, ParenOpen, String, Tfun};
+        let token = self.peek();
+        let reported = self.unexpected(what);
+        if matches!(token.kind, At | BraceOpen | Builtin | Fun | Hex | Let | Match | Number | ParenOpen | String | Tfun)
+        {
+            self.advise(token.span.end, Advice::NotAName { written: None });
+        }
+        reported
+    }
+
+    /// Adds to the error at an expression, where a name should be stored, how to name it first.
+    pub(super) fn advise_to_bind(&mut self, statement: Token, value: Token) {
+        let read =
+            |from: u32, to: usize| self.bytes_between(from as usize, to).and_then(|it| std::str::from_utf8(it).ok());
+        let end = self.end_of_line(value.first as usize);
+        let written =
+            read(statement.first, value.first as usize).zip(read(value.first, end)).and_then(|(target, expression)| {
+                let expression = expression.split(';').next().unwrap_or_default().trim();
+                let short = expression.len() <= LONGEST_EXPRESSION && !target.contains('\n');
+                short.then(|| format!("value = {expression}; {target}value"))
+            });
+        if let Some(last) = self.errors.last_mut()
+            && matches!(last.advice, Some(Advice::NotAName { written: None }))
+        {
+            last.advice = Some(Advice::NotAName { written });
+        }
+    }
+
+    /// Adds to the error at the next token that the statement in front of it has no `;`, if that is what is missing.
+    pub(super) fn advise_semicolon(&mut self, starts_statement: bool) {
+        use TokenKind::{Assign, BracketOpen, Equals, Fetch};
+        let found = self.peek();
+        let after = if starts_statement {
+            Some(self.last.end)
+        } else {
+            // The name in front is the first of the next statement, read as an argument of the one before.
+            let next = matches!(found.kind, Assign | BracketOpen | Equals | Fetch);
+            (next && self.breaks_line(self.before_last.end, self.last.start)).then_some(self.before_last.end)
+        };
+        if let Some(after) = after {
+            self.advise(found.span.end, Advice::MissingSemicolon { after });
+        }
+    }
+
+    /// Adds to the error at the next token what has no `end`, if the token can follow only behind one.
+    ///
+    /// An `end` that is indented less than the line of its `match` probably belongs to what contains the match.
+    pub(super) fn advise_end(&mut self, innermost: Option<Open>) {
+        use TokenKind::{Contract, End, Field, In, Let, Procedure, Semicolon, Transition, Type};
+        let found = self.peek();
+        let of_statement = innermost.is_none();
+        let closes = match found.kind {
+            Contract | End | Field | Let | Procedure | Transition | Type => true,
+            In | Semicolon => !of_statement,
+            _ => false,
+        };
+        if !closes {
+            return;
+        }
+        let early = of_statement.then(|| {
+            let column = |at: u32| self.indentation(at);
+            self.closed.iter().find(|(open, end)| self.begins_line(*end) && column(*end) < column(open.keyword.start))
+        });
+        let advice = match early.flatten() {
+            Some((open, end)) => Advice::Unclosed { open: *open, closed: Some(*end) },
+            None => match innermost.or_else(|| self.open.last().copied()) {
+                Some(open) => Advice::Unclosed { open, closed: None },
+                None => return,
+            },
+        };
+        self.advise(found.span.end, advice);
+    }
+
+    /// Returns the built-in function whose name is most similar.
+    pub(super) fn advise_builtin(&mut self, name: Token) {
+        let nearest = nearest(NameKind::Builtin, self.text(name), builtins::names());
+        self.advise(name.span.start, Advice::UnknownBuiltin { nearest });
+    }
+
+    fn bytes_between(&self, from: usize, to: usize) -> Option<&[u8]> {
+        self.lexer.source().get(from..to)
+    }
+
+    fn breaks_line(&self, from: u32, to: u32) -> bool {
+        self.bytes_between(from as usize, to as usize).is_some_and(|between| between.contains(&b'\n'))
+    }
+
+    fn start_of_line(&self, at: u32) -> usize {
+        let before = self.bytes_between(0, at as usize).unwrap_or_default();
+        before.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |place| place + 1)
+    }
+
+    fn end_of_line(&self, at: usize) -> usize {
+        let rest = self.lexer.source().get(at..).unwrap_or_default();
+        at + rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len())
+    }
+
+    /// Returns the number of blanks at the beginning of a line.
+    fn indentation(&self, at: u32) -> usize {
+        let line = self.bytes_between(self.start_of_line(at), at as usize).unwrap_or_default();
+        line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+    }
+
+    fn begins_line(&self, at: u32) -> bool {
+        let line = self.bytes_between(self.start_of_line(at), at as usize).unwrap_or_default();
+        line.iter().all(|byte| matches!(byte, b' ' | b'\t'))
+    }
+}

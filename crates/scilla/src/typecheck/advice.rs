@@ -1,0 +1,157 @@
+//! What people are shown of applications that have the wrong types.
+
+use super::Checker;
+use crate::{
+    builtins::Builtin,
+    diagnosis::{Cause, TypedArgument, joined},
+    name::Ident,
+    types::{Primitive, Type, TypeVariable, Width, adt::DataType},
+};
+
+/// Types that are tried in place of an argument.
+const TRIED: [Primitive; 12] = [
+    Primitive::Uint(Width::W32),
+    Primitive::Uint(Width::W64),
+    Primitive::Uint(Width::W128),
+    Primitive::Uint(Width::W256),
+    Primitive::Int(Width::W32),
+    Primitive::Int(Width::W64),
+    Primitive::Int(Width::W128),
+    Primitive::Int(Width::W256),
+    Primitive::String,
+    Primitive::BNum,
+    Primitive::ByStr,
+    Primitive::ByStrX(20),
+];
+
+/// More types than these are too many to list.
+const LISTED_TYPES: usize = 5;
+
+impl Checker<'_> {
+    /// Explains a call of a built-in function that does not fit: which argument is wrong, and what it should be.
+    ///
+    /// An argument is wrong if another type in its place would fit. If that is so for several, as for two integers of
+    /// different types, the last one is marked.
+    pub(super) fn ill_typed_builtin(
+        &self,
+        name: &Ident,
+        has_types: bool,
+        arguments: &[Ident],
+        given: &[Type],
+    ) -> Option<Cause> {
+        let of = Builtin::find(name.name.base())?;
+        let fits = |types: &[Type]| of.result_type(types, has_types, self.known).is_some();
+        let typed = arguments.iter().zip(given).map(|(argument, kind)| TypedArgument {
+            name: argument.name.as_written().to_string(),
+            kind: kind.as_written().to_string(),
+            place: self.text.source.start(argument.span),
+        });
+        let instead = |index: usize| -> Vec<Type> {
+            let others = given.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, kind)| kind.clone());
+            let mut tried: Vec<Type> = Vec::new();
+            for kind in TRIED.into_iter().map(Type::Primitive).chain(others) {
+                let mut types = given.to_vec();
+                if let Some(place) = types.get_mut(index) {
+                    *place = kind.clone();
+                }
+                if fits(&types) && !tried.contains(&kind) {
+                    tried.push(kind);
+                }
+            }
+            tried
+        };
+        let wrong: Vec<_> =
+            (0..given.len()).map(|index| (index, instead(index))).filter(|(_, it)| !it.is_empty()).collect();
+        let help = conversion(arguments, given).filter(|_| wrong.len() > 1).or_else(|| match wrong.as_slice() {
+            [(_, expected)] if expected.len() <= LISTED_TYPES => {
+                let names: Vec<_> = expected.iter().map(|kind| format!("`{}`", kind.as_written())).collect();
+                Some(format!("the argument must be of type {}", joined(&names, "or")))
+            }
+            [] => self.other_count(of, has_types, given),
+            _ => None,
+        });
+        Some(Cause::BuiltinArguments {
+            builtin: name.name.as_written().to_string(),
+            arguments: typed.collect(),
+            wrong: wrong.last().map(|(index, _)| *index),
+            help,
+        })
+    }
+
+    /// Says how many arguments a function takes if another number of them fits.
+    fn other_count(&self, of: Builtin, has_types: bool, given: &[Type]) -> Option<String> {
+        let fits = |types: &[Type]| of.result_type(types, has_types, self.known).is_some();
+        let fewer = (1..given.len()).rev().find(|count| given.get(..*count).is_some_and(fits));
+        let more = || {
+            let tried = TRIED.into_iter().map(Type::Primitive).chain(given.iter().cloned());
+            tried.into_iter().any(|kind| fits(&[given, &[kind]].concat())).then(|| given.len() + 1)
+        };
+        let expected = fewer.or_else(more)?;
+        Some(format!("`{of}` takes {expected} arguments, found {}", given.len()))
+    }
+
+    /// Returns the expression with the type arguments that it lacks, as far as its arguments determine them.
+    pub(super) fn with_type_arguments(
+        &self,
+        constructor: &Ident,
+        of: &DataType,
+        expected: &[Type],
+        arguments: &[Ident],
+    ) -> Cause {
+        let found = |variable: &TypeVariable| {
+            expected.iter().zip(arguments).find_map(|(expected, argument)| {
+                let actual = self.environment.get(&argument.name)?;
+                part_for(expected, actual, variable)
+            })
+        };
+        let types: Vec<String> = of
+            .parameters
+            .iter()
+            .map(|variable| match found(variable) {
+                Some(kind) if is_single(kind) => kind.as_written().to_string(),
+                Some(kind) => format!("({})", kind.as_written()),
+                None => "T".to_owned(),
+            })
+            .collect();
+        let names = arguments.iter().map(|argument| format!(" {}", argument.name.as_written())).collect::<String>();
+        let unknown = of.parameters.iter().any(|variable| found(variable).is_none());
+        let remark = if unknown { ", where T is the type that is meant" } else { "" };
+        let written = format!("{} {{{}}}{names}", constructor.name.as_written(), types.join(" "));
+        Cause::MissingTypeArguments { written, remark }
+    }
+}
+
+/// Returns what stands in a type where the variable stands in the other.
+fn part_for<'t>(expected: &Type, actual: &'t Type, variable: &TypeVariable) -> Option<&'t Type> {
+    match (expected, actual) {
+        (Type::Variable(name), _) => (name == variable).then_some(actual),
+        (Type::Adt(one, expected), Type::Adt(other, actual)) if one.name == other.name => {
+            expected.iter().zip(actual.iter()).find_map(|(expected, actual)| part_for(expected, actual, variable))
+        }
+        _ => None,
+    }
+}
+
+/// Says whether a type needs no brackets as an argument.
+fn is_single(kind: &Type) -> bool {
+    match kind {
+        Type::Primitive(_) | Type::Variable(_) => true,
+        Type::Adt(_, arguments) => arguments.is_empty(),
+        Type::Address(_) | Type::Forall(..) | Type::Function(..) | Type::Map(..) | Type::Unit => false,
+    }
+}
+
+/// Returns how the narrower of two integers becomes one of the type of the other.
+fn conversion(arguments: &[Ident], given: &[Type]) -> Option<String> {
+    let ([one, other], [first, second]) = (arguments, given) else { return None };
+    let width = |kind: &Type| match kind {
+        Type::Primitive(Primitive::Int(width) | Primitive::Uint(width)) => Some(width.bytes()),
+        _ => None,
+    };
+    let (narrow, wide) = if width(first)? < width(second)? { (one, second) } else { (other, first) };
+    let (name, kind) = (narrow.name.as_written(), wide.as_written().to_string());
+    Some(format!(
+        "both must be of one type: `builtin to_{} {name}` converts `{name}` to `Option {kind}`",
+        kind.to_lowercase()
+    ))
+}
