@@ -6,9 +6,11 @@ use serde::Deserialize;
 use silica_protocol::Address;
 use silica_scilla::{
     check::{self, ComponentSummary, Options, ParameterSummary},
+    diagnosis::{Diagnosis, diagnose},
     json::{InputError, read_document, read_origin},
-    report::{Entry, Failure},
+    report::Failure,
     resolve::{self, FoundLibrary, LibrarySource, Origin, ResolveError},
+    source::Location,
     stdlib::Standard,
     syntax::{parse_contract, parse_library},
     types::adt::DataTypes,
@@ -25,6 +27,10 @@ const MOST_LIBRARIES: usize = 64;
 
 /// Gas of a check, far above what a block has room for.
 const GAS: u64 = 1_000_000;
+
+const fn options() -> Options {
+    Options { advice: true, ..Options::with_limit(GAS) }
+}
 
 /// The name that the init data of a node have in reports.
 const INIT: &str = "init data";
@@ -48,6 +54,10 @@ impl LibrarySource for Libraries {
             Some(library) => Ok(Some(library.clone())),
             None => Standard.find(target),
         }
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.0.keys().cloned().chain(Standard.names()).collect()
     }
 }
 
@@ -91,7 +101,7 @@ impl Interface {
     ) -> Result<Self, ClientError> {
         let parsed = parse_contract(file, text).map_err(|failure| rejected(&failure))?;
         let program = resolve::contract(parsed, origin, libraries).map_err(|error| unresolved(&error))?;
-        let checked = check::contract(&program, &Options::with_limit(GAS)).map_err(|error| rejected(&error.failure))?;
+        let checked = check::contract(&program, &options()).map_err(|error| rejected(&error.failure))?;
         let (summary, data_types) = (checked.summary, checked.data_types);
         Ok(Self { parameters: summary.parameters, transitions: summary.transitions, data_types })
     }
@@ -105,7 +115,7 @@ impl Interface {
     ) -> Result<Self, ClientError> {
         let parsed = parse_library(file, text).map_err(|failure| rejected(&failure))?;
         let program = resolve::library(parsed, origin, libraries).map_err(|error| unresolved(&error))?;
-        let checked = check::library(&program, &Options::with_limit(GAS)).map_err(|error| rejected(&error.failure))?;
+        let checked = check::library(&program, &options()).map_err(|error| rejected(&error.failure))?;
         Ok(Self { parameters: Vec::new(), transitions: Vec::new(), data_types: checked.data_types })
     }
 
@@ -155,18 +165,28 @@ fn unresolved(error: &ResolveError) -> ClientError {
 /// So many reports of one program are shown.
 const SHOWN: usize = 20;
 
-/// Tells why a program is rejected: a line for each report, with its place.
+/// Reports why a program is rejected: for each error a line with its place, then its labels, notes and help.
 fn rejected(failure: &Failure) -> ClientError {
-    let told = |entry: &Entry| {
-        let Entry { message, start, .. } = entry;
-        let message = visible(message);
-        match start.line {
-            0 => message,
-            line => format!("{}:{line}:{}: {message}", visible(&start.file), start.column),
-        }
-    };
-    let reports: Vec<String> = failure.entries().iter().take(SHOWN).map(told).collect();
+    let errors = diagnose(failure);
+    let lines = errors.iter().take(SHOWN).map(lines);
+    let reports: Vec<String> = lines.collect();
     ClientError::Contract(format!("the contract is rejected:\n{}", reports.join("\n")))
+}
+
+fn lines(error: &Diagnosis) -> String {
+    let at = |place: &Location, text: &str| match place.line {
+        0 => visible(text),
+        line => format!("{}:{line}:{}: {}", visible(&place.file), place.column, visible(text)),
+    };
+    let title = match &error.label {
+        Some(label) => format!("{}: {label}", error.title),
+        None => error.title.clone(),
+    };
+    let mut lines = vec![at(&error.place, &title)];
+    lines.extend(error.others.iter().map(|(place, label)| format!("  {}", at(place, label))));
+    lines.extend(error.notes.iter().map(|note| format!("  note: {}", visible(note))));
+    lines.extend(error.help.iter().map(|help| format!("  help: {}", visible(help))));
+    lines.join("\n")
 }
 
 #[cfg(test)]
@@ -191,6 +211,37 @@ mod tests {
         assert!(interface.transition("B").unwrap().is_empty());
         let error = interface.transition("a").unwrap_err().to_string();
         assert_eq!(error, "TRANSITION: expected one of the contract's: A, B, got \"a\"");
+    }
+
+    #[test]
+    fn rejected_contracts_are_explained() {
+        let text = "scilla_version 0
+contract C ()
+field n : Uint32 = Uint32 0
+procedure Put (v : Uint32)
+  n := v
+end
+transition T (o : Option Uint32)
+  match o with
+  | Some v => Put v
+  end
+end
+transition U ()
+  Put
+end";
+        let error = interface(&text.replace("  Put\n", "  Put _amount\n")).unwrap_err();
+        assert!(error.contains("Uint32 expected, but Uint128 provided"), "{error}");
+        let error = interface(text).unwrap_err();
+        let expected = "the contract is rejected:
+a.scilla:13:3: Incorrect number of arguments to procedure: Put: expected 1 argument, found 0
+  a.scilla:4:11: declared here as `Put (v : Uint32)`";
+        assert!(error.ends_with(expected), "{error}");
+        let error = interface(&text.replace("  Put\n", "  accept\n")).unwrap_err();
+        let expected = "the contract is rejected:
+a.scilla:8:3: Non-exhaustive pattern match: `None` is not covered
+  note: in transition `T` of contract `C`
+  help: add a clause for what is not covered; `_` fits everything";
+        assert!(error.ends_with(expected), "{error}");
     }
 
     #[test]
