@@ -222,7 +222,7 @@ impl Host for MemoryHost {
     }
 
     fn timestamp(&mut self, block: &BNum) -> Option<u64> {
-        self.timestamps.as_ref()?.get(&**block.digits()).copied()
+        self.timestamps.as_ref()?.get(&*block.digits()).copied()
     }
 }
 

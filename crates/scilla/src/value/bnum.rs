@@ -1,122 +1,263 @@
-//! Block numbers: decimal texts of any length.
+//! Block numbers: decimal numbers of any length.
 
-use std::{cmp::Ordering, fmt, sync::Arc};
+use std::{
+    borrow::Cow,
+    cmp::Ordering,
+    fmt,
+    hash::{Hash, Hasher},
+    sync::{Arc, OnceLock},
+};
+
+use smallvec::SmallVec;
 
 use super::{Integer, IntegerKind};
 use crate::types::Width;
 
-/// A block number, kept as its text.
+/// A block number.
 ///
 /// Equality is that of the texts, as in the reference: `01` is not `1`. Only JSON can hold leading zeros.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct BNum {
-    digits: Arc<str>,
+pub struct BNum(Repr);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Repr {
+    /// A number of 64 bits whose text has no leading zeros.
+    Small(u64),
+    /// Any other.
+    Large(Arc<Large>),
 }
+
+/// A number in limbs of eighteen decimal digits: sums touch a limb at a time, and the text is made digit by digit without
+/// divisions of the whole number.
+struct Large {
+    /// The limbs, the last digits first; the last limb is not 0.
+    limbs: Vec<u64>,
+    /// The number of digits of the text, leading zeros included.
+    digits: usize,
+    /// The text, once it has been made.
+    text: OnceLock<Box<str>>,
+}
+
+/// The number of decimal digits in a limb.
+const LIMB_DIGITS: usize = 18;
+/// One more than the largest limb.
+const LIMB: u64 = 1_000_000_000_000_000_000;
+
+/// The limbs of a short number.
+type Limbs = SmallVec<[u64; 5]>;
 
 impl BNum {
     /// Reads a block number: digits alone, at least one.
     ///
     /// The reference also takes a line feed after the digits, by accident of its pattern; this does not.
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        digits.then(|| Self { digits: text.into() })
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        if text.len() == 1 || !text.starts_with('0') {
+            if let Ok(number) = text.parse() {
+                return Some(Self(Repr::Small(number)));
+            }
+        }
+        let limbs = limbs_of(text.trim_start_matches('0')).into_vec();
+        Some(Self(Repr::Large(Arc::new(Large { limbs, digits: text.len(), text: OnceLock::new() }))))
     }
 
     /// The block number of a number.
-    pub fn from_u64(number: u64) -> Self {
-        Self { digits: number.to_string().into() }
+    pub const fn from_u64(number: u64) -> Self {
+        Self(Repr::Small(number))
     }
 
     /// Returns the text.
-    pub fn digits(&self) -> &Arc<str> {
-        &self.digits
+    pub fn digits(&self) -> Cow<'_, str> {
+        match &self.0 {
+            Repr::Small(number) => number.to_string().into(),
+            Repr::Large(large) => large.text().into(),
+        }
     }
 
     /// Compares as numbers.
     pub fn compare(&self, other: &Self) -> Ordering {
-        compare(self.significant(), other.significant())
+        match (&self.0, &other.0) {
+            (Repr::Small(left), Repr::Small(right)) => left.cmp(right),
+            _ => compare(&self.limbs(), &other.limbs()),
+        }
+    }
+
+    /// Compares the texts, letter by letter.
+    pub(super) fn compare_texts(&self, other: &Self) -> Ordering {
+        match (&self.0, &other.0) {
+            (Repr::Small(left), Repr::Small(right)) if left == right => Ordering::Equal,
+            _ => self.digits().cmp(&other.digits()),
+        }
     }
 
     /// Adds a number that is not negative.
     #[must_use]
     pub fn add(&self, number: &Integer) -> Self {
-        Self { digits: add(self.significant(), &number.to_string()).into() }
+        if let (Repr::Small(left), Some(right)) =
+            (&self.0, number.to_u128().and_then(|number| u64::try_from(number).ok()))
+            && let Some(sum) = left.checked_add(right)
+        {
+            return Self(Repr::Small(sum));
+        }
+        Self::from_limbs(add(&self.limbs(), &limbs_of(&number.to_string())))
     }
 
     /// Returns the difference, if an `Int256` holds it.
     pub fn sub(&self, other: &Self) -> Option<Integer> {
-        let (left, right) = (self.significant(), other.significant());
-        let text = match compare(left, right) {
-            Ordering::Less => format!("-{}", sub(right, left)),
-            Ordering::Equal => "0".to_owned(),
-            Ordering::Greater => sub(left, right),
+        let (left, right) = (self.limbs(), other.limbs());
+        let (sign, difference) = match compare(&left, &right) {
+            Ordering::Less => ("-", sub(&right, &left)),
+            Ordering::Equal => ("", Vec::new()),
+            Ordering::Greater => ("", sub(&left, &right)),
         };
+        // An `Int256` has 77 digits at most.
+        if difference.len() > 77_usize.div_ceil(LIMB_DIGITS) {
+            return None;
+        }
+        let text = format!("{sign}{}", Self::from_limbs(difference));
         Integer::parse(IntegerKind::Int(Width::W256), &text)
     }
 
-    /// The digits without leading zeros; none for zero.
-    fn significant(&self) -> &str {
-        self.digits.trim_start_matches('0')
+    /// Puts together a number without leading zeros.
+    fn from_limbs(limbs: Vec<u64>) -> Self {
+        let small = match limbs.as_slice() {
+            [] => Some(0),
+            [low] => Some(*low),
+            [low, high] => high.checked_mul(LIMB).and_then(|high| high.checked_add(*low)),
+            _ => None,
+        };
+        if let Some(number) = small {
+            return Self(Repr::Small(number));
+        }
+        let digits = significant_digits(&limbs);
+        Self(Repr::Large(Arc::new(Large { limbs, digits, text: OnceLock::new() })))
+    }
+
+    fn limbs(&self) -> Cow<'_, [u64]> {
+        match &self.0 {
+            Repr::Small(number) => {
+                let mut limbs = vec![number % LIMB, number / LIMB];
+                trim(&mut limbs);
+                limbs.into()
+            }
+            Repr::Large(large) => large.limbs.as_slice().into(),
+        }
+    }
+}
+
+impl Large {
+    fn text(&self) -> &str {
+        self.text.get_or_init(|| {
+            let mut text = vec![b'0'; self.digits - significant_digits(&self.limbs)];
+            if let Some((first, rest)) = self.limbs.split_last() {
+                text.reserve_exact(self.digits - text.len());
+                text.extend_from_slice(first.to_string().as_bytes());
+                for limb in rest.iter().rev() {
+                    let mut digits = [b'0'; LIMB_DIGITS];
+                    let mut left = *limb;
+                    for digit in digits.iter_mut().rev() {
+                        *digit = b'0' + u8::try_from(left % 10).unwrap_or(0);
+                        left /= 10;
+                    }
+                    text.extend_from_slice(&digits);
+                }
+            }
+            String::from_utf8(text).unwrap_or_default().into_boxed_str()
+        })
+    }
+}
+
+/// Equality of the texts, without making them.
+impl PartialEq for Large {
+    fn eq(&self, other: &Self) -> bool {
+        self.digits == other.digits && self.limbs == other.limbs
+    }
+}
+
+impl Eq for Large {}
+
+impl Hash for Large {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.digits.hash(state);
+        self.limbs.hash(state);
     }
 }
 
 impl fmt::Display for BNum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.digits)
+        f.write_str(&self.digits())
     }
 }
 
 impl fmt::Debug for BNum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BNum({})", self.digits)
+        write!(f, "BNum({self})")
     }
 }
 
-fn compare(left: &str, right: &str) -> Ordering {
-    left.len().cmp(&right.len()).then_with(|| left.cmp(right))
+/// Reads digits without leading zeros.
+fn limbs_of(digits: &str) -> Limbs {
+    let value = |limb: &[u8]| limb.iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0'));
+    let mut limbs: Limbs = digits.as_bytes().rchunks(LIMB_DIGITS).map(value).collect();
+    while limbs.last() == Some(&0) {
+        limbs.pop();
+    }
+    limbs
 }
 
-/// Digits of a text from the last to the first, then zeros for ever.
-fn from_the_last(digits: &str) -> impl Iterator<Item = u8> + '_ {
-    digits.bytes().rev().map(|byte| byte - b'0').chain(std::iter::repeat(0))
+fn significant_digits(limbs: &[u64]) -> usize {
+    let Some((first, rest)) = limbs.split_last() else { return 0 };
+    rest.len() * LIMB_DIGITS + first.checked_ilog10().map_or(0, |log| log as usize + 1)
 }
 
-fn add(left: &str, right: &str) -> String {
-    let length = left.len().max(right.len());
+fn trim(limbs: &mut Vec<u64>) {
+    while limbs.last() == Some(&0) {
+        limbs.pop();
+    }
+}
+
+fn compare(left: &[u64], right: &[u64]) -> Ordering {
+    left.len().cmp(&right.len()).then_with(|| left.iter().rev().cmp(right.iter().rev()))
+}
+
+fn add(left: &[u64], right: &[u64]) -> Vec<u64> {
+    let (long, short) = if left.len() < right.len() { (right, left) } else { (left, right) };
+    let mut sum = Vec::with_capacity(long.len() + 1);
     let mut carry = 0;
-    let mut places: Vec<u8> = (from_the_last(left).zip(from_the_last(right)).take(length))
-        .map(|(left, right)| {
-            let sum = left + right + carry;
-            carry = sum / 10;
-            sum % 10
-        })
-        .collect();
-    places.push(carry);
-    text_of(places)
+    let mut short = short.iter();
+    let mut long = long.iter();
+    for limb in long.by_ref() {
+        let other = short.next();
+        if other.is_none() && carry == 0 {
+            sum.push(*limb);
+            break;
+        }
+        let both = limb + other.unwrap_or(&0) + carry;
+        carry = u64::from(both >= LIMB);
+        sum.push(both - carry * LIMB);
+    }
+    // Without carry the higher limbs stay as they are.
+    sum.extend_from_slice(long.as_slice());
+    if carry > 0 {
+        sum.push(carry);
+    }
+    sum
 }
 
-/// The difference of two numbers, the first not the smaller.
-fn sub(left: &str, right: &str) -> String {
+/// Returns the difference of two numbers, of which the first is not the smaller.
+fn sub(left: &[u64], right: &[u64]) -> Vec<u64> {
     let mut borrowed = 0;
-    let places = (from_the_last(left).zip(from_the_last(right)).take(left.len()))
-        .map(|(left, right)| {
-            let taken = right + borrowed;
-            borrowed = u8::from(left < taken);
-            left + 10 * borrowed - taken
-        })
-        .collect();
-    text_of(places)
-}
-
-/// The text of digits, the last first.
-fn text_of(mut places: Vec<u8>) -> String {
-    while places.len() > 1 && places.last() == Some(&0) {
-        places.pop();
-    }
-    if places.is_empty() {
-        places.push(0);
-    }
-    places.into_iter().rev().map(|digit| char::from(b'0' + digit)).collect()
+    let others = right.iter().copied().chain(std::iter::repeat(0));
+    let limbs = left.iter().zip(others).map(|(limb, other)| {
+        let taken = other + borrowed;
+        borrowed = u64::from(*limb < taken);
+        limb + borrowed * LIMB - taken
+    });
+    let mut difference: Vec<u64> = limbs.collect();
+    trim(&mut difference);
+    difference
 }
 
 #[cfg(test)]
@@ -134,6 +275,8 @@ mod tests {
         assert_ne!(bnum("01"), bnum("1"));
         assert_eq!(bnum("01").compare(&bnum("1")), Ordering::Equal);
         assert_eq!(bnum("009").compare(&bnum("10")), Ordering::Less);
+        assert_ne!(bnum("0"), bnum("00"));
+        assert_eq!(bnum("0").compare(&bnum("00")), Ordering::Equal);
     }
 
     #[test]
@@ -146,17 +289,111 @@ mod tests {
     #[test]
     fn numbers_of_any_length_are_added() {
         let long = "9".repeat(100);
-        assert_eq!(bnum(&long).add(&Integer::from_u32(1)).digits().as_ref(), format!("1{}", "0".repeat(100)));
-        assert_eq!(bnum("000").add(&Integer::from_u32(0)).digits().as_ref(), "0");
+        assert_eq!(bnum(&long).add(&Integer::from_u32(1)).digits(), format!("1{}", "0".repeat(100)));
+        assert_eq!(bnum("000").add(&Integer::from_u32(0)).digits(), "0");
+        assert_eq!(bnum("007").add(&Integer::from_u32(0)), bnum("7"));
         assert_eq!(bnum(&long).sub(&bnum("1")), None);
         assert_eq!(bnum(&long).sub(&bnum(&long)).unwrap().to_string(), "0");
+        let largest = u64::MAX.to_string();
+        assert_eq!(bnum(&largest).add(&Integer::from_u32(1)), bnum("18446744073709551616"));
+    }
+
+    #[test]
+    fn numbers_at_the_ends_of_limbs_keep_their_texts() {
+        for digits in (1..60).chain([67_500]) {
+            for text in ["9".repeat(digits), format!("1{}", "0".repeat(digits)), format!("0{}", "5".repeat(digits))] {
+                assert_eq!(bnum(&text).digits(), text);
+                assert_eq!(bnum(&text), bnum(&text).clone());
+            }
+        }
+    }
+
+    /// Arithmetic on the texts, digit by digit.
+    mod by_digits {
+        use std::cmp::Ordering;
+
+        pub(super) fn compare(left: &str, right: &str) -> Ordering {
+            let (left, right) = (left.trim_start_matches('0'), right.trim_start_matches('0'));
+            left.len().cmp(&right.len()).then_with(|| left.cmp(right))
+        }
+
+        /// Digits of a text from the last to the first, then zeros for ever.
+        fn from_the_last(digits: &str) -> impl Iterator<Item = u8> + '_ {
+            digits.bytes().rev().map(|byte| byte - b'0').chain(std::iter::repeat(0))
+        }
+
+        pub(super) fn add(left: &str, right: &str) -> String {
+            let mut carry = 0;
+            let mut places: Vec<u8> = (from_the_last(left).zip(from_the_last(right)).take(left.len().max(right.len())))
+                .map(|(left, right)| {
+                    let sum = left + right + carry;
+                    carry = sum / 10;
+                    sum % 10
+                })
+                .collect();
+            places.push(carry);
+            text_of(places)
+        }
+
+        /// The difference of two numbers, the first not the smaller.
+        pub(super) fn sub(left: &str, right: &str) -> String {
+            let mut borrowed = 0;
+            let places = (from_the_last(left).zip(from_the_last(right)).take(left.len()))
+                .map(|(left, right)| {
+                    let taken = right + borrowed;
+                    borrowed = u8::from(left < taken);
+                    left + 10 * borrowed - taken
+                })
+                .collect();
+            text_of(places)
+        }
+
+        fn text_of(mut places: Vec<u8>) -> String {
+            while places.len() > 1 && places.last() == Some(&0) {
+                places.pop();
+            }
+            places.into_iter().rev().map(|digit| char::from(b'0' + digit)).collect()
+        }
+    }
+
+    /// Texts of numbers, some of them long, with runs of nines and zeros, so that carries go far.
+    fn texts() -> impl Strategy<Value = String> {
+        let piece = prop_oneof!["[0-9]{1,8}", "9{1,40}", "0{1,40}"];
+        proptest::collection::vec(piece, 1..6).prop_map(|pieces| pieces.concat())
     }
 
     proptest! {
         #[test]
+        fn sums_are_those_of_the_digits(text in texts(), summand in "[0-9]{1,76}|9{1,76}") {
+            let integer = Integer::parse(IntegerKind::Uint(Width::W256), &summand).unwrap();
+            let sum = bnum(&text).add(&integer);
+            let expected = by_digits::add(&text, &summand);
+            prop_assert_eq!(sum.digits(), expected.as_str());
+            prop_assert_eq!(&sum, &bnum(&expected));
+        }
+
+        #[test]
+        fn differences_and_orders_are_those_of_the_digits(text in texts(), other in texts(), near in 0_u32..5) {
+            let shifted = by_digits::add(&text, &near.to_string());
+            for other in [&other, &shifted] {
+                let order = by_digits::compare(&text, other);
+                prop_assert_eq!(bnum(&text).compare(&bnum(other)), order);
+                prop_assert_eq!(bnum(&text).compare_texts(&bnum(other)), text.cmp(other));
+                prop_assert_eq!(bnum(&text) == bnum(other), text == **other);
+                let expected = match order {
+                    Ordering::Less => format!("-{}", by_digits::sub(other, &text)),
+                    Ordering::Equal => "0".to_owned(),
+                    Ordering::Greater => by_digits::sub(&text, other),
+                };
+                let expected = Integer::parse(IntegerKind::Int(Width::W256), &expected);
+                prop_assert_eq!(bnum(&text).sub(&bnum(other)), expected);
+            }
+        }
+
+        #[test]
         fn small_numbers_agree_with_the_machine(a: u64, b: u64) {
             let sum = bnum(&a.to_string()).add(&Integer::from_u64(b));
-            prop_assert_eq!(sum.digits().as_ref(), (u128::from(a) + u128::from(b)).to_string());
+            prop_assert_eq!(sum.digits(), (u128::from(a) + u128::from(b)).to_string());
             let difference = bnum(&a.to_string()).sub(&bnum(&b.to_string())).unwrap();
             prop_assert_eq!(difference.to_string(), (i128::from(a) - i128::from(b)).to_string());
             prop_assert_eq!(bnum(&a.to_string()).compare(&bnum(&b.to_string())), a.cmp(&b));

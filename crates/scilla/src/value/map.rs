@@ -65,7 +65,7 @@ impl PartialOrd for Key {
 impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
         match (&self.0, &other.0) {
-            (Value::BNum(left), Value::BNum(right)) => left.digits().cmp(right.digits()),
+            (Value::BNum(left), Value::BNum(right)) => left.compare_texts(right),
             (Value::ByStr(left), Value::ByStr(right)) | (Value::ByStrX(left), Value::ByStrX(right)) => left.cmp(right),
             (Value::Integer(left), Value::Integer(right)) => {
                 left.kind().cmp(&right.kind()).then_with(|| left.compare_bytes(right))
