@@ -9,6 +9,7 @@ mod hash;
 mod integer;
 mod map;
 mod number;
+mod serialize;
 mod text;
 mod typing;
 
@@ -17,7 +18,7 @@ mod tests;
 
 use std::fmt;
 
-pub use self::hash::write_serialized;
+pub use self::serialize::write_serialized;
 use self::typing::Typing;
 pub(crate) use self::typing::without_addresses;
 use crate::{

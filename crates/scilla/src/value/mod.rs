@@ -199,6 +199,23 @@ impl Value {
         }
     }
 
+    /// Returns where it is in memory, if it has parts that it shares with others now. As long as it is borrowed, nothing
+    /// else is there.
+    pub(crate) fn shared_address(&self) -> Option<usize> {
+        match self {
+            Self::Adt(value) => (Arc::strong_count(value) > 1).then(|| Arc::as_ptr(value).addr()),
+            Self::Map(map) => map.shared_address(),
+            Self::Message(message) => (Arc::strong_count(message) > 1).then(|| Arc::as_ptr(message).addr()),
+            Self::BNum(_)
+            | Self::ByStr(_)
+            | Self::ByStrX(_)
+            | Self::Closure(_)
+            | Self::Integer(_)
+            | Self::String(_)
+            | Self::TypeClosure(_) => None,
+        }
+    }
+
     /// Shows the value as exceptions and error texts have it.
     pub fn literal(&self) -> LiteralText<'_> {
         LiteralText::new(self)

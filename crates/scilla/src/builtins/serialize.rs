@@ -1,0 +1,316 @@
+//! The bytes that stand for values in hashes.
+
+use std::{collections::HashMap, ops::Range};
+
+use crate::{
+    name::Name,
+    value::{Map, Message, Value},
+};
+
+/// How many bytes are kept, so that those of a value that occurs again are copied. More than this is written and
+/// forgotten, so that the memory for a hash is bounded.
+const KEPT: usize = 1 << 18;
+
+/// Values with fewer parts are written again: that takes no longer than to find and copy their bytes.
+const LEAST_PARTS: u64 = 12;
+
+/// What is still to be written.
+enum Pending<'a> {
+    /// The bytes from `start` on are those of the value at this address, unless bytes were lost since.
+    Close {
+        address: usize,
+        start: usize,
+        losses: u64,
+    },
+    Text(&'a str),
+    Value(&'a Value),
+}
+
+/// Writes the bytes that stand for a value in hashes; false if there are none, as for functions.
+///
+/// Integers are written in full width. The entries of messages are ordered by their labels. The entries of a map come
+/// with the last key first: the reference sorts them and then turns them round.
+///
+/// The bytes of a value that occurs several times occur as often; but it is gone through once, as far as the bytes are
+/// still kept when it occurs again.
+pub fn write_serialized(value: &Value, write: impl FnMut(&[u8])) -> bool {
+    let mut output = Output { kept: Vec::new(), written: 0, losses: 0, known: HashMap::new(), write };
+    let mut pending = vec![Pending::Value(value)];
+    while let Some(next) = pending.pop() {
+        let value = match next {
+            Pending::Close { address, start, losses } => {
+                output.close(address, start, losses);
+                continue;
+            }
+            Pending::Text(text) => {
+                output.push(text.as_bytes());
+                continue;
+            }
+            Pending::Value(value) => value,
+        };
+        if let Some(address) = value.shared_address().filter(|_| value.parts() >= LEAST_PARTS) {
+            if output.repeat(address) {
+                continue;
+            }
+            pending.push(Pending::Close { address, start: output.kept.len(), losses: output.losses });
+        }
+        match value {
+            Value::Adt(adt) => {
+                output.push_name(&adt.constructor().name);
+                pending.extend(adt.arguments().iter().rev().map(Pending::Value));
+            }
+            Value::BNum(number) => output.push(number.digits().as_bytes()),
+            Value::ByStr(bytes) | Value::ByStrX(bytes) => output.push(bytes),
+            Value::Closure(_) | Value::TypeClosure(_) => return false,
+            Value::Integer(integer) => output.push(&integer.to_bytes()),
+            Value::Map(map) => queue_map(map, &mut pending),
+            Value::Message(message) => queue_message(message, &mut pending),
+            Value::String(text) => output.push(text.as_bytes()),
+        }
+    }
+    output.flush();
+    true
+}
+
+/// Queues the entries, the first key to be written last.
+fn queue_map<'a>(map: &'a Map, pending: &mut Vec<Pending<'a>>) {
+    for (key, value) in map {
+        pending.extend([Pending::Value(value), Pending::Value(key.value())]);
+    }
+}
+
+/// Queues the entries, ordered by their labels: `label:value`, with semicolons between.
+fn queue_message<'a>(message: &'a Message, pending: &mut Vec<Pending<'a>>) {
+    let mut entries: Vec<_> = message.entries().iter().collect();
+    entries.sort_by(|one, other| one.label.cmp(&other.label));
+    for (index, entry) in entries.into_iter().enumerate().rev() {
+        pending.extend([Pending::Value(&entry.value), Pending::Text(":"), Pending::Text(&entry.label)]);
+        if index > 0 {
+            pending.push(Pending::Text(";"));
+        }
+    }
+}
+
+/// Bytes on their way out, of which the last ones are kept.
+struct Output<W> {
+    kept: Vec<u8>,
+    /// How many of the kept bytes have been written.
+    written: usize,
+    /// How often bytes were not kept.
+    losses: u64,
+    /// Where among the kept bytes those of shared values are. The values live longer than this, so an address is that of
+    /// one value.
+    known: HashMap<usize, Range<usize>>,
+    write: W,
+}
+
+impl<W: FnMut(&[u8])> Output<W> {
+    fn push(&mut self, bytes: &[u8]) {
+        if self.kept.len() + bytes.len() <= KEPT {
+            self.kept.extend_from_slice(bytes);
+            return;
+        }
+        self.flush();
+        self.losses += 1;
+        if bytes.len() > KEPT / 2 {
+            (self.write)(bytes);
+            return;
+        }
+        self.known.clear();
+        self.kept.clear();
+        self.kept.extend_from_slice(bytes);
+        self.written = 0;
+    }
+
+    /// Writes a name as it is known everywhere.
+    fn push_name(&mut self, name: &Name) {
+        if let Some(module) = name.module() {
+            self.push(module.as_bytes());
+            self.push(b".");
+        }
+        self.push(name.base().as_bytes());
+    }
+
+    /// Writes the bytes of the value at an address again, if they are known.
+    fn repeat(&mut self, address: usize) -> bool {
+        let Some(range) = self.known.get(&address).cloned() else { return false };
+        if self.kept.len() + range.len() <= KEPT {
+            self.kept.extend_from_within(range);
+        } else {
+            self.flush();
+            self.losses += 1;
+            (self.write)(self.kept.get(range).unwrap_or_default());
+        }
+        true
+    }
+
+    fn close(&mut self, address: usize, start: usize, losses: u64) {
+        if losses == self.losses {
+            self.known.insert(address, start..self.kept.len());
+        }
+    }
+
+    fn flush(&mut self) {
+        (self.write)(self.kept.get(self.written..).unwrap_or_default());
+        self.written = self.kept.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{
+        types::{Primitive, Type},
+        value::{BNum, Constructor, Key, MessageEntry},
+    };
+
+    /// The same without regard to sharing.
+    fn plain(value: &Value, out: &mut Vec<u8>) {
+        match value {
+            Value::Adt(adt) => {
+                out.extend_from_slice(adt.constructor().name.global().to_string().as_bytes());
+                adt.arguments().iter().for_each(|argument| plain(argument, out));
+            }
+            Value::BNum(number) => out.extend_from_slice(number.digits().as_bytes()),
+            Value::ByStr(bytes) | Value::ByStrX(bytes) => out.extend_from_slice(bytes),
+            Value::Closure(_) | Value::TypeClosure(_) => panic!("functions have no bytes"),
+            Value::Integer(integer) => out.extend_from_slice(&integer.to_bytes()),
+            Value::Map(map) => {
+                for (key, value) in map.iter().collect::<Vec<_>>().into_iter().rev() {
+                    plain(key.value(), out);
+                    plain(value, out);
+                }
+            }
+            Value::Message(message) => {
+                let mut entries: Vec<_> = message.entries().iter().collect();
+                entries.sort_by(|one, other| one.label.cmp(&other.label));
+                for (index, entry) in entries.into_iter().enumerate() {
+                    out.extend_from_slice(if index == 0 { b"" } else { b";" });
+                    out.extend_from_slice(entry.label.as_bytes());
+                    out.push(b':');
+                    plain(&entry.value, out);
+                }
+            }
+            Value::String(text) => out.extend_from_slice(text.as_bytes()),
+        }
+    }
+
+    /// Returns the bytes, and how many writes they took.
+    fn shared(value: &Value) -> (Vec<u8>, usize) {
+        let (mut bytes, mut writes) = (Vec::new(), 0);
+        let written = write_serialized(value, |more| {
+            bytes.extend_from_slice(more);
+            writes += 1;
+        });
+        assert!(written);
+        (bytes, writes)
+    }
+
+    fn check(value: &Value) {
+        let mut expected = Vec::new();
+        plain(value, &mut expected);
+        assert!(shared(value).0 == expected, "{} bytes", expected.len());
+    }
+
+    fn pair(one: &Value, two: &Value) -> Value {
+        Value::adt(Constructor::pair(), Arc::new([Type::bool(), Type::bool()]), [one.clone(), two.clone()])
+    }
+
+    fn map(entries: &[(&str, &Value)]) -> Value {
+        let mut map = Map::new(Primitive::String.into(), Type::bool());
+        for (key, value) in entries {
+            map.insert(Key::new(Value::string(*key)).unwrap(), (*value).clone());
+        }
+        Value::Map(map)
+    }
+
+    fn message(entries: &[(&str, &Value)]) -> Value {
+        let entry = |&(label, value): &(&str, &Value)| MessageEntry {
+            label: label.into(),
+            kind: Type::bool(),
+            value: value.clone(),
+        };
+        Value::Message(Arc::new(Message::new(entries.iter().map(entry).collect())))
+    }
+
+    /// How to make a value of those that were made before.
+    #[derive(Clone, Debug)]
+    enum Made {
+        Text(String),
+        Long(u8, usize),
+        Number(u64),
+        Pair(prop::sample::Index, prop::sample::Index),
+        Map(prop::sample::Index, prop::sample::Index),
+        Message(prop::sample::Index, prop::sample::Index),
+        List(prop::sample::Index, usize),
+    }
+
+    fn made() -> impl Strategy<Value = Made> {
+        let index = any::<prop::sample::Index>;
+        prop_oneof![
+            "[a-z]{0,30}".prop_map(Made::Text),
+            (any::<u8>(), 0..3 * KEPT / 2).prop_map(|(byte, length)| Made::Long(byte, length)),
+            any::<u64>().prop_map(Made::Number),
+            (index(), index()).prop_map(|(one, two)| Made::Pair(one, two)),
+            (index(), index()).prop_map(|(one, two)| Made::Pair(one, two)),
+            (index(), index()).prop_map(|(one, two)| Made::Map(one, two)),
+            (index(), index()).prop_map(|(one, two)| Made::Message(one, two)),
+            (index(), 0_usize..40).prop_map(|(one, times)| Made::List(one, times)),
+        ]
+    }
+
+    /// More bytes than this are not worth a test.
+    const LARGEST: u64 = 1 << 22;
+
+    fn make(steps: &[Made]) -> Value {
+        let mut values = vec![Value::bool(true), Value::nat(20)];
+        for step in steps {
+            let of = |index: &prop::sample::Index| index.get(&values);
+            let value = match step {
+                Made::Text(text) => Value::string(text.as_str()),
+                Made::Long(byte, length) => Value::ByStr(vec![*byte; *length].into()),
+                Made::Number(number) => Value::BNum(BNum::from_u64(*number)),
+                Made::Pair(one, two) => pair(of(one), of(two)),
+                Made::Map(one, two) => map(&[("a", of(one)), ("b", of(two))]),
+                Made::Message(one, two) => message(&[("b", of(one)), ("_tag", of(two))]),
+                Made::List(one, times) => Value::list(Type::bool(), vec![of(one).clone(); *times]),
+            };
+            if value.size().saturating_add(value.parts().saturating_mul(8)) < LARGEST {
+                values.push(value);
+            }
+        }
+        values.pop().unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn shared_values_have_the_bytes_of_those_that_are_not(steps in prop::collection::vec(made(), 1..40)) {
+            check(&make(&steps));
+        }
+    }
+
+    #[test]
+    fn what_is_shared_is_copied_past_what_is_kept() {
+        let long = Value::ByStr(vec![7; KEPT / 3].into());
+        let mut value = pair(&Value::nat(100), &long);
+        for _ in 0..6 {
+            value = pair(&value, &value);
+            check(&value);
+        }
+        check(&pair(&value, &Value::ByStr(vec![8; 2 * KEPT].into())));
+    }
+
+    #[test]
+    fn a_shared_tree_takes_few_writes() {
+        let tree = (0..16).fold(Value::nat(0), |half, _| pair(&half, &half));
+        let (bytes, writes) = shared(&tree);
+        assert_eq!(bytes.len(), 4 * ((1 << 16) - 1) + 4 * (1 << 16));
+        assert!(writes < 50, "{writes}");
+    }
+}
