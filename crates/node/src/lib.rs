@@ -107,7 +107,6 @@ pub use crate::{
     protection::{protect_files, protect_memory},
     ready_file::{ReadyFile, ReadyFileError},
     rpc::{MethodList, MethodListError, RpcLimits, openrpc},
-    rpc::{RpcLimits, openrpc},
     settings::{ConfigError, Origin, Origins, Place, Settings, wrong_use},
     startup::{Node, RunningNode, StartError, StopError},
     telemetry::{FilterError, LogFormat, init as init_telemetry},

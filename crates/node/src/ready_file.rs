@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::data_dir::new_private_file;
+use crate::files;
 
 /// Reason why there is no ready file.
 #[derive(Debug, thiserror::Error)]
@@ -107,11 +107,7 @@ fn draft_of(path: &Path) -> PathBuf {
 }
 
 fn write_new(draft: &Path, text: &str) -> io::Result<()> {
-    match fs::remove_file(draft) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    new_private_file(draft)?.write_all(text.as_bytes())
+    files::create_anew(draft)?.write_all(text.as_bytes())
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ const MOST_LIBRARIES: usize = 64;
 /// Gas of a check, far above what a block has room for.
 const GAS: u64 = 1_000_000;
 
-const fn options() -> Options {
+fn options() -> Options {
     Options { advice: true, ..Options::with_limit(GAS) }
 }
 
