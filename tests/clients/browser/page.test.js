@@ -137,6 +137,25 @@ for (const [host, recipient] of [
   });
 }
 
+for (const [host, recipient, allowed] of [
+  ['127.0.0.1', '0x3333333333333333333333333333333333333333', true],
+  [FOREIGN, '0x4444444444444444444444444444444444444444', false],
+]) {
+  test(`a method for developers is ${allowed ? 'answered' : 'refused'} to a page of ${host}`, async () => {
+    const page = await open(host);
+    const edit = { url: SILICA_URL, method: 'silica_setBalance', params: [recipient, '7'] };
+    // What a page can send without a preflight is judged like the rest.
+    for (const type of ['application/json', 'text/plain']) {
+      const { body } = await page.evaluate(ask, { ...edit, type });
+      assert.equal(body.error?.code, allowed ? undefined : -32600, JSON.stringify(body));
+    }
+    const { body } = await page.evaluate(ask, { url: SILICA_URL, method: 'GetBalance', params: [recipient] });
+    assert.equal(body.result?.balance, allowed ? '7' : undefined, JSON.stringify(body));
+    assert.equal(body.error?.message, allowed ? undefined : 'Account is not created');
+    await page.close();
+  });
+}
+
 test('the page of the node itself shows where to connect, and loads nothing', async () => {
   const page = await browser.newPage();
   const requests = [];
