@@ -533,3 +533,77 @@ fn first_failing_check_answers() {
         "Nonce (0) lower than current (0)",
     );
 }
+
+/// Sends all payments, one request for each, and returns the codes and messages of the refusals.
+fn refusals(node: &Node, payments: impl Iterator<Item = Payment>) -> Vec<(i64, String)> {
+    let calls: Vec<_> = payments.map(|payment| ("CreateTransaction", json!([payment.json()]))).collect();
+    let answers = node.call_all(&calls).into_iter();
+    answers.filter_map(Result::err).map(|refusal| (refusal.code, refusal.message)).collect()
+}
+
+const POOL_FULL: &str = "Txn could not be added as database exceeded limit or the txn was already present";
+
+/// 10 accounts with 1 ZIL each send nonces that nothing can precede. The pool has places for 40 transactions.
+#[test]
+fn nonce_gaps_of_poor_senders_do_not_keep_others_out_of_the_pool() {
+    let node = Node::start(&["--block-mode", "manual", "--max-pending", "40"]);
+    let poor: Vec<_> = (1..=10).map(Wallet::stranger).collect();
+    for wallet in &poor {
+        node.result("silica_setBalance", &json!([wallet.hex(), (10_u128.pow(12)).to_string()]));
+    }
+    let to = Wallet::stranger(99).address();
+    let gapped: Vec<_> = poor.iter().flat_map(|poor| (2..=6).map(|nonce| poor.payment(nonce, to, 1))).collect();
+    let refused = refusals(&node, gapped.iter().cloned());
+    assert_eq!(refused, vec![(-20, POOL_FULL.to_owned()); 10]);
+
+    let payer = Wallet::funded(0);
+    let payments: Vec<_> = (1..=40).map(|nonce| payer.payment(nonce, to, 1)).collect();
+    assert_eq!(refusals(&node, payments.into_iter()), []);
+    let evicted = gapped[0].hash();
+    let status = node.result("GetTransactionStatus", &json!([evicted]));
+    assert_eq!((&status["modificationState"], &status["status"]), (&json!(2), &json!(255)));
+    let pending = node.result("GetPendingTxn", &json!([evicted]));
+    assert_eq!((&pending["confirmed"], &pending["code"]), (&json!(false), &json!(255)));
+    assert_eq!(
+        node.result("IsTxnInMemPool", &json!([evicted])),
+        json!({"code": 255, "pending": false, "present": true})
+    );
+
+    // The pool is full of executable payments now. One that pays more takes the place of the last.
+    let mut other = Wallet::funded(1).payment(1, to, 1);
+    check_error(&node, "CreateTransaction", &json!([other.json()]), (-20, POOL_FULL));
+    other.gas_price += 1;
+    node.result("CreateTransaction", &json!([other.json()]));
+    node.result("IncreaseBlocknum", &json!([1]));
+    assert_eq!(balance(&node, &Wallet::stranger(99).hex()).0, 40);
+    assert_eq!(balance(&node, &payer.hex()).1, 39);
+    assert_eq!(balance(&node, &Wallet::funded(1).hex()).1, 1);
+}
+
+#[test]
+fn transactions_with_gaps_or_without_cover_are_limited_for_each_sender() {
+    let message = |limit| {
+        format!(
+            "Txn could not be added as the sender has {limit} pending transactions that need a lower nonce or more balance"
+        )
+    };
+    let node = Node::start(&["--block-mode", "manual"]);
+    let (payer, to) = (Wallet::funded(0), Wallet::stranger(99).address());
+    let gapped = (2..=66).map(|nonce| payer.payment(nonce, to, 1));
+    assert_eq!(refusals(&node, gapped), [(-20, message(64))]);
+    // The missing nonce makes all of them executable.
+    let rest = [1, 66, 67].map(|nonce| payer.payment(nonce, to, 1));
+    assert_eq!(refusals(&node, rest.into_iter()), []);
+    node.result("IncreaseBlocknum", &json!([1]));
+    assert_eq!(balance(&node, &payer.hex()).1, 67);
+
+    let node = Node::start(&["--block-mode", "manual", "--max-gapped", "3"]);
+    // The balance covers two of them beside each other; the reference compares it with each by itself.
+    let uncovered = (1..=6).map(|nonce| payer.payment(nonce, to, FUNDS * 2 / 5));
+    assert_eq!(refusals(&node, uncovered), [(-20, message(3))]);
+    // The reference's own refusal comes first.
+    let funds = (-8, "Insufficient funds in source account!");
+    check_error(&node, "CreateTransaction", &json!([payer.payment(7, to, FUNDS).json()]), funds);
+    node.result("IncreaseBlocknum", &json!([1]));
+    assert_eq!(balance(&node, &Wallet::stranger(99).hex()).0, FUNDS * 2 / 5 * 2);
+}

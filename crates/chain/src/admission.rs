@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use silica_protocol::{
-    Account, Address, Gas, GasPrice, Nonce, PublicKey, ShardId, Signature, Transaction, TransactionKind, TxHash,
+    Account, Address, Gas, GasPrice, Nonce, PublicKey, Qa, ShardId, Signature, Transaction, TransactionKind, TxHash,
     Version, sha256,
 };
 
@@ -83,6 +83,12 @@ impl VerifiedTransaction {
     /// Where it goes, and why.
     pub fn routing(&self) -> Routing {
         self.routing
+    }
+
+    /// The most that it costs its sender, the amount and all of its gas: what admission compares with the balance.
+    pub(crate) fn cost(&self) -> Qa {
+        // Admission refuses what exceeds the range.
+        cost(&self.transaction).unwrap_or(Qa::MAX)
     }
 
     /// The shard that executes it; the DS committee has the number after the last.
@@ -364,9 +370,14 @@ fn check_author(tx: &Transaction, config: &ChainConfig) -> Result<TxHash, Admiss
     if needs_none { Ok(tx.hash()) } else { check_signature(tx) }
 }
 
-fn check_funds(tx: &Transaction, account: &Account) -> Result<(), AdmissionError> {
+/// The deposit for all of a transaction's gas, and its amount.
+fn cost(tx: &Transaction) -> Result<Qa, AdmissionError> {
     let deposit = tx.gas_limit.checked_cost(tx.gas_price).ok_or(AdmissionError::DepositOverflow)?;
-    let needed = deposit.checked_add(tx.amount).ok_or(AdmissionError::TotalOverflow)?;
+    deposit.checked_add(tx.amount).ok_or(AdmissionError::TotalOverflow)
+}
+
+fn check_funds(tx: &Transaction, account: &Account) -> Result<(), AdmissionError> {
+    let needed = cost(tx)?;
     if account.balance < needed {
         return Err(AdmissionError::InsufficientFunds { needed, balance: account.balance });
     }
@@ -377,7 +388,7 @@ fn check_funds(tx: &Transaction, account: &Account) -> Result<(), AdmissionError
 mod tests {
     use std::collections::BTreeMap;
 
-    use silica_protocol::{ChainId, Gas, Qa};
+    use silica_protocol::{ChainId, Gas};
 
     use super::*;
     use crate::testing::{PRICE, account, address, contract, key, payment, signed};

@@ -393,6 +393,7 @@ impl<'a> Builder<'a> {
     pub(crate) fn finish(mut self, store: &Store) -> Result<ExecutedBlock, BuildError> {
         let vacuous = self.is_vacuous();
         let changes = self.overlay.changes()?;
+        let accounts = changes.iter().map(|change| (change.address, change.after)).collect();
         let state = store.prepare(state_diff(&changes))?;
         let header = self.header(&changes, state.root())?;
         let infos = self.infos();
@@ -402,6 +403,7 @@ impl<'a> Builder<'a> {
             blocks: Blocks { tx: tx_block, micro: self.micro_blocks, ds: self.ds_block },
             transactions: self.transactions,
             edits: self.edits,
+            accounts,
             state,
             vacuous,
             dropped: self.dropped,

@@ -153,6 +153,8 @@ pub struct PoolLimits {
     pub transactions: usize,
     /// Transactions of one sender.
     pub per_sender: usize,
+    /// Gapped transactions of one sender: those that its nonce or its balance does not permit yet.
+    pub gapped_per_sender: usize,
     /// DS epochs after which a waiting transaction is dropped.
     pub lifetime_ds_epochs: u64,
     /// DS epochs for which the fate of a dropped transaction is remembered.
@@ -178,6 +180,7 @@ impl ChainConfig {
                 pool: PoolLimits {
                     transactions: 100_000,
                     per_sender: 1_000,
+                    gapped_per_sender: 64,
                     lifetime_ds_epochs: 3,
                     memory_ds_epochs: 3,
                 },

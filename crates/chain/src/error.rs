@@ -295,7 +295,7 @@ pub enum PoolError {
         /// The transaction.
         hash: TxHash,
     },
-    /// 37: the pool is full.
+    /// 37: the pool is full, of transactions that are worth as much.
     #[error("Txn could not be added as database exceeded limit or the txn was already present")]
     Full {
         /// Transactions that the pool holds at most.
@@ -309,6 +309,16 @@ pub enum PoolError {
         /// Transactions that the pool holds of one sender at most.
         limit: usize,
     },
+    /// After 37: the pool holds as many gapped transactions of this sender as it takes from one.
+    #[error(
+        "Txn could not be added as the sender has {limit} pending transactions that need a lower nonce or more balance"
+    )]
+    SenderGapped {
+        /// The sender.
+        sender: Address,
+        /// Gapped transactions that the pool holds of one sender at most.
+        limit: usize,
+    },
     /// A transaction with the same sender and nonce pays at least as much. The text is the isolated server's for a
     /// transaction that is rejected with a status.
     #[error("Error Code: {}", DropReason::Outbid.code())]
@@ -316,6 +326,17 @@ pub enum PoolError {
         /// The transaction that stays.
         by: TxHash,
     },
+}
+
+/// Reason why an admitted transaction is not pending.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmissionError {
+    /// The pool refused it.
+    #[error(transparent)]
+    Pool(#[from] PoolError),
+    /// The sender's account could not be read.
+    #[error("reading state")]
+    State(#[from] StateError),
 }
 
 /// Reason why a block could not be built. None of them is the fault of a transaction.

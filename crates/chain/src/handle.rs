@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use silica_protocol::{
-    Address, BlockNumber, DsBlock, GasPrice, Nonce, Receipt, SimulationRequest, Timestamp, Transaction,
+    Account, Address, BlockNumber, DsBlock, GasPrice, Nonce, Receipt, SimulationRequest, Timestamp, Transaction,
     TransactionKind, TxBlock, TxHash,
 };
 use silica_scilla::cache::CacheUsage;
@@ -13,7 +13,7 @@ use crate::{
     admission::{Entrance, Routing, VerifiedTransaction},
     builder::{Head, Network},
     config::{ChainConfig, NoncePolicy},
-    error::{AdmissionError, PoolError, PoolImportError, SimulationError},
+    error::{AdmissionError, PoolImportError, SimulationError, SubmissionError},
     executor::{CallTree, Modules, Tracer},
     pool::{self, Exported, Pool},
     simulation::{GasEstimate, Simulation, Simulator},
@@ -185,16 +185,33 @@ impl Chain {
     ///
     /// # Errors
     ///
-    /// [`PoolError`]: it waits already, the pool is full, or another one with its nonce pays more.
-    pub fn submit(&self, transaction: VerifiedTransaction, at: Timestamp) -> Result<Submitted, PoolError> {
+    /// [`PoolError`](crate::PoolError): it waits already, the pool is full, or another one with its nonce pays more. [`StateError`]: the sender's
+    /// account could not be read.
+    pub fn submit(&self, transaction: VerifiedTransaction, at: Timestamp) -> Result<Submitted, SubmissionError> {
         let submitted = Submitted {
             hash: transaction.hash(),
             routing: transaction.routing(),
             contract: transaction.transaction().contract_address(),
         };
-        let epoch = self.shared.published().epoch();
-        self.shared.lock_pool().insert(transaction, epoch, at)?;
+        self.with_sender(&transaction.sender(), |pool, account, epoch| pool.insert(transaction, account, epoch, at))??;
         Ok(submitted)
+    }
+
+    /// Calls `work` with the pool, and with a sender's account and the Tx epoch at the published head.
+    fn with_sender<T>(
+        &self,
+        sender: &Address,
+        work: impl FnOnce(&mut Pool, &Account, BlockNumber) -> T,
+    ) -> Result<T, StateError> {
+        loop {
+            let published = self.shared.published();
+            let account = published.state.account(sender);
+            let mut pool = self.shared.lock_pool();
+            // What was read before the lock may be out of date, and then the pool may have settled the block already.
+            if Arc::ptr_eq(&published, &self.shared.published()) {
+                return Ok(work(&mut pool, &account?.unwrap_or_default(), published.epoch()));
+            }
+        }
     }
 
     /// The latest head and everything that can be asked about it.
@@ -255,8 +272,10 @@ impl Chain {
             let published = self.shared.published();
             let admitted = self.entrance(&published, NoncePolicy::Queue).admit_again(transaction, priority);
             let admitted = admitted.is_ok_and(|transaction| {
-                let epoch = inserted.min(published.epoch());
-                self.shared.lock_pool().insert(transaction, epoch, at).is_ok()
+                let restored = self.with_sender(&transaction.sender(), |pool, account, epoch| {
+                    pool.restore(transaction, account, inserted.min(epoch), at)
+                });
+                matches!(restored, Ok(Ok(())))
             });
             let count = if admitted { &mut report.admitted } else { &mut report.refused };
             *count = count.saturating_add(1);

@@ -135,7 +135,7 @@ pub use crate::{
         AdmissionError, BlockTransactionsError, BuildError, CommitError, ConfigError, EditError, EngineError,
         GasPriceError, GenesisError, InterfaceError, InvalidBlock, InvalidTransaction, ListingError, MinerInfoError,
         OpenError, PassError, PastStateError, PoolError, PoolImportError, ProofError, ProposeError, RecoverError,
-        ReplayError, RevertError, SealError, SimulationError, StatePageError, TraceError,
+        ReplayError, RevertError, SealError, SimulationError, StatePageError, SubmissionError, TraceError,
     },
     executor::{CallTree, TracedCall, TracedRun, TracedStep, TracedValue},
     genesis::{

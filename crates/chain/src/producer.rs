@@ -16,7 +16,7 @@ use crate::{
     judge::Judge,
     pool::{PoolLine, Settlement},
     replay,
-    run::{Extent, Ground},
+    run::{Extent, Ground, Paid},
     snapshot::Times,
     stage::{Blocks, CommittedBlock, ExecutedBlock, Proposal, SealedBlock, WrittenBlock},
     terms::{FullBlocks, Prices, fees_before, price_by_rules},
@@ -40,6 +40,8 @@ pub(crate) struct Written {
     blocks: Vec<WrittenBlock>,
     /// Number and timestamp of the first of the empty blocks after these, which were written as runs.
     passed: Option<(BlockNumber, Timestamp)>,
+    /// The account that these runs pay, as it is after them.
+    paid: Option<Paid>,
     /// What readers will see once they are flushed; `None` when there are none.
     published: Option<Arc<Published>>,
 }
@@ -185,10 +187,11 @@ impl Producer {
             let by_rules = prices.as_mut().map(|prices| prices.next(number, last));
             Ok(operator_price.or(by_rules).unwrap_or(last.gas_price))
         };
-        let (run, states) = ground.plan(&self.store, Extent::UpTo(blocks), &mut price)?;
+        let (run, states, paid) = ground.plan(&self.store, Extent::UpTo(blocks), &mut price)?;
         let (number, last, count) = (run.first(), run.last(), run.blocks());
         let state = self.store.write_run(run, states).map_err(|source| self.fail(number, source))?;
         self.written.passed.get_or_insert((number, timestamp));
+        self.written.paid = Some(paid);
         let time_before = || if count > 1 { state.time_of(last.previous().unwrap_or(last)) } else { Ok(None) };
         let read = Head::read(&state, last).and_then(|head| Ok((head, time_before()?)));
         // It is written, and nobody would know of it.
@@ -217,7 +220,7 @@ impl Application for Producer {
                 included: &[],
                 dropped: &block.dropped,
                 postponed: &block.postponed,
-                edited: &[],
+                accounts: &[],
             });
         }
         Ok(block)
@@ -249,7 +252,8 @@ impl Application for Producer {
     }
 
     fn write(&mut self, sealed: SealedBlock) -> Result<(), CommitError> {
-        let ExecutedBlock { blocks, transactions, edits, state, vacuous: _, dropped, postponed } = sealed.block;
+        let ExecutedBlock { blocks, transactions, edits, accounts, state, vacuous: _, dropped, postponed } =
+            sealed.block;
         let Blocks { tx: tx_block, micro: micro_blocks, ds: ds_block } = blocks;
         let published = self.tip();
         let number = tx_block.header.number;
@@ -262,7 +266,7 @@ impl Application for Producer {
         let record = BlockRecord { tx_block, micro_blocks, ds_block, transactions: bodies.collect(), edits };
         let state = self.store.write(&record, state).map_err(|source| self.fail(number, source))?;
 
-        let BlockRecord { tx_block, micro_blocks, ds_block, edits, .. } = record;
+        let BlockRecord { tx_block, micro_blocks, ds_block, .. } = record;
         let tx_block = Arc::new(tx_block);
         let ds_block = ds_block.map(Arc::new);
         self.full_blocks.add(&tx_block.header);
@@ -270,8 +274,7 @@ impl Application for Producer {
         let hash = published.head.hash;
         self.written.published = Some(Arc::new(published));
         let block = CommittedBlock { hash, tx_block, ds_block, micro_blocks, transactions, dropped };
-        let edited = edits.accounts.into_keys().collect();
-        self.written.blocks.push(WrittenBlock { block, postponed, edited });
+        self.written.blocks.push(WrittenBlock { block, postponed, accounts });
         Ok(())
     }
 
@@ -279,10 +282,10 @@ impl Application for Producer {
         let Some(published) = &self.written.published else { return Ok(Vec::new()) };
         let number = published.head.number();
         self.store.flush().map_err(|source| self.fail(number, source))?;
-        let Written { blocks, passed, published } = std::mem::take(&mut self.written);
+        let Written { blocks, passed, paid, published } = std::mem::take(&mut self.written);
         self.shared.publish(published.unwrap_or_else(|| self.shared.published()));
         let mut pool = self.shared.lock_pool();
-        let settle = |WrittenBlock { block, postponed, edited }| {
+        let settle = |WrittenBlock { block, postponed, accounts }| {
             let CommittedBlock { tx_block, transactions, dropped, .. } = &block;
             pool.settle(&Settlement {
                 block: tx_block.header.number,
@@ -290,13 +293,16 @@ impl Application for Producer {
                 included: transactions,
                 dropped,
                 postponed: &postponed,
-                edited: &edited,
+                accounts: &accounts,
             });
             Arc::new(block)
         };
         let blocks = blocks.into_iter().map(settle).collect();
         if let Some((first, at)) = passed {
             pool.note_empty(first..=number, at);
+            if let Some((address, account)) = paid {
+                pool.update(&address, &account, number, at);
+            }
         }
         Ok(blocks)
     }

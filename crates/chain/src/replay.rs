@@ -276,7 +276,7 @@ impl Tip {
         let blocks = run.last().get().saturating_sub(number.get()).saturating_add(1);
         let ground = Ground { network, head, state, timestamp };
         let planned = ground.plan(target, Extent::Exactly(blocks), &mut price);
-        let (ours, states) = planned.map_err(|error| invalid(error.into()))?;
+        let (ours, states, _) = planned.map_err(|error| invalid(error.into()))?;
         let results = |run: &BlockRun| (run.last_hash(), run.last_ds_block());
         if results(&ours) != results(run) {
             let field = |run: &BlockRun| format!("{:?}", results(run));

@@ -37,14 +37,18 @@ pub(crate) enum Extent {
 /// Says the price of a DS block, by the last Tx block and the last DS block before it.
 pub(crate) type Price<'a> = &'a mut dyn FnMut(BlockNumber, &DsBlockHeader) -> Result<GasPrice, BuildError>;
 
+/// The account of the only member of all committees, which vacuous blocks pay.
+pub(crate) type Paid = (Address, Account);
+
 impl Ground<'_> {
-    /// Plans the empty blocks after the head, with the states after them.
+    /// Plans the empty blocks after the head, with the states after them, and the account that they pay as it is after the
+    /// last.
     pub(crate) fn plan(
         self,
         store: &Store,
         extent: Extent,
         price: Price<'_>,
-    ) -> Result<(BlockRun, PreparedRun), BuildError> {
+    ) -> Result<(BlockRun, PreparedRun, Paid), BuildError> {
         let Self { network, head, state, timestamp } = self;
         let epochs = network.epochs;
         let builder = Builder::new(network, head, state.clone(), timestamp, None)?;
@@ -75,7 +79,7 @@ impl Ground<'_> {
                 last_ds = run.ds_block().clone();
             }
         }
-        Ok((run.finish().ok_or(BuildError::End)?, states))
+        Ok((run.finish().ok_or(BuildError::End)?, states, (purse.beneficiary, purse.member.unwrap_or_default())))
     }
 
     /// Blocks for which there are numbers and timestamps.

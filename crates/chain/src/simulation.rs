@@ -270,6 +270,7 @@ fn why(reason: DropReason, verified: &VerifiedTransaction, rules: &Rules) -> Str
         DropReason::Arithmetic => "amount: the recipient would have more than 128 bits hold",
         DropReason::Internal => "it is our fault",
         DropReason::CodeTooLarge
+        | DropReason::Evicted
         | DropReason::Expired
         | DropReason::HighGasLimit
         | DropReason::IncorrectType

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use silica_protocol::{Address, BlockHash, DsBlock, MicroBlock, Receipt, Transaction, TxBlock};
+use silica_protocol::{Account, Address, BlockHash, DsBlock, MicroBlock, Receipt, Transaction, TxBlock};
 use silica_state::{BlockRecord, PreparedState, StateDiff};
 
 use crate::{
@@ -45,6 +45,8 @@ pub struct ExecutedBlock {
     pub(crate) blocks: Blocks,
     pub(crate) transactions: Vec<(VerifiedTransaction, Receipt)>,
     pub(crate) edits: StateDiff,
+    /// Accounts that the block changes, as they are after it.
+    pub(crate) accounts: Vec<(Address, Account)>,
     pub(crate) state: PreparedState,
     pub(crate) vacuous: bool,
     pub(crate) dropped: Vec<(VerifiedTransaction, DropReason)>,
@@ -138,8 +140,8 @@ pub struct CommittedBlock {
 pub(crate) struct WrittenBlock {
     pub(crate) block: CommittedBlock,
     pub(crate) postponed: Vec<(VerifiedTransaction, Postponed)>,
-    /// Accounts that were edited by hand.
-    pub(crate) edited: Vec<Address>,
+    /// Accounts that the block changed, as they are after it.
+    pub(crate) accounts: Vec<(Address, Account)>,
 }
 
 impl CommittedBlock {

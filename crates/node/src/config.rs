@@ -191,6 +191,14 @@ pub struct RunArgs {
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 900, value_parser = value_parser!(u32).range(1..),
           env = "SILICA_MAX_CONNECTIONS")]
     pub max_connections: u32,
+    /// Transactions that may be pending at once; beyond it a better one takes the place of another.
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 100_000, value_parser = value_parser!(u32).range(1..=10_000_000),
+          env = "SILICA_MAX_PENDING")]
+    pub max_pending: u32,
+    /// Pending transactions of one sender that need a lower nonce or more balance.
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 64, value_parser = value_parser!(u32).range(1..=1_000),
+          env = "SILICA_MAX_GAPPED")]
+    pub max_gapped: u32,
     /// Whether methods for developers are answered, which do what no client of a real network can do: `auto` (unless some
     /// port listens beyond this machine), `on`, or `off`.
     #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true, env = "SILICA_DEVELOPER")]
@@ -614,6 +622,10 @@ pub struct Config {
     pub cache_bytes: u64,
     /// Whether a block is flushed to disk before it is acknowledged.
     pub durability: Durability,
+    /// Transactions that may be pending at once.
+    pub max_pending: u32,
+    /// Pending transactions of one sender that need a lower nonce or more balance.
+    pub max_gapped: u32,
     /// Whether methods for developers are answered.
     pub developer: Developer,
     /// Hosts and origins of callers of these methods, and proxies.
@@ -660,6 +672,8 @@ impl Default for Config {
             proof_window: 50,
             cache_bytes: 256 << 20,
             durability: Durability::Flush,
+            max_pending: 100_000,
+            max_gapped: 64,
             developer: Developer::Auto,
             access: Access::default(),
             methods: None,
@@ -689,6 +703,8 @@ impl From<RunArgs> for Config {
             proof_window: args.proof_window,
             cache_bytes: args.cache_mb << 20,
             durability: args.durability,
+            max_pending: args.max_pending,
+            max_gapped: args.max_gapped,
             developer: args.developer,
             access: Access {
                 hosts: args.allowed_hosts.unwrap_or_default(),
@@ -744,7 +760,8 @@ mod tests {
              --pause-id 999 --accounts-file f --shards 3 --blocks-per-ds-epoch 5 --proof-window 60 --cache-mb 16 --durability relaxed --max-body-bytes 7 --developer off \
              --max-bodies-mb 9 --max-connections 8 --max-batch 4 --max-batch-answer-mb 2 --request-timeout 3 --idle-timeout 6 \
              --rate-limit 11 --stop-timeout 4 --allowed-hosts node,10.0.0.7 --allowed-origins https://a.b \
-             --trusted-proxies 10.0.0.0/8 --methods Get* --operator-listen 127.0.0.1:82 --show-keys",
+             --trusted-proxies 10.0.0.0/8 --methods Get* --operator-listen 127.0.0.1:82 --show-keys \
+             --max-pending 12 --max-gapped 5",
         )
         .unwrap();
         let config = Config::from(cli.run);
@@ -757,6 +774,7 @@ mod tests {
         assert_eq!((config.shards, config.blocks_per_ds_epoch, config.show_keys), (Some(3), Some(5), true));
         assert_eq!((config.proof_window, config.cache_bytes), (60, 16 << 20));
         assert_eq!((config.durability, config.developer), (Durability::Relaxed, Developer::Off));
+        assert_eq!((config.max_pending, config.max_gapped), (12, 5));
         assert_eq!((config.http.body_bytes, config.http.connections), (7, 8));
         assert_eq!(config.http.bodies_bytes, 9 << 20);
         assert_eq!(config.rpc, RpcLimits { batch: 4, batch_answer_bytes: 2 << 20 });
@@ -882,6 +900,8 @@ mod tests {
         check_refused("--shards 1001", &["--shards", "1..=1000"]);
         check_refused("--blocks-per-ds-epoch 1", &["--blocks-per-ds-epoch", "2.."]);
         check_refused("--proof-window 49", &["--proof-window", "50..=10000"]);
+        check_refused("--max-pending 0", &["--max-pending", "1..=10000000"]);
+        check_refused("--max-gapped 1001", &["--max-gapped", "1..=1000"]);
         check_refused("--chain-id 70000", &["--chain-id", "70000"]);
         for address in ["here", "localhost:5555", "5555", ":5555", "127.0.0.1"] {
             check_refused(&format!("--listen {address}"), &["--listen", address, "numeric address and a port, as 127"]);

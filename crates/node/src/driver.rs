@@ -26,8 +26,8 @@ use std::{
 
 use arc_swap::{ArcSwap, Guard};
 use silica_chain::{
-    AdmissionError, Chain, DropReason, Edit, EditError, EngineError, GasPriceError, PoolError, Producer, Submitted,
-    TransactionStatus, TxStatus, VerifiedTransaction,
+    AdmissionError, Chain, DropReason, Edit, EditError, EngineError, GasPriceError, Producer, SubmissionError,
+    Submitted, TransactionStatus, TxStatus, VerifiedTransaction,
     consensus::{Effect, Engine, Input},
 };
 use silica_protocol::{BlockHash, BlockNumber, GasPrice, SimulationRequest, Timestamp, TxHash};
@@ -98,7 +98,7 @@ type Reverted = Result<(), UnknownSnapshot>;
 pub(crate) enum SubmitError {
     /// The pool did not take it.
     #[error(transparent)]
-    Pool(#[from] PoolError),
+    Submission(#[from] SubmissionError),
     /// It was dropped when the block was made.
     #[error("transaction was dropped: {0:?}")]
     Dropped(DropReason),
@@ -917,7 +917,7 @@ mod tests {
     };
 
     use silica_chain::{
-        ChainConfig, Genesis, PUBLISHED_ACCOUNTS,
+        ChainConfig, Genesis, PUBLISHED_ACCOUNTS, PoolError,
         consensus::{Application, Solo, run_seal, seal_alone},
         open,
     };
@@ -992,7 +992,7 @@ mod tests {
         let failed = node.submit(payment.clone()).await.unwrap_err();
         assert!(matches!(failed, SubmitError::Driver(DriverError::Failed)), "{failed}");
         let again = node.submit(payment.clone()).await.unwrap_err();
-        assert!(matches!(again, SubmitError::Pool(PoolError::Known { .. })), "{again}");
+        assert!(matches!(again, SubmitError::Submission(SubmissionError::Pool(PoolError::Known { .. }))), "{again}");
         drop(driver.stop().unwrap());
         assert!(chain.snapshot().transaction(&payment.hash()).unwrap().is_some());
     }

@@ -415,6 +415,8 @@ pub(crate) fn chain_config(config: &Config, manifest: &Manifest) -> ChainConfig 
     let mut policy = default.policy;
     policy.nonces = config.block_mode.nonces();
     policy.proof_window = NonZeroU64::new(config.proof_window).unwrap_or(policy.proof_window);
+    policy.pool.transactions = usize::try_from(config.max_pending).unwrap_or(usize::MAX);
+    policy.pool.gapped_per_sender = usize::try_from(config.max_gapped).unwrap_or(usize::MAX);
     policy.operator_price = manifest.gas_price.as_ref().and_then(|price| price.parse().ok());
     ChainConfig {
         chain_id: ChainId::new(manifest.chain_id),

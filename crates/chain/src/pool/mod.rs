@@ -1,9 +1,10 @@
 //! The pool: admitted transactions that wait for a block (execution.md 3.4).
 //!
 //! ```text
-//! insert ─▶ entries ──┬─ senders: nonces in order, in one lane for each committee   (account.rs)
-//!                     ├─ lines:   for each committee, the first of each lane by price
-//!                     └─ records: what callers are told                               (status.rs)
+//! insert ─▶ entries ──┬─ senders:   nonces in order, in one lane for each committee   (account.rs)
+//!                     ├─ lines:     for each committee, the first of each lane by price
+//!                     ├─ standings: which transaction leaves a full pool              (standing.rs)
+//!                     └─ records:   what callers are told                             (status.rs)
 //! ```
 //!
 //! A block takes the best transaction whose nonce is due, executes it, and goes on with the next of that sender, as
@@ -13,11 +14,17 @@
 //! transaction of each lane needs a place in the line. A lane that begins with a gap is parked, out of the line, until
 //! something about it changes.
 //!
+//! A transaction is executable if the nonces from the account's up to its own are pending and the balance covers all of
+//! them, and gapped otherwise. Gapped transactions cost their sender nothing, so their number is limited for each sender, and
+//! they leave a full pool first ([ADR 12](../../../../docs/adr/0012-full-pool.md)). The pool keeps the nonce and the balance of
+//! each sender with pending transactions as they are at the published head: [`Settlement::accounts`] brings the changes.
+//!
 //! Nothing depends on the order of a hash map: those here are only looked up by key.
 
 mod account;
 mod export;
 mod line;
+mod standing;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -29,10 +36,13 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use silica_protocol::{Address, BlockNumber, GasPrice, Nonce, Receipt, ShardId, Timestamp, TxHash};
+use silica_protocol::{Account, Address, BlockNumber, GasPrice, Nonce, Receipt, ShardId, Timestamp, TxHash};
 
-use self::account::Sender;
 pub use self::status::{DropReason, ModificationState, TxStatus};
+use self::{
+    account::{Sender, Slot},
+    standing::{Class, Indexes},
+};
 pub(crate) use self::{
     export::{Exported, export, import},
     line::{Line, PoolLine},
@@ -60,7 +70,7 @@ pub(crate) struct Pool {
     epochs: Epochs,
     entries: HashMap<TxHash, Entry>,
     senders: HashMap<Address, Sender>,
-    lines: BTreeMap<ShardId, BTreeSet<Rank>>,
+    indexes: Indexes,
     /// By the time of arrival, for expiry.
     arrivals: BTreeMap<u64, TxHash>,
     /// By the time of the last change of status.
@@ -98,8 +108,8 @@ pub(crate) struct Settlement<'a> {
     pub(crate) dropped: &'a [(VerifiedTransaction, DropReason)],
     /// Transactions that were looked at and wait on.
     pub(crate) postponed: &'a [(VerifiedTransaction, Postponed)],
-    /// Accounts that were edited by hand, so that other nonces may be due.
-    pub(crate) edited: &'a [Address],
+    /// Accounts that the block changed, as they are after it.
+    pub(crate) accounts: &'a [(Address, Account)],
 }
 
 /// Why a transaction waits on.
@@ -118,7 +128,7 @@ impl Pool {
             epochs,
             entries: HashMap::new(),
             senders: HashMap::new(),
-            lines: BTreeMap::new(),
+            indexes: Indexes::default(),
             arrivals: BTreeMap::new(),
             updates: BTreeMap::new(),
             dropped: HashMap::new(),
@@ -138,26 +148,54 @@ impl Pool {
     }
 
     /// Adds a transaction during the Tx epoch `epoch`. Of two with the same sender and nonce the better ranked stays.
+    ///
+    /// `account` is the sender's at the published head. It is read only if no other transaction of the sender is pending.
     pub(crate) fn insert(
         &mut self,
         transaction: VerifiedTransaction,
+        account: &Account,
         epoch: BlockNumber,
         at: Timestamp,
     ) -> Result<(), PoolError> {
-        let hash = transaction.hash();
+        self.admit(transaction, account, self.limits.gapped_per_sender, epoch, at)
+    }
+
+    /// Adds a transaction that was pending before, as [`insert`](Self::insert) does, but whatever the number of the sender's
+    /// gapped transactions: the sender had as many when the node stopped.
+    pub(crate) fn restore(
+        &mut self,
+        transaction: VerifiedTransaction,
+        account: &Account,
+        epoch: BlockNumber,
+        at: Timestamp,
+    ) -> Result<(), PoolError> {
+        self.admit(transaction, account, usize::MAX, epoch, at)
+    }
+
+    fn admit(
+        &mut self,
+        transaction: VerifiedTransaction,
+        account: &Account,
+        most_gapped: usize,
+        epoch: BlockNumber,
+        at: Timestamp,
+    ) -> Result<(), PoolError> {
+        let (hash, rank) = (transaction.hash(), Rank::of(&transaction));
         if self.entries.contains_key(&hash) {
             return Err(PoolError::Known { hash });
         }
         match self.rival(&transaction) {
-            Some(rival) if rival < Rank::of(&transaction) => {
+            Some(rival) if rival < rank => {
                 self.remember(dropped_record(transaction, DropReason::Outbid, epoch, epoch, at));
                 return Err(PoolError::Outbid { by: rival.hash });
             }
-            Some(rival) => self.drop(&rival.hash, DropReason::Outbid, epoch, at),
-            None => self.check_room(&transaction)?,
+            Some(rival) => self.replace(&rival.hash, transaction, epoch, at),
+            None => {
+                let class = self.check_sender(&transaction, account, most_gapped)?;
+                self.make_room(&transaction, class, epoch, at)?;
+                self.add(transaction, account, epoch, at);
+            }
         }
-        self.forget(&hash);
-        self.add(transaction, epoch, at);
         Ok(())
     }
 
@@ -171,37 +209,94 @@ impl Pool {
         self.senders.get(sender).map(|sender| sender.nonces().collect()).unwrap_or_default()
     }
 
-    fn check_room(&self, transaction: &VerifiedTransaction) -> Result<(), PoolError> {
-        if self.entries.len() >= self.limits.transactions {
-            return Err(PoolError::Full { limit: self.limits.transactions });
+    /// Checks the limits for each sender, and returns the class that a new transaction would have.
+    fn check_sender(
+        &self,
+        transaction: &VerifiedTransaction,
+        account: &Account,
+        most_gapped: usize,
+    ) -> Result<Class, PoolError> {
+        let (address, nonce) = (transaction.sender(), transaction.transaction().nonce);
+        let new = Sender::new(account);
+        let sender = self.senders.get(&address).unwrap_or(&new);
+        if sender.len() >= self.limits.per_sender {
+            return Err(PoolError::SenderFull { sender: address, limit: self.limits.per_sender });
         }
-        let sender = transaction.sender();
-        let held = self.senders.get(&sender).map_or(0, Sender::len);
-        if held >= self.limits.per_sender {
-            return Err(PoolError::SenderFull { sender, limit: self.limits.per_sender });
+        let class = sender.class_of_new(nonce, transaction.cost());
+        if class == Class::Gapped && sender.gapped() >= most_gapped {
+            return Err(PoolError::SenderGapped { sender: address, limit: most_gapped });
         }
+        Ok(class)
+    }
+
+    /// Evicts a transaction if the pool is full and `new` is worth more than it.
+    ///
+    /// The sender of the transaction with the greatest standing loses the transaction with the highest nonce: this opens no gap,
+    /// and none of the sender's transactions can be executed before a worse one that precedes it.
+    fn make_room(
+        &mut self,
+        new: &VerifiedTransaction,
+        class: Class,
+        epoch: BlockNumber,
+        at: Timestamp,
+    ) -> Result<(), PoolError> {
+        let limit = self.limits.transactions;
+        if self.entries.len() < limit {
+            return Ok(());
+        }
+        let evicted = self.evictable_for(new, class).ok_or(PoolError::Full { limit })?;
+        self.drop(&evicted, DropReason::Evicted, epoch, at);
         Ok(())
     }
 
-    fn add(&mut self, transaction: VerifiedTransaction, epoch: BlockNumber, at: Timestamp) {
-        let (hash, sender, committee) = (transaction.hash(), transaction.sender(), transaction.committee());
-        let (nonce, rank) = (transaction.transaction().nonce, Rank::of(&transaction));
+    fn evictable_for(&self, new: &VerifiedTransaction, class: Class) -> Option<TxHash> {
+        let worst = self.indexes.standings.last()?;
+        let pays_more = new.transaction().gas_price > worst.rank.price.0;
+        if class > worst.class || (class == worst.class && !pays_more) {
+            return None;
+        }
+        let sender = self.entries.get(&worst.rank.hash)?.record.transaction.sender();
+        let (nonce, last) = self.senders.get(&sender)?.last()?;
+        // Behind its own sender's worst transaction the new one is worth no more than that.
+        let is_behind = sender == new.sender() && new.transaction().nonce > nonce;
+        (!is_behind).then_some(last.hash)
+    }
+
+    fn add(&mut self, transaction: VerifiedTransaction, account: &Account, epoch: BlockNumber, at: Timestamp) {
+        let sender = self.senders.entry(transaction.sender()).or_insert_with(|| Sender::new(account));
+        let (nonce, slot) = (transaction.transaction().nonce, Slot::of(&transaction));
+        sender.insert(transaction.committee(), nonce, slot, &mut self.indexes);
+        self.record_arrival(transaction, epoch, at);
+    }
+
+    /// Puts a transaction in the place of another of the same sender with the same nonce.
+    fn replace(&mut self, old: &TxHash, transaction: VerifiedTransaction, epoch: BlockNumber, at: Timestamp) {
+        if let Some(record) = self.take(old) {
+            self.remember(dropped_record(record.transaction, DropReason::Outbid, record.inserted, epoch, at));
+        }
+        if let Some(sender) = self.senders.get_mut(&transaction.sender()) {
+            let (nonce, slot) = (transaction.transaction().nonce, Slot::of(&transaction));
+            sender.replace(transaction.committee(), nonce, slot, &mut self.indexes);
+        }
+        self.record_arrival(transaction, epoch, at);
+    }
+
+    fn record_arrival(&mut self, transaction: VerifiedTransaction, epoch: BlockNumber, at: Timestamp) {
+        let hash = transaction.hash();
+        self.forget(&hash);
         let (arrival, update) = (self.tick(), self.tick());
         self.arrivals.insert(arrival, hash);
         self.updates.insert(update, hash);
         let record =
             StatusRecord { transaction, status: TxStatus::Dispatched, inserted: epoch, updated: epoch, modified: at };
         self.entries.insert(hash, Entry { record, arrival, update });
-        let lane = self.senders.entry(sender).or_default().lane(committee);
-        lane.insert(nonce, rank);
-        lane.unpark(self.lines.entry(committee).or_default());
     }
 
     /// Up to `most` transactions that are the first of their sender's for `committee`, the best first, beginning after
     /// `after`. Their nonces may still not be due.
     pub(crate) fn heads(&self, committee: ShardId, after: Option<Rank>, most: usize) -> Vec<VerifiedTransaction> {
         use std::ops::Bound::{Excluded, Unbounded};
-        let Some(line) = self.lines.get(&committee) else { return Vec::new() };
+        let Some(line) = self.indexes.lines.get(&committee) else { return Vec::new() };
         line.range((after.map_or(Unbounded, Excluded), Unbounded))
             .take(most)
             .filter_map(|rank| self.entries.get(&rank.hash))
@@ -218,36 +313,44 @@ impl Pool {
 
     /// Whether some transaction is in line, so that a block may find one to execute.
     pub(crate) fn has_candidates(&self) -> bool {
-        self.lines.values().any(|line| !line.is_empty())
+        self.indexes.lines.values().any(|line| !line.is_empty())
     }
 
     /// Takes over what building a block found out.
     pub(crate) fn settle(&mut self, settlement: &Settlement<'_>) {
-        let Settlement { block, at, included, dropped, postponed, edited } = *settlement;
+        let Settlement { block, at, included, dropped, postponed, accounts } = *settlement;
         // What waited for a nonce in one lane may have got it from another lane later in the same block, so lanes are
         // parked before the nonces that the block used up wake them.
         for (transaction, why) in postponed {
             self.postpone(transaction, *why, block, at);
         }
         for (transaction, _) in included {
-            self.remove(&transaction.hash());
-            self.pass(transaction, block, at);
+            if let Some(entry) = self.entries.get_mut(&transaction.hash()) {
+                entry.record.status = TxStatus::Confirmed;
+            }
+        }
+        for (address, account) in accounts {
+            self.update(address, account, block, at);
         }
         for (transaction, reason) in dropped {
             self.drop(&transaction.hash(), *reason, block, at);
-        }
-        for address in edited {
-            self.unpark(address);
         }
         self.expire(block, at);
         self.forget_old(block);
     }
 
-    /// Puts all that waits of a sender in line again.
-    fn unpark(&mut self, sender: &Address) {
-        let Some(sender) = self.senders.get_mut(sender) else { return };
-        for lane in sender.lanes() {
-            lane.unpark(self.lines.entry(lane.committee()).or_default());
+    /// Takes over an account as it is after a block. The transactions whose nonces are used up leave the pool; all but those in
+    /// the block are dropped.
+    pub(crate) fn update(&mut self, address: &Address, account: &Account, block: BlockNumber, at: Timestamp) {
+        let Some(sender) = self.senders.get_mut(address) else { return };
+        let used_up = sender.update(account, &mut self.indexes);
+        if sender.len() == 0 {
+            self.senders.remove(address);
+        }
+        for record in used_up.iter().filter_map(|hash| self.take(hash)).collect::<Vec<_>>() {
+            if record.status != TxStatus::Confirmed {
+                self.remember(dropped_record(record.transaction, DropReason::NonceTooLow, record.inserted, block, at));
+            }
         }
     }
 
@@ -272,11 +375,8 @@ impl Pool {
         self.set_status(&transaction.hash(), status, block, at);
         let (committee, nonce) = (transaction.committee(), transaction.transaction().nonce);
         let Some(sender) = self.senders.get_mut(&transaction.sender()) else { return };
-        let lane = sender.lane(committee);
-        if why == Postponed::NonceHigh && lane.head_nonce() == Some(nonce) {
-            lane.park(self.lines.entry(committee).or_default());
-        }
-        for hash in lane.after(nonce) {
+        let is_due = why == Postponed::GasExceeded;
+        for hash in sender.postpone(committee, nonce, is_due, &mut self.indexes) {
             self.set_status(&hash, TxStatus::NonceHigh, block, at);
         }
     }
@@ -290,17 +390,6 @@ impl Pool {
         entry.record.status = status;
         entry.record.updated = block;
         entry.record.modified = at;
-    }
-
-    /// Takes note that the nonce of `transaction` is used up: what has this one or a lower will never be executed, and
-    /// what has the next may be.
-    fn pass(&mut self, transaction: &VerifiedTransaction, block: BlockNumber, at: Timestamp) {
-        let Some(sender) = self.senders.get(&transaction.sender()) else { return };
-        let used_up = sender.up_to(transaction.transaction().nonce);
-        self.unpark(&transaction.sender());
-        for hash in used_up {
-            self.drop(&hash, DropReason::NonceTooLow, block, at);
-        }
     }
 
     fn expire(&mut self, block: BlockNumber, at: Timestamp) {
@@ -340,17 +429,22 @@ impl Pool {
     }
 
     fn remove(&mut self, hash: &TxHash) -> Option<StatusRecord> {
-        let Entry { record, arrival, update } = self.entries.remove(hash)?;
-        self.arrivals.remove(&arrival);
-        self.updates.remove(&update);
-        let (address, committee) = (record.transaction.sender(), record.transaction.committee());
+        let record = self.take(hash)?;
+        let address = record.transaction.sender();
         if let Some(sender) = self.senders.get_mut(&address) {
-            let line = self.lines.entry(committee).or_default();
-            sender.lane(committee).remove(record.transaction.transaction().nonce, line);
+            sender.remove(record.transaction.transaction().nonce, &mut self.indexes);
             if sender.len() == 0 {
                 self.senders.remove(&address);
             }
         }
+        Some(record)
+    }
+
+    /// Takes out the entry of a transaction whose sender has no slot for it any more, or soon will not have.
+    fn take(&mut self, hash: &TxHash) -> Option<StatusRecord> {
+        let Entry { record, arrival, update } = self.entries.remove(hash)?;
+        self.arrivals.remove(&arrival);
+        self.updates.remove(&update);
         Some(record)
     }
 

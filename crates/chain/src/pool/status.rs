@@ -53,6 +53,8 @@ pub enum DropReason {
     AddressTaken = 26,
     /// The nonce is used up (`NONCE_TOO_LOW`).
     NonceTooLow = 27,
+    /// The pool was full, and another transaction was worth more (`ERROR`).
+    Evicted = 252,
     /// Somebody took it out of the pool (`ERROR`).
     Withdrawn = 253,
     /// A fault of ours kept it from being executed (`ERROR`).
@@ -99,7 +101,7 @@ impl DropReason {
     /// The number of this status.
     pub const fn code(self) -> u8 {
         // To clients it is the same unspecified error.
-        if matches!(self, Self::Internal | Self::Withdrawn) { Self::Expired as u8 } else { self as u8 }
+        if matches!(self, Self::Evicted | Self::Internal | Self::Withdrawn) { Self::Expired as u8 } else { self as u8 }
     }
 }
 
@@ -144,5 +146,6 @@ mod tests {
         check(TxStatus::Dropped(DropReason::Expired), 255, 2);
         check(TxStatus::Dropped(DropReason::Internal), 255, 2);
         check(TxStatus::Dropped(DropReason::Withdrawn), 255, 2);
+        check(TxStatus::Dropped(DropReason::Evicted), 255, 2);
     }
 }

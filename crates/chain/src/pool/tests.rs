@@ -13,7 +13,11 @@ use crate::{
 
 const SHARD: ShardId = ShardId::new(0);
 const DS: ShardId = ShardId::new(1);
-const LIMITS: PoolLimits = PoolLimits { transactions: 100, per_sender: 10, lifetime_ds_epochs: 3, memory_ds_epochs: 2 };
+const LIMITS: PoolLimits =
+    PoolLimits { transactions: 100, per_sender: 10, gapped_per_sender: 10, lifetime_ds_epochs: 3, memory_ds_epochs: 2 };
+
+/// An account that can pay for all that these tests send.
+const RICH: Account = Account { nonce: Nonce::new(0), balance: Qa::MAX, contract: None };
 
 fn pool() -> Pool {
     Pool::new(LIMITS, Epochs::new(10).unwrap())
@@ -36,7 +40,7 @@ fn tx(from: u8, nonce: u64, extra: u128) -> VerifiedTransaction {
 fn filled(transactions: &[VerifiedTransaction]) -> Pool {
     let mut pool = pool();
     for transaction in transactions {
-        pool.insert(transaction.clone(), block(1), time(1)).unwrap();
+        pool.insert(transaction.clone(), &RICH, block(1), time(1)).unwrap();
     }
     pool
 }
@@ -49,7 +53,18 @@ fn settle(pool: &mut Pool, number: u64, included: &[VerifiedTransaction]) {
     let (block, at) = (block(number), time(number * 10));
     let receipt = Receipt::payment(Gas::new(50), block);
     let included: Vec<_> = included.iter().map(|transaction| (transaction.clone(), receipt.clone())).collect();
-    pool.settle(&Settlement { block, at, included: &included, dropped: &[], postponed: &[], edited: &[] });
+    let accounts = accounts_after(&included);
+    pool.settle(&Settlement { block, at, included: &included, dropped: &[], postponed: &[], accounts: &accounts });
+}
+
+/// The accounts of the senders after a block.
+fn accounts_after(included: &[(VerifiedTransaction, Receipt)]) -> Vec<(Address, Account)> {
+    let mut accounts = BTreeMap::new();
+    for (transaction, _) in included {
+        let account = accounts.entry(transaction.sender()).or_insert(RICH);
+        account.nonce = account.nonce.max(transaction.transaction().nonce);
+    }
+    accounts.into_iter().collect()
 }
 
 /// Takes all transactions whose nonce is due, as a block of unlimited size would, and returns those that are not.
@@ -76,7 +91,7 @@ fn drain(pool: Pool, nonces: &mut BTreeMap<Address, u64>) -> (Vec<VerifiedTransa
 #[test]
 fn the_same_transaction_is_taken_once() {
     let mut pool = filled(&[tx(1, 1, 0)]);
-    let error = pool.insert(tx(1, 1, 0), block(1), time(1)).unwrap_err();
+    let error = pool.insert(tx(1, 1, 0), &RICH, block(1), time(1)).unwrap_err();
     assert_eq!(error, PoolError::Known { hash: tx(1, 1, 0).hash() });
     assert_eq!(error.to_string(), "Txn could not be added as database exceeded limit or the txn was already present");
 }
@@ -85,12 +100,12 @@ fn the_same_transaction_is_taken_once() {
 fn of_two_with_one_nonce_the_higher_price_stays() {
     let (low, high) = (tx(1, 1, 0), tx(1, 1, 1));
     let mut pool = filled(std::slice::from_ref(&low));
-    pool.insert(high.clone(), block(2), time(2)).unwrap();
+    pool.insert(high.clone(), &RICH, block(2), time(2)).unwrap();
     assert_eq!((status(&pool, &low), status(&pool, &high)), (Some(24), Some(1)));
     assert_eq!(pool.len(), 1);
 
     let mut pool = filled(std::slice::from_ref(&high));
-    let error = pool.insert(low.clone(), block(2), time(2)).unwrap_err();
+    let error = pool.insert(low.clone(), &RICH, block(2), time(2)).unwrap_err();
     assert_eq!(error, PoolError::Outbid { by: high.hash() });
     assert_eq!(error.to_string(), "Error Code: 24");
     assert_eq!((status(&pool, &low), status(&pool, &high)), (Some(24), Some(1)));
@@ -105,8 +120,8 @@ fn of_two_with_one_nonce_and_price_the_smaller_hash_stays() {
     pair.sort_by_key(VerifiedTransaction::hash);
     let [small, large] = pair;
     let mut pool = filled(std::slice::from_ref(&large));
-    pool.insert(small.clone(), block(1), time(1)).unwrap();
-    assert_eq!(pool.insert(large.clone(), block(1), time(1)), Err(PoolError::Outbid { by: small.hash() }));
+    pool.insert(small.clone(), &RICH, block(1), time(1)).unwrap();
+    assert_eq!(pool.insert(large.clone(), &RICH, block(1), time(1)), Err(PoolError::Outbid { by: small.hash() }));
     assert_eq!((status(&pool, &small), status(&pool, &large)), (Some(1), Some(24)));
 }
 
@@ -115,7 +130,7 @@ fn one_nonce_is_one_nonce_for_both_committees() {
     let in_shard = tx(1, 1, 0);
     let mut pool = filled(std::slice::from_ref(&in_shard));
     let to_ds = unchecked(Transaction { amount: Qa::new(5), ..tx(1, 1, 9).transaction().as_ref().clone() }, DS);
-    pool.insert(to_ds.clone(), block(1), time(1)).unwrap();
+    pool.insert(to_ds.clone(), &RICH, block(1), time(1)).unwrap();
     assert_eq!(status(&pool, &in_shard), Some(24));
     assert!(pool.heads(SHARD, None, 9).is_empty());
     assert_eq!(pool.heads(DS, None, 9), [to_ds]);
@@ -126,10 +141,10 @@ fn a_full_pool_takes_replacements_only() {
     let mut pool = pool();
     for number in 0..100 {
         let from = u8::try_from(number / 10 + 1).unwrap();
-        pool.insert(tx(from, number % 10 + 1, 0), block(1), time(1)).unwrap();
+        pool.insert(tx(from, number % 10 + 1, 0), &RICH, block(1), time(1)).unwrap();
     }
-    assert_eq!(pool.insert(tx(50, 1, 0), block(1), time(1)), Err(PoolError::Full { limit: 100 }));
-    pool.insert(tx(1, 1, 1), block(1), time(1)).unwrap();
+    assert_eq!(pool.insert(tx(50, 1, 0), &RICH, block(1), time(1)), Err(PoolError::Full { limit: 100 }));
+    pool.insert(tx(1, 1, 1), &RICH, block(1), time(1)).unwrap();
     assert_eq!(pool.len(), 100);
 }
 
@@ -137,12 +152,12 @@ fn a_full_pool_takes_replacements_only() {
 fn a_sender_has_a_limit_of_its_own() {
     let mut pool = pool();
     for nonce in 1..=10 {
-        pool.insert(tx(1, nonce, 0), block(1), time(1)).unwrap();
+        pool.insert(tx(1, nonce, 0), &RICH, block(1), time(1)).unwrap();
     }
-    let error = pool.insert(tx(1, 11, 0), block(1), time(1)).unwrap_err();
+    let error = pool.insert(tx(1, 11, 0), &RICH, block(1), time(1)).unwrap_err();
     assert_eq!(error, PoolError::SenderFull { sender: address(1), limit: 10 });
-    pool.insert(tx(1, 3, 5), block(1), time(1)).unwrap();
-    pool.insert(tx(2, 1, 0), block(1), time(1)).unwrap();
+    pool.insert(tx(1, 3, 5), &RICH, block(1), time(1)).unwrap();
+    pool.insert(tx(2, 1, 0), &RICH, block(1), time(1)).unwrap();
 }
 
 #[test]
@@ -164,14 +179,14 @@ fn a_nonce_gap_waits_in_the_pool_until_it_is_closed() {
         included: &[],
         dropped: &[],
         postponed: &postponed,
-        edited: &[],
+        accounts: &[],
     });
     assert_eq!(status(&pool, &ahead), Some(4));
     assert!(!pool.has_candidates(), "a lane that begins with a gap is parked");
     let record = pool.record(&ahead.hash()).unwrap();
     assert_eq!((record.inserted, record.updated, record.modified), (block(1), block(2), time(9)));
 
-    pool.insert(tx(1, 1, 0), block(2), time(9)).unwrap();
+    pool.insert(tx(1, 1, 0), &RICH, block(2), time(9)).unwrap();
     assert_eq!(pool.heads(SHARD, None, 9), [tx(1, 1, 0)]);
     settle(&mut pool, 2, &[tx(1, 1, 0)]);
     assert_eq!(pool.heads(SHARD, None, 9), [ahead]);
@@ -188,7 +203,7 @@ fn a_block_of_others_wakes_the_senders_lane() {
         included: &[],
         dropped: &[],
         postponed: &postponed,
-        edited: &[],
+        accounts: &[],
     });
     settle(&mut pool, 3, &[tx(1, 1, 3)]);
     assert_eq!(pool.heads(SHARD, None, 9), [ahead]);
@@ -201,10 +216,11 @@ fn edit_of_an_account_wakes_what_waited_for_a_nonce() {
     let postponed = [(ahead.clone(), Postponed::NonceHigh), (tx(2, 5, 0), Postponed::NonceHigh)];
     let (block, at, nothing) = (block(2), time(9), (&[], &[]));
     let settlement =
-        Settlement { block, at, included: nothing.0, dropped: nothing.1, postponed: &postponed, edited: &[] };
+        Settlement { block, at, included: nothing.0, dropped: nothing.1, postponed: &postponed, accounts: &[] };
     pool.settle(&settlement);
     assert!(!pool.has_candidates());
-    pool.settle(&Settlement { postponed: &[], edited: &[ahead.sender(), Address::ZERO], ..settlement });
+    let accounts = [ahead.sender(), Address::ZERO].map(|address| (address, Account { nonce: Nonce::new(4), ..RICH }));
+    pool.settle(&Settlement { postponed: &[], accounts: &accounts, ..settlement });
     assert_eq!(pool.heads(SHARD, None, 9), [ahead]);
 }
 
@@ -216,14 +232,15 @@ fn a_nonce_that_another_lane_used_up_wakes_the_lane_that_waited_for_it() {
     let mut pool = filled(&[after.clone(), call.clone()]);
     let (block, at) = (block(2), time(9));
     let postponed = [(after.clone(), Postponed::NonceHigh)];
-    let receipt = Receipt::payment(Gas::new(50), block);
+    let included = [(call, Receipt::payment(Gas::new(50), block))];
+    let accounts = accounts_after(&included);
     pool.settle(&Settlement {
         block,
         at,
-        included: &[(call, receipt)],
+        included: &included,
         dropped: &[],
         postponed: &postponed,
-        edited: &[],
+        accounts: &accounts,
     });
     assert_eq!(pool.heads(SHARD, None, 9), [after]);
 }
@@ -248,7 +265,7 @@ fn what_found_no_room_keeps_its_place_and_those_behind_it_wait() {
         included: &[],
         dropped: &[],
         postponed: &postponed,
-        edited: &[],
+        accounts: &[],
     });
     assert_eq!((status(&pool, &all[0]), status(&pool, &all[1])), (Some(5), Some(4)));
     assert_eq!(pool.heads(SHARD, None, 9), [all[0].clone()]);
@@ -274,7 +291,7 @@ fn memory_of_dropped_transactions_is_bounded() {
     let mut pool = pool();
     for nonce in 1..=150 {
         let transaction = tx(1, nonce, 0);
-        pool.insert(transaction.clone(), block(1), time(1)).unwrap();
+        pool.insert(transaction.clone(), &RICH, block(1), time(1)).unwrap();
         let dropped = [(transaction, DropReason::InsufficientBalance)];
         pool.settle(&Settlement {
             block: block(1),
@@ -282,7 +299,7 @@ fn memory_of_dropped_transactions_is_bounded() {
             included: &[],
             dropped: &dropped,
             postponed: &[],
-            edited: &[],
+            accounts: &[],
         });
     }
     assert_eq!(status(&pool, &tx(1, 50, 0)), None);
@@ -301,10 +318,10 @@ fn a_dropped_transaction_may_come_again() {
         included: &[],
         dropped: &dropped,
         postponed: &[],
-        edited: &[],
+        accounts: &[],
     });
     assert_eq!(status(&pool, &transaction), Some(21));
-    pool.insert(transaction.clone(), block(3), time(3)).unwrap();
+    pool.insert(transaction.clone(), &RICH, block(3), time(3)).unwrap();
     assert_eq!(status(&pool, &transaction), Some(1));
     assert_eq!((pool.drops.len(), pool.dropped.len()), (0, 0));
 }
@@ -313,7 +330,7 @@ fn a_dropped_transaction_may_come_again() {
 fn pending_lists_the_latest_changes_first() {
     let all = [tx(1, 1, 0), tx(2, 2, 0), tx(3, 1, 0)];
     let mut pool = filled(&all[..2]);
-    pool.insert(all[2].clone(), block(4), time(4)).unwrap();
+    pool.insert(all[2].clone(), &RICH, block(4), time(4)).unwrap();
     let postponed = [(all[1].clone(), Postponed::NonceHigh)];
     pool.settle(&Settlement {
         block: block(5),
@@ -321,7 +338,7 @@ fn pending_lists_the_latest_changes_first() {
         included: &[],
         dropped: &[],
         postponed: &postponed,
-        edited: &[],
+        accounts: &[],
     });
     let expected = [
         (all[1].hash(), TxStatus::NonceHigh),
@@ -339,8 +356,8 @@ fn what_was_exported_is_imported() {
     let second = signed(key, tx(key, 2, 9).transaction().as_ref().clone());
     let pool = {
         let mut pool = pool();
-        pool.insert(unchecked(first.clone(), SHARD), block(7), time(1)).unwrap();
-        pool.insert(unchecked(second.clone(), DS), block(8), time(1)).unwrap();
+        pool.insert(unchecked(first.clone(), SHARD), &RICH, block(7), time(1)).unwrap();
+        pool.insert(unchecked(second.clone(), DS), &RICH, block(8), time(1)).unwrap();
         pool
     };
     let bytes = export(&pool, usize::MAX);
@@ -389,7 +406,7 @@ fn long_lines_are_taken_in_batches_without_loss() {
             let mut transaction = tx(1, nonce, u128::from(from) * 7 % 13).transaction().as_ref().clone();
             // Senders that nobody has the key of, for more than one batch of them.
             transaction.sender_key = silica_protocol::PublicKey::new([from; 33]);
-            pool.insert(unchecked(transaction, SHARD), block(1), time(1)).unwrap();
+            pool.insert(unchecked(transaction, SHARD), &RICH, block(1), time(1)).unwrap();
         }
     }
     let mut nonces = BTreeMap::new();
@@ -440,7 +457,7 @@ proptest! {
         for (from, nonce, extra) in entries {
             // What is used up was dropped when its block was committed.
             let nonce = nonce + starts[usize::from(from) - 1];
-            let _ = pool.insert(tx(from, nonce, extra), block(1), time(1));
+            let _ = pool.insert(tx(from, nonce, extra), &RICH, block(1), time(1));
         }
         let waiting: Vec<_> = pool.by_arrival().map(|(tx, _)| tx.clone()).collect();
         let mut nonces: BTreeMap<Address, u64> =
@@ -463,7 +480,7 @@ proptest! {
                 let new = tx(from, nonce, extra);
                 let key = (new.sender(), nonce);
                 let old = model.get(&key).cloned();
-                let taken = pool.insert(new.clone(), block(number), time(number)).is_ok();
+                let taken = pool.insert(new.clone(), &RICH, block(number), time(number)).is_ok();
                 let better = old.is_none_or(|old| Rank::of(&new) < Rank::of(&old));
                 prop_assert_eq!(taken, better);
                 if better {
@@ -496,4 +513,392 @@ fn gas_limits_do_not_matter_to_the_pool() {
     let large = unchecked(Transaction { gas_limit: Gas::new(400_000), ..transaction }, SHARD);
     assert_eq!(large.routing(), Routing::Payment);
     assert_eq!(filled(std::slice::from_ref(&large)).heads(SHARD, None, 1), [large]);
+}
+
+#[test]
+fn gapped_transactions_of_a_sender_are_limited() {
+    let mut pool = Pool::new(PoolLimits { gapped_per_sender: 2, ..LIMITS }, Epochs::new(10).unwrap());
+    for nonce in [1, 3, 5] {
+        pool.insert(tx(1, nonce, 0), &RICH, block(1), time(1)).unwrap();
+    }
+    let error = pool.insert(tx(1, 7, 0), &RICH, block(1), time(1)).unwrap_err();
+    assert_eq!(error, PoolError::SenderGapped { sender: address(1), limit: 2 });
+    assert_eq!(
+        error.to_string(),
+        "Txn could not be added as the sender has 2 pending transactions that need a lower nonce or more balance"
+    );
+    // A replacement is none more, and the missing nonce makes the one after it executable.
+    pool.insert(tx(1, 3, 1), &RICH, block(1), time(1)).unwrap();
+    pool.insert(tx(1, 2, 0), &RICH, block(1), time(1)).unwrap();
+    pool.insert(tx(1, 7, 0), &RICH, block(1), time(1)).unwrap();
+    pool.insert(tx(2, 9, 0), &RICH, block(1), time(1)).unwrap();
+}
+
+#[test]
+fn transactions_beyond_the_balance_are_limited_as_gapped_ones_are() {
+    let mut pool = Pool::new(PoolLimits { gapped_per_sender: 2, ..LIMITS }, Epochs::new(10).unwrap());
+    let poor = Account { balance: Qa::new(tx(1, 1, 0).cost().get() * 3), ..RICH };
+    for nonce in 1..=5 {
+        pool.insert(tx(1, nonce, 0), &poor, block(1), time(1)).unwrap();
+    }
+    let error = pool.insert(tx(1, 6, 0), &poor, block(1), time(1)).unwrap_err();
+    assert_eq!(error, PoolError::SenderGapped { sender: address(1), limit: 2 });
+    // An incoming payment covers one more.
+    let richer = Account { balance: Qa::new(tx(1, 1, 0).cost().get() * 4), ..RICH };
+    pool.update(&address(1), &richer, block(2), time(2));
+    pool.insert(tx(1, 6, 0), &poor, block(1), time(1)).unwrap();
+}
+
+#[test]
+fn imported_transactions_are_not_limited_as_gapped_ones() {
+    let mut pool = Pool::new(PoolLimits { gapped_per_sender: 1, ..LIMITS }, Epochs::new(10).unwrap());
+    for nonce in [3, 5, 7] {
+        pool.restore(tx(1, nonce, 0), &RICH, block(1), time(1)).unwrap();
+    }
+    assert!(pool.insert(tx(1, 9, 0), &RICH, block(1), time(1)).is_err());
+}
+
+/// A pool for five transactions.
+fn small() -> Pool {
+    Pool::new(PoolLimits { transactions: 5, ..LIMITS }, Epochs::new(10).unwrap())
+}
+
+#[test]
+fn a_gapped_transaction_leaves_a_full_pool_for_an_executable_one() {
+    let gapped = [tx(1, 3, 7), tx(1, 5, 8), tx(2, 4, 9)];
+    let mut pool = small();
+    for transaction in gapped.iter().chain(&[tx(3, 1, 0), tx(3, 2, 0)]) {
+        pool.insert(transaction.clone(), &RICH, block(1), time(1)).unwrap();
+    }
+    // Sender 1 has the lowest price of those with gaps, and loses its last transaction.
+    pool.insert(tx(4, 1, 0), &RICH, block(2), time(2)).unwrap();
+    assert_eq!(gapped.each_ref().map(|gapped| status(&pool, gapped)), [Some(1), Some(255), Some(1)]);
+    let record = pool.record(&gapped[1].hash()).unwrap();
+    assert_eq!(record.status, TxStatus::Dropped(DropReason::Evicted));
+    assert_eq!((record.inserted, record.updated, record.modified), (block(1), block(2), time(2)));
+    assert_eq!(pool.len(), 5);
+    pool.insert(tx(4, 2, 0), &RICH, block(2), time(2)).unwrap();
+    pool.insert(tx(4, 3, 0), &RICH, block(2), time(2)).unwrap();
+    assert_eq!(gapped.each_ref().map(|gapped| status(&pool, gapped)), [Some(255); 3]);
+    assert_eq!(pool.insert(tx(4, 4, 0), &RICH, block(2), time(2)), Err(PoolError::Full { limit: 5 }));
+}
+
+#[test]
+fn the_cheapest_executable_transaction_leaves_a_full_pool_for_a_better_one() {
+    let mut pool = small();
+    let cheap = [tx(1, 1, 1), tx(1, 2, 9)];
+    for transaction in cheap.iter().chain(&[tx(2, 1, 3), tx(3, 1, 4), tx(4, 1, 5)]) {
+        pool.insert(transaction.clone(), &RICH, block(1), time(1)).unwrap();
+    }
+    let refused = Err(PoolError::Full { limit: 5 });
+    assert_eq!(pool.insert(tx(5, 1, 1), &RICH, block(1), time(1)), refused, "it pays the same");
+    assert_eq!(pool.insert(tx(5, 2, 99), &RICH, block(1), time(1)), refused, "it is gapped");
+    assert_eq!(pool.insert(tx(1, 3, 99), &RICH, block(1), time(1)), refused, "it is behind the cheapest");
+    // The second of sender 1 cannot be executed before the cheapest of all, and leaves no gap.
+    pool.insert(tx(5, 1, 2), &RICH, block(1), time(1)).unwrap();
+    assert_eq!(cheap.each_ref().map(|cheap| status(&pool, cheap)), [Some(1), Some(255)]);
+    pool.insert(tx(6, 1, 2), &RICH, block(1), time(1)).unwrap();
+    assert_eq!(cheap.each_ref().map(|cheap| status(&pool, cheap)), [Some(255), Some(255)]);
+    assert_eq!(pool.insert(tx(7, 1, 2), &RICH, block(1), time(1)), refused);
+}
+
+#[test]
+fn a_missing_nonce_is_taken_into_a_full_pool() {
+    let mut pool = small();
+    for nonce in 2..=6 {
+        pool.insert(tx(1, nonce, 0), &RICH, block(1), time(1)).unwrap();
+    }
+    pool.insert(tx(1, 1, 0), &RICH, block(1), time(1)).unwrap();
+    assert_eq!(status(&pool, &tx(1, 6, 0)), Some(255));
+    let (executed, left) = drain(pool, &mut BTreeMap::new());
+    assert_eq!((executed.len(), left.len()), (5, 0));
+}
+
+/// What the pool must hold, in a plain list and computed anew at each step.
+#[derive(Clone, Debug, Default)]
+struct Model {
+    accounts: BTreeMap<Address, Account>,
+    pending: Vec<(VerifiedTransaction, u64)>,
+}
+
+/// The limits of the pool that is compared with the model.
+const TIGHT: PoolLimits =
+    PoolLimits { transactions: 9, per_sender: 6, gapped_per_sender: 3, lifetime_ds_epochs: 3, memory_ds_epochs: 2 };
+
+impl Model {
+    fn account(&self, sender: &Address) -> Account {
+        self.accounts.get(sender).copied().unwrap_or_default()
+    }
+
+    fn of(&self, sender: &Address) -> Vec<&VerifiedTransaction> {
+        let own = self.pending.iter().map(|(tx, _)| tx).filter(|tx| tx.sender() == *sender);
+        let mut own: Vec<_> = own.collect();
+        own.sort_by_key(|tx| tx.transaction().nonce);
+        own
+    }
+
+    /// The transactions of a sender that its account can execute one after the other.
+    fn executable(&self, sender: &Address) -> Vec<VerifiedTransaction> {
+        let account = self.account(sender);
+        let (mut nonce, mut left, mut executable) = (account.nonce.get(), account.balance.get(), Vec::new());
+        for tx in self.of(sender) {
+            let cost = tx.transaction().amount.get() + 50 * tx.transaction().gas_price.get().get();
+            if tx.transaction().nonce.get() == nonce + 1 && cost <= left {
+                (nonce, left) = (nonce + 1, left - cost);
+                executable.push(tx.clone());
+            }
+        }
+        executable
+    }
+
+    fn is_gapped(&self, tx: &VerifiedTransaction) -> bool {
+        !self.executable(&tx.sender()).contains(tx)
+    }
+
+    /// Adds a transaction if the rules permit it, and says which error there is otherwise.
+    fn insert(&mut self, new: &VerifiedTransaction, number: u64) -> Result<(), &'static str> {
+        let sender = new.sender();
+        if self.pending.iter().any(|(tx, _)| tx.hash() == new.hash()) {
+            return Err("known");
+        }
+        let nonce = |tx: &VerifiedTransaction| tx.transaction().nonce;
+        if let Some(place) = self.pending.iter().position(|(tx, _)| tx.sender() == sender && nonce(tx) == nonce(new)) {
+            if Rank::of(&self.pending[place].0) < Rank::of(new) {
+                return Err("outbid");
+            }
+            self.pending[place] = (new.clone(), number);
+            return Ok(());
+        }
+        let own = self.of(&sender);
+        if own.len() >= TIGHT.per_sender {
+            return Err("sender full");
+        }
+        let gapped = own.iter().filter(|tx| self.is_gapped(tx)).count();
+        let mut with = self.clone();
+        with.pending.push((new.clone(), number));
+        let is_gapped = with.is_gapped(new);
+        if is_gapped && gapped >= TIGHT.gapped_per_sender {
+            return Err("sender gapped");
+        }
+        if self.pending.len() >= TIGHT.transactions {
+            let standing = |tx: &VerifiedTransaction| (self.is_gapped(tx), Rank::of(tx));
+            let (worst, _) = self.pending.iter().max_by_key(|(tx, _)| standing(tx)).unwrap();
+            let is_better = match (is_gapped, self.is_gapped(worst)) {
+                (false, true) => true,
+                (true, false) => false,
+                _ => new.transaction().gas_price > worst.transaction().gas_price,
+            };
+            let victim = (*self.of(&worst.sender()).last().unwrap()).clone();
+            if !is_better || (victim.sender() == sender && nonce(&victim) < nonce(new)) {
+                return Err("full");
+            }
+            with.pending.retain(|(tx, _)| tx.hash() != victim.hash());
+        }
+        *self = with;
+        Ok(())
+    }
+
+    /// Checks that the pool has the same transactions in the same classes.
+    fn check(&self, pool: &Pool) {
+        let expected: BTreeSet<_> = self.pending.iter().map(|(tx, _)| (self.is_gapped(tx), Rank::of(tx))).collect();
+        let standings = pool.indexes.standings.iter();
+        let got: BTreeSet<_> = standings.map(|standing| (standing.class == Class::Gapped, standing.rank)).collect();
+        assert_eq!(got, expected);
+        assert_eq!(pool.len(), self.pending.len());
+        for sender in (1..=4).map(address) {
+            let gapped = self.of(&sender).iter().filter(|tx| self.is_gapped(tx)).count();
+            assert_eq!(pool.senders.get(&sender).map_or(0, Sender::gapped), gapped);
+            let firsts = self.of(&sender).first().map(|tx| tx.hash());
+            let line = pool.heads(SHARD, None, 99);
+            let line = line.iter().find(|tx| tx.sender() == sender).map(VerifiedTransaction::hash);
+            assert_eq!(line, firsts);
+        }
+    }
+}
+
+const UNIT: u128 = 50 * PRICE;
+
+/// Something that happens to a pool, or to the accounts of its senders.
+#[derive(Clone, Debug)]
+enum Step {
+    Insert {
+        from: u8,
+        ahead: u64,
+        extra: u128,
+        units: u128,
+    },
+    /// A block with some executable transactions of a sender, which pay part of their cost to another.
+    Block {
+        from: u8,
+        most: usize,
+        to: u8,
+    },
+    /// A block with a transaction that was never in this pool.
+    Foreign {
+        from: u8,
+    },
+    /// A transaction is dropped when it is executed.
+    Fail {
+        from: u8,
+    },
+    /// A developer sets nonce and balance.
+    Edit {
+        from: u8,
+        ahead: u64,
+        units: u128,
+    },
+    Withdraw {
+        which: usize,
+    },
+    /// Blocks without transactions.
+    Pass {
+        blocks: u64,
+    },
+    Save,
+    Revert,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let from = || 1..=4_u8;
+    prop_oneof![
+        12 => (from(), 0..7_u64, 0..4_u128, 0..3_u128)
+            .prop_map(|(from, ahead, extra, units)| Step::Insert { from, ahead, extra, units }),
+        2 => (from(), 1..4_usize, from()).prop_map(|(from, most, to)| Step::Block { from, most, to }),
+        1 => from().prop_map(|from| Step::Foreign { from }),
+        1 => from().prop_map(|from| Step::Fail { from }),
+        2 => (from(), 0..3_u64, 0..12_u128).prop_map(|(from, ahead, units)| Step::Edit { from, ahead, units }),
+        1 => (0..9_usize).prop_map(|which| Step::Withdraw { which }),
+        1 => (1..20_u64).prop_map(|blocks| Step::Pass { blocks }),
+        1 => Just(Step::Save),
+        1 => Just(Step::Revert),
+    ]
+}
+
+/// A pool and the model, at the same block.
+#[derive(Clone, Debug)]
+struct World {
+    pool: Pool,
+    model: Model,
+    number: u64,
+}
+
+impl World {
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::Insert { from, ahead, extra, units } => {
+                let account = self.model.account(&address(from));
+                let nonce = Nonce::new(account.nonce.get() + ahead);
+                let transaction = tx(from, nonce.get(), extra).transaction().as_ref().clone();
+                let new = unchecked(Transaction { amount: Qa::new(units * UNIT), ..transaction }, SHARD);
+                let got = self.pool.insert(new.clone(), &account, block(self.number), time(1));
+                let got = got.map_err(|error| match error {
+                    PoolError::Known { .. } => "known",
+                    PoolError::Outbid { .. } => "outbid",
+                    PoolError::SenderFull { .. } => "sender full",
+                    PoolError::SenderGapped { .. } => "sender gapped",
+                    PoolError::Full { .. } => "full",
+                });
+                assert_eq!(got, self.model.insert(&new, self.number));
+            }
+            Step::Block { from, most, to } => {
+                let mut included = self.model.executable(&address(from));
+                included.truncate(most);
+                let mut account = self.model.account(&address(from));
+                let mut other = self.model.account(&address(to));
+                for tx in &included {
+                    account.nonce = tx.transaction().nonce;
+                    account.balance = account.balance.checked_sub(tx.cost()).unwrap();
+                    other.balance = other.balance.checked_add(tx.transaction().amount).unwrap();
+                }
+                let mut accounts = vec![(address(from), account)];
+                if from != to {
+                    accounts.push((address(to), other));
+                }
+                self.settle(&included, &[], &accounts);
+            }
+            Step::Foreign { from } => {
+                let account = self.model.account(&address(from));
+                let transaction = tx(from, account.nonce.get() + 1, 77);
+                let accounts = [(address(from), Account { nonce: transaction.transaction().nonce, ..account })];
+                self.settle(&[transaction], &[], &accounts);
+            }
+            Step::Fail { from } => {
+                let Some(first) = self.model.executable(&address(from)).first().cloned() else { return };
+                self.settle(&[], &[first], &[]);
+            }
+            Step::Edit { from, ahead, units } => {
+                let account = self.model.account(&address(from));
+                let nonce = Nonce::new(account.nonce.get() + ahead);
+                let account = Account { nonce, balance: Qa::new(units * UNIT), ..account };
+                self.settle(&[], &[], &[(address(from), account)]);
+            }
+            Step::Withdraw { which } => {
+                let Some((tx, _)) = self.model.pending.get(which).cloned() else { return };
+                assert!(self.pool.withdraw(&tx.hash(), block(self.number), time(1)));
+                self.model.pending.remove(which);
+            }
+            Step::Pass { blocks } => {
+                let numbers = block(self.number + 1)..=block(self.number + blocks);
+                self.pool.note_empty(numbers, time(1));
+                self.number += blocks;
+                self.expire();
+            }
+            Step::Save | Step::Revert => unreachable!("a save point is of the whole world"),
+        }
+        self.model.check(&self.pool);
+    }
+
+    fn settle(
+        &mut self,
+        included: &[VerifiedTransaction],
+        dropped: &[VerifiedTransaction],
+        accounts: &[(Address, Account)],
+    ) {
+        self.number += 1;
+        let (block, at) = (block(self.number), time(self.number));
+        let receipt = Receipt::payment(Gas::new(50), block);
+        let with_receipts: Vec<_> = included.iter().map(|tx| (tx.clone(), receipt.clone())).collect();
+        let failed: Vec<_> = dropped.iter().map(|tx| (tx.clone(), DropReason::InsufficientBalance)).collect();
+        let settlement = Settlement { block, at, included: &with_receipts, dropped: &failed, postponed: &[], accounts };
+        self.pool.settle(&settlement);
+        let before = self.model.pending.clone();
+        for (address, account) in accounts {
+            self.model.accounts.insert(*address, *account);
+            self.model.pending.retain(|(tx, _)| tx.sender() != *address || tx.transaction().nonce > account.nonce);
+        }
+        for (tx, _) in before.iter().filter(|(tx, _)| self.model.pending.iter().all(|(held, _)| held != tx)) {
+            let expected = if included.contains(tx) { None } else { Some(27) };
+            assert_eq!(status(&self.pool, tx), expected);
+        }
+        self.model.pending.retain(|(tx, _)| !dropped.contains(tx));
+        self.expire();
+    }
+
+    fn expire(&mut self) {
+        let Self { pool, model, number } = self;
+        model.pending.retain(|(_, inserted)| pool.epochs.after(block(*inserted), 3) > block(*number));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Random insertions, replacements, blocks, failures, edits, withdrawals and reverts. After each step the pool has the
+    /// transactions of the model, with the same of them executable.
+    #[test]
+    fn classes_and_evictions_are_those_of_a_plain_model(steps in proptest::collection::vec(step(), 1..120)) {
+        let mut model = Model::default();
+        for (from, units) in (1..=4).zip([2, 5, 9, 40]) {
+            model.accounts.insert(address(from), Account { nonce: Nonce::new(3), balance: Qa::new(units * UNIT + 9), ..RICH });
+        }
+        let mut world = World { pool: Pool::new(TIGHT, Epochs::new(10).unwrap()), model, number: 1 };
+        let mut saved = world.clone();
+        for step in steps {
+            match step {
+                Step::Save => saved = world.clone(),
+                Step::Revert => world = saved.clone(),
+                step => world.take(step),
+            }
+        }
+    }
 }

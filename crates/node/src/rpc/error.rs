@@ -7,7 +7,7 @@
 use serde_json::Value;
 use silica_chain::{
     AdmissionError, BlockTransactionsError, DropReason, EditError, GasPriceError, InterfaceError, ListingError,
-    MinerInfoError, PastStateError, PoolError, ProofError, SimulationError, TraceError,
+    MinerInfoError, PastStateError, PoolError, ProofError, SimulationError, SubmissionError, TraceError,
 };
 use silica_protocol::{
     AddressError, HexError,
@@ -435,7 +435,8 @@ const TOLD: usize = 300;
 
 fn submit(error: SubmitError) -> Result<Choice, Fault> {
     match error {
-        SubmitError::Pool(error) => Ok(pool(&error)),
+        SubmitError::Submission(SubmissionError::Pool(error)) => Ok(pool(&error)),
+        SubmitError::Submission(SubmissionError::State(error)) => Err(error.into()),
         SubmitError::Dropped(reason) => Ok(dropped(reason)),
         SubmitError::Driver(error) => driver(error),
     }
@@ -476,9 +477,10 @@ fn simulation(error: SimulationError) -> Result<Choice, Fault> {
 
 fn pool(error: &PoolError) -> Choice {
     match error {
-        PoolError::Known { .. } | PoolError::Full { .. } | PoolError::SenderFull { .. } => {
-            told(RpcErrorCode::DATABASE_ERROR, error)
-        }
+        PoolError::Known { .. }
+        | PoolError::Full { .. }
+        | PoolError::SenderFull { .. }
+        | PoolError::SenderGapped { .. } => told(RpcErrorCode::DATABASE_ERROR, error),
         PoolError::Outbid { .. } => told(RpcErrorCode::INVALID_PARAMETER, error),
     }
 }
