@@ -436,6 +436,62 @@ fn stop_on_a_full_disk_keeps_what_it_can_of_what_waits_and_tells_the_rest() {
     assert_eq!(balance(&node, &Wallet::funded(0).hex()).1, kept);
 }
 
+/// Starts a node with the given bytes as the file `pool`, and returns it with the hashes of what is pending then, sorted.
+fn start_with_pool(data: &Path, pool: &[u8]) -> (Node, Vec<String>) {
+    fs::write(data.join("pool"), pool).unwrap();
+    let node = Node::start_in(data, &["--block-mode", "manual"]);
+    let pending = node.result("GetPendingTxns", &json!([]));
+    let hashes = pending["Txns"].as_array().unwrap().iter().map(|entry| entry["TxnHash"].as_str().unwrap().to_owned());
+    let mut hashes: Vec<_> = hashes.collect();
+    hashes.sort();
+    (node, hashes)
+}
+
+#[test]
+fn damaged_byte_in_the_pool_loses_one_pending_transaction() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let node = Node::start_in(&data, &["--block-mode", "manual"]);
+    let payments: Vec<_> =
+        (0..4).map(|index| Wallet::funded(index).payment(1, Wallet::stranger(1).address(), 5)).collect();
+    for payment in &payments {
+        node.result("CreateTransaction", &json!([payment.json()]));
+    }
+    node.stop();
+    let pool = fs::read(data.join("pool")).unwrap();
+    let entry = (pool.len() - 14) / 4;
+    for (damaged, position) in [(0, 14), (1, 14 + entry + 17), (2, 14 + 2 * entry + 99), (3, pool.len() - 1)] {
+        let mut bytes = pool.clone();
+        bytes[position] ^= 0x40;
+        let (node, pending) = start_with_pool(&data, &bytes);
+        let left = payments.iter().enumerate().filter(|(number, _)| *number != damaged);
+        let mut expected: Vec<_> = left.map(|(_, payment)| payment.hash()).collect();
+        expected.sort();
+        assert_eq!(pending, expected);
+        node.wait_until("how many are damaged", |output| {
+            let line = output.lines().find(|line| line.contains("the file of the pool is damaged"));
+            line.is_some_and(|line| ["admitted=3", "refused=0", "damaged=1"].iter().all(|word| line.contains(word)))
+        });
+        node.kill();
+    }
+}
+
+#[test]
+fn pool_of_version_1_is_read() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    Node::start_in(&data, &["--block-mode", "manual"]).stop();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/pool/version-1");
+    let (node, pending) = start_with_pool(&data, &fs::read(file).unwrap());
+    assert_eq!(pending.len(), 5);
+    node.result("IncreaseBlocknum", &json!([1]));
+    let pending = node.result("GetPendingTxns", &json!([]));
+    let gapped = "f15b3d32f1fdf131d06a4d4de69a6474afea14313ee6ecc9f7cdbcdccfc59724";
+    assert_eq!(pending, json!({"Txns": [{"TxnHash": gapped, "code": 4}]}), "nonce 3 is missing");
+    let sender = "381f4008505e940ad7681ec3468a719060caf796";
+    assert_eq!(balance(&node, sender).1, 1, "nobody signed this one");
+}
+
 #[test]
 fn data_of_another_chain_is_refused() {
     let directory = Directory::new();

@@ -1013,7 +1013,7 @@ pub enum PoolImportError {
         /// What the bytes begin with.
         expected: &'static str,
     },
-    /// The bytes are not those that were written.
+    /// The bytes are not those that were written, and no transaction can be read from them.
     #[error("pool contents: checksum does not match")]
     Checksum,
     /// The bytes end early or hold a value that cannot be.

@@ -15,7 +15,7 @@ use crate::{
     config::{ChainConfig, NoncePolicy},
     error::{AdmissionError, PoolImportError, SimulationError, SubmissionError},
     executor::{CallTree, Modules, Tracer},
-    pool::{self, Exported, Pool},
+    pool::{self, Contents, Exported, Pool},
     simulation::{GasEstimate, Simulation, Simulator},
     snapshot::{Snapshot, Times},
 };
@@ -76,6 +76,8 @@ pub struct PoolImport {
     pub admitted: usize,
     /// Transactions that are not admissible any more.
     pub refused: usize,
+    /// Transactions that cannot be read, since their bytes are damaged.
+    pub damaged: usize,
 }
 
 impl Chain {
@@ -265,10 +267,11 @@ impl Chain {
     ///
     /// # Errors
     ///
-    /// [`PoolImportError`]: the bytes are not what [`export_pool`](Self::export_pool) wrote. Then none is admitted.
+    /// [`PoolImportError`]: the bytes have nothing that [`export_pool`](Self::export_pool) wrote. Then none is admitted.
     pub fn import_pool(&self, bytes: &[u8], at: Timestamp) -> Result<PoolImport, PoolImportError> {
-        let mut report = PoolImport::default();
-        for Exported { transaction, inserted, priority } in pool::import(bytes)? {
+        let Contents { entries, damaged } = pool::import(bytes)?;
+        let mut report = PoolImport { damaged, ..PoolImport::default() };
+        for Exported { transaction, inserted, priority } in entries {
             let published = self.shared.published();
             let admitted = self.entrance(&published, NoncePolicy::Queue).admit_again(transaction, priority);
             let admitted = admitted.is_ok_and(|transaction| {

@@ -11,7 +11,7 @@ use std::{
 
 use silica_chain::{
     AccountEntry, AccountsFile, Chain, ChainConfig, Genesis, GenesisError, OpenError, PUBLISHED_ACCOUNTS,
-    PUBLISHED_BALANCE, Producer,
+    PUBLISHED_BALANCE, PoolImport, Producer,
     consensus::{Solo, run_seal},
 };
 use silica_crypto::{KeyPair, SecretKeyError};
@@ -538,7 +538,12 @@ fn funded(chain: &Chain, accounts: &str, show_keys: bool) -> Vec<FundedAccount> 
 fn import_pool(data_dir: Option<&DataDir>, chain: &Chain) -> Result<(), StartError> {
     let Some(bytes) = data_dir.map(DataDir::take_pool).transpose()?.flatten() else { return Ok(()) };
     match chain.import_pool(&bytes, clock::now()) {
-        Ok(report) => tracing::info!(admitted = report.admitted, refused = report.refused, "waiting transactions"),
+        Ok(PoolImport { admitted, refused, damaged: 0 }) => {
+            tracing::info!(admitted, refused, "waiting transactions");
+        }
+        Ok(PoolImport { admitted, refused, damaged }) => {
+            tracing::warn!(admitted, refused, damaged, "waiting transactions; the file of the pool is damaged");
+        }
         Err(error) => tracing::warn!(%error, "the transactions that were waiting are lost"),
     }
     Ok(())

@@ -1,22 +1,42 @@
 //! The contents of a pool as bytes, so that waiting transactions survive a graceful restart.
 //!
 //! ```text
-//! "silica-pool-1\n"
+//! "silica-pool-2\n"
 //! for each transaction, the oldest first:
-//!   Tx epoch of its arrival       8 bytes, big endian
+//!   the bytes ff 74 78 ff
+//!   number of entries                    4 bytes, big endian
+//!   Tx epoch of its arrival              8 bytes, big endian
 //!   whether it is for the DS committee   1 byte
-//!   length of the transaction     4 bytes, big endian
-//!   the transaction               as on the wire
-//! SHA-256 of everything before    32 bytes
+//!   length of the transaction            4 bytes, big endian
+//!   the transaction                      as on the wire
+//!   SHA-256 of the entry up to here      its first 8 bytes
 //! ```
+//!
+//! Each entry is checked by itself, so that a damaged byte loses one transaction. The reader searches for the next entry by the
+//! four bytes at its start; they are no UTF-8, so that code and data of a transaction cannot hold an entry.
+//!
+//! Version 1 has entries without the first two members and the last, and the SHA-256 of everything at the end. It is still
+//! read.
 
 use silica_protocol::{BlockNumber, Transaction, sha256};
 
 use super::Pool;
 use crate::{admission::Routing, error::PoolImportError};
 
-const MARK: &str = "silica-pool-1\n";
-const CHECKSUM_LEN: usize = 32;
+const MARK_1: &str = "silica-pool-1\n";
+const MARK_2: &str = "silica-pool-2\n";
+const CHECKSUM_1_LEN: usize = 32;
+const CHECKSUM_2_LEN: usize = 8;
+const ENTRY: [u8; 4] = *b"\xfftx\xff";
+
+/// What bytes hold of a pool.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    /// The transactions that can be read, the oldest first.
+    pub(crate) entries: Vec<Exported>,
+    /// Number of the other transactions.
+    pub(crate) damaged: usize,
+}
 
 /// A transaction that waited in a pool, to be admitted again.
 #[derive(Debug)]
@@ -30,25 +50,79 @@ pub(crate) struct Exported {
 
 /// Writes the waiting transactions of a pool, the oldest `most` if there are more. The fate of dropped ones is not kept.
 pub(crate) fn export(pool: &Pool, most: usize) -> Vec<u8> {
-    let mut bytes = MARK.as_bytes().to_vec();
+    let mut bytes = MARK_2.as_bytes().to_vec();
+    let count = u32::try_from(pool.len().min(most)).expect("the memory has no room for 2^32 transactions");
     for (transaction, inserted) in pool.by_arrival().take(most) {
         let body = transaction.transaction().encode();
         let length = u32::try_from(body.len()).expect("admission bounds transactions far below 4 GiB");
+        let start = bytes.len();
+        bytes.extend_from_slice(&ENTRY);
+        bytes.extend_from_slice(&count.to_be_bytes());
         bytes.extend_from_slice(&inserted.get().to_be_bytes());
         bytes.push(u8::from(transaction.routing() == Routing::CallToDs));
         bytes.extend_from_slice(&length.to_be_bytes());
         bytes.extend_from_slice(&body);
+        let checksum = checksum(bytes.get(start..).unwrap_or_default());
+        bytes.extend_from_slice(&checksum);
     }
-    let checksum = sha256(&[&bytes]);
-    bytes.extend_from_slice(&checksum);
     bytes
 }
 
-/// Reads what [`export`] wrote.
-pub(crate) fn import(bytes: &[u8]) -> Result<Vec<Exported>, PoolImportError> {
-    let body = bytes.strip_prefix(MARK.as_bytes()).ok_or(PoolImportError::Mark { expected: MARK })?;
-    let (mut rest, checksum) = body.split_last_chunk::<CHECKSUM_LEN>().ok_or(PoolImportError::Checksum)?;
-    if sha256(&[MARK.as_bytes(), rest]) != *checksum {
+/// Reads what [`export`] wrote, also if some of it is damaged.
+pub(crate) fn import(bytes: &[u8]) -> Result<Contents, PoolImportError> {
+    let version_1 = bytes.starts_with(MARK_1.as_bytes()).then(|| import_1(bytes));
+    if let Some(Ok(entries)) = version_1 {
+        return Ok(Contents { entries, damaged: 0 });
+    }
+    let (mut entries, mut count, mut rest) = (Vec::new(), 0, bytes);
+    while let Some(start) = find_entry(rest) {
+        let mut end = start;
+        if let Some((entry, of)) = read_entry_2(&mut end) {
+            entries.push(entry);
+            (count, rest) = (of, end);
+        } else {
+            // The next entry begins behind the mark of the damaged one.
+            rest = start.get(1..).unwrap_or_default();
+        }
+    }
+    if entries.is_empty() && bytes != MARK_2.as_bytes() {
+        return Err(match version_1 {
+            // The mark may be what is damaged, which is why entries of version 2 are searched for first.
+            Some(Err(error)) => error,
+            _ if bytes.starts_with(MARK_2.as_bytes()) => PoolImportError::Checksum,
+            _ => PoolImportError::Mark { expected: MARK_2 },
+        });
+    }
+    let damaged = usize::try_from(count).unwrap_or(usize::MAX).saturating_sub(entries.len());
+    Ok(Contents { entries, damaged })
+}
+
+/// Returns the bytes from the first mark of an entry on.
+fn find_entry(bytes: &[u8]) -> Option<&[u8]> {
+    let position = bytes.windows(ENTRY.len()).position(|window| window == ENTRY)?;
+    bytes.get(position..)
+}
+
+/// Reads an entry of version 2 and the number of entries, if its checksum matches.
+fn read_entry_2(rest: &mut &[u8]) -> Option<(Exported, u32)> {
+    let start = *rest;
+    let _: [u8; ENTRY.len()] = take(rest)?;
+    let count = u32::from_be_bytes(take(rest)?);
+    let entry = read_entry(rest).ok()?;
+    let read = start.len().saturating_sub(rest.len());
+    let expected = checksum(start.get(..read)?);
+    (take(rest)? == expected).then_some((entry, count))
+}
+
+fn checksum(entry: &[u8]) -> [u8; CHECKSUM_2_LEN] {
+    let [a, b, c, d, e, f, g, h, ..] = sha256(&[entry]);
+    [a, b, c, d, e, f, g, h]
+}
+
+fn import_1(bytes: &[u8]) -> Result<Vec<Exported>, PoolImportError> {
+    let (checked, checksum) = bytes.split_last_chunk::<CHECKSUM_1_LEN>().ok_or(PoolImportError::Checksum)?;
+    let mut rest = checked.strip_prefix(MARK_1.as_bytes()).ok_or(PoolImportError::Checksum)?;
+    if sha256(&[checked]) != *checksum {
         return Err(PoolImportError::Checksum);
     }
     let mut entries = Vec::new();
@@ -59,6 +133,7 @@ pub(crate) fn import(bytes: &[u8]) -> Result<Vec<Exported>, PoolImportError> {
     Ok(entries)
 }
 
+/// Reads the members that entries of both versions have.
 fn read_entry(rest: &mut &[u8]) -> Result<Exported, &'static str> {
     let inserted = BlockNumber::new(u64::from_be_bytes(take(rest).ok_or("epoch")?));
     let [priority] = take(rest).ok_or("committee")?;

@@ -44,7 +44,7 @@ use self::{
     standing::{Class, Indexes},
 };
 pub(crate) use self::{
-    export::{Exported, export, import},
+    export::{Contents, Exported, export, import},
     line::{Line, PoolLine},
     status::StatusRecord,
 };

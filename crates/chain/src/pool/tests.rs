@@ -8,6 +8,7 @@ use silica_protocol::{Gas, Nonce, Qa, Transaction};
 use super::*;
 use crate::{
     admission::Routing,
+    error::PoolImportError,
     testing::{PRICE, address, payment, signed, unchecked},
 };
 
@@ -349,32 +350,104 @@ fn pending_lists_the_latest_changes_first() {
     assert_eq!(pool.pending(1), expected[..1]);
 }
 
+/// A pool with two transactions and its bytes.
+fn exported() -> ([(Transaction, BlockNumber, bool); 2], Vec<u8>) {
+    let of_nonce = |nonce, extra| signed(1, tx(1, nonce, extra).transaction().as_ref().clone());
+    let (first, second) = (of_nonce(1, 0), of_nonce(2, 9));
+    let mut pool = pool();
+    pool.insert(unchecked(first.clone(), SHARD), &RICH, block(7), time(1)).unwrap();
+    pool.insert(unchecked(second.clone(), DS), &RICH, block(8), time(1)).unwrap();
+    ([(first, block(7), false), (second, block(8), true)], export(&pool, usize::MAX))
+}
+
+fn members(contents: Contents) -> Vec<(Transaction, BlockNumber, bool)> {
+    contents.entries.into_iter().map(|entry| (entry.transaction, entry.inserted, entry.priority)).collect()
+}
+
 #[test]
 fn what_was_exported_is_imported() {
-    let key = 1;
-    let first = signed(key, tx(key, 1, 0).transaction().as_ref().clone());
-    let second = signed(key, tx(key, 2, 9).transaction().as_ref().clone());
-    let pool = {
-        let mut pool = pool();
-        pool.insert(unchecked(first.clone(), SHARD), &RICH, block(7), time(1)).unwrap();
-        pool.insert(unchecked(second.clone(), DS), &RICH, block(8), time(1)).unwrap();
-        pool
-    };
-    let bytes = export(&pool, usize::MAX);
-    let imported: Vec<_> =
-        import(&bytes).unwrap().into_iter().map(|entry| (entry.transaction, entry.inserted, entry.priority)).collect();
-    assert_eq!(imported, [(first, block(7), false), (second, block(8), true)]);
+    let (expected, bytes) = exported();
+    let contents = import(&bytes).unwrap();
+    assert_eq!(contents.damaged, 0);
+    assert_eq!(members(contents), expected);
+    let contents = import(&export(&pool(), usize::MAX)).unwrap();
+    assert_eq!((contents.entries.len(), contents.damaged), (0, 0));
+    let all = [tx(1, 1, 0), tx(1, 2, 0), tx(1, 3, 0)];
+    let contents = import(&export(&filled(&all), 2)).unwrap();
+    assert_eq!((contents.entries.len(), contents.damaged), (2, 0));
+}
 
+#[test]
+fn a_damaged_byte_loses_one_transaction() {
+    let (expected, bytes) = exported();
+    // Both entries have the same length.
+    let (header, entry) = (14, (bytes.len() - 14) / 2);
     for position in 0..bytes.len() {
-        let mut damaged = bytes.clone();
-        damaged[position] ^= 1;
-        assert!(import(&damaged).is_err(), "byte {position}");
-        assert!(import(&bytes[..position]).is_err(), "length {position}");
+        for change in (1..=255).step_by(if position < header { 1 } else { 127 }) {
+            let mut damaged = bytes.clone();
+            damaged[position] ^= change;
+            let contents = import(&damaged).unwrap();
+            let lost = position.checked_sub(header).map(|position| position / entry);
+            assert_eq!(contents.damaged, usize::from(lost.is_some()), "byte {position}");
+            let left = expected.iter().enumerate().filter(|(number, _)| Some(*number) != lost);
+            assert_eq!(members(contents), left.map(|(_, entry)| entry.clone()).collect::<Vec<_>>(), "byte {position}");
+        }
     }
 }
 
 #[test]
-fn faults_in_exported_bytes_are_named() {
+fn cut_off_or_added_bytes_lose_only_what_they_touch() {
+    let (expected, bytes) = exported();
+    let entry = (bytes.len() - 14) / 2;
+    for length in 14 + entry..bytes.len() {
+        let contents = import(&bytes[..length]).unwrap();
+        assert_eq!(contents.damaged, 1, "length {length}");
+        assert_eq!(members(contents), expected[..1], "length {length}");
+    }
+    for length in 15..14 + entry {
+        assert_eq!(import(&bytes[..length]).unwrap_err(), PoolImportError::Checksum, "length {length}");
+    }
+    for position in 0..=bytes.len() {
+        let mut longer = bytes.clone();
+        longer.splice(position..position, *b"\xfftx\xff, and more");
+        assert!(import(&longer).unwrap().entries.len() >= 1, "position {position}");
+    }
+}
+
+#[test]
+fn bytes_of_another_kind_are_no_pool() {
+    for bytes in [&b""[..], b"something else", b"silica-pool-3\n", b"silica-pool-"] {
+        let error = import(bytes).unwrap_err();
+        assert_eq!(error.to_string(), "pool contents: expected the mark \"silica-pool-2\\n\" at the start");
+    }
+}
+
+/// What version 1 wrote of five transactions: a payment, three more with a gap before the last, and one that nobody signed.
+const VERSION_1: &[u8] = include_bytes!("../../../../tests/data/pool/version-1");
+
+#[test]
+fn bytes_of_version_1_are_imported() {
+    let contents = import(VERSION_1).unwrap();
+    assert_eq!(contents.damaged, 0);
+    let hashes: Vec<_> = contents.entries.iter().map(|entry| entry.transaction.hash().to_string()).collect();
+    let expected = [
+        "93ade5b49538f632f60dc1d6ff217d1522da018e632bd9ecbde25ea9158dee35",
+        "8c8b0477c9d0412ed59e5b2ace6387726a869cc9109817fb7eede814f476fbf0",
+        "d03360cdbd81cf2b8d8ed212bf9beada764d4049670ad8b44be0e923a0f8c05a",
+        "f15b3d32f1fdf131d06a4d4de69a6474afea14313ee6ecc9f7cdbcdccfc59724",
+        "aca76ecf90ab846d9748ccb5bad07027f3a360cee2c06b9bbdf59ebacef8152b",
+    ];
+    assert_eq!(hashes, expected);
+    for position in 0..VERSION_1.len() {
+        let mut damaged = VERSION_1.to_vec();
+        damaged[position] ^= 1;
+        assert!(import(&damaged).is_err(), "byte {position}");
+        assert!(import(&VERSION_1[..position]).is_err(), "length {position}");
+    }
+}
+
+#[test]
+fn faults_in_bytes_of_version_1_are_named() {
     let check = |body: &[u8], expected: &str| {
         let mut bytes = b"silica-pool-1\n".to_vec();
         bytes.extend_from_slice(body);
@@ -387,8 +460,26 @@ fn faults_in_exported_bytes_are_named() {
     check(&[0; 12], "pool contents: length of entry 0");
     check(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 1], "pool contents: length of entry 0");
     check(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff], "pool contents: transaction of entry 0");
-    let error = import(b"something else").unwrap_err();
-    assert_eq!(error.to_string(), "pool contents: expected the mark \"silica-pool-1\\n\" at the start");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn any_bytes_are_read_or_refused(
+        changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..20),
+        cut in any::<proptest::sample::Index>(),
+    ) {
+        let (_, mut bytes) = exported();
+        for (position, byte) in changes {
+            let length = bytes.len();
+            bytes[position.index(length)] = byte;
+        }
+        bytes.truncate(cut.index(bytes.len() * 2));
+        if let Ok(contents) = import(&bytes) {
+            prop_assert!(contents.entries.len() + contents.damaged <= 2);
+        }
+    }
 }
 
 #[test]
