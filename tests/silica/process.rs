@@ -493,6 +493,32 @@ fn pool_of_version_1_is_read() {
 }
 
 #[test]
+fn blocks_ahead_of_the_clock_are_reported_once_unless_a_developer_set_the_time() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let words = "the latest block is ahead of the clock";
+    let node = Node::start_in(&data, &[]);
+    node.result("silica_increaseTime", &json!([400 * 24 * 3_600]));
+    pay_once(&node, 1);
+    let end = node.stop();
+    assert!(!end.output.contains(words), "{}", end.output);
+
+    // To a node without developers the time of its clock is that of the system: it has been 400 days ahead.
+    let node = Node::start_in(&data, &["--developer", "off"]);
+    let warning = node.wait_for(words);
+    assert!(warning.contains("block_time=") && warning.contains(" clock="), "{warning}");
+    pay_once(&node, 2);
+    pay_once(&node, 3);
+    let end = node.stop();
+    assert_eq!(end.output.matches(words).count(), 1, "{}", end.output);
+
+    let node = Node::start_in(&data, &[]);
+    pay_once(&node, 4);
+    let end = node.stop();
+    assert!(!end.output.contains(words), "{}", end.output);
+}
+
+#[test]
 fn data_of_another_chain_is_refused() {
     let directory = Directory::new();
     let data = directory.path().join("data");

@@ -58,6 +58,38 @@ struct Setting {
     next: Option<Timestamp>,
 }
 
+/// Time by which the latest block may be ahead of the clock before the log has a warning, in microseconds.
+const TOLERANCE: u64 = 10 * MICROSECONDS;
+
+/// Notices that the latest block is ahead of the clock, as after the system's clock was wrong: block times stand still then,
+/// but for the microsecond from one block to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Lead {
+    lasts: bool,
+}
+
+/// What has changed about the lead of the latest block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LeadChange {
+    /// The latest block is ahead of the clock by more than is tolerated.
+    Begun,
+    /// The clock has passed the latest block.
+    Ended,
+}
+
+impl Lead {
+    /// Compares the time of the latest block with the clock. Returns a change once.
+    pub(crate) fn observe(&mut self, latest: Timestamp, now: Timestamp) -> Option<LeadChange> {
+        let change = if self.lasts { LeadChange::Ended } else { LeadChange::Begun };
+        let has_changed = match change {
+            LeadChange::Begun => latest.get().saturating_sub(now.get()) > TOLERANCE,
+            LeadChange::Ended => latest <= now,
+        };
+        self.lasts ^= has_changed;
+        has_changed.then_some(change)
+    }
+}
+
 /// What a clock said at some time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
@@ -236,6 +268,26 @@ mod tests {
         assert_eq!(clock.of_next_block(), plus(start, 500));
         clock.go_back(Moment { time: plus(start, 7), next: None });
         check(&clock, plus(start, 7));
+    }
+
+    #[test]
+    fn lead_of_the_latest_block_is_noticed_once_and_so_is_its_end() {
+        let (mut lead, start) = (Lead::default(), Timestamp::new(1_700_000_000_000_000));
+        let year = 365 * 24 * 3_600;
+        // The clock of the system goes forward by a year, and back after two blocks.
+        for (latest, now, expected) in [
+            (start, start, None),
+            (plus(start, year), plus(start, year), None),
+            (plus(start, year + 1), plus(start, year + 1), None),
+            (plus(start, year + 1), plus(start, 2), Some(LeadChange::Begun)),
+            (plus(start, year + 1).next().unwrap(), plus(start, 3), None),
+            (plus(start, year + 1).next().unwrap(), plus(start, year), None),
+            (plus(start, year + 5), plus(start, year + 5), Some(LeadChange::Ended)),
+            (plus(start, year + 16), plus(start, year + 6), None),
+            (plus(start, year + 16).next().unwrap(), plus(start, year + 6), Some(LeadChange::Begun)),
+        ] {
+            assert_eq!(lead.observe(latest, now), expected, "{latest} {now}");
+        }
     }
 
     #[test]

@@ -39,7 +39,7 @@ use tokio::{
 };
 
 use crate::{
-    clock::{Clock, ClockError},
+    clock::{Clock, ClockError, Lead, LeadChange},
     config::BlockMode,
     data_dir::DataDir,
     methods::eth::{BlockHashes, Sought},
@@ -452,7 +452,7 @@ pub(crate) fn start(
     };
     let node = NodeHandle { shared: Arc::new(shared) };
     let (held, demands, snapshots) = (None, VecDeque::new(), Snapshots::default());
-    let (retry, attempts) = (None, 0);
+    let (retry, attempts, lead) = (None, 0, Lead::default());
     let driver = Driver {
         node: node.clone(),
         producer,
@@ -465,6 +465,7 @@ pub(crate) fn start(
         next_tick,
         retry,
         attempts,
+        lead,
     };
     let thread = thread::Builder::new().name("driver".to_owned()).spawn(move || driver.run())?;
     Ok((node.clone(), RunningDriver { node, thread }))
@@ -495,6 +496,8 @@ struct Driver<E> {
     retry: Option<Instant>,
     /// How often it was tried in vain to go on after a failure.
     attempts: u64,
+    /// Whether the latest block is ahead of the clock.
+    lead: Lead,
 }
 
 /// What someone waits for who is to have it behind all that was demanded before.
@@ -525,6 +528,7 @@ struct Waiting {
 
 impl<E: Engine> Driver<E> {
     fn run(mut self) -> Producer {
+        self.compare_clock();
         // They waited when the node stopped.
         self.drain();
         loop {
@@ -847,6 +851,23 @@ impl<E: Engine> Driver<E> {
         }
     }
 
+    /// Warns once if the latest block is ahead of the clock. A developer who sets the time sets the clock, so that this shows a
+    /// change of the system's clock.
+    fn compare_clock(&mut self) {
+        let (latest, clock) = (self.node.context().snapshot.latest_tx_block().timestamp, self.node.clock().now());
+        match self.lead.observe(latest, clock) {
+            Some(LeadChange::Begun) => tracing::warn!(
+                block_time = %latest,
+                %clock,
+                seconds_ahead = latest.get().saturating_sub(clock.get()) / 1_000_000,
+                advice = "check the clock of the system; see \"The clock\" in docs/operations.md",
+                "the latest block is ahead of the clock, block times stand still until the clock has passed it"
+            ),
+            Some(LeadChange::Ended) => tracing::info!(block_time = %latest, %clock, "block times follow the clock again"),
+            None => {}
+        }
+    }
+
     /// Lets the engine take a step and publishes what came of it.
     fn advance(&mut self, input: Input) -> Result<Vec<Effect>, EngineError> {
         let before = self.node.context().head();
@@ -856,6 +877,7 @@ impl<E: Engine> Driver<E> {
         let made = self.node.context().head() > before;
         if made {
             self.node.clock().block_made();
+            self.compare_clock();
         }
         match &result {
             Ok(_) if made => self.set_failing(false),
