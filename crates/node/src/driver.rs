@@ -863,7 +863,9 @@ impl<E: Engine> Driver<E> {
                 advice = "check the clock of the system; see \"The clock\" in docs/operations.md",
                 "the latest block is ahead of the clock, block times stand still until the clock has passed it"
             ),
-            Some(LeadChange::Ended) => tracing::info!(block_time = %latest, %clock, "block times follow the clock again"),
+            Some(LeadChange::Ended) => {
+                tracing::info!(block_time = %latest, %clock, "block times follow the clock again")
+            }
             None => {}
         }
     }
