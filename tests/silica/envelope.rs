@@ -275,7 +275,7 @@ fn empty_batch_is_one_error() {
 
 #[test]
 fn long_batch_is_answered_whole() {
-    let node = Node::start(&[]);
+    let node = Node::start(&["--max-batch", "2000"]);
     let batch: Vec<Value> =
         (0..2_000).map(|id| json!({"id": id, "jsonrpc": "2.0", "method": "GetNetworkId", "params": []})).collect();
     let answers = node.post_json(Value::from(batch).to_string());

@@ -1,6 +1,6 @@
 //! What an operator has of a node: health, readiness, counts, names of requests in the log, limits, compression.
 
-use std::io::Read;
+use std::{fs, io::Read};
 
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
@@ -176,6 +176,25 @@ fn batch_beyond_the_limit_is_refused() {
         |size| Value::from(vec![json!({"id": 1, "jsonrpc": "2.0", "method": "GetNetworkId", "params": []}); size]);
     assert_eq!(node.post_json(batch(3).to_string()).as_array().unwrap().len(), 3);
     assert_eq!(node.post_json(batch(4).to_string())["error"]["code"], -32600);
+}
+
+/// Most memory that the process has used so far, in megabytes.
+fn peak_memory(node: &Node) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", node.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() >> 10
+}
+
+#[test]
+fn batch_of_large_documents_is_answered_with_little_memory() {
+    let node = Node::start(&["--max-batch", "3000", "--max-batch-answer-mb", "1024"]);
+    let document = node.result("rpc.discover", &json!([]));
+    let before = peak_memory(&node);
+    let request = json!({"id": 1, "jsonrpc": "2.0", "method": "rpc.discover", "params": []});
+    let answer = node.post(Value::from(vec![request; 3_000]).to_string());
+    let peak = peak_memory(&node);
+    assert!(answer.body.len() > 3_000 * document.to_string().len(), "{} bytes", answer.body.len());
+    assert!(peak < before + 50, "{before} MB before the batch, {peak} MB with it");
 }
 
 #[test]

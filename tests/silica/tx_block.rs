@@ -255,7 +255,7 @@ fn block_number_of_listings_is_read_leniently() {
 
 #[test]
 fn many_transactions_fill_pages() {
-    let node = Node::start(&["--block-mode", "manual"]);
+    let node = Node::start(&["--block-mode", "manual", "--max-batch", "2600"]);
     let count = 2_600;
     let wallets: Vec<Wallet> = (0..9).map(Wallet::funded).collect();
     let batch: Vec<Value> = (0..count)

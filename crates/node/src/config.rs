@@ -183,7 +183,8 @@ pub struct RunArgs {
     /// Largest request body in bytes.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "BYTES", default_value_t = 5 * 1024 * 1024, env = "SILICA_MAX_BODY_BYTES")]
     pub max_body_bytes: usize,
-    /// Memory for large request bodies and answers of all connections together, in megabytes; further ones wait.
+    /// Memory for large request bodies and answers of all connections together, in megabytes; further ones wait. One answer
+    /// that is made as a whole may take half of it.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "MB", default_value_t = 64, value_parser = value_parser!(u32).range(1..=1_048_576),
           env = "SILICA_MAX_BODIES_MB")]
     pub max_bodies_mb: u32,
@@ -213,12 +214,12 @@ pub struct RunArgs {
     /// Methods that are answered, separated by commas: names, or beginnings of names as `Get*` [default: all].
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "METHODS", env = "SILICA_METHODS")]
     pub methods: Option<MethodList>,
-    /// Requests in one batch.
-    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 50_000, value_parser = value_parser!(u32).range(1..),
+    /// Calls in one batch.
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 1_000, value_parser = value_parser!(u32).range(1..),
           env = "SILICA_MAX_BATCH")]
     pub max_batch: u32,
     /// Largest answer to a batch, in megabytes; calls beyond it are answered with an error.
-    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "MB", default_value_t = 256, value_parser = value_parser!(u32).range(1..=65_536),
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "MB", default_value_t = 25, value_parser = value_parser!(u32).range(1..=65_536),
           env = "SILICA_MAX_BATCH_ANSWER_MB")]
     pub max_batch_answer_mb: u32,
     /// Time from the first byte of a request to its last, in seconds.
@@ -463,7 +464,7 @@ pub struct LoadArgs {
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = value_parser!(u32).range(1..=10_000))]
     pub connections: u32,
     /// Payments or transfers in one request.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u32).range(1..=2_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u32).range(1..=1_000))]
     pub batch: u32,
     /// Give up after this many seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = value_parser!(u64).range(1..=86_400))]
@@ -686,6 +687,7 @@ impl Default for Config {
 
 impl From<RunArgs> for Config {
     fn from(args: RunArgs) -> Self {
+        let bodies_bytes = usize::try_from(u64::from(args.max_bodies_mb) << 20).unwrap_or(usize::MAX);
         Self {
             data_dir: (!args.ephemeral).then_some(args.data_dir),
             listen: args.listen,
@@ -714,7 +716,7 @@ impl From<RunArgs> for Config {
             methods: args.methods,
             http: HttpLimits {
                 body_bytes: args.max_body_bytes,
-                bodies_bytes: usize::try_from(u64::from(args.max_bodies_mb) << 20).unwrap_or(usize::MAX),
+                bodies_bytes,
                 connections: usize::try_from(args.max_connections).unwrap_or(usize::MAX),
                 request_timeout: Duration::from_secs(args.request_timeout),
                 idle_timeout: Duration::from_secs(args.idle_timeout),
@@ -725,6 +727,7 @@ impl From<RunArgs> for Config {
             rpc: RpcLimits {
                 batch: usize::try_from(args.max_batch).unwrap_or(usize::MAX),
                 batch_answer_bytes: usize::try_from(u64::from(args.max_batch_answer_mb) << 20).unwrap_or(usize::MAX),
+                answer_bytes: bodies_bytes.max(args.max_body_bytes) / 2,
             },
             origins: Origins::default(),
         }
@@ -777,7 +780,7 @@ mod tests {
         assert_eq!((config.max_pending, config.max_gapped), (12, 5));
         assert_eq!((config.http.body_bytes, config.http.connections), (7, 8));
         assert_eq!(config.http.bodies_bytes, 9 << 20);
-        assert_eq!(config.rpc, RpcLimits { batch: 4, batch_answer_bytes: 2 << 20 });
+        assert_eq!(config.rpc, RpcLimits { batch: 4, batch_answer_bytes: 2 << 20, answer_bytes: 9 << 19 });
         let seconds = Duration::from_secs;
         assert_eq!((config.http.request_timeout, config.http.idle_timeout), (seconds(3), seconds(6)));
         assert_eq!((config.http.each_second, config.http.grace), (NonZeroU32::new(11), seconds(2)));

@@ -8,7 +8,7 @@ use tokio::{sync::watch, task::spawn_blocking};
 use crate::{
     driver::NodeHandle,
     home::Home,
-    http::{Answer, Answered, Caller, HOME, METRICS, Page, READY, Refusal, Share, Upgrade},
+    http::{Answer, Answered, Caller, HOME, METRICS, Memory, Page, READY, Refusal, Share, Upgrade},
     metrics::{self, Metrics},
     rpc::{Offer, RpcLimits, Service},
     subscription::Lobby,
@@ -66,8 +66,8 @@ impl Endpoint {
 }
 
 impl Answer for Endpoint {
-    async fn answer(&self, body: Bytes, caller: &Caller) -> Answered {
-        self.service.answer(body, caller, ARRIVED).await
+    async fn answer(&self, body: Bytes, caller: &Caller, memory: Memory) -> Answered {
+        self.service.answer(body, caller, ARRIVED, memory).await
     }
 
     fn refuse(&self, refusal: Refusal, text: &str) -> Vec<u8> {

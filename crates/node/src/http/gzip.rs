@@ -10,7 +10,10 @@ use flate2::{Compression, write::GzEncoder};
 use hyper::header::{ACCEPT_ENCODING, HeaderMap};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::stream::{Broken, Source};
+use super::{
+    stream::{Broken, Source},
+    text::Text,
+};
 
 /// Smallest answer that is compressed, in bytes: below, it fits into about one packet anyway.
 pub(super) const SMALLEST: usize = 2 << 10;
@@ -42,8 +45,7 @@ pub(super) fn whole(bytes: &[u8]) -> Vec<u8> {
 
 /// An answer in compressed pieces: what is there already, then what still comes.
 pub(super) struct Gzip {
-    there: Vec<u8>,
-    taken: usize,
+    there: Text,
     rest: Option<Box<dyn Source>>,
     encoder: GzEncoder<Vec<u8>>,
     /// Given back with the last piece.
@@ -51,24 +53,21 @@ pub(super) struct Gzip {
 }
 
 impl Gzip {
-    pub(super) fn new(there: Vec<u8>, rest: Option<Box<dyn Source>>, turn: OwnedSemaphorePermit) -> Self {
-        Self { there, taken: 0, rest, encoder: GzEncoder::new(Vec::new(), Compression::fast()), _turn: turn }
+    pub(super) fn new(there: Text, rest: Option<Box<dyn Source>>, turn: OwnedSemaphorePermit) -> Self {
+        Self { there, rest, encoder: GzEncoder::new(Vec::new(), Compression::fast()), _turn: turn }
     }
 
     /// Compresses the next piece, and returns whether there is more.
     fn compress_some(&mut self) -> Result<bool, Broken> {
-        if self.taken == self.there.len() {
+        if self.there.is_empty() {
             let Some(rest) = &mut self.rest else { return Ok(false) };
-            (self.there, self.taken) = (Vec::new(), 0);
-            if !rest.write(&mut self.there)? {
+            if !rest.write(self.there.end())? {
                 self.rest = None;
             }
         }
-        let end = self.taken.saturating_add(PIECE).min(self.there.len());
-        let piece = self.there.get(self.taken..end).unwrap_or_default();
-        self.encoder.write_all(piece).map_err(|_| Broken)?;
-        self.taken = end;
-        Ok(self.taken < self.there.len() || self.rest.is_some())
+        let piece = self.there.take(PIECE).unwrap_or_default();
+        self.encoder.write_all(&piece).map_err(|_| Broken)?;
+        Ok(!self.there.is_empty() || self.rest.is_some())
     }
 }
 
@@ -134,7 +133,7 @@ mod tests {
         {
             let expected = there + rest.iter().sum::<usize>();
             let rest = (!rest.is_empty()).then(|| Box::new(Pieces(rest)) as Box<dyn Source>);
-            let mut gzip = Gzip::new(vec![b'x'; there], rest, turn());
+            let mut gzip = Gzip::new(vec![b'x'; there].into(), rest, turn());
             let (mut all, mut more) = (Vec::new(), true);
             while more {
                 let mut piece = Vec::new();
@@ -159,7 +158,7 @@ mod tests {
 
     #[test]
     fn what_breaks_is_not_ended() {
-        let mut gzip = Gzip::new(vec![b'x'; 10], Some(Box::new(Pieces(vec![]))), turn());
+        let mut gzip = Gzip::new(vec![b'x'; 10].into(), Some(Box::new(Pieces(vec![]))), turn());
         let outcome = loop {
             match gzip.write(&mut Vec::new()) {
                 Ok(true) => {}

@@ -45,8 +45,9 @@ pub use self::caller::{Access, Host, List, ListError, Network, PageOrigin};
 pub(crate) use self::{
     caller::{Caller, Foreign},
     limit::Allowance,
-    room::{SMALL_ANSWER, Share},
+    room::{Memory, SMALL_ANSWER, Share},
     stream::{AnswerBody, Broken, PIECE, Reply, Source, next_piece},
+    text::Text,
 };
 use self::{
     gzip::Gzip,
@@ -66,6 +67,7 @@ mod limit;
 mod patience;
 mod room;
 mod stream;
+mod text;
 
 /// Bounds on what clients may ask of the server.
 #[derive(Clone, Copy, Debug)]
@@ -115,8 +117,9 @@ const READ_AT_ONCE: usize = 32 * 1024;
 
 /// What stands behind the server: turns the body of a request into the body of its answer.
 pub(crate) trait Answer: Send + Sync + 'static {
-    /// Answers one request body, whose arrival has been counted.
-    fn answer(&self, body: Bytes, caller: &Caller) -> impl Future<Output = Answered> + Send;
+    /// Answers one request body, whose arrival has been counted, and reserves `memory` for the answer where it is known to be
+    /// large before it is made.
+    fn answer(&self, body: Bytes, caller: &Caller, memory: Memory) -> impl Future<Output = Answered> + Send;
 
     /// Writes the body of an answer to a request that is not answered otherwise, with a text for people.
     fn refuse(&self, refusal: Refusal, text: &str) -> Vec<u8>;
@@ -140,7 +143,7 @@ pub(crate) trait Answer: Send + Sync + 'static {
 
 /// What became of a request body.
 pub(crate) struct Answered {
-    pub(crate) reply: Reply,
+    pub(crate) reply: Option<Reply>,
     /// The time after which the client may make the first call of the body, if the limit refused that one and all others.
     pub(crate) wait: Option<Duration>,
 }
@@ -636,18 +639,19 @@ async fn post<A: Answer>(
     match read_body(request, room, patience).await {
         Ok((body, memory)) => {
             patience.request_complete();
-            let Answered { reply, wait } = answer.answer(body, caller).await;
+            let memory_of_answer = Memory::new(Arc::clone(room), patience.limits.bodies_timeout);
+            let Answered { reply, wait } = answer.answer(body, caller, memory_of_answer).await;
             drop(memory);
             if let Some(wait) = wait {
                 return retried_after(wait, refused(answer, Refusal::TooOften, TOO_OFTEN));
             }
-            let response = if gzip && (reply.rest.is_some() || reply.beginning.len() >= gzip::SMALLEST) {
-                Box::pin(compressed(reply, room, patience)).await
-            } else {
-                match reply.small() {
-                    Ok(body) => Some(json(StatusCode::OK, body)),
-                    Err(reply) => Box::pin(whole(reply, room, patience)).await,
+            let response = match reply {
+                None => None,
+                Some(reply) if gzip && (reply.rest.is_some() || reply.beginning.len() >= gzip::SMALLEST) => {
+                    Box::pin(compressed(reply, room, patience)).await
                 }
+                Some(reply) if reply.is_small() => Some(json(StatusCode::OK, reply.beginning.into_bytes())),
+                Some(reply) => Box::pin(whole(reply, room, patience)).await,
             };
             response.unwrap_or_else(|| refused(answer, Refusal::NoMemory, TOO_MANY_ANSWERS))
         }
@@ -675,12 +679,14 @@ async fn compressed(reply: Reply, room: &Arc<Room>, patience: &Arc<Patience>) ->
     let Ok(turn) = Arc::clone(&room.compressions).try_acquire_owned() else {
         return whole(reply, room, patience).await.map(varied);
     };
-    let Reply { beginning, rest } = reply;
-    let there = beginning.len();
-    let needed = if rest.is_some() { Stream::memory(there) } else { there };
-    let memory = room.keep(there, needed, patience.limits.bodies_timeout).await?;
+    let Reply { beginning, rest, mut memory } = reply;
+    let there = beginning.memory();
+    let needed = if rest.is_some() { room.stream_memory(there) } else { there };
+    if !memory.keep(there, needed).await {
+        return None;
+    }
     let source = Box::new(Gzip::new(beginning, rest, turn));
-    let stream = Stream::new(Vec::new(), source, Arc::clone(room), Arc::clone(patience), memory);
+    let stream = Stream::new(Text::default(), source, Arc::clone(room), Arc::clone(patience), memory);
     Some(encoded(json(StatusCode::OK, Bytes::new()).map(|_| AnswerBody::Stream(stream))))
 }
 
@@ -865,8 +871,8 @@ mod tests {
     const PAGE: &str = "/page";
 
     impl Answer for Length {
-        async fn answer(&self, body: Bytes, _: &Caller) -> Answered {
-            Answered { reply: self.reply(body).await, wait: None }
+        async fn answer(&self, body: Bytes, _: &Caller, memory: Memory) -> Answered {
+            Answered { reply: Some(self.reply(body, memory).await), wait: None }
         }
 
         fn refuse(&self, refusal: Refusal, text: &str) -> Vec<u8> {
@@ -898,25 +904,26 @@ mod tests {
     }
 
     impl Length {
-        async fn reply(&self, body: Bytes) -> Reply {
+        async fn reply(&self, body: Bytes, memory: Memory) -> Reply {
             if body == "wait" {
                 self.waiting.notify_one();
                 self.go_on.notified().await;
             }
             if let Some(length) = body.strip_prefix(b"whole ") {
                 let length = std::str::from_utf8(length).unwrap().parse().unwrap();
-                return Reply { beginning: vec![b'x'; length], rest: None };
+                return Reply::whole(vec![b'x'; length], memory);
             }
             if let Some(length) = body.strip_prefix(b"giant ") {
                 let length = std::str::from_utf8(length).unwrap().parse().unwrap();
-                return Reply { beginning: b"<".to_vec(), rest: Some(Box::new(Giant { length })) };
+                return Reply { rest: Some(Box::new(Giant { length })), ..Reply::whole(b"<".to_vec(), memory) };
             }
             if let Some(pieces) = body.strip_prefix(b"pieces ") {
                 let pieces = std::str::from_utf8(pieces).unwrap().parse().unwrap();
                 let dropped = Arc::clone(&self.dropped);
-                return Reply { beginning: b"<".to_vec(), rest: Some(Box::new(Pieces { pieces, dropped })) };
+                let rest: Option<Box<dyn Source>> = Some(Box::new(Pieces { pieces, dropped }));
+                return Reply { rest, ..Reply::whole(b"<".to_vec(), memory) };
             }
-            Reply { beginning: body.len().to_string().into_bytes(), rest: None }
+            Reply::whole(body.len().to_string().into_bytes(), memory)
         }
     }
 
@@ -1255,22 +1262,6 @@ mod tests {
         let answer = exchange(server.addr, &post_of(&format!("whole {HALF}"), CLOSE)).await;
         assert!(answer.starts_with("HTTP/1.1 200") && answer.len() > HALF);
         drop(unread);
-    }
-
-    #[tokio::test]
-    async fn answers_that_wait_take_no_more_than_there_is() {
-        let room = Room::new(large_answers(), Arc::default());
-        let sent = room.keep(2 * HALF, 2 * HALF, EVER).await.unwrap();
-        let waits = async {
-            let (one, other) = tokio::join!(room.keep(HALF, HALF, EVER), room.keep(HALF, HALF, EVER));
-            one.is_some() && other.is_some()
-        };
-        let refused = async {
-            assert!(room.keep(HALF, HALF, EVER).await.is_none(), "it would wait");
-            drop(sent);
-        };
-        assert!(tokio::join!(waits, refused).0);
-        assert!(room.keep(HALF, HALF, EVER).await.is_some());
     }
 
     /// The handshake that section 1.2 of RFC 6455 shows.

@@ -10,6 +10,7 @@ use tokio::{
 use super::{
     AnswerBody, HttpLimits, Patience, Reply, gzip,
     stream::{Large, Stream},
+    text::Text,
 };
 use crate::metrics::Metrics;
 
@@ -36,7 +37,7 @@ pub(super) struct Room {
     /// In units.
     memory: Arc<Semaphore>,
     pub(super) memory_wanted: Notify,
-    /// Likewise, for answers that wait for it: they are there already.
+    /// Half as many, for answers that were made before they have memory: while they wait for it they take this one.
     waiting: Semaphore,
     /// Likewise, for what is sent without having been asked for: half of it, so that those who ask never wait until all who
     /// are told have read.
@@ -57,7 +58,7 @@ impl Room {
             place_wanted: Notify::new(),
             memory: Arc::new(Semaphore::new(units.min(Semaphore::MAX_PERMITS))),
             memory_wanted: Notify::new(),
-            waiting: Semaphore::new(units.min(Semaphore::MAX_PERMITS)),
+            waiting: Semaphore::new(units.min(Semaphore::MAX_PERMITS).div_ceil(2)),
             unasked: Arc::new(Semaphore::new(units.min(Semaphore::MAX_PERMITS).div_ceil(2))),
             units: u32::try_from(units.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX),
             upgrades: Semaphore::new((limits.connections / 2).min(Semaphore::MAX_PERMITS)),
@@ -80,7 +81,7 @@ impl Room {
     /// Waits for memory for a body, in turn, and lets it be known for as long as there is none; `None` when `longest`
     /// is over.
     pub(super) async fn reserve(&self, bytes: usize, longest: Duration) -> Option<OwnedSemaphorePermit> {
-        self.claim(&self.memory, self.units_of(bytes), longest).await
+        self.claim(&self.memory, units_of(bytes), longest).await
     }
 
     async fn claim(&self, of: &Arc<Semaphore>, units: u32, longest: Duration) -> Option<OwnedSemaphorePermit> {
@@ -100,59 +101,130 @@ impl Room {
     /// Waits, however long, for memory for something that nobody has asked for just now. As memory is given in the order of
     /// those who wait, it goes to their end now and then: those who ask are not to wait behind it for as long as it does. As it
     /// gives back then what it has gathered, it waits twice as long each time, so that much is gathered too, but for no more
-    /// than half of the time `patience` that those who ask have. What is larger than half of the memory counts as that half.
-    async fn reserve_unasked(&self, bytes: usize, patience: Duration) -> Option<Unasked> {
-        let units = self.units_of(bytes).min(self.units.div_ceil(2));
+    /// than half of the time `patience` that those who ask have. `None` for what is larger than half of the memory.
+    async fn reserve_unasked(self: &Arc<Self>, bytes: usize, patience: Duration) -> Option<Unasked> {
+        let units = units_of(bytes);
+        if units > self.units.div_ceil(2) {
+            return None;
+        }
         let place = self.claim(&self.unasked, units, Duration::MAX).await?;
         let (mut turn, longest) = (TURN, TURN.max(patience / 2));
         while !self.memory.is_closed() {
             if let Some(memory) = self.claim(&self.memory, units, turn).await {
-                return Some(Unasked { memory, place });
+                let held = |permit| Memory { held: Some(permit), ..Memory::new(Arc::clone(self), Duration::ZERO) };
+                return Some(Unasked { memory: held(memory), place: held(place) });
             }
             turn = turn.saturating_mul(2).min(longest);
         }
         None
     }
 
-    /// Waits for memory for an answer, or a part of one, of which so many bytes were made already; `None` when `longest` is
-    /// over, or when others wait with so much that it would be too much with this one.
-    pub(super) async fn keep(&self, made: usize, bytes: usize, longest: Duration) -> Option<OwnedSemaphorePermit> {
-        let _waiting = self.waiting.try_acquire_many(self.units_of(made)).ok()?;
-        self.reserve(bytes, longest).await
-    }
-
     /// The body of an answer, once there is memory for it; `None` when there is none.
     pub(super) async fn body(self: &Arc<Self>, reply: Reply, patience: &Arc<Patience>) -> Option<AnswerBody> {
-        let Reply { beginning, rest } = match reply.small() {
-            Ok(body) => return Some(body.into()),
-            Err(reply) => reply,
-        };
-        let (made, longest) = (beginning.len(), patience.limits.bodies_timeout);
-        match rest {
-            None => {
-                let memory = self.keep(made, made, longest).await?;
-                Some(AnswerBody::Large(Large::new(beginning, Arc::clone(patience), vec![memory])))
-            }
-            Some(rest) => {
-                let memory = self.keep(made, Stream::memory(made), longest).await?;
-                let (room, patience) = (Arc::clone(self), Arc::clone(patience));
-                Some(AnswerBody::Stream(Stream::new(beginning, rest, room, patience, memory)))
-            }
+        if reply.is_small() {
+            return Some(reply.beginning.into_bytes().into());
         }
+        let Reply { beginning, rest, mut memory } = reply;
+        let made = beginning.memory();
+        let needed = rest.as_ref().map_or(made, |_| self.stream_memory(made));
+        if !memory.keep(made, needed).await {
+            return None;
+        }
+        let patience = Arc::clone(patience);
+        Some(match rest {
+            None => AnswerBody::Large(Large::new(beginning, patience, vec![memory])),
+            Some(rest) => AnswerBody::Stream(Stream::new(beginning, rest, Arc::clone(self), patience, memory)),
+        })
     }
 
-    /// What so many bytes take of the common memory, which is all of it at most.
-    fn units_of(&self, bytes: usize) -> u32 {
-        u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).min(self.units)
+    /// Bytes of memory that an answer takes which is sent as it is made and begins with so many. It is served alone where
+    /// there is less than it usually takes.
+    pub(super) fn stream_memory(&self, beginning: usize) -> usize {
+        let all = usize::try_from(self.units).unwrap_or(usize::MAX).saturating_mul(UNIT);
+        Stream::memory(beginning).min(all.max(beginning))
+    }
+}
+
+/// Units of the common memory that so many bytes take.
+fn units_of(bytes: usize) -> u32 {
+    u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX)
+}
+
+/// What one answer holds of the common memory, which is given back when this is dropped.
+///
+/// An answer that holds some and waits for more may wait for others that do the same. Therefore the time that it waits is
+/// bounded over all its steps together: then it gets no more, and has to do with what it holds.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    room: Arc<Room>,
+    held: Option<OwnedSemaphorePermit>,
+    /// Time for which it may still wait.
+    patience: Duration,
+}
+
+impl Memory {
+    /// None yet, for an answer that may wait for so long.
+    pub(super) fn new(room: Arc<Room>, patience: Duration) -> Self {
+        Self { room, held: None, patience }
+    }
+
+    /// Bytes that it holds.
+    pub(crate) fn bytes(&self) -> usize {
+        self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits).saturating_mul(UNIT)
+    }
+
+    /// Waits until it holds `bytes` in all, which are not made yet. Returns whether it does.
+    pub(crate) async fn reserve(&mut self, bytes: usize) -> bool {
+        self.grow(bytes, 0).await
+    }
+
+    /// Waits until it holds `needed` bytes in all, of which `made` are there already. Returns whether it does: not if too
+    /// many others wait with what they have made, since the memory would not be bounded otherwise.
+    pub(crate) async fn keep(&mut self, made: usize, needed: usize) -> bool {
+        self.grow(needed, made.saturating_sub(self.bytes())).await
+    }
+
+    /// Returns what it holds beyond so many bytes.
+    pub(crate) fn shrink(&mut self, bytes: usize) {
+        let units = self.bytes().saturating_sub(bytes) / UNIT;
+        drop(self.held.as_mut().and_then(|held| held.split(units)));
+    }
+
+    async fn grow(&mut self, bytes: usize, unreserved: usize) -> bool {
+        let units = units_of(bytes.saturating_sub(self.bytes()));
+        if units == 0 {
+            return true;
+        }
+        if units_of(bytes) > self.room.units {
+            return false;
+        }
+        let permit = match Arc::clone(&self.room.memory).try_acquire_many_owned(units) {
+            Ok(permit) => Some(permit),
+            Err(_) => self.wait(units, unreserved).await,
+        };
+        let Some(permit) = permit else { return false };
+        match &mut self.held {
+            Some(held) => held.merge(permit),
+            None => self.held = Some(permit),
+        }
+        true
+    }
+
+    async fn wait(&mut self, units: u32, unreserved: usize) -> Option<OwnedSemaphorePermit> {
+        let _waiting = self.room.waiting.try_acquire_many(units_of(unreserved)).ok()?;
+        let begun = Instant::now();
+        let permit = self.room.claim(&self.room.memory, units, self.patience).await;
+        self.patience = self.patience.saturating_sub(begun.elapsed());
+        permit
     }
 }
 
 /// Memory for something that nobody has asked for just now.
 #[derive(Debug)]
 pub(crate) struct Unasked {
-    memory: OwnedSemaphorePermit,
+    memory: Memory,
     /// Among all such memory.
-    place: OwnedSemaphorePermit,
+    place: Memory,
 }
 
 /// What a connection that is no longer HTTP has in common with the others.
@@ -173,19 +245,35 @@ impl Share {
         Self::new(Arc::new(Room::new(limits, Arc::default())), limits)
     }
 
+    /// Memory for an answer, none of which is reserved yet.
+    pub(crate) fn memory(&self) -> Memory {
+        Memory::new(Arc::clone(&self.room), self.patience.limits.bodies_timeout)
+    }
+
+    /// A long message of the client holds memory, and its rest is awaited.
+    pub(crate) fn message_begins(&self) {
+        self.patience.memory_decided(true);
+    }
+
+    /// The long message of the client is complete.
+    pub(crate) fn message_ends(&self) {
+        self.patience.parts_end();
+    }
+
     /// The body of an answer, once there is memory for it; `None` when there is none.
     pub(crate) async fn body(&self, reply: Reply) -> Option<AnswerBody> {
         self.room.body(reply, &self.patience).await
     }
 
-    /// Waits, however long, for memory for something that nobody has asked for just now and that is still to be made.
+    /// Waits, however long, for memory for something that nobody has asked for just now and that is still to be made;
+    /// `None` for what is larger than half of the memory.
     pub(crate) async fn reserve(&self, bytes: usize) -> Option<Unasked> {
         self.room.reserve_unasked(bytes, self.patience.limits.bodies_timeout).await
     }
 
     /// The body of something for which memory was reserved.
     pub(crate) fn reserved(&self, text: Vec<u8>, Unasked { memory, place }: Unasked) -> AnswerBody {
-        AnswerBody::Large(Large::new(text, Arc::clone(&self.patience), vec![memory, place]))
+        AnswerBody::Large(Large::new(Text::from(text), Arc::clone(&self.patience), vec![memory, place]))
     }
 
     /// Waits until the client holds memory that others want, and has been slow to take what is there for it.
@@ -211,7 +299,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_asks_does_not_wait_behind_who_is_told() {
         let limits = HttpLimits { body_bytes: 0, bodies_bytes: 10 * UNIT, ..HttpLimits::default() };
-        let room = Room::new(limits, Arc::default());
+        let room = Arc::new(Room::new(limits, Arc::default()));
         let slow = room.reserve(6 * UNIT, Duration::ZERO).await.unwrap();
         let asks = async {
             // Behind the other.
@@ -247,8 +335,78 @@ mod tests {
     #[tokio::test]
     async fn what_is_told_takes_half_of_the_memory_at_most() {
         let limits = HttpLimits { body_bytes: 0, bodies_bytes: 10 * UNIT, ..HttpLimits::default() };
-        let room = Room::new(limits, Arc::default());
-        let _told = room.reserve_unasked(100 * UNIT, PATIENCE).await.unwrap();
+        let room = Arc::new(Room::new(limits, Arc::default()));
+        assert!(room.reserve_unasked(5 * UNIT + 1, PATIENCE).await.is_none());
+        let _told = room.reserve_unasked(5 * UNIT, PATIENCE).await.unwrap();
         assert!(room.reserve(5 * UNIT, Duration::ZERO).await.is_some());
+    }
+
+    fn room(units: usize) -> Arc<Room> {
+        let limits = HttpLimits { body_bytes: 0, bodies_bytes: units * UNIT, ..HttpLimits::default() };
+        Arc::new(Room::new(limits, Arc::default()))
+    }
+
+    #[tokio::test]
+    async fn answer_holds_memory_for_each_of_its_bytes() {
+        let room = room(10);
+        let mut memory = Memory::new(Arc::clone(&room), PATIENCE);
+        assert!(memory.reserve(3 * UNIT).await && memory.keep(5 * UNIT, 6 * UNIT).await);
+        assert_eq!((memory.bytes(), room.memory.available_permits()), (6 * UNIT, 4));
+        assert!(!memory.keep(11 * UNIT, 11 * UNIT).await, "that is more than there is");
+        memory.shrink(2 * UNIT + 1);
+        assert_eq!((memory.bytes(), room.memory.available_permits()), (3 * UNIT, 7));
+        drop(memory);
+        assert_eq!(room.memory.available_permits(), 10);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_that_wait_for_each_other_do_so_for_a_bounded_time() {
+        let room = room(10);
+        let mut answers = [(); 2].map(|()| Memory::new(Arc::clone(&room), PATIENCE));
+        let begun = Instant::now();
+        let [one, other] = &mut answers;
+        assert!(one.reserve(5 * UNIT).await && other.reserve(5 * UNIT).await);
+        let grown = tokio::join!(one.reserve(6 * UNIT), other.reserve(6 * UNIT));
+        assert_eq!((grown, begun.elapsed() < 2 * PATIENCE), ((false, false), true));
+        // They have waited for as long as they may.
+        assert!(!one.reserve(6 * UNIT).await && begun.elapsed() < 2 * PATIENCE);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn time_that_an_answer_waits_is_bounded_over_all_its_steps() {
+        let room = room(10);
+        let mut others: Vec<_> = (0..9).map(|_| Arc::clone(&room.memory).try_acquire_owned().unwrap()).collect();
+        let release = async {
+            while others.pop().is_some() {
+                sleep(PATIENCE / 3).await;
+            }
+        };
+        let mut memory = Memory::new(Arc::clone(&room), PATIENCE);
+        let grow = async {
+            let mut units = 1;
+            while memory.reserve(units * UNIT).await {
+                units += 1;
+            }
+            units
+        };
+        let begun = Instant::now();
+        let (units, ()) = tokio::join!(grow, release);
+        assert!((4..7).contains(&units), "{units} units after {:?}", begun.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_that_were_made_and_wait_take_half_as_much_as_there_is() {
+        let room = room(10);
+        let memory = || Memory::new(Arc::clone(&room), PATIENCE);
+        let (mut sent, mut first, mut second, mut third) = (memory(), memory(), memory(), memory());
+        assert!(sent.keep(10 * UNIT, 10 * UNIT).await);
+        let waits = async { tokio::join!(first.keep(3 * UNIT, 3 * UNIT), second.keep(2 * UNIT, 2 * UNIT)) };
+        let refused = async {
+            let begun = Instant::now();
+            assert!(!third.keep(UNIT, UNIT).await && begun.elapsed().is_zero(), "it would wait");
+            drop(sent);
+        };
+        assert_eq!(tokio::join!(waits, refused).0, (true, true));
+        assert!(third.keep(UNIT, UNIT).await);
     }
 }

@@ -11,30 +11,35 @@ use std::{
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use tokio::{
-    sync::OwnedSemaphorePermit,
+    sync::Semaphore,
     task::{JoinHandle, spawn_blocking},
 };
 
 use super::{
     Patience,
-    room::{Room, SMALL_ANSWER},
+    room::{Memory, Room, SMALL_ANSWER},
+    text::Text,
 };
 use crate::request_id::carried;
 
 /// The answer to one request body.
 pub(crate) struct Reply {
     /// The beginning of the answer, which is all of it if there is no rest.
-    pub(crate) beginning: Vec<u8>,
+    pub(crate) beginning: Text,
     pub(crate) rest: Option<Box<dyn Source>>,
+    /// What was reserved while it was made.
+    pub(crate) memory: Memory,
 }
 
 impl Reply {
-    /// All of an answer that does not draw on the common memory, or else what there is.
-    pub(super) fn small(self) -> Result<Bytes, Self> {
-        if self.rest.is_some() || self.beginning.len() > SMALL_ANSWER {
-            return Err(self);
-        }
-        Ok(self.beginning.into())
+    /// An answer that was made as a whole.
+    pub(crate) fn whole(text: impl Into<Text>, memory: Memory) -> Self {
+        Self { beginning: text.into(), rest: None, memory }
+    }
+
+    /// Whether the answer is complete and does not draw on the common memory.
+    pub(super) fn is_small(&self) -> bool {
+        self.rest.is_none() && self.beginning.len() <= SMALL_ANSWER
     }
 }
 
@@ -50,13 +55,19 @@ impl Source for Box<dyn Source> {
     }
 }
 
+/// Turns for pieces that are being written. A piece is written to its end even if its client is gone, so that clients which
+/// ask and leave would have many written at once, each with memory and a thread.
+static TURNS: Semaphore = Semaphore::const_new(4);
+
 /// Has the next piece written on a thread that may take its time, and returns it with the source of what follows, if
 /// there is more.
 pub(crate) async fn next_piece<S: Source>(mut source: S) -> Result<(Vec<u8>, Option<S>), Broken> {
+    let turn = TURNS.acquire().await.map_err(|_| Broken)?;
     let written = spawn_blocking(carried(move || {
         let mut piece = Vec::new();
-        let more = source.write(&mut piece)?;
-        Ok((piece, more.then_some(source)))
+        let more = source.write(&mut piece);
+        drop(turn);
+        Ok((piece, more?.then_some(source)))
     }));
     // A panic was logged by the process-wide hook.
     written.await.unwrap_or(Err(Broken))
@@ -134,37 +145,30 @@ fn take_piece(bytes: &mut Bytes) -> Option<Bytes> {
 
 /// An answer that was made as a whole.
 pub(crate) struct Large {
-    rest: Bytes,
+    rest: Text,
     patience: Arc<Patience>,
 }
 
-/// The bytes of a large answer. They go, and their memory is given back, when the last of them was sent or will not be.
-struct Kept {
-    answer: Vec<u8>,
+/// What a large answer holds until its last byte was sent, or will not be.
+struct Held {
     patience: Arc<Patience>,
-    _memory: Vec<OwnedSemaphorePermit>,
+    _memory: Vec<Memory>,
 }
 
 impl Large {
-    pub(super) fn new(answer: Vec<u8>, patience: Arc<Patience>, memory: Vec<OwnedSemaphorePermit>) -> Self {
-        let rest = Bytes::from_owner(Kept { answer, patience: Arc::clone(&patience), _memory: memory });
+    pub(super) fn new(answer: Text, patience: Arc<Patience>, memory: Vec<Memory>) -> Self {
+        let rest = answer.owned_by(Held { patience: Arc::clone(&patience), _memory: memory });
         Self { rest, patience }
     }
 
     fn next_piece(&mut self) -> Option<Bytes> {
-        let piece = take_piece(&mut self.rest)?;
+        let piece = self.rest.take(PIECE)?;
         self.patience.part_taken();
         Some(piece)
     }
 }
 
-impl AsRef<[u8]> for Kept {
-    fn as_ref(&self) -> &[u8] {
-        &self.answer
-    }
-}
-
-impl Drop for Kept {
+impl Drop for Held {
     fn drop(&mut self) {
         self.patience.parts_end();
     }
@@ -178,30 +182,30 @@ const STREAM_BYTES: usize = 16 << 20;
 const USUAL_PART: usize = STREAM_BYTES / 2;
 
 /// A part of an answer, and where the next one comes from, if there is one.
-type Made = Result<(Bytes, Option<Box<dyn Source>>), Broken>;
+type Made = Result<(Text, Option<Box<dyn Source>>), Broken>;
 
 /// An answer that is sent as it is made: while a part is on its way the next one is made, and no further one. Parts are
 /// made on threads that may take their time; no thread waits for the client.
 pub(crate) struct Stream {
     /// What was made and is still to be handed on.
-    made: Bytes,
+    made: Text,
     /// The next part; `None` behind the last.
     making: Option<JoinHandle<Made>>,
     room: Arc<Room>,
     patience: Arc<Patience>,
     /// Given back when the stream ends, in whichever way.
-    _memory: OwnedSemaphorePermit,
+    _memory: Memory,
 }
 
 impl Stream {
     pub(super) fn new(
-        beginning: Vec<u8>,
+        beginning: Text,
         rest: Box<dyn Source>,
         room: Arc<Room>,
         patience: Arc<Patience>,
-        memory: OwnedSemaphorePermit,
+        memory: Memory,
     ) -> Self {
-        let mut stream = Self { made: beginning.into(), making: None, room, patience, _memory: memory };
+        let mut stream = Self { made: beginning, making: None, room, patience, _memory: memory };
         stream.make(rest);
         stream
     }
@@ -219,14 +223,15 @@ impl Stream {
             if more == 0 {
                 return Ok((part.into(), rest));
             }
-            let Some(memory) = room.keep(part.len(), more, longest).await else {
+            let mut memory = Memory::new(room, longest);
+            if !memory.keep(part.len(), more).await {
                 tracing::info!(
                     bytes = part.len(),
                     "an answer was broken off, since there is no memory for its next part"
                 );
                 return Err(Broken);
-            };
-            Ok((Bytes::from_owner(LargePart { part, _memory: memory }), rest))
+            }
+            Ok((Text::from(part).owned_by(memory), rest))
         }));
     }
 
@@ -251,24 +256,12 @@ impl Stream {
             }
         }
         self.patience.part_taken();
-        Poll::Ready(take_piece(&mut self.made).map(Ok))
+        Poll::Ready(self.made.take(PIECE).map(Ok))
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
         self.patience.parts_end();
-    }
-}
-
-/// A part that is larger than usual, with memory of its own.
-struct LargePart {
-    part: Vec<u8>,
-    _memory: OwnedSemaphorePermit,
-}
-
-impl AsRef<[u8]> for LargePart {
-    fn as_ref(&self) -> &[u8] {
-        &self.part
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use serde_json::value::RawValue;
+use hyper::body::Bytes;
 use silica_chain::{Chain, Snapshot};
 use silica_protocol::{BlockNumber, ChainId, rpc::error::RpcError};
 
@@ -17,7 +17,7 @@ pub(crate) struct Context {
     /// How often the chain was taken back before.
     pub(crate) reverts: Arc<Reverts>,
     /// The answer of each row of the method table whose answer stays, once somebody asked.
-    answers: Box<[OnceLock<Box<RawValue>>]>,
+    answers: Box<[OnceLock<Bytes>]>,
 }
 
 impl Context {
@@ -41,8 +41,8 @@ impl Context {
     pub(super) fn per_head(
         &self,
         position: usize,
-        render: fn(&Self) -> Result<Box<RawValue>, RpcError>,
-    ) -> Result<&RawValue, RpcError> {
+        render: fn(&Self) -> Result<Bytes, RpcError>,
+    ) -> Result<&Bytes, RpcError> {
         let answer = self.answers.get(position).ok_or(RpcError::INTERNAL_ERROR)?;
         if let Some(answer) = answer.get() {
             return Ok(answer);

@@ -3,10 +3,12 @@
 use std::fmt;
 
 use silica_chain::StateDocument;
+use silica_protocol::rpc::error::RpcError;
 use silica_state::StateError;
 
+use super::growth::Growth;
 use crate::{
-    http::{Broken, Source, next_piece},
+    http::{Broken, Source, Text, next_piece},
     methods::tx_block::Bodies,
 };
 
@@ -108,19 +110,16 @@ impl Rest {
         Self { end, ..self }
     }
 
-    /// Appends all to a text, of which the whole may have `most` bytes; `false` when it would have more, or is not to be
-    /// had.
-    pub(super) async fn append(self, text: &mut Vec<u8>, most: usize) -> bool {
+    /// Appends all to the text of an answer, as far as that may grow.
+    pub(super) async fn append(self, text: &mut Text, growth: &mut Growth<'_>) -> Result<(), RpcError> {
         let mut next = Some(self);
         while let Some(rest) = next {
-            let Ok((piece, more)) = next_piece(rest).await else { return false };
-            text.extend(piece);
-            if text.len() > most {
-                return false;
-            }
+            let (piece, more) = next_piece(rest).await.map_err(|Broken| RpcError::INTERNAL_ERROR)?;
+            text.append(piece);
+            growth.check(text).await?;
             next = more;
         }
-        true
+        Ok(())
     }
 }
 
@@ -150,7 +149,12 @@ impl fmt::Debug for Rest {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::sync::Semaphore;
+
     use super::*;
+    use crate::http::{HttpLimits, Share};
 
     fn begun(pieces: i32) -> Begun {
         Begun::new(Document::Pieces(pieces), "Pieces").unwrap()
@@ -174,10 +178,15 @@ mod tests {
 
     #[tokio::test]
     async fn rest_is_appended_up_to_a_limit() {
-        let mut text = Vec::new();
-        assert!(begun(5).rest.unwrap().closed_by(b"}").append(&mut text, 5).await);
-        assert_eq!(text, b"xxxx}");
-        assert!(!begun(6).rest.unwrap().append(&mut Vec::new(), 4).await);
-        assert!(!begun(-3).rest.unwrap().append(&mut Vec::new(), 100).await);
+        let turns = Semaphore::new(1);
+        let append = async |pieces: i32, most: usize| {
+            let memory = Share::alone(HttpLimits::default()).memory();
+            let mut growth = Growth::new(memory, (1, 0), most, &turns, Duration::ZERO).await.unwrap();
+            let mut text = Text::default();
+            begun(pieces).rest.unwrap().closed_by(b"}").append(&mut text, &mut growth).await.map(|()| text.into_bytes())
+        };
+        assert_eq!(append(5, 5).await.unwrap(), b"xxxx}".as_slice());
+        assert!(append(6, 4).await.unwrap_err().message.contains("too large"));
+        assert_eq!(append(-3, 100).await, Err(RpcError::INTERNAL_ERROR));
     }
 }

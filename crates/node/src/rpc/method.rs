@@ -12,6 +12,7 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
+use hyper::body::Bytes;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::value::{RawValue, to_raw_value};
@@ -167,7 +168,7 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::of::<status_server::IsTxnInMemPool>(),
     Entry::per_head::<eth::NetListening>(),
     Entry::per_head::<eth::NetVersion>(),
-    Entry::per_head::<openrpc::Discover>().of_weight(20),
+    Entry { action: Action::PerHead(openrpc::text), ..Entry::of::<openrpc::Discover>() }.of_weight(20),
     Entry::for_developers::<isolated::SetMinimumGasPrice>(),
     Entry::for_developers::<edit::AddBalance>(),
     Entry::for_developers::<developer::DropAllTransactions>(),
@@ -217,7 +218,7 @@ pub(crate) enum Action {
     /// Writes its answer at once, or does not, since it takes long, and answers later.
     Weighed(Weigh),
     /// Has no parameters, and one answer for as long as the head stays.
-    PerHead(fn(&Context) -> Result<Box<RawValue>, RpcError>),
+    PerHead(fn(&Context) -> Result<Bytes, RpcError>),
     /// Reads its parameters at once and answers later.
     Later(fn(Call<'_>, NodeHandle) -> Result<Running, RpcError>),
     /// Reads its parameters at once and begins its answer later.
@@ -382,9 +383,9 @@ fn weigh<M: AboutTransaction>(
     write_result(out, request.id, &answer).map(|()| None).map_err(|error| internal(M::NAME, &error))
 }
 
-fn render<M: Method>(at: &Context) -> Result<Box<RawValue>, RpcError> {
+fn render<M: Method>(at: &Context) -> Result<Bytes, RpcError> {
     let result = call::<M>(params::read(None, &[])?, at)?;
-    to_raw_value(&result).map_err(|error| internal(M::NAME, &error))
+    serde_json::to_vec(&result).map(Bytes::from).map_err(|error| internal(M::NAME, &error))
 }
 
 fn call<M: Method>(method: M, at: &Context) -> Result<M::Output, RpcError> {

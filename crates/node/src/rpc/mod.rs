@@ -3,6 +3,7 @@
 mod context;
 mod document;
 mod error;
+mod growth;
 mod method;
 pub(crate) mod openrpc;
 pub(crate) mod params;
@@ -25,11 +26,7 @@ use silica_protocol::rpc::{
     envelope::{Body, Entry, Id, Request, write_error, write_result_in_parts},
     error::{RpcError, RpcErrorCode},
 };
-use tokio::{
-    sync::{Semaphore, SemaphorePermit},
-    task::yield_now,
-    time::timeout,
-};
+use tokio::{sync::Semaphore, task::yield_now};
 
 pub(crate) use self::{
     context::Context,
@@ -39,11 +36,12 @@ pub(crate) use self::{
 };
 use self::{
     document::{Begun, Rest},
+    growth::{Growth, LARGE_ANSWERS, PATIENCE},
     method::{Action, Call, Row},
 };
 use crate::{
     driver::NodeHandle,
-    http::{self, Allowance, Answered, Caller, Foreign, Refusal, Reply},
+    http::{self, Allowance, Answered, Caller, Foreign, Memory, Refusal, Reply, SMALL_ANSWER, Text},
     metrics::Metrics,
 };
 
@@ -61,40 +59,28 @@ pub(crate) struct Offer {
 /// Bounds on what one request may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RpcLimits {
-    /// Requests in one batch. The reference has no limit but that of the body; this one keeps a body of five megabytes
-    /// that holds nothing but `[1,1,1,…]` from growing into an answer of three hundred.
+    /// Calls in one batch. The reference has no limit but that of the body.
     pub batch: usize,
-    /// Bytes of the answer to a batch after which the rest of it is refused. A single answer has a bound of its own if it is
-    /// made as a whole, and none if it is sent as it is made.
+    /// Bytes of the answer to a batch; the calls that do not fit are refused. A single answer has a bound of its own if it
+    /// is made as a whole, and none if it is sent as it is made.
     pub batch_answer_bytes: usize,
+    /// Bytes of an answer that is made as a whole.
+    pub answer_bytes: usize,
 }
 
 impl Default for RpcLimits {
     fn default() -> Self {
-        Self { batch: 50_000, batch_answer_bytes: 256 << 20 }
+        Self { batch: 1_000, batch_answer_bytes: 25 << 20, answer_bytes: 32 << 20 }
     }
 }
 
-/// Bytes of an answer that is made as a whole and of no batch.
-const WHOLE_LIMIT: usize = 64 << 20;
-
-/// Bytes of the answer to a batch beyond which it is large.
-const LARGE_ANSWER: usize = 1 << 20;
-
-/// Batches whose answers become large at once; others wait, with what they have of theirs.
-const LARGE_ANSWERS: usize = 2;
-
-/// How long they wait before the rest of them is refused.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Requests of a batch, and bytes of its answer, after which other connections have their turn.
+/// Calls of a batch, and bytes of its answer, after which other connections have their turn.
 const TURN: usize = 16;
 const TURN_BYTES: usize = 64 << 10;
 
 /// Room for most answers, for short ones, of which batches are made, and for what most have around their results.
 const USUAL_ANSWER: usize = 1024;
 const SHORT_ANSWER: usize = 128;
-const USUAL_ENVELOPE: usize = 64;
 
 /// The JSON-RPC service: finds the method, calls it, writes its answer.
 #[derive(Debug)]
@@ -106,7 +92,6 @@ pub(crate) struct Service {
     listed: Option<Box<[bool]>>,
     /// Whether a foreign caller has called one.
     foreign_seen: AtomicBool,
-    whole_limit: usize,
     limits: RpcLimits,
     metrics: Arc<Metrics>,
     /// Held by batches while their answers grow large.
@@ -116,26 +101,26 @@ pub(crate) struct Service {
 
 impl Service {
     pub(crate) fn new(node: NodeHandle, offer: Offer, limits: RpcLimits, metrics: Arc<Metrics>) -> Self {
-        let (whole_limit, large) = (WHOLE_LIMIT, Semaphore::new(LARGE_ANSWERS));
         let Offer { developer, methods } = offer;
         let (listed, foreign_seen) = (methods.map(|methods| methods.select()), AtomicBool::new(false));
-        Self { node, developer, listed, foreign_seen, whole_limit, limits, metrics, large, patience: PATIENCE }
+        let large = Semaphore::new(LARGE_ANSWERS);
+        Self { node, developer, listed, foreign_seen, limits, metrics, large, patience: PATIENCE }
     }
 
-    /// Answers the body of a request, single or batch, whose caller has paid for so many units of its first call.
-    pub(crate) async fn answer(&self, body: Bytes, caller: &Caller, paid: u32) -> Answered {
-        let mut out = Vec::with_capacity(USUAL_ANSWER);
-        let mut request = Permit { foreign: caller.foreign(), allowance: caller.allowance(paid) };
-        let rest = match Body::parse(&body, self.limits.batch) {
-            Body::Single(entry) => self.answer_entry(&mut out, &entry, &mut request).await,
-            Body::Batch(entries) => {
-                // On its own, so that a single request does not carry the room for a batch about.
-                Box::pin(self.answer_batch(&mut out, &entries, &mut request)).await;
-                None
+    /// Answers the body of a request, single or batch, whose caller has paid for so many units of its first call. There is no
+    /// reply when there is no memory for the answer to a batch.
+    pub(crate) async fn answer(&self, body: Bytes, caller: &Caller, paid: u32, memory: Memory) -> Answered {
+        let mut permit = Permit { foreign: caller.foreign(), allowance: caller.allowance(paid) };
+        let reply = match Body::parse(&body, self.limits.batch) {
+            Body::Single(entry) => {
+                let mut text = Text::with_capacity(USUAL_ANSWER);
+                let rest = self.answer_entry(&mut text, &entry, &mut permit).await;
+                Some(Reply { beginning: text, rest: rest.map(|rest| Box::new(rest) as _), memory })
             }
+            // On its own, so that a single request does not carry the room for a batch about.
+            Body::Batch(entries) => Box::pin(self.answer_batch(&entries, body.len(), memory, &mut permit)).await,
         };
-        let reply = Reply { beginning: out, rest: rest.map(|rest| Box::new(rest) as _) };
-        Answered { reply, wait: request.allowance.wait_for_first() }
+        Answered { reply, wait: permit.allowance.wait_for_first() }
     }
 
     /// The answer to a body whose own answer is not to be had, since there is no memory for it.
@@ -163,62 +148,63 @@ impl Service {
     }
 
     /// Answers one element after the other, since later ones may build on earlier ones.
-    async fn answer_batch(&self, out: &mut Vec<u8>, entries: &[Entry<'_>], permit: &mut Permit<'_>) {
-        out.reserve(entries.len().saturating_mul(SHORT_ANSWER).min(LARGE_ANSWER));
-        let mut growth = Growth { limit: self.limits.batch_answer_bytes, turn: None, decided: false };
+    async fn answer_batch(
+        &self,
+        entries: &[Entry<'_>],
+        body: usize,
+        memory: Memory,
+        permit: &mut Permit<'_>,
+    ) -> Option<Reply> {
+        let (size, limit) = ((entries.len(), body), self.limits.batch_answer_bytes);
+        let mut growth = Growth::new(memory, size, limit, &self.large, self.patience).await?;
+        let mut text = Text::with_capacity(entries.len().saturating_mul(SHORT_ANSWER).min(SMALL_ANSWER));
         let (mut yielded, mut refused) = (0, 0_usize);
         for (position, entry) in entries.iter().enumerate() {
-            if out.len() > LARGE_ANSWER {
-                self.grow(&mut growth).await;
+            text.end().push(if position == 0 { b'[' } else { b',' });
+            let start = text.mark();
+            if let Err(error) = self.answer_element(&mut text, entry, permit, &mut growth).await {
+                refused = refused.saturating_add(1);
+                text.rewind(start);
+                let id = entry.as_ref().ok().and_then(|request| request.id.as_ref());
+                self.refuse(&mut text, id.unwrap_or(&Id::NULL), &error);
             }
-            out.push(if position == 0 { b'[' } else { b',' });
-            match entry {
-                Ok(request) if out.len() > growth.limit => {
-                    refused += 1;
-                    write_error(out, request.id.as_ref().unwrap_or(&Id::NULL), &RpcError::INTERNAL_ERROR);
-                }
-                entry => self.answer_element(out, entry, permit, &mut growth).await,
-            }
-            if position % TURN == TURN - 1 || out.len().saturating_sub(yielded) > TURN_BYTES {
-                yielded = out.len();
+            text.divide();
+            if position % TURN == TURN - 1 || text.len().saturating_sub(yielded) > TURN_BYTES {
+                yielded = text.len();
                 yield_now().await;
             }
         }
         if refused > 0 {
-            tracing::warn!(limit = growth.limit, refused, "the answer to a batch is too large");
+            tracing::warn!(refused, "the answer to a batch is too large, or there is no memory for it");
         }
-        out.push(b']');
-    }
-
-    /// Waits until the answer to a batch may grow large, or decides that it may not.
-    async fn grow<'a>(&'a self, growth: &mut Growth<'a>) {
-        if !std::mem::replace(&mut growth.decided, true) {
-            growth.turn = timeout(self.patience, self.large.acquire()).await.ok().and_then(Result::ok);
-            growth.limit = if growth.turn.is_some() { growth.limit } else { LARGE_ANSWER };
-        }
+        text.end().push(b']');
+        let memory = growth.into_memory(&text);
+        Some(Reply::whole(text, memory))
     }
 
     /// Answers an element of a batch, whole: the answer to a batch is in memory.
-    async fn answer_element<'a>(
-        &'a self,
-        out: &mut Vec<u8>,
+    async fn answer_element(
+        &self,
+        text: &mut Text,
         entry: &Entry<'_>,
         permit: &mut Permit<'_>,
-        growth: &mut Growth<'a>,
-    ) {
-        let start = out.len();
-        let Some(rest) = self.answer_entry(out, entry, permit).await else { return };
-        self.grow(growth).await;
-        if !rest.append(out, growth.limit).await {
-            tracing::warn!(limit = growth.limit, "a part of the answer to a batch is too large, or was not to be had");
-            out.truncate(start);
-            let id = entry.as_ref().ok().and_then(|request| request.id.as_ref());
-            write_error(out, id.unwrap_or(&Id::NULL), &RpcError::INTERNAL_ERROR);
+        growth: &mut Growth<'_>,
+    ) -> Result<(), RpcError> {
+        if entry.is_ok() {
+            growth.begin(text).await?;
+        }
+        match self.answer_entry(text, entry, permit).await {
+            Some(rest) => {
+                growth.take_turn().await?;
+                rest.append(text, growth).await
+            }
+            None if entry.is_ok() => growth.check(text).await,
+            None => Ok(()),
         }
     }
 
     /// Writes an answer, or its beginning, and returns the rest.
-    async fn answer_entry(&self, out: &mut Vec<u8>, entry: &Entry<'_>, permit: &mut Permit<'_>) -> Option<Rest> {
+    async fn answer_entry(&self, out: &mut Text, entry: &Entry<'_>, permit: &mut Permit<'_>) -> Option<Rest> {
         match entry {
             Ok(request) => match self.answer_request(out, request, permit).await {
                 Ok(rest) => return rest,
@@ -232,15 +218,15 @@ impl Service {
         None
     }
 
-    fn refuse(&self, out: &mut Vec<u8>, id: &Id<'_>, error: &RpcError) {
+    fn refuse(&self, out: &mut Text, id: &Id<'_>, error: &RpcError) {
         self.metrics.failed(error.code);
-        write_error(out, id, error);
+        write_error(out.end(), id, error);
     }
 
     /// Writes the answer to a request, or its beginning, and returns the rest; or the error that is to be written.
     async fn answer_request(
         &self,
-        out: &mut Vec<u8>,
+        out: &mut Text,
         request: &Request<'_>,
         permit: &mut Permit<'_>,
     ) -> Result<Option<Rest>, RpcError> {
@@ -274,30 +260,40 @@ impl Service {
         Err(CallError::Foreign(foreign.clone()))
     }
 
-    async fn act(&self, out: &mut Vec<u8>, row: &Row, call: Call<'_>) -> Result<Option<Rest>, RpcError> {
-        let start = out.len();
+    async fn act(&self, out: &mut Text, row: &Row, call: Call<'_>) -> Result<Option<Rest>, RpcError> {
+        let (start, length) = (out.mark(), out.len());
         match row.action {
-            Action::Query(query) => query(call, &self.node.context(), out)?,
+            Action::Query(query) => query(call, &self.node.context(), out.end())?,
             Action::Weighed(weigh) => {
-                if let Some(later) = weigh(call, &self.node, out)? {
-                    write_raw(out, call.id, &later.await?);
+                if let Some(later) = weigh(call, &self.node, out.end())? {
+                    write_raw(out, call.id, later.await?);
                 }
             }
-            Action::PerHead(render) => write_raw(out, call.id, self.node.context().per_head(row.position, render)?),
-            Action::Later(start) => write_raw(out, call.id, &start(call, self.node.clone())?.await?),
+            Action::PerHead(render) => {
+                let end = write_result_in_parts(out.end(), call.id, b"");
+                match self.node.context().per_head(row.position, render) {
+                    Ok(answer) => out.share(answer),
+                    Err(error) => {
+                        out.rewind(start);
+                        return Err(error);
+                    }
+                }
+                out.end().extend_from_slice(end);
+            }
+            Action::Later(start) => write_raw(out, call.id, start(call, self.node.clone())?.await?),
             Action::Streamed(begin) => {
                 let Begun { text, rest } = begin(call, self.node.clone())?.await?;
-                let end = write_result_in_parts(out, call.id, &text);
+                let end = write_result_in_parts(out.end(), call.id, b"");
+                out.append(text);
                 match rest {
                     Some(rest) => return Ok(Some(rest.closed_by(end))),
-                    None => out.extend_from_slice(end),
+                    None => out.end().extend_from_slice(end),
                 }
             }
         }
-        if out.len().saturating_sub(start) > self.whole_limit {
-            out.truncate(start);
-            out.shrink_to_fit();
-            return Err(CallError::AnswerTooLarge { most: self.whole_limit }.into_rpc(row.name));
+        if out.len().saturating_sub(length) > self.limits.answer_bytes {
+            out.rewind(start);
+            return Err(CallError::AnswerTooLarge { most: self.limits.answer_bytes }.into_rpc(row.name));
         }
         Ok(None)
     }
@@ -327,19 +323,10 @@ pub(crate) fn too_often(wait: Duration) -> String {
     format!("too many calls, try again in {} s", http::whole_seconds(wait))
 }
 
-/// How large the answer to a batch may become.
-struct Growth<'a> {
-    limit: usize,
-    turn: Option<SemaphorePermit<'a>>,
-    /// Whether it has asked for its turn.
-    decided: bool,
-}
-
-fn write_raw(out: &mut Vec<u8>, id: &Id<'_>, result: &RawValue) {
-    let text = result.get().as_bytes();
-    out.reserve(text.len().saturating_add(USUAL_ENVELOPE));
-    let end = write_result_in_parts(out, id, text);
-    out.extend_from_slice(end);
+fn write_raw(out: &mut Text, id: &Id<'_>, result: Box<RawValue>) {
+    let end = write_result_in_parts(out.end(), id, b"");
+    out.append(String::from(Box::<str>::from(result)).into_bytes());
+    out.end().extend_from_slice(end);
 }
 
 /// Returns the OpenRPC document of the interface, as text.

@@ -2,9 +2,11 @@
 
 use std::{borrow::Cow, sync::LazyLock};
 
+use hyper::body::Bytes;
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use silica_protocol::rpc::error::RpcError;
 
 use super::{CallError, Context, METHODS, Method, method::Entry};
 
@@ -36,6 +38,13 @@ pub(crate) fn document() -> &'static Value {
         })
     });
     &DOCUMENT
+}
+
+/// Returns the JSON text of the document, which all answers share.
+#[expect(clippy::unnecessary_wraps, reason = "answers of other methods can fail")]
+pub(super) fn text(_: &Context) -> Result<Bytes, RpcError> {
+    static TEXT: LazyLock<Bytes> = LazyLock::new(|| document().to_string().into());
+    Ok(TEXT.clone())
 }
 
 fn describe(entry: &Entry, generator: &mut SchemaGenerator) -> Value {

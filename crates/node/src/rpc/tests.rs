@@ -6,13 +6,15 @@ use serde_json::{Value, json};
 use silica_chain::{Chain, ChainConfig, Genesis, Producer, consensus::Solo};
 use silica_protocol::Timestamp;
 use silica_state::{Store, StoreOptions};
+use tokio::time::{Instant, timeout};
 
-use super::*;
+use super::{growth::LARGE_ANSWER, *};
 use crate::{
     clock::Clock,
     config::BlockMode,
     data_dir::draw_key,
     driver::{self, RunningDriver},
+    http::{HttpLimits, Share},
 };
 
 /// A service over a new chain, and the driver behind it.
@@ -53,9 +55,20 @@ impl Fixture {
     }
 
     async fn ask_as(&self, caller: &Caller, body: &str) -> String {
-        let Answered { reply, .. } = self.service.answer(Bytes::copy_from_slice(body.as_bytes()), caller, 0).await;
+        let memory = Share::alone(HttpLimits::default()).memory();
+        self.reply(caller, body, memory).await.expect("there is memory")
+    }
+
+    /// The answer to a body, for which there is so much memory.
+    async fn ask_with(&self, body: &str, memory: Memory) -> Option<String> {
+        self.reply(&Caller::local(), body, memory).await
+    }
+
+    async fn reply(&self, caller: &Caller, body: &str, memory: Memory) -> Option<String> {
+        let body = Bytes::copy_from_slice(body.as_bytes());
+        let reply = self.service.answer(body, caller, 0, memory).await.reply?;
         assert!(reply.rest.is_none(), "the answer is larger than those of these tests");
-        String::from_utf8(reply.beginning).unwrap()
+        Some(String::from_utf8(reply.beginning.into_bytes().into()).unwrap())
     }
 
     async fn call(&self, method: &str, params: Value) -> Value {
@@ -101,12 +114,13 @@ async fn first_call_beyond_the_limit_is_told_from_later_ones() {
     let caller = Caller::limited(NonZeroU32::new(3).unwrap());
     let one = r#"{"id":1,"jsonrpc":"2.0","method":"GetNetworkId","params":[]}"#;
     let body = Bytes::from(format!("[{one},7,{one},{one},{one}]"));
-    let Answered { reply, wait } = fixture.service.answer(body.clone(), &caller, 0).await;
+    let memory = || Share::alone(HttpLimits::default()).memory();
+    let Answered { reply, wait } = fixture.service.answer(body.clone(), &caller, 0, memory()).await;
     assert_eq!(wait, None, "some were answered");
-    let answers: Vec<Value> = serde_json::from_slice(&reply.beginning).unwrap();
+    let answers: Vec<Value> = serde_json::from_slice(&reply.unwrap().beginning.into_bytes()).unwrap();
     let codes: Vec<_> = answers.iter().map(|answer| answer["error"]["code"].as_i64()).collect();
     assert_eq!(codes, [None, Some(-32600), None, Some(-32000), Some(-32000)]);
-    let Answered { wait, .. } = fixture.service.answer(body, &caller, 0).await;
+    let Answered { wait, .. } = fixture.service.answer(body, &caller, 0, memory()).await;
     assert!(wait.is_some_and(|wait| wait <= Duration::from_secs(1)), "{wait:?}");
 }
 
@@ -181,13 +195,14 @@ async fn answer_to_a_batch_does_not_grow_without_bound() {
     let answers = answer.as_array().unwrap();
     assert_eq!(answers.len(), 30);
     assert!(answers[0]["result"].is_object());
-    assert_eq!(answers[29]["error"]["code"], -32603);
+    let message = "The answer to the batch is too large, ask for less at once";
+    assert_eq!(answers[29]["error"], json!({"code": -32603, "data": null, "message": message}));
 }
 
 /// A batch whose answer is large.
 fn large_batch() -> String {
     let request = json!({"id": 1, "jsonrpc": "2.0", "method": "GetLatestTxBlock"});
-    json!(vec![request; 2_000]).to_string()
+    json!(vec![request; 1_000]).to_string()
 }
 
 #[tokio::test]
@@ -210,14 +225,76 @@ async fn batch_that_waits_for_too_long_is_answered_in_part() {
     let _turns = fixture.service.large.acquire_many(2).await.unwrap();
     let answer: Value = serde_json::from_str(&fixture.ask(&large_batch()).await).unwrap();
     assert!(answer[0]["result"].is_object());
-    assert_eq!(answer[1_999]["error"]["code"], -32603);
-    assert_eq!(answer.as_array().unwrap().len(), 2_000);
+    assert_eq!(answer[999]["error"]["code"], -32603);
+    assert_eq!(answer.as_array().unwrap().len(), 1_000);
+}
+
+/// A share of so many bytes of memory.
+fn share_of(bytes: usize) -> Share {
+    Share::alone(HttpLimits { body_bytes: 0, bodies_bytes: bytes, ..HttpLimits::default() })
+}
+
+#[tokio::test]
+async fn answer_to_a_batch_holds_memory_for_all_of_it() {
+    let fixture = fixture(BlockMode::Instant);
+    let (share, batch) = (share_of(64 << 20), Bytes::from(large_batch()));
+    let caller = Caller::local();
+    let reply = fixture.service.answer(batch.clone(), &caller, 0, share.memory()).await.reply.unwrap();
+    assert!(reply.beginning.memory() > LARGE_ANSWER && reply.memory.bytes() >= reply.beginning.memory());
+    assert!(reply.memory.bytes() < reply.beginning.memory() + 2048, "what it did not need is free again");
+    let request = json!({"id": 1, "jsonrpc": "2.0", "method": "rpc.discover"});
+    let batch = Bytes::from(json!(vec![request; 200]).to_string());
+    let reply = fixture.service.answer(batch, &caller, 0, share.memory()).await.reply.unwrap();
+    assert!(reply.beginning.len() > 20_000_000 && reply.memory.bytes() < 100_000, "{}", reply.memory.bytes());
+}
+
+#[tokio::test]
+async fn document_of_the_interface_is_the_same_at_each_head() {
+    let fixture = fixture(BlockMode::Manual);
+    let row = method::find("rpc.discover").unwrap();
+    let Action::PerHead(render) = row.action else { panic!("it never changes") };
+    let at = |context: Arc<Context>| context.per_head(row.position, render).unwrap().as_ptr();
+    let first = at(fixture.context());
+    fixture.call("IncreaseBlocknum", json!([1])).await;
+    assert_eq!(at(fixture.context()), first);
+}
+
+#[tokio::test(start_paused = true)]
+async fn batches_that_wait_for_each_other_are_answered_in_part() {
+    let fixture = fixture(BlockMode::Instant);
+    let (share, batch) = (share_of(1 << 20), large_batch());
+    let whole = fixture.ask(&batch).await;
+    assert!(whole.len() < 1 << 20, "there is memory for one of them: {}", whole.len());
+    let begun = Instant::now();
+    let caller = Caller::local();
+    let ask = || fixture.service.answer(Bytes::from(batch.clone()), &caller, 0, share.memory());
+    let (one, other) = tokio::join!(ask(), ask());
+    assert!(begun.elapsed() <= HttpLimits::default().bodies_timeout * 2, "{:?}", begun.elapsed());
+    for reply in [one.reply.unwrap(), other.reply.unwrap()] {
+        assert!(reply.beginning.memory() <= reply.memory.bytes());
+        let answer: Value = serde_json::from_slice(&reply.beginning.into_bytes()).unwrap();
+        let answers = answer.as_array().unwrap();
+        let served = answers.iter().take_while(|answer| answer["result"].is_object()).count();
+        assert!(answers.len() == 1_000 && served > 100 && served < 1_000, "{served} served");
+        let message = "There is no memory for the rest of the answer to the batch, try again later";
+        let error = json!({"code": -32603, "data": null, "message": message});
+        assert!(answers[served..].iter().all(|answer| answer["error"] == error && answer["id"] == 1));
+    }
+    assert_eq!(fixture.ask_with(&batch, share.memory()).await.unwrap(), whole, "what they held is free again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn batch_without_memory_to_refuse_its_calls_is_declined() {
+    let fixture = fixture(BlockMode::Instant);
+    let share = share_of(100_000);
+    assert!(fixture.ask_with(&large_batch(), share.memory()).await.is_none());
+    assert!(fixture.ask_with("[]", share.memory()).await.is_some());
 }
 
 #[tokio::test]
 async fn whole_answer_has_a_limit() {
     let mut fixture = fixture(BlockMode::Instant);
-    fixture.service.whole_limit = 300;
+    fixture.service.limits.answer_bytes = 300;
     let answer = fixture.call("GetLatestTxBlock", json!([])).await;
     let message = "The answer has more than 300 bytes, ask for less at once";
     assert_eq!(answer["error"], json!({"code": -1, "data": null, "message": message}));
@@ -343,7 +420,8 @@ async fn driver_that_has_stopped_is_an_internal_error() {
     let Fixture { service, driver } = fixture;
     drop(driver.stop().unwrap());
     let body = r#"{"id":1,"jsonrpc":"2.0","method":"IncreaseBlocknum","params":[1]}"#;
-    let answered = service.answer(Bytes::from_static(body.as_bytes()), &Caller::local(), 0).await;
-    let answer = String::from_utf8(answered.reply.beginning).unwrap();
+    let memory = Share::alone(HttpLimits::default()).memory();
+    let answered = service.answer(Bytes::from_static(body.as_bytes()), &Caller::local(), 0, memory).await;
+    let answer = answered.reply.unwrap().beginning.into_bytes();
     assert_eq!(answer, r#"{"error":{"code":-32603,"message":"INTERNAL_ERROR: "},"id":1,"jsonrpc":"2.0"}"#);
 }

@@ -11,6 +11,7 @@
 //! chain. So a client that reads slowly gets everything, later. It costs its place, the addresses it follows, and the
 //! piece of a text that is on its way; large texts take memory that all connections share.
 
+mod metered;
 mod news;
 mod session;
 mod topics;

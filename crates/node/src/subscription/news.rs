@@ -24,7 +24,7 @@ const KEPT: usize = 4;
 const KEPT_BYTES: usize = 4 << 20;
 
 /// Bytes of events in a block up to which they are told, as JSON. A transaction may have ten million.
-const MOST_EVENTS: usize = 64 << 20;
+const MOST_EVENTS: usize = 32 << 20;
 
 /// Transactions that are read at once.
 const READ_AT_ONCE: u32 = 4;

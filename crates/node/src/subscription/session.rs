@@ -16,11 +16,11 @@ use tokio_tungstenite::tungstenite::{Utf8Bytes, protocol::frame::coding::CloseCo
 use super::{
     news::{BlockNews, Newspaper, Unread},
     topics::{MOST_OF_ALL, QueryError, Topics},
-    wire::{End, Wire},
+    wire::{End, Text, Wire},
 };
 use crate::{
     driver::NodeHandle,
-    http::{Answered, Caller, SMALL_ANSWER, Share, TOO_MANY_ANSWERS},
+    http::{Caller, SMALL_ANSWER, Share, TOO_MANY_ANSWERS},
     metrics::{Metrics, Open},
     reverts::Tip,
     rpc::{self, Context, Service, too_often},
@@ -100,16 +100,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         }
     }
 
-    async fn hear(&mut self, text: Utf8Bytes) -> Result<(), End> {
+    async fn hear(&mut self, Text { text, memory }: Text) -> Result<(), End> {
         if !is_rpc(&text) {
             return self.subscribe(text).await;
         }
         let body = Bytes::from(text);
-        let Answered { reply, .. } = self.wire.meanwhile(self.service.answer(body.clone(), &self.caller, 0)).await?;
-        match self.wire.meanwhile(self.share.body(reply)).await? {
-            Some(answer) => self.wire.send(answer).await,
-            None => self.wire.send(Bytes::from(self.service.decline(&body, TOO_MANY_ANSWERS)).into()).await,
-        }
+        let share = &self.share;
+        let answer = async {
+            let reply = self.service.answer(body.clone(), &self.caller, 0, share.memory()).await.reply?;
+            share.body(reply).await
+        };
+        let answer = match self.wire.meanwhile(answer).await? {
+            Some(answer) => answer,
+            None => Bytes::from(self.service.decline(&body, TOO_MANY_ANSWERS)).into(),
+        };
+        // They are not kept while the client reads.
+        drop((body, memory));
+        self.wire.send(answer).await
     }
 
     /// Takes a message in which the client subscribes or unsubscribes, and acknowledges it.
@@ -158,12 +165,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             Bytes::from(text).into()
         } else {
             drop(news);
-            let memory = self.wire.meanwhile(self.share.reserve(bytes)).await?.ok_or(End::Gone)?;
+            let memory = self.wire.meanwhile(self.share.reserve(bytes)).await?.ok_or(TOO_MANY_EVENTS)?;
             let Some(news) = self.news().await? else { return Ok(()) };
             let topics = mem::take(&mut self.topics);
             let written = self.lobby.node.slowly(move || {
-                let text = serde_json::to_vec(&topics.notification(&news));
-                (topics, text)
+                // A vector that grows would take more than was reserved.
+                let mut text = Vec::with_capacity(bytes);
+                let written = serde_json::to_writer(&mut text, &topics.notification(&news));
+                (topics, written.map(|()| text))
             });
             let (topics, text) = self.wire.meanwhile(written).await?.ok_or(FAILED)?;
             self.topics = topics;

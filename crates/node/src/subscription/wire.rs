@@ -2,6 +2,7 @@
 
 use std::{
     future::{Future, pending, ready},
+    io,
     pin::pin,
     time::Duration,
 };
@@ -11,6 +12,7 @@ use hyper::body::{Body, Bytes};
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt},
     sync::watch,
+    task::yield_now,
     time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout, timeout_at},
 };
 use tokio_tungstenite::{
@@ -27,10 +29,10 @@ use tokio_tungstenite::{
     },
 };
 
-use crate::http::{AnswerBody, Broken, PIECE, Share, stopped};
+use super::metered::Metered;
+use crate::http::{AnswerBody, Broken, Memory, PIECE, Share, stopped};
 
-/// Largest message of a client, in bytes. A batch of JSON-RPC may need more over HTTP, where memory for all bodies
-/// together is bounded.
+/// Largest message of a client, in bytes. A batch of JSON-RPC may need more over HTTP.
 const LARGEST_MESSAGE: usize = 256 << 10;
 
 /// Bytes that are read at once.
@@ -94,6 +96,9 @@ impl From<tungstenite::Error> for End {
             Error::Capacity(_) => Self::Told(CloseCode::Size, "the message is too large"),
             Error::Utf8(_) => Self::Told(CloseCode::Invalid, "the message is not UTF-8"),
             Error::Protocol(_) => Self::Told(CloseCode::Protocol, "that is no frame"),
+            Error::Io(error) if error.kind() == io::ErrorKind::OutOfMemory => {
+                Self::Told(CloseCode::Again, "too many large messages at once")
+            }
             Error::ConnectionClosed
             | Error::AlreadyClosed
             | Error::Io(_)
@@ -114,12 +119,19 @@ enum Traffic {
     Came(Option<Message>),
 }
 
+/// A message, with the memory that it holds if it is long.
+#[derive(Debug)]
+pub(super) struct Text {
+    pub(super) text: Utf8Bytes,
+    pub(super) memory: Option<Memory>,
+}
+
 /// One end of a WebSocket connection.
 ///
 /// While something else is done, pings are answered and one message is kept; further ones stay with the client. What is
 /// sent is handed to the socket a piece at a time, so that no more than a piece of it is in memory twice.
 pub(super) struct Wire<S> {
-    socket: WebSocketStream<S>,
+    socket: WebSocketStream<Metered<S>>,
     times: Times,
     share: Share,
     stop: watch::Receiver<bool>,
@@ -127,7 +139,7 @@ pub(super) struct Wire<S> {
     /// Whether the client has said anything since it was last asked.
     heard: bool,
     /// A message that came while something else was done.
-    kept: Option<Utf8Bytes>,
+    kept: Option<Text>,
     /// Until when the client has to take what answers its pings, or asks whether it is there.
     due: Option<Instant>,
 }
@@ -145,6 +157,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
             .max_write_buffer_size(UNSENT)
             .max_message_size(Some(LARGEST_MESSAGE))
             .max_frame_size(Some(LARGEST_MESSAGE));
+        let stream = Metered::new(stream, share.clone(), LARGEST_MESSAGE);
         let socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
         let mut reminders = interval_at(Instant::now() + times.silence, times.silence);
         reminders.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -152,7 +165,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
     }
 
     /// The next message. Nothing is lost when this is given up.
-    pub(super) async fn next(&mut self) -> Result<Utf8Bytes, End> {
+    pub(super) async fn next(&mut self) -> Result<Text, End> {
         let mut stop = self.stop.clone();
         loop {
             tokio::select! {
@@ -177,8 +190,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
         });
         loop {
             tokio::select! {
-                done = work.as_mut() => return Ok(done),
+                // A message is being worked on: as long as it is there, the buffer that it was read into, which may be long, is
+                // not kept for what is read next.
+                biased;
                 step = self.step() => step?,
+                done = work.as_mut() => return Ok(done),
                 () = late.as_mut() => return Err(End::STOPPING),
             }
         }
@@ -216,6 +232,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
     /// Waits for one thing to happen, and sees to it.
     async fn step(&mut self) -> Result<(), End> {
         let (socket, due, is_full) = (&mut self.socket, self.due, self.kept.is_some());
+        let (share, holds_memory) = (&self.share, socket.get_ref().holds_memory());
         let traffic = async move {
             Ok::<_, End>(match due {
                 Some(due) => Traffic::Sent(timeout_at(due, socket.flush()).await.is_ok_and(|sent| sent.is_ok())),
@@ -229,11 +246,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
             traffic = traffic => match traffic? {
                 Traffic::Sent(true) => {
                     self.due = None;
+                    // A client that pings without end does not keep the thread from others.
+                    yield_now().await;
                     Ok(())
                 }
                 Traffic::Sent(false) => Err(End::unread()),
                 Traffic::Came(message) => self.take(message.ok_or(End::Gone)?),
             },
+            () = share.crowded(), if holds_memory => Err(End::Told(CloseCode::Again, "too slow while others wait")),
             _ = self.reminders.tick() => self.remind().await,
         }
     }
@@ -241,7 +261,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
     fn take(&mut self, message: Message) -> Result<(), End> {
         self.heard = true;
         match message {
-            Message::Text(text) => self.kept = (!text.is_empty()).then_some(text),
+            Message::Text(text) => {
+                let memory = self.socket.get_mut().end_message();
+                self.kept = (!text.is_empty()).then_some(Text { text, memory });
+            }
             // The answer is prepared already, and nothing more is read until it is sent.
             Message::Ping(_) => self.due = Some(Instant::now() + self.times.unread),
             Message::Pong(_) | Message::Frame(_) => {}
@@ -281,7 +304,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
             return;
         }
         // If bytes were left that nobody has read, the client might not see why it was closed.
-        let mut stream = self.socket.into_inner();
+        let mut stream = self.socket.into_inner().into_inner();
         let rest = async {
             stream.shutdown().await?;
             tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
@@ -295,7 +318,7 @@ mod tests {
     use futures_util::FutureExt;
     use tokio::io::{DuplexStream, duplex};
 
-    use super::*;
+    use super::{super::metered::SHORT_MESSAGE, *};
     use crate::http::{HttpLimits, Reply};
 
     /// On the clock of these tests, which stands still for as long as anything else can happen.
@@ -329,7 +352,7 @@ mod tests {
         /// A text of so many bytes, with characters of two.
         async fn text(&self, bytes: usize) -> AnswerBody {
             let beginning = "é".repeat(bytes / 2).into_bytes();
-            self.wire.share.body(Reply { beginning, rest: None }).await.unwrap()
+            self.wire.share.body(Reply::whole(beginning, self.wire.share.memory())).await.unwrap()
         }
     }
 
@@ -374,8 +397,8 @@ mod tests {
             client.send(Message::text("two")).await.unwrap();
         };
         wire.meanwhile(asked).await.unwrap();
-        assert_eq!(wire.next().await.unwrap(), "one");
-        assert_eq!(wire.next().await.unwrap(), "two");
+        assert_eq!(wire.next().await.unwrap().text, "one");
+        assert_eq!(wire.next().await.unwrap().text, "two");
     }
 
     #[tokio::test(start_paused = true)]
@@ -475,6 +498,78 @@ mod tests {
         assert_eq!((sent, memory.is_some()), ((), true));
     }
 
+    fn little_memory() -> HttpLimits {
+        HttpLimits {
+            body_bytes: 1000,
+            bodies_bytes: LARGEST_MESSAGE,
+            bodies_timeout: Duration::from_secs(2),
+            crowded_timeout: Duration::from_millis(50),
+            ..HttpLimits::default()
+        }
+    }
+
+    /// Times in which nobody is too slow.
+    const SLOW: Times = Times { silence: Duration::from_hours(1), unread: Duration::from_hours(1), ..QUICK };
+
+    #[tokio::test(start_paused = true)]
+    async fn long_message_holds_memory_until_it_was_worked_on() {
+        let Pair { mut wire, mut client, stop: _stop } = pair(SLOW, little_memory(), 1000).await;
+        let long = Message::text("x".repeat(LARGEST_MESSAGE));
+        let (message, _) = tokio::join!(wire.next(), client.send(long));
+        let message = message.unwrap();
+        assert_eq!((message.text.len(), message.memory.as_ref().unwrap().bytes()), (LARGEST_MESSAGE, LARGEST_MESSAGE));
+        let mut other = wire.share.memory();
+        assert!(!other.reserve(1000).await);
+        drop(message);
+        assert!(wire.share.memory().reserve(LARGEST_MESSAGE).await);
+        let (message, _) = tokio::join!(wire.next(), client.send(Message::text("x".repeat(SHORT_MESSAGE / 2))));
+        assert!(message.unwrap().memory.is_none(), "it is short");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn message_is_not_read_on_without_memory() {
+        let Pair { mut wire, mut client, stop: _stop } = pair(SLOW, little_memory(), 1000).await;
+        let mut others = wire.share.memory();
+        assert!(others.reserve(LARGEST_MESSAGE).await);
+        let sent = tokio::spawn(async move { client.send(Message::text("x".repeat(LARGEST_MESSAGE))).await });
+        assert!(timeout(Duration::from_secs(1), wire.next()).await.is_err() && !sent.is_finished());
+        drop(others);
+        assert_eq!(wire.next().await.unwrap().text.len(), LARGEST_MESSAGE);
+        sent.await.unwrap().unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn message_without_memory_for_too_long_ends_the_connection() {
+        let Pair { mut wire, mut client, stop: _stop } = pair(SLOW, little_memory(), 1000).await;
+        let mut others = wire.share.memory();
+        assert!(others.reserve(LARGEST_MESSAGE).await);
+        tokio::spawn(async move { client.send(Message::text("x".repeat(LARGEST_MESSAGE))).await });
+        let end = wire.next().await;
+        assert!(matches!(end, Err(End::Told(CloseCode::Again, "too many large messages at once"))), "{end:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn half_a_long_message_gives_way() {
+        let Pair { mut wire, mut client, stop: _stop } = pair(SLOW, little_memory(), 1000).await;
+        let half = tokio::spawn(async move {
+            let head = [&[0x81, 0xff][..], &(LARGEST_MESSAGE as u64).to_be_bytes(), &[0; 4]].concat();
+            let stream = client.get_mut();
+            stream.write_all(&head).await.unwrap();
+            stream.write_all(&vec![b'x'; LARGEST_MESSAGE / 2]).await.unwrap();
+            client
+        });
+        assert!(timeout(Duration::from_secs(10), wire.next()).await.is_err(), "it may take its time while it can");
+        let share = wire.share.clone();
+        let wanted = async { share.memory().reserve(1000).await };
+        let end = async {
+            let end = wire.next().await;
+            assert!(matches!(end, Err(End::Told(CloseCode::Again, _))), "{end:?}");
+            drop(wire);
+        };
+        assert!(tokio::join!(wanted, end).0);
+        drop(half);
+    }
+
     #[tokio::test(start_paused = true)]
     async fn those_who_are_told_leave_memory_to_those_who_ask() {
         let limits = HttpLimits { body_bytes: 1000, bodies_bytes: 8 * PIECE, ..HttpLimits::default() };
@@ -482,11 +577,12 @@ mod tests {
         let told = share.reserve(3 * PIECE).await;
         let mut waits = Box::pin(share.reserve(2 * PIECE));
         assert!(waits.as_mut().now_or_never().is_none(), "half of the memory is for them");
-        let asked = Reply { beginning: vec![b'x'; 4 * PIECE], rest: None };
+        let asked = Reply::whole(vec![b'x'; 4 * PIECE], share.memory());
         assert!(share.body(asked).now_or_never().is_some_and(|body| body.is_some()), "the other half is not");
         drop(told);
         assert!(waits.await.is_some());
-        // Whatever is larger is told alone.
-        assert!(share.reserve(100 * PIECE).await.is_some());
+        assert!(share.reserve(4 * PIECE).await.is_some());
+        // What is larger than their half would never have all of its memory.
+        assert!(share.reserve(4 * PIECE + 1).await.is_none());
     }
 }

@@ -1,0 +1,123 @@
+//! Bounds on the answer to a batch while it is made.
+
+use std::time::Duration;
+
+use silica_protocol::rpc::error::{RpcError, RpcErrorCode};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout,
+};
+
+use crate::http::{Memory, SMALL_ANSWER, Text};
+
+/// Bytes of the answer to a batch beyond which it is large.
+pub(super) const LARGE_ANSWER: usize = 256 << 10;
+
+/// Batches whose answers become large at once; others wait, with what they have of theirs.
+pub(super) const LARGE_ANSWERS: usize = 2;
+
+/// Time for which a batch waits until its answer may become large, before the rest of it is refused.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Bytes of memory that the answer to a batch reserves at once, and that it has left, at least, before a call is answered.
+const STEP: usize = 512 << 10;
+const AHEAD: usize = 64 << 10;
+
+/// Bytes of a refusal without its id, at most.
+const REFUSAL: usize = 192;
+
+/// Said of calls of a batch that are not answered.
+const TOO_LARGE: &str = "The answer to the batch is too large, ask for less at once";
+const NO_MEMORY: &str = "There is no memory for the rest of the answer to the batch, try again later";
+
+/// How far the answer to a batch may grow.
+///
+/// The answer reserves memory before it grows, a step at a time, and enough to refuse all calls before the first is answered.
+/// Several batches may each hold memory and wait for more. Therefore each of them waits for a bounded time: then its answer
+/// has ended, the remaining calls are refused, and what it holds is returned once the client has read it.
+#[derive(Debug)]
+pub(super) struct Growth<'a> {
+    memory: Memory,
+    /// Bytes of text that the answer may have.
+    limit: usize,
+    /// Bytes of memory for refusing all calls.
+    refusals: usize,
+    turns: &'a Semaphore,
+    patience: Duration,
+    /// Held while the answer grows large.
+    turn: Option<SemaphorePermit<'a>>,
+    /// Why the remaining calls are refused.
+    end: Option<&'static str>,
+}
+
+impl<'a> Growth<'a> {
+    /// Bounds for an answer to a batch of so many calls in a body of so many bytes; `None` when there is not even memory for
+    /// refusing them.
+    pub(super) async fn new(
+        mut memory: Memory,
+        (calls, body): (usize, usize),
+        limit: usize,
+        turns: &'a Semaphore,
+        patience: Duration,
+    ) -> Option<Self> {
+        // A refusal repeats the id of its call, which is a part of the body.
+        let refusals = calls.saturating_mul(REFUSAL).saturating_add(body).saturating_add(AHEAD);
+        if refusals > SMALL_ANSWER + AHEAD && !memory.reserve(refusals).await {
+            return None;
+        }
+        Some(Self { memory, limit, refusals, turns, patience, turn: None, end: None })
+    }
+
+    /// Waits for memory for the next call, before it is answered.
+    pub(super) async fn begin(&mut self, text: &Text) -> Result<(), RpcError> {
+        if let Some(reason) = self.end {
+            return Err(refusal(reason));
+        }
+        let taken = text.memory();
+        if taken > LARGE_ANSWER {
+            self.take_turn().await?;
+        }
+        let needed = taken.saturating_add(self.refusals);
+        if taken > SMALL_ANSWER
+            && self.memory.bytes() < needed.saturating_add(AHEAD)
+            && !self.memory.reserve(needed.saturating_add(STEP)).await
+        {
+            return Err(self.end(NO_MEMORY));
+        }
+        Ok(())
+    }
+
+    /// Checks that the text is not too long, and waits for memory for what was not reserved.
+    pub(super) async fn check(&mut self, text: &Text) -> Result<(), RpcError> {
+        if text.len() > self.limit {
+            return Err(self.end(TOO_LARGE));
+        }
+        let made = text.memory().saturating_add(self.refusals);
+        if text.memory() > SMALL_ANSWER && !self.memory.keep(made, made).await {
+            return Err(self.end(NO_MEMORY));
+        }
+        Ok(())
+    }
+
+    /// Waits until the answer may become large.
+    pub(super) async fn take_turn(&mut self) -> Result<(), RpcError> {
+        if self.turn.is_none() {
+            self.turn = timeout(self.patience, self.turns.acquire()).await.ok().and_then(Result::ok);
+        }
+        if self.turn.is_some() { Ok(()) } else { Err(self.end(NO_MEMORY)) }
+    }
+
+    fn end(&mut self, reason: &'static str) -> RpcError {
+        refusal(self.end.insert(reason))
+    }
+
+    /// The memory of an answer that is complete, without what was reserved for more of it.
+    pub(super) fn into_memory(mut self, text: &Text) -> Memory {
+        self.memory.shrink(text.memory());
+        self.memory
+    }
+}
+
+fn refusal(reason: &'static str) -> RpcError {
+    RpcError::new(RpcErrorCode::INTERNAL_ERROR, reason)
+}

@@ -1,0 +1,113 @@
+//! The stream below a WebSocket, which reads long messages only as far as there is memory for them.
+
+use std::{
+    fmt,
+    future::Future,
+    io,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::http::{Memory, SMALL_ANSWER, Share};
+
+/// Bytes of a message that are read without memory of their own.
+pub(super) const SHORT_MESSAGE: usize = SMALL_ANSWER;
+
+/// A stream whose reader says where each message ends. What is read of a message beyond [`SHORT_MESSAGE`] draws on the common
+/// memory, and nothing is read while there is none.
+pub(super) struct Metered<S> {
+    stream: S,
+    share: Share,
+    /// Bytes of memory that a long message takes.
+    most: usize,
+    /// Bytes that were read since the end of the last message.
+    read: usize,
+    claim: Claim,
+}
+
+/// Memory for a long message.
+enum Claim {
+    None,
+    Waiting(Pin<Box<dyn Future<Output = Option<Memory>> + Send>>),
+    Held(Memory),
+}
+
+impl<S> Metered<S> {
+    pub(super) fn new(stream: S, share: Share, most: usize) -> Self {
+        Self { stream, share, most, read: 0, claim: Claim::None }
+    }
+
+    /// Ends a message, and returns the memory that was reserved for it.
+    pub(super) fn end_message(&mut self) -> Option<Memory> {
+        self.read = 0;
+        match std::mem::replace(&mut self.claim, Claim::None) {
+            Claim::Held(memory) => {
+                self.share.message_ends();
+                Some(memory)
+            }
+            Claim::None | Claim::Waiting(_) => None,
+        }
+    }
+
+    /// Whether a part of a long message holds memory.
+    pub(super) const fn holds_memory(&self) -> bool {
+        matches!(self.claim, Claim::Held(_))
+    }
+
+    pub(super) fn into_inner(self) -> S {
+        self.stream
+    }
+
+    fn poll_memory(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            match &mut self.claim {
+                Claim::Held(_) => return Poll::Ready(Ok(())),
+                Claim::None => {
+                    let (mut memory, most) = (self.share.memory(), self.most);
+                    self.claim = Claim::Waiting(Box::pin(async move { memory.reserve(most).await.then_some(memory) }));
+                }
+                Claim::Waiting(waiting) => {
+                    let Some(memory) = ready!(waiting.as_mut().poll(cx)) else {
+                        return Poll::Ready(Err(io::ErrorKind::OutOfMemory.into()));
+                    };
+                    self.share.message_begins();
+                    self.claim = Claim::Held(memory);
+                }
+            }
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Metered<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.read > SHORT_MESSAGE {
+            ready!(self.poll_memory(cx))?;
+        }
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        self.read = self.read.saturating_add(buf.filled().len().saturating_sub(before));
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+impl<S> fmt::Debug for Metered<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metered").field("read", &self.read).finish_non_exhaustive()
+    }
+}
