@@ -269,8 +269,20 @@ impl Node {
     /// When the system has no `prlimit`.
     pub fn limit_files(&self, bytes: Option<u64>) {
         let limit = bytes.map_or("unlimited".to_owned(), |bytes| bytes.to_string());
-        let (process, limit) = (self.id().to_string(), format!("--fsize={limit}:"));
-        let done = Command::new("prlimit").args(["--pid", &process, &limit]).status();
+        self.limit(&format!("--fsize={limit}:"));
+    }
+
+    /// Lets the process have so many bytes of data: beyond them the system refuses memory, and the process ends.
+    ///
+    /// # Panics
+    ///
+    /// When the system has no `prlimit`.
+    pub fn limit_data(&self, bytes: u64) {
+        self.limit(&format!("--data={bytes}"));
+    }
+
+    fn limit(&self, limit: &str) {
+        let done = Command::new("prlimit").args(["--pid", &self.id().to_string(), limit]).status();
         assert!(done.expect("prlimit runs").success(), "{limit}");
     }
 

@@ -1,5 +1,6 @@
 //! What a node survives: `reliability kill LOOPS`, `reliability jump LOOPS`, `reliability stop LOOPS` and
-//! `reliability damage CASES`, each with an optional seed, and `reliability hostile SECONDS`.
+//! `reliability damage CASES`, each with an optional seed, `reliability hostile SECONDS`, and
+//! `reliability mixture SECONDS` with an optional seed.
 //!
 //! All use the `silica` binary that `SILICA_BINARY` names, or build one. They print a line for each trial, a summary,
 //! and fail at the first broken promise; the data directory in question is kept.
@@ -11,8 +12,10 @@ mod hostile;
 mod jump;
 mod kill;
 mod load;
+mod mixture;
 mod stop;
 mod token;
+mod unread;
 mod watched;
 
 use std::{env, process::ExitCode};
@@ -26,10 +29,11 @@ fn main() -> ExitCode {
         (Some("stop"), Some(loops), Some(seed)) => stop::run(loops, seed),
         (Some("damage"), Some(cases), Some(seed)) => damage::run(cases, seed),
         (Some("hostile"), Some(_), Some(_)) => hostile::run(number(1, 10).unwrap_or(10)),
+        (Some("mixture"), Some(_), Some(seed)) => mixture::run(number(1, 60).unwrap_or(60), seed),
         _ => {
             eprintln!(
                 "usage: reliability kill|jump|stop [LOOPS [SEED]] | reliability damage [CASES [SEED]] | reliability hostile \
-                 [SECONDS]"
+                 [SECONDS] | reliability mixture [SECONDS [SEED]]"
             );
             return ExitCode::FAILURE;
         }
