@@ -64,10 +64,10 @@ impl Program {
 /// A run may go through 250,000 parts for nothing, which is a tree of 16 levels, or seven of 14.
 fn shared_tree(name: &'static str, hash: &str, levels: usize, times: usize) -> Program {
     let types = (1..=levels).map(|level| format!("type T{level} = | P{level} of T{0} T{0}\n", level - 1));
-    let library = format!("type T0 = | P0\n{}", types.collect::<String>());
+    let library = format!("type T0 = | P0\n{}", types.collect::<Vec<_>>().concat());
     let values = (1..=levels).map(|level| format!("t{level} = P{level} t{0} t{0};\n", level - 1));
     let hashes = (0..times).map(|index| format!("h{index} = builtin {hash} t{levels}")).collect::<Vec<_>>().join(";\n");
-    Program::new(name, library, format!("t0 = P0;\n{}{hashes}", values.collect::<String>()))
+    Program::new(name, library, format!("t0 = P0;\n{}{hashes}", values.collect::<Vec<_>>().concat()))
 }
 
 fn programs() -> Vec<Program> {
@@ -93,7 +93,7 @@ fn programs() -> Vec<Program> {
     );
     let signer = SecretKey::from_bytes([7; 32]).map(KeyPair::from_secret).expect("the number is a key");
     let signed = sign(b"pay 1 ZIL", &signer).expect("the key signs");
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
     let (key, signature, message) = (hex(signer.public().as_bytes()), hex(signed.as_bytes()), hex(b"pay 1 ZIL"));
     // Made with the same key by another library.
     let ecdsa = "4ab48fe13b1722e49931cda4380dc6ce589927603260e28c80e13807b6d88f64\
@@ -158,8 +158,8 @@ fn argument((name, value): (&str, Value)) -> Argument {
     Argument { name: name.into(), value }
 }
 
-/// Returns the gas of a call, and its time in microseconds.
-fn measure(program: &Program) -> (f64, f64) {
+/// Returns the gas of a call in units, eight of which are one of gas, and its time.
+fn measure(program: &Program) -> (u64, Duration) {
     let Program { name, library, body } = program;
     let text = format!("scilla_version 0\nlibrary L\n{library}\ncontract C ()\ntransition Go ()\n{body}\nend\n");
     let module = parse_contract("contract.scilla", text.as_bytes()).unwrap_or_else(|wrong| panic!("{name}: {wrong}"));
@@ -190,10 +190,7 @@ fn measure(program: &Program) -> (f64, f64) {
         assert_eq!(call(), left, "{name}: gas is always the same");
         calls += 1;
     }
-    let time = clock.elapsed().as_secs_f64() * 1e6 / f64::from(calls);
-    // Eight units are one of gas.
-    let gas = u32::try_from(limit.units() - left).map_or(f64::INFINITY, f64::from) / 8.0;
-    (gas, time)
+    (limit.units() - left, clock.elapsed() / calls)
 }
 
 /// The processor time of this thread, or, where the system does not say, the time that passes.
@@ -224,7 +221,16 @@ impl Clock {
 fn main() {
     println!("| program | gas | time | µs per gas |\n|---|--:|--:|--:|");
     for program in programs() {
-        let (gas, time) = measure(&program);
-        println!("| {} | {gas:.0} | {:.2} ms | {:.2} |", program.name, time / 1000.0, time / gas);
+        let (units, time) = measure(&program);
+        let hundredths = time.as_nanos() * 8 / (10 * u128::from(units));
+        println!(
+            "| {} | {} | {}.{:02} ms | {}.{:02} |",
+            program.name,
+            units / 8,
+            time.as_millis(),
+            time.as_micros() % 1000 / 10,
+            hundredths / 100,
+            hundredths % 100
+        );
     }
 }

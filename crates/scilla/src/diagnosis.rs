@@ -283,7 +283,7 @@ impl Diagnosis {
                 shown.others.push((closed.clone(), format!("this `end` closes the `{what}`, but is indented less")));
             }
             Cause::Uncovered { missing } => {
-                shown.title = "Non-exhaustive pattern match".to_owned();
+                "Non-exhaustive pattern match".clone_into(&mut shown.title);
                 let patterns: Vec<_> = missing.iter().map(|pattern| format!("`{pattern}`")).collect();
                 let verb = if let [_] = missing.as_slice() { "is" } else { "are" };
                 shown.label = Some(format!("{} {verb} not covered", listed(&patterns)));

@@ -130,17 +130,14 @@ impl Dictionary {
             let nearest = similar(namespace, self.namespaces.iter().map(|it| &**it)).map(str::to_owned);
             return Err(NameErrorKind::UnknownNamespace { namespace: Arc::clone(namespace), nearest });
         }
-        match self.get(Some(Arc::clone(namespace)), sort, name.base()) {
-            Some(module) => Ok(name.clone().defined_in(Arc::clone(module))),
-            None => {
-                let inside =
-                    self.modules.keys().filter(|(of, other, _)| of.as_ref() == Some(namespace) && *other == sort);
-                let nearest = similar(name.base(), inside.map(|(.., inside)| &**inside));
-                let nearest = nearest.map(|nearest| format!("{namespace}.{nearest}"));
-                let (name, namespace) = (Arc::clone(name.base()), Arc::clone(namespace));
-                Err(NameErrorKind::NotInNamespace { name, namespace, nearest })
-            }
+        if let Some(module) = self.get(Some(Arc::clone(namespace)), sort, name.base()) {
+            return Ok(name.clone().defined_in(Arc::clone(module)));
         }
+        let inside = self.modules.keys().filter(|(of, other, _)| of.as_ref() == Some(namespace) && *other == sort);
+        let nearest = similar(name.base(), inside.map(|(.., inside)| &**inside));
+        let nearest = nearest.map(|nearest| format!("{namespace}.{nearest}"));
+        let (name, namespace) = (Arc::clone(name.base()), Arc::clone(namespace));
+        Err(NameErrorKind::NotInNamespace { name, namespace, nearest })
     }
 }
 

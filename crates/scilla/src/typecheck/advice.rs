@@ -113,23 +113,22 @@ impl Checker<'_> {
                 None => "T".to_owned(),
             })
             .collect();
-        let names = arguments.iter().map(|argument| format!(" {}", argument.name.as_written())).collect::<String>();
+        let names: Vec<_> = arguments.iter().map(|argument| format!(" {}", argument.name.as_written())).collect();
         let unknown = of.parameters.iter().any(|variable| found(variable).is_none());
         let remark = if unknown { ", where T is the type that is meant" } else { "" };
-        let written = format!("{} {{{}}}{names}", constructor.name.as_written(), types.join(" "));
+        let written = format!("{} {{{}}}{}", constructor.name.as_written(), types.join(" "), names.concat());
         Cause::MissingTypeArguments { written, remark }
     }
 }
 
 /// Returns what stands in a type where the variable stands in the other.
 fn part_for<'t>(expected: &Type, actual: &'t Type, variable: &TypeVariable) -> Option<&'t Type> {
-    match (expected, actual) {
-        (Type::Variable(name), _) => (name == variable).then_some(actual),
-        (Type::Adt(one, expected), Type::Adt(other, actual)) if one.name == other.name => {
-            expected.iter().zip(actual.iter()).find_map(|(expected, actual)| part_for(expected, actual, variable))
-        }
-        _ => None,
+    if let Type::Variable(name) = expected {
+        return (name == variable).then_some(actual);
     }
+    let (Type::Adt(one, expected), Type::Adt(other, actual)) = (expected, actual) else { return None };
+    let mut parts = expected.iter().zip(actual.iter()).filter(|_| one.name == other.name);
+    parts.find_map(|(expected, actual)| part_for(expected, actual, variable))
 }
 
 /// Says whether a type needs no brackets as an argument.
@@ -144,9 +143,12 @@ fn is_single(kind: &Type) -> bool {
 /// Returns how the narrower of two integers becomes one of the type of the other.
 fn conversion(arguments: &[Ident], given: &[Type]) -> Option<String> {
     let ([one, other], [first, second]) = (arguments, given) else { return None };
-    let width = |kind: &Type| match kind {
-        Type::Primitive(Primitive::Int(width) | Primitive::Uint(width)) => Some(width.bytes()),
-        _ => None,
+    let width = |kind: &Type| {
+        if let Type::Primitive(Primitive::Int(width) | Primitive::Uint(width)) = kind {
+            Some(width.bytes())
+        } else {
+            None
+        }
     };
     let (narrow, wide) = if width(first)? < width(second)? { (one, second) } else { (other, first) };
     let (name, kind) = (narrow.name.as_written(), wide.as_written().to_string());

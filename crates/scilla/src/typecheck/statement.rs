@@ -168,16 +168,12 @@ impl Checker<'_> {
         let Some(fields) = &scope.fields else {
             return self.resolve(field);
         };
-        match fields.get(&field.name) {
-            Some(kind) => {
-                self.record(field.span, kind);
-                Ok(kind.clone())
-            }
-            None => {
-                let text = format!("Couldn't resolve identifier: {}", field.name.as_written());
-                self.error_because(field.span, text, |known| Some(known.unknown_field(field)))
-            }
+        if let Some(kind) = fields.get(&field.name) {
+            self.record(field.span, kind);
+            return Ok(kind.clone());
         }
+        let text = format!("Couldn't resolve identifier: {}", field.name.as_written());
+        self.error_because(field.span, text, |known| Some(known.unknown_field(field)))
     }
 
     fn map_access(&mut self, map: &Ident, keys: &[Ident], scope: &Scope) -> Outcome<Type> {

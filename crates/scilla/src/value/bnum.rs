@@ -54,10 +54,10 @@ impl BNum {
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
-        if text.len() == 1 || !text.starts_with('0') {
-            if let Ok(number) = text.parse() {
-                return Some(Self(Repr::Small(number)));
-            }
+        if (text.len() == 1 || !text.starts_with('0'))
+            && let Ok(number) = text.parse()
+        {
+            return Some(Self(Repr::Small(number)));
         }
         let limbs = limbs_of(text.trim_start_matches('0')).into_vec();
         Some(Self(Repr::Large(Arc::new(Large { limbs, digits: text.len(), text: OnceLock::new() }))))
