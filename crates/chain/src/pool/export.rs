@@ -115,8 +115,7 @@ fn read_entry_2(rest: &mut &[u8]) -> Option<(Exported, u32)> {
 }
 
 fn checksum(entry: &[u8]) -> [u8; CHECKSUM_2_LEN] {
-    let [a, b, c, d, e, f, g, h, ..] = sha256(&[entry]);
-    [a, b, c, d, e, f, g, h]
+    *sha256(&[entry]).first_chunk().expect("a SHA-256 has 32 bytes")
 }
 
 fn import_1(bytes: &[u8]) -> Result<Vec<Exported>, PoolImportError> {
