@@ -70,7 +70,7 @@ fn post(connection: &mut Connection, headers: &[(&str, &str)], body: &Value) -> 
     let mut head = "POST / HTTP/1.1\r\n".to_owned();
     let body = body.to_string();
     for (name, value) in headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
+        head.extend([*name, ": ", value, "\r\n"]);
     }
     connection.write(format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes()).unwrap();
     let answer = connection.read().unwrap();

@@ -356,7 +356,7 @@ fn body_is_transferred_as_it_is_or_in_chunks() {
     let node = Node::start(&[]);
     let post = |codings: &[&str]| {
         let mut connection = node.connect();
-        let lines: String = codings.iter().map(|coding| format!("Transfer-Encoding: {coding}\r\n")).collect();
+        let lines: String = codings.iter().flat_map(|coding| ["Transfer-Encoding: ", coding, "\r\n"]).collect();
         let head = format!("POST / HTTP/1.1\r\nHost: x\r\n{lines}\r\n{:x}\r\n", ASK.len());
         connection.write(&[head.as_bytes(), ASK, b"\r\n0\r\n\r\n"].concat()).unwrap();
         connection.read().unwrap()

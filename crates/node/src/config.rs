@@ -207,7 +207,7 @@ pub struct RunArgs {
     /// Hosts, beside loopback, under which methods for developers may be called: names or addresses, separated by commas.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "HOSTS", env = "SILICA_ALLOWED_HOSTS")]
     pub allowed_hosts: Option<List<Host>>,
-    /// Origins, beside loopback, whose web pages may call methods for developers, as https://ide.example, separated by
+    /// Origins, beside loopback, whose web pages may call methods for developers, as `https://ide.example`, separated by
     /// commas.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "ORIGINS", env = "SILICA_ALLOWED_ORIGINS")]
     pub allowed_origins: Option<List<PageOrigin>>,

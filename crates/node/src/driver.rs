@@ -864,7 +864,7 @@ impl<E: Engine> Driver<E> {
                 "the latest block is ahead of the clock, block times stand still until the clock has passed it"
             ),
             Some(LeadChange::Ended) => {
-                tracing::info!(block_time = %latest, %clock, "block times follow the clock again")
+                tracing::info!(block_time = %latest, %clock, "block times follow the clock again");
             }
             None => {}
         }

@@ -307,15 +307,12 @@ impl FromStr for Host {
 
 /// Reads `HOST` or `HOST:PORT`, an address of IPv6 in brackets.
 fn host_and_port(text: &str) -> Option<(Host, Option<u16>)> {
-    let (host, port) = match text.strip_prefix('[') {
-        Some(rest) => {
-            let (address, port) = rest.split_once(']')?;
-            (Host::bracketed(address)?, port)
-        }
-        None => {
-            let (host, port) = text.split_at(text.find(':').unwrap_or(text.len()));
-            (Host::named(host)?, port)
-        }
+    let (host, port) = if let Some(rest) = text.strip_prefix('[') {
+        let (address, port) = rest.split_once(']')?;
+        (Host::bracketed(address)?, port)
+    } else {
+        let (host, port) = text.split_at(text.find(':').unwrap_or(text.len()));
+        (Host::named(host)?, port)
     };
     match port.strip_prefix(':') {
         None if port.is_empty() => Some((host, None)),

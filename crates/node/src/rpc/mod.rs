@@ -233,7 +233,7 @@ impl Service {
         let row = method::find(&request.method);
         permit.charge(row.map_or(NonZeroU32::MIN, |row| row.weight))?;
         let row = row.ok_or_else(|| method::absent(&request.method))?;
-        if !self.listed.as_ref().is_none_or(|listed| listed.get(row.position) == Some(&true)) {
+        if self.listed.as_ref().is_some_and(|listed| listed.get(row.position) != Some(&true)) {
             return Err(CallError::NotListed.into_rpc(row.name));
         }
         let call = Call { id: request.require_id()?, params: request.params.as_deref(), fields: row.fields };
