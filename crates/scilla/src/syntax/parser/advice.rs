@@ -50,6 +50,9 @@ const TYPES: [&str; 22] = [
 /// Longest expression that is repeated in help, in bytes.
 const LONGEST_EXPRESSION: usize = 60;
 
+/// Bytes in front of a token in which the beginning of its line is looked for.
+const LONGEST_LINE: usize = 512;
+
 impl Parser<'_> {
     /// Adds advice to the error at a place if that is the last one and has none.
     pub(super) fn advise(&mut self, at: u32, advice: Advice) {
@@ -161,8 +164,10 @@ impl Parser<'_> {
     }
 
     fn start_of_line(&self, at: u32) -> usize {
-        let before = self.bytes_between(0, at as usize).unwrap_or_default();
-        before.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |place| place + 1)
+        // The program may be one line with thousands of blocks: the search is short for each of them.
+        let from = (at as usize).saturating_sub(LONGEST_LINE);
+        let before = self.bytes_between(from, at as usize).unwrap_or_default();
+        from + before.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |place| place + 1)
     }
 
     fn end_of_line(&self, at: usize) -> usize {
