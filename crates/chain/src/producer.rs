@@ -283,8 +283,9 @@ impl Application for Producer {
         let number = published.head.number();
         self.store.flush().map_err(|source| self.fail(number, source))?;
         let Written { blocks, passed, paid, published } = std::mem::take(&mut self.written);
-        self.shared.publish(published.unwrap_or_else(|| self.shared.published()));
+        // A transaction that is submitted meanwhile meets the pool as it was before the blocks, or as it is after them.
         let mut pool = self.shared.lock_pool();
+        self.shared.publish(published.unwrap_or_else(|| self.shared.published()));
         let settle = |WrittenBlock { block, postponed, accounts }| {
             let CommittedBlock { tx_block, transactions, dropped, .. } = &block;
             pool.settle(&Settlement {
