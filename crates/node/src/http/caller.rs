@@ -60,7 +60,7 @@ impl Access {
             return peer;
         }
         let found = [(FORWARDED_FOR, address as fn(&str) -> _), (header::FORWARDED, forwarded_for)]
-            .map(|(name, read)| self.last_client(headers, &name, read));
+            .map(|(name, read)| self.last_client(peer, headers, &name, read));
         match found {
             [None, None] => peer,
             [Some(client), None] | [None, Some(client)] => client,
@@ -75,18 +75,27 @@ impl Access {
     }
 
     /// Returns the rightmost address of a list that is no trusted proxy. Before an element without an address, and at the
-    /// left end, it is the proxy nearest to that. `None` without the header.
-    fn last_client(&self, headers: &HeaderMap, name: &HeaderName, read: fn(&str) -> Option<IpAddr>) -> Option<IpAddr> {
+    /// left end, it is the proxy nearest to that, which is `peer` if the last element has no address. `None` without the header.
+    fn last_client(
+        &self,
+        peer: IpAddr,
+        headers: &HeaderMap,
+        name: &HeaderName,
+        read: fn(&str) -> Option<IpAddr>,
+    ) -> Option<IpAddr> {
         let values: Vec<&str> = headers.get_all(name).iter().map(|value| value.to_str().unwrap_or_default()).collect();
-        let mut nearest = None;
+        if values.is_empty() {
+            return None;
+        }
+        let mut nearest = peer;
         for element in values.iter().rev().flat_map(|value| value.rsplit(',')) {
             let Some(address) = read(element.trim()) else { break };
-            nearest = Some(address);
+            nearest = address;
             if !self.is_proxy(address) {
                 break;
             }
         }
-        nearest
+        Some(nearest)
     }
 
     fn is_proxy(&self, address: IpAddr) -> bool {
@@ -616,6 +625,9 @@ mod tests {
         let both = |one, other| [("x-forwarded-for", one), ("forwarded", other)];
         check_client("10.0.0.1", &both("1.2.3.4", "for=1.2.3.4"), "1.2.3.4");
         check_client("10.0.0.1", &both("1.2.3.4", "for=9.9.9.9"), "10.0.0.1");
+        // One of the headers comes from the proxy, which does not name its client there; the other is the client's own text.
+        check_client("10.0.0.1", &both("9.9.9.9", "for=_hidden"), "10.0.0.1");
+        check_client("10.0.0.1", &both("unknown", "for=9.9.9.9"), "10.0.0.1");
     }
 
     #[test]
