@@ -15,6 +15,9 @@ use crate::http::{Memory, SMALL_ANSWER, Share};
 /// Bytes of a message that are read without memory of their own.
 pub(super) const SHORT_MESSAGE: usize = SMALL_ANSWER;
 
+/// Bytes before the payload of a control frame of a client: two, and the mask (RFC 6455, section 5.2).
+const CONTROL_HEAD: usize = 6;
+
 /// A stream whose reader says where each message ends. What is read of a message beyond [`SHORT_MESSAGE`] draws on the common
 /// memory, and nothing is read while there is none.
 pub(super) struct Metered<S> {
@@ -49,6 +52,11 @@ impl<S> Metered<S> {
             }
             Claim::None | Claim::Waiting(_) => None,
         }
+    }
+
+    /// Takes a control frame with a payload of so many bytes, which is no part of a message.
+    pub(super) fn take_control_frame(&mut self, payload: usize) {
+        self.read = self.read.saturating_sub(payload.saturating_add(CONTROL_HEAD));
     }
 
     /// Whether a part of a long message holds memory.

@@ -266,8 +266,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
                 self.kept = (!text.is_empty()).then_some(Text { text, memory });
             }
             // The answer is prepared already, and nothing more is read until it is sent.
-            Message::Ping(_) => self.due = Some(Instant::now() + self.times.unread),
-            Message::Pong(_) | Message::Frame(_) => {}
+            Message::Ping(payload) => {
+                self.socket.get_mut().take_control_frame(payload.len());
+                self.due = Some(Instant::now() + self.times.unread);
+            }
+            Message::Pong(payload) => self.socket.get_mut().take_control_frame(payload.len()),
+            Message::Frame(_) => {}
             Message::Binary(_) => return Err(End::Told(CloseCode::Unsupported, "messages are text")),
             Message::Close(_) => return Err(End::Closed),
         }
