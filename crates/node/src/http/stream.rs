@@ -39,7 +39,7 @@ impl Reply {
 
     /// Whether the answer is complete and does not draw on the common memory.
     pub(super) fn is_small(&self) -> bool {
-        self.rest.is_none() && self.beginning.len() <= SMALL_ANSWER
+        self.rest.is_none() && self.beginning.len() <= SMALL_ANSWER && self.beginning.memory() <= 2 * SMALL_ANSWER
     }
 }
 

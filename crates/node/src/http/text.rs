@@ -112,7 +112,10 @@ impl Text {
     pub(crate) fn rewind(&mut self, to: Mark) {
         // What was the last segment may be complete by now.
         match self.complete.drain(to.complete.min(self.complete.len())..).next() {
-            None => self.last.truncate(to.last),
+            None => {
+                self.last.truncate(to.last);
+                self.last.shrink_to(USUAL);
+            }
             Some(then_last) => self.last = then_last.get(..to.last).unwrap_or_default().to_vec(),
         }
         (self.bytes, self.memory) = (to.bytes, to.memory);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use silica_protocol::rpc::error::{RpcError, RpcErrorCode};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
-    time::timeout,
+    time::{Instant, timeout},
 };
 
 use crate::http::{Memory, SMALL_ANSWER, Text};
@@ -18,6 +18,9 @@ pub(super) const LARGE_ANSWERS: usize = 2;
 
 /// Time for which a batch waits until its answer may become large, before the rest of it is refused.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Time for which a batch keeps its turn before others that wait for one come first: its calls may take long.
+const TURN: Duration = Duration::from_secs(2);
 
 /// Bytes of memory that the answer to a batch reserves at once, and that it has left, at least, before a call is answered.
 const STEP: usize = 512 << 10;
@@ -45,23 +48,23 @@ pub(super) struct Growth<'a> {
     turns: &'a Semaphore,
     patience: Duration,
     /// Held while the answer grows large.
-    turn: Option<SemaphorePermit<'a>>,
+    turn: Option<(SemaphorePermit<'a>, Instant)>,
     /// Why the remaining calls are refused.
     end: Option<&'static str>,
 }
 
 impl<'a> Growth<'a> {
-    /// Bounds for an answer to a batch of so many calls in a body of so many bytes; `None` when there is not even memory for
-    /// refusing them.
+    /// Bounds for an answer to a batch of so many calls, whose ids have so many bytes together; `None` when there is not even
+    /// memory for refusing them.
     pub(super) async fn new(
         mut memory: Memory,
-        (calls, body): (usize, usize),
+        (calls, ids): (usize, usize),
         limit: usize,
         turns: &'a Semaphore,
         patience: Duration,
     ) -> Option<Self> {
-        // A refusal repeats the id of its call, which is a part of the body.
-        let refusals = calls.saturating_mul(REFUSAL).saturating_add(body).saturating_add(AHEAD);
+        // A refusal repeats the id of its call.
+        let refusals = calls.saturating_mul(REFUSAL).saturating_add(ids).saturating_add(AHEAD);
         if refusals > SMALL_ANSWER + AHEAD && !memory.reserve(refusals).await {
             return None;
         }
@@ -72,6 +75,10 @@ impl<'a> Growth<'a> {
     pub(super) async fn begin(&mut self, text: &Text) -> Result<(), RpcError> {
         if let Some(reason) = self.end {
             return Err(refusal(reason));
+        }
+        // A call that changes the chain is not made when its answer has no place left.
+        if text.len().saturating_add(AHEAD.min(self.limit / 2)) > self.limit {
+            return Err(self.end(TOO_LARGE));
         }
         let taken = text.memory();
         if taken > LARGE_ANSWER {
@@ -101,8 +108,12 @@ impl<'a> Growth<'a> {
 
     /// Waits until the answer may become large.
     pub(super) async fn take_turn(&mut self) -> Result<(), RpcError> {
+        if self.turn.as_ref().is_some_and(|(_, begun)| begun.elapsed() > TURN) {
+            self.turn = None;
+        }
         if self.turn.is_none() {
-            self.turn = timeout(self.patience, self.turns.acquire()).await.ok().and_then(Result::ok);
+            let turn = timeout(self.patience, self.turns.acquire()).await.ok().and_then(Result::ok);
+            self.turn = turn.map(|turn| (turn, Instant::now()));
         }
         if self.turn.is_some() { Ok(()) } else { Err(self.end(NO_MEMORY)) }
     }

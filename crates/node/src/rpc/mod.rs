@@ -118,7 +118,7 @@ impl Service {
                 Some(Reply { beginning: text, rest: rest.map(|rest| Box::new(rest) as _), memory })
             }
             // On its own, so that a single request does not carry the room for a batch about.
-            Body::Batch(entries) => Box::pin(self.answer_batch(&entries, body.len(), memory, &mut permit)).await,
+            Body::Batch(entries) => Box::pin(self.answer_batch(&entries, memory, &mut permit)).await,
         };
         Answered { reply, wait: permit.allowance.wait_for_first() }
     }
@@ -148,14 +148,12 @@ impl Service {
     }
 
     /// Answers one element after the other, since later ones may build on earlier ones.
-    async fn answer_batch(
-        &self,
-        entries: &[Entry<'_>],
-        body: usize,
-        memory: Memory,
-        permit: &mut Permit<'_>,
-    ) -> Option<Reply> {
-        let (size, limit) = ((entries.len(), body), self.limits.batch_answer_bytes);
+    async fn answer_batch(&self, entries: &[Entry<'_>], memory: Memory, permit: &mut Permit<'_>) -> Option<Reply> {
+        let ids = entries.iter().map(|entry| match entry {
+            Ok(request) => request.id.as_ref().map_or(0, |id| id.as_json().len()),
+            Err(rejection) => rejection.id.as_json().len(),
+        });
+        let (size, limit) = ((entries.len(), ids.fold(0, usize::saturating_add)), self.limits.batch_answer_bytes);
         let mut growth = Growth::new(memory, size, limit, &self.large, self.patience).await?;
         let mut text = Text::with_capacity(entries.len().saturating_mul(SHORT_ANSWER).min(SMALL_ANSWER));
         let (mut yielded, mut refused) = (0, 0_usize);

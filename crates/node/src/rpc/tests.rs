@@ -149,7 +149,8 @@ async fn what_is_no_request_is_answered_by_the_protocol() {
 async fn method_is_looked_for_before_the_id_and_the_id_before_parameters() {
     let unknown = r#"{"error":{"code":-32601,"message":"METHOD_NOT_FOUND: The method being requested is not available on this server"},"id":null,"jsonrpc":"2.0"}"#;
     check(r#"{"jsonrpc":"2.0","method":"NoSuchMethod"}"#, unknown).await;
-    check(r#"{"id":3,"jsonrpc":"2.0","method":"getbalance"}"#, &unknown.replace("null", "3")).await;
+    let near = unknown.replace(r#"-32601,"#, r#"-32601,"data":{"didYouMean":"GetBalance"},"#);
+    check(r#"{"id":3,"jsonrpc":"2.0","method":"getbalance"}"#, &near.replace("null", "3")).await;
     let no_id = r#"{"error":{"code":-32604,"message":"PROCEDURE_IS_METHOD: The requested notification is declared as a method"},"id":null,"jsonrpc":"2.0"}"#;
     check(r#"{"jsonrpc":"2.0","method":"GetBalance","params":[]}"#, no_id).await;
     let params = r#"{"error":{"code":-32602,"message":"INVALID_PARAMS: Invalid method parameters (invalid name and/or type) recognised"},"id":"x","jsonrpc":"2.0"}"#;
@@ -262,9 +263,9 @@ async fn document_of_the_interface_is_the_same_at_each_head() {
 #[tokio::test(start_paused = true)]
 async fn batches_that_wait_for_each_other_are_answered_in_part() {
     let fixture = fixture(BlockMode::Instant);
-    let (share, batch) = (share_of(1 << 20), large_batch());
+    let (share, batch) = (share_of(2 << 20), large_batch());
     let whole = fixture.ask(&batch).await;
-    assert!(whole.len() < 1 << 20, "there is memory for one of them: {}", whole.len());
+    assert!((600 << 10..1 << 20).contains(&whole.len()), "there is memory for one of them: {}", whole.len());
     let begun = Instant::now();
     let caller = Caller::local();
     let ask = || fixture.service.answer(Bytes::from(batch.clone()), &caller, 0, share.memory());
