@@ -51,88 +51,88 @@ pub struct StateEntryJson {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ContractInterface")]
 pub struct ContractInterfaceJson {
-    /// Version of the contract language.
-    pub scilla_major_version: String,
-    /// Name of the contract.
-    #[serde(rename = "vname")]
-    pub name: String,
-    /// Parameters of the deployment.
-    pub params: Vec<TypedNameJson>,
-    /// Fields.
-    pub fields: Vec<FieldInfoJson>,
-    /// What messages can call.
-    pub transitions: Vec<ComponentJson>,
-    /// What only the contract itself can call.
-    pub procedures: Vec<ComponentJson>,
-    /// Events that it may write.
-    pub events: Vec<ComponentJson>,
     /// Data types that it defines or uses.
     #[serde(rename = "ADTs")]
     pub data_types: Vec<DataTypeJson>,
+    /// Events that it may write.
+    pub events: Vec<ComponentJson>,
+    /// Fields.
+    pub fields: Vec<FieldInfoJson>,
+    /// Parameters of the deployment.
+    pub params: Vec<TypedNameJson>,
+    /// What only the contract itself can call.
+    pub procedures: Vec<ComponentJson>,
+    /// Version of the contract language.
+    pub scilla_major_version: String,
+    /// What messages can call.
+    pub transitions: Vec<ComponentJson>,
+    /// Name of the contract.
+    #[serde(rename = "vname")]
+    pub name: String,
 }
 
 /// A name and its type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TypedName")]
 pub struct TypedNameJson {
-    /// The name.
-    #[serde(rename = "vname")]
-    pub name: String,
     /// The type.
     #[serde(rename = "type")]
     pub type_name: String,
+    /// The name.
+    #[serde(rename = "vname")]
+    pub name: String,
 }
 
 /// A field of a contract.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "FieldInfo")]
 pub struct FieldInfoJson {
-    /// Its name.
-    #[serde(rename = "vname")]
-    pub name: String,
+    /// How many maps lie within each other, with which its type begins.
+    pub depth: u32,
     /// Its type.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// How many maps lie within each other, with which its type begins.
-    pub depth: u32,
+    /// Its name.
+    #[serde(rename = "vname")]
+    pub name: String,
 }
 
 /// A transition, a procedure or an event, and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ContractComponent")]
 pub struct ComponentJson {
+    /// Its parameters, in their order.
+    pub params: Vec<TypedNameJson>,
     /// Its name.
     #[serde(rename = "vname")]
     pub name: String,
-    /// Its parameters, in their order.
-    pub params: Vec<TypedNameJson>,
 }
 
 /// A data type of the contract language.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "DataType")]
 pub struct DataTypeJson {
+    /// Its constructors.
+    #[serde(rename = "tmap")]
+    pub constructors: Vec<ConstructorJson>,
     /// Its name.
     #[serde(rename = "tname")]
     pub name: String,
     /// Its type parameters.
     #[serde(rename = "tparams")]
     pub parameters: Vec<String>,
-    /// Its constructors.
-    #[serde(rename = "tmap")]
-    pub constructors: Vec<ConstructorJson>,
 }
 
 /// A constructor of a data type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "DataTypeConstructor")]
 pub struct ConstructorJson {
-    /// Its name.
-    #[serde(rename = "cname")]
-    pub name: String,
     /// The types of its arguments.
     #[serde(rename = "argtypes")]
     pub arguments: Vec<String>,
+    /// Its name.
+    #[serde(rename = "cname")]
+    pub name: String,
 }
 
 /// A named and typed value of the contract language.
