@@ -133,8 +133,8 @@ impl Banner {
         json!({
             "version": env!("CARGO_PKG_VERSION"),
             "pid": std::process::id(),
-            "url": self.url(),
-            "websocket": self.websocket_url(),
+            "url": self.local_url(),
+            "websocket": self.local_websocket_url(),
             "chainId": version.chain_id().get(),
             "transactionVersion": version.packed(),
             "blockMode": block_mode.to_string(),
@@ -159,7 +159,7 @@ impl Banner {
     pub(crate) fn curl_line(&self, account: &Address) -> String {
         let request =
             format!(r#"{{"id":"1","jsonrpc":"2.0","method":"GetBalance","params":["{}"]}}"#, account.to_bech32());
-        format!("curl -s -H 'content-type: application/json' -d '{request}' {}", self.url())
+        format!("curl -s -H 'content-type: application/json' -d '{request}' {}", self.local_url())
     }
 }
 

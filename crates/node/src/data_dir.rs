@@ -614,7 +614,7 @@ mod tests {
                 fs::remove_file(&path).unwrap();
                 assert!(open().unwrap_err().to_string().contains("it is missing"), "{name}");
             }
-            fs::write(&path, &original).unwrap();
+            dir.write(name, &original).unwrap();
         }
         assert_eq!(dir.manifest().unwrap(), Some(manifest));
     }

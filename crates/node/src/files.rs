@@ -94,11 +94,13 @@ impl Entry {
             Wanted::File | Wanted::Secret => "a file",
         };
         if kind != expected {
-            return refuse(
-                expected,
-                kind.to_owned(),
-                "remove it, or choose another directory with --data-dir".to_owned(),
-            );
+            let remedy = match wanted {
+                Wanted::Directory | Wanted::Tree => {
+                    "replace it by what it points to, or mount that there, or choose another directory with --data-dir"
+                }
+                Wanted::File | Wanted::Secret => "remove it, or choose another directory with --data-dir",
+            };
+            return refuse(expected, kind.to_owned(), remedy.to_owned());
         }
         if owner != user {
             let remedy = format!(
