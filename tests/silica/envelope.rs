@@ -102,9 +102,14 @@ fn method_must_be_text() {
 #[test]
 fn unknown_method_is_not_found_and_names_are_case_sensitive() {
     let node = Node::start(&[]);
-    for method in ["NoSuchMethod", "getbalance", "GETBALANCE", "", "GetClientVersion", "eth_coinbase", "GetBalance "] {
+    for method in ["NoSuchMethod", "", "GetClientVersion", "eth_coinbase"] {
         let request = json!({"id": 1, "jsonrpc": "2.0", "method": method, "params": []});
         check_refused(&node, request.to_string(), -32601, METHOD_NOT_FOUND, &json!(1));
+    }
+    for method in ["getbalance", "GETBALANCE", "GetBalance "] {
+        let refused = node.call(method, &json!([])).unwrap_err();
+        let data = Some(json!({"didYouMean": "GetBalance"}));
+        assert_eq!((refused.code, refused.message.as_str(), refused.data), (-32601, METHOD_NOT_FOUND, data));
     }
 }
 

@@ -458,9 +458,9 @@ fn length_of_a_frame_may_take_more_bytes_than_it_needs() {
     let text = b"x";
     connection.write(&[&[0x81, 0xfe, 0, 1, 0, 0, 0, 0][..], text].concat()).unwrap();
     connection.write(&[&[0x81, 0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0][..], text].concat()).unwrap();
-    connection.write(&[0x88, 0x80, 0, 0, 0, 0]).unwrap();
-    let answers = connection.read_to_end().unwrap();
     let refused = [&[0x81, 19][..], b"invalid query field"].concat();
-    assert!(answers.starts_with(&refused.repeat(2)), "{answers:?}");
-    assert_eq!(answers[2 * refused.len()], 0x88, "it is closed in order");
+    assert_eq!(connection.read_bytes(2 * refused.len()).unwrap(), refused.repeat(2));
+    // A close ends the connection at once, whatever answer is on its way.
+    connection.write(&[0x88, 0x80, 0, 0, 0, 0]).unwrap();
+    assert_eq!(connection.read_to_end().unwrap().first(), Some(&0x88), "it is closed in order");
 }

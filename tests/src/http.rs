@@ -152,6 +152,17 @@ impl Connection {
         Ok(rest)
     }
 
+    /// Reads so many bytes as they are.
+    ///
+    /// # Errors
+    ///
+    /// As the system reports.
+    pub fn read_bytes(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        self.reader.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
     fn line(&mut self) -> io::Result<String> {
         let mut line = String::new();
         if self.reader.read_line(&mut line)? == 0 {

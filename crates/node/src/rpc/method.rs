@@ -347,7 +347,7 @@ pub(crate) fn absent(name: &str) -> RpcError {
 /// Returns the method with the most similar name, if it is similar. The name of a method has none: a node that does not find
 /// it has switched it off, or is another program.
 pub(crate) fn similar(name: &str) -> Option<&'static str> {
-    const SIMILAR: f64 = 0.85;
+    const SIMILAR: f64 = 0.9;
     /// Characters beyond which a name is like none: comparing takes time with the product of both lengths.
     const LONGEST: usize = 64;
     static LOWER: LazyLock<Vec<String>> =
