@@ -149,7 +149,7 @@ async fn what_is_no_request_is_answered_by_the_protocol() {
 async fn method_is_looked_for_before_the_id_and_the_id_before_parameters() {
     let unknown = r#"{"error":{"code":-32601,"message":"METHOD_NOT_FOUND: The method being requested is not available on this server"},"id":null,"jsonrpc":"2.0"}"#;
     check(r#"{"jsonrpc":"2.0","method":"NoSuchMethod"}"#, unknown).await;
-    let near = unknown.replace(r#"-32601,"#, r#"-32601,"data":{"didYouMean":"GetBalance"},"#);
+    let near = unknown.replace("-32601,", r#"-32601,"data":{"didYouMean":"GetBalance"},"#);
     check(r#"{"id":3,"jsonrpc":"2.0","method":"getbalance"}"#, &near.replace("null", "3")).await;
     let no_id = r#"{"error":{"code":-32604,"message":"PROCEDURE_IS_METHOD: The requested notification is declared as a method"},"id":null,"jsonrpc":"2.0"}"#;
     check(r#"{"jsonrpc":"2.0","method":"GetBalance","params":[]}"#, no_id).await;
