@@ -122,7 +122,7 @@ impl Banner {
         format!("http://{}", on_this_machine(self.addr))
     }
 
-    /// The URL of the subscription server, likewise.
+    /// The URL of the subscription server for a client on this machine.
     pub(crate) fn local_websocket_url(&self) -> String {
         format!("ws://{}", on_this_machine(self.websocket.unwrap_or(self.addr)))
     }

@@ -158,8 +158,8 @@ pub struct RunArgs {
     #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "N", default_value_t = 10, value_parser = value_parser!(u32).range(1..=1_000),
           env = "SILICA_ACCOUNTS")]
     pub accounts: u32,
-    /// Print the secret keys of the chain's accounts at the start, also those that are not published. Whoever reads the
-    /// terminal, a log or the ready file has them then.
+    /// Print the secret keys of the chain's accounts at the start, also those that are not published. The keys
+    /// then stand in the terminal and in the ready file, and in a log that has the output.
     #[arg(long, help_heading = NEW_CHAIN, value_parser = BoolishValueParser::new(), env = "SILICA_SHOW_KEYS")]
     pub show_keys: bool,
     /// Virtual shards of a new chain [default: 1].

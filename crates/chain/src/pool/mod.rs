@@ -4,7 +4,7 @@
 //! insert ─▶ entries ──┬─ senders:   nonces in order, in one lane for each committee   (account.rs)
 //!                     ├─ lines:     for each committee, the first of each lane by price
 //!                     ├─ standings: which transaction leaves a full pool              (standing.rs)
-//!                     └─ records:   what callers are told                             (status.rs)
+//!                     └─ records:   the statuses that callers read                    (status.rs)
 //! ```
 //!
 //! A block takes the best transaction whose nonce is due, executes it, and goes on with the next of that sender, as

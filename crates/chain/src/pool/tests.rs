@@ -422,7 +422,7 @@ fn bytes_of_another_kind_are_no_pool() {
     }
 }
 
-/// What version 1 wrote of five transactions: a payment, three more with a gap before the last, and one that nobody signed.
+/// A version 1 file of five transactions: a payment, three more with a gap before the last, and one without a valid signature.
 const VERSION_1: &[u8] = include_bytes!("../../../../tests/data/pool/version-1");
 
 #[test]

@@ -4,8 +4,8 @@
 //! A web page can send requests to a node on the machine of its visitor, and a reverse proxy passes on requests of the
 //! public from a loopback address. The peer's address alone therefore proves nothing. A browser always sends `Origin` with
 //! what a page posts and with a WebSocket handshake, a page whose name was bound to another address (DNS rebinding) still
-//! has the foreign name in `Host`, and a proxy adds headers of its own. A caller with none of these marks is a program of
-//! somebody who has an account on this machine, or a page that this machine serves.
+//! has the foreign name in `Host`, and a proxy adds headers of its own. A caller with none of these marks is a program
+//! of a user of this machine, or a page that this machine serves.
 
 use std::{fmt, net::IpAddr, num::NonZeroU32, str::FromStr, sync::Arc, time::Duration};
 
@@ -180,7 +180,7 @@ impl Caller {
         Self { foreign: Some(Arc::new(Foreign::Origin { got: "https://evil.example".to_owned() })), limit: None }
     }
 
-    /// A caller that may make so many calls each second.
+    /// A caller with a limit of `each_second` calls a second.
     #[cfg(test)]
     pub(crate) fn limited(each_second: NonZeroU32) -> Self {
         Self { foreign: None, limit: Some((Arc::new(Limiter::new(each_second)), [127, 0, 0, 1].into())) }
@@ -637,8 +637,8 @@ mod tests {
                 check_client(peer, &lines, peer);
             }
         }
-        let nobody = Access::default();
-        assert_eq!(nobody.client(LOOPBACK, &headers(&[("x-forwarded-for", "1.2.3.4")])), LOOPBACK);
+        let without_proxies = Access::default();
+        assert_eq!(without_proxies.client(LOOPBACK, &headers(&[("x-forwarded-for", "1.2.3.4")])), LOOPBACK);
     }
 
     #[test]

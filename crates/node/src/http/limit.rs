@@ -17,7 +17,7 @@ use governor::{
 /// Checks after which clients that have been silent for long enough are forgotten.
 const TIDY: u32 = 10_000;
 
-/// So many units each second for each client, and as many at once. A call costs its weight.
+/// Limits each client to a number of units per second, and to the same number at once. A call costs its weight.
 #[derive(Debug)]
 pub(crate) struct Limiter<C: Clock = MonotonicClock> {
     shares: RateLimiter<IpAddr, HashMapStateStore<IpAddr>, C, NoOpMiddleware<C::Instant>>,

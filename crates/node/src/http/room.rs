@@ -98,10 +98,10 @@ impl Room {
         }
     }
 
-    /// Waits, however long, for memory for something that nobody has asked for just now. As memory is given in the order of
-    /// those who wait, it goes to their end now and then: those who ask are not to wait behind it for as long as it does. As it
-    /// gives back then what it has gathered, it waits twice as long each time, so that much is gathered too, but for no more
-    /// than half of the time `patience` that those who ask have. `None` for what is larger than half of the memory.
+    /// Waits without a limit of time for memory for a notification. Memory is given in the order of arrival. So that requests
+    /// do not wait behind a large notification, it leaves the queue and joins it again at the end. It then returns the memory
+    /// that it has gathered; therefore each wait is twice as long as the one before, up to half of `patience`, the time for
+    /// which a request waits. Returns `None` for a notification larger than half of the memory.
     async fn reserve_unasked(self: &Arc<Self>, bytes: usize, patience: Duration) -> Option<Unasked> {
         let units = units_of(bytes);
         if units > self.units.div_ceil(2) {
