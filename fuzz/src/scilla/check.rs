@@ -125,7 +125,13 @@ impl Language {
 }
 
 fn options(limit: u64) -> Options {
-    Options { meter: Meter::with_units(limit), sanity: true, type_info: true, money: Some(TokenFields::new()) }
+    Options {
+        meter: Meter::with_units(limit),
+        sanity: true,
+        type_info: true,
+        money: Some(TokenFields::new()),
+        advice: true,
+    }
 }
 
 fn contract(file: &str, text: &str, parts: &Parts<'_>, limit: u64) -> Result<Verdict, Failure> {
