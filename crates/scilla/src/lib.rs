@@ -72,6 +72,7 @@
 //! - [`check`]: whether a program may run, and what is known of it.
 //! - [`value`]: what expressions have, and what fields and messages are made of.
 //! - [`gas`]: what work costs.
+//! - [`rules`]: where released interpreters differ.
 //! - [`resolve`]: imports, and the module that defines each name.
 //! - [`builtins`]: the built-in functions, one row each.
 //! - [`code`]: programs made ready to run.
@@ -110,6 +111,7 @@ mod lower;
 pub mod name;
 pub mod report;
 pub mod resolve;
+pub mod rules;
 pub mod source;
 pub mod stdlib;
 pub mod syntax;

@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 
-use crate::diagnosis::similar;
+use crate::{diagnosis::similar, eval::Settings, rules::Rules};
 
 /// A flag of a command: one row of its table, from which both the reading and the help come.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +37,10 @@ impl Flag {
         Self { short: Some(short), ..self }
     }
 }
+
+/// The flag that chooses the rules.
+pub(super) const RULES: Flag =
+    Flag::valued("rules", "NAME", "The release of the interpreter whose rules hold: 0.13, 0.11 or latest (latest).");
 
 /// The arguments of a command.
 #[derive(Clone, Debug, Default)]
@@ -166,6 +170,20 @@ impl Arguments {
             text.parse().map_err(|_| error())
         };
         self.value(name).map(parse).transpose()
+    }
+
+    /// Returns the rules that `-rules` names.
+    pub(super) fn rules(&self) -> Result<Rules, UsageError> {
+        let parse = |text: &str| {
+            let error = |_| UsageError::BadValue { flag: "rules", expected: "0.13, 0.11 or latest", got: text.into() };
+            text.parse().map(Rules::newest).map_err(error)
+        };
+        self.value("rules").map_or(Ok(Rules::default()), parse)
+    }
+
+    /// Returns how a run is done, as `-pplit` and `-rules` say.
+    pub(super) fn settings(&self) -> Result<Settings, UsageError> {
+        Ok(Settings { pretty_literals: self.truth("pplit")?.unwrap_or(true), rules: self.rules()? })
     }
 
     /// Returns the one operand.

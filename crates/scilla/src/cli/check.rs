@@ -2,6 +2,7 @@
 
 use super::{
     Arguments, Command, Flag, Outcome, Session, UsageError,
+    arguments::RULES,
     files::{Libraries, extension, origin},
     tell::{Pointing, Style, plain_warnings},
 };
@@ -11,6 +12,7 @@ use crate::{
     json::{CheckReport, FailureReport},
     report::{Entry, Failure, Warning},
     resolve::{self, Origin, ResolveError},
+    rules::Rules,
     syntax::{parse_contract, parse_library},
 };
 
@@ -47,6 +49,7 @@ that is rejected is told why, with the line.
         ),
         Flag::switch("dump-callgraph", "Write which functions and components call which, for dot, beside FILE."),
         Flag::switch("dump-callgraph-stdout", "Print which functions and components call which, for dot."),
+        RULES,
         Flag::switch("jsonerrors", "Tell errors as JSON."),
         Flag::switch(
             "disable-developer-warnings",
@@ -87,7 +90,7 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
     let file = arguments.operand("FILE")?;
     let limit = arguments.number("gaslimit")?.unwrap_or(DEFAULT_GAS_LIMIT);
     let style = session.style(arguments);
-    let task = match prepare(file, limit, arguments, session) {
+    let task = match prepare(file, limit, arguments.rules()?, arguments, session) {
         Ok(task) => task,
         Err(failure) => return Ok(session.failed(style, &failure, None)),
     };
@@ -109,11 +112,17 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
     }))
 }
 
-fn prepare<'a>(file: &'a str, limit: u64, arguments: &Arguments, session: &'a Session) -> Result<Task<'a>, Failure> {
+fn prepare<'a>(
+    file: &'a str,
+    limit: u64,
+    rules: Rules,
+    arguments: &Arguments,
+    session: &'a Session,
+) -> Result<Task<'a>, Failure> {
     let text = session.files.read(file)?;
     let origin = match arguments.value("init") {
-        Some(init) => origin(init, &session.files.read(init)?)?,
-        None => Origin::default(),
+        Some(init) => origin(init, &session.files.read(init)?, rules)?,
+        None => Origin { rules, ..Origin::default() },
     };
     let mut directories = session.library_path.clone();
     directories.extend(arguments.library_directories());

@@ -3,11 +3,12 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use super::{
-    Arguments, Command, Flag, Outcome, Session, UsageError, check::DEFAULT_GAS_LIMIT, tell::Pointing, type_of::load,
+    Arguments, Command, Flag, Outcome, Session, UsageError, arguments::RULES, check::DEFAULT_GAS_LIMIT, tell::Pointing,
+    type_of::load,
 };
 use crate::{
     code::Code,
-    eval::{Evaluated, Failed, Settings},
+    eval::{Evaluated, Failed},
     gas::Meter,
     json::FailureReport,
 };
@@ -28,6 +29,7 @@ checked first: see `scilla type`.
         Flag::valued("libdir", "DIR[:DIR]", "Import the libraries there too; may be repeated."),
         Flag::valued("gaslimit", "N", "The gas that the evaluation may use (100000)."),
         Flag::valued("pplit", "BOOL", "Write values in reports as literals (true) or as JSON (false)."),
+        RULES,
         Flag::switch("jsonerrors", "Tell errors as JSON."),
     ],
     run,
@@ -36,7 +38,7 @@ checked first: see `scilla type`.
 fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> {
     let file = arguments.operand("FILE")?;
     let limit = arguments.number("gaslimit")?.unwrap_or(DEFAULT_GAS_LIMIT);
-    let settings = Settings { pretty_literals: arguments.truth("pplit")?.unwrap_or(true) };
+    let settings = arguments.settings()?;
     let style = session.style(arguments);
     let program = match load(file, arguments, session) {
         Ok(program) => program,

@@ -12,6 +12,7 @@ use crate::{
     json::{InputError, read_document, read_origin},
     report::{Entry, Failure},
     resolve::{FoundLibrary, LibrarySource, Origin},
+    rules::Rules,
     stdlib,
 };
 
@@ -85,7 +86,7 @@ impl LibrarySource for Libraries<'_> {
             let Some(text) = self.files.maybe_read(&file)? else { continue };
             let companion = join(directory, &format!("{target}.json"));
             let origin = match self.files.maybe_read(&companion)? {
-                Some(text) => origin(&companion, &text)?,
+                Some(text) => origin(&companion, &text, Rules::default())?,
                 None => Origin::default(),
             };
             return Ok(Some(FoundLibrary { file: file.into(), text: text.into(), origin }));
@@ -129,8 +130,8 @@ impl Libraries<'_> {
 /// # Errors
 ///
 /// What is wrong with it.
-pub(super) fn origin(file: &str, text: &[u8]) -> Result<Origin, Failure> {
-    let read = read_document(file, text).and_then(|document| read_origin(file, document.root()));
+pub(super) fn origin(file: &str, text: &[u8], rules: Rules) -> Result<Origin, Failure> {
+    let read = read_document(file, text).and_then(|document| read_origin(file, document.root(), rules));
     read.map_err(|error| match error {
         InputError::Rejected(failure) => failure,
         internal @ InputError::Internal(_) => Failure::of(Entry::nowhere(internal.to_string())),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Arguments, Command, Flag, Outcome, Session, UsageError,
+    arguments::RULES,
     check::DEFAULT_GAS_LIMIT,
     files::{Libraries, directory_of, extension, origin},
     tell::{Pointing, Style},
@@ -50,6 +51,7 @@ The program is not checked first: see `scilla check`.",
             "DIR[:DIR]",
             "Look for imported libraries there; may be repeated. The standard library is built in.",
         ),
+        RULES,
         Flag::switch("jsonerrors", "Tell errors as JSON."),
         Flag::valued(
             "pplit",
@@ -148,7 +150,7 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
     if arguments.has("imessage") && !arguments.has("istate") && !is_library {
         return Err(UsageError::Combination("-imessage needs -istate and -iblockchain"));
     }
-    let settings = Settings { pretty_literals: arguments.truth("pplit")?.unwrap_or(true) };
+    let settings = arguments.settings()?;
     let limit = arguments.number("gaslimit")?.unwrap_or(DEFAULT_GAS_LIMIT);
     arguments.number("balance")?;
     let style = session.style(arguments);
@@ -222,7 +224,7 @@ impl Task<'_> {
     }
 
     fn origin(&self) -> Result<Origin, Stopped> {
-        origin(&self.init.file, &self.init.text).map_err(|failure| Stopped::new(failure, None))
+        origin(&self.init.file, &self.init.text, self.settings.rules).map_err(|failure| Stopped::new(failure, None))
     }
 
     fn source(&self) -> &dyn LibrarySource {

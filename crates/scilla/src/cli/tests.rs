@@ -171,6 +171,23 @@ fn an_exception_is_told_with_its_trace() {
 }
 
 #[test]
+fn an_exception_lists_what_the_rules_say() {
+    let directory = directory();
+    let text =
+        CONTRACT.replace("transition Fail ()\n  throw", "procedure No ()\n throw\nend\n\ntransition Fail ()\n  No");
+    fs::write(directory.path().join("counter.scilla"), text).unwrap();
+    for (rules, is_listed) in [("", true), ("-rules latest", true), ("-rules 0.13", false), ("--rules 0.11", false)] {
+        let run = call_in(directory.path(), &format!("{RUN} -imessage fail.json {rules}"));
+        assert!(run.stderr.contains("error: Exception thrown"), "{}", run.stderr);
+        assert!(run.stderr.contains("error: Raised from Fail"), "{}", run.stderr);
+        assert_eq!(run.stderr.contains("error: Raised from No"), is_listed, "{}", run.stderr);
+    }
+    let run = call(&format!("{RUN} -imessage fail.json -rules 0.12"));
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("-rules takes 0.13, 0.11 or latest, not `0.12`"), "{}", run.stderr);
+}
+
+#[test]
 fn expressions_have_values_and_types() {
     let value = call("scilla eval sum.scilexp");
     assert!(value.stdout.starts_with("(Uint32 40),\n{ [x -> (Uint32 20)] }\nGas remaining: "), "{}", value.stdout);

@@ -26,21 +26,24 @@ use crate::{
     json::ListForm,
     name::Name,
     report::Failure,
+    rules::Rules,
     syntax::ast::ComponentKind,
     types::Type,
     value::{Message as Sent, Value},
 };
 
-/// How a run reports.
+/// How a run is done, and how it reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Whether values in texts are literals, as nodes have them, or JSON.
     pub pretty_literals: bool,
+    /// The rules of the run. They should be those under which the names of the program were resolved.
+    pub rules: Rules,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { pretty_literals: true }
+        Self { pretty_literals: true, rules: Rules::default() }
     }
 }
 

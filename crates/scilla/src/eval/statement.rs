@@ -13,6 +13,7 @@ use crate::{
     host::{Address, BALANCE, Host, HostError, RemoteWant, type_behind},
     name::Name,
     report::{Entry, Failure},
+    rules::Exceptions,
     source::Location,
     syntax::ast::Want,
     types::{AddressType, Primitive, Type, Width},
@@ -21,8 +22,9 @@ use crate::{
 
 /// What is still to be done, the next thing last.
 enum Work {
-    /// Leave a procedure, and bind its result.
-    Leave { caller: Frame, result: Option<(u32, Name)> },
+    /// Leave a procedure, and bind its result. `completed` is the length of the list of completed procedures when it
+    /// was called.
+    Leave { caller: Frame, result: Option<(u32, Name)>, completed: usize },
     /// Call a procedure for each of these elements.
     ForEach { rest: Value, procedure: u32 },
     /// The statements from this one on.
@@ -36,6 +38,11 @@ pub(super) struct Execution<'m, 'c, 'h> {
     observer: Option<&'h mut dyn Observer>,
     /// The components that run, the transition first.
     running: Vec<&'c ComponentCode>,
+    /// The procedures that an exception lists because they have ended, the newest last; empty under rules that list
+    /// those that run.
+    completed: Vec<&'c ComponentCode>,
+    /// The units of gas at the beginning.
+    units: u64,
     work: Vec<Work>,
     /// What the last `_return` gave.
     returned: Option<Value>,
@@ -46,6 +53,15 @@ pub(super) struct Execution<'m, 'c, 'h> {
     pub(super) events: Vec<Arc<Message>>,
 }
 
+/// Bytes of completed procedures that an exception lists whatever the gas.
+const FREE_LISTED: u64 = 16_384;
+/// How many more for each unit of gas that the run used. A completed procedure has used one at least.
+const LISTED_PER_UNIT: u64 = 128;
+/// The most bytes that an exception lists.
+const MOST_LISTED: u64 = 10_000_000;
+/// Bytes of an entry besides the name, as a receipt has them.
+const LISTED_ENTRY: u64 = 64;
+
 impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
     pub(super) fn new(
         machine: &'m mut Machine<'c>,
@@ -54,10 +70,12 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         observer: Option<&'h mut dyn Observer>,
     ) -> Self {
         Self {
+            units: machine.gas.units(),
             machine,
             host,
             observer,
             running: Vec::new(),
+            completed: Vec::new(),
             work: Vec::new(),
             returned: None,
             balance,
@@ -73,7 +91,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         while let Some(work) = self.work.pop() {
             match work {
                 Work::ForEach { rest, procedure } => self.next_element(&rest, procedure)?,
-                Work::Leave { caller, result } => self.leave(caller, result)?,
+                Work::Leave { caller, result, completed } => self.leave(caller, result, completed)?,
                 Work::Statements(statements, at) => {
                     if at + 1 < statements.len() {
                         self.work.push(Work::Statements(Arc::clone(&statements), at + 1));
@@ -113,13 +131,18 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         // What is done after the procedure must lie below what it does.
         let place = self.work.len();
         let caller = self.begin(component, arguments);
-        self.work.insert(place, Work::Leave { caller, result });
+        self.work.insert(place, Work::Leave { caller, result, completed: self.completed.len() });
         Ok(())
     }
 
-    fn leave(&mut self, caller: Frame, result: Option<(u32, Name)>) -> Evaluation<()> {
+    fn leave(&mut self, caller: Frame, result: Option<(u32, Name)>, completed: usize) -> Evaluation<()> {
         self.machine.close(caller);
-        self.running.pop();
+        let left = self.running.pop();
+        if self.machine.settings.rules.exceptions() == Exceptions::CompletedProcedures {
+            // The list goes on from the call: what the procedure added to it is forgotten.
+            self.completed.truncate(completed);
+            self.completed.extend(left);
+        }
         let Some((slot, name)) = result else { return Ok(()) };
         let missing = || failure(format!("Trying to bind to a procedure that doesn't return: {}", name.as_written()));
         let value = self.returned.take().ok_or_else(missing)?;
@@ -517,7 +540,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         Ok(())
     }
 
-    /// Returns the failure that an exception is: itself, and the components that it ends, the innermost first.
+    /// Returns the failure that an exception is: itself, and the components that the rules list with it.
     fn throw(&mut self, exception: Option<Variable>, place: Place) -> Evaluation<Failure> {
         let message = if let Some(exception) = exception {
             let value = self.charge_size(exception, 0, place)?;
@@ -526,10 +549,31 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
             self.charge(1, place)?;
             "Exception thrown".to_owned()
         };
-        let raised = self.running.iter().rev().map(|component| {
+        let raised = |component: &ComponentCode| {
             Entry::at(self.location(component.place), format!("Raised from {}", component.name.as_written()))
-        });
-        Ok(raised.fold(Failure::of(Entry::at(self.location(place), message)), Failure::followed_by))
+        };
+        let exception = Failure::of(Entry::at(self.location(place), message));
+        Ok(match self.machine.settings.rules.exceptions() {
+            Exceptions::CallStack => {
+                self.running.iter().rev().map(|component| raised(component)).fold(exception, Failure::followed_by)
+            }
+            Exceptions::CompletedProcedures => {
+                let transition = self.running.first();
+                let listed = self.listed().into_iter().chain(transition.copied());
+                listed.map(raised).fold(exception, Failure::followed_by)
+            }
+        })
+    }
+
+    /// Returns the completed procedures, the newest first, as many as the gas that was used allows to list.
+    fn listed(&self) -> Vec<&'c ComponentCode> {
+        let used = self.units.saturating_sub(self.machine.gas.units());
+        let mut left = used.saturating_mul(LISTED_PER_UNIT).saturating_add(FREE_LISTED).min(MOST_LISTED);
+        let fits = |component: &&&'c ComponentCode| {
+            let bytes = LISTED_ENTRY.saturating_add(component.name.base().len() as u64);
+            left.checked_sub(bytes).map(|rest| left = rest).is_some()
+        };
+        self.completed.iter().rev().take_while(fits).copied().collect()
     }
 }
 

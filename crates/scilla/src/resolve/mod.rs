@@ -22,6 +22,7 @@ use self::{dictionary::Dictionary, imports::Loader, names::Resolver};
 use crate::{
     name::{Ident, Name},
     report::{Entry, Failure},
+    rules::Rules,
     source::Span,
     syntax::ast::{ContractModule, ExpressionModule, Import, LibraryModule},
 };
@@ -45,6 +46,8 @@ pub struct Origin {
     pub address: Option<Arc<str>>,
     /// What the names in its `import`s stand for, `_extlibs`: a name, and where that library is found.
     pub libraries: BTreeMap<Arc<str>, Arc<str>>,
+    /// The rules under which it is resolved.
+    pub rules: Rules,
 }
 
 impl Origin {

@@ -37,7 +37,7 @@ impl LibrarySource for Shelf {
 
 fn origin(address: &str, libraries: &[(&str, &str)]) -> Origin {
     let libraries = libraries.iter().map(|(name, target)| ((*name).into(), (*target).into())).collect();
-    Origin { address: Some(address.into()), libraries }
+    Origin { address: Some(address.into()), libraries, ..Origin::default() }
 }
 
 fn resolve(text: &str, shelf: &Shelf) -> Result<Program<ContractModule>, ResolveError> {

@@ -8,6 +8,7 @@ use crate::{
     json::{document::Json, value::ValueReader},
     report::{Entry, Failure},
     resolve::Origin,
+    rules::Rules,
     types::adt::DataTypes,
     value::{Constructor, Hex, Value},
 };
@@ -20,9 +21,9 @@ use crate::{
 /// # Errors
 ///
 /// What is wrong with the file.
-pub fn read_origin(file: &str, json: Json<'_>) -> Result<Origin, InputError> {
+pub fn read_origin(file: &str, json: Json<'_>, rules: Rules) -> Result<Origin, InputError> {
     let all = read_all(file, json, &DataTypes::built_in(), Ending::Unable)?;
-    let mut origin = Origin::default();
+    let mut origin = Origin { rules, ..Origin::default() };
     let mut lists = 0;
     for entry in &all {
         match &*entry.name {
@@ -102,7 +103,7 @@ mod tests {
     };
 
     fn origin(json: &str) -> Result<Origin, InputError> {
-        with(json, |json, _| read_origin("f.json", json))
+        with(json, |json, _| read_origin("f.json", json, Rules::default()))
     }
 
     fn init(json: &str) -> Result<Vec<StateField>, InputError> {

@@ -1,0 +1,267 @@
+//! The points on which released interpreters differ, as named sets of rules.
+//!
+//! The language has one version, but its interpreters were released over years, and networks ran different ones.
+//! Receipts are part of block hashes, so a chain has one set of rules for its whole life. An [`Edition`] is the name
+//! that an operator chooses; [`Rules`] adds a revision, which only this implementation counts: a stricter verdict or a
+//! new limit gets the next revision, and chains of an earlier one keep their rules. Code asks [`Rules`] for the fact
+//! that it needs, never for the name.
+//!
+//! ```
+//! use silica_scilla::rules::{Edition, Exceptions, Rules};
+//!
+//! let rules = Rules::newest(Edition::V0_13);
+//! assert_eq!(rules.exceptions(), Exceptions::CompletedProcedures);
+//! assert_eq!(rules.to_string().parse(), Ok(rules));
+//! ```
+
+use std::{fmt, str::FromStr};
+
+/// A released behaviour of the interpreter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Edition {
+    /// Scilla 0.11, which Zilliqa 8.1 ran: its gas and its list of exceptions.
+    V0_11,
+    /// Scilla 0.12 to 0.13.5, which Zilliqa 8.2 to 9.3.7 ran: their list of exceptions.
+    V0_13,
+    /// The last state of the interpreter's source, which the successor of Zilliqa 9 runs.
+    Latest,
+}
+
+impl Edition {
+    /// Every edition, the oldest first.
+    pub const ALL: [Self; 3] = [Self::V0_11, Self::V0_13, Self::Latest];
+
+    /// Its name in options and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V0_11 => "0.11",
+            Self::V0_13 => "0.13",
+            Self::Latest => "latest",
+        }
+    }
+}
+
+impl fmt::Display for Edition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Edition {
+    type Err = UnknownEdition;
+
+    fn from_str(text: &str) -> Result<Self, UnknownEdition> {
+        let edition = Self::ALL.into_iter().find(|edition| edition.name() == text);
+        edition.ok_or_else(|| UnknownEdition { got: text.to_owned() })
+    }
+}
+
+/// A text that names no [`Edition`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected 0.13, 0.11 or latest, got {got:?}")]
+pub struct UnknownEdition {
+    got: String,
+}
+
+/// The rules by which programs are checked and run.
+///
+/// The text form, `EDITION/REVISION`, is what chains store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    edition: Edition,
+    revision: u16,
+}
+
+/// The newest revision of every edition.
+const NEWEST: u16 = 1;
+
+/// Which components an exception lists behind `Raised from`.
+///
+/// `Zilliqa/scilla`, `src/eval/Eval.ml`, procedure calls: 0.11.1 lines 513 to 550, 308af35 lines 557 to 577.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exceptions {
+    /// The procedures that have ended, the newest first, then the transition. A call forgets what its procedure added.
+    CompletedProcedures,
+    /// The procedures that run, the innermost first, then the transition.
+    CallStack,
+}
+
+/// What the built-in functions cost whose formulas changed with 0.12.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuiltinCosts {
+    /// The formulas of 0.11.
+    V0_11,
+    /// The formulas since 0.12.
+    Current,
+}
+
+/// What becomes of a message to a library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LibraryCalls {
+    /// It succeeds without effect.
+    Ignored,
+    /// It fails.
+    Refused,
+}
+
+/// What the constraint of a contract is that states none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnstatedConstraint {
+    /// The built-in `True`.
+    BuiltIn,
+    /// What `True` names in the contract.
+    InScope,
+}
+
+impl Rules {
+    /// The rules of chains that were stored before rules had a name.
+    pub const UNNAMED: Self = Self { edition: Edition::Latest, revision: 0 };
+
+    /// The newest revision of an edition: the rules of a new chain.
+    pub const fn newest(edition: Edition) -> Self {
+        Self { edition, revision: NEWEST }
+    }
+
+    /// The edition of which these are a revision.
+    pub const fn edition(self) -> Edition {
+        self.edition
+    }
+
+    /// Which components an exception lists.
+    pub const fn exceptions(self) -> Exceptions {
+        match self.edition {
+            Edition::V0_11 | Edition::V0_13 => Exceptions::CompletedProcedures,
+            Edition::Latest => Exceptions::CallStack,
+        }
+    }
+
+    /// What built-in functions cost.
+    pub const fn builtin_costs(self) -> BuiltinCosts {
+        match self.edition {
+            Edition::V0_11 => BuiltinCosts::V0_11,
+            Edition::V0_13 | Edition::Latest => BuiltinCosts::Current,
+        }
+    }
+
+    /// Whether each run of a contract, a call like a deployment, evaluates and charges the libraries twice, the
+    /// constraint, and the first values of the fields. Otherwise a run evaluates the libraries once, and only a
+    /// deployment the rest.
+    pub const fn initialises_each_run(self) -> bool {
+        matches!(self.edition, Edition::V0_11)
+    }
+
+    /// What becomes of a message to a library.
+    pub const fn library_calls(self) -> LibraryCalls {
+        match self {
+            Self { edition: Edition::V0_11, .. } | Self { revision: 0, .. } => LibraryCalls::Refused,
+            Self { edition: Edition::V0_13 | Edition::Latest, .. } => LibraryCalls::Ignored,
+        }
+    }
+
+    /// What the constraint of a contract is that states none.
+    pub const fn unstated_constraint(self) -> UnstatedConstraint {
+        match self.revision {
+            0 => UnstatedConstraint::BuiltIn,
+            _ => UnstatedConstraint::InScope,
+        }
+    }
+
+    /// Whether an address in `_extlibs` must have 20 bytes even if nothing imports the library.
+    pub const fn checks_unused_library_addresses(self) -> bool {
+        self.revision > 0
+    }
+}
+
+impl Default for Rules {
+    /// The newest revision of [`Edition::Latest`], as tools use it.
+    fn default() -> Self {
+        Self::newest(Edition::Latest)
+    }
+}
+
+impl fmt::Display for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.edition, self.revision)
+    }
+}
+
+/// A text that is no identifier of rules, or of rules that this version does not know.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownRules {
+    /// It is none.
+    #[error("expected Scilla rules in the form EDITION/REVISION, got {got:?}")]
+    Malformed {
+        /// The text.
+        got: String,
+    },
+    /// It has a revision of a later version of this program.
+    #[error("Scilla rules {got} are newer than this program, which knows revisions up to {NEWEST}; use a newer silica")]
+    Newer {
+        /// The text.
+        got: String,
+    },
+}
+
+impl FromStr for Rules {
+    type Err = UnknownRules;
+
+    fn from_str(text: &str) -> Result<Self, UnknownRules> {
+        let malformed = || UnknownRules::Malformed { got: text.to_owned() };
+        let (edition, revision) = text.split_once('/').ok_or_else(malformed)?;
+        let edition = edition.parse().map_err(|_| malformed())?;
+        // A number has one text form, so that equal rules are equal texts.
+        let number: u16 = revision.parse().map_err(|_| malformed())?;
+        if number == 0 || number.to_string() != revision {
+            return Err(malformed());
+        }
+        if number > NEWEST {
+            return Err(UnknownRules::Newer { got: text.to_owned() });
+        }
+        Ok(Self { edition, revision: number })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identifier_is_read_as_it_is_written() {
+        for edition in Edition::ALL {
+            let rules = Rules::newest(edition);
+            assert_eq!(rules.to_string().parse(), Ok(rules));
+            assert_eq!(edition.to_string().parse(), Ok(edition));
+        }
+        assert_eq!(Rules::newest(Edition::V0_13).to_string(), "0.13/1");
+    }
+
+    #[test]
+    fn a_wrong_identifier_is_refused() {
+        let told = |text: &str| text.parse::<Rules>().unwrap_err().to_string();
+        for text in ["", "0.13", "0.13/", "0.13/0", "latest/0", "0.13/01", "0.13/+1", "0.12/1", "0.13/1/1", "0.13/x"] {
+            assert!(told(text).contains("EDITION/REVISION"), "{text}: {}", told(text));
+        }
+        assert!(told("0.13/2").ends_with("up to 1; use a newer silica"), "{}", told("0.13/2"));
+        let edition = "0.12".parse::<Edition>().unwrap_err().to_string();
+        assert_eq!(edition, "expected 0.13, 0.11 or latest, got \"0.12\"");
+    }
+
+    #[test]
+    fn editions_differ_where_their_interpreters_did() {
+        use BuiltinCosts::Current;
+        use Exceptions::{CallStack, CompletedProcedures};
+        use LibraryCalls::{Ignored, Refused};
+        use UnstatedConstraint::{BuiltIn, InScope};
+        let facts = |rules: Rules| {
+            let strict = rules.checks_unused_library_addresses();
+            let (exceptions, costs, again) = (rules.exceptions(), rules.builtin_costs(), rules.initialises_each_run());
+            (exceptions, costs, again, rules.library_calls(), rules.unstated_constraint(), strict)
+        };
+        let newest = |edition| facts(Rules::newest(edition));
+        let expected = (CompletedProcedures, BuiltinCosts::V0_11, true, Refused, InScope, true);
+        assert_eq!(newest(Edition::V0_11), expected);
+        assert_eq!(newest(Edition::V0_13), (CompletedProcedures, Current, false, Ignored, InScope, true));
+        assert_eq!(newest(Edition::Latest), (CallStack, Current, false, Ignored, InScope, true));
+        assert_eq!(facts(Rules::UNNAMED), (CallStack, Current, false, Refused, BuiltIn, false));
+    }
+}

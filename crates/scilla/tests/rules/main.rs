@@ -1,0 +1,4 @@
+//! Programs under the rules of different releases of the interpreter.
+
+mod exceptions;
+mod world;

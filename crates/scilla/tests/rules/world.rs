@@ -1,0 +1,98 @@
+//! A contract that is deployed and called in memory.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use silica_scilla::{
+    code::Code,
+    eval::{Argument, Failed, Message, Outcome, Settings},
+    gas::Meter,
+    host::{MemoryHost, StateField},
+    report::Failure,
+    resolve::{self, Origin},
+    rules::{Edition, Rules},
+    stdlib::Standard,
+    syntax::parse_contract,
+    value::{BNum, Value},
+};
+
+const SENDER: [u8; 20] = [1; 20];
+/// What the sender has.
+const BALANCE: u128 = 100;
+/// Units of each run.
+pub(crate) const UNITS: u64 = 800_000;
+
+pub(crate) struct World {
+    code: Arc<Code>,
+    settings: Settings,
+    init: Vec<Argument>,
+    host: MemoryHost,
+    /// The units that the deployment used.
+    pub(crate) deployment: u64,
+}
+
+fn arguments(entries: &[(&str, Value)]) -> Vec<Argument> {
+    entries.iter().map(|(name, value)| Argument { name: (*name).into(), value: value.clone() }).collect()
+}
+
+/// Makes a contract at address 5 ready to run.
+pub(crate) fn code(text: &str) -> Arc<Code> {
+    let origin = Origin { address: Some(format!("0x{}", "05".repeat(20)).into()), ..Origin::default() };
+    let module = parse_contract("test.scilla", text.as_bytes()).unwrap();
+    Arc::new(Code::of_contract(&resolve::contract(module, &origin, &Standard).unwrap()))
+}
+
+pub(crate) fn settings(edition: Edition) -> Settings {
+    Settings { rules: Rules::newest(edition), ..Settings::default() }
+}
+
+impl World {
+    pub(crate) fn new(text: &str, edition: Edition) -> Self {
+        Self::with_units(text, edition, UNITS).unwrap()
+    }
+
+    /// Deploys a contract with so many units.
+    pub(crate) fn with_units(text: &str, edition: Edition, units: u64) -> Result<Self, Failed> {
+        let (code, settings) = (code(text), settings(edition));
+        let init = arguments(&[
+            ("_creation_block", Value::BNum(BNum::from_u64(7))),
+            ("_scilla_version", Value::uint32(0)),
+            ("_this_address", Value::bystrx([5; 20])),
+        ]);
+        let field = |name: &str, value: Value| StateField { name: name.into(), kind: value.kind().unwrap(), value };
+        let sender = vec![field("_balance", Value::uint128(BALANCE)), field("_nonce", Value::uint128(1))];
+        let deployed = code.load(settings, Meter::with_units(units))?.deploy(&init, None)?;
+        let host = MemoryHost {
+            fields: deployed.fields,
+            accounts: BTreeMap::from([(SENDER, sender)]),
+            ..MemoryHost::default()
+        };
+        Ok(Self { code, settings, init, host, deployment: units - deployed.gas.units() })
+    }
+
+    /// Sends a message to the transition `T`, with an amount and so many units. Fields keep what it stores.
+    pub(crate) fn call(&mut self, amount: u128, units: u64) -> Result<Outcome, Failed> {
+        let entries = arguments(&[
+            ("_amount", Value::uint128(amount)),
+            ("_origin", Value::bystrx(SENDER)),
+            ("_sender", Value::bystrx(SENDER)),
+        ]);
+        let loaded = self.code.load(self.settings, Meter::with_units(units))?;
+        loaded.call(&self.init, &Message { tag: "T".into(), entries }, 0, &mut self.host)
+    }
+
+    /// The value of a field, as a literal.
+    pub(crate) fn field(&self, name: &str) -> String {
+        let field = self.host.fields.iter().find(|field| *field.name == *name).unwrap();
+        field.value.literal().to_string()
+    }
+
+    /// The units that a call uses.
+    pub(crate) fn units_of_call(&mut self) -> u64 {
+        UNITS - self.call(0, UNITS).unwrap().gas.units()
+    }
+}
+
+/// The texts of a failure with their lines.
+pub(crate) fn entries(failure: &Failure) -> Vec<(&str, u32)> {
+    failure.entries().iter().map(|entry| (entry.message.as_str(), entry.start.line)).collect()
+}
