@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::{
     builtins::Builtin,
     name::Name,
+    rules::BuiltinCosts,
     source::{Location, Source, Span},
     syntax::ast::{ComponentKind, Want},
     types::{AddressType, Type, TypeVariable, adt::DataTypes},
@@ -47,6 +48,8 @@ pub struct Code {
 pub(crate) struct LibraryValues {
     pub(crate) values: Arc<[Value]>,
     pub(crate) units: u64,
+    /// By which formulas of built-in functions that is so.
+    pub(crate) costs: BuiltinCosts,
 }
 
 /// What leads to a node in the place of a result: the node around it, and the names that this binds, with their slots.

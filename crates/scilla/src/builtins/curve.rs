@@ -133,6 +133,11 @@ pub(super) fn g1_mul_cost(arguments: &[Value]) -> Option<u64> {
     point_and_scalar(arguments).map(|(_, scalar)| 20 * log(&U256::from_be_bytes(scalar)))
 }
 
+/// One logarithm less than today.
+pub(super) fn g1_mul_cost_v0_11(arguments: &[Value]) -> Option<u64> {
+    point_and_scalar(arguments).map(|(_, scalar)| 20 * (log(&U256::from_be_bytes(scalar)) - 1))
+}
+
 pub(super) fn g1_mul(arguments: &[Value]) -> Result<Value, Refusal> {
     let (point, scalar) = point_and_scalar(arguments).ok_or(MISUSE)?;
     Ok(g1_option(point.mul(&scalar)))

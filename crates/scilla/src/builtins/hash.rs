@@ -6,6 +6,11 @@ use sha2::Sha256;
 use super::{MISUSE, Refusal, serialize::write_serialized};
 use crate::value::Value;
 
+/// How many bytes each hash takes for a unit.
+const SHA256_BYTES: u64 = 960;
+const KECCAK256_BYTES: u64 = 2040;
+const RIPEMD160_BYTES: u64 = 640;
+
 /// A part of the size, and at least one unit for anything that has a size.
 fn cost(arguments: &[Value], bytes_per_unit: u64) -> Option<u64> {
     let [of] = arguments else { return None };
@@ -13,16 +18,34 @@ fn cost(arguments: &[Value], bytes_per_unit: u64) -> Option<u64> {
     hashable.then(|| of.size().saturating_add(of.sort_cost()).div_ceil(bytes_per_unit))
 }
 
+/// The same when maps were hashed without sorting them.
+fn cost_v0_11(arguments: &[Value], bytes_per_unit: u64) -> Option<u64> {
+    let [of] = arguments else { return None };
+    of.kind().is_ok().then(|| of.size().div_ceil(bytes_per_unit))
+}
+
 pub(super) fn sha256_cost(arguments: &[Value]) -> Option<u64> {
-    cost(arguments, 960)
+    cost(arguments, SHA256_BYTES)
+}
+
+pub(super) fn sha256_cost_v0_11(arguments: &[Value]) -> Option<u64> {
+    cost_v0_11(arguments, SHA256_BYTES)
 }
 
 pub(super) fn keccak256_cost(arguments: &[Value]) -> Option<u64> {
-    cost(arguments, 2040)
+    cost(arguments, KECCAK256_BYTES)
+}
+
+pub(super) fn keccak256_cost_v0_11(arguments: &[Value]) -> Option<u64> {
+    cost_v0_11(arguments, KECCAK256_BYTES)
 }
 
 pub(super) fn ripemd160_cost(arguments: &[Value]) -> Option<u64> {
-    cost(arguments, 640)
+    cost(arguments, RIPEMD160_BYTES)
+}
+
+pub(super) fn ripemd160_cost_v0_11(arguments: &[Value]) -> Option<u64> {
+    cost_v0_11(arguments, RIPEMD160_BYTES)
 }
 
 /// Hands the bytes of a value to a hash, and takes the digest.

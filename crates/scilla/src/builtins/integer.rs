@@ -85,6 +85,12 @@ pub(super) fn pow_cost(arguments: &[Value]) -> Option<u64> {
     Some(20 * log(Integer::from_u32(exponent).magnitude()) * weight(base))
 }
 
+/// One multiplication for each unit of the exponent.
+pub(super) fn pow_cost_v0_11(arguments: &[Value]) -> Option<u64> {
+    let (base, exponent) = power(arguments)?;
+    Some(20 * u64::from(exponent) * weight(base))
+}
+
 /// The reference names the signed operation for unsigned numbers too.
 pub(super) fn pow(arguments: &[Value]) -> Result<Value, Refusal> {
     let (base, exponent) = power(arguments).ok_or(MISUSE)?;
@@ -101,6 +107,11 @@ fn unsigned(arguments: &[Value]) -> Option<&Integer> {
 
 pub(super) fn isqrt_cost(arguments: &[Value]) -> Option<u64> {
     unsigned(arguments).map(|of| 4 * log(of.magnitude()) * weight(of))
+}
+
+/// One logarithm less than today.
+pub(super) fn isqrt_cost_v0_11(arguments: &[Value]) -> Option<u64> {
+    unsigned(arguments).map(|of| 4 * (log(of.magnitude()) - 1) * weight(of))
 }
 
 pub(super) fn isqrt(arguments: &[Value]) -> Result<Value, Refusal> {

@@ -72,6 +72,11 @@ pub(super) fn to_list_cost(arguments: &[Value]) -> Option<u64> {
     Some(entries * log(Integer::from_u64(entries).magnitude()))
 }
 
+pub(super) fn to_list_cost_v0_11(arguments: &[Value]) -> Option<u64> {
+    let [Value::Map(map)] = arguments else { return None };
+    Some(one_more_than_entries(map))
+}
+
 /// The entries as pairs, by the bytes of their keys.
 pub(super) fn to_list(arguments: &[Value]) -> Result<Value, Refusal> {
     let [Value::Map(map)] = arguments else { return Err(MISUSE) };

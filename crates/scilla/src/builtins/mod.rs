@@ -22,6 +22,7 @@ pub use self::serialize::write_serialized;
 use self::typing::Typing;
 pub(crate) use self::typing::without_addresses;
 use crate::{
+    rules::BuiltinCosts,
     types::{Type, adt::DataTypes},
     value::Value,
 };
@@ -42,9 +43,28 @@ pub struct Row {
     /// The types it takes and gives. The first that fits counts.
     typing: &'static [Typing],
     /// The cost in units; none if it does not take such values.
-    cost: fn(&[Value]) -> Option<u64>,
+    cost: Cost,
     /// What it does. It is called with values for which there is a cost.
     run: fn(&[Value]) -> Result<Value, Refusal>,
+}
+
+/// The cost for some values in units; none if the function does not take them.
+type Cost = fn(&[Value]) -> Option<u64>;
+
+impl Row {
+    /// The cost in Scilla 0.11, `src/base/Gas.ml` there.
+    fn cost_v0_11(&self) -> Cost {
+        match self.name {
+            "alt_bn128_G1_mul" => curve::g1_mul_cost_v0_11,
+            "isqrt" => integer::isqrt_cost_v0_11,
+            "keccak256hash" => hash::keccak256_cost_v0_11,
+            "pow" => integer::pow_cost_v0_11,
+            "ripemd160hash" => hash::ripemd160_cost_v0_11,
+            "sha256hash" => hash::sha256_cost_v0_11,
+            "to_list" => map::to_list_cost_v0_11,
+            _ => self.cost,
+        }
+    }
 }
 
 /// Why a built-in function gives no result.
@@ -102,11 +122,19 @@ impl Builtin {
         matches!(self, Self::Row(Row { name: "keccak256hash" | "ripemd160hash" | "sha256hash", .. }))
     }
 
-    /// Returns the cost for these values, in units; none if it does not take them.
+    /// Returns the cost for these values by the formulas of today, in units; none if it does not take them.
     pub fn cost(self, arguments: &[Value]) -> Option<u64> {
         match self {
             Self::Row(row) => (row.cost)(arguments),
             Self::ToBystr(width) => bytes::to_bystr_cost(width, arguments),
+        }
+    }
+
+    /// Returns the cost for these values by the formulas of a release, in units; none if it does not take them.
+    pub fn cost_by(self, arguments: &[Value], costs: BuiltinCosts) -> Option<u64> {
+        match (self, costs) {
+            (Self::Row(row), BuiltinCosts::V0_11) => (row.cost_v0_11())(arguments),
+            _ => self.cost(arguments),
         }
     }
 

@@ -188,6 +188,20 @@ fn an_exception_lists_what_the_rules_say() {
 }
 
 #[test]
+fn gas_is_that_of_the_rules() {
+    let left = |rules: &str| {
+        let directory = directory();
+        let text = "let a = Uint32 1 in let n = Uint32 1000 in builtin pow a n";
+        fs::write(directory.path().join("pow.scilexp"), text).unwrap();
+        let value = call_in(directory.path(), &format!("scilla eval pow.scilexp {rules}")).stdout;
+        value.rsplit(' ').next().unwrap().trim_end().parse::<u64>().unwrap()
+    };
+    assert_eq!(left(""), left("-rules latest"));
+    assert_eq!(left("-rules 0.13"), left("-rules latest"));
+    assert_eq!(left("-rules latest") - left("-rules 0.11"), (20 * 1000 - 20 * 7) / 8);
+}
+
+#[test]
 fn expressions_have_values_and_types() {
     let value = call("scilla eval sum.scilexp");
     assert!(value.stdout.starts_with("(Uint32 40),\n{ [x -> (Uint32 20)] }\nGas remaining: "), "{}", value.stdout);

@@ -447,7 +447,7 @@ impl<'c> Machine<'c> {
             // Their types may have to be compared.
             self.effort.spend(value.type_parts(), self.gas).map_err(too_much)?;
         }
-        let cost = match builtin.cost(values) {
+        let cost = match builtin.cost_by(values, self.settings.rules.builtin_costs()) {
             Some(cost) if types.types.is_empty() => cost,
             found => {
                 let kinds = values.iter().map(Value::kind).collect::<Result<Vec<_>, _>>();

@@ -162,7 +162,9 @@ impl Code {
             globals: Arc::clone(globals),
             gas,
         };
+        let costs = settings.rules.builtin_costs();
         if let Some(cached) = self.library_cache.get()
+            && cached.costs == costs
             && gas.charge(cached.units).is_ok()
         {
             return Ok(loaded(&cached.values, gas));
@@ -176,7 +178,7 @@ impl Code {
         let units = before - gas.units();
         if units.saturating_add(effort) <= self.max_library_units() {
             // Whoever came first has found the same.
-            self.library_cache.set(LibraryValues { values: Arc::clone(&globals), units }).ok();
+            self.library_cache.set(LibraryValues { values: Arc::clone(&globals), units, costs }).ok();
         }
         Ok(loaded(&globals, gas))
     }
@@ -251,7 +253,10 @@ impl Loaded {
     ///
     /// If the constraint does not hold, an expression fails, or the parameters are not those of the contract.
     pub fn deploy(&self, init: &[Argument], host: Option<&mut dyn Host>) -> Result<Deployment, Failed> {
-        let deployment = self.initial_fields(init)?;
+        let deployment = match self.initialised(init)? {
+            Some(again) => again.initial_fields(init)?,
+            None => self.initial_fields(init)?,
+        };
         let mut gas = deployment.gas;
         let finish = || {
             let claims = self.check_parameters(init)?;
@@ -264,6 +269,19 @@ impl Loaded {
         };
         // The charges of the checks are told only if one fails.
         finish().map_err(|failure| Failed { failure, gas }).map(|()| deployment)
+    }
+
+    /// Evaluates the libraries again where the rules have each run do so; none where they do not.
+    ///
+    /// # Errors
+    ///
+    /// If the parameters are not those of the contract, or the gas does not suffice.
+    fn initialised(&self, init: &[Argument]) -> Result<Option<Self>, Failed> {
+        if !self.settings.rules.initialises_each_run() {
+            return Ok(None);
+        }
+        self.check_parameters(init).map_err(|failure| self.failed(failure))?;
+        self.code.load(self.settings, self.gas).map(Some)
     }
 
     /// Checks that the init parameters are those of the contract, and returns the addresses they claim to be.
@@ -322,6 +340,10 @@ impl Loaded {
         observer: Option<&mut dyn Observer>,
     ) -> Result<Outcome, Failed> {
         let mut machine = self.machine();
+        if let Some(again) = self.initialised(init)? {
+            // What the fields had at first is charged for, and not kept.
+            machine = self.machine_with(again.initial_fields(init)?.gas);
+        }
         let outcome = self.check_parameters(init).and_then(|_| {
             let contract = self.contract()?;
             machine.parameters = parameters(contract, init);
@@ -437,7 +459,11 @@ impl Loaded {
     }
 
     fn machine(&self) -> Machine<'_> {
-        Machine::new(&self.code, self.settings, self.gas, Arc::clone(&self.globals))
+        self.machine_with(self.gas)
+    }
+
+    fn machine_with(&self, gas: Meter) -> Machine<'_> {
+        Machine::new(&self.code, self.settings, gas, Arc::clone(&self.globals))
     }
 
     const fn failed(&self, failure: Failure) -> Failed {
