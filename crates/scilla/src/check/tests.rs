@@ -403,6 +403,26 @@ fn the_constraint_is_a_truth_value() {
 }
 
 #[test]
+fn a_contract_without_constraint_in_whose_scope_true_is_no_truth_value_is_rejected() {
+    let rejected = ["0:0 Type unassignable: Bool expected, but test.Q provided"];
+    check("library L type Q = | True contract C ()", &rejected);
+    check(
+        "library L type Bool = | True | False contract C ()",
+        &["0:0 Type unassignable: Bool expected, but test.Bool provided"],
+    );
+    // A constraint that is stated is what counts.
+    check(
+        "library L type Q = | True let yes = let one = Uint32 1 in builtin eq one one contract C () with yes =>",
+        &[],
+    );
+    let library = Libraries(&[("Lb", "scilla_version 0 library Lb type Q = | True")]);
+    let text = "scilla_version 0 import Lb contract C ()";
+    assert_eq!(told(try_contract(text, &library, 1000)).len(), 1);
+    let text = "scilla_version 0 import Lb as M contract C ()";
+    assert_eq!(told(try_contract(text, &library, 1000)), [""; 0]);
+}
+
+#[test]
 fn what_was_in_scope_at_an_error_can_be_seen_later() {
     // The function is wrong inside; its parameter is still known when the next entry is typed.
     check(

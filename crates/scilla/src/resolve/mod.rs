@@ -87,7 +87,7 @@ pub fn contract(
     if let Some(library) = &mut main.library {
         resolver.library(library).map_err(located)?;
     }
-    resolver.contract(&mut main.contract).map_err(located)?;
+    resolver.contract(&mut main.contract, origin.rules.unstated_constraint()).map_err(located)?;
     Ok(Program { main, address, imports })
 }
 

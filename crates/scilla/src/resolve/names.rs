@@ -7,6 +7,7 @@ use crate::{
     diagnosis::{Cause, NameKind},
     name::{Ident, Name},
     report::{Entry, Failure},
+    rules::UnstatedConstraint,
     source::{Location, Source, Span},
     syntax::ast::{
         Arena, ChainRead, Component, Contract, ExprId, ExpressionKind, Library, LibraryEntry, Literal, Parameter,
@@ -144,12 +145,14 @@ impl<'a> Resolver<'a> {
     }
 
     /// Resolves a contract.
-    pub(super) fn contract(&mut self, contract: &mut Contract) -> Resolved {
+    pub(super) fn contract(&mut self, contract: &mut Contract, unstated: UnstatedConstraint) -> Resolved {
         self.names.parameters(&mut contract.parameters)?;
         let locals = names_of(&contract.parameters);
         self.names.bind(&locals);
-        // A constraint that was not written is the built-in `True`, whatever `True` means in the module.
-        if !self.arena.get(contract.constraint).span.is_nowhere() {
+        // For a constraint that was not written, `Zilliqa/scilla` 308af35, `src/base/ScillaParser.mly` lines 74 and 553,
+        // puts in a `True` whose name is resolved like any other, so that a constructor of the module may take its place.
+        let is_written = !self.arena.get(contract.constraint).span.is_nowhere();
+        if is_written || unstated == UnstatedConstraint::InScope {
             self.expression(contract.constraint)?;
         }
         for field in &mut contract.fields {

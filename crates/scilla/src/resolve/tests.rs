@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{
+    rules::Edition,
     syntax::{
         ast::{ExprId, ExpressionKind, LibraryEntry, PatternKind, StatementKind},
         parse_contract, parse_expression, parse_library,
@@ -316,13 +317,31 @@ fn a_type_does_not_know_itself() {
     assert_eq!(ident.name.global().to_string(), "T");
 }
 
-#[test]
-fn a_constraint_that_is_not_written_is_the_built_in_true() {
-    let text = "scilla_version 0 library M type T = | True contract C ()";
-    let program = resolve(text, &Shelf::default()).unwrap();
+/// The constraint of a contract that states none.
+fn unstated_constraint(text: &str, shelf: &Shelf, rules: Rules) -> String {
+    let module = parse_contract("main.scilla", text.as_bytes()).unwrap();
+    let program = contract(module, &Origin { rules, ..Origin::default() }, shelf).unwrap();
     let expression = program.main.arena.get(program.main.contract.constraint);
     let ExpressionKind::Construct { constructor, .. } = &expression.kind else { panic!() };
-    assert_eq!(constructor.name.global().to_string(), "True");
+    constructor.name.global().to_string()
+}
+
+#[test]
+fn a_constraint_that_is_not_written_is_what_true_names() {
+    let own = "scilla_version 0 library M type T = | True contract C ()";
+    let imported = "scilla_version 0 import L contract C ()";
+    let qualified = "scilla_version 0 import L as N contract C ()";
+    let plain = "scilla_version 0 contract C ()";
+    let shelf = Shelf::default().with("L", "scilla_version 0 library L type T = | True");
+    for rules in Edition::ALL.map(Rules::newest) {
+        assert_eq!(unstated_constraint(own, &shelf, rules), "main.True");
+        assert_eq!(unstated_constraint(imported, &shelf, rules), "L.True");
+        assert_eq!(unstated_constraint(qualified, &shelf, rules), "True");
+        assert_eq!(unstated_constraint(plain, &shelf, rules), "True");
+    }
+    for text in [own, imported, qualified, plain] {
+        assert_eq!(unstated_constraint(text, &shelf, Rules::UNNAMED), "True");
+    }
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub fn read_origin(file: &str, json: Json<'_>, rules: Rules) -> Result<Origin, I
             "_extlibs" if lists > 0 => return Err(rejected("Multiple entries in init json: _extlibs")),
             "_extlibs" => {
                 lists += 1;
-                for (name, address) in external_libraries(&entry.value)? {
+                for (name, address) in external_libraries(&entry.value, rules)? {
                     if origin.libraries.insert(name, address).is_some() {
                         return Err(rejected(format!("Duplicate extlib map entries in init JSON file: {file}")));
                     }
@@ -69,14 +69,17 @@ fn this_address(value: &Value) -> Result<Arc<str>, InputError> {
     if bytes.len() == 20 { Ok(address_text(bytes)) } else { Err(wrong()) }
 }
 
-/// Takes apart a `List (Pair String ByStr20)`.
-fn external_libraries(value: &Value) -> Result<Vec<Pair>, InputError> {
+/// Takes apart a `List (Pair String ByStr20)`. `Zilliqa/scilla` 308af35, `src/base/JSON.ml` lines 352 to 378, looks at the
+/// width of each address.
+fn external_libraries(value: &Value, rules: Rules) -> Result<Vec<Pair>, InputError> {
     let wrong = || rejected("Invalid entry in init json: _extlibs");
     let mut elements = value.elements();
     let mut libraries = Vec::new();
     for element in elements.by_ref() {
         match element.as_adt().map(|pair| pair.arguments()) {
-            Some([Value::String(name), Value::ByStrX(address)]) => {
+            Some([Value::String(name), Value::ByStrX(address)])
+                if address.len() == 20 || !rules.checks_unused_library_addresses() =>
+            {
                 libraries.push((Arc::clone(name), address_text(address)));
             }
             _ => return Err(wrong()),
@@ -101,6 +104,7 @@ mod tests {
         super::tests::{told, with},
         *,
     };
+    use crate::rules::Edition;
 
     fn origin(json: &str) -> Result<Origin, InputError> {
         with(json, |json, _| read_origin("f.json", json, Rules::default()))
@@ -150,6 +154,21 @@ mod tests {
         assert_eq!(told(origin(number)), "Expected string, got int|Unable to parse JSON file: f.json");
         let foreign = r#"[{"vname":"x","type":"0xab.T","value":"2"}]"#;
         assert_eq!(told(origin(foreign)), "ADT not found: 0xab.T|Unable to parse JSON file: f.json");
+    }
+
+    #[test]
+    fn an_address_of_a_library_has_twenty_bytes_whether_it_is_imported_or_not() {
+        let of = |address: &str, rules: Rules| {
+            let list = libraries(&["A"]).replace("0x887756789012345678901234567890123456efab", address);
+            with(&format!("[{list}]"), |json, _| read_origin("f.json", json, rules))
+                .map(|origin| origin.libraries.len())
+        };
+        let [short, right] = ["0x12", "0x887756789012345678901234567890123456ef00"];
+        for rules in Edition::ALL.map(Rules::newest) {
+            assert_eq!(told(of(short, rules)), "Invalid entry in init json: _extlibs");
+            assert_eq!(of(right, rules).unwrap(), 1);
+        }
+        assert_eq!(of(short, Rules::UNNAMED).unwrap(), 1);
     }
 
     #[test]
