@@ -1412,6 +1412,32 @@ fn directory_opens_after_a_revert() {
 }
 
 #[test]
+fn a_label_stays_with_the_record() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = StoreOptions { durability: Durability::Relaxed, ..StoreOptions::default() };
+    let open = || Store::open(dir.path(), options).unwrap();
+    let store = open();
+    assert_eq!(store.label().unwrap(), None);
+    store.set_label("rules 1").unwrap();
+    store.close().unwrap();
+    let mut store = open();
+    assert_eq!(*store.outcome(), OpenOutcome::Empty);
+    assert_eq!(store.label().unwrap().as_deref(), Some("rules 1"));
+    let mut fixture = Fixture::new(3);
+    for seed in 0..3 {
+        fixture.commit(seed).unwrap();
+    }
+    for (number, diff) in (0..).map(BlockNumber::new).zip(&fixture.diffs) {
+        let block = fixture.store().record(number).unwrap().unwrap();
+        store.commit(&block, store.prepare(diff.clone()).unwrap()).unwrap();
+    }
+    store.check(&mut |_, _| {}).unwrap();
+    let hold = store.hold().unwrap();
+    store.revert(&hold).unwrap();
+    assert_eq!(store.label().unwrap().as_deref(), Some("rules 1"));
+}
+
+#[test]
 fn rows_of_a_record_make_the_same_record_elsewhere() {
     let dir = tempfile::tempdir().unwrap();
     let mut fixture = Fixture::new(3);
@@ -1419,6 +1445,7 @@ fn rows_of_a_record_make_the_same_record_elsewhere() {
     let commit = |fixture: &mut Fixture, seeds: Range<u64>| seeds.for_each(|seed| fixture.commit(seed).unwrap());
     commit(&mut fixture, 0..12);
     let snapshot = fixture.store().snapshot();
+    fixture.store().set_label("rules 1").unwrap();
     // These are not among them.
     commit(&mut fixture, 12..20);
     let mut import = RecordImport::create(dir.path()).unwrap();
@@ -1437,6 +1464,7 @@ fn rows_of_a_record_make_the_same_record_elsewhere() {
     let store = Store::open(dir.path(), options).unwrap();
     let outcome = store.outcome();
     assert!(matches!(outcome, OpenOutcome::NeedsReplay { head, .. } if head.get() == 11), "{outcome:?}");
+    assert_eq!(store.label().unwrap().as_deref(), Some("rules 1"));
     for diff in &fixture.diffs[..12] {
         store.replay(store.prepare(diff.clone()).unwrap()).unwrap();
     }

@@ -33,6 +33,7 @@ mod deployments;
 mod entry;
 mod error;
 mod index;
+mod label;
 mod receipts;
 mod record;
 mod revert;
@@ -203,6 +204,16 @@ impl Archive {
     /// Returns the newest block, or `None` before genesis.
     pub(crate) fn head(&self) -> Option<Head> {
         self.newest().map(|entry| entry.head.clone())
+    }
+
+    /// Returns the label of the chain, if it has one.
+    pub(crate) fn label(&self) -> Result<Option<String>, ArchiveError> {
+        label::read(&self.db)
+    }
+
+    /// Gives the chain a label.
+    pub(crate) fn set_label(&self, text: &str) -> Result<(), ArchiveError> {
+        label::write(&self.db, text)
     }
 
     /// Returns the record as of now.
@@ -381,8 +392,8 @@ impl Archive {
         let mut report = ArchiveReport::default();
         let mut before = None;
         let blocks = newest.number().get().saturating_add(1);
-        // The value that is not a block's.
-        let mut values = 1_u64;
+        // The values that are not a block's: the head, and the label if there is one.
+        let mut values = 1_u64.saturating_add(u64::from(self.label()?.is_some()));
         let mut next = 0;
         while next < blocks {
             let number = next;

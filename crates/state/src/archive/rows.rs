@@ -1,6 +1,6 @@
 //! The record as rows, to be carried to another place.
 //!
-//! The rows of all blocks up to the newest go as they are, each with its key and the seal over both, in the order of their
+//! The rows of all blocks up to the newest, and the label, go as they are, each with its key and the seal over both, in the order of their
 //! keys. The row that names the newest block is written where they arrive, once all others are there.
 
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::{
     deployments,
     entry::Head,
     error::ArchiveError,
-    runs,
+    label, runs,
     section::{Kind, Place, Section},
     view::ArchiveView,
     write_head,
@@ -21,9 +21,10 @@ use crate::{
     db::{Batch, Db, DbError, DbOptions, Durability, Value},
 };
 
-/// The tables of blocks.
+/// The tables of blocks, behind which the label stands.
 const FIRST_TABLE: u8 = 0x10;
 const AFTER_TABLES: u8 = 0x17;
+const AFTER_LABEL: u8 = 0x18;
 /// Bytes of rows that are written together.
 const TOGETHER: usize = 1 << 20;
 /// Bound of the engine's cache where rows arrive.
@@ -52,7 +53,7 @@ impl ArchiveView {
     /// Returns the rows of all blocks up to the newest, in the order of their keys. There are none before genesis.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Result<RecordRow, ArchiveError>> + use<> {
         let head = self.head().cloned();
-        self.scan_record(vec![FIRST_TABLE]..vec![AFTER_TABLES]).filter_map(move |row| {
+        self.scan_record(vec![FIRST_TABLE]..vec![AFTER_LABEL]).filter_map(move |row| {
             let of_blocks = |row: RecordRow| Ok(is_of_blocks(&row, head.as_ref())?.then_some(row));
             row.map(|(key, value)| RecordRow { key, value }).map_err(ArchiveError::from).and_then(of_blocks).transpose()
         })
@@ -65,6 +66,9 @@ fn is_of_blocks(row: &RecordRow, head: Option<&Head>) -> Result<bool, ArchiveErr
     let RecordRow { key, value } = row;
     if unseal(key, value).is_none() {
         return Err(ArchiveError::damaged(Place::KEYS, format!("checksum is wrong of {:02x?}", &**key)));
+    }
+    if label::is_label(key) {
+        return Ok(true);
     }
     let number = Section::number_of(key);
     Ok(match Kind::of_key(key) {
@@ -107,7 +111,7 @@ impl RecordImport {
     /// As [`RecordImport::create`].
     pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<bool, DbError> {
         let is_table = key.first().is_some_and(|table| (FIRST_TABLE..AFTER_TABLES).contains(table));
-        if !is_table || unseal(key, value).is_none() {
+        if !(is_table || label::is_label(key)) || unseal(key, value).is_none() {
             return Ok(false);
         }
         self.batch.insert(key, value);

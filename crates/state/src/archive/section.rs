@@ -77,6 +77,7 @@ enum PlaceKind {
     Head,
     Keys,
     Index,
+    Label,
     Section(Section, Option<u32>),
 }
 
@@ -87,6 +88,8 @@ impl Place {
     pub(super) const KEYS: Self = Self(PlaceKind::Keys);
     /// Where a contract was deployed.
     pub(super) const DEPLOYMENT: Self = Self(PlaceKind::Deployment);
+    /// The label of the chain.
+    pub(super) const LABEL: Self = Self(PlaceKind::Label);
     /// The index.
     pub(super) const INDEX: Self = Self(PlaceKind::Index);
 }
@@ -98,6 +101,7 @@ impl fmt::Display for Place {
             PlaceKind::Head => f.write_str("head"),
             PlaceKind::Keys => f.write_str("keys"),
             PlaceKind::Index => f.write_str("index of hashes"),
+            PlaceKind::Label => f.write_str("label of the chain"),
             PlaceKind::Section(Section { kind, number }, part) => {
                 let what = match kind {
                     Kind::Entry => "entry of block",

@@ -413,6 +413,25 @@ impl Store {
         &self.outcome
     }
 
+    /// Returns the label of the chain: a text that its user keeps in the record, such as the name of its rules. A record
+    /// that was carried in rows has that of the original.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] when the record is damaged or cannot be read.
+    pub fn label(&self) -> Result<Option<String>, ArchiveError> {
+        self.core.archive.label()
+    }
+
+    /// Gives the chain a label in place of the one it has, if any, and returns when it is durable.
+    ///
+    /// # Errors
+    ///
+    /// [`ArchiveError`] when it cannot be written.
+    pub fn set_label(&self, text: &str) -> Result<(), ArchiveError> {
+        self.core.archive.set_label(text)
+    }
+
     /// Returns the chain as of the newest block; while blocks are replayed, of the newest that was.
     pub fn snapshot(&self) -> Snapshot {
         self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
