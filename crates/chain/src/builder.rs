@@ -66,7 +66,8 @@ impl Network {
     pub(crate) fn new(config: ChainConfig, member: PublicKey) -> Result<Self, ConfigError> {
         config.check()?;
         let epochs = config.epochs()?;
-        Ok(Self { config, epochs, member, modules: Arc::default() })
+        let modules = Arc::new(Modules::new(config.rules.scilla));
+        Ok(Self { config, epochs, member, modules })
     }
 }
 

@@ -4,6 +4,8 @@ use std::num::NonZeroU64;
 
 use silica_protocol::{ChainId, Gas, GasPrice, Qa, Transaction, TransactionKind};
 
+use silica_scilla::rules::{Edition, Rules as ScillaRules};
+
 use crate::{epoch::Epochs, error::ConfigError};
 
 /// Largest number of virtual shards: every Tx block holds a micro block for each.
@@ -48,6 +50,8 @@ pub struct ChainConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own, named as in execution.md 0.4")]
 pub struct Rules {
+    /// The rules of the contract language.
+    pub scilla: ScillaRules,
     /// Whether deployments and calls are executed (`ENABLE_SC`). Otherwise they are refused with `Smart contract is
     /// disabled`.
     pub contracts: bool,
@@ -232,8 +236,9 @@ impl Default for ChainConfig {
 }
 
 impl Rules {
-    /// Generation 8.1.
+    /// Generation 8.1, with the rules of the contract language that its later releases ran for longest.
     pub const V8_1: Self = Self {
+        scilla: ScillaRules::newest(Edition::V0_13),
         contracts: true,
         payment_gas: Gas::new(50),
         deployment_gas: Gas::new(50),
@@ -267,9 +272,11 @@ impl Rules {
         }
     }
 
-    /// Refuses what is not carried out: the switches may only stand as in [`V8_1`](Self::V8_1), the numbers are free.
+    /// Refuses what is not carried out: the switches may only stand as in [`V8_1`](Self::V8_1), the numbers and
+    /// the rules of the contract language are free.
     fn check(&self) -> Result<(), ConfigError> {
         let supported = Self {
+            scilla: self.scilla,
             contracts: self.contracts,
             payment_gas: self.payment_gas,
             deployment_gas: self.deployment_gas,

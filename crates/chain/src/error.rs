@@ -7,7 +7,10 @@ use silica_crypto::{CoSignatureError, SignError, VerifyError};
 use silica_protocol::{
     Address, BlockNumber, ChainId, DsBlockNumber, Gas, GasPrice, Nonce, PublicKey, Qa, Receipt, ShardId, TxHash,
 };
-use silica_scilla::json::{JsonError, ValueError};
+use silica_scilla::{
+    json::{JsonError, ValueError},
+    rules::{Rules as ScillaRules, UnknownRules},
+};
 use silica_state::{ArchiveError, HistoryError, StateError};
 
 use crate::pool::DropReason;
@@ -667,12 +670,34 @@ pub enum EngineError {
     Pass(#[from] PassError),
 }
 
+/// Reason why a chain is not continued by some rules of the contract language.
+#[derive(Debug, thiserror::Error)]
+pub enum RulesError {
+    /// Its blocks were made by other rules.
+    #[error("the data directory holds blocks made by the Scilla rules {stored}, expected {asked}")]
+    Other {
+        /// The rules of the record.
+        stored: ScillaRules,
+        /// The rules of the configuration.
+        asked: ScillaRules,
+    },
+    /// The record has rules that this version does not know.
+    #[error("the blocks in the data directory")]
+    Unknown(#[source] UnknownRules),
+    /// The record cannot be read or written.
+    #[error("Scilla rules of the record")]
+    Archive(#[from] ArchiveError),
+}
+
 /// Reason why a chain could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The chain cannot run with these parameters.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The chain has other rules of the contract language.
+    #[error(transparent)]
+    Rules(#[from] RulesError),
     /// The newest block was made with another parameter.
     #[error("the chain in the data directory was made with {name} {stored}, and is asked to run with {asked}")]
     Parameter {
@@ -760,6 +785,9 @@ pub enum ReplayError {
     /// The chain cannot run with these parameters.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The chain has other rules of the contract language.
+    #[error(transparent)]
+    Rules(#[from] RulesError),
     /// Block 0 is not that of the accounts and the key.
     #[error("block 0: {what} is not that of the given accounts and key")]
     Genesis {

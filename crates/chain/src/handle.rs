@@ -290,7 +290,7 @@ impl Chain {
 impl Shared {
     pub(crate) fn new(network: Network, published: Published) -> Self {
         let pool = Pool::new(network.config.policy.pool, network.epochs);
-        let simulated = Modules::of_simulations();
+        let simulated = Modules::of_simulations(network.config.rules.scilla);
         Self { network, pool: Mutex::new(pool), simulated, published: RwLock::new(Arc::new(published)) }
     }
 

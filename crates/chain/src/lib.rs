@@ -114,6 +114,7 @@ mod replay;
 pub mod reward;
 mod run;
 mod savepoint;
+mod scilla_rules;
 mod simulation;
 mod snapshot;
 mod stage;
@@ -135,7 +136,7 @@ pub use crate::{
         AdmissionError, BlockTransactionsError, BuildError, CommitError, ConfigError, EditError, EngineError,
         GasPriceError, GenesisError, InterfaceError, InvalidBlock, InvalidTransaction, ListingError, MinerInfoError,
         OpenError, PassError, PastStateError, PoolError, PoolImportError, ProofError, ProposeError, RecoverError,
-        ReplayError, RevertError, SealError, SimulationError, StatePageError, SubmissionError, TraceError,
+        ReplayError, RevertError, RulesError, SealError, SimulationError, StatePageError, SubmissionError, TraceError,
     },
     executor::{CallTree, TracedCall, TracedRun, TracedStep, TracedValue},
     genesis::{

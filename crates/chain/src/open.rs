@@ -19,7 +19,7 @@ use crate::{
     genesis::Genesis,
     handle::{Chain, Published, RECENT, Shared},
     producer::{Producer, Written},
-    replay,
+    replay, scilla_rules,
     snapshot::Times,
     terms::FullBlocks,
 };
@@ -39,6 +39,7 @@ pub fn open(
     now: Timestamp,
 ) -> Result<(Chain, Producer), OpenError> {
     let network = Network::new(config, member)?;
+    scilla_rules::keep(&store, network.config.rules.scilla)?;
     replay::catch_up(&store, &network, genesis, &mut |_, _| {})?;
     let state = store.snapshot();
     let state = match state.head() {

@@ -15,6 +15,7 @@ use crate::{
     open::genesis_header,
     parallel,
     run::{Extent, Ground},
+    scilla_rules,
     stage::{ExecutedBlock, Proposal, SealedBlock},
     terms::{FullBlocks, Prices},
 };
@@ -35,7 +36,9 @@ pub fn rebuild(
     member: PublicKey,
     progress: Progress<'_>,
 ) -> Result<(), ReplayError> {
-    catch_up(store, &Network::new(config, member)?, genesis, progress)
+    let network = Network::new(config, member)?;
+    scilla_rules::check(store, network.config.rules.scilla)?;
+    catch_up(store, &network, genesis, progress)
 }
 
 /// Executes all blocks of `store` again in `scratch`, which must be empty, and compares every header, root, receipt and
@@ -53,6 +56,7 @@ pub fn check(
     progress: Progress<'_>,
 ) -> Result<BlockNumber, ReplayError> {
     let network = Network::new(config, member)?;
+    scilla_rules::check(store, network.config.rules.scilla)?;
     let last = store.snapshot().head().map(|head| head.number);
     let last = last.ok_or(ReplayError::Missing { number: BlockNumber::new(0) })?;
     if let Some(seal) = store.seal() {

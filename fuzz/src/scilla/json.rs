@@ -11,6 +11,7 @@ use silica_scilla::{
         parse_type, read_document, read_init, read_origin,
     },
     resolve::{self, Origin},
+    rules::Rules,
     syntax::parse_contract,
     types::{Primitive, Type, Width, adt::DataTypes},
     value::Value,
@@ -68,7 +69,7 @@ fn tree(document: &Document) -> Option<Tree> {
 fn check_inputs(data: &[u8], json: Json<'_>) {
     let file = "f.json";
     assert!(read_document(file, data).is_ok());
-    told(&read_origin(file, json));
+    told(&read_origin(file, json, Rules::default()));
     told(&ChainInput::read(file, json));
     let init = read_init(file, json, &KNOWN);
     told(&init);

@@ -13,7 +13,10 @@ use serde_json::{Value as Json, json};
 use silica_protocol::{
     Account, Address, ContractMessage, ContractParam, EventLog, Qa, Receipt, ReceiptError, Transition,
 };
-use silica_scilla::eval::{Observer, Outcome};
+use silica_scilla::{
+    eval::{Observer, Outcome},
+    rules::LibraryCalls,
+};
 
 use super::{
     Context, Overlay, Recorded, Stop,
@@ -21,7 +24,7 @@ use super::{
     host::ContractHost,
     module::{Ready, Unready},
     outcome::{Deposit, Halt, transfer},
-    run,
+    run::{self, Stopped},
     storage::Room,
 };
 use crate::{accounts::World, admission::VerifiedTransaction, pool::DropReason};
@@ -46,6 +49,13 @@ struct Calls<'a, 'c, W> {
     transitions: Vec<Transition>,
 }
 
+/// What a message runs.
+enum Callee {
+    Contract(Ready),
+    /// A library, which ignores messages by the rules of the chain.
+    Library,
+}
+
 /// One message that runs a contract.
 struct Call {
     sender: Address,
@@ -66,7 +76,7 @@ pub(super) fn execute<W: World>(
     let (deposit, _) = Deposit::of(transaction, rules, overlay)?;
     let gas = tx.gas_limit.checked_sub(rules.runner_gas).ok_or(DropReason::InsufficientGas)?.get();
     overlay.account(&tx.to)?.ok_or(DropReason::InvalidRecipient)?;
-    let ready = root(&tx.to, context, overlay)?;
+    let callee = root(&tx.to, context, overlay)?;
     let body: Json = serde_json::from_str(&tx.data).map_err(|_| DropReason::Libraries)?;
     if !body.is_object() {
         return Err(DropReason::Libraries.into());
@@ -87,7 +97,7 @@ pub(super) fn execute<W: World>(
         event_logs: Vec::new(),
         transitions: Vec::new(),
     };
-    let result = calls.run(&ready, &Call { sender: origin, contract: tx.to, amount: tx.amount, body, depth: 0 });
+    let result = calls.run(&callee, &Call { sender: origin, contract: tx.to, amount: tx.amount, body, depth: 0 });
     let Calls { gas: mut left, edges, accepted, event_logs, transitions, .. } = calls;
     let mut receipt = Receipt { accepted, ..Receipt::payment(tx.gas_limit, context.block) };
     match result {
@@ -107,28 +117,36 @@ pub(super) fn execute<W: World>(
 }
 
 /// Makes the contract ready that a transaction calls.
-fn root<W: World>(to: &Address, context: Context<'_>, overlay: &mut Overlay<W>) -> Result<Ready, Stop> {
-    let module = context.modules.get(to, overlay)?.filter(|module| !module.is_library);
-    let module = module.ok_or(DropReason::Libraries)?;
-    context.modules.ready(&module, overlay).map_err(|unready| match unready {
+fn root<W: World>(to: &Address, context: Context<'_>, overlay: &mut Overlay<W>) -> Result<Callee, Stop> {
+    let module = context.modules.get(to, overlay)?.ok_or(DropReason::Libraries)?;
+    if module.is_library {
+        return ignoring_library(context).ok_or(DropReason::Libraries.into());
+    }
+    let ready = context.modules.ready(&module, overlay).map_err(|unready| match unready {
         Unready::State(error) => Stop::Fatal(error),
         Unready::Libraries | Unready::Unusable => DropReason::Libraries.into(),
-    })
+    });
+    ready.map(Callee::Contract)
+}
+
+/// A library as a callee, where messages to libraries are no failure.
+fn ignoring_library(context: Context<'_>) -> Option<Callee> {
+    (context.modules.rules().library_calls() == LibraryCalls::Ignored).then_some(Callee::Library)
 }
 
 impl<W: World> Calls<'_, '_, W> {
     /// Runs a contract, and everything that follows from it. This calls itself as often as there are chained calls in a
     /// row, which are few.
-    fn run(&mut self, ready: &Ready, call: &Call) -> Result<(), Halt> {
-        let Some(tracer) = self.context.tracer else { return self.run_all(ready, call) };
+    fn run(&mut self, callee: &Callee, call: &Call) -> Result<(), Halt> {
+        let Some(tracer) = self.context.tracer else { return self.run_all(callee, call) };
         tracer.begin(call.sender, call.contract, call.amount, &call.body, self.gas);
-        let result = self.run_all(ready, call);
+        let result = self.run_all(callee, call);
         tracer.end();
         result
     }
 
-    fn run_all(&mut self, ready: &Ready, call: &Call) -> Result<(), Halt> {
-        let outcome = self.interpret(ready, call);
+    fn run_all(&mut self, callee: &Callee, call: &Call) -> Result<(), Halt> {
+        let outcome = self.interpret(callee, call);
         if let Some(tracer) = self.context.tracer {
             tracer.ran(self.gas, outcome.as_ref().ok().map(|outcome| outcome.accepted));
         }
@@ -160,7 +178,7 @@ impl<W: World> Calls<'_, '_, W> {
         Ok(effects)
     }
 
-    fn interpret(&mut self, ready: &Ready, call: &Call) -> Result<Outcome, Halt> {
+    fn interpret(&mut self, callee: &Callee, call: &Call) -> Result<Outcome, Halt> {
         let mut body = call.body.clone();
         if let Some(members) = body.as_object_mut() {
             members.insert("_sender".to_owned(), json!(format!("0x{}", call.sender)));
@@ -168,22 +186,10 @@ impl<W: World> Calls<'_, '_, W> {
             members.insert("_amount".to_owned(), json!(call.amount.to_string()));
         }
         let balance = self.overlay.account(&call.contract)?.unwrap_or_default().balance;
-        let mut host = ContractHost {
-            overlay: &mut *self.overlay,
-            context: self.context,
-            contract: call.contract,
-            known: Arc::clone(ready.code.data_types()),
-            units: 0,
-            room: self.room,
-            fault: None,
+        let result = match callee {
+            Callee::Contract(ready) => self.run_contract(ready, call, &body, balance)?,
+            Callee::Library => run::call_library(&body, balance.get(), self.gas),
         };
-        let mut tracer = self.context.tracer;
-        let observer = tracer.as_mut().map(|tracer| tracer as &mut dyn Observer);
-        let result = run::call(ready, &body, balance.get(), self.gas, &mut host, observer);
-        self.room = host.room;
-        if let Some(fault) = host.fault {
-            return Err(Halt::Fatal(fault));
-        }
         match result {
             Ok((outcome, left)) => {
                 self.gas = self.gas.min(left);
@@ -200,6 +206,33 @@ impl<W: World> Calls<'_, '_, W> {
         }
     }
 
+    fn run_contract(
+        &mut self,
+        ready: &Ready,
+        call: &Call,
+        body: &Json,
+        balance: Qa,
+    ) -> Result<Result<(Outcome, u64), Stopped>, Halt> {
+        let mut host = ContractHost {
+            overlay: &mut *self.overlay,
+            context: self.context,
+            contract: call.contract,
+            known: Arc::clone(ready.code.data_types()),
+            units: 0,
+            room: self.room,
+            fault: None,
+        };
+        let mut tracer = self.context.tracer;
+        let observer = tracer.as_mut().map(|tracer| tracer as &mut dyn Observer);
+        let rules = self.context.modules.rules();
+        let result = run::call(ready, body, balance.get(), rules, self.gas, &mut host, observer);
+        self.room = host.room;
+        match host.fault {
+            Some(fault) => Err(Halt::Fatal(fault)),
+            None => Ok(result),
+        }
+    }
+
     /// Delivers a message of a contract that has run.
     fn send(&mut self, from: &Call, message: ContractMessage) -> Result<(), Halt> {
         let (emitter, recipient, amount) = (from.contract, message.recipient, message.amount);
@@ -210,15 +243,15 @@ impl<W: World> Calls<'_, '_, W> {
         {
             tracer.sent(emitter, recipient, amount, &body(&message));
         }
-        let callee = delivered?.map(|ready| (ready, body(&message)));
+        let callee = delivered?.map(|callee| (callee, body(&message)));
         self.transitions.push(Transition { address: emitter, depth: from.depth, message, accepted: None });
-        let Some((ready, body)) = callee else { return Ok(()) };
+        let Some((callee, body)) = callee else { return Ok(()) };
         let depth = from.depth.saturating_add(1);
-        self.run(&ready, &Call { sender: emitter, contract: recipient, amount, body, depth })
+        self.run(&callee, &Call { sender: emitter, contract: recipient, amount, body, depth })
     }
 
     /// Moves the money of a message if its recipient is no contract, or makes the contract ready if it is to run.
-    fn deliver(&mut self, emitter: Address, message: &ContractMessage) -> Result<Option<Ready>, Halt> {
+    fn deliver(&mut self, emitter: Address, message: &ContractMessage) -> Result<Option<Callee>, Halt> {
         let ContractMessage { recipient, amount, tag, .. } = message;
         if recipient.is_zero() {
             return Err(Halt::with(ReceiptError::ReceiptIsNull));
@@ -239,7 +272,7 @@ impl<W: World> Calls<'_, '_, W> {
     }
 
     /// Counts and charges a chained call, and makes the callee ready.
-    fn chain(&mut self, callee: &Address) -> Result<Ready, Halt> {
+    fn chain(&mut self, callee: &Address) -> Result<Callee, Halt> {
         self.edges = self.edges.saturating_add(1);
         let start = self.context.rules.runner_gas.get();
         self.gas = self.gas.checked_sub(start).ok_or(Halt::with(ReceiptError::GasNotSufficient))?;
@@ -249,13 +282,14 @@ impl<W: World> Calls<'_, '_, W> {
         // All contracts have the one version of the language that there is.
         let module = self.context.modules.get(callee, self.overlay)?.ok_or(Halt::with(ReceiptError::InternalError))?;
         if module.is_library {
-            return Err(Halt::with(ReceiptError::LibraryAsRecipient));
+            return ignoring_library(self.context).ok_or(Halt::with(ReceiptError::LibraryAsRecipient));
         }
-        self.context.modules.ready(&module, self.overlay).map_err(|unready| match unready {
+        let ready = self.context.modules.ready(&module, self.overlay).map_err(|unready| match unready {
             Unready::State(error) => Halt::Fatal(error),
             Unready::Libraries => Halt::with(ReceiptError::LibraryExtractionFailed),
             Unready::Unusable => Halt::with(ReceiptError::PreparationFailed),
-        })
+        });
+        ready.map(Callee::Contract)
     }
 }
 

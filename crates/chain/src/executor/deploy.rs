@@ -118,7 +118,7 @@ impl<W: World> Deployment<'_, '_, W> {
         self.gas = self.gas.checked_sub(start).ok_or(Halt::with(ReceiptError::GasNotSufficient))?;
         if self.facts.is_library {
             // Beyond its gas, the outcome for a library does not count.
-            return match run::deploy_library(&self.source, &accepted.code, self.gas) {
+            return match run::deploy_library(&self.source, &accepted.code, self.context.modules.rules(), self.gas) {
                 Ok(left) => {
                     self.gas = self.gas.min(left);
                     Ok(())
@@ -138,7 +138,8 @@ impl<W: World> Deployment<'_, '_, W> {
             room: Room::new(),
             fault: None,
         };
-        let deployed = run::deploy_contract(&self.source, &accepted.code, self.gas, &mut host);
+        let rules = self.context.modules.rules();
+        let deployed = run::deploy_contract(&self.source, &accepted.code, rules, self.gas, &mut host);
         if let Some(fault) = host.fault {
             return Err(Halt::Fatal(fault));
         }

@@ -27,7 +27,7 @@ pub(crate) fn contract_interface<W: World>(
     let module = modules.get(contract, overlay)?.filter(|module| !module.is_library);
     let module = module.ok_or(InterfaceError::NotAContract)?;
     let libraries = Libraries::find(&module.facts, modules, overlay)?.ok_or(InterfaceError::Unusable)?;
-    let origin = origin(&module.source.init).map_err(|_| InterfaceError::Unusable)?;
+    let origin = origin(&module.source.init, modules.rules()).map_err(|_| InterfaceError::Unusable)?;
     let parsed = parse_contract(CONTRACT_FILE, module.source.code.as_bytes()).map_err(|_| InterfaceError::Unusable)?;
     let program = resolve::contract(parsed, &origin, &libraries).map_err(|_| InterfaceError::Unusable)?;
     let checked = check::contract(&program, &Options::with_limit(NO_LIMIT)).map_err(|_| InterfaceError::Unusable)?;

@@ -13,6 +13,7 @@ use silica_scilla::{
     json::{InputError, read_document, read_init, read_origin},
     report::{Entry, Failure},
     resolve::{self, FoundLibrary, LibrarySource, Origin},
+    rules::Rules,
     stdlib,
     syntax::parse_contract,
 };
@@ -83,8 +84,12 @@ fn address(value: &serde_json::Value) -> Option<Address> {
 }
 
 /// The external libraries of a program, found beforehand: the interpreter asks for them one by one, and knows no state.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Libraries(BTreeMap<Address, Arc<Module>>);
+#[derive(Clone, Debug)]
+pub(super) struct Libraries {
+    found: BTreeMap<Address, Arc<Module>>,
+    /// The rules of the chain.
+    pub(super) rules: Rules,
+}
 
 impl Libraries {
     /// Finds the libraries that `facts` name, and those that these name, or returns `None` when one is missing, is no
@@ -94,10 +99,10 @@ impl Libraries {
         modules: &Modules,
         overlay: &mut Overlay<W>,
     ) -> Result<Option<Self>, StateError> {
-        let mut libraries = Self::default();
+        let mut libraries = Self { found: BTreeMap::new(), rules: modules.rules };
         let mut pending = facts.libraries.clone();
         while let Some(address) = pending.pop() {
-            if libraries.0.contains_key(&address) {
+            if libraries.found.contains_key(&address) {
                 continue;
             }
             let found = modules.get(&address, overlay)?;
@@ -105,7 +110,7 @@ impl Libraries {
                 return Ok(None);
             };
             pending.extend(&library.facts.libraries);
-            libraries.0.insert(address, library);
+            libraries.found.insert(address, library);
         }
         Ok(Some(libraries))
     }
@@ -113,15 +118,15 @@ impl Libraries {
     /// What tells a program with the hash `of` from the same with other libraries.
     fn key(&self, of: CodeHash) -> CodeKey {
         let key = |hash: CodeHash| CodeKey::new(hash.to_bytes());
-        self.0.values().fold(key(of), |so_far, library| so_far.with_library(key(library.hash)))
+        self.found.values().fold(key(of), |so_far, library| so_far.with_library(key(library.hash)))
     }
 }
 
 impl LibrarySource for Libraries {
     fn find(&self, target: &str) -> Result<Option<FoundLibrary>, Failure> {
         let address: Option<Address> = target.strip_prefix("0x").and_then(|digits| digits.parse().ok());
-        if let Some(library) = address.and_then(|address| self.0.get(&address)) {
-            let origin = origin(&library.source.init).map_err(|error| match error {
+        if let Some(library) = address.and_then(|address| self.found.get(&address)) {
+            let origin = origin(&library.source.init, self.rules).map_err(|error| match error {
                 InputError::Rejected(failure) => failure,
                 InputError::Internal(text) => Failure::of(Entry::nowhere(text)),
             })?;
@@ -137,8 +142,8 @@ impl LibrarySource for Libraries {
 }
 
 /// Reads from init data what the interpreter needs to know before it reads the program.
-pub(super) fn origin(init: &str) -> Result<Origin, InputError> {
-    read_origin(INIT_FILE, read_document(INIT_FILE, init.as_bytes())?.root())
+pub(super) fn origin(init: &str, rules: Rules) -> Result<Origin, InputError> {
+    read_origin(INIT_FILE, read_document(INIT_FILE, init.as_bytes())?.root(), rules)
 }
 
 /// Reads the parameters of a program that is ready to run.
@@ -193,7 +198,7 @@ impl From<StateError> for Unready {
 
 impl Module {
     fn make_ready(&self, libraries: &Libraries) -> Result<Code, Unready> {
-        let origin = origin(&self.source.init).map_err(|_| Unready::Unusable)?;
+        let origin = origin(&self.source.init, libraries.rules).map_err(|_| Unready::Unusable)?;
         let parsed = parse_contract(CONTRACT_FILE, self.source.code.as_bytes()).map_err(|_| Unready::Unusable)?;
         let program = resolve::contract(parsed, &origin, libraries).map_err(|_| Unready::Unusable)?;
         Ok(Code::of_contract(&program))
@@ -212,9 +217,10 @@ const INIT_WEIGHT: usize = 32;
 
 /// The modules that were used lately, by the hash of their texts, so that they need not be read again.
 ///
-/// Nothing depends on what is in here but time.
+/// Nothing depends on what is in here but time. All are made ready by the rules of one chain.
 #[derive(Debug)]
 pub(crate) struct Modules {
+    rules: Rules,
     codes: CodeCache,
     shelf: Mutex<Shelf>,
 }
@@ -238,17 +244,21 @@ const MOST_BYTES: usize = 64 << 20;
 /// Bytes of programs that are kept ready to run.
 const MOST_CODE: u64 = 128 << 20;
 
-impl Default for Modules {
-    fn default() -> Self {
-        Self::with_bounds(MOST_BYTES, MOST_CODE)
-    }
-}
-
 impl Modules {
+    /// Those of a chain with these rules.
+    pub(crate) fn new(rules: Rules) -> Self {
+        Self::with_bounds(rules, MOST_BYTES, MOST_CODE)
+    }
+
     /// Those of simulations, which are fewer. They are kept apart, so that nobody can drive out the contracts that blocks
     /// use, or make a block wait, by simulating others.
-    pub(crate) fn of_simulations() -> Self {
-        Self::with_bounds(MOST_BYTES / 4, MOST_CODE / 4)
+    pub(crate) fn of_simulations(rules: Rules) -> Self {
+        Self::with_bounds(rules, MOST_BYTES / 4, MOST_CODE / 4)
+    }
+
+    /// The rules by which contracts are made ready, and run.
+    pub(super) const fn rules(&self) -> Rules {
+        self.rules
     }
 
     /// How much the programs take that are ready to run.
@@ -256,8 +266,8 @@ impl Modules {
         self.codes.usage()
     }
 
-    fn with_bounds(most: usize, most_code: u64) -> Self {
-        Self { codes: CodeCache::with_bound(most_code), shelf: Mutex::new(Shelf::with_bound(most)) }
+    fn with_bounds(rules: Rules, most: usize, most_code: u64) -> Self {
+        Self { rules, codes: CodeCache::with_bound(most_code), shelf: Mutex::new(Shelf::with_bound(most)) }
     }
 
     /// Makes a contract ready to run, or finds that it is.

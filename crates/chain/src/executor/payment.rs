@@ -85,7 +85,7 @@ mod tests {
         let context = Context {
             block: BlockNumber::new(7),
             chain_id: ChainId::new(222),
-            modules: &Modules::default(),
+            modules: &Modules::new(rules.scilla),
             tracer: None,
             gas_limit: Gas::new(1_000),
             minimum_price: price.map(|qa| GasPrice::new(Qa::new(qa))),

@@ -12,6 +12,7 @@ use silica_scilla::{
     json::{InputError, MessageInput, read_document},
     report::{Entry, Failure},
     resolve::{self, ResolveError},
+    rules::Rules,
     syntax::{parse_contract, parse_library},
 };
 
@@ -73,7 +74,7 @@ pub(super) struct Accepted {
 /// Checks a contract with a limit of gas, and makes it ready to run.
 pub(super) fn check_contract(source: &Source, libraries: &Libraries, limit: u64) -> Result<Accepted, Stopped> {
     let options = Options::with_limit(limit);
-    let origin = origin(&source.init).map_err(|error| Stopped::input(error, None))?;
+    let origin = origin(&source.init, libraries.rules).map_err(|error| Stopped::input(error, None))?;
     let module = parse_contract(CONTRACT_FILE, source.code.as_bytes())
         .map_err(|failure| Stopped::new(failure, Some(options.meter)))?;
     let program =
@@ -91,7 +92,7 @@ pub(super) fn check_contract(source: &Source, libraries: &Libraries, limit: u64)
 /// Checks a library with a limit of gas, and makes it ready to run.
 pub(super) fn check_library(source: &Source, libraries: &Libraries, limit: u64) -> Result<Accepted, Stopped> {
     let options = Options::with_limit(limit);
-    let origin = origin(&source.init).map_err(|error| Stopped::input(error, None))?;
+    let origin = origin(&source.init, libraries.rules).map_err(|error| Stopped::input(error, None))?;
     let module = parse_library(LIBRARY_FILE, source.code.as_bytes())
         .map_err(|failure| Stopped::new(failure, Some(options.meter)))?;
     let program =
@@ -103,6 +104,10 @@ pub(super) fn check_library(source: &Source, libraries: &Libraries, limit: u64) 
         fields: Vec::new(),
         code: Arc::new(Code::of_library(&program)),
     })
+}
+
+fn settings(rules: Rules) -> Settings {
+    Settings { rules, ..Settings::default() }
 }
 
 /// Takes the charge for the texts of a deployment.
@@ -122,11 +127,12 @@ fn charged_for_texts(source: &Source, limit: u64) -> Result<Meter, Stopped> {
 pub(super) fn deploy_contract(
     source: &Source,
     code: &Arc<Code>,
+    rules: Rules,
     limit: u64,
     host: &mut dyn Host,
 ) -> Result<u64, Stopped> {
     let gas = charged_for_texts(source, limit)?;
-    let loaded = code.load(Settings::default(), gas)?;
+    let loaded = code.load(settings(rules), gas)?;
     let init = parameters(&source.init, code).map_err(|error| Stopped::input(error, Some(loaded.gas)))?;
     let version = init.iter().find(|entry| &*entry.name == "_scilla_version").map(|entry| &entry.value);
     loaded.check_version(version)?;
@@ -134,13 +140,32 @@ pub(super) fn deploy_contract(
 }
 
 /// Deploys a library that was accepted: its values are evaluated. Returns the gas that is left.
-pub(super) fn deploy_library(source: &Source, code: &Arc<Code>, limit: u64) -> Result<u64, Stopped> {
+pub(super) fn deploy_library(source: &Source, code: &Arc<Code>, rules: Rules, limit: u64) -> Result<u64, Stopped> {
     let gas = charged_for_texts(source, limit)?;
-    let loaded = code.load(Settings::default(), gas)?;
+    let loaded = code.load(settings(rules), gas)?;
     let init = parameters(&source.init, code).map_err(|error| Stopped::input(error, Some(loaded.gas)))?;
     let version = init.iter().find(|entry| &*entry.name == "_scilla_version").map(|entry| &entry.value);
     loaded.check_version(version)?;
     Ok(loaded.gas.gas_of_success(limit))
+}
+
+/// Takes the charge for a message, and returns its text.
+fn charged_for_message(message: &serde_json::Value, limit: u64) -> Result<(String, Meter), Stopped> {
+    // The file of the message is laid out like a receipt, and charged for with its white space.
+    let text = to_styled_json(message);
+    let mut gas = Meter::with_limit(limit);
+    match gas.charge(u64::try_from(text.len()).unwrap_or(u64::MAX)) {
+        Ok(()) => Ok((text, gas)),
+        Err(_) => Err(Stopped::told("Insufficient gas to parse message", Some(Meter::with_units(0)))),
+    }
+}
+
+/// Sends a message to a library, which ignores it. Returns that nothing comes of it, and the gas that the run reports
+/// as left: units, as for a deployment (`Zilliqa/scilla` 308af35, `src/eval/Runner.ml`, messages to libraries).
+pub(super) fn call_library(message: &serde_json::Value, balance: u128, limit: u64) -> Result<(Outcome, u64), Stopped> {
+    let (_, gas) = charged_for_message(message, limit)?;
+    let outcome = Outcome { accepted: false, balance, messages: Vec::new(), events: Vec::new(), gas };
+    Ok((outcome, gas.units()))
 }
 
 /// Sends a message to a contract. Returns what it leads to, and the gas that is left; the observer sees how.
@@ -148,17 +173,13 @@ pub(super) fn call(
     ready: &Ready,
     message: &serde_json::Value,
     balance: u128,
+    rules: Rules,
     limit: u64,
     host: &mut dyn Host,
     observer: Option<&mut dyn Observer>,
 ) -> Result<(Outcome, u64), Stopped> {
-    // The file of the message is laid out like a receipt, and charged for with its white space.
-    let text = to_styled_json(message);
-    let mut gas = Meter::with_limit(limit);
-    if gas.charge(u64::try_from(text.len()).unwrap_or(u64::MAX)).is_err() {
-        return Err(Stopped::told("Insufficient gas to parse message", Some(Meter::with_units(0))));
-    }
-    let loaded = ready.code.load(Settings::default(), gas)?;
+    let (text, gas) = charged_for_message(message, limit)?;
+    let loaded = ready.code.load(settings(rules), gas)?;
     let told = |error| Stopped::input(error, Some(loaded.gas));
     let document = read_document(MESSAGE_FILE, text.as_bytes()).map_err(told)?;
     let input = MessageInput::read(MESSAGE_FILE, document.root(), ready.code.data_types()).map_err(told)?;

@@ -164,6 +164,7 @@ fn copy_with(number: u64, change: fn(&mut BlockRecord)) -> Result<BlockNumber, R
     let mut net = Net::new(config(1, 5));
     load(&mut net, 8);
     let (source, copy) = (net.producer.store().snapshot(), memory());
+    copy.set_label(&net.producer.store().label().unwrap().unwrap()).unwrap();
     for block in (0..=8).map(BlockNumber::new) {
         let accounts = source.at(block).unwrap().accounts().map(Result::unwrap).collect();
         let state = copy.prepare(StateDiff { accounts, ..StateDiff::default() }).unwrap();

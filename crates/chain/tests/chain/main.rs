@@ -18,6 +18,7 @@ mod replay;
 mod restart;
 mod reverts;
 mod runs;
+mod scilla_rules;
 mod simulation;
 mod snapshot;
 mod traces;

@@ -20,6 +20,7 @@ const CONTRACT: Address = Address::new([0xc0; 20]);
 /// A store whose first state has a contract with one variable.
 fn with_contract() -> Store {
     let store = memory();
+    store.set_label(&ChainConfig::isolated().rules.scilla.to_string()).unwrap();
     let mut accounts = genesis().accounts().clone();
     let contract = ContractAccount { code_hash: CodeHash::new([1; 32]), storage_root: None };
     accounts.insert(CONTRACT, Account { contract: Some(contract), balance: Qa::new(5), ..Account::default() });

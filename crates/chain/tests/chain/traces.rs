@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use silica_chain::TracedCall;
 use silica_protocol::{Address, Gas, Qa, Receipt, Transaction};
+use silica_scilla::rules::{Edition, Rules};
 
 use crate::{
     contracts::{World, address_param, errors, init, text_param},
@@ -33,12 +34,9 @@ fn sent(call: &TracedCall) -> Vec<(Address, u128, &str, bool)> {
 }
 
 #[test]
-fn message_to_a_library_is_not_delivered() {
-    let mut world = World::new();
-    let flag = json!({
-        "vname": "_library", "type": "Bool", "value": {"constructor": "True", "argtypes": [], "arguments": []}
-    });
-    let library = world.deployed(1, "scilla_version 0\nlibrary Numbers\nlet answer = Uint32 42\n", &init(&[flag]));
+fn message_to_a_library_is_not_delivered_where_it_is_refused() {
+    let mut world = World::with_rules(Rules::newest(Edition::V0_11));
+    let library = world.library();
     let relay = world.relay();
     let params = [address_param("to", &library), text_param("tag", "Take")];
     let (receipt, root) = trace(&mut world, relay, ("Ask", &params), 3, 20_000);
@@ -46,6 +44,18 @@ fn message_to_a_library_is_not_delivered() {
     assert_eq!(sent(&root), [(library, 3, "Take", false)]);
     let run = root.run.unwrap();
     assert!(run.completed && run.accepted && !run.steps.is_empty());
+}
+
+#[test]
+fn message_to_a_library_is_a_run_without_steps() {
+    let mut world = World::new();
+    let (library, relay) = (world.library(), world.relay());
+    let params = [address_param("to", &library), text_param("tag", "Take")];
+    let (receipt, root) = trace(&mut world, relay, ("Ask", &params), 3, 20_000);
+    assert!(receipt.success, "{receipt:?}");
+    assert_eq!(sent(&root), [(library, 3, "Take", true)]);
+    let run = root.calls[0].run.as_ref().unwrap();
+    assert!(run.completed && !run.accepted && run.steps.is_empty());
 }
 
 /// Sends the same money twice: the message to itself sends it away before the other is delivered.

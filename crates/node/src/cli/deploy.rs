@@ -62,7 +62,7 @@ impl Deployment {
     async fn read(args: &DeployArgs) -> Result<Self, ClientError> {
         let code = read_text("FILE", &args.file)?;
         let libraries = args.library.iter().map(library).collect::<Result<_, _>>()?;
-        let origin = Origin { address: None, libraries };
+        let origin = Origin { libraries, ..Origin::default() };
         let libraries = Libraries::fetch(&args.order.node.rpc(), &origin).await?;
         let is_library = args.file.extension().is_some_and(|extension| extension == "scillib");
         Ok(Self { file: args.file.display().to_string(), code, is_library, origin, libraries })

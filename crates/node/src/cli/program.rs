@@ -10,6 +10,7 @@ use silica_scilla::{
     json::{InputError, read_document, read_origin},
     report::Failure,
     resolve::{self, FoundLibrary, LibrarySource, Origin, ResolveError},
+    rules::Rules,
     source::Location,
     stdlib::Standard,
     syntax::{parse_contract, parse_library},
@@ -149,7 +150,8 @@ async fn program_at(rpc: &Rpc<'_>, address: &Address) -> Result<(String, Origin)
 
 /// Reads init data as a node does before it checks a contract, and returns what they say of names.
 pub(super) fn read_init_data(text: &str) -> Result<Origin, String> {
-    let origin = read_document(INIT, text.as_bytes()).and_then(|document| read_origin(INIT, document.root()));
+    let origin =
+        read_document(INIT, text.as_bytes()).and_then(|document| read_origin(INIT, document.root(), Rules::default()));
     origin.map_err(|error| match error {
         InputError::Rejected(failure) => failure.to_string(),
         InputError::Internal(reason) => reason,

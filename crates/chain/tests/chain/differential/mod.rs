@@ -21,6 +21,7 @@ use silica_chain::{ChainConfig, CommittedBlock, Snapshot};
 use silica_protocol::{
     Account, Address, BlockNumber, CodeHash, ContractAccount, Gas, Receipt, StorageKey, Transaction,
 };
+use silica_scilla::rules::{Edition, Rules};
 
 use self::{model::Model, scenario::Scenario};
 use crate::{
@@ -48,7 +49,7 @@ struct Checks {
 
 impl Checks {
     fn new(net: &Net) -> Self {
-        let mut model = Model::default();
+        let mut model = Model { rules: net.chain.config().rules.scilla, ..Model::default() };
         for (address, balance, nonce) in accounts(net) {
             model.accounts.insert(address, model::Account { balance, nonce, program: None });
         }
@@ -155,10 +156,21 @@ fn one_by_one(config: ChainConfig, blocks: &[Arc<CommittedBlock>]) -> Net {
     net
 }
 
+/// The rules of a run: each set in turn.
+fn rules(seed: u64) -> Rules {
+    match seed % 4 {
+        0 => Rules::UNNAMED,
+        1 => Rules::newest(Edition::V0_13),
+        2 => Rules::newest(Edition::V0_11),
+        _ => Rules::newest(Edition::Latest),
+    }
+}
+
 fn run(seed: u64) {
     let mut scenario = Scenario::new(seed);
     let mut config = config(scenario.choose(&[1, 2, 3]), scenario.choose(&[7, 1_000]));
     config.shard_gas_limit = Gas::new(scenario.choose(&[40_000, 400_000]));
+    config.rules.scilla = rules(seed);
     let mut net = Net::new(config.clone());
     net.demand(EMPTY);
     let mut checks = Checks::new(&net);

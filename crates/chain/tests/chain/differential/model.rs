@@ -15,6 +15,7 @@ use silica_scilla::{
     json::{MessageInput, read_document, read_init, read_origin},
     report::Failure,
     resolve::{self, FoundLibrary, LibrarySource, Origin},
+    rules::{LibraryCalls, Rules},
     stdlib,
     syntax::{parse_contract, parse_library},
     types::{Primitive, Type, Width},
@@ -32,6 +33,8 @@ const EDGES: u32 = 20;
 #[derive(Clone, Default)]
 pub(crate) struct Model {
     pub(crate) accounts: BTreeMap<Address, Account>,
+    /// The rules of the contract language.
+    pub(crate) rules: Rules,
 }
 
 /// An account.
@@ -82,6 +85,18 @@ impl Told {
 }
 
 impl Model {
+    fn settings(&self) -> Settings {
+        Settings { rules: self.rules, ..Settings::default() }
+    }
+
+    /// A message to a library has no effect, or fails.
+    fn ignore_call_of_library(&self) -> Result<(), Refusal> {
+        match self.rules.library_calls() {
+            LibraryCalls::Ignored => Ok(()),
+            LibraryCalls::Refused => Err("a library is called".into()),
+        }
+    }
+
     /// Does what a transaction does, and compares what its receipt says.
     pub(crate) fn apply(&mut self, block: BlockNumber, transaction: &VerifiedTransaction, receipt: &Receipt) {
         let tx = transaction.transaction();
@@ -130,7 +145,7 @@ impl Model {
         init.push(json!({ "vname": "_this_address", "type": "ByStr20", "value": format!("0x{address}") }));
         let text = Json::from(init).to_string();
         let document = read_document("init", text.as_bytes()).map_err(|error| format!("{error:?}"))?;
-        let origin = read_origin("init", document.root()).map_err(|error| format!("{error:?}"))?;
+        let origin = read_origin("init", document.root(), self.rules).map_err(|error| format!("{error:?}"))?;
         let mut program = Program {
             text: tx.code.clone(),
             origin,
@@ -151,7 +166,7 @@ impl Model {
             let code = Arc::new(Code::of_contract(&resolved));
             let named = read_init("init", document.root(), code.data_types()).map_err(|error| format!("{error:?}"))?;
             program.init = named.into_iter().map(Argument::from).collect();
-            let loaded = code.load(Settings::default(), Meter::with_limit(GAS)).map_err(|error| error.to_string())?;
+            let loaded = code.load(self.settings(), Meter::with_limit(GAS)).map_err(|error| error.to_string())?;
             program.fields = loaded.deploy(&program.init, None).map_err(|error| error.to_string())?.fields;
             for field in &program.fields {
                 program.entries.store(&address, &field.name, &[], &field.value);
@@ -171,7 +186,10 @@ impl Model {
         let text = body.to_string();
         let document = read_document("message", text.as_bytes()).map_err(|error| format!("{error:?}"))?;
         let program = self.accounts.get(&tx.to).and_then(|account| account.program.as_ref()).ok_or("no contract")?;
-        let code = program.code.as_ref().ok_or("a library is called")?;
+        let Some(code) = &program.code else {
+            self.ignore_call_of_library()?;
+            return Ok(Told { accepted: Some(false), ..Told::default() });
+        };
         let message = MessageInput::read("message", document.root(), code.data_types());
         let message = message.map_err(|error| format!("{error:?}"))?.into();
         let mut run = Run { model: self, origin: sender, edges: 0, told: Told::default() };
@@ -231,20 +249,21 @@ impl Run<'_> {
     ) -> Result<(), Refusal> {
         let account = &self.model.accounts[contract];
         let (program, balance) = (account.program.clone().unwrap(), account.balance);
-        let code = program.code.ok_or("a library is called")?;
+        let Some(code) = program.code else {
+            self.model.ignore_call_of_library()?;
+            self.note_accepted(false, depth);
+            return Ok(());
+        };
         let values = MemoryHost { fields: program.fields, accounts: self.others(), ..MemoryHost::default() };
         let mut host = ModelHost { contract, values, entries: program.entries };
-        let loaded = code.load(Settings::default(), Meter::with_limit(GAS)).map_err(|error| error.to_string())?;
+        let loaded = code.load(self.model.settings(), Meter::with_limit(GAS)).map_err(|error| error.to_string())?;
         let outcome = loaded.call(&program.init, message, balance, &mut host).map_err(|error| error.to_string())?;
         let program = self.model.accounts.get_mut(contract).unwrap().program.as_mut().unwrap();
         (program.fields, program.entries) = (host.values.fields, host.entries);
         if outcome.accepted {
             self.model.transfer(sender, contract, amount)?;
         }
-        match self.told.transitions.last_mut() {
-            Some(cause) if depth > 0 => cause.5 = Some(outcome.accepted),
-            _ => self.told.accepted = Some(outcome.accepted),
-        }
+        self.note_accepted(outcome.accepted, depth);
         for event in &outcome.events {
             self.told.events.push((*contract, text(event.get("_eventname"))));
         }
@@ -259,6 +278,13 @@ impl Run<'_> {
             self.send(contract, &recipient, &tag, amount, params.collect(), depth)?;
         }
         Ok(())
+    }
+
+    fn note_accepted(&mut self, accepted: bool, depth: u32) {
+        match self.told.transitions.last_mut() {
+            Some(cause) if depth > 0 => cause.5 = Some(accepted),
+            _ => self.told.accepted = Some(accepted),
+        }
     }
 
     fn send(

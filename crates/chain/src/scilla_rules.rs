@@ -1,0 +1,38 @@
+//! The rules of the contract language, as a parameter that the record keeps.
+//!
+//! Blocks do not name the rules by which they were executed, and other rules give other receipts. So the record has them
+//! as its label, from before block 0 on. A record without label was made before rules had a name and continues by
+//! [`Rules::UNNAMED`].
+
+use silica_protocol::BlockNumber;
+use silica_scilla::rules::Rules;
+use silica_state::Store;
+
+use crate::error::RulesError;
+
+/// Compares the rules of a record with those of the configuration, which an empty record gets.
+///
+/// # Errors
+///
+/// [`RulesError`]: the record has other rules, or cannot be read or written.
+pub(crate) fn keep(store: &Store, asked: Rules) -> Result<(), RulesError> {
+    check(store, asked)?;
+    if asked != Rules::UNNAMED && store.label()?.is_none() {
+        store.set_label(&asked.to_string())?;
+    }
+    Ok(())
+}
+
+/// Compares the rules of a record with those of the configuration. An empty record may get any.
+///
+/// # Errors
+///
+/// As for [`keep`].
+pub(crate) fn check(store: &Store, asked: Rules) -> Result<(), RulesError> {
+    let stored = match store.label()? {
+        Some(label) => label.parse().map_err(RulesError::Unknown)?,
+        None if store.record(BlockNumber::new(0))?.is_none() => return Ok(()),
+        None => Rules::UNNAMED,
+    };
+    if stored == asked { Ok(()) } else { Err(RulesError::Other { stored, asked }) }
+}
