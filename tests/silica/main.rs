@@ -30,6 +30,7 @@ mod process;
 mod proof;
 mod readme;
 mod revert;
+mod rules;
 mod shapes;
 mod simulation;
 mod start;

@@ -17,6 +17,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, builder::BoolishValueP
 use clap_complete::Shell;
 use silica_chain::config::{MAX_SHARDS, NoncePolicy};
 use silica_protocol::{Address, ChainId, HexError, StateRoot, VariableHash};
+use silica_scilla::rules::Edition;
 
 use crate::{
     banner::BannerForm,
@@ -169,6 +170,10 @@ pub struct RunArgs {
     /// Tx blocks for each DS block of a new chain [default: 100].
     #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "N", value_parser = value_parser!(u64).range(2..), env = "SILICA_BLOCKS_PER_DS_EPOCH")]
     pub blocks_per_ds_epoch: Option<u64>,
+    /// Release of the Scilla interpreter by whose rules a new chain runs contracts: 0.13, 0.11 or latest [default: that of
+    /// the data directory, 0.13 for a new one].
+    #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "RELEASE", env = "SILICA_SCILLA_RULES")]
+    pub scilla_rules: Option<Edition>,
     /// Latest Tx blocks whose state can be proved.
     #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "N", default_value_t = 50, value_parser = value_parser!(u64).range(50..=10_000),
           env = "SILICA_PROOF_WINDOW")]
@@ -617,6 +622,8 @@ pub struct Config {
     pub shards: Option<u32>,
     /// Tx blocks for each DS block, or `None` for as many as the data directory was made with.
     pub blocks_per_ds_epoch: Option<u64>,
+    /// The rules by which contracts run, or `None` for those that the data directory was made with.
+    pub scilla_rules: Option<Edition>,
     /// Latest Tx blocks whose state can be proved.
     pub proof_window: u64,
     /// Memory for recently used state, in bytes.
@@ -670,6 +677,7 @@ impl Default for Config {
             show_keys: false,
             shards: None,
             blocks_per_ds_epoch: None,
+            scilla_rules: None,
             proof_window: 50,
             cache_bytes: 256 << 20,
             durability: Durability::Flush,
@@ -702,6 +710,7 @@ impl From<RunArgs> for Config {
             show_keys: args.show_keys,
             shards: args.shards,
             blocks_per_ds_epoch: args.blocks_per_ds_epoch,
+            scilla_rules: args.scilla_rules,
             proof_window: args.proof_window,
             cache_bytes: args.cache_mb << 20,
             durability: args.durability,
@@ -760,7 +769,7 @@ mod tests {
     fn every_flag_reaches_the_configuration() {
         let cli = parse(
             "--data-dir d --listen 127.0.0.1:80 --websocket 127.0.0.1:81 --chain-id 333 --block-mode interval=250 \
-             --pause-id 999 --accounts-file f --shards 3 --blocks-per-ds-epoch 5 --proof-window 60 --cache-mb 16 --durability relaxed --max-body-bytes 7 --developer off \
+             --pause-id 999 --accounts-file f --shards 3 --blocks-per-ds-epoch 5 --scilla-rules 0.11 --proof-window 60 --cache-mb 16 --durability relaxed --max-body-bytes 7 --developer off \
              --max-bodies-mb 9 --max-connections 8 --max-batch 4 --max-batch-answer-mb 2 --request-timeout 3 --idle-timeout 6 \
              --rate-limit 11 --stop-timeout 4 --allowed-hosts node,10.0.0.7 --allowed-origins https://a.b \
              --trusted-proxies 10.0.0.0/8 --methods Get* --operator-listen 127.0.0.1:82 --show-keys \
@@ -775,6 +784,7 @@ mod tests {
         assert_eq!(config.block_mode, BlockMode::Interval(Duration::from_millis(250)));
         assert_eq!((config.pause_id.as_deref(), config.accounts_file), (Some("999"), Some("f".into())));
         assert_eq!((config.shards, config.blocks_per_ds_epoch, config.show_keys), (Some(3), Some(5), true));
+        assert_eq!(config.scilla_rules, Some(Edition::V0_11));
         assert_eq!((config.proof_window, config.cache_bytes), (60, 16 << 20));
         assert_eq!((config.durability, config.developer), (Durability::Relaxed, Developer::Off));
         assert_eq!((config.max_pending, config.max_gapped), (12, 5));
@@ -900,6 +910,7 @@ mod tests {
         check_refused("--block-mode fast", &["--block-mode", "instant, interval=MS", "fast"]);
         check_refused("--block-mode interval=0", &["1 to 86400000", "interval=0"]);
         check_refused("--shards 0", &["--shards", "1..=1000"]);
+        check_refused("--scilla-rules 0.12", &["--scilla-rules", "expected 0.13, 0.11 or latest, got \"0.12\""]);
         check_refused("--shards 1001", &["--shards", "1..=1000"]);
         check_refused("--blocks-per-ds-epoch 1", &["--blocks-per-ds-epoch", "2.."]);
         check_refused("--proof-window 49", &["--proof-window", "50..=10000"]);

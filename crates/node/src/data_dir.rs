@@ -21,13 +21,16 @@ use std::{
 use serde::{Deserialize, Serialize};
 use silica_crypto::{KeyPair, SecretKey, SecretKeyError};
 use silica_protocol::{GasPrice, sha256};
+use silica_scilla::rules::{Rules, UnknownRules};
 use silica_state::{OpenOutcome, Store};
 use zeroize::Zeroizing;
 
 use crate::files::{self, FileError, UntrustedFile, Wanted};
 
-/// Version of the layout that this program writes.
-const FORMAT: u32 = 1;
+/// Newest version of the layout. The manifest of a chain whose Scilla rules have no name is written in the one before,
+/// which earlier programs read.
+const FORMAT: u32 = 2;
+const FORMAT_WITHOUT_RULES: u32 = 1;
 
 const LOCK: &str = "lock";
 pub(crate) const KEY: &str = "node.key";
@@ -98,6 +101,14 @@ pub enum DataDirError {
         /// Its format.
         found: u32,
     },
+    /// A newer program made the chain in the directory.
+    #[error("data directory {}", path.display())]
+    Rules {
+        /// The directory.
+        path: PathBuf,
+        /// What is not known of its rules.
+        source: UnknownRules,
+    },
     /// The directory holds a chain with other parameters than those asked for.
     #[error(
         "data directory {} holds a chain with {name} {found}, but {by} asks for {wanted}; \
@@ -154,10 +165,40 @@ pub(crate) struct Manifest {
     pub(crate) genesis: Option<String>,
     /// The price of gas that the operator set last, in Qa.
     pub(crate) gas_price: Option<String>,
+    /// The rules by which contracts run; none in a chain that was made before rules had a name.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "rules_text")]
+    scilla_rules: Option<Rules>,
+}
+
+/// Rules as their text.
+mod rules_text {
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+    use silica_scilla::rules::Rules;
+
+    pub(super) fn serialize<S: Serializer>(rules: &Option<Rules>, serializer: S) -> Result<S::Ok, S::Error> {
+        match rules {
+            Some(rules) => serializer.collect_str(rules),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rules>, D::Error> {
+        String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
+    }
+}
+
+/// What a chain is made with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parameters {
+    pub(crate) chain_id: u16,
+    pub(crate) shards: u32,
+    pub(crate) blocks_per_ds_epoch: u64,
+    pub(crate) scilla_rules: Rules,
 }
 
 impl Manifest {
-    pub(crate) fn new((chain_id, shards, blocks_per_ds_epoch): (u16, u32, u64), accounts: &str, key: &KeyPair) -> Self {
+    pub(crate) fn new(parameters: Parameters, accounts: &str, key: &KeyPair) -> Self {
+        let Parameters { chain_id, shards, blocks_per_ds_epoch, scilla_rules } = parameters;
         Self {
             chain_id,
             shards,
@@ -166,7 +207,18 @@ impl Manifest {
             node_key: key.public().to_string(),
             genesis: None,
             gas_price: None,
+            scilla_rules: Some(scilla_rules),
         }
+    }
+
+    /// The rules by which contracts run.
+    pub(crate) fn scilla_rules(&self) -> Rules {
+        self.scilla_rules.unwrap_or(Rules::UNNAMED)
+    }
+
+    /// The version of the layout that can hold it.
+    const fn format(&self) -> u32 {
+        if self.scilla_rules.is_some() { FORMAT } else { FORMAT_WITHOUT_RULES }
     }
 }
 
@@ -183,7 +235,7 @@ struct ManifestFile {
 impl ManifestFile {
     fn new(manifest: Manifest) -> Self {
         let text = serde_json::to_string(&manifest).expect("text and numbers have a JSON form");
-        Self { format: FORMAT, manifest, checksum: digest(&text) }
+        Self { format: manifest.format(), manifest, checksum: digest(&text) }
     }
 }
 
@@ -280,17 +332,35 @@ impl DataDir {
             format: u32,
         }
 
+        #[derive(Deserialize)]
+        struct Outline {
+            manifest: Named,
+        }
+
+        #[derive(Deserialize)]
+        struct Named {
+            scilla_rules: Option<String>,
+        }
+
         let Some(text) = self.read(MANIFEST)? else { return Ok(None) };
         let Format { format } = serde_json::from_str(&text).map_err(|error| self.damaged(MANIFEST, &error))?;
         match format {
             0 => return Err(self.damaged(MANIFEST, "expected a format from 1, got 0")),
-            FORMAT => {}
+            FORMAT_WITHOUT_RULES | FORMAT => {}
             found => return Err(DataDirError::Newer { path: self.path.clone(), found }),
+        }
+        if let Ok(Outline { manifest: Named { scilla_rules: Some(rules) } }) = serde_json::from_str(&text)
+            && let Err(source @ UnknownRules::Newer { .. }) = rules.parse::<Rules>()
+        {
+            return Err(DataDirError::Rules { path: self.path.clone(), source });
         }
         let file: ManifestFile = serde_json::from_str(&text).map_err(|error| self.damaged(MANIFEST, &error))?;
         let checksum = ManifestFile::new(file.manifest.clone()).checksum;
         if checksum != file.checksum {
             return Err(self.damaged(MANIFEST, "its checksum does not match"));
+        }
+        if file.manifest.format() != format {
+            return Err(self.damaged(MANIFEST, &format!("expected format {}, got {format}", file.manifest.format())));
         }
         Ok(Some(file.manifest))
     }
@@ -481,16 +551,19 @@ fn io_error(action: &'static str, path: &Path, source: io::Error) -> DataDirErro
 #[cfg(test)]
 mod tests {
     use silica_protocol::Qa;
+    use silica_scilla::rules::Edition;
 
     use super::*;
 
     const ACCOUNTS_TEXT: &str = "{}";
+    const PARAMETERS: Parameters =
+        Parameters { chain_id: 222, shards: 1, blocks_per_ds_epoch: 100, scilla_rules: Rules::newest(Edition::V0_13) };
 
     /// Makes a directory that holds a chain, as far as this module knows.
     fn made(path: &Path) -> (DataDir, Manifest) {
         let dir = DataDir::create(path).unwrap();
         assert_eq!(dir.manifest().unwrap(), None);
-        let manifest = Manifest::new((222, 1, 100), ACCOUNTS_TEXT, &dir.new_key().unwrap());
+        let manifest = Manifest::new(PARAMETERS, ACCOUNTS_TEXT, &dir.new_key().unwrap());
         dir.write_accounts(ACCOUNTS_TEXT).unwrap();
         dir.write_manifest(&manifest).unwrap();
         (dir, manifest)
@@ -579,11 +652,57 @@ mod tests {
 
     #[test]
     fn manifest_of_a_newer_program_is_refused_by_its_number() {
-        check_manifest(r#"{"format":2,"engine":"other"}"#, "has format 2, this program knows formats up to 1");
+        check_manifest(r#"{"format":3,"engine":"other"}"#, "has format 3, this program knows formats up to 2");
         check_manifest(r#"{"format":0}"#, "damaged");
         check_manifest(r#"{"format":1}"#, "damaged");
+        check_manifest(r#"{"format":2}"#, "damaged");
         check_manifest(r#"{"form"#, "damaged");
         check_manifest("", "damaged");
+    }
+
+    #[test]
+    fn rules_are_kept_and_a_chain_without_them_stays_without() {
+        let parent = tempfile::tempdir().unwrap();
+        let (dir, manifest) = made(parent.path());
+        assert_eq!(manifest.scilla_rules(), Rules::newest(Edition::V0_13));
+        let text = || fs::read_to_string(parent.path().join(MANIFEST)).unwrap();
+        assert!(text().contains("\"format\": 2,") && text().contains("\"scilla_rules\": \"0.13/1\""), "{}", text());
+        // As an earlier version of this program wrote it.
+        let unnamed = Manifest { scilla_rules: None, ..manifest };
+        dir.write_manifest(&unnamed).unwrap();
+        assert!(text().contains("\"format\": 1,") && !text().contains("rules"), "{}", text());
+        dir.keep_gas_price(Some(GasPrice::new(Qa::new(7)))).unwrap();
+        let read = dir.manifest().unwrap().unwrap();
+        assert_eq!((read.scilla_rules, read.scilla_rules()), (None, Rules::UNNAMED));
+        assert!(text().contains("\"format\": 1,"), "{}", text());
+    }
+
+    #[test]
+    fn rules_that_are_not_known_are_named() {
+        let rules =
+            |rules: &str| format!(r#"{{"format":2,"manifest":{{"scilla_rules":"{rules}","more":1}},"checksum":""}}"#);
+        let parent = tempfile::tempdir().unwrap();
+        let dir = DataDir::create(parent.path()).unwrap();
+        fs::write(parent.path().join(MANIFEST), rules("0.13/9")).unwrap();
+        let error = dir.manifest().unwrap_err();
+        let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        assert!(source.contains("0.13/9 are newer than this program"), "{error}: {source}");
+        check_manifest(&rules("0.12/1"), "damaged");
+    }
+
+    #[test]
+    fn a_format_that_does_not_go_with_the_rules_is_noticed() {
+        let parent = tempfile::tempdir().unwrap();
+        let (dir, manifest) = made(parent.path());
+        for manifest in [manifest.clone(), Manifest { scilla_rules: None, ..manifest }] {
+            dir.write_manifest(&manifest).unwrap();
+            let path = parent.path().join(MANIFEST);
+            let text = fs::read_to_string(&path).unwrap();
+            let (format, other) = (manifest.format(), 3 - manifest.format());
+            fs::write(&path, text.replace(&format!("\"format\": {format}"), &format!("\"format\": {other}"))).unwrap();
+            let error = dir.manifest().unwrap_err().to_string();
+            assert!(error.contains(&format!("expected format {format}, got {other}")), "{error}");
+        }
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Profile {
             Self::Isolated => &[("chain-id", "222"), ("listen", "127.0.0.1:5555")],
             Self::Testnet => &[("chain-id", "333")],
             Self::Mainnet => &[("chain-id", "1"), ("developer", "off")],
-            Self::Zq2 => &[("chain-id", "1"), ("listen", "127.0.0.1:4201")],
+            Self::Zq2 => &[("chain-id", "1"), ("listen", "127.0.0.1:4201"), ("scilla-rules", "latest")],
         }
     }
 

@@ -16,6 +16,7 @@ use silica_chain::{
 };
 use silica_crypto::{KeyPair, SecretKeyError};
 use silica_protocol::{BlockNumber, ChainId, Version};
+use silica_scilla::rules::Rules;
 use silica_state::{ArchiveError, OpenOutcome, Store, StoreOptions};
 use tokio::{
     sync::watch,
@@ -28,7 +29,7 @@ use crate::{
     banner::{Banner, FundedAccount},
     clock::{self, Clock},
     config::{BlockMode, Config, DEFAULT_WEBSOCKET_PORT, Developer, Durability, WebSocketPort},
-    data_dir::{self, DataDir, DataDirError, LONGEST_ACCOUNTS, Manifest},
+    data_dir::{self, DataDir, DataDirError, LONGEST_ACCOUNTS, Manifest, Parameters},
     driver::{self, NodeHandle, RunningDriver},
     dump,
     endpoint::Endpoint,
@@ -400,14 +401,15 @@ fn open_chain(
     silica_chain::open(store, chain_config, &genesis, key.public(), clock::now()).map_err(failed)
 }
 
-/// The parameters of a new chain: its id, its shards, its Tx blocks for each DS block.
-fn parameters(config: &Config) -> (u16, u32, u64) {
+/// The parameters of a new chain.
+fn parameters(config: &Config) -> Parameters {
     let default = ChainConfig::isolated();
-    (
-        config.chain_id.unwrap_or(default.chain_id).get(),
-        config.shards.unwrap_or(default.shards),
-        config.blocks_per_ds_epoch.unwrap_or(default.blocks_per_ds_epoch),
-    )
+    Parameters {
+        chain_id: config.chain_id.unwrap_or(default.chain_id).get(),
+        shards: config.shards.unwrap_or(default.shards),
+        blocks_per_ds_epoch: config.blocks_per_ds_epoch.unwrap_or(default.blocks_per_ds_epoch),
+        scilla_rules: config.scilla_rules.map_or(default.rules.scilla, Rules::newest),
+    }
 }
 
 pub(crate) fn chain_config(config: &Config, manifest: &Manifest) -> ChainConfig {
@@ -422,6 +424,7 @@ pub(crate) fn chain_config(config: &Config, manifest: &Manifest) -> ChainConfig 
         chain_id: ChainId::new(manifest.chain_id),
         shards: manifest.shards,
         blocks_per_ds_epoch: manifest.blocks_per_ds_epoch,
+        rules: silica_chain::config::Rules { scilla: manifest.scilla_rules(), ..default.rules },
         policy,
         ..default
     }
@@ -448,7 +451,14 @@ fn check_same_chain(data_dir: &DataDir, manifest: &Manifest, config: &Config) ->
     differs("id", "chain-id", manifest.chain_id.into(), config.chain_id.map(|id| id.get().into()))?;
     differs("shards", "shards", manifest.shards.into(), config.shards.map(Into::into))?;
     let wanted = config.blocks_per_ds_epoch;
-    differs("blocks per DS epoch", "blocks-per-ds-epoch", manifest.blocks_per_ds_epoch, wanted)
+    differs("blocks per DS epoch", "blocks-per-ds-epoch", manifest.blocks_per_ds_epoch, wanted)?;
+    let found = manifest.scilla_rules().edition();
+    match config.scilla_rules {
+        Some(wanted) if wanted != found => {
+            Err(data_dir.other_chain("Scilla rules", &found, &config.origins.of("scilla-rules"), &wanted))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Refuses to continue a chain with other accounts than it began with. A profile that is asked for has to be that of the

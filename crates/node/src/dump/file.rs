@@ -20,13 +20,16 @@ use std::io::{self, ErrorKind, Read, Write};
 
 use serde::{Deserialize, Serialize};
 use silica_protocol::{BlockHash, BlockNumber, StateRoot, sha256};
+use silica_scilla::rules::Rules;
 use silica_state::{Head, RecordRow};
 
 use super::DumpFault;
 
 const MAGIC: [u8; 12] = *b"silica dump\n";
-/// Version of the layout that this program writes and reads.
-const VERSION: u32 = 1;
+/// Newest version of the layout.
+const VERSION: u32 = 2;
+/// The version of a chain whose Scilla rules have no name, which earlier programs read.
+const VERSION_WITHOUT_RULES: u32 = 1;
 /// Bytes of the content of a section.
 const LONGEST: usize = 1 << 20;
 
@@ -102,8 +105,8 @@ pub(super) struct FileWriter<W> {
 }
 
 impl<W: Write> FileWriter<W> {
-    pub(super) fn new(mut out: W, head: &FileHead) -> io::Result<Self> {
-        let begin = beginning(VERSION);
+    pub(super) fn new(mut out: W, head: &FileHead, rules: Rules) -> io::Result<Self> {
+        let begin = beginning(if rules == Rules::UNNAMED { VERSION_WITHOUT_RULES } else { VERSION });
         out.write_all(&begin)?;
         let bytes = u64::try_from(begin.len()).unwrap_or(u64::MAX);
         let mut file = Self { out, digest: sha256(&[&begin]), bytes, head: *head, rows: 0, pending: Vec::new() };
@@ -206,7 +209,7 @@ impl<R: Read> FileReader<R> {
             return Err(DumpFault::Cut { at: 0 });
         }
         let found = number.iter().fold(0_u32, |number, byte| (number << 8) | u32::from(*byte));
-        if found != VERSION {
+        if !(VERSION_WITHOUT_RULES..=VERSION).contains(&found) {
             return Err(DumpFault::Version { found, known: VERSION });
         }
         let at = u64::try_from(begin.len()).unwrap_or(u64::MAX);

@@ -20,6 +20,7 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use silica_scilla::rules::Rules;
 use silica_state::{ArchiveError, DbError, RecordImport, RecordRow};
 
 use self::file::{FileHead, FileReader, FileWriter, Kind};
@@ -84,11 +85,11 @@ pub enum DumpFault {
     #[error("it is not a dump of a chain")]
     Foreign,
     /// A later program wrote the file.
-    #[error("it has version {found}, this program knows version {known}")]
+    #[error("it has version {found}, this program knows versions up to {known}")]
     Version {
         /// Its version.
         found: u32,
-        /// The version that is known.
+        /// The newest version that is known.
         known: u32,
     },
     /// The file is shorter than it was.
@@ -187,6 +188,7 @@ struct Source<'a> {
     /// The transactions that wait.
     pool: Vec<u8>,
     head: FileHead,
+    rules: Rules,
 }
 
 impl Source<'_> {
@@ -226,7 +228,7 @@ impl Source<'_> {
         let failed = |source| DumpError::Write { path: path.to_owned(), source };
         // Nobody else has made it, and reads along.
         let out = files::create(draft).map_err(failed)?;
-        let mut file = FileWriter::new(BufWriter::new(out), &self.head).map_err(failed)?;
+        let mut file = FileWriter::new(BufWriter::new(out), &self.head, self.rules).map_err(failed)?;
         for (kind, name) in FILES {
             let content = self.data_dir.read_file(name).map_err(MaintenanceError::from)?;
             file.file(kind, &content).map_err(failed)?;
@@ -274,8 +276,8 @@ pub fn dump_db(data_dir: &Path, file: &Path) -> Result<DumpReport, DumpError> {
     let snapshot = store.snapshot();
     let head = snapshot.head().ok_or(DumpError::Empty)?;
     let pool = chain.data_dir.read_pool().map_err(MaintenanceError::from)?;
-    let head = FileHead::new(chain.manifest.chain_id, head);
-    Source { data_dir: &chain.data_dir, pool, head }.write(snapshot.record_rows(), file)
+    let (head, rules) = (FileHead::new(chain.manifest.chain_id, head), chain.manifest.scilla_rules());
+    Source { data_dir: &chain.data_dir, pool, head, rules }.write(snapshot.record_rows(), file)
 }
 
 /// The name of a file that a running node writes: nobody who may call methods can name a file of others by it.
@@ -315,8 +317,9 @@ pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpRep
     let unusable = |source| DumpError::Write { path: directory.clone(), source };
     files::create_directory(&directory).map_err(unusable)?;
     let head = at.snapshot.record_head().ok_or(DumpError::Empty)?;
-    let head = FileHead::new(node.chain().config().chain_id.get(), head);
-    Source { data_dir, pool, head }.write(at.snapshot.record_rows(), &directory.join(&name.0))
+    let config = node.chain().config();
+    let (head, rules) = (FileHead::new(config.chain_id.get(), head), config.rules.scilla);
+    Source { data_dir, pool, head, rules }.write(at.snapshot.record_rows(), &directory.join(&name.0))
 }
 
 /// Makes a data directory of a file that has a chain. All blocks are executed, and the directory appears as a whole once

@@ -143,8 +143,8 @@ async fn directory_of_a_newer_program_is_left_alone() {
     start_in(dir.path()).await.stop().await.unwrap();
     let manifest = dir.path().join("manifest.json");
     let text = fs::read_to_string(&manifest).unwrap();
-    fs::write(&manifest, text.replace("\"format\": 1", "\"format\": 9")).unwrap();
-    check_refused(Config::in_dir(dir.path()), &["has format 9", "up to 1", "newer silica"]).await;
+    fs::write(&manifest, text.replace("\"format\": 2", "\"format\": 9")).unwrap();
+    check_refused(Config::in_dir(dir.path()), &["has format 9", "up to 2", "newer silica"]).await;
 }
 
 #[tokio::test]

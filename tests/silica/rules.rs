@@ -1,0 +1,221 @@
+//! The Scilla rules of a chain: chosen once, kept with it, and followed by what it executes.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::{Value, json};
+use silica_protocol::Address;
+use silica_tests::{
+    Directory, Node, Wallet,
+    node::{Finished, run},
+};
+
+/// A directory and a dump that a version of the program without rules wrote, and the contracts in it. The README there
+/// says how they were made.
+fn chains() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data/chains")
+}
+
+/// The newest block of that chain, the root of its state, and its contract.
+const HEAD: &str = "0db86c9ab08d7ccd0a97e78e8931845c11dc5413b2bf1ef6e042527a47759ec3";
+const STATE_ROOT: &str = "90b0328daeb0c412f0ae16d881031264847ea0d82922c61765c88fd0e11d2df8";
+const CONTRACT: &str = "bbdf5c659befa747bb10ad1b98b079ef6ce7bf55";
+/// The blocks of a call that throws and of a message to a library.
+const THROWN: u64 = 4;
+const TO_LIBRARY: u64 = 5;
+/// Transactions that its first account has sent.
+const SENT: u64 = 6;
+
+/// Puts the directory without rules into another one.
+fn unpack(directory: &Directory) -> PathBuf {
+    let archive = chains().join("unnamed-rules.tar.gz");
+    let status = Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(directory.path()).status().unwrap();
+    assert!(status.success(), "tar unpacks the directory");
+    directory.path().join("data")
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+fn manifest(data: &Path) -> Value {
+    serde_json::from_slice(&fs::read(data.join("manifest.json")).unwrap()).unwrap()
+}
+
+fn rules(data: &Path) -> Value {
+    manifest(data)["manifest"]["scilla_rules"].clone()
+}
+
+fn db(command: &str, data: &Path, file: Option<&Path>) -> Finished {
+    let mut args = vec!["db", command, "--data-dir", text(data)];
+    args.extend(file.map(text));
+    run(&args)
+}
+
+fn check_done(finished: &Finished, words: &str) {
+    assert!(finished.status.success() && finished.output.contains(words), "{}", finished.output);
+}
+
+/// The receipt of the only transaction of a block.
+fn receipt_of(node: &Node, block: u64) -> Value {
+    let hashes = node.result("GetTransactionsForTxBlock", &json!([block.to_string()]));
+    let hash = hashes.as_array().unwrap().iter().flat_map(|of| of.as_array().into_iter().flatten()).next().unwrap();
+    node.result("GetTransaction", &json!([hash]))["receipt"].clone()
+}
+
+/// Sends a transaction of the first account, and returns its receipt.
+fn send(node: &Node, nonce: u64, to: Address, code: &str, data: &Value) -> Value {
+    let mut transaction = Wallet::funded(0).payment(nonce, to, 0);
+    (transaction.gas_limit, transaction.code, transaction.data) = (50_000, code.to_owned(), data.to_string());
+    let sent = node.result("CreateTransaction", &json!([transaction.json()]));
+    node.result("GetTransaction", &json!([sent["TranID"]]))["receipt"].clone()
+}
+
+fn call(node: &Node, nonce: u64, contract: Address, tag: &str) -> Value {
+    send(node, nonce, contract, "", &json!({"_tag": tag, "params": []}))
+}
+
+fn deploy(node: &Node, nonce: u64, code: &str) -> Value {
+    let version = json!({"vname": "_scilla_version", "type": "Uint32", "value": "0"});
+    send(node, nonce, Address::ZERO, code, &json!([version]))
+}
+
+fn source() -> String {
+    fs::read_to_string(chains().join("Releases.scilla")).unwrap()
+}
+
+/// The components that the exception of a receipt lists.
+fn raised(receipt: &Value) -> Vec<&str> {
+    let exceptions = receipt["exceptions"].as_array().unwrap().iter();
+    exceptions.filter_map(|exception| exception["message"].as_str()?.strip_prefix("Raised from ")).collect()
+}
+
+const CALL_STACK: [&str; 2] = ["Refuse", "Fail"];
+const COMPLETED: [&str; 2] = ["Count", "Fail"];
+
+/// Checks that the chain without rules is in a directory and goes on by them.
+fn check_goes_on(data: &Path, args: &[&str]) {
+    let node = Node::start_in(data, args);
+    let latest = node.result("GetLatestTxBlock", &json!([]));
+    assert_eq!(latest["body"]["BlockHash"], HEAD);
+    assert_eq!(latest["header"]["StateRootHash"], STATE_ROOT);
+    assert_eq!(raised(&receipt_of(&node, THROWN)), CALL_STACK);
+    assert_eq!(receipt_of(&node, TO_LIBRARY)["errors"], json!({"1": [23]}));
+    let receipt = call(&node, SENT + 1, CONTRACT.parse().unwrap(), "Fail");
+    assert_eq!(raised(&receipt), CALL_STACK);
+    // A constructor `True` beside no constraint is accepted, as it was.
+    let receipt = deploy(&node, SENT + 2, &source());
+    assert_eq!(receipt["success"], true, "{receipt}");
+    node.stop();
+    assert_eq!((manifest(data)["format"].clone(), rules(data)), (json!(1), Value::Null));
+}
+
+#[test]
+fn directory_without_rules_continues_as_it_was() {
+    let directory = Directory::new();
+    let data = unpack(&directory);
+    let before = fs::read(data.join("manifest.json")).unwrap();
+    check_done(&db("check", &data, None), STATE_ROOT);
+    check_done(&db("rebuild", &data, None), STATE_ROOT);
+    check_done(&db("check", &data, None), "6 transactions verified and executed again");
+    assert_eq!(fs::read(data.join("manifest.json")).unwrap(), before);
+    check_goes_on(&data, &[]);
+    check_done(&db("check", &data, None), "8 transactions verified and executed again");
+    assert_eq!(fs::read(data.join("manifest.json")).unwrap(), before);
+}
+
+#[test]
+fn directory_without_rules_is_one_of_latest() {
+    let directory = Directory::new();
+    let data = unpack(&directory);
+    for asked in ["0.13", "0.11"] {
+        let refused = Node::try_start_in(&data, &["--scilla-rules", asked]).unwrap_err();
+        let words = format!("holds a chain with Scilla rules latest, but --scilla-rules asks for {asked}");
+        assert!(refused.output.contains(&words), "{}", refused.output);
+    }
+    check_goes_on(&data, &["--scilla-rules", "latest"]);
+}
+
+#[test]
+fn dump_without_rules_is_loaded_and_dumped_as_it_was() {
+    let directory = Directory::new();
+    let (data, file) = (directory.path().join("loaded"), chains().join("unnamed-rules.dump"));
+    check_done(&db("load", &data, Some(&file)), STATE_ROOT);
+    let again = directory.path().join("again.dump");
+    check_done(&db("dump", &data, Some(&again)), STATE_ROOT);
+    assert_eq!(fs::read(again).unwrap(), fs::read(file).unwrap());
+    check_goes_on(&data, &[]);
+}
+
+#[test]
+fn new_chain_has_the_rules_of_0_13_and_keeps_them() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let node = Node::start_in(&data, &[]);
+    let contract = Address::of_contract(&Wallet::funded(0).address(), silica_protocol::Nonce::new(1));
+    let rejected = deploy(&node, 1, &source());
+    assert_eq!(rejected["success"], false, "{rejected}");
+    let text_of_exception = rejected["exceptions"][0]["message"].as_str().unwrap();
+    assert!(text_of_exception.starts_with("Type unassignable: Bool expected"), "{rejected}");
+    let accepted = deploy(&node, 2, &source().replace("| True", "| Yes").replace("| False", "| No"));
+    assert_eq!(accepted["success"], true, "{accepted}");
+    assert_eq!(raised(&call(&node, 3, contract, "Fail")), COMPLETED);
+    node.stop();
+    assert_eq!((manifest(&data)["format"].clone(), rules(&data)), (json!(2), json!("0.13/1")));
+
+    for asked in ["latest", "0.11"] {
+        let refused = Node::try_start_in(&data, &["--scilla-rules", asked]).unwrap_err();
+        let words = format!("holds a chain with Scilla rules 0.13, but --scilla-rules asks for {asked}");
+        assert!(refused.output.contains(&words), "{}", refused.output);
+    }
+    check_done(&db("check", &data, None), "3 transactions verified and executed again");
+    check_done(&db("rebuild", &data, None), "latest block 3");
+    let (file, loaded) = (directory.path().join("chain.dump"), directory.path().join("loaded"));
+    check_done(&db("dump", &data, Some(&file)), "latest block 3");
+    check_done(&db("load", &loaded, Some(&file)), "latest block 3");
+    for data in [&data, &loaded] {
+        let node = Node::start_in(data, &["--scilla-rules", "0.13"]);
+        assert_eq!(raised(&receipt_of(&node, 3)), COMPLETED);
+        assert_eq!(raised(&call(&node, 4, contract, "Fail")), COMPLETED);
+        node.stop();
+        assert_eq!(rules(data), "0.13/1");
+    }
+}
+
+#[test]
+fn manifest_that_names_other_rules_than_the_record_is_refused() {
+    let directory = Directory::new();
+    let [data, other] = ["data", "other"].map(|name| directory.path().join(name));
+    // The same key and accounts, and so the same genesis but for its time.
+    for (data, rules) in [(&data, "0.13"), (&other, "latest")] {
+        fs::create_dir(data).unwrap();
+        let key = data.join("node.key");
+        fs::write(&key, format!("{:064x}\n", 7)).unwrap();
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+        Node::start_in(data, &["--scilla-rules", rules]).stop();
+    }
+    fs::copy(other.join("manifest.json"), data.join("manifest.json")).unwrap();
+    let words = "made by the Scilla rules 0.13/1, expected latest/1";
+    for finished in [Node::try_start_in(&data, &[]).unwrap_err(), db("check", &data, None), db("rebuild", &data, None)]
+    {
+        assert!(!finished.status.success() && finished.output.contains(words), "{}", finished.output);
+    }
+}
+
+#[test]
+fn profile_of_the_successor_has_the_latest_rules() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let printed = run(&["config", "print", "--profile", "zq2"]).output;
+    assert!(printed.contains("scilla-rules = \"latest\" # profile zq2"), "{printed}");
+    assert!(run(&["config", "print"]).output.contains("# scilla-rules is not set"));
+    Node::start_in(&data, &["--profile", "zq2"]).stop();
+    assert_eq!(rules(&data), "latest/1");
+    let other = directory.path().join("other");
+    Node::start_in(&other, &["--profile", "zq2", "--scilla-rules", "0.11"]).stop();
+    assert_eq!(rules(&other), "0.11/1");
+}
