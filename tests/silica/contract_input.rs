@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use silica_protocol::Address;
-use silica_tests::{Payment, Wallet, node::Refusal, wallet::GAS_PRICE};
+use silica_tests::{Node, Payment, Wallet, node::Refusal, wallet::GAS_PRICE};
 
 use crate::{
     balance,
@@ -58,7 +58,18 @@ struct Trial {
 
 impl Trial {
     fn new() -> Self {
-        Self { chain: Chain::new(), sender: Wallet::funded(5), nonce: 0 }
+        Self::over(Chain::new())
+    }
+
+    fn over(chain: Chain) -> Self {
+        Self { chain, sender: Wallet::funded(5), nonce: 0 }
+    }
+
+    fn library(&mut self) -> Address {
+        let flag = json!({
+            "vname": "_library", "type": "Bool", "value": {"constructor": "True", "argtypes": [], "arguments": []}
+        });
+        self.chain.deploy("scilla_version 0\nlibrary L\nlet a = Uint32 1\n", &[flag]).0
     }
 
     /// Balance and nonce of the sender.
@@ -397,14 +408,32 @@ fn calls_need_a_contract() {
     trial.check_refused(-5, "To addr is null", to(nobody));
     trial.check_refused(-5, "Non - contract address called", to(user));
     trial.check_refused(-5, "Code is empty and To addr is null", to(Address::ZERO));
-    let flag = json!({
-        "vname": "_library", "type": "Bool", "value": {"constructor": "True", "argtypes": [], "arguments": []}
-    });
-    let library = trial.chain.deploy("scilla_version 0\nlibrary L\nlet a = Uint32 1\n", &[flag]).0;
-    trial.check_dropped(11, to(library));
+    let library = trial.library();
     trial.check_refused(-8, "Contract account won't accept normal txn", |it| it.to = library);
     let hello = trial.hello();
     trial.check_refused(-8, "Contract account won't accept normal txn", |it| it.to = hello);
+}
+
+#[test]
+fn calls_of_a_library_do_nothing() {
+    let mut trial = Trial::new();
+    let library = trial.library();
+    let data = message("Greet", &json!([]));
+    let receipt = trial.send(|it| (it.to, it.data) = (library, data.to_string())).unwrap();
+    assert_eq!((&receipt["success"], &receipt["accepted"]), (&json!(true), &json!(false)), "{receipt}");
+    let sender = trial.chain.deploy(SENDER, &[]).0;
+    let pass = message("Pass", &json!([address_param("to", &library)]));
+    let receipt = trial.send(|it| (it.to, it.data) = (sender, pass.to_string())).unwrap();
+    let delivered = (&receipt["success"], &receipt["transitions"][0]["accepted"]);
+    assert_eq!(delivered, (&json!(true), &json!(false)), "{receipt}");
+}
+
+#[test]
+fn calls_of_a_library_are_refused_by_the_rules_of_0_11() {
+    let mut trial = Trial::over(Chain::over(Node::start(&["--scilla-rules", "0.11"])));
+    let library = trial.library();
+    let data = message("Greet", &json!([]));
+    trial.check_dropped(11, |it| (it.to, it.data) = (library, data.to_string()));
     let sender = trial.chain.deploy(SENDER, &[]).0;
     let pass = message("Pass", &json!([address_param("to", &library)]));
     trial.check_call_failed(&json!({"1": [23]}), sender, &pass);
