@@ -37,7 +37,7 @@ fn read(bytes: &[u8]) -> Result<Vec<(Kind, Vec<u8>)>, DumpFault> {
 
 /// Puts a file together as the documentation says.
 fn put_together(sections: &[(Kind, Vec<u8>)]) -> Vec<u8> {
-    let mut file = b"silica dump\n\0\0\0\x01".to_vec();
+    let mut file = b"silica dump\n\0\0\0\x02".to_vec();
     let mut digest = silica_protocol::sha256(&[&file]);
     for (kind, content) in sections {
         let mut section = vec![*kind as u8];
