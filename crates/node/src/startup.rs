@@ -347,6 +347,7 @@ fn open(config: &Config) -> Result<Opened, StartError> {
             check_same_chain(&data_dir, &manifest, config)?;
             let accounts = data_dir.accounts(&manifest)?;
             check_same_accounts(&data_dir, &accounts, config)?;
+            check_same_rules(&data_dir, &manifest, config)?;
             let key = data_dir.key(&manifest)?;
             (manifest, accounts, key)
         }
@@ -451,7 +452,12 @@ fn check_same_chain(data_dir: &DataDir, manifest: &Manifest, config: &Config) ->
     differs("id", "chain-id", manifest.chain_id.into(), config.chain_id.map(|id| id.get().into()))?;
     differs("shards", "shards", manifest.shards.into(), config.shards.map(Into::into))?;
     let wanted = config.blocks_per_ds_epoch;
-    differs("blocks per DS epoch", "blocks-per-ds-epoch", manifest.blocks_per_ds_epoch, wanted)?;
+    differs("blocks per DS epoch", "blocks-per-ds-epoch", manifest.blocks_per_ds_epoch, wanted)
+}
+
+/// Refuses to continue a chain by other Scilla rules than those of its blocks. The accounts are compared first: where a
+/// profile asks for other rules and other accounts, they say more about which chain it is.
+fn check_same_rules(data_dir: &DataDir, manifest: &Manifest, config: &Config) -> Result<(), DataDirError> {
     let found = manifest.scilla_rules().edition();
     match config.scilla_rules {
         Some(wanted) if wanted != found => {
