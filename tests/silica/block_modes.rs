@@ -59,6 +59,36 @@ fn interval_mode_makes_blocks_by_itself() {
 }
 
 #[test]
+fn instant_blocks_and_empty_blocks_at_an_interval() {
+    let node = Node::start(&["--block-mode", "instant+interval=20", "--pause-id", "999"]);
+    eventually(&node, "empty blocks are made", || height(&node) >= 3);
+    let payer = Wallet::funded(0);
+    let payment = |nonce| payer.payment(nonce, Wallet::stranger(1).address(), 1);
+    for nonce in 1..=5 {
+        node.result("CreateTransaction", &json!([payment(nonce).json()]));
+        let read = node.result("GetTransaction", &json!([payment(nonce).hash()]));
+        assert_eq!(read["receipt"]["success"], true, "the block is there before the answer");
+    }
+    let later = node.call("CreateTransaction", &json!([payment(7).json()]));
+    assert!(later.is_err(), "a later nonce does not wait: {later:?}");
+    node.result("IncreaseBlocknum", &json!([2]));
+    let before = height(&node);
+    eventually(&node, "empty blocks are made without a request", || height(&node) > before + 2);
+    // A pause stops both kinds of blocks.
+    check_result(&node, "TogglePause", &json!(["999"]), &json!(true));
+    let paused = height(&node);
+    thread::sleep(Duration::from_millis(100));
+    assert_eq!(height(&node), paused);
+    assert!(node.call("CreateTransaction", &json!([payment(6).json()])).is_err());
+    check_result(&node, "TogglePause", &json!(["999"]), &json!(false));
+    eventually(&node, "empty blocks are made again", || height(&node) > paused + 2);
+    check_result(&node, "silica_setBlockMode", &json!(["instant"]), &json!("instant+interval=20"));
+    let still = height(&node);
+    thread::sleep(Duration::from_millis(100));
+    assert_eq!(height(&node), still, "without the interval an idle chain makes no blocks");
+}
+
+#[test]
 fn interval_mode_takes_no_orders() {
     let node = Node::start(&["--block-mode", "interval=60000"]);
     let disallowed = (-8, "Manual trigger disallowed");

@@ -140,7 +140,7 @@ fn time_does_not_go_back_or_beyond_its_end() {
 
 #[test]
 fn blocks_are_mined_in_every_mode() {
-    for mode in ["instant", "manual", "interval=3600000"] {
+    for mode in ["instant", "manual", "interval=3600000", "instant+interval=3600000"] {
         let node = Node::start(&["--block-mode", mode]);
         check_result(&node, "silica_mine", &json!([]), &json!("2"));
         check_result(&node, "silica_mine", &json!([5]), &json!("7"));
@@ -185,8 +185,9 @@ fn block_mode_is_switched_at_run_time() {
     for (mode, shown) in
         [("", "\"\""), ("fast", "\"fast\""), ("interval=0", "\"interval=0\""), ("Instant", "\"Instant\"")]
     {
-        let text =
-            format!("mode: expected instant, interval=MS with 1 to 86400000 milliseconds, or manual, got {shown}");
+        let text = format!(
+            "mode: expected instant, interval=MS or instant+interval=MS with 1 to 86400000 milliseconds, or manual, got {shown}"
+        );
         check_error(&node, "silica_setBlockMode", &json!([mode]), (-8, &text));
     }
     let (code, text) = node.error("silica_setBlockMode", &json!(["x".repeat(1_000_000)]));

@@ -142,7 +142,8 @@ pub struct RunArgs {
     /// Identity of the network [default: that of the data directory, 222 for a new one].
     #[arg(long, value_name = "ID", env = "SILICA_CHAIN_ID")]
     pub chain_id: Option<ChainId>,
-    /// When blocks are made: `instant` (with each transaction), `interval=MS`, or `manual` (with `IncreaseBlocknum`).
+    /// When blocks are made: `instant` (with each transaction), `interval=MS`, `instant+interval=MS` (with each transaction
+    /// and empty ones at the interval), or `manual` (with `IncreaseBlocknum`).
     #[arg(long, value_name = "MODE", default_value = "instant", env = "SILICA_BLOCK_MODE")]
     pub block_mode: BlockMode,
     /// What `TogglePause` and `CheckPause` have to be called with [default: nobody can pause the node].
@@ -514,6 +515,8 @@ const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr
 pub enum BlockMode {
     /// With each transaction, before it is acknowledged.
     Instant,
+    /// With each transaction, before it is acknowledged, and an empty one at regular intervals.
+    InstantAndInterval(Duration),
     /// At regular intervals, empty blocks included.
     Interval(Duration),
     /// When `IncreaseBlocknum` is called.
@@ -524,8 +527,21 @@ impl BlockMode {
     /// Which nonces are accepted: where nothing waits, a transaction cannot wait for others.
     pub(crate) const fn nonces(self) -> NoncePolicy {
         match self {
-            Self::Instant => NoncePolicy::Exact,
+            Self::Instant | Self::InstantAndInterval(_) => NoncePolicy::Exact,
             Self::Interval(_) | Self::Manual => NoncePolicy::Queue,
+        }
+    }
+
+    /// Whether each transaction gets its block before it is acknowledged.
+    pub(crate) const fn is_instant(self) -> bool {
+        matches!(self, Self::Instant | Self::InstantAndInterval(_))
+    }
+
+    /// The time between blocks that are made without a transaction or a request.
+    pub(crate) const fn interval(self) -> Option<Duration> {
+        match self {
+            Self::InstantAndInterval(interval) | Self::Interval(interval) => Some(interval),
+            Self::Instant | Self::Manual => None,
         }
     }
 }
@@ -534,6 +550,7 @@ impl fmt::Display for BlockMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Instant => f.write_str("instant"),
+            Self::InstantAndInterval(interval) => write!(f, "instant+interval={}", interval.as_millis()),
             Self::Interval(interval) => write!(f, "interval={}", interval.as_millis()),
             Self::Manual => f.write_str("manual"),
         }
@@ -542,7 +559,7 @@ impl fmt::Display for BlockMode {
 
 /// Reason why text is not a block mode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected instant, interval=MS with 1 to 86400000 milliseconds, or manual, got {got:?}")]
+#[error("expected instant, interval=MS or instant+interval=MS with 1 to 86400000 milliseconds, or manual, got {got:?}")]
 pub struct BlockModeError {
     got: String,
 }
@@ -551,11 +568,16 @@ impl FromStr for BlockMode {
     type Err = BlockModeError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let milliseconds = |digits: &str| digits.parse().ok().filter(|ms| (1..=86_400_000).contains(ms));
-        match text {
-            "instant" => Some(Self::Instant),
-            "manual" => Some(Self::Manual),
-            _ => text.strip_prefix("interval=").and_then(milliseconds).map(Duration::from_millis).map(Self::Interval),
+        let interval = |digits: &str| {
+            let milliseconds = digits.parse().ok().filter(|ms| (1..=86_400_000).contains(ms));
+            milliseconds.map(Duration::from_millis)
+        };
+        match (text, text.split_once('=')) {
+            ("instant", _) => Some(Self::Instant),
+            ("manual", _) => Some(Self::Manual),
+            (_, Some(("interval", digits))) => interval(digits).map(Self::Interval),
+            (_, Some(("instant+interval", digits))) => interval(digits).map(Self::InstantAndInterval),
+            _ => None,
         }
         .ok_or_else(|| BlockModeError { got: text.chars().take(64).collect() })
     }
@@ -908,6 +930,9 @@ mod tests {
     #[test]
     fn refusals_name_the_flag_and_what_was_expected() {
         check_refused("--block-mode fast", &["--block-mode", "instant, interval=MS", "fast"]);
+        for mode in ["instant+interval=0", "instant+interval", "instant+", "instant+interval=5=5", "manual=5"] {
+            check_refused(&format!("--block-mode {mode}"), &["instant+interval=MS", mode]);
+        }
         check_refused("--block-mode interval=0", &["1 to 86400000", "interval=0"]);
         check_refused("--shards 0", &["--shards", "1..=1000"]);
         check_refused("--scilla-rules 0.12", &["--scilla-rules", "expected 0.13, 0.11 or latest, got \"0.12\""]);

@@ -226,17 +226,15 @@ impl NodeHandle {
     /// Hands a transaction to the chain: into a block that is on disk in instant mode, into the pool in the others.
     pub(crate) async fn submit(&self, transaction: VerifiedTransaction) -> Result<Submitted, SubmitError> {
         self.require_no_pause()?;
-        match self.mode() {
-            BlockMode::Instant => self.ask(|reply| Event::Arrival { transaction, reply }).await?,
-            BlockMode::Interval(_) | BlockMode::Manual => {
-                let submitted = self.shared.chain.submit(transaction, self.clock().now())?;
-                if self.mode() == BlockMode::Instant {
-                    // The driver may have looked into the pool before.
-                    self.shared.events.send(Event::Waiting).map_err(|_| DriverError::Stopping)?;
-                }
-                Ok(submitted)
-            }
+        if self.mode().is_instant() {
+            return self.ask(|reply| Event::Arrival { transaction, reply }).await?;
         }
+        let submitted = self.shared.chain.submit(transaction, self.clock().now())?;
+        if self.mode().is_instant() {
+            // The driver may have looked into the pool before.
+            self.shared.events.send(Event::Waiting).map_err(|_| DriverError::Stopping)?;
+        }
+        Ok(submitted)
     }
 
     /// Makes blocks in another mode from now on. Where nothing waits in that one, what does gets its block first, unless that
@@ -472,10 +470,7 @@ pub(crate) fn start(
 }
 
 fn first_tick(mode: BlockMode) -> Option<Instant> {
-    match mode {
-        BlockMode::Interval(interval) => Some(Instant::now() + interval),
-        BlockMode::Instant | BlockMode::Manual => None,
-    }
+    mode.interval().map(|interval| Instant::now() + interval)
 }
 
 struct Driver<E> {
@@ -597,7 +592,7 @@ impl<E: Engine> Driver<E> {
 
     fn tick(&mut self) {
         let result = self.step(Input::Tick(self.time()));
-        if let (Some(tick), BlockMode::Interval(interval)) = (self.next_tick, self.node.mode()) {
+        if let (Some(tick), Some(interval)) = (self.next_tick, self.node.mode().interval()) {
             // Time that a long block took from the following ones is not made up for by a burst.
             let failed = matches!(result, Err(DriverError::Failed));
             let pause = if failed { PAUSE_AFTER_FAILURE } else { Duration::ZERO };
@@ -760,7 +755,7 @@ impl<E: Engine> Driver<E> {
     /// Lets what waits have its block where nobody would ask for one. A failure is in the log, and what waits is tried again
     /// with the next block.
     fn drain(&mut self) {
-        if self.node.mode() == BlockMode::Instant && self.node.chain().waiting() > 0 && !self.node.pause().lasts() {
+        if self.node.mode().is_instant() && self.node.chain().waiting() > 0 && !self.node.pause().lasts() {
             let _: Result<Fates, DriverError> = self.step(Input::Arrival(self.time()));
         }
     }

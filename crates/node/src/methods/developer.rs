@@ -58,7 +58,8 @@ pub(super) async fn mine(node: &NodeHandle, name: &'static str, blocks: u64) -> 
 /// goes by its flags again.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct SetBlockMode {
-    /// `instant` (with each transaction), `interval=MS` (every so many milliseconds), or `manual` (when asked for).
+    /// `instant` (with each transaction), `interval=MS` (every MS milliseconds), `instant+interval=MS` (both), or `manual`
+    /// (on request).
     mode: Text<BlockMode>,
 }
 

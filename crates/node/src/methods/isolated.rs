@@ -112,17 +112,15 @@ impl Command for CheckPause {
 /// The reference has these methods on a server that makes blocks at intervals only; a pause that has begun can be ended
 /// on any.
 fn require_pause_id(node: &NodeHandle, id: &str) -> Result<(), CallError> {
-    match node.mode() {
-        BlockMode::Interval(_) => {}
-        BlockMode::Instant | BlockMode::Manual if node.pause().lasts() => {}
-        BlockMode::Instant | BlockMode::Manual => return Err(CallError::NotInThisMode),
+    if node.mode().interval().is_none() && !node.pause().lasts() {
+        return Err(CallError::NotInThisMode);
     }
     if node.pause().knows(id) { Ok(()) } else { Err(CallError::PauseId) }
 }
 
 fn require_manual_trigger(node: &NodeHandle) -> Result<(), CallError> {
     match node.mode() {
-        BlockMode::Instant | BlockMode::Manual => Ok(()),
+        BlockMode::Instant | BlockMode::InstantAndInterval(_) | BlockMode::Manual => Ok(()),
         BlockMode::Interval(_) => Err(CallError::ManualTriggerDisallowed),
     }
 }
