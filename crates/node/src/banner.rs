@@ -184,6 +184,9 @@ impl fmt::Display for Banner {
         }
         match block_mode {
             BlockMode::Instant => writeln!(f, "  blocks     with each transaction; latest is {latest}")?,
+            BlockMode::InstantAndInterval(interval) => {
+                writeln!(f, "  blocks     with each transaction and every {interval:?}; latest is {latest}")?;
+            }
             BlockMode::Interval(interval) => writeln!(f, "  blocks     every {interval:?}; latest is {latest}")?,
             BlockMode::Manual => writeln!(f, "  blocks     with IncreaseBlocknum; latest is {latest}")?,
         }
