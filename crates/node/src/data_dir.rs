@@ -175,6 +175,11 @@ mod rules_text {
     use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
     use silica_scilla::rules::Rules;
 
+    #[expect(
+        clippy::ref_option,
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde calls it with a reference to the field"
+    )]
     pub(super) fn serialize<S: Serializer>(rules: &Option<Rules>, serializer: S) -> Result<S::Ok, S::Error> {
         match rules {
             Some(rules) => serializer.collect_str(rules),
