@@ -43,6 +43,9 @@ const LIMB_DIGITS: usize = 18;
 /// One more than the largest limb.
 const LIMB: u64 = 1_000_000_000_000_000_000;
 
+/// The number of decimal digits of the largest number of 64 bits.
+const SMALL_DIGITS: usize = 20;
+
 /// The limbs of a short number.
 type Limbs = SmallVec<[u64; 5]>;
 
@@ -86,9 +89,15 @@ impl BNum {
 
     /// Compares the texts, letter by letter.
     pub(super) fn compare_texts(&self, other: &Self) -> Ordering {
-        match (&self.0, &other.0) {
-            (Repr::Small(left), Repr::Small(right)) if left == right => Ordering::Equal,
-            _ => self.digits().cmp(&other.digits()),
+        let (mut left, mut right) = ([0; SMALL_DIGITS], [0; SMALL_DIGITS]);
+        self.text(&mut left).cmp(other.text(&mut right))
+    }
+
+    /// Returns the bytes of the text. Those of a number of 64 bits are written to `buffer`, others are kept with the number.
+    fn text<'a>(&'a self, buffer: &'a mut [u8; SMALL_DIGITS]) -> &'a [u8] {
+        match &self.0 {
+            Repr::Small(number) => decimal(*number, buffer),
+            Repr::Large(large) => large.text().as_bytes(),
         }
     }
 
@@ -195,6 +204,20 @@ impl fmt::Debug for BNum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "BNum({self})")
     }
+}
+
+/// Writes the digits of a number to the end of `buffer`, and returns them.
+fn decimal(mut number: u64, buffer: &mut [u8; SMALL_DIGITS]) -> &[u8] {
+    let mut start = SMALL_DIGITS;
+    for digit in buffer.iter_mut().rev() {
+        *digit = b'0' + u8::try_from(number % 10).unwrap_or(0);
+        number /= 10;
+        start -= 1;
+        if number == 0 {
+            break;
+        }
+    }
+    buffer.get(start..).unwrap_or_default()
 }
 
 /// Reads digits without leading zeros.
@@ -388,6 +411,20 @@ mod tests {
                 let expected = Integer::parse(IntegerKind::Int(Width::W256), &expected);
                 prop_assert_eq!(bnum(&text).sub(&bnum(other)), expected);
             }
+        }
+
+        #[test]
+        fn texts_of_numbers_of_all_lengths_are_compared_letter_by_letter(
+            a: u64, b: u64, shifts in (0_u32..64, 0_u32..64), long in texts(),
+        ) {
+            let (a, b) = (a >> shifts.0, b >> shifts.1);
+            for (left, right) in [(a, b), (a, a), (a, a / 10), (a, a.wrapping_add(1)), (0, b), (u64::MAX, b)] {
+                let expected = left.to_string().cmp(&right.to_string());
+                prop_assert_eq!(BNum::from_u64(left).compare_texts(&BNum::from_u64(right)), expected);
+            }
+            let (short, long_number) = (BNum::from_u64(a), bnum(&long));
+            prop_assert_eq!(short.compare_texts(&long_number), a.to_string().cmp(&long));
+            prop_assert_eq!(long_number.compare_texts(&short), long.cmp(&a.to_string()));
         }
 
         #[test]

@@ -183,14 +183,9 @@ impl Map {
         self.kind == other.kind && self.len() == other.len() && pairs.all(|((one, _), (two, _))| one == two)
     }
 
-    /// Returns where the root is in memory if something else holds it as well.
-    pub(super) fn shared_address(&self) -> Option<usize> {
-        self.root.as_ref().filter(|root| Arc::strong_count(root) > 1).map(|root| Arc::as_ptr(root).addr())
-    }
-
-    /// Returns where the root is in memory.
-    pub(super) fn address(&self) -> Option<usize> {
-        self.root.as_ref().map(|root| Arc::as_ptr(root).addr())
+    /// Returns where the root is in memory, and how many maps have it.
+    pub(super) fn place(&self) -> Option<(usize, usize)> {
+        self.root.as_ref().map(|root| (Arc::as_ptr(root).addr(), Arc::strong_count(root)))
     }
 
     pub(super) fn into_root(self) -> Option<Arc<Node>> {

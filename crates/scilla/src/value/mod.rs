@@ -185,27 +185,21 @@ impl Value {
 
     /// Returns where it is in memory, if it has parts that it may share with others.
     fn address(&self) -> Option<usize> {
-        match self {
-            Self::Adt(value) => Some(Arc::as_ptr(value).addr()),
-            Self::Map(map) => map.address(),
-            Self::Message(message) => Some(Arc::as_ptr(message).addr()),
-            Self::BNum(_)
-            | Self::ByStr(_)
-            | Self::ByStrX(_)
-            | Self::Closure(_)
-            | Self::Integer(_)
-            | Self::String(_)
-            | Self::TypeClosure(_) => None,
-        }
+        self.place().map(|(address, _)| address)
     }
 
     /// Returns where it is in memory, if it has parts that it shares with others now. As long as it is borrowed, nothing
     /// else is there.
     pub(crate) fn shared_address(&self) -> Option<usize> {
+        self.place().filter(|(_, owners)| *owners > 1).map(|(address, _)| address)
+    }
+
+    /// Returns where its parts are in memory, and how many values have them; `None` if it has none that can be shared.
+    fn place(&self) -> Option<(usize, usize)> {
         match self {
-            Self::Adt(value) => (Arc::strong_count(value) > 1).then(|| Arc::as_ptr(value).addr()),
-            Self::Map(map) => map.shared_address(),
-            Self::Message(message) => (Arc::strong_count(message) > 1).then(|| Arc::as_ptr(message).addr()),
+            Self::Adt(value) => Some((Arc::as_ptr(value).addr(), Arc::strong_count(value))),
+            Self::Map(map) => map.place(),
+            Self::Message(message) => Some((Arc::as_ptr(message).addr(), Arc::strong_count(message))),
             Self::BNum(_)
             | Self::ByStr(_)
             | Self::ByStrX(_)
