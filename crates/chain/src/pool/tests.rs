@@ -641,6 +641,30 @@ fn transactions_beyond_the_balance_are_limited_as_gapped_ones_are() {
 }
 
 #[test]
+fn a_replacement_is_accepted_though_it_makes_more_transactions_gapped_than_the_limit() {
+    let limits = PoolLimits { transactions: 5, gapped_per_sender: 2, ..LIMITS };
+    let mut pool = Pool::new(limits, Epochs::new(10).unwrap());
+    let poor = Account { balance: Qa::new(tx(1, 1, 0).cost().get() * 5), ..RICH };
+    for nonce in 1..=5 {
+        pool.insert(tx(1, nonce, 0), &poor, block(1), time(1)).unwrap();
+    }
+    let dear = tx(1, 1, 1).transaction().as_ref().clone();
+    let amount = Qa::new(poor.balance.get() - (tx(1, 1, 1).cost().get() - dear.amount.get()));
+    let dear = unchecked(Transaction { amount, ..dear }, SHARD);
+    assert_eq!(dear.cost(), poor.balance);
+    pool.insert(dear, &poor, block(1), time(1)).unwrap();
+    // Four are gapped now. No further one is accepted, and each of the four leaves for an executable one.
+    assert_eq!(pool.len(), 5);
+    let error = pool.insert(tx(1, 6, 0), &poor, block(1), time(1)).unwrap_err();
+    assert_eq!(error, PoolError::SenderGapped { sender: address(1), limit: 2 });
+    for nonce in 1..=4 {
+        pool.insert(tx(2, nonce, 0), &RICH, block(1), time(1)).unwrap();
+        assert_eq!(status(&pool, &tx(1, 6 - nonce, 0)), Some(255));
+    }
+    assert_eq!(pool.insert(tx(2, 5, 0), &RICH, block(1), time(1)), Err(PoolError::Full { limit: 5 }));
+}
+
+#[test]
 fn imported_transactions_are_not_limited_as_gapped_ones() {
     let mut pool = Pool::new(PoolLimits { gapped_per_sender: 1, ..LIMITS }, Epochs::new(10).unwrap());
     for nonce in [3, 5, 7] {
