@@ -59,11 +59,13 @@ fn keys_of_words_are_printed_only_on_request() {
     for _ in 0..2 {
         let output = start(&[]);
         assert!(KEYS.iter().all(|key| !output.contains(key)), "{output}");
-        assert!(output.contains("Secret keys of 2 accounts are not shown; --show-keys prints them."), "{output}");
+        assert!(output.contains("The secret keys of 2 accounts are not shown; --show-keys prints them."), "{output}");
     }
     let output = start(&["--show-keys"]);
     assert!(KEYS.iter().all(|key| output.contains(key)), "{output}");
-    assert!(!output.contains("not shown"), "{output}");
+    assert!(!output.contains("not shown") && !output.contains("published"), "{output}");
+    let words = "The keys of 2 accounts are secret and shown because of --show-keys: keep this output private.";
+    assert!(output.contains(words), "{output}");
 }
 
 #[test]
@@ -78,7 +80,12 @@ fn keys_of_a_file_are_printed_only_if_they_are_published() {
     let banner = node.wait_for("curl ");
     let output = node.stop().output;
     assert!(!output.contains(KEYS[0]) && output.contains(&format!("key {}", FUNDED_KEYS[2])), "{output}");
-    assert!(banner.contains("Secret keys of 1 accounts are not shown"), "{banner}");
+    for words in [
+        "The key of 1 account is published: never use it for value.",
+        "The secret key of 1 account is not shown; --show-keys prints it.",
+    ] {
+        assert!(banner.contains(words), "{words} is missing in {banner}");
+    }
     assert!(banner.contains(&format!("   3  0x{}", third.address().to_checksum())), "{banner}");
 }
 
@@ -144,6 +151,8 @@ fn banner_as_json_has_the_real_ports_and_no_secret() {
         "127.0.0.1:0",
         "--websocket",
         "127.0.0.1:0",
+        "--operator-listen",
+        "127.0.0.1:0",
         "--chain-id",
         "333",
         "--block-mode",
@@ -159,6 +168,8 @@ fn banner_as_json_has_the_real_ports_and_no_secret() {
     // The second port speaks JSON-RPC, too.
     assert_eq!(call(&websocket.replace("ws://", "http://"), "GetNetworkId"), "333");
     assert_ne!(url.rsplit_once(':').unwrap().1, websocket.rsplit_once(':').unwrap().1);
+    let operators = facts["operator"].as_str().unwrap().strip_prefix("http://").unwrap().parse().unwrap();
+    assert_eq!(Connection::open(operators).unwrap().request("GET", "/ready", b"").unwrap().status, 200);
     assert_eq!((&facts["chainId"], &facts["transactionVersion"]), (&json!(333), &json!((333 << 16) + 1)));
     assert_eq!((&facts["blockMode"], &facts["dataDir"]), (&json!("interval=60000"), &json!(data)));
     assert_eq!((&facts["pid"], &facts["version"]), (&json!(node.child.id()), &json!(env!("CARGO_PKG_VERSION"))));
@@ -190,13 +201,15 @@ fn ready_file_is_there_while_the_node_answers() {
     let directory = Directory::new();
     let ready = directory.path().join("ready.json");
     fs::write(&ready, "of an earlier node").unwrap();
-    let args = ["--ephemeral", "--listen", "127.0.0.1:0", "--ready-file", ready.to_str().unwrap()];
+    let (ready_file, any) = (ready.to_str().unwrap(), "127.0.0.1:0");
+    let args = ["--ephemeral", "--listen", any, "--operator-listen", any, "--ready-file", ready_file];
     let node = Announced::start(&args);
     wait(node.child.id(), "the ready file is written", || {
         fs::read_to_string(&ready).is_ok_and(|text| text.ends_with("}\n"))
     });
     let read: Value = serde_json::from_str(&fs::read_to_string(&ready).unwrap()).unwrap();
     assert_eq!(read, node.facts);
+    assert!(read["operator"].as_str().is_some_and(|url| url.starts_with("http://127.0.0.1:")), "{read}");
     assert_eq!(fs::metadata(&ready).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(call(read["url"].as_str().unwrap(), "GetNetworkId"), "222");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);

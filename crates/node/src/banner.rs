@@ -38,6 +38,8 @@ pub struct Banner {
     pub addr: SocketAddr,
     /// Where else it listens, for subscribers.
     pub websocket: Option<SocketAddr>,
+    /// Where pages for operators have an address of their own; `None` where they are on the ports of JSON-RPC.
+    pub operator: Option<SocketAddr>,
     /// The version that transactions for this chain carry.
     pub version: Version,
     /// When blocks are made.
@@ -64,6 +66,8 @@ pub struct FundedAccount {
     pub address: Address,
     /// Its secret key, hexadecimal; `None` if it is not to be shown.
     pub secret_key: Option<String>,
+    /// Whether the key is published, so that everyone can sign for the account.
+    pub is_published: bool,
     /// Its money at the head.
     pub balance: Qa,
 }
@@ -71,10 +75,11 @@ pub struct FundedAccount {
 impl fmt::Debug for FundedAccount {
     /// Shows nothing of the secret key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { number, address, secret_key: _, balance } = self;
+        let Self { number, address, secret_key: _, is_published, balance } = self;
         f.debug_struct("FundedAccount")
             .field("number", number)
             .field("address", address)
+            .field("is_published", is_published)
             .field("balance", balance)
             .finish_non_exhaustive()
     }
@@ -82,7 +87,7 @@ impl fmt::Debug for FundedAccount {
 
 impl FundedAccount {
     fn to_json(&self) -> Value {
-        let Self { number, address, secret_key, balance } = self;
+        let Self { number, address, secret_key, is_published: _, balance } = self;
         let mut account = json!({
             "number": number,
             "address": format!("0x{}", address.to_checksum()),
@@ -98,10 +103,11 @@ impl FundedAccount {
 
 impl fmt::Display for FundedAccount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { number, address, secret_key, balance } = self;
+        let Self { number, address, secret_key, is_published, balance } = self;
         let number = number.map(|number| number.to_string()).unwrap_or_default();
         writeln!(f, "  {number:>2}  0x{}  {}", address.to_checksum(), address.to_bech32())?;
-        let key = secret_key.as_ref().map(|key| format!("key {key}  ")).unwrap_or_default();
+        let kind = if *is_published { "key" } else { "secret key" };
+        let key = secret_key.as_ref().map(|key| format!("{kind} {key}  ")).unwrap_or_default();
         writeln!(f, "      {key}balance {} ZIL", balance.to_zil_string())
     }
 }
@@ -127,6 +133,11 @@ impl Banner {
         format!("ws://{}", on_this_machine(self.websocket.unwrap_or(self.addr)))
     }
 
+    /// The URL of the pages for operators, for a client on this machine, where they have an address of their own.
+    fn local_operator_url(&self) -> Option<String> {
+        self.operator.map(|addr| format!("http://{}", on_this_machine(addr)))
+    }
+
     /// Returns the facts as one object, of this process.
     pub fn to_json(&self) -> Value {
         let Self { version, block_mode, developer, data_dir, latest, node_key, accounts, .. } = self;
@@ -135,6 +146,7 @@ impl Banner {
             "pid": std::process::id(),
             "url": self.local_url(),
             "websocket": self.local_websocket_url(),
+            "operator": self.local_operator_url(),
             "chainId": version.chain_id().get(),
             "transactionVersion": version.packed(),
             "blockMode": block_mode.to_string(),
@@ -170,14 +182,25 @@ fn on_this_machine(mut addr: SocketAddr) -> SocketAddr {
     addr
 }
 
+fn keys_are(count: usize) -> String {
+    if count == 1 { "key of 1 account is".to_owned() } else { format!("keys of {count} accounts are") }
+}
+
+const fn them(count: usize) -> &'static str {
+    if count == 1 { "it" } else { "them" }
+}
+
 impl fmt::Display for Banner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { version, block_mode, developer, data_dir, latest, node_key, accounts, .. } = self;
+        let Self { operator, version, block_mode, developer, data_dir, latest, node_key, accounts, .. } = self;
         let chain_id = version.chain_id();
         writeln!(f, "silica {}, chain {chain_id} (transaction version {version})", env!("CARGO_PKG_VERSION"))?;
         writeln!(f)?;
         writeln!(f, "  JSON-RPC   {}", self.url())?;
         writeln!(f, "  WebSocket  {}", self.websocket_url())?;
+        if let Some(addr) = operator {
+            writeln!(f, "  operators  http://{addr}")?;
+        }
         match data_dir {
             Some(path) => writeln!(f, "  data       {}", path.display())?,
             None => writeln!(f, "  data       in memory, forgotten at the end")?,
@@ -198,14 +221,20 @@ impl fmt::Display for Banner {
         writeln!(f, "  node key   {node_key} ({})", Address::from_public_key(node_key).to_bech32())?;
         writeln!(f)?;
         let Some(first) = accounts.first() else { return Ok(()) };
-        let hidden = accounts.iter().filter(|account| account.secret_key.is_none()).count();
-        if hidden < accounts.len() {
-            writeln!(f, "Accounts. A key that is shown here is no secret: never use it for value.")?;
-        } else {
-            writeln!(f, "Accounts.")?;
+        let count = |fits: fn(&FundedAccount) -> bool| accounts.iter().filter(|account| fits(account)).count();
+        let published = count(|account| account.secret_key.is_some() && account.is_published);
+        let secret = count(|account| account.secret_key.is_some() && !account.is_published);
+        let hidden = count(|account| account.secret_key.is_none());
+        writeln!(f, "Accounts.")?;
+        if published > 0 {
+            writeln!(f, "The {} published: never use {} for value.", keys_are(published), them(published))?;
+        }
+        if secret > 0 {
+            let keys = keys_are(secret);
+            writeln!(f, "The {keys} secret and shown because of --show-keys: keep this output private.")?;
         }
         if hidden > 0 {
-            writeln!(f, "Secret keys of {hidden} accounts are not shown; --show-keys prints them.")?;
+            writeln!(f, "The secret {} not shown; --show-keys prints {}.", keys_are(hidden), them(hidden))?;
         }
         writeln!(f)?;
         for account in accounts.iter().take(SHOWN) {
@@ -235,11 +264,13 @@ mod tests {
             number: Some(number),
             address: "4baf5fada8e5db92c3d3242618c5b47133ae003c".parse().unwrap(),
             secret_key: secret_key.map(str::to_owned),
+            is_published: true,
             balance: Qa::from_zil(900).unwrap(),
         };
         Banner {
             addr: ([127, 0, 0, 1], 5555).into(),
             websocket: Some(([127, 0, 0, 1], 4401).into()),
+            operator: None,
             version: Version::of_chain(ChainId::new(222)),
             block_mode: BlockMode::Instant,
             developer: true,
@@ -265,15 +296,58 @@ mod tests {
         ] {
             assert!(text.contains(words), "{words} is missing in {text}");
         }
-        assert!(!text.contains("--show-keys"));
+        assert!(!text.contains("--show-keys") && !text.contains("operators"), "{text}");
+    }
+
+    #[test]
+    fn address_for_operators_is_shown_if_there_is_one() {
+        let banner = Banner { operator: Some(([0, 0, 0, 0], 9100).into()), ..banner(1, None) };
+        assert!(banner.to_string().contains("\n  operators  http://0.0.0.0:9100\n"), "{banner}");
+        assert_eq!(banner.to_json()["operator"], "http://127.0.0.1:9100");
+    }
+
+    /// Checks the lines about keys in a banner whose accounts have a key that is published or not, and shown or not.
+    #[track_caller]
+    fn check_keys(accounts: &[(bool, bool)], lines: &[&str]) {
+        let mut banner = banner(accounts.len(), Some(KEY));
+        for (account, (is_published, is_shown)) in banner.accounts.iter_mut().zip(accounts) {
+            account.is_published = *is_published;
+            account.secret_key = account.secret_key.take().filter(|_| *is_shown);
+        }
+        let text = banner.to_string();
+        let (_, rest) = text.split_once("Accounts.\n").unwrap();
+        assert_eq!(rest.lines().take_while(|line| !line.is_empty()).collect::<Vec<_>>(), lines, "{text}");
+        let secret = accounts.iter().filter(|(is_published, is_shown)| *is_shown && !is_published).count();
+        assert_eq!(text.matches(&format!("      secret key {KEY}  balance")).count(), secret, "{text}");
+    }
+
+    #[test]
+    fn keys_are_called_published_or_secret_as_they_are() {
+        const PUBLISHED: (bool, bool) = (true, true);
+        const SECRET: (bool, bool) = (false, true);
+        const HIDDEN: (bool, bool) = (false, false);
+        check_keys(&[PUBLISHED], &["The key of 1 account is published: never use it for value."]);
+        check_keys(&[PUBLISHED; 2], &["The keys of 2 accounts are published: never use them for value."]);
+        let private = "secret and shown because of --show-keys: keep this output private.";
+        check_keys(&[SECRET], &[&format!("The key of 1 account is {private}")]);
+        check_keys(&[SECRET; 3], &[&format!("The keys of 3 accounts are {private}")]);
+        check_keys(&[HIDDEN], &["The secret key of 1 account is not shown; --show-keys prints it."]);
+        check_keys(
+            &[PUBLISHED, SECRET, HIDDEN, HIDDEN],
+            &[
+                "The key of 1 account is published: never use it for value.",
+                &format!("The key of 1 account is {private}"),
+                "The secret keys of 2 accounts are not shown; --show-keys prints them.",
+            ],
+        );
     }
 
     #[test]
     fn banner_without_keys_names_the_option_that_shows_them() {
         let text = banner(2, None).to_string();
-        assert!(text.contains("Secret keys of 2 accounts are not shown; --show-keys prints them."), "{text}");
+        assert!(text.contains("The secret keys of 2 accounts are not shown; --show-keys prints them."), "{text}");
         assert!(text.contains("0x4BAF5faDA8e5Db92C3d3242618c5B47133AE003C") && text.contains("      balance 900.0"));
-        assert!(!text.contains("no secret") && !text.contains("key e53"), "{text}");
+        assert!(!text.contains("published") && !text.contains("key e53"), "{text}");
     }
 
     #[test]
@@ -283,6 +357,7 @@ mod tests {
             (&facts["url"], &facts["websocket"]),
             (&json!("http://127.0.0.1:5555"), &json!("ws://127.0.0.1:4401"))
         );
+        assert_eq!(facts.get("operator"), Some(&Value::Null));
         assert_eq!((&facts["chainId"], &facts["transactionVersion"]), (&json!(222), &json!(14_548_993)));
         assert_eq!((&facts["blockMode"], &facts["dataDir"]), (&json!("instant"), &Value::Null));
         assert_eq!(facts["pid"], std::process::id());

@@ -127,13 +127,13 @@ async fn bind_websocket(server: &mut Server, config: &Config) -> Result<Option<S
 
 /// Binds the address at which operators alone find pages. Its places are its own, so that a crowd of clients does not hide
 /// them.
-async fn bind_operators(config: &Config, metrics: &Arc<Metrics>) -> Result<Option<Server>, StartError> {
+async fn bind_operators(config: &Config, metrics: &Arc<Metrics>) -> Result<Option<(Server, SocketAddr)>, StartError> {
     let Some(addr) = config.operator_listen else { return Ok(None) };
     let limits = HttpLimits { connections: OPERATORS, each_second: None, ..config.http };
     let mut server = Server::new(limits, Serves::Pages, Access::default(), Arc::clone(metrics));
     let addr = server.bind(addr).await.map_err(|source| StartError::Listen { addr, source })?;
     tracing::info!("pages for operators at {addr}");
-    Ok(Some(server))
+    Ok(Some((server, addr)))
 }
 
 /// Decides whether methods for developers are answered.
@@ -188,7 +188,7 @@ impl Node {
         let Opened { data_dir, accounts, key, chain, producer } = opened;
         let listen = |source| StartError::Listen { addr: config.listen, source };
         let metrics = Arc::<Metrics>::default();
-        let operators = bind_operators(&config, &metrics).await?;
+        let (operators, operator) = bind_operators(&config, &metrics).await?.unzip();
         let serves = if operators.is_some() { Serves::Public } else { Serves::All };
         let mut server = Server::new(config.http, serves, config.access.clone(), Arc::clone(&metrics));
         let addr = server.bind(config.listen).await.map_err(listen)?;
@@ -197,6 +197,7 @@ impl Node {
         let banner = Banner {
             addr,
             websocket,
+            operator,
             version: Version::of_chain(chain.config().chain_id),
             block_mode: config.block_mode,
             developer,
@@ -540,10 +541,11 @@ fn funded(chain: &Chain, accounts: &str, show_keys: bool) -> Vec<FundedAccount> 
     let account = |entry: &AccountEntry| {
         let (secret_key, address) = (entry.secret_key()?, entry.owner()?.ok()?);
         let balance = snapshot.account(&address).ok()??.balance;
-        let secret_key = (show_keys || profile::is_published(&address)).then(|| secret_key.to_owned());
+        let is_published = profile::is_published(&address);
+        let secret_key = (show_keys || is_published).then(|| secret_key.to_owned());
         let position = PUBLISHED_ACCOUNTS.iter().position(|published| published.address() == address);
         let number = position.map(|position| position.saturating_add(1));
-        Some(FundedAccount { number, address, secret_key, balance })
+        Some(FundedAccount { number, address, secret_key, is_published, balance })
     };
     let mut accounts: Vec<_> = file.entries().iter().filter_map(account).collect();
     accounts.sort_by_key(|account| account.number.unwrap_or(usize::MAX));
