@@ -160,8 +160,8 @@ fn ask_of(session: &mut WebSocket<TcpStream>, method: &str) -> String {
 }
 
 /// A node whose pages have an address of their own, and that address.
-fn start_with_operators() -> (Node, SocketAddr) {
-    let node = Node::start(&["--operator-listen", "127.0.0.1:0", "--max-connections", "2"]);
+fn start_with_operators(args: &[&str]) -> (Node, SocketAddr) {
+    let node = Node::start(&[&["--operator-listen", "127.0.0.1:0"], args].concat());
     let output = node.wait_for("pages for operators at ");
     let (_, rest) = output.split_once("pages for operators at ").unwrap();
     let address = rest.split_whitespace().next().unwrap().parse().unwrap();
@@ -170,7 +170,7 @@ fn start_with_operators() -> (Node, SocketAddr) {
 
 #[test]
 fn pages_for_operators_have_an_address_of_their_own() {
-    let (node, operators) = start_with_operators();
+    let (node, operators) = start_with_operators(&[]);
     let get = |address, path: &str| Connection::open(address).unwrap().request("GET", path, b"").unwrap();
     for path in ["/metrics", "/ready", "/health"] {
         let answer = get(operators, path);
@@ -194,9 +194,74 @@ fn pages_for_operators_have_an_address_of_their_own() {
     assert_eq!(node.post_json(network_id().to_string())["result"], "222");
 }
 
+/// Values of `Host`, `None` for a request of HTTP/1.0 without it, and whether pages for operators are returned under them.
+const HOSTS_OF_PAGES: [(Option<&str>, bool); 14] = [
+    (None, true),
+    (Some(""), true),
+    (Some("localhost:9100"), true),
+    (Some("app.localhost"), true),
+    (Some("127.0.0.1:9100"), true),
+    // A probe of Kubernetes, a load balancer or Prometheus names the address that it connects to.
+    (Some("10.1.2.3:9100"), true),
+    (Some("0.0.0.0"), true),
+    (Some("[2001:db8::1]:9100"), true),
+    (Some("Node.Example:9100"), true),
+    (Some("silica"), false),
+    (Some("evil.example:9100"), false),
+    (Some("localhost.evil.example"), false),
+    (Some("evil.node.example"), false),
+    (Some("10.1.2.3.evil.example"), false),
+];
+
+/// Gets a page under a host, as a page of another origin would.
+fn get_under(address: SocketAddr, path: &str, host: Option<&str>) -> Answer {
+    let (version, host) = host.map_or(("1.0", String::new()), |host| ("1.1", format!("Host: {host}\r\n")));
+    let mut connection = Connection::open(address).unwrap();
+    let request = format!("GET {path} HTTP/{version}\r\n{host}Origin: http://evil.example\r\n\r\n");
+    connection.write(request.as_bytes()).unwrap();
+    connection.read().unwrap()
+}
+
+#[test]
+fn pages_for_operators_need_an_address_or_a_known_name_as_host() {
+    let allowed = ["--allowed-hosts", "node.example"];
+    let (shared, (separate, operators)) = (Node::start(&allowed), start_with_operators(&allowed));
+    for (host, is_known) in HOSTS_OF_PAGES {
+        for (address, path) in [
+            (shared.address(), "/metrics"),
+            (shared.address(), "/ready"),
+            (operators, "/metrics"),
+            (operators, "/ready"),
+            (operators, "/health"),
+        ] {
+            let answer = get_under(address, path, host);
+            assert_eq!(answer.status, if is_known { 200 } else { 403 }, "{path} {host:?}");
+            assert_eq!(answer.header("access-control-allow-origin"), None, "{path} {host:?}");
+            if !is_known {
+                let expected =
+                    "expected an IP address, a loopback name, or one of --allowed-hosts as host, got the host";
+                let text = String::from_utf8(answer.body).unwrap();
+                assert_eq!(text, format!("{expected} {:?}", host.unwrap()));
+            }
+        }
+        // What the public may see does not depend on the host.
+        for node in [&shared, &separate] {
+            let answer = get_under(node.address(), "/health", host);
+            assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, Some("*")), "{host:?}");
+        }
+    }
+    // What is posted is JSON-RPC on every path, for every host and origin.
+    let body = network_id().to_string();
+    let head = format!("POST /metrics HTTP/1.1\r\nHost: evil.example\r\nContent-Length: {}\r\n\r\n", body.len());
+    let mut connection = shared.connect();
+    connection.write(&[head.as_bytes(), body.as_bytes()].concat()).unwrap();
+    let answer = connection.read().unwrap();
+    assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, Some("*")));
+}
+
 #[test]
 fn crowd_of_clients_does_not_hide_the_pages_for_operators() {
-    let (node, operators) = start_with_operators();
+    let (node, operators) = start_with_operators(&["--max-connections", "2"]);
     let crowd: Vec<_> = (0..10)
         .map(|_| {
             let mut connection = node.connect();

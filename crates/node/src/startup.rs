@@ -35,7 +35,7 @@ use crate::{
     endpoint::Endpoint,
     files,
     home::Home,
-    http::{Access, HttpLimits, Server, Serves},
+    http::{HttpLimits, Server, Serves},
     metrics::Metrics,
     profile::{self, Profile},
     progress::Progress,
@@ -130,7 +130,7 @@ async fn bind_websocket(server: &mut Server, config: &Config) -> Result<Option<S
 async fn bind_operators(config: &Config, metrics: &Arc<Metrics>) -> Result<Option<(Server, SocketAddr)>, StartError> {
     let Some(addr) = config.operator_listen else { return Ok(None) };
     let limits = HttpLimits { connections: OPERATORS, each_second: None, ..config.http };
-    let mut server = Server::new(limits, Serves::Pages, Access::default(), Arc::clone(metrics));
+    let mut server = Server::new(limits, Serves::Pages, config.access.clone(), Arc::clone(metrics));
     let addr = server.bind(addr).await.map_err(|source| StartError::Listen { addr, source })?;
     tracing::info!("pages for operators at {addr}");
     Ok(Some((server, addr)))

@@ -40,7 +40,8 @@ const SHOWN: usize = 100;
 /// Hosts, origins and proxies that the operator has listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
-    /// Hosts, beside loopback, under which the node may be addressed by callers of methods for developers.
+    /// Hosts, beside loopback, under which the node may be addressed by callers of methods for developers, and names under
+    /// which operators find pages.
     pub hosts: List<Host>,
     /// Origins, beside loopback, whose pages may call them.
     pub origins: List<PageOrigin>,
@@ -116,11 +117,27 @@ impl Access {
         self.foreign_host(uri, headers).or_else(|| self.foreign_origin(headers))
     }
 
+    /// Returns the host of a request for a page of operators if it is a name that is neither loopback nor listed. A web page
+    /// of another origin can bind such a name to the address of the node (DNS rebinding). No page can do that with an
+    /// address, and clients that name no host are not browsers.
+    pub(super) fn unknown_name(&self, uri: &Uri, headers: &HeaderMap) -> Option<String> {
+        let is_known = |text: &str| {
+            text.is_empty()
+                || host_and_port(text)
+                    .is_some_and(|(host, _)| matches!(host, Host::Address(_)) || self.is_own_host(&host))
+        };
+        let values = headers.get_all(header::HOST).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let target = uri.authority().map(|target| target.as_str().into());
+        values.chain(target).find(|host| !is_known(host)).map(|host| cut(&host))
+    }
+
+    fn is_own_host(&self, host: &Host) -> bool {
+        host.is_loopback() || self.hosts.0.contains(host)
+    }
+
     /// A request target may name the host too, before the path. Then both count.
     fn foreign_host(&self, uri: &Uri, headers: &HeaderMap) -> Option<Foreign> {
-        let is_known = |text: &str| {
-            host_and_port(text).is_some_and(|(host, _)| host.is_loopback() || self.hosts.0.contains(&host))
-        };
+        let is_known = |text: &str| host_and_port(text).is_some_and(|(host, _)| self.is_own_host(&host));
         let mut values = headers.get_all(header::HOST).iter();
         let Some(value) = values.next() else { return Some(Foreign::NoHost) };
         if values.next().is_some() || !value.to_str().is_ok_and(is_known) {
@@ -504,6 +521,26 @@ mod tests {
         assert_eq!(target, Some(Foreign::Target { got: "evil.example".to_owned() }));
         let host = judge("http://localhost/", &[("host", "evil.example")]);
         assert!(matches!(host, Some(Foreign::Host { .. })), "{host:?}");
+    }
+
+    #[test]
+    fn page_for_operators_is_returned_for_every_address_and_for_known_names() {
+        let name =
+            |target: &str, lines: &[(&str, &str)]| access().unknown_name(&target.parse().unwrap(), &headers(lines));
+        let addresses = ["0.0.0.0:5555", "128.0.0.1", "10.1.2.3:9100", "[::]:5555", "[2001:db8::9]:9100", ""];
+        for host in OWN_HOSTS.into_iter().chain(addresses) {
+            assert_eq!(name("/ready", &[("host", host)]), None, "{host}");
+        }
+        for host in FOREIGN_HOSTS.into_iter().filter(|host| !addresses.contains(host)) {
+            assert_eq!(name("/ready", &[("host", host)]).as_deref(), Some(host));
+        }
+        assert_eq!(name("/ready", &[]), None);
+        assert_eq!(name("http://10.1.2.3/ready", &[("host", "node.example")]), None);
+        let evil = Some("evil.example".to_owned());
+        assert_eq!(name("http://evil.example/ready", &[]), evil);
+        assert_eq!(name("http://evil.example/ready", &[("host", "10.1.2.3")]), evil);
+        assert_eq!(name("http://10.1.2.3/ready", &[("host", "evil.example")]), evil);
+        assert_eq!(name("/ready", &[("host", &"x".repeat(5000))]).map(|shown| shown.len()), Some(SHOWN));
     }
 
     const OWN_ORIGINS: [&str; 11] = [

@@ -208,6 +208,15 @@ struct Gate {
     limiter: Option<Arc<Limiter>>,
 }
 
+impl Gate {
+    /// Whether the answer to a request is for operators, so that no page of another origin may read it. What is posted is
+    /// JSON-RPC on every path.
+    fn is_for_operators<B>(&self, request: &Request<B>) -> bool {
+        let is_read = || [Method::GET, Method::HEAD].contains(request.method());
+        self.serves == Serves::Pages || (is_read() && FOR_OPERATORS.contains(&request.uri().path()))
+    }
+}
+
 /// What there is at the addresses of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Serves {
@@ -434,9 +443,10 @@ async fn respond<A: Answer>(
     asked.patience.request_begins();
     let id = RequestId::of(request.headers());
     let header = id.header();
+    let is_for_operators = asked.gate.is_for_operators(&request);
     let mut response = id.scope(route(request, asked)).await;
     let headers = response.headers_mut();
-    if asked.gate.serves == Serves::Pages {
+    if is_for_operators {
         headers.remove(header::ACCESS_CONTROL_ALLOW_ORIGIN);
     }
     headers.insert(request_id::HEADER, header);
@@ -481,6 +491,12 @@ async fn route_others<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '
     }
     let is_hidden = serves == Serves::Public && FOR_OPERATORS.contains(&path);
     let is_page = path == HEALTH || (asked.answer.has_page(path) && !is_hidden);
+    if is_page
+        && asked.gate.is_for_operators(&request)
+        && let Some(got) = asked.gate.access.unknown_name(request.uri(), request.headers())
+    {
+        return refusal(StatusCode::FORBIDDEN, format!("expected {HOSTS_OF_PAGES}, got the host {got:?}"));
+    }
     let allowed = match (serves, is_page) {
         (Serves::Pages, true) => "GET, HEAD, OPTIONS",
         (Serves::Pages, false) => return refusal(StatusCode::NOT_FOUND, "there is no such page"),
@@ -513,8 +529,12 @@ pub(crate) const READY: &str = "/ready";
 /// Where the counts are.
 pub(crate) const METRICS: &str = "/metrics";
 
-/// Pages that are not shown to the public where operators have an address of their own.
+/// Pages for operators. Where operators have an address of their own, the public does not see them.
 const FOR_OPERATORS: [&str; 2] = [READY, METRICS];
+
+/// Hosts under which operators find their pages.
+const HOSTS_OF_PAGES: &str = "an IP address, a loopback name, or one of --allowed-hosts as host";
+
 /// Where a browser finds a page about the node; other clients find nothing there to get.
 pub(crate) const HOME: &str = "/";
 
