@@ -260,6 +260,28 @@ fn pages_for_operators_need_an_address_or_a_known_name_as_host() {
 }
 
 #[test]
+fn caller_is_shown_only_methods_that_it_may_call() {
+    let node = Node::start(&["--methods", "Get*,rpc.discover,silica_mine"]);
+    let described = |headers: &str| -> Vec<String> {
+        let answer = post_with(&node, headers, &call("rpc.discover", &json!([])));
+        let answer: Value = serde_json::from_slice(&answer.body).unwrap();
+        let methods = answer["result"]["methods"].as_array().unwrap();
+        methods.iter().map(|method| method["name"].as_str().unwrap().to_owned()).collect()
+    };
+    // The host x is foreign, so that methods for developers are refused.
+    let foreign = described("");
+    assert!(foreign.len() > 20 && foreign.contains(&"rpc.discover".to_owned()), "{foreign:?}");
+    assert!(foreign.iter().all(|name| name.starts_with("Get") || name == "rpc.discover"), "{foreign:?}");
+    let document = node.result("rpc.discover", &json!([]));
+    let local = document["methods"].as_array().unwrap();
+    assert_eq!(local.len(), foreign.len() + 1);
+    assert!(local.iter().any(|method| method["name"] == "silica_mine"), "{local:?}");
+    let suggested = |method: &str| node.call(method, &json!([])).unwrap_err().data;
+    assert_eq!(suggested("getBalance"), Some(json!({"didYouMean": "GetBalance"})));
+    assert_eq!(suggested("CreateTransactio"), None);
+}
+
+#[test]
 fn crowd_of_clients_does_not_hide_the_pages_for_operators() {
     let (node, operators) = start_with_operators(&["--max-connections", "2"]);
     let crowd: Vec<_> = (0..10)

@@ -38,7 +38,7 @@ pub(super) async fn rpc(args: &RpcArgs) -> Result<Answer, ClientError> {
         Err(error) => {
             let (method, reason) = (hide_keys(&visible(&args.method)), hide_keys(&reason(&error)));
             Err(if error.message == RpcError::METHOD_NOT_FOUND.message {
-                ClientError::NoMethod { method, reason, similar: similar(&args.method) }
+                ClientError::NoMethod { method, reason, similar: similar(&args.method, |_| true) }
             } else {
                 ClientError::Refused { method, reason }
             })

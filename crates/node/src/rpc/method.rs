@@ -168,7 +168,7 @@ pub(crate) const METHODS: &[Entry] = &[
     Entry::of::<status_server::IsTxnInMemPool>(),
     Entry::per_head::<eth::NetListening>(),
     Entry::per_head::<eth::NetVersion>(),
-    Entry { action: Action::PerHead(openrpc::text), ..Entry::of::<openrpc::Discover>() }.of_weight(20),
+    Entry::new(openrpc::DISCOVER, Action::Discover, Shape::of::<openrpc::Discover, openrpc::Document>()).of_weight(20),
     Entry::for_developers::<isolated::SetMinimumGasPrice>(),
     Entry::for_developers::<edit::AddBalance>(),
     Entry::for_developers::<developer::DropAllTransactions>(),
@@ -221,6 +221,8 @@ pub(crate) enum Action {
     PerHead(fn(&Context) -> Result<Bytes, RpcError>),
     /// Reads its parameters at once and answers later.
     Later(fn(Call<'_>, NodeHandle) -> Result<Running, RpcError>),
+    /// Has no parameters, and answers with the document of the methods that its caller may call.
+    Discover,
     /// Reads its parameters at once and begins its answer later.
     Streamed(fn(Call<'_>, NodeHandle) -> Result<Beginning, RpcError>),
 }
@@ -261,15 +263,13 @@ impl Shape {
 }
 
 impl Entry {
+    const fn new(name: &'static str, action: Action, shape: Shape) -> Self {
+        Self { name, aliases: &[], action, shape, for_developers: false, weight: NonZeroU32::MIN }
+    }
+
     const fn of<M: Method>() -> Self {
-        Self {
-            name: M::NAME,
-            aliases: M::ALIASES,
-            action: Action::Query(query::<M>),
-            shape: Shape::of::<M, M::Output>(),
-            for_developers: false,
-            weight: NonZeroU32::MIN,
-        }
+        let entry = Self::new(M::NAME, Action::Query(query::<M>), Shape::of::<M, M::Output>());
+        Self { aliases: M::ALIASES, ..entry }
     }
 
     const fn per_head<M: Method>() -> Self {
@@ -283,18 +283,15 @@ impl Entry {
 
     /// A question that is answered at once, unless the transaction is large.
     const fn about<M: AboutTransaction>() -> Self {
-        let (action, shape) = (Action::Weighed(weigh::<M>), Shape::of::<M, M::Output>());
-        Self { name: M::NAME, aliases: &[], action, shape, for_developers: false, weight: NonZeroU32::MIN }
+        Self::new(M::NAME, Action::Weighed(weigh::<M>), Shape::of::<M, M::Output>())
     }
 
     const fn streamed<M: Streamed>() -> Self {
-        let (action, shape) = (Action::Streamed(begin::<M>), Shape::of::<M, M::Output>());
-        Self { name: M::NAME, aliases: &[], action, shape, for_developers: false, weight: NonZeroU32::MIN }
+        Self::new(M::NAME, Action::Streamed(begin::<M>), Shape::of::<M, M::Output>())
     }
 
     const fn command<C: Command>() -> Self {
-        let (action, shape) = (Action::Later(run::<C>), Shape::of::<C, C::Output>());
-        Self { name: C::NAME, aliases: &[], action, shape, for_developers: false, weight: NonZeroU32::MIN }
+        Self::new(C::NAME, Action::Later(run::<C>), Shape::of::<C, C::Output>())
     }
 
     /// A command that does what no client of a real network can do.
@@ -333,20 +330,20 @@ pub(crate) fn find(name: &str) -> Option<&'static Row> {
     BY_NAME.get(name)
 }
 
-/// Returns the error for a name that no method has.
-pub(crate) fn absent(name: &str) -> RpcError {
+/// Returns the error for a name that no method has. It suggests only a method whose row is offered to the caller.
+pub(crate) fn absent(name: &str, is_offered: impl Fn(usize) -> bool) -> RpcError {
     if status_server::NOT_ON_LOOKUP.contains(&name) {
         return RpcError::new(RpcErrorCode::INVALID_REQUEST, "Not to be queried on lookup");
     }
-    eth::refusal(name).unwrap_or_else(|| match similar(name) {
+    eth::refusal(name).unwrap_or_else(|| match similar(name, is_offered) {
         Some(similar) => RpcError::METHOD_NOT_FOUND.with_suggestion(similar),
         None => RpcError::METHOD_NOT_FOUND,
     })
 }
 
-/// Returns the method with the most similar name, if it is similar. The name of a method has none: a node that does not find
-/// it has switched it off, or is another program.
-pub(crate) fn similar(name: &str) -> Option<&'static str> {
+/// Returns the method with the most similar name among the rows that are offered, if it is similar. The name of a method has
+/// none: a node that does not find it has switched it off, or is another program.
+pub(crate) fn similar(name: &str, is_offered: impl Fn(usize) -> bool) -> Option<&'static str> {
     const SIMILAR: f64 = 0.9;
     /// Characters beyond which a name is like none: comparing takes time with the product of both lengths.
     const LONGEST: usize = 64;
@@ -356,7 +353,8 @@ pub(crate) fn similar(name: &str) -> Option<&'static str> {
         return None;
     }
     let name = name.to_lowercase();
-    let known = LOWER.iter().zip(METHODS).map(|(lower, entry)| (strsim::jaro_winkler(lower, &name), entry.name));
+    let offered = LOWER.iter().zip(METHODS).enumerate().filter(|(position, _)| is_offered(*position));
+    let known = offered.map(|(_, (lower, entry))| (strsim::jaro_winkler(lower, &name), entry.name));
     known.filter(|(likeness, _)| *likeness >= SIMILAR).max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
 }
 
@@ -495,15 +493,19 @@ mod tests {
     }
 
     #[test]
-    fn similar_names_are_of_methods_there_are() {
-        assert_eq!(similar("getbalance"), Some("GetBalance"));
-        assert_eq!(similar("GetBalnce"), Some("GetBalance"));
-        assert_eq!(similar("silica_snapshoot"), Some("silica_snapshot"));
-        assert_eq!(similar("eth_getBlockByNum"), Some("eth_getBlockByNumber"));
-        assert_eq!(similar("CheckPause"), None);
-        assert_eq!(similar("x"), None);
-        assert_eq!(similar(""), None);
-        assert_eq!(similar(&"GetBalance".repeat(7)), None);
+    fn similar_names_are_of_methods_that_are_offered() {
+        let nearest = |name: &str| similar(name, |_| true);
+        assert_eq!(nearest("getbalance"), Some("GetBalance"));
+        assert_eq!(nearest("GetBalnce"), Some("GetBalance"));
+        assert_eq!(nearest("silica_snapshoot"), Some("silica_snapshot"));
+        assert_eq!(nearest("eth_getBlockByNum"), Some("eth_getBlockByNumber"));
+        assert_eq!(nearest("CheckPause"), None);
+        assert_eq!(nearest("x"), None);
+        assert_eq!(nearest(""), None);
+        assert_eq!(nearest(&"GetBalance".repeat(7)), None);
+        assert_eq!(nearest("GetMinimumGasPrise"), Some("GetMinimumGasPrice"));
+        let position = find("GetMinimumGasPrice").unwrap().position;
+        assert_eq!(similar("GetMinimumGasPrise", |row| row != position), Some("SetMinimumGasPrice"));
     }
 
     #[tokio::test]

@@ -14,7 +14,7 @@ mod tests;
 use std::{
     num::NonZeroU32,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     time::{Duration, Instant},
@@ -90,7 +90,9 @@ pub(crate) struct Service {
     developer: bool,
     /// Whether the method of each row is answered; `None` for all.
     listed: Option<Box<[bool]>>,
-    /// Whether a foreign caller has called one.
+    /// The texts of the document of the interface: for callers who may call methods for developers, and for others.
+    documents: [OnceLock<Bytes>; 2],
+    /// Whether a foreign caller has called a method for developers.
     foreign_seen: AtomicBool,
     limits: RpcLimits,
     metrics: Arc<Metrics>,
@@ -102,9 +104,17 @@ pub(crate) struct Service {
 impl Service {
     pub(crate) fn new(node: NodeHandle, offer: Offer, limits: RpcLimits, metrics: Arc<Metrics>) -> Self {
         let Offer { developer, methods } = offer;
-        let (listed, foreign_seen) = (methods.map(|methods| methods.select()), AtomicBool::new(false));
-        let large = Semaphore::new(LARGE_ANSWERS);
-        Self { node, developer, listed, foreign_seen, limits, metrics, large, patience: PATIENCE }
+        Self {
+            node,
+            developer,
+            listed: methods.map(|methods| methods.select()),
+            documents: Default::default(),
+            foreign_seen: AtomicBool::new(false),
+            limits,
+            metrics,
+            large: Semaphore::new(LARGE_ANSWERS),
+            patience: PATIENCE,
+        }
     }
 
     /// Answers the body of a request, single or batch, whose caller has paid for so many units of its first call. There is no
@@ -230,8 +240,13 @@ impl Service {
     ) -> Result<Option<Rest>, RpcError> {
         let row = method::find(&request.method);
         permit.charge(row.map_or(NonZeroU32::MIN, |row| row.weight))?;
-        let row = row.ok_or_else(|| method::absent(&request.method))?;
-        if self.listed.as_ref().is_some_and(|listed| listed.get(row.position) != Some(&true)) {
+        let developer = self.developer && permit.foreign.is_none();
+        let row = row.ok_or_else(|| {
+            method::absent(&request.method, |position| {
+                METHODS.get(position).is_some_and(|entry| self.is_offered(position, entry, developer))
+            })
+        })?;
+        if !self.is_listed(row.position) {
             return Err(CallError::NotListed.into_rpc(row.name));
         }
         let call = Call { id: request.require_id()?, params: request.params.as_deref(), fields: row.fields };
@@ -239,9 +254,28 @@ impl Service {
             self.check_developer(permit.foreign).map_err(|error| error.into_rpc(row.name))?;
         }
         let begun = Instant::now();
-        let outcome = self.act(out, row, call).await;
+        let outcome = self.act(out, row, call, developer).await;
         self.metrics.called(row.position, begun.elapsed());
         outcome
+    }
+
+    /// Whether the operator offers the method of a row.
+    fn is_listed(&self, position: usize) -> bool {
+        self.listed.as_ref().is_none_or(|listed| listed.get(position) == Some(&true))
+    }
+
+    /// Whether a caller may call the method of a row. `developer` says whether it may call methods for developers.
+    fn is_offered(&self, position: usize, entry: &method::Entry, developer: bool) -> bool {
+        self.is_listed(position) && (developer || !entry.for_developers)
+    }
+
+    /// Returns the text of the document of the interface, which all answers share. `developer` as in
+    /// [`is_offered`](Self::is_offered).
+    fn document(&self, developer: bool) -> &Bytes {
+        let [whole, ordinary] = &self.documents;
+        let text = if developer { whole } else { ordinary };
+        let is_offered = |position, entry: &method::Entry| self.is_offered(position, entry, developer);
+        text.get_or_init(|| openrpc::document_of(is_offered).to_string().into())
     }
 
     /// Checks that the caller may call methods for developers.
@@ -258,7 +292,7 @@ impl Service {
         Err(CallError::Foreign(foreign.clone()))
     }
 
-    async fn act(&self, out: &mut Text, row: &Row, call: Call<'_>) -> Result<Option<Rest>, RpcError> {
+    async fn act(&self, out: &mut Text, row: &Row, call: Call<'_>, developer: bool) -> Result<Option<Rest>, RpcError> {
         let (start, length) = (out.mark(), out.len());
         match row.action {
             Action::Query(query) => query(call, &self.node.context(), out.end())?,
@@ -276,6 +310,11 @@ impl Service {
                         return Err(error);
                     }
                 }
+                out.end().extend_from_slice(end);
+            }
+            Action::Discover => {
+                let end = write_result_in_parts(out.end(), call.id, b"");
+                out.share(self.document(developer));
                 out.end().extend_from_slice(end);
             }
             Action::Later(start) => write_raw(out, call.id, start(call, self.node.clone())?.await?),

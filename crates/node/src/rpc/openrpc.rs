@@ -2,49 +2,44 @@
 
 use std::{borrow::Cow, sync::LazyLock};
 
-use hyper::body::Bytes;
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use silica_protocol::rpc::error::RpcError;
 
-use super::{CallError, Context, METHODS, Method, method::Entry};
+use super::{METHODS, method::Entry};
 
 /// Version of the OpenRPC specification that the document follows.
 const OPENRPC: &str = "1.3.2";
 
-/// Returns the document.
+/// Returns the document of all methods.
 pub(crate) fn document() -> &'static Value {
-    static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
-        let mut generator = SchemaSettings::draft07()
-            .with(|settings| settings.definitions_path = "/components/schemas".into())
-            .into_generator();
-        let methods: Vec<_> = METHODS.iter().map(|entry| describe(entry, &mut generator)).collect();
-        json!({
-            "openrpc": OPENRPC,
-            "info": {
-                "title": "Silica JSON-RPC",
-                "version": env!("CARGO_PKG_VERSION"),
-                "description": "The interface of a Zilliqa node of generation 8.1, over HTTP POST to any path. \
-                                Parameters are positional. Methods with x-for-developers do what no client of a real \
-                                network can do, and are answered unless that is switched off, to callers on the \
-                                machine of the node. A call counts x-weight, or 1, of what its client may make each \
-                                second.",
-                "license": { "name": "MIT OR Apache-2.0" },
-            },
-            "servers": [{ "name": "local", "url": "http://127.0.0.1:5555" }],
-            "methods": methods,
-            "components": { "schemas": generator.take_definitions(true) },
-        })
-    });
+    static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document_of(|_, _| true));
     &DOCUMENT
 }
 
-/// Returns the JSON text of the document, which all answers share.
-#[expect(clippy::unnecessary_wraps, reason = "answers of other methods can fail")]
-pub(super) fn text(_: &Context) -> Result<Bytes, RpcError> {
-    static TEXT: LazyLock<Bytes> = LazyLock::new(|| document().to_string().into());
-    Ok(TEXT.clone())
+/// Returns the document of the methods that satisfy a condition, which gets their positions in the table too.
+pub(super) fn document_of(is_offered: impl Fn(usize, &Entry) -> bool) -> Value {
+    let mut generator = SchemaSettings::draft07()
+        .with(|settings| settings.definitions_path = "/components/schemas".into())
+        .into_generator();
+    let offered = METHODS.iter().enumerate().filter(|(position, entry)| is_offered(*position, entry));
+    let methods: Vec<_> = offered.map(|(_, entry)| describe(entry, &mut generator)).collect();
+    json!({
+        "openrpc": OPENRPC,
+        "info": {
+            "title": "Silica JSON-RPC",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "The interface of a Zilliqa node of generation 8.1, over HTTP POST to any path. \
+                            Parameters are positional. Methods with x-for-developers do what no client of a real \
+                            network can do, and are answered unless that is switched off, to callers on the \
+                            machine of the node. A call counts x-weight, or 1, of what its client may make each \
+                            second.",
+            "license": { "name": "MIT OR Apache-2.0" },
+        },
+        "servers": [{ "name": "local", "url": "http://127.0.0.1:5555" }],
+        "methods": methods,
+        "components": { "schemas": generator.take_definitions(true) },
+    })
 }
 
 fn describe(entry: &Entry, generator: &mut SchemaGenerator) -> Value {
@@ -83,23 +78,16 @@ fn describe(entry: &Entry, generator: &mut SchemaGenerator) -> Value {
     method
 }
 
-/// This document.
+/// The name of the method that answers with this document.
+pub(super) const DISCOVER: &str = "rpc.discover";
+
+/// This document, with the methods that the caller may call.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Discover {}
 
-impl Method for Discover {
-    const NAME: &'static str = "rpc.discover";
-    type Output = Document;
-
-    fn call(self, _: &Context) -> Result<Document, CallError> {
-        Ok(Document(document()))
-    }
-}
-
 /// An OpenRPC document.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[serde(transparent)]
-pub(crate) struct Document(&'static Value);
+#[derive(Debug)]
+pub(crate) enum Document {}
 
 impl JsonSchema for Document {
     fn inline_schema() -> bool {

@@ -250,14 +250,60 @@ async fn answer_to_a_batch_holds_memory_for_all_of_it() {
 }
 
 #[tokio::test]
-async fn document_of_the_interface_is_the_same_at_each_head() {
+async fn document_of_the_interface_is_made_once_for_each_kind_of_caller() {
     let fixture = fixture(BlockMode::Manual);
-    let row = method::find("rpc.discover").unwrap();
-    let Action::PerHead(render) = row.action else { panic!("it never changes") };
-    let at = |context: Arc<Context>| context.per_head(row.position, render).unwrap().as_ptr();
-    let first = at(fixture.context());
+    let document = |developer| fixture.service.document(developer).as_ptr();
+    let first = [true, false].map(document);
     fixture.call("IncreaseBlocknum", json!([1])).await;
-    assert_eq!(at(fixture.context()), first);
+    assert_eq!([true, false].map(document), first);
+    assert_eq!(fixture.service.document(true), openrpc::document().to_string().as_bytes());
+}
+
+/// Names of the methods that `rpc.discover` describes to a caller.
+async fn described(fixture: &Fixture, caller: &Caller) -> Vec<String> {
+    let request = json!({"id": 1, "jsonrpc": "2.0", "method": "rpc.discover"});
+    let answer: Value = serde_json::from_str(&fixture.ask_as(caller, &request.to_string()).await).unwrap();
+    let methods = answer["result"]["methods"].as_array().unwrap();
+    methods.iter().map(|method| method["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// What is suggested to a caller in place of a name.
+async fn suggested(fixture: &Fixture, caller: &Caller, name: &str) -> Value {
+    let request = json!({"id": 1, "jsonrpc": "2.0", "method": name});
+    let answer: Value = serde_json::from_str(&fixture.ask_as(caller, &request.to_string()).await).unwrap();
+    assert_eq!(answer["error"]["code"], -32601, "{answer}");
+    answer["error"]["data"]["didYouMean"].clone()
+}
+
+#[tokio::test]
+async fn caller_sees_the_methods_that_it_may_call_and_no_other() {
+    let mut fixture = fixture(BlockMode::Manual);
+    let (local, page) = (Caller::local(), Caller::of_foreign_page());
+    let names = |fits: fn(&method::Entry) -> bool| -> Vec<&str> {
+        METHODS.iter().filter(|entry| fits(entry)).map(|entry| entry.name).collect()
+    };
+    let (all, ordinary) = (names(|_| true), names(|entry| !entry.for_developers));
+    assert!(ordinary.len() < all.len());
+    assert_eq!(described(&fixture, &local).await, all);
+    assert_eq!(described(&fixture, &page).await, ordinary);
+    assert_eq!(suggested(&fixture, &local, "silica_setBallance").await, "silica_setBalance");
+    assert_ne!(suggested(&fixture, &page, "silica_setBallance").await, "silica_setBalance");
+
+    let off = Offer { developer: false, methods: None };
+    fixture.service = Service::new(fixture.node(), off, RpcLimits::default(), Arc::default());
+    assert_eq!(described(&fixture, &local).await, ordinary);
+    assert_ne!(suggested(&fixture, &local, "silica_setBallance").await, "silica_setBalance");
+
+    let methods = Some("Get*,rpc.discover,silica_setBalance".parse().unwrap());
+    let listed = Offer { developer: true, methods };
+    fixture.service = Service::new(fixture.node(), listed, RpcLimits::default(), Arc::default());
+    let get = |entry: &method::Entry| entry.name.starts_with("Get") || entry.name == "rpc.discover";
+    assert_eq!(described(&fixture, &page).await, names(get));
+    let with_one: Vec<_> =
+        all.into_iter().filter(|name| *name == "silica_setBalance" || names(get).contains(name)).collect();
+    assert_eq!(described(&fixture, &local).await, with_one);
+    assert_eq!(suggested(&fixture, &local, "getBalance").await, "GetBalance");
+    assert_eq!(suggested(&fixture, &local, "CreateTransactio").await, Value::Null);
 }
 
 #[tokio::test(start_paused = true)]
