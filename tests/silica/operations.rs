@@ -181,7 +181,7 @@ fn batch_beyond_the_limit_is_refused() {
 }
 
 /// Most memory that the process has used so far, in megabytes.
-fn peak_memory(node: &Node) -> u64 {
+pub(crate) fn peak_memory(node: &Node) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", node.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() >> 10

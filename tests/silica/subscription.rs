@@ -1,10 +1,11 @@
 //! Subscribers, and JSON-RPC, over `WebSocket` connections (WebSocket page).
 
 use std::{
+    io::Write,
     net::{SocketAddr, TcpStream},
     ops::Range,
     sync::mpsc::{self, RecvTimeoutError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use silica_protocol::Address;
 use silica_tests::{Node, Wallet, wallet::Payment};
 use tungstenite::{Message, WebSocket, client, protocol::frame::coding::CloseCode};
 
-use crate::pay_once;
+use crate::{operations::peak_memory, pay_once};
 
 /// A contract with a transition `Take`, which emits an event, and `Fail`.
 const RELAY: &str = include_str!("../data/contracts/relay.scilla");
@@ -370,6 +371,47 @@ fn what_is_too_large_or_no_text_ends_the_connection() {
     let mut client = Client::connect(&node);
     client.0.send(Message::binary(vec![0; 3])).unwrap();
     assert_eq!(client.closed(), (CloseCode::Unsupported, "messages are text".to_owned()));
+}
+
+/// A masked frame of a client, whose mask is zero.
+fn frame(opcode: u8, is_last: bool, payload: &[u8]) -> Vec<u8> {
+    let head = [opcode | if is_last { 0x80 } else { 0 }, 0x80 | u8::try_from(payload.len()).unwrap(), 0, 0, 0, 0];
+    [&head, payload].concat()
+}
+
+#[test]
+fn flood_of_small_frames_is_read_to_its_end_and_holds_up_nobody() {
+    const FRAMES: usize = 20_000;
+    const CONTINUATION: u8 = 0;
+    const TEXT: u8 = 1;
+    const PING: u8 = 9;
+    const PONG: u8 = 10;
+    let node = Node::start(&[]);
+    let calm = peak_memory(&node);
+    let request = br#"{"id": 7, "jsonrpc": "2.0", "method": "GetNetworkId"}"#;
+    let (whole, begin, end) = (frame(TEXT, true, request), frame(TEXT, false, b""), frame(CONTINUATION, true, request));
+    for (what, first, flooding, last) in [
+        ("pings", &[][..], frame(PING, true, &[b'x'; 125]), &whole),
+        ("pongs", &[], frame(PONG, true, &[b'x'; 125]), &whole),
+        ("empty parts of a message", &begin, frame(CONTINUATION, false, b""), &end),
+    ] {
+        let mut client = Client::connect(&node);
+        let mut stream = client.0.get_ref().try_clone().unwrap();
+        let flood = [first, &flooding.repeat(FRAMES), last].concat();
+        std::thread::scope(|scope| {
+            // The client reads nothing until others were answered: the node may stop to read, but keeps no heap of answers.
+            let sent = scope.spawn(move || stream.write_all(&flood));
+            for _ in 0..20 {
+                let asked = Instant::now();
+                assert_eq!(node.result("GetNetworkId", &json!([])), "222", "{what}");
+                assert!(asked.elapsed() < Duration::from_secs(10), "{what}: {:?}", asked.elapsed());
+            }
+            assert_eq!(client.read(), r#"{"id":7,"jsonrpc":"2.0","result":"222"}"#, "{what}");
+            sent.join().unwrap().unwrap();
+        });
+        let taken = peak_memory(&node).saturating_sub(calm);
+        assert!(taken < 16, "{what}: {taken} MB");
+    }
 }
 
 #[test]
