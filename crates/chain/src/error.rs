@@ -298,7 +298,7 @@ pub enum PoolError {
         /// The transaction.
         hash: TxHash,
     },
-    /// 37: the pool is full, of transactions that are worth as much.
+    /// 37: the pool is full, and the transaction is better than none in it.
     #[error("Txn could not be added as database exceeded limit or the txn was already present")]
     Full {
         /// Transactions that the pool holds at most.

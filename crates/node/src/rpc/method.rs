@@ -299,7 +299,7 @@ impl Entry {
         Self { for_developers: true, ..Self::command::<C>() }
     }
 
-    /// The same method, of which a call costs this much.
+    /// Returns the same method with this weight.
     const fn of_weight(self, weight: u32) -> Self {
         Self { weight: NonZeroU32::new(weight).expect("a call costs something"), ..self }
     }

@@ -117,7 +117,7 @@ impl Service {
         }
     }
 
-    /// Answers the body of a request, single or batch, whose caller has paid for so many units of its first call. There is no
+    /// Answers the body of a request, single or batch. `paid` units of its first call have been counted already. There is no
     /// reply when there is no memory for the answer to a batch.
     pub(crate) async fn answer(&self, body: Bytes, caller: &Caller, paid: u32, memory: Memory) -> Answered {
         let mut permit = Permit { foreign: caller.foreign(), allowance: caller.allowance(paid) };

@@ -109,7 +109,7 @@ async fn methods_for_developers_alone_are_refused_to_foreign_callers() {
 }
 
 #[tokio::test]
-async fn first_call_beyond_the_limit_is_told_from_later_ones() {
+async fn first_call_beyond_the_limit_differs_from_later_ones() {
     let fixture = fixture(BlockMode::Manual);
     let caller = Caller::limited(NonZeroU32::new(3).unwrap());
     let one = r#"{"id":1,"jsonrpc":"2.0","method":"GetNetworkId","params":[]}"#;
@@ -230,7 +230,7 @@ async fn batch_that_waits_for_too_long_is_answered_in_part() {
     assert_eq!(answer.as_array().unwrap().len(), 1_000);
 }
 
-/// A share of so many bytes of memory.
+/// A share of `bytes` bytes of memory.
 fn share_of(bytes: usize) -> Share {
     Share::alone(HttpLimits { body_bytes: 0, bodies_bytes: bytes, ..HttpLimits::default() })
 }
