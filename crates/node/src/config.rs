@@ -210,8 +210,8 @@ pub struct RunArgs {
     /// port listens beyond this machine), `on`, or `off`.
     #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true, env = "SILICA_DEVELOPER")]
     pub developer: Developer,
-    /// Hosts, beside loopback, under which methods for developers may be called and pages for operators be read: names or
-    /// addresses, separated by commas. These pages need no listed host under an address.
+    /// Hosts, beside loopback, under which methods for developers may be called and `/metrics` is read: names or addresses,
+    /// separated by commas. `/metrics` is also read under every IP address.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "HOSTS", env = "SILICA_ALLOWED_HOSTS")]
     pub allowed_hosts: Option<List<Host>>,
     /// Origins, beside loopback, whose web pages may call methods for developers, as `https://ide.example`, separated by

@@ -41,7 +41,7 @@ const SHOWN: usize = 100;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     /// Hosts, beside loopback, under which the node may be addressed by callers of methods for developers, and names under
-    /// which operators find pages.
+    /// which `/metrics` is read.
     pub hosts: List<Host>,
     /// Origins, beside loopback, whose pages may call them.
     pub origins: List<PageOrigin>,
@@ -117,7 +117,7 @@ impl Access {
         self.foreign_host(uri, headers).or_else(|| self.foreign_origin(headers))
     }
 
-    /// Returns the host of a request for a page of operators if it is a name that is neither loopback nor listed. A web page
+    /// Returns the host of a request for `/metrics` if it is a name that is neither loopback nor listed. A web page
     /// of another origin can bind such a name to the address of the node (DNS rebinding). No page can do that with an
     /// address, and clients that name no host are not browsers.
     pub(super) fn unknown_name(&self, uri: &Uri, headers: &HeaderMap) -> Option<String> {
@@ -524,23 +524,23 @@ mod tests {
     }
 
     #[test]
-    fn page_for_operators_is_returned_for_every_address_and_for_known_names() {
+    fn metrics_are_returned_for_every_address_and_for_known_names() {
         let name =
             |target: &str, lines: &[(&str, &str)]| access().unknown_name(&target.parse().unwrap(), &headers(lines));
         let addresses = ["0.0.0.0:5555", "128.0.0.1", "10.1.2.3:9100", "[::]:5555", "[2001:db8::9]:9100", ""];
         for host in OWN_HOSTS.into_iter().chain(addresses) {
-            assert_eq!(name("/ready", &[("host", host)]), None, "{host}");
+            assert_eq!(name("/metrics", &[("host", host)]), None, "{host}");
         }
         for host in FOREIGN_HOSTS.into_iter().filter(|host| !addresses.contains(host)) {
-            assert_eq!(name("/ready", &[("host", host)]).as_deref(), Some(host));
+            assert_eq!(name("/metrics", &[("host", host)]).as_deref(), Some(host));
         }
-        assert_eq!(name("/ready", &[]), None);
-        assert_eq!(name("http://10.1.2.3/ready", &[("host", "node.example")]), None);
+        assert_eq!(name("/metrics", &[]), None);
+        assert_eq!(name("http://10.1.2.3/metrics", &[("host", "node.example")]), None);
         let evil = Some("evil.example".to_owned());
-        assert_eq!(name("http://evil.example/ready", &[]), evil);
-        assert_eq!(name("http://evil.example/ready", &[("host", "10.1.2.3")]), evil);
-        assert_eq!(name("http://10.1.2.3/ready", &[("host", "evil.example")]), evil);
-        assert_eq!(name("/ready", &[("host", &"x".repeat(5000))]).map(|shown| shown.len()), Some(SHOWN));
+        assert_eq!(name("http://evil.example/metrics", &[]), evil);
+        assert_eq!(name("http://evil.example/metrics", &[("host", "10.1.2.3")]), evil);
+        assert_eq!(name("http://10.1.2.3/metrics", &[("host", "evil.example")]), evil);
+        assert_eq!(name("/metrics", &[("host", &"x".repeat(5000))]).map(|shown| shown.len()), Some(SHOWN));
     }
 
     const OWN_ORIGINS: [&str; 11] = [
