@@ -16,15 +16,26 @@ pub(crate) fn create_anew(path: &Path) -> io::Result<File> {
 
 /// Returns when the entries of a directory, or the contents of a file, survive a loss of power.
 pub(crate) fn sync(path: &Path) -> io::Result<()> {
+    let synced = File::open(path)?.sync_all();
     #[cfg(test)]
-    SYNCED.with_borrow_mut(|synced| synced.push(path.to_owned()));
-    File::open(path)?.sync_all()
+    SYNCED.with_borrow_mut(|all| all.push((path.to_owned(), names_in(path))));
+    synced
+}
+
+/// The names in a directory, sorted; none for a file.
+#[cfg(test)]
+pub(crate) fn names_in(path: &Path) -> Vec<String> {
+    let entries = fs::read_dir(path).into_iter().flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
 }
 
 #[cfg(test)]
 thread_local! {
-    /// What this thread has synced.
-    pub(crate) static SYNCED: std::cell::RefCell<Vec<std::path::PathBuf>> = const { std::cell::RefCell::new(Vec::new()) };
+    /// What this thread has synced, and the names that were in it then.
+    pub(crate) static SYNCED: std::cell::RefCell<Vec<(std::path::PathBuf, Vec<String>)>> =
+        const { std::cell::RefCell::new(Vec::new()) };
 }
 
 /// Whether both are of the same file.

@@ -23,7 +23,7 @@ use crate::{
     archive::{Files, Memory},
     codec::{seal, unseal},
     db::{Db, DbOptions, Disk},
-    file::SYNCED,
+    file::{SYNCED, names_in},
     forest::{key::space, records::LARGEST_LEAF},
     trie::{keccak256, verify_proof},
 };
@@ -1480,14 +1480,30 @@ fn rows_of_a_record_make_the_same_record_elsewhere() {
 fn names_of_the_files_are_durable_before_the_first_block() {
     let dir = tempfile::tempdir().unwrap();
     let store = dir.path().join("store");
-    let opened = |durability| {
-        SYNCED.take();
-        drop(Store::open(&store, StoreOptions { durability, ..StoreOptions::default() }).unwrap());
-        SYNCED.take()
+    let open = |durability| Store::open(&store, StoreOptions { durability, ..StoreOptions::default() }).unwrap();
+    SYNCED.take();
+    drop(open(Durability::Relaxed));
+    assert!(SYNCED.take().is_empty());
+    fs::remove_dir_all(&store).unwrap();
+    let opened = open(Durability::Flush);
+    let synced = SYNCED.take();
+    let when_synced = |path: &Path| {
+        let last = synced.iter().rfind(|(synced, _)| synced == path);
+        last.unwrap_or_else(|| panic!("{} is not synced", path.display())).1.clone()
     };
-    assert!(opened(Durability::Relaxed).is_empty());
     let chain = store.join("chain");
-    assert_eq!(opened(Durability::Flush), [chain.join("conf"), chain, store.clone(), dir.path().to_owned()]);
+    when_synced(&chain.join("conf"));
+    assert_eq!(when_synced(dir.path()), ["store"]);
+    assert_eq!(when_synced(&chain), ["blobs", "conf", "db"]);
+    // Blocks can be acknowledged from here on: every name of the record has to be older than the sync.
+    let prepared = opened.prepare(Model::default().diff(1)).unwrap();
+    opened.commit(&block(None, prepared.root()), prepared).unwrap();
+    assert_eq!(names_in(&chain), when_synced(&chain));
+    // What is derived, and what is only there for later openings, may be lost.
+    let derived = ["changes", "reserve", "state"];
+    let kept = |names: Vec<String>| names.into_iter().filter(|name| !derived.contains(&&**name)).collect::<Vec<_>>();
+    assert_eq!(kept(when_synced(&store)), ["chain", "witness"]);
+    assert_eq!(kept(names_in(&store)), ["chain", "witness"]);
 }
 
 /// A block that would be written to files that nobody finds again is not acknowledged, and nothing is created in their place.
