@@ -8,6 +8,7 @@ use silica_tests::{
     Connection, Directory, Node, Wallet,
     chain::everything,
     node::{Finished, run},
+    root::{SmallDisk, is_root},
     wallet::FUNDED_KEYS,
 };
 
@@ -434,6 +435,46 @@ fn stop_on_a_full_disk_keeps_what_it_can_of_what_waits_and_tells_the_rest() {
     let node = Node::start_in(&data, &["--block-mode", "manual"]);
     node.result("IncreaseBlocknum", &json!([1]));
     assert_eq!(balance(&node, &Wallet::funded(0).hex()).1, kept);
+}
+
+#[test]
+fn start_on_a_full_disk_reads_and_goes_on_by_itself_when_there_is_room() {
+    if !is_root("mount a small disk") {
+        return;
+    }
+    let disk = SmallDisk::new(32);
+    let data = disk.path().join("data");
+    let reserve = data.join("store/reserve");
+    let node = Node::start_in(&data, &[]);
+    let hash = pay_once(&node, 0);
+    let seen = height(&node);
+    let kept = fs::metadata(&reserve).expect("room is reserved").len();
+    node.kill();
+    let payer = Wallet::funded(1);
+    let payment = payer.payment(1, Wallet::stranger(1).address(), 5);
+    let start_on_full_disk = || {
+        let node = Node::start_in(&data, &[]);
+        assert_eq!((height(&node), balance(&node, &payer.hex()).1), (seen, 0));
+        assert_eq!(node.result("GetTransaction", &json!([hash]))["ID"], json!(hash));
+        disk.fill();
+        assert_eq!(node.call("CreateTransaction", &json!([payment.json()])).unwrap_err().code, -32603);
+        eventually(&node, "503", || !is_ready(&node));
+        node
+    };
+    disk.fill();
+    let node = start_on_full_disk();
+    assert!(node.output().contains("no block can be made"), "{}", node.output());
+    node.kill();
+    start_on_full_disk().kill();
+    // As after a kill before the reserve is made again.
+    fs::remove_file(&reserve).unwrap();
+    let node = start_on_full_disk();
+    disk.free();
+    eventually(&node, "ready again", || is_ready(&node));
+    eventually(&node, "the payment's block", || node.call("GetTransaction", &json!([payment.hash()])).is_ok());
+    assert!(height(&node) > seen);
+    assert!(fs::metadata(&reserve).unwrap().len() >= kept);
+    stop_and_check(node, &data);
 }
 
 /// Starts a node with the given bytes as the file `pool`, and returns it with the hashes of what is pending then, sorted.

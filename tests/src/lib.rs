@@ -16,6 +16,7 @@
 //! - [`chain`]: everything a client can learn of a chain, to be compared.
 //! - [`dice`]: chance that can be repeated.
 //! - [`patience`]: how long a process is waited for.
+//! - [`root`]: what only root can do, and what is done about it elsewhere.
 //! - [`schema`]: whether a value is what the description of the interface says, and values that are.
 //! - [`shape`]: whether an answer looks like a documented one.
 //!
@@ -27,6 +28,7 @@ pub mod dice;
 pub mod http;
 pub mod node;
 pub mod patience;
+pub mod root;
 pub mod schema;
 pub mod shape;
 pub mod wallet;

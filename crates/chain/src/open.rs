@@ -26,7 +26,8 @@ use crate::{
 
 /// Opens the chain in `store`, or begins one with `genesis` and the genesis time `now` if the store is empty.
 ///
-/// `member` is the key of the only member of all committees, under which blocks verify.
+/// `member` is the key of the only member of all committees, under which blocks verify. If the store
+/// [lacks room](Store::lacks_room), the producer [has failed](Producer::has_failed), and the chain can be read.
 ///
 /// # Errors
 ///
@@ -50,7 +51,9 @@ pub fn open(
     let full_blocks = FullBlocks::uncounted(&published.head);
     let shared = Arc::new(Shared::new(network, published));
     let (chain, genesis, written) = (Chain::new(Arc::clone(&shared)), genesis.clone(), Written::default());
-    Ok((chain, Producer { shared, store, genesis, full_blocks, written, failed: false }))
+    // No block is made before there is room for it.
+    let failed = store.lacks_room();
+    Ok((chain, Producer { shared, store, genesis, full_blocks, written, failed }))
 }
 
 /// Reads what readers see of a chain that ends with the newest block of `state`.

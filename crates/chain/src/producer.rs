@@ -30,7 +30,7 @@ pub struct Producer {
     pub(crate) genesis: Genesis,
     pub(crate) full_blocks: FullBlocks,
     pub(crate) written: Written,
-    /// A block could not be written, and the store has not recovered from it.
+    /// A block could not be written, or opening found no room for any, and the store has not recovered from it.
     pub(crate) failed: bool,
 }
 
@@ -84,7 +84,7 @@ impl Producer {
         self.shared.publish(Arc::new(Published { nonces, ..Published::clone(&published) }));
     }
 
-    /// Whether a block could not be written or flushed, upon which none is made until the producer has
+    /// Whether a block could not be written or flushed, or opening found no room for any, upon which none is made until the producer has
     /// [recovered](Self::recover).
     pub const fn has_failed(&self) -> bool {
         self.failed

@@ -426,7 +426,8 @@ pub(crate) fn start(
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let aside = Arc::new(Semaphore::new(processors.div_ceil(2)));
     let (slow, dump) = (Arc::new(Semaphore::new(SLOW_QUESTIONS)), Arc::new(Semaphore::new(1)));
-    let [stopping, failing, reported_gone] = [const { AtomicBool::new(false) }; 3];
+    let [stopping, reported_gone] = [const { AtomicBool::new(false) }; 2];
+    let failing = AtomicBool::new(producer.has_failed());
     let next_tick = first_tick(mode);
     let mode = RwLock::new(mode);
     let (pause, block_hashes) = (Pause::default(), Mutex::default());
@@ -524,6 +525,8 @@ struct Waiting {
 impl<E: Engine> Driver<E> {
     fn run(mut self) -> Producer {
         self.compare_clock();
+        // If opening found no room, this plans the next attempt.
+        let _: Result<(), DriverError> = self.recover();
         // They waited when the node stopped.
         self.drain();
         loop {

@@ -162,7 +162,11 @@ fn at(path: Option<&PathBuf>) -> String {
 
 /// What the operator can do about a store that cannot be opened.
 pub(crate) fn remedy(error: &silica_state::OpenError) -> &'static str {
-    if error.is_loss() { data_dir::REMEDY_OF_LOSS } else { "" }
+    match () {
+        () if error.is_loss() => data_dir::REMEDY_OF_LOSS,
+        () if error.is_no_room() => "; free space on the disk",
+        () => "",
+    }
 }
 
 fn listen_hint(source: &io::Error) -> &'static str {

@@ -1,6 +1,7 @@
 //! The store: one writer, any number of readers.
 
 mod recovery;
+mod room;
 
 use std::{
     fs,
@@ -19,7 +20,7 @@ use crate::{
     checkpointer::Checkpointer,
     db::{Db, DbOptions, Durability, ENGINE_PARAMETERS},
     diff::StateDiff,
-    error::{CloseError, CommitError, OpenError, RevertError, StateError},
+    error::{CloseError, CommitError, OpenError, RecoverError, RevertError, StateError},
     file::{create_anew, sync},
     forest::{key::Owner, records::Records, tree::Version},
     holds::{HeldState, Hold, Holds},
@@ -110,6 +111,8 @@ pub struct Store {
     databases: Databases,
     options: StoreOptions,
     outcome: OpenOutcome,
+    /// Opening took what was in reserve.
+    lacks_room: bool,
 }
 
 /// What a store is opened on.
@@ -228,7 +231,8 @@ impl Store {
     /// Opens the store in a directory, which is made when there is none.
     ///
     /// The state of the newest block is computed from the newest checkpoint and the changes since. A derived database
-    /// that is damaged is made anew from the record; [`Store::outcome`] tells.
+    /// that is damaged is made anew from the record; [`Store::outcome`] tells. On a full disk the room is used that an earlier
+    /// opening has reserved; [`Store::lacks_room`] says so.
     ///
     /// # Errors
     ///
@@ -245,7 +249,31 @@ impl Store {
     /// As [`Store::open`].
     pub fn open_with_progress(dir: &Path, options: StoreOptions, progress: Progress<'_>) -> Result<Self, OpenError> {
         let layout = Layout::of(dir);
-        fs::create_dir_all(dir).map_err(|source| OpenError::Directory { path: dir.to_owned(), source })?;
+        let directory = |source| OpenError::Directory { path: dir.to_owned(), source };
+        fs::create_dir_all(dir).map_err(directory)?;
+        match Self::open_directory(dir, &layout, options, progress) {
+            Err(error) if error.is_no_room() && layout.release_reserve().map_err(directory)? => {
+                let mut store = Self::open_directory(dir, &layout, options, progress)?;
+                store.lacks_room = true;
+                // The process may end before there is room, and another program take what is left.
+                let _: Result<(), RecoverError> = store.keep_reserve(true);
+                Ok(store)
+            }
+            Err(error) => Err(error),
+            Ok(store) => {
+                // Without it only the next opening on a full disk is refused.
+                let _: Result<(), RecoverError> = store.keep_reserve(false);
+                Ok(store)
+            }
+        }
+    }
+
+    fn open_directory(
+        dir: &Path,
+        layout: &Layout,
+        options: StoreOptions,
+        progress: Progress<'_>,
+    ) -> Result<Self, OpenError> {
         // Before anything is removed: this refuses a directory that is in use.
         let record = Db::open(&layout.record, DbOptions { cache_bytes: RECORD_CACHE, durability: options.durability });
         let record = record.map_err(OpenError::RecordDb)?;
@@ -261,7 +289,7 @@ impl Store {
                 }
                 layout.remove_state()?;
             }
-            match Self::open_state(&layout, (&record, &changes), options, reset.clone(), progress) {
+            match Self::open_state(layout, (&record, &changes), options, reset.clone(), progress) {
                 Err(Opening::Failed(error)) => return Err(error),
                 Err(Opening::Damaged(reason)) if reset.is_none() => reset = Some(reason),
                 Err(Opening::Damaged(reason)) => return Err(OpenError::Damaged { reason }),
@@ -405,6 +433,7 @@ impl Store {
             databases,
             options,
             outcome,
+            lacks_room: false,
         })
     }
 
@@ -692,6 +721,8 @@ impl Store {
             return;
         }
         self.checkpointer.request(window.newest(), || self.may_checkpoint(window));
+        // The databases grow. If there is no room, the block is written nevertheless.
+        let _: Result<(), RecoverError> = self.keep_reserve(false);
         // The changes since the newest checkpoint are held in memory: the writer must not run away. Nor should one block
         // wait for all the work that others have made.
         let pending = writer.backlog.pending().bytes;
@@ -796,7 +827,7 @@ impl Store {
 
     /// Takes the place of another store of the same chain, for readers too.
     fn become_as(&mut self, other: Self) -> Snapshot {
-        let Self { checkpointer, core, published, writer, databases, options: _, outcome } = other;
+        let Self { checkpointer, core, published, writer, databases, options: _, outcome, lacks_room: _ } = other;
         if let Some(seal) = self.core.archive.seal() {
             core.archive.seal_with(seal);
         }
@@ -846,6 +877,7 @@ impl Store {
             databases,
             options: self.options,
             outcome: OpenOutcome::Ready { head: head.number, rebuilt: None },
+            lacks_room: self.lacks_room,
         })
     }
 
@@ -1115,6 +1147,13 @@ impl From<StateError> for Opening {
     }
 }
 
+impl OpenError {
+    /// Whether there is no room on the disk for what opening writes.
+    pub fn is_no_room(&self) -> bool {
+        room::is_no_room(self)
+    }
+}
+
 fn open_error(error: ArchiveError) -> OpenError {
     OpenError::Record(error.into())
 }
@@ -1129,7 +1168,8 @@ fn open_archive(
 ) -> Result<Archive, Opening> {
     let mut open = |index| Archive::open(record.clone(), index, changes.clone(), witness, progress);
     open(index.clone()).map_err(|error| match open(Db::in_memory()) {
-        Ok(_) => Opening::Damaged(error.to_string()),
+        Ok(_) if !room::is_no_room(&error) => Opening::Damaged(error.to_string()),
+        Ok(_) => Opening::Failed(OpenError::Record(error)),
         Err(error) => Opening::Failed(OpenError::Record(error)),
     })
 }

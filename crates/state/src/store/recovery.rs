@@ -1,27 +1,15 @@
 //! Going on after a write that failed.
 
-use std::{
-    fs,
-    io::{self, Write},
-    path::Path,
-    sync::PoisonError,
-};
+use std::sync::PoisonError;
 
 use silica_protocol::{BlockHash, BlockNumber};
 
-use super::{Databases, Layout, Opening, Store, open_archive};
+use super::{Databases, Opening, Store, open_archive};
 use crate::{
+    db::Durability,
     error::{DbError, RecoverError, StateError},
-    file::create_anew,
     snapshot::Snapshot,
 };
-
-/// Bytes that have to be free, besides room for what the engines write when they are opened: for each of both a segment or two.
-const ROOM: u64 = 2 << 20;
-/// Name of the file that shows whether they are.
-const PROBE: &str = "room";
-/// Bytes of it that are written at once.
-const PIECE: usize = 8 << 10;
 
 impl Store {
     /// Goes on after a write or a flush has failed, as on a full disk: forgets what was written after the newest block that was
@@ -40,6 +28,8 @@ impl Store {
     pub fn recover(&mut self, number: BlockNumber, hash: &BlockHash) -> Result<Snapshot, RecoverError> {
         // What would be opened again is not what was closed.
         self.databases.record.require_in_place()?;
+        // What is left of a full disk is worth more to the next opening than to blocks, which need more.
+        self.keep_reserve(true)?;
         self.databases.layout.require_room()?;
         let newest = self.core.archive.head().ok_or(RecoverError::Lost { number })?;
         let is_newest = newest.number == number && newest.hash == *hash;
@@ -48,6 +38,7 @@ impl Store {
             return Err(RecoverError::Lost { number });
         }
         if is_newest && !self.has_failed() {
+            self.lacks_room = false;
             return Ok(self.snapshot());
         }
         self.require_no_damage()?;
@@ -62,7 +53,23 @@ impl Store {
         let databases = self.databases.renewed();
         let opened =
             Self::open_databases(databases, self.options, None, &mut |_, _| {}).map_err(Opening::into_error)?;
+        self.lacks_room = false;
         Ok(self.become_as(opened))
+    }
+
+    /// Whether opening found no room and went on with what it had in reserve. Blocks are to be made after [`Store::recover`],
+    /// which finds out whether there is room again.
+    pub const fn lacks_room(&self) -> bool {
+        self.lacks_room
+    }
+
+    /// Keeps room for the next opening, if what is written is to survive. Where there is no room for all of it, it takes the rest of the
+    /// disk, or nothing.
+    pub(super) fn keep_reserve(&self, takes_rest: bool) -> Result<(), RecoverError> {
+        match self.options.durability {
+            Durability::Flush => self.databases.layout.keep_reserve(takes_rest),
+            Durability::Relaxed => Ok(()),
+        }
     }
 
     /// Refuses what only another process can mend, so that reads go on: engines that panicked, and state that is to be made
@@ -96,51 +103,4 @@ impl Databases {
         archive.remove(removal).map_err(RecoverError::Append)?;
         Ok(())
     }
-}
-
-impl Layout {
-    /// Tries whether there is room for what opening writes, so that nothing is closed that cannot be opened again.
-    fn require_room(&self) -> Result<(), RecoverError> {
-        // In memory there is none of it.
-        let Some(dir) = self.marker.as_deref().and_then(Path::parent) else { return Ok(()) };
-        let path = dir.join(PROBE);
-        let tried = self.room().and_then(|room| try_room(&path, room));
-        let removed = match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        };
-        tried.and(removed).map_err(|source| RecoverError::NoRoom { path, source })
-    }
-
-    /// The engines write their tables of pages anew.
-    fn room(&self) -> io::Result<u64> {
-        let mut room = ROOM;
-        for path in [&self.record, &self.state] {
-            for entry in fs::read_dir(path)? {
-                let entry = entry?;
-                if entry.file_name().to_str().is_some_and(|name| name.starts_with("snap.")) {
-                    room = room.saturating_add(entry.metadata()?.len());
-                }
-            }
-        }
-        Ok(room)
-    }
-}
-
-/// Writes so many bytes to a file, and returns when they are on the disk.
-fn try_room(path: &Path, room: u64) -> io::Result<()> {
-    let mut file = create_anew(path)?;
-    // Nothing that a file system compresses.
-    let mut noise = 1_u64;
-    let mut written = 0_u64;
-    while written < room {
-        let mut piece = Vec::with_capacity(PIECE);
-        while piece.len() < PIECE {
-            noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            piece.extend_from_slice(&noise.to_be_bytes());
-        }
-        file.write_all(&piece)?;
-        written = written.saturating_add(PIECE as u64);
-    }
-    file.sync_all()
 }

@@ -1,0 +1,224 @@
+//! Room on the disk for what an opening writes.
+//!
+//! The engines write when they open: each writes its table of pages anew, and clears the end of its log. On a full disk they
+//! fail, so that the chain could not even be read. Therefore the store keeps a *reserve*: a file of as many bytes, which an
+//! opening removes when it finds no room. A reserve that is missing, or too small, is no error.
+
+use std::{
+    error::Error,
+    fs::{self, File, OpenOptions},
+    io::{self, ErrorKind, Write},
+    path::{Path, PathBuf},
+};
+
+use super::Layout;
+use crate::{
+    error::RecoverError,
+    file::{create_anew, sync},
+};
+
+/// Bytes that have to be free besides room for the tables of pages: for each engine a segment or two.
+const ROOM: u64 = 2 << 20;
+/// Bytes of an engine's log for one byte of its table of pages, at least. Measured: 82 to 2,737 with values of 100 to 4,000 bytes, and
+/// 1,900 for payments.
+const LOG_PER_TABLE: u64 = 64;
+/// Name of the file that shows whether there is room.
+const PROBE: &str = "room";
+/// Name of the file that keeps room.
+pub(super) const RESERVE: &str = "reserve";
+/// Bytes of both that are written at once.
+const PIECE: usize = 8 << 10;
+
+impl Layout {
+    /// Tries whether there is room for what opening writes, so that nothing is closed that cannot be opened again.
+    pub(super) fn require_room(&self) -> Result<(), RecoverError> {
+        let Some(path) = self.beside_marker(PROBE) else { return Ok(()) };
+        let tried = self.room().and_then(|room| {
+            let mut probe = create_anew(&path)?;
+            fill(&mut probe, room)
+        });
+        let removed = remove(&path).map(drop);
+        tried.and(removed).map_err(|source| RecoverError::NoRoom { path, source })
+    }
+
+    /// Makes the reserve, or extends it, if it has fewer bytes than opening writes. If there is no room for all of it, it takes what there
+    /// is where `takes_rest`, and otherwise stays as it is.
+    pub(super) fn keep_reserve(&self, takes_rest: bool) -> Result<(), RecoverError> {
+        let Some(path) = self.beside_marker(RESERVE) else { return Ok(()) };
+        let extend = || {
+            let room = self.room()?;
+            if fs::metadata(&path).is_ok_and(|reserve| reserve.len() >= room) {
+                return Ok(());
+            }
+            let mut reserve = OpenOptions::new().append(true).create(true).open(&path)?;
+            let kept = reserve.metadata()?.len();
+            fill(&mut reserve, room.saturating_sub(kept)).inspect_err(|_| {
+                if !takes_rest {
+                    let _: io::Result<()> = reserve.set_len(kept);
+                }
+            })
+        };
+        extend().map_err(|source| RecoverError::NoRoom { path: path.clone(), source })
+    }
+
+    /// Removes the reserve, and returns whether there was one.
+    pub(super) fn release_reserve(&self) -> io::Result<bool> {
+        let Some(path) = self.beside_marker(RESERVE) else { return Ok(false) };
+        let released = remove(&path)?;
+        if released {
+            // File systems with a journal give the blocks to others once the removal is durable.
+            path.parent().map_or(Ok(()), sync)?;
+        }
+        Ok(released)
+    }
+
+    /// The place of a small file of the store; `None` in memory.
+    fn beside_marker(&self, name: &str) -> Option<PathBuf> {
+        self.marker.as_deref().and_then(Path::parent).map(|dir| dir.join(name))
+    }
+
+    /// Bytes that an opening writes, at most. A table of pages is as large as the last one, or as the log requires that has
+    /// grown since.
+    fn room(&self) -> io::Result<u64> {
+        let mut room = ROOM;
+        for path in [&self.record, &self.state] {
+            let (mut table, mut log) = (0_u64, 0);
+            for entry in fs::read_dir(path)? {
+                let entry = entry?;
+                let len = entry.metadata()?.len();
+                match entry.file_name().to_str() {
+                    Some("db") => log = len,
+                    Some(name) if name.starts_with("snap.") => table = table.saturating_add(len),
+                    _ => {}
+                }
+            }
+            room = room.saturating_add(table.max(log / LOG_PER_TABLE));
+        }
+        Ok(room)
+    }
+}
+
+/// Removes a file, and returns whether there was one.
+fn remove(path: &Path) -> io::Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes so many bytes to a file, and returns when they are on the disk.
+fn fill(file: &mut File, room: u64) -> io::Result<()> {
+    // Nothing that a file system compresses.
+    let mut noise = 1_u64;
+    let mut written = 0_u64;
+    while written < room {
+        let mut piece = Vec::with_capacity(PIECE);
+        while piece.len() < PIECE {
+            noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            piece.extend_from_slice(&noise.to_be_bytes());
+        }
+        file.write_all(&piece)?;
+        written = written.saturating_add(PIECE as u64);
+    }
+    file.sync_all()
+}
+
+/// Whether an error says that a disk, or what a user may have of it, is full.
+pub(super) fn is_no_room(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        if matches!(kind, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded)) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::{Db, DbOptions, Durability};
+
+    /// Numbers without order.
+    fn scattered(number: u64) -> [u8; 8] {
+        (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
+    }
+
+    /// Writes entries with keys in order or without, in batches of a block, and checks that the table of pages that the next
+    /// opening writes is not larger than expected.
+    fn check_room(is_ordered: bool, value: usize, blocks: u64) {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::of(dir.path());
+        let open = |path: &Path| {
+            let options = DbOptions { cache_bytes: 8 << 20, durability: Durability::Relaxed };
+            Db::open(path, options).unwrap()
+        };
+        drop(open(&layout.state));
+        let db = open(&layout.record);
+        for block in 0..blocks {
+            let mut batch = crate::db::Batch::default();
+            for entry in 0..20 {
+                let number = block * 20 + entry;
+                let key = if is_ordered { number.to_be_bytes() } else { scattered(number) };
+                batch.insert(key, vec![7; value]);
+            }
+            db.apply(batch).unwrap();
+        }
+        drop(db);
+        let expected = layout.room().unwrap();
+        drop(open(&layout.record));
+        let (mut table, mut log) = (0, 0);
+        for entry in fs::read_dir(&layout.record).unwrap().map(Result::unwrap) {
+            match entry.file_name().to_str().unwrap() {
+                "db" => log = entry.metadata().unwrap().len(),
+                name if name.starts_with("snap.") => table = entry.metadata().unwrap().len(),
+                _ => {}
+            }
+        }
+        assert!(table > 0 && log > 0);
+        assert!(expected - ROOM >= table, "{expected} for a table of {table} bytes beside {log} of log");
+    }
+
+    #[test]
+    fn tables_of_pages_are_not_larger_than_what_is_reserved_for_them() {
+        for value in [100, 300] {
+            for is_ordered in [true, false] {
+                check_room(is_ordered, value, 2000);
+            }
+        }
+    }
+
+    #[test]
+    fn reserve_grows_with_the_databases_and_is_released_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::of(dir.path());
+        for path in [&layout.record, &layout.state] {
+            fs::create_dir(path).unwrap();
+        }
+        let len = || fs::metadata(dir.path().join(RESERVE)).unwrap().len();
+        assert!(!layout.release_reserve().unwrap());
+        layout.keep_reserve(false).unwrap();
+        assert_eq!(len(), ROOM);
+        let grow = |path: PathBuf, len| File::create(path).unwrap().set_len(len).unwrap();
+        grow(layout.record.join("db"), LOG_PER_TABLE << 20);
+        layout.keep_reserve(false).unwrap();
+        assert_eq!(len(), ROOM + (1 << 20));
+        grow(layout.state.join("snap.0000000000000001"), 3 << 20);
+        layout.keep_reserve(false).unwrap();
+        layout.keep_reserve(false).unwrap();
+        assert_eq!(len(), ROOM + (4 << 20));
+        assert!(layout.release_reserve().unwrap() && !layout.release_reserve().unwrap());
+        Layout::default().keep_reserve(true).unwrap();
+        assert!(!Layout::default().release_reserve().unwrap());
+    }
+
+    #[test]
+    fn full_disks_are_told_from_other_failures() {
+        let of = |kind: ErrorKind| crate::OpenError::RecordDb(crate::DbError::Io(kind.into()));
+        assert!(of(ErrorKind::StorageFull).is_no_room() && of(ErrorKind::QuotaExceeded).is_no_room());
+        assert!(!of(ErrorKind::PermissionDenied).is_no_room() && !of(ErrorKind::FileTooLarge).is_no_room());
+    }
+}
