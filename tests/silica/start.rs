@@ -218,6 +218,21 @@ fn ready_file_is_there_while_the_node_answers() {
 }
 
 #[test]
+fn start_on_a_directory_in_use_leaves_the_ready_file_of_the_running_node() {
+    let directory = Directory::new();
+    let (data, ready) = (directory.path().join("data"), directory.path().join("ready.json"));
+    let args = ["--ready-file", ready.to_str().unwrap()];
+    let node = Node::start_in(&data, &args);
+    wait(node.id(), "the ready file appears", || ready.exists());
+    let written = fs::read_to_string(&ready).unwrap();
+    let end = Node::try_start_in(&data, &args).map(drop).unwrap_err();
+    assert!(end.output.contains("is in use by another process"), "{}", end.output);
+    assert_eq!(fs::read_to_string(&ready).unwrap(), written);
+    assert!(node.stop().status.success());
+    assert!(!ready.exists());
+}
+
+#[test]
 fn ready_file_through_a_link_is_refused() {
     let directory = Directory::new();
     let (ready, target) = (directory.path().join("ready.json"), directory.path().join("target"));

@@ -641,6 +641,8 @@ pub struct Config {
     pub mnemonic: Option<(Mnemonic, u32)>,
     /// Whether the banner has secret keys that are not published.
     pub show_keys: bool,
+    /// File that says that the node is ready, if one is wanted.
+    pub ready_file: Option<PathBuf>,
     /// Virtual shards, or `None` for as many as the data directory was made with.
     pub shards: Option<u32>,
     /// Tx blocks for each DS block, or `None` for as many as the data directory was made with.
@@ -698,6 +700,7 @@ impl Default for Config {
             accounts_file: None,
             mnemonic: None,
             show_keys: false,
+            ready_file: None,
             shards: None,
             blocks_per_ds_epoch: None,
             scilla_rules: None,
@@ -731,6 +734,7 @@ impl From<RunArgs> for Config {
             accounts_file: args.accounts_file,
             mnemonic: args.mnemonic.map(|words| (words, args.accounts)),
             show_keys: args.show_keys,
+            ready_file: args.ready_file,
             shards: args.shards,
             blocks_per_ds_epoch: args.blocks_per_ds_epoch,
             scilla_rules: args.scilla_rules,

@@ -156,14 +156,14 @@ impl Ends {
 
 async fn run_until_ended(config: Config, args: &RunArgs, parent: Option<LivingParent>) -> Result<(), AnyError> {
     let mut ends = Ends::new(parent)?;
-    let mut ready_file = args.ready_file.clone().map(ReadyFile::prepare).transpose()?;
-    let node = tokio::select! {
+    let mut node = tokio::select! {
         node = Node::start(config) => node?,
         // Nothing was acknowledged yet, and a store may be left at any moment.
         () = ends.any() => return Ok(()),
     };
     let announced = announce(&node, args, ready_file.as_mut());
     if announced.is_ok() {
+    let mut ready_file = node.take_ready_file();
         ends.any().await;
     }
     if let Some(Err(error)) = ready_file.as_mut().map(ReadyFile::remove) {

@@ -39,6 +39,7 @@ use crate::{
     metrics::Metrics,
     profile::{self, Profile},
     progress::Progress,
+    ready_file::{ReadyFile, ReadyFileError},
     rpc::Offer,
 };
 
@@ -100,6 +101,9 @@ pub enum StartError {
     /// The system gives no thread, or no randomness.
     #[error("the system refuses what a node needs")]
     System(#[source] io::Error),
+    /// The ready file cannot be written where it is wanted.
+    #[error(transparent)]
+    ReadyFile(#[from] ReadyFileError),
     /// Opening the chain panicked.
     #[error("opening the chain panicked; the log says where")]
     Panicked,
@@ -189,7 +193,7 @@ impl Node {
     /// [`StartError`], in words for whoever started it.
     pub async fn start(config: Config) -> Result<RunningNode, StartError> {
         let opened = open_with_progress(config.clone()).await?;
-        let Opened { data_dir, accounts, key, chain, producer } = opened;
+        let Opened { data_dir, ready_file, accounts, key, chain, producer } = opened;
         let listen = |source| StartError::Listen { addr: config.listen, source };
         let metrics = Arc::<Metrics>::default();
         let (operators, operator) = bind_operators(&config, &metrics).await?.unzip();
@@ -233,7 +237,7 @@ impl Node {
             };
             tokio::join!(server.serve(Arc::clone(&endpoint), stopped.clone()), pages);
         });
-        Ok(RunningNode { addr, banner, stop, http, driver, handle, data_dir })
+        Ok(RunningNode { addr, banner, stop, http, driver, handle, data_dir, ready_file })
     }
 }
 
@@ -247,6 +251,7 @@ pub struct RunningNode {
     driver: RunningDriver,
     handle: NodeHandle,
     data_dir: Option<Arc<DataDir>>,
+    ready_file: Option<ReadyFile>,
 }
 
 impl RunningNode {
@@ -263,6 +268,11 @@ impl RunningNode {
     /// What to tell whoever started the node.
     pub fn banner(&self) -> &Banner {
         &self.banner
+    }
+
+    /// Takes the place of the ready file, which was not written yet; `None` if none is wanted.
+    pub fn take_ready_file(&mut self) -> Option<ReadyFile> {
+        self.ready_file.take()
     }
 
     /// Finishes the requests that were begun, makes no further block, and closes the chain.
@@ -315,6 +325,7 @@ pub enum StopError {
 /// What opening yields.
 struct Opened {
     data_dir: Option<DataDir>,
+    ready_file: Option<ReadyFile>,
     accounts: Zeroizing<String>,
     key: KeyPair,
     chain: Chain,
@@ -334,15 +345,19 @@ async fn open_with_progress(config: Config) -> Result<Opened, StartError> {
 }
 
 fn open(config: &Config) -> Result<Opened, StartError> {
+    let ready_file = || config.ready_file.clone().map(ReadyFile::prepare).transpose();
     let Some(path) = &config.data_dir else {
+        let ready_file = ready_file()?;
         let accounts = read_accounts(config)?;
         let key = data_dir::draw_key().map_err(StartError::System)?;
         let manifest = Manifest::new(parameters(config), &accounts, &key);
         let store = Store::ephemeral(store_options(config));
         let (chain, producer) = open_chain(store, config, &manifest, &accounts, &key)?;
-        return Ok(Opened { data_dir: None, accounts, key, chain, producer });
+        return Ok(Opened { data_dir: None, ready_file, accounts, key, chain, producer });
     };
     let data_dir = DataDir::create(path)?;
+    // Not before the directory is this node's: the file may be that of a node which uses the directory.
+    let ready_file = ready_file()?;
     if let Err(error) = dump::remove_drafts(&data_dir) {
         let directory = data_dir.dumps();
         tracing::warn!(%error, directory = %directory.display(), "files that were not finished are left, with the node's key");
@@ -365,7 +380,7 @@ fn open(config: &Config) -> Result<Opened, StartError> {
     data_dir.check_not_lost(&manifest, &store)?;
     let (chain, producer) = open_chain(store, config, &manifest, &accounts, &key)?;
     check_genesis(&data_dir, &mut manifest, &chain)?;
-    Ok(Opened { data_dir: Some(data_dir), accounts, key, chain, producer })
+    Ok(Opened { data_dir: Some(data_dir), ready_file, accounts, key, chain, producer })
 }
 
 /// Puts in place what makes a directory that of a chain. The manifest comes last: from then on the directory holds a
