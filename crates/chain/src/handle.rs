@@ -254,12 +254,13 @@ impl Chain {
 
     /// The waiting transactions as bytes, to be kept while the node is stopped.
     pub fn export_pool(&self) -> Vec<u8> {
-        self.export_oldest(usize::MAX)
+        self.export_oldest(usize::MAX, u64::MAX).0
     }
 
-    /// As [`export_pool`](Self::export_pool), but no more than the oldest `most`.
-    pub fn export_oldest(&self, most: usize) -> Vec<u8> {
-        pool::export(&self.shared.lock_pool(), most)
+    /// As [`export_pool`](Self::export_pool), but no more than the oldest `most`, in no more than `longest` bytes. Returns how many
+    /// these are as well.
+    pub fn export_oldest(&self, most: usize, longest: u64) -> (Vec<u8>, usize) {
+        pool::export(&self.shared.lock_pool(), most, longest)
     }
 
     /// Admits the transactions that waited when a node stopped, as if they came in now, but with their age. They may

@@ -8,6 +8,7 @@
 //!   manifest.json   version of this layout, and what may not change; written once the files above are in place
 //!   store/          the chain, which is the business of silica-state
 //!   pool            transactions that were waiting when the node stopped
+//!   pool.unreadable a file `pool` that could not be read
 //!   check/          what `silica db check` needs for a while
 //!   dumps/          files with the chain that callers of `silica_dump` asked for
 //! ```
@@ -38,6 +39,8 @@ pub(crate) const ACCOUNTS: &str = "accounts.json";
 pub(crate) const MANIFEST: &str = "manifest.json";
 const STORE: &str = "store";
 pub(crate) const POOL: &str = "pool";
+/// Where a file of the pool is kept that cannot be read.
+const UNREADABLE_POOL: &str = "pool.unreadable";
 const SCRATCH: &str = "check";
 const DUMPS: &str = "dumps";
 
@@ -45,7 +48,7 @@ const DUMPS: &str = "dumps";
 const LONGEST_KEY: u64 = 256;
 const LONGEST_MANIFEST: u64 = 64 << 10;
 pub(crate) const LONGEST_ACCOUNTS: u64 = 64 << 20;
-const LONGEST_POOL: u64 = 4 << 30;
+pub(crate) const LONGEST_POOL: u64 = 4 << 30;
 
 /// What the operator can do when blocks are lost, which nothing else in the directory replaces.
 pub(crate) const REMEDY_OF_LOSS: &str =
@@ -440,14 +443,27 @@ impl DataDir {
         self.write(ACCOUNTS, text.as_bytes())
     }
 
-    /// Takes out the transactions that were waiting when the node stopped.
+    /// Takes out the transactions that were waiting when the node stopped. A file that cannot be read is put aside with a warning.
     pub(crate) fn take_pool(&self) -> Result<Option<Vec<u8>>, DataDirError> {
-        let bytes = self.read_bytes(POOL)?.map(|mut bytes| std::mem::take(&mut *bytes));
-        if bytes.is_some() {
-            let path = self.path.join(POOL);
-            fs::remove_file(&path).map_err(|source| io_error("remove", &path, source))?;
+        let path = self.path.join(POOL);
+        match self.read_bytes(POOL) {
+            Ok(None) => Ok(None),
+            Ok(Some(mut bytes)) => {
+                fs::remove_file(&path).map_err(|source| io_error("remove", &path, source))?;
+                Ok(Some(std::mem::take(&mut *bytes)))
+            }
+            Err(error @ DataDirError::Io { .. }) => {
+                let aside = self.path.join(UNREADABLE_POOL);
+                fs::rename(&path, &aside).map_err(|source| io_error("rename", &path, source))?;
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    kept = %aside.display(),
+                    "the transactions that were waiting cannot be read; their file is renamed"
+                );
+                Ok(None)
+            }
+            Err(error) => Err(error),
         }
-        Ok(bytes)
     }
 
     pub(crate) fn write_pool(&self, bytes: &[u8]) -> Result<(), DataDirError> {

@@ -29,7 +29,7 @@ use crate::{
     banner::{Banner, FundedAccount},
     clock::{self, Clock},
     config::{BlockMode, Config, DEFAULT_WEBSOCKET_PORT, Developer, Durability, WebSocketPort},
-    data_dir::{self, DataDir, DataDirError, LONGEST_ACCOUNTS, Manifest, Parameters},
+    data_dir::{self, DataDir, DataDirError, LONGEST_ACCOUNTS, LONGEST_POOL, Manifest, Parameters},
     driver::{self, NodeHandle, RunningDriver},
     dump,
     endpoint::Endpoint,
@@ -589,18 +589,31 @@ fn import_pool(data_dir: Option<&DataDir>, chain: &Chain) -> Result<(), StartErr
 /// Keeps what waits, or as many of the oldest as there is room for.
 fn export_pool(data_dir: &DataDir, handle: &NodeHandle) -> Result<(), StopError> {
     let waiting = handle.chain().waiting();
-    let (mut most, mut failure) = (waiting, None);
+    let (mut most, mut kept, mut failure) = (waiting, 0, None);
     while most > 0 {
-        match data_dir.write_pool(&handle.chain().export_oldest(most)) {
-            Ok(()) => break,
+        let (bytes, count) = handle.chain().export_oldest(most, LONGEST_POOL);
+        match data_dir.write_pool(&bytes) {
+            Ok(()) => {
+                kept = count;
+                break;
+            }
             Err(source) => failure = failure.or(Some(source)),
         }
         most = most.saturating_sub(most.div_ceil(4));
     }
+    let lost = waiting.saturating_sub(kept);
     match failure {
-        Some(source) => {
-            Err(StopError::Pool { kept: most, lost: waiting.saturating_sub(most), source: Box::new(source) })
+        Some(source) => Err(StopError::Pool { kept, lost, source: Box::new(source) }),
+        None => {
+            if lost > 0 {
+                tracing::warn!(
+                    kept,
+                    lost,
+                    longest = LONGEST_POOL,
+                    "the file of the pool has no room for all waiting transactions"
+                );
+            }
+            Ok(())
         }
-        None => Ok(()),
     }
 }

@@ -28,6 +28,8 @@ const MARK_2: &str = "silica-pool-2\n";
 const CHECKSUM_1_LEN: usize = 32;
 const CHECKSUM_2_LEN: usize = 8;
 const ENTRY: [u8; 4] = *b"\xfftx\xff";
+/// Bytes of an entry beside its transaction.
+const FRAME_LEN: usize = ENTRY.len() + 4 + 8 + 1 + 4 + CHECKSUM_2_LEN;
 
 /// What bytes hold of a pool.
 #[derive(Debug)]
@@ -48,16 +50,23 @@ pub(crate) struct Exported {
     pub(crate) priority: bool,
 }
 
-/// Writes the waiting transactions of a pool, the oldest `most` if there are more. The fate of dropped ones is not kept.
-pub(crate) fn export(pool: &Pool, most: usize) -> Vec<u8> {
+/// Writes the waiting transactions of a pool and returns how many there are in the bytes: the oldest, at most `most` of them, in at
+/// most `longest` bytes. The fate of dropped ones is not kept.
+pub(crate) fn export(pool: &Pool, most: usize, longest: u64) -> (Vec<u8>, usize) {
     let mut bytes = MARK_2.as_bytes().to_vec();
-    let count = u32::try_from(pool.len().min(most)).expect("the memory has no room for 2^32 transactions");
-    for (transaction, inserted) in pool.by_arrival().take(most) {
+    let room = usize::try_from(longest).unwrap_or(usize::MAX).saturating_sub(bytes.len());
+    let lengths = pool.by_arrival().take(most).scan(0_usize, |length, (transaction, _)| {
+        *length = length.saturating_add(FRAME_LEN).saturating_add(transaction.transaction().encode().len());
+        Some(*length)
+    });
+    let count = lengths.take_while(|length| *length <= room).count();
+    let of = u32::try_from(count).expect("the memory has no room for 2^32 transactions");
+    for (transaction, inserted) in pool.by_arrival().take(count) {
         let body = transaction.transaction().encode();
         let length = u32::try_from(body.len()).expect("admission bounds transactions far below 4 GiB");
         let start = bytes.len();
         bytes.extend_from_slice(&ENTRY);
-        bytes.extend_from_slice(&count.to_be_bytes());
+        bytes.extend_from_slice(&of.to_be_bytes());
         bytes.extend_from_slice(&inserted.get().to_be_bytes());
         bytes.push(u8::from(transaction.routing() == Routing::CallToDs));
         bytes.extend_from_slice(&length.to_be_bytes());
@@ -65,7 +74,7 @@ pub(crate) fn export(pool: &Pool, most: usize) -> Vec<u8> {
         let checksum = checksum(bytes.get(start..).unwrap_or_default());
         bytes.extend_from_slice(&checksum);
     }
-    bytes
+    (bytes, count)
 }
 
 /// Reads what [`export`] wrote, also if some of it is damaged.

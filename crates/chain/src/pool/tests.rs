@@ -357,7 +357,7 @@ fn exported() -> ([(Transaction, BlockNumber, bool); 2], Vec<u8>) {
     let mut pool = pool();
     pool.insert(unchecked(first.clone(), SHARD), &RICH, block(7), time(1)).unwrap();
     pool.insert(unchecked(second.clone(), DS), &RICH, block(8), time(1)).unwrap();
-    ([(first, block(7), false), (second, block(8), true)], export(&pool, usize::MAX))
+    ([(first, block(7), false), (second, block(8), true)], export(&pool, usize::MAX, u64::MAX).0)
 }
 
 fn members(contents: Contents) -> Vec<(Transaction, BlockNumber, bool)> {
@@ -370,11 +370,27 @@ fn what_was_exported_is_imported() {
     let contents = import(&bytes).unwrap();
     assert_eq!(contents.damaged, 0);
     assert_eq!(members(contents), expected);
-    let contents = import(&export(&pool(), usize::MAX)).unwrap();
+    let contents = import(&export(&pool(), usize::MAX, u64::MAX).0).unwrap();
     assert_eq!((contents.entries.len(), contents.damaged), (0, 0));
     let all = [tx(1, 1, 0), tx(1, 2, 0), tx(1, 3, 0)];
-    let contents = import(&export(&filled(&all), 2)).unwrap();
+    let contents = import(&export(&filled(&all), 2, u64::MAX).0).unwrap();
     assert_eq!((contents.entries.len(), contents.damaged), (2, 0));
+}
+
+#[test]
+fn export_is_not_longer_than_its_reader_takes() {
+    let pool = filled(&[tx(1, 1, 0), tx(1, 2, 0), tx(1, 3, 0)]);
+    let whole = export(&pool, usize::MAX, u64::MAX);
+    assert_eq!(whole.1, 3);
+    // The entries have the same length.
+    let (header, entry) = (14, (whole.0.len() - 14) / 3);
+    for longest in 0..whole.0.len() + 2 {
+        let (bytes, count) = export(&pool, usize::MAX, longest as u64);
+        assert_eq!(count, (longest.saturating_sub(header) / entry).min(3), "{longest}");
+        assert!(bytes.len() <= longest.max(header), "{longest}");
+        let contents = import(&bytes).unwrap();
+        assert_eq!((contents.entries.len(), contents.damaged), (count, 0), "{longest}");
+    }
 }
 
 #[test]

@@ -25,7 +25,7 @@ use silica_state::{ArchiveError, DbError, RecordImport, RecordRow};
 
 use self::file::{FileHead, FileReader, FileWriter, Kind};
 use crate::{
-    data_dir::{ACCOUNTS, DataDir, KEY, MANIFEST, POOL},
+    data_dir::{ACCOUNTS, DataDir, KEY, LONGEST_POOL, MANIFEST, POOL},
     driver::NodeHandle,
     files::{self, parent_of, sync_directory},
     maintenance::{self, ChainFiles, DbReport, MaintenanceError},
@@ -309,7 +309,8 @@ impl FromParam for DumpName {
 pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpReport, DumpError> {
     let data_dir = node.data_dir().ok_or(DumpError::InMemory)?;
     // Before the head is looked at: what gets its block in between is only known twice.
-    let pool = if node.chain().waiting() > 0 { node.chain().export_pool() } else { Vec::new() };
+    let pool =
+        if node.chain().waiting() > 0 { node.chain().export_oldest(usize::MAX, LONGEST_POOL).0 } else { Vec::new() };
     let at = Arc::clone(&node.context());
     // Callers elsewhere do not know where the node was started.
     let directory = data_dir.dumps();
