@@ -12,6 +12,7 @@ use serde_json::json;
 use silica_tests::{
     Directory, Node, Wallet,
     node::{Finished, command, run},
+    root::{copies_in_memory, is_root},
 };
 
 use crate::{block_modes::eventually, height, pay_once};
@@ -54,10 +55,6 @@ fn all_below(path: &Path) -> Vec<PathBuf> {
 
 fn make_pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
-}
-
-fn is_root() -> bool {
-    fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
 /// Starts a node that has to be refused in one message that holds each of `words`.
@@ -259,8 +256,7 @@ fn secrets_that_others_can_read_are_refused() {
 
 #[test]
 fn key_and_directory_of_other_users_are_refused() {
-    if !is_root() {
-        eprintln!("skipped: only root can give files to other users");
+    if !is_root("give files to other users") {
         return;
     }
     let other = |path: &Path| std::os::unix::fs::chown(path, Some(65_534), None).unwrap();
@@ -279,6 +275,78 @@ fn key_and_directory_of_other_users_are_refused() {
     assert_eq!(fs::read_dir(&data).unwrap().count(), 0);
     // As a subdirectory, which the node creates, it is the node's.
     Node::start_in(&data.join("silica"), &[]);
+}
+
+#[test]
+fn secret_with_a_second_name_is_refused() {
+    let (directory, data) = stopped_chain();
+    for name in ["node.key", "accounts.json"] {
+        let (path, other) = (data.join(name), directory.path().join("other"));
+        fs::hard_link(&path, &other).unwrap();
+        let shown = path.to_str().unwrap();
+        check_refused(&data, &[shown, "expected a file with one name", "got 2 names", &format!("-samefile {shown}")]);
+        fs::remove_file(&other).unwrap();
+    }
+    Node::start_in(&data, &[]);
+}
+
+#[test]
+fn file_system_mounted_on_the_data_directory_or_the_store_is_accepted() {
+    if !is_root("own lost+found") {
+        return;
+    }
+    let (_directory, data) = directories();
+    let lost = |path: &Path| {
+        fs::create_dir_all(path.join("lost+found")).unwrap();
+        set_mode(&path.join("lost+found"), 0o700);
+    };
+    lost(&data);
+    set_mode(&data, 0o700);
+    Node::start_in(&data, &[]).stop();
+    lost(&data.join("store"));
+    let node = Node::start_in(&data, &[]);
+    pay_once(&node, 0);
+    node.stop();
+    // Another entry of this name is not root's directory.
+    let planted = data.join("store/lost+found");
+    fs::remove_dir(&planted).unwrap();
+    symlink("/dev/zero", &planted).unwrap();
+    check_refused(&data, &[planted.to_str().unwrap(), "got a symbolic link"]);
+}
+
+#[test]
+fn link_to_the_data_directory_that_is_changed_later_misleads_nothing() {
+    let (directory, data) = directories();
+    let (link, other) = (directory.path().join("link"), directory.path().join("other"));
+    fs::create_dir(&data).unwrap();
+    fs::create_dir(&other).unwrap();
+    symlink(&data, &link).unwrap();
+    let node = Node::start_in(&link, &["--block-mode", "manual"]);
+    fs::remove_file(&link).unwrap();
+    symlink(&other, &link).unwrap();
+    node.result("IncreaseBlocknum", &json!([1]));
+    assert_eq!(ready(&node).0, 200);
+    let payment = Wallet::funded(0).payment(1, Wallet::stranger(1).address(), 5);
+    node.result("CreateTransaction", &json!([payment.json()]));
+    assert!(node.stop().status.success());
+    assert!(data.join("pool").exists());
+    assert_eq!(all_below(&other), [other]);
+}
+
+#[test]
+fn pool_that_cannot_be_read_is_put_aside() {
+    let (_directory, data) = stopped_chain();
+    let pool = fs::File::create(data.join("pool")).unwrap();
+    pool.set_len(5 << 30).unwrap();
+    let node = Node::start_in(&data, &[]);
+    let output = node.wait_for("the transactions that were waiting cannot be read");
+    for words in ["pool.unreadable", "expected 4294967296 bytes at most, got 5368709120"] {
+        assert!(output.contains(words), "{words} is missing in {output}");
+    }
+    pay_once(&node, 1);
+    assert!(node.stop().status.success());
+    assert!(!data.join("pool").exists());
+    assert_eq!(fs::metadata(data.join("pool.unreadable")).unwrap().len(), 5 << 30);
 }
 
 #[test]
@@ -405,8 +473,7 @@ fn memory_of_the_process_goes_to_no_core_dump() {
 /// Files of a process whose memory is protected belong to root in `/proc`, the environment with its secrets among them.
 #[test]
 fn environment_of_the_process_is_for_root_only() {
-    if !is_root() {
-        eprintln!("skipped: only root can start a process of another user");
+    if !is_root("start a process of another user") {
         return;
     }
     let directory = Directory::new();

@@ -275,6 +275,8 @@ impl DataDir {
     }
 
     fn take(path: &Path) -> Result<Self, DataDirError> {
+        // What a link to it names later is another directory than the one that is checked and locked here.
+        let path = &path.canonicalize().map_err(|source| io_error("open directory", path, source))?;
         let directory = files::open_directory(path).map_err(|error| file_error("open directory", path, error))?;
         // The file can be removed while it is locked, the directory of a running node cannot be replaced unnoticed. A file
         // system that does not lock directories locks the file.
@@ -525,10 +527,12 @@ pub(crate) fn draw_key() -> io::Result<KeyPair> {
 fn check_nothing_foreign(path: &Path) -> Result<(), DataDirError> {
     let entries = fs::read_dir(path).map_err(|source| io_error("read directory", path, source))?;
     for entry in entries {
-        let name = entry.map_err(|source| io_error("read directory", path, source))?.file_name();
-        let known = name
-            .to_str()
-            .is_some_and(|name| [LOCK, KEY, ACCOUNTS, MANIFEST].contains(&name.strip_suffix(".new").unwrap_or(name)));
+        let entry = entry.map_err(|source| io_error("read directory", path, source))?;
+        let name = entry.file_name();
+        let known = files::is_lost_and_found(&entry)
+            || name.to_str().is_some_and(|name| {
+                [LOCK, KEY, ACCOUNTS, MANIFEST].contains(&name.strip_suffix(".new").unwrap_or(name))
+            });
         if !known {
             return Err(DataDirError::Foreign { path: path.to_owned(), found: name.to_string_lossy().into_owned() });
         }

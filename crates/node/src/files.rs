@@ -6,7 +6,7 @@
 //! add entries, since the directory is checked as well. [`open`] checks its file again, by its descriptor.
 
 use std::{
-    fs::{self, DirBuilder, File, Metadata, OpenOptions},
+    fs::{self, DirBuilder, DirEntry, File, Metadata, OpenOptions},
     io::{self, Read},
     os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
@@ -19,6 +19,12 @@ use zeroize::Zeroizing;
 const OTHERS: u32 = 0o077;
 const GROUP_WRITE: u32 = 0o020;
 const WORLD_WRITE: u32 = 0o002;
+
+/// What to do about a file system that keeps no permission bits, as vfat and some of a network.
+const WITHOUT_MODES: &str = "the file system keeps none: mount it with umask=077, or choose a directory on another one";
+
+/// Name of the directory in which a check of a file system puts what it finds.
+const LOST_AND_FOUND: &str = "lost+found";
 
 /// An entry of the file system is not what this program creates, or other users can change or read it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -66,6 +72,8 @@ struct Entry {
     owner: u32,
     /// Permission bits.
     mode: u32,
+    /// Names that it has.
+    names: u64,
 }
 
 impl Entry {
@@ -79,7 +87,7 @@ impl Entry {
             () if kind.is_socket() => "a socket",
             () => "a device",
         };
-        Self { kind, owner: metadata.uid(), mode: metadata.mode() & 0o7777 }
+        Self { kind, owner: metadata.uid(), mode: metadata.mode() & 0o7777, names: metadata.nlink() }
     }
 
     /// Compares with what a process of `user` may use.
@@ -88,7 +96,7 @@ impl Entry {
         let refuse = |expected: &str, got: String, remedy: String| {
             Err(UntrustedFile { path: path.to_owned(), expected: expected.to_owned(), got, remedy })
         };
-        let Self { kind, owner, mode } = self;
+        let Self { kind, owner, mode, names } = self;
         let expected = match wanted {
             Wanted::Directory | Wanted::Tree => "a directory",
             Wanted::File | Wanted::Secret => "a file",
@@ -110,11 +118,21 @@ impl Entry {
             return refuse(&format!("owner {user}, the user of this process"), format!("owner {owner}"), remedy);
         }
         if wanted == Wanted::Secret && mode & OTHERS != 0 {
-            let remedy = format!("run `chmod 600 {shown}`, and replace the keys in it if others may have read them");
+            let remedy = format!(
+                "run `chmod 600 {shown}`, and replace the keys in it if others may have read them; if the mode stays, {WITHOUT_MODES}"
+            );
             return refuse("mode 600", format!("mode {mode:03o}"), remedy);
         }
+        if wanted == Wanted::Secret && names > 1 {
+            let remedy = format!(
+                "run `find / -xdev -samefile {shown}`, and remove the others, or replace {shown} by a copy of it"
+            );
+            return refuse("a file with one name", format!("{names} names, which are hard links"), remedy);
+        }
         if mode & WORLD_WRITE != 0 {
-            let remedy = format!("run `chmod go-w {shown}` if nothing was planted, or choose another with --data-dir");
+            let remedy = format!(
+                "run `chmod go-w {shown}` if nothing was planted, or choose another with --data-dir; if the mode stays, {WITHOUT_MODES}"
+            );
             return refuse("that only its owner can write", format!("mode {mode:03o}"), remedy);
         }
         Ok(())
@@ -143,11 +161,21 @@ pub(crate) fn inspect(path: &Path, wanted: Wanted, group_writable: &mut Vec<Path
     if wanted == Wanted::Tree {
         for entry in fs::read_dir(path)? {
             let entry = entry?;
+            if is_lost_and_found(&entry) {
+                continue;
+            }
             let wanted = if entry.file_type()?.is_dir() { Wanted::Tree } else { Wanted::File };
             inspect(&entry.path(), wanted, group_writable)?;
         }
     }
     Ok(())
+}
+
+/// Whether an entry is the directory of root that is at the top of some file systems, as of one that is mounted on a data directory.
+/// Nothing of it is used.
+pub(crate) fn is_lost_and_found(entry: &DirEntry) -> bool {
+    entry.file_name() == LOST_AND_FOUND
+        && entry.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == 0)
 }
 
 /// Whether the group of an entry can write to it.
@@ -212,9 +240,24 @@ fn read_to_end(file: &File, limit: u64) -> io::Result<Zeroizing<Vec<u8>>> {
     Ok(bytes)
 }
 
-/// Creates a file that only its owner may read, where there is none. No link is followed.
+/// Creates a file that only its owner may read, where there is none. No link is followed. Fails on a file system that lets others
+/// read it nevertheless.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    require_private(path, file.metadata()?.mode() & 0o777).inspect_err(|_| {
+        let _: io::Result<()> = fs::remove_file(path);
+    })?;
+    Ok(file)
+}
+
+/// Refuses the mode of a file that was created with mode 600.
+fn require_private(path: &Path, mode: u32) -> io::Result<()> {
+    if mode & OTHERS == 0 {
+        return Ok(());
+    }
+    let directory = parent_of(path).display();
+    let text = format!("a new file in {directory} has mode {mode:03o}, expected mode 600; {WITHOUT_MODES}");
+    Err(io::Error::new(io::ErrorKind::Unsupported, text))
 }
 
 /// Creates a file that only its owner may read, in place of an entry that an interrupted write may have left. A link is
@@ -260,7 +303,7 @@ mod tests {
 
     /// What is wrong with an entry: what was expected and what was found.
     fn fault(kind: &'static str, owner: u32, mode: u32, wanted: Wanted) -> Option<(String, String)> {
-        let fault = Entry { kind, owner, mode }.check(Path::new("/d/x"), wanted, USER).err()?;
+        let fault = Entry { kind, owner, mode, names: 1 }.check(Path::new("/d/x"), wanted, USER).err()?;
         assert!(fault.to_string().starts_with("/d/x cannot be trusted: expected "), "{fault}");
         Some((fault.expected, fault.got))
     }
@@ -297,6 +340,14 @@ mod tests {
             }
         }
         assert_eq!(fault("a directory", USER, 0o2775, Wanted::Directory), None);
+    }
+
+    #[test]
+    fn file_systems_without_modes_are_refused_with_mode_and_remedy() {
+        require_private(Path::new("/d/node.key.new"), 0o600).unwrap();
+        let error = require_private(Path::new("/d/node.key.new"), 0o755).unwrap_err().to_string();
+        assert!(error.starts_with("a new file in /d has mode 755, expected mode 600; "), "{error}");
+        assert!(error.contains("umask=077"), "{error}");
     }
 
     #[test]
