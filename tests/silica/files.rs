@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 use silica_tests::{
     Directory, Node, Wallet,
     node::{Finished, command, run},
@@ -468,6 +468,34 @@ fn memory_of_the_process_goes_to_no_core_dump() {
     let core: Vec<_> =
         limits.lines().find(|line| line.contains("core file size")).unwrap().split_whitespace().collect();
     assert_eq!(core[core.len() - 3..], ["0", "0", "bytes"]);
+}
+
+/// Keys are needed at the start, and those of the accounts no longer afterwards.
+#[test]
+fn memory_of_a_running_node_has_few_copies_of_keys() {
+    const WORDS: &str = "legal winner thank year wave sausage worth useful legal winner thank yellow";
+    if !is_root("read the memory of other processes") {
+        return;
+    }
+    let (directory, data) = directories();
+    let config = directory.path().join("silica.toml");
+    fs::write(&config, format!("mnemonic = \"{WORDS}\"\naccounts = 200\n")).unwrap();
+    for args in [&["--config", config.to_str().unwrap()][..], &[]] {
+        let node = Node::start_in(&data, args);
+        node.result("IncreaseBlocknum", &json!([3]));
+        let accounts: Value = serde_json::from_slice(&fs::read(data.join("accounts.json")).unwrap()).unwrap();
+        let keys = accounts.as_object().unwrap().values().map(|account| account["privateKey"].as_str().unwrap());
+        let texts: Vec<_> = keys.map(|key| key.as_bytes().to_vec()).collect();
+        assert_eq!(texts.len(), 200);
+        let raw: Vec<_> = texts.iter().map(|text| hex::decode(text).unwrap()).collect();
+        let own = fs::read_to_string(data.join("node.key")).unwrap();
+        let [own_text, own_raw] = [own.trim().as_bytes().to_vec(), hex::decode(own.trim()).unwrap()];
+        let copies = [vec![WORDS.as_bytes().to_vec()], texts, raw, vec![own_text], vec![own_raw]]
+            .map(|wanted| copies_in_memory(node.id(), &wanted));
+        eprintln!("{args:?}: {copies:?}");
+        let most = [1, 2, 2, 0, 2];
+        assert!(copies.iter().zip(most).all(|(copies, most)| *copies <= most), "{copies:?}");
+    }
 }
 
 /// Files of a process whose memory is protected belong to root in `/proc`, the environment with its secrets among them.

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fmt};
 use serde_json::Value;
 use silica_crypto::{KeyPair, SecretKey, SecretKeyError};
 use silica_protocol::{Account, Address, Nonce};
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::GenesisError;
 
@@ -12,7 +13,7 @@ use crate::error::GenesisError;
 /// it likes, `nonce` and `privateKey`. Where an address comes more than once, the last entry counts, as in the file that
 /// is shipped with the reference.
 ///
-/// No text made from it shows a secret key, errors included.
+/// No text made from it shows a secret key, errors included. Keys are overwritten when they are dropped.
 #[derive(Clone, Debug)]
 pub struct AccountsFile {
     entries: Vec<AccountEntry>,
@@ -23,7 +24,7 @@ pub struct AccountsFile {
 pub struct AccountEntry {
     address: Address,
     account: Account,
-    secret_key: Option<String>,
+    secret_key: Option<Zeroizing<String>>,
 }
 
 impl fmt::Debug for AccountEntry {
@@ -42,10 +43,11 @@ impl AccountsFile {
     ///
     /// [`GenesisError`] names the account, the member, what was expected and what kind of value came.
     pub fn parse(text: &str) -> Result<Self, GenesisError> {
-        let entries: BTreeMap<String, Value> =
+        let mut entries: BTreeMap<String, Value> =
             serde_json::from_str(text).map_err(|error| GenesisError::json(&error))?;
-        let entries = entries.into_iter().map(|(key, value)| AccountEntry::read(key, &value));
-        Ok(Self { entries: entries.collect::<Result<_, _>>()? })
+        let read: Result<_, _> = entries.iter().map(|(key, value)| AccountEntry::read(key, value)).collect();
+        entries.values_mut().for_each(erase);
+        Ok(Self { entries: read? })
     }
 
     /// The accounts, in the order of their texts.
@@ -55,8 +57,8 @@ impl AccountsFile {
 }
 
 impl AccountEntry {
-    fn read(key: String, value: &Value) -> Result<Self, GenesisError> {
-        let address: Address = key.parse().map_err(|_| GenesisError::Address { got: key })?;
+    fn read(key: &str, value: &Value) -> Result<Self, GenesisError> {
+        let address: Address = key.parse().map_err(|_| GenesisError::Address { got: key.to_owned() })?;
         let wrong = |member, expected, got: &Value| GenesisError::Member { address, member, expected, got: kind(got) };
         let members = value.as_object().ok_or_else(|| wrong("account", "an object", value))?;
         let member = |name| members.get(name).unwrap_or(&Value::Null);
@@ -68,7 +70,7 @@ impl AccountEntry {
         let secret_key = if member("privateKey").is_null() {
             None
         } else {
-            Some(text("privateKey", "a text of 64 hexadecimal digits")?.to_owned())
+            Some(Zeroizing::new(text("privateKey", "a text of 64 hexadecimal digits")?.to_owned()))
         };
         Ok(Self { address, account: Account { balance, nonce: Nonce::new(nonce), contract: None }, secret_key })
     }
@@ -85,7 +87,7 @@ impl AccountEntry {
 
     /// The secret key as the file has it: text that nobody has checked.
     pub fn secret_key(&self) -> Option<&str> {
-        self.secret_key.as_deref()
+        self.secret_key.as_deref().map(String::as_str)
     }
 
     /// The address that belongs to the secret key; none where the file has no key.
@@ -96,6 +98,16 @@ impl AccountEntry {
     pub fn owner(&self) -> Option<Result<Address, SecretKeyError>> {
         let secret = self.secret_key()?.parse::<SecretKey>();
         Some(secret.map(|secret| KeyPair::from_secret(secret).address()))
+    }
+}
+
+/// Overwrites the texts of a value, of which each may be a key.
+fn erase(value: &mut Value) {
+    match value {
+        Value::String(text) => text.zeroize(),
+        Value::Array(values) => values.iter_mut().for_each(erase),
+        Value::Object(members) => members.values_mut().for_each(erase),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

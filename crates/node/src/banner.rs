@@ -10,6 +10,7 @@ use std::{
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use silica_protocol::{Address, BlockNumber, PublicKey, Qa, Version};
+use zeroize::Zeroizing;
 
 use crate::config::BlockMode;
 
@@ -65,7 +66,7 @@ pub struct FundedAccount {
     /// Its address.
     pub address: Address,
     /// Its secret key, hexadecimal; `None` if it is not to be shown.
-    pub secret_key: Option<String>,
+    pub secret_key: Option<Zeroizing<String>>,
     /// Whether the key is published, so that everyone can sign for the account.
     pub is_published: bool,
     /// Its money at the head.
@@ -107,7 +108,7 @@ impl fmt::Display for FundedAccount {
         let number = number.map(|number| number.to_string()).unwrap_or_default();
         writeln!(f, "  {number:>2}  0x{}  {}", address.to_checksum(), address.to_bech32())?;
         let kind = if *is_published { "key" } else { "secret key" };
-        let key = secret_key.as_ref().map(|key| format!("{kind} {key}  ")).unwrap_or_default();
+        let key = secret_key.as_ref().map(|key| format!("{kind} {}  ", **key)).unwrap_or_default();
         writeln!(f, "      {key}balance {} ZIL", balance.to_zil_string())
     }
 }
@@ -263,7 +264,7 @@ mod tests {
         let account = |number| FundedAccount {
             number: Some(number),
             address: "4baf5fada8e5db92c3d3242618c5b47133ae003c".parse().unwrap(),
-            secret_key: secret_key.map(str::to_owned),
+            secret_key: secret_key.map(|key| Zeroizing::new(key.to_owned())),
             is_published: true,
             balance: Qa::from_zil(900).unwrap(),
         };

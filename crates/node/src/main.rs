@@ -112,9 +112,11 @@ fn print_config(matches: &ArgMatches) -> Result<(), AnyError> {
 fn run_node(matches: &ArgMatches, parent: u32) -> Result<(), AnyError> {
     silica_node::protect_files();
     let settings = settings(matches)?;
-    let args = settings.args()?;
+    // The configuration alone has words, until the accounts are made of them.
+    let args = RunArgs { mnemonic: None, ..settings.args()? };
     silica_node::init_telemetry(&args.log, args.log_format)?;
     let config = settings.config()?;
+    drop(settings);
     let parent = args.exit_with_parent.map(|wanted| LivingParent::new(wanted, parent)).transpose()?;
     let runtime = Runtime::new()?;
     let outcome = runtime.block_on(run_until_ended(config, &args, parent));
@@ -161,9 +163,9 @@ async fn run_until_ended(config: Config, args: &RunArgs, parent: Option<LivingPa
         // Nothing was acknowledged yet, and a store may be left at any moment.
         () = ends.any() => return Ok(()),
     };
+    let mut ready_file = node.take_ready_file();
     let announced = announce(&node, args, ready_file.as_mut());
     if announced.is_ok() {
-    let mut ready_file = node.take_ready_file();
         ends.any().await;
     }
     if let Some(Err(error)) = ready_file.as_mut().map(ReadyFile::remove) {

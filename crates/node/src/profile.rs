@@ -3,10 +3,11 @@
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use clap::ValueEnum;
-use serde_json::{Value, json};
+use serde::Serialize;
 use silica_chain::{PUBLISHED_ACCOUNTS, PUBLISHED_BALANCE, PublishedAccount};
 use silica_crypto::{KeyPair, SecretKey};
 use silica_protocol::{Address, Qa};
+use zeroize::Zeroizing;
 
 /// Which network to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -53,11 +54,10 @@ impl Profile {
     }
 
     /// The accounts of a new chain, in the form of the isolated server's file.
-    pub(crate) fn accounts(self) -> String {
+    pub(crate) fn accounts(self) -> Zeroizing<String> {
         match self {
             Self::Isolated | Self::Testnet | Self::Mainnet => {
-                let entry = |secret_key: &str| entry(secret_key, PUBLISHED_BALANCE);
-                file(PUBLISHED_ACCOUNTS.iter().map(|a| (a.address().to_string(), entry(a.secret_key()))))
+                file(PUBLISHED_ACCOUNTS.iter().map(|a| (a.address(), a.secret_key())), PUBLISHED_BALANCE)
             }
             Self::Zq2 => funded(&ZQ2_KEYS.map(zq2_key), ZQ2_BALANCE),
         }
@@ -80,17 +80,30 @@ fn zq2_key(last: u8) -> KeyPair {
 }
 
 /// The file of accounts that gives each key so much money.
-pub(crate) fn funded(keys: &[KeyPair], balance: Qa) -> String {
-    file(keys.iter().map(|key| (key.address().to_string(), entry(&key.secret().to_hex(), balance))))
+pub(crate) fn funded(keys: &[KeyPair], balance: Qa) -> Zeroizing<String> {
+    let texts: Vec<_> = keys.iter().map(|key| (key.address(), key.secret().to_hex())).collect();
+    file(texts.iter().map(|(address, secret_key)| (*address, secret_key.as_str())), balance)
 }
 
-fn entry(secret_key: &str, balance: Qa) -> Value {
-    json!({ "amount": balance.to_string(), "nonce": 0, "privateKey": secret_key })
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry<'a> {
+    amount: String,
+    nonce: u64,
+    private_key: &'a str,
 }
 
-fn file(entries: impl Iterator<Item = (String, Value)>) -> String {
-    let entries: BTreeMap<String, Value> = entries.collect();
-    serde_json::to_string_pretty(&entries).expect("maps of text have a JSON form")
+/// Bytes of the text of an account, at most.
+const ENTRY: usize = 256;
+
+fn file<'a>(keys: impl Iterator<Item = (Address, &'a str)>, balance: Qa) -> Zeroizing<String> {
+    let entry = |private_key| Entry { amount: balance.to_string(), nonce: 0, private_key };
+    let entries: BTreeMap<String, Entry<'_>> =
+        keys.map(|(address, secret_key)| (address.to_string(), entry(secret_key))).collect();
+    // A text that grows leaves copies behind.
+    let mut text = Vec::with_capacity(entries.len().saturating_add(1).saturating_mul(ENTRY));
+    serde_json::to_writer_pretty(&mut text, &entries).expect("maps of text have a JSON form");
+    Zeroizing::new(String::from_utf8(text).expect("JSON is text"))
 }
 
 #[cfg(test)]

@@ -18,10 +18,12 @@ use clap::{
     parser::ValueSource,
 };
 use toml::de::{DeTable, DeValue};
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::{
     config::{Cli, Config, RunArgs},
     files,
+    mnemonic::Mnemonic,
     profile::Profile,
 };
 
@@ -30,6 +32,10 @@ const LONGEST: u64 = 1 << 20;
 
 /// Options of which only one can be heard. Where they come from different places, the first place wins.
 const EXCLUSIVE: [(&str, &str); 2] = [("ephemeral", "data-dir"), ("mnemonic", "accounts-file")];
+
+/// The option whose value is a secret from which keys are derived. The parser of the command line keeps copies of what it reads, and
+/// does not erase them: it does not get this value from elsewhere.
+const WORDS: &str = "mnemonic";
 
 /// Options that mean something else when they are said than when they are left at their defaults: a profile that is asked
 /// for has to be that of the chain, and accounts need words.
@@ -165,12 +171,34 @@ impl Origins {
     }
 }
 
+/// The text of a value, which is overwritten when it is dropped.
+#[derive(Clone, PartialEq, Eq)]
+struct Said(OsString);
+
+impl fmt::Debug for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Said(..)")
+    }
+}
+
+impl Drop for Said {
+    fn drop(&mut self) {
+        std::mem::take(&mut self.0).into_encoded_bytes().zeroize();
+    }
+}
+
+impl Said {
+    fn new(text: impl Into<OsString>) -> Self {
+        Self(text.into())
+    }
+}
+
 /// An option, its value, and who gave it.
 #[derive(Clone, Debug)]
 struct Setting {
     arg: Arg,
     /// `None` where nobody gave one and there is no default.
-    value: Option<OsString>,
+    value: Option<Said>,
     origin: Origin,
 }
 
@@ -181,6 +209,10 @@ impl Setting {
 
     fn is_given(&self) -> bool {
         self.origin != Origin::Default
+    }
+
+    fn text(&self) -> Option<&OsStr> {
+        self.value.as_ref().map(|said| said.0.as_os_str())
     }
 }
 
@@ -205,7 +237,7 @@ impl Settings {
         for arg in command().get_arguments().filter(|arg| is_option(arg)) {
             let setting = look_up(arg, given, &mut file, profile);
             if setting.key() == "profile" && setting.is_given() {
-                let name = setting.value.as_deref().and_then(OsStr::to_str).unwrap_or_default();
+                let name = setting.text().and_then(OsStr::to_str).unwrap_or_default();
                 profile = Profile::ALL.into_iter().find(|profile| profile.name() == name);
             }
             settings.push(setting);
@@ -231,8 +263,8 @@ impl Settings {
         let Some(path) = given.get_one::<PathBuf>("config") else { return Ok(said) };
         let mut options = File::read(path)?.options;
         match (options.remove("data-dir"), options.remove("ephemeral")) {
-            (Some((directory, _)), _) => Ok(directory.into()),
-            (None, Some((on, place))) if on == "true" => {
+            (Some((directory, _)), _) => Ok(directory.as_str().into()),
+            (None, Some((on, place))) if *on == "true" => {
                 let first = format!("ephemeral (by {place})");
                 Err(ConfigError::Exclusive { first, second: "a command for a data directory".to_owned() })
             }
@@ -247,11 +279,16 @@ impl Settings {
     /// [`ConfigError::Together`], when options do not go together.
     pub fn args(&self) -> Result<RunArgs, ConfigError> {
         let mut line = vec![OsString::from("silica")];
+        let mut words = None;
         for setting in self.0.iter().filter(|setting| setting.is_given()) {
-            let Some(value) = &setting.value else { continue };
+            let Some(value) = setting.text() else { continue };
             match is_switch(&setting.arg) {
                 true if value != "true" => {}
                 true => line.push(format!("--{}", setting.key()).into()),
+                // Every place has checked them.
+                false if setting.key() == WORDS => {
+                    words = value.to_str().and_then(|text| text.parse::<Mnemonic>().ok())
+                }
                 false => {
                     let mut flag = OsString::from(format!("--{}=", setting.key()));
                     flag.push(value);
@@ -259,7 +296,9 @@ impl Settings {
                 }
             }
         }
-        Ok(RunArgs::from_arg_matches(&command().try_get_matches_from(line)?)?)
+        let mut args = RunArgs::from_arg_matches(&command().try_get_matches_from(line)?)?;
+        args.mnemonic = words;
+        Ok(args)
     }
 
     /// What a node is started with.
@@ -287,7 +326,7 @@ impl Settings {
                 (_, Some(_)) => first,
             };
             for setting in self.0.iter_mut().filter(|setting| setting.key() == loser) {
-                setting.value = is_switch(&setting.arg).then(|| "false".into());
+                setting.value = is_switch(&setting.arg).then(|| Said::new("false"));
                 setting.origin = Origin::Default;
             }
         }
@@ -307,7 +346,7 @@ impl Settings {
     /// An option that somebody gave. A switch that is off is not given.
     fn given(&self, key: &str) -> Option<&Setting> {
         let setting = self.0.iter().find(|setting| setting.key() == key && setting.is_given())?;
-        let off = is_switch(&setting.arg) && setting.value.as_deref() != Some(OsStr::new("true"));
+        let off = is_switch(&setting.arg) && setting.text() != Some(OsStr::new("true"));
         (!off).then_some(setting)
     }
 }
@@ -317,7 +356,7 @@ impl fmt::Display for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for setting in &self.0 {
             let (key, origin) = (setting.key(), &setting.origin);
-            match &setting.value {
+            match setting.text() {
                 None => writeln!(f, "# {key} is not set")?,
                 Some(_) if setting.arg.is_hide_env_values_set() => writeln!(f, "# {key} is set, by {origin}")?,
                 Some(value) => {
@@ -377,25 +416,27 @@ fn is_switch(arg: &Arg) -> bool {
 fn look_up(arg: &Arg, given: &ArgMatches, file: &mut File, profile: Option<Profile>) -> Setting {
     let key = arg.get_long().unwrap_or_default();
     let from_file = file.options.remove(key);
-    let said = || given.get_raw(arg.get_id().as_str())?.next().map(OsStr::to_owned);
+    let said = || given.get_raw(arg.get_id().as_str())?.next().map(Said::new);
     let (value, origin) = match given.value_source(arg.get_id().as_str()) {
         Some(ValueSource::CommandLine) => (on_or(arg, given, said()), Origin::Flag(key.to_owned())),
         Some(ValueSource::EnvVariable) => {
             (on_or(arg, given, said()), Origin::Environment(format!("SILICA_{}", key.replace('-', "_").to_uppercase())))
         }
         _ => match (from_file, profile.and_then(|profile| preset(profile, key))) {
-            (Some((value, place)), _) => (Some(value.into()), Origin::File(place)),
-            (None, Some((value, origin))) => (Some(value.into()), origin),
-            (None, None) if is_switch(arg) => (Some("false".into()), Origin::Default),
-            (None, None) => (arg.get_default_values().first().map(clap::builder::OsStr::to_os_string), Origin::Default),
+            (Some((value, place)), _) => (Some(Said::new(value.as_str())), Origin::File(place)),
+            (None, Some((value, origin))) => (Some(Said::new(value)), origin),
+            (None, None) if is_switch(arg) => (Some(Said::new("false")), Origin::Default),
+            (None, None) => {
+                (arg.get_default_values().first().map(|text| Said::new(text.to_os_string())), Origin::Default)
+            }
         },
     };
     Setting { arg: arg.clone(), value, origin }
 }
 
 /// A switch is on or off; another option has what was said.
-fn on_or(arg: &Arg, given: &ArgMatches, said: Option<OsString>) -> Option<OsString> {
-    if is_switch(arg) { Some(given.get_flag(arg.get_id().as_str()).to_string().into()) } else { said }
+fn on_or(arg: &Arg, given: &ArgMatches, said: Option<Said>) -> Option<Said> {
+    if is_switch(arg) { Some(Said::new(given.get_flag(arg.get_id().as_str()).to_string())) } else { said }
 }
 
 fn preset(profile: Profile, key: &str) -> Option<(&'static str, Origin)> {
@@ -406,7 +447,7 @@ fn preset(profile: Profile, key: &str) -> Option<(&'static str, Origin)> {
 /// The options in a TOML file, as text, and their places.
 #[derive(Debug, Default)]
 struct File {
-    options: BTreeMap<String, (String, Place)>,
+    options: BTreeMap<String, (Zeroizing<String>, Place)>,
 }
 
 impl File {
@@ -444,7 +485,7 @@ impl File {
                 return Err(ConfigError::Unknown { place, key: key.to_owned(), nearest });
             };
             let value = checked(arg, value.get_ref(), &place)?;
-            read.insert(key.to_owned(), (value, place));
+            read.insert(key.to_owned(), (Zeroizing::new(value), place));
         }
         Ok(Self { options: read })
     }
@@ -462,7 +503,9 @@ fn checked(arg: &Arg, value: &DeValue<'_>, place: &Place) -> Result<String, Conf
     };
     let (text, shown) = match value {
         DeValue::Boolean(on) if is_switch(arg) => return Ok(on.to_string()),
-        DeValue::String(text) if !is_switch(arg) => (text.to_string(), format!("{text:?}")),
+        DeValue::String(text) if !is_switch(arg) => {
+            (text.to_string(), if secret { String::new() } else { format!("{text:?}") })
+        }
         DeValue::Integer(number) if !is_switch(arg) => match i128::from_str_radix(number.as_str(), number.radix()) {
             Ok(number) => (number.to_string(), number.to_string()),
             Err(_) => return refused(expectation(arg), number.as_str(), None),
@@ -475,6 +518,13 @@ fn checked(arg: &Arg, value: &DeValue<'_>, place: &Place) -> Result<String, Conf
         DeValue::Array(_) => return refused(expectation(arg), "an array", None),
         DeValue::Table(_) => return refused(expectation(arg), "a table", None),
     };
+    if key == WORDS {
+        let text = Zeroizing::new(text);
+        return match text.parse::<Mnemonic>() {
+            Ok(_) => Ok(text.as_str().to_owned()),
+            Err(error) => refused(expectation(arg), "", Some(format!("--{WORDS}: {error}"))),
+        };
+    }
     match command().try_get_matches_from(["silica".to_owned(), format!("--{key}={text}")]) {
         Ok(_) => Ok(text),
         Err(error) => refused(expectation(arg), &shown, reason(&error)),

@@ -542,8 +542,8 @@ fn read_accounts(config: &Config) -> Result<Zeroizing<String>, StartError> {
             let text = std::str::from_utf8(&bytes).map_err(|error| unreadable(io::Error::other(error)))?;
             Ok(Zeroizing::new(text.to_owned()))
         }
-        (None, Some((words, count))) => Ok(Zeroizing::new(profile::funded(&words.keys(*count)?, PUBLISHED_BALANCE))),
-        (None, None) => Ok(Zeroizing::new(config.profile.accounts())),
+        (None, Some((words, count))) => Ok(profile::funded(&words.keys(*count)?, PUBLISHED_BALANCE)),
+        (None, None) => Ok(config.profile.accounts()),
     }
 }
 
@@ -561,7 +561,7 @@ fn funded(chain: &Chain, accounts: &str, show_keys: bool) -> Vec<FundedAccount> 
         let (secret_key, address) = (entry.secret_key()?, entry.owner()?.ok()?);
         let balance = snapshot.account(&address).ok()??.balance;
         let is_published = profile::is_published(&address);
-        let secret_key = (show_keys || is_published).then(|| secret_key.to_owned());
+        let secret_key = (show_keys || is_published).then(|| Zeroizing::new(secret_key.to_owned()));
         let position = PUBLISHED_ACCOUNTS.iter().position(|published| published.address() == address);
         let number = position.map(|position| position.saturating_add(1));
         Some(FundedAccount { number, address, secret_key, is_published, balance })
