@@ -1,6 +1,6 @@
 //! Flags, environment, TOML file and profile, in this order, and what a data directory remembers of them.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use serde_json::json;
 use silica_tests::{
@@ -178,4 +178,38 @@ fn words_are_never_shown() {
     check(&["--ephemeral", "--mnemonic", &WORDS.replace("year", "jahr")], &["--mnemonic", "word 4"]);
     check(&["--ephemeral", "--mnemonic", "legal winner"], &["--mnemonic", "12, 15, 18, 21 or 24", "got 2"]);
     check(&["--ephemeral", "--accounts", "2"], &["accounts (by --accounts) means nothing without mnemonic"]);
+}
+
+/// What `silica config print` says of a command line and an environment, without the comments.
+fn effective(args: &[&str], variables: &[(String, String)]) -> Vec<String> {
+    let mut print = command(&[&["config", "print"], args].concat());
+    print.envs(variables.iter().map(|(name, value)| (name, value)));
+    let output = print.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().filter_map(|line| Some(line.split_once(" # ")?.0.to_owned())).collect()
+}
+
+#[test]
+fn service_and_container_have_methods_for_developers_off() {
+    let operations = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/operations");
+    let off = "developer = \"off\"".to_owned();
+    let service = fs::read_to_string(operations.join("silica.service")).unwrap();
+    let starts: Vec<_> = service.lines().filter_map(|line| line.strip_prefix("ExecStart=")).collect();
+    assert_eq!(starts.len(), 1);
+    let mut words: Vec<_> = starts[0].split(' ').skip(1).collect();
+    let config = words.iter().position(|word| *word == "--config").expect("the service has a file of options");
+    // The file is the operator's, and flags go before it.
+    words.drain(config..config + 2);
+    assert!(effective(&words, &[]).contains(&off), "{words:?}");
+
+    let container = fs::read_to_string(operations.join("Containerfile")).unwrap();
+    let variables: Vec<_> = container
+        .lines()
+        .filter_map(|line| line.strip_prefix("ENV "))
+        .flat_map(|line| line.split(' '))
+        .map(|variable| variable.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())).unwrap())
+        .collect();
+    assert!(container.lines().any(|line| line == "ENTRYPOINT [\"/silica\"]") && !container.contains("\nCMD"));
+    assert!(effective(&[], &variables).contains(&off), "{variables:?}");
 }
