@@ -490,9 +490,8 @@ fn memory_of_a_running_node_has_few_copies_of_keys() {
         let raw: Vec<_> = texts.iter().map(|text| hex::decode(text).unwrap()).collect();
         let own = fs::read_to_string(data.join("node.key")).unwrap();
         let [own_text, own_raw] = [own.trim().as_bytes().to_vec(), hex::decode(own.trim()).unwrap()];
-        let copies = [vec![WORDS.as_bytes().to_vec()], texts, raw, vec![own_text], vec![own_raw]]
-            .map(|wanted| copies_in_memory(node.id(), &wanted));
-        eprintln!("{args:?}: {copies:?}");
+        let wanted = [vec![WORDS.as_bytes().to_vec()], texts, raw, vec![own_text], vec![own_raw]];
+        let copies = copies_in_memory(node.id(), &wanted);
         let most = [1, 2, 2, 0, 2];
         assert!(copies.iter().zip(most).all(|(copies, most)| *copies <= most), "{copies:?}");
     }

@@ -1,7 +1,7 @@
 //! What only root can do on a machine: other users, disks that are full, and the memory of other processes.
 
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     env,
     fs::{self, File},
     io::Write,
@@ -17,6 +17,7 @@ use crate::node::Directory;
 /// # Panics
 ///
 /// When it does not, and the variable `CI` is set: a test that is skipped there shows nothing.
+#[expect(clippy::print_stderr, reason = "this is where tests say why they are skipped")]
 pub fn is_root(purpose: &str) -> bool {
     let is_root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
     if !is_root {
@@ -26,33 +27,52 @@ pub fn is_root(purpose: &str) -> bool {
     is_root
 }
 
-/// Counts in the memory of a process how often it holds any of the given bytes, which all have the same length.
+/// Counts in the memory of a process how often it holds any of the given bytes, for each group of them.
 ///
 /// # Panics
 ///
 /// When the process is gone, or may not be read.
-pub fn copies_in_memory(process: u32, wanted: &[Vec<u8>]) -> usize {
-    let len = wanted.first().map_or(1, Vec::len);
-    let wanted: BTreeSet<&[u8]> = wanted.iter().map(Vec::as_slice).collect();
-    let first: BTreeSet<u8> = wanted.iter().filter_map(|bytes| bytes.first().copied()).collect();
+#[expect(
+    clippy::indexing_slicing,
+    reason = "all places are within what was read, and needles are longer than a beginning"
+)]
+pub fn copies_in_memory(process: u32, groups: &[Vec<Vec<u8>>]) -> Vec<usize> {
+    let all = || groups.iter().enumerate().flat_map(|(group, wanted)| wanted.iter().map(move |bytes| (group, bytes)));
+    let mut by_beginning = BTreeMap::<&[u8], Vec<(usize, &[u8])>>::new();
+    let mut is_first = [false; 256];
+    for (group, bytes) in all() {
+        by_beginning.entry(&bytes[..BEGINNING]).or_default().push((group, bytes));
+        is_first[usize::from(bytes[0])] = true;
+    }
     let memory = File::open(format!("/proc/{process}/mem")).expect("root reads it");
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).expect("root reads it");
-    let mut found = 0;
+    let mut found = vec![0; groups.len()];
     for map in maps.lines() {
         let (range, rest) = map.split_once(' ').expect("a map has a range");
-        if !rest.starts_with("rw") {
-            continue;
-        }
         let place = |text| u64::from_str_radix(text, 16).expect("a range is hexadecimal");
         let (start, end) = range.split_once('-').map(|(start, end)| (place(start), place(end))).expect("a range");
         let mut bytes = vec![0; usize::try_from(end - start).expect("it fits a process")];
         // Parts of it may be unreadable, or gone since.
-        if memory.read_exact_at(&mut bytes, start).is_ok() {
-            found += bytes.windows(len).filter(|window| first.contains(&window[0]) && wanted.contains(window)).count();
+        if !rest.starts_with("rw") || memory.read_exact_at(&mut bytes, start).is_err() {
+            continue;
+        }
+        for (page, content) in bytes.chunks(PAGE.len()).enumerate().filter(|(_, content)| **content != PAGE) {
+            for (position, _) in content.iter().enumerate().filter(|(_, first)| is_first[usize::from(**first)]) {
+                let here = &bytes[page * PAGE.len() + position..];
+                let candidates = here.get(..BEGINNING).and_then(|beginning| by_beginning.get(beginning));
+                for (group, wanted) in candidates.into_iter().flatten() {
+                    found[*group] += usize::from(here.starts_with(wanted));
+                }
+            }
         }
     }
     found
 }
+
+/// Memory that was never written.
+const PAGE: [u8; 4096] = [0; 4096];
+/// Bytes by which a search finds candidates.
+const BEGINNING: usize = 8;
 
 /// A file system of a given size, in memory.
 #[derive(Debug)]
