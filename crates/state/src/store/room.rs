@@ -19,9 +19,9 @@ use crate::{
 
 /// Bytes that have to be free besides room for the tables of pages: for each engine a segment or two.
 const ROOM: u64 = 2 << 20;
-/// Bytes of an engine's log for one byte of its table of pages, at least. Measured: 82 to 2,737 with values of 100 to 4,000 bytes, and
+/// Bytes of an engine's log for one byte of its table of pages, at least. Measured: 57 to 2,737 with values of 100 to 4,000 bytes, and
 /// 1,900 for payments.
-const LOG_PER_TABLE: u64 = 64;
+const LOG_PER_TABLE: u64 = 32;
 /// Name of the file that shows whether there is room.
 const PROBE: &str = "room";
 /// Name of the file that keeps room.
