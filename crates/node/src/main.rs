@@ -17,7 +17,7 @@ use silica_node::{
     ProofCommand, ReadyFile, RunArgs, RunningNode, Settings, VerifyArgs,
 };
 use tokio::{
-    runtime::Runtime,
+    runtime::{Builder, Runtime},
     signal::unix::{Signal, SignalKind, signal},
     time::timeout,
 };
@@ -26,6 +26,10 @@ use tokio::{
 /// than that of the C library.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
+
+/// Time for which a thread for slow work is kept that has none. A large text that such a thread made is freed by another, and
+/// the allocator uses that memory again only in the thread that made it, or once that thread has ended.
+const KEEP_ALIVE: Duration = Duration::from_millis(10);
 
 type AnyError = Box<dyn Error>;
 
@@ -118,7 +122,7 @@ fn run_node(matches: &ArgMatches, parent: u32) -> Result<(), AnyError> {
     let config = settings.config()?;
     drop(settings);
     let parent = args.exit_with_parent.map(|wanted| LivingParent::new(wanted, parent)).transpose()?;
-    let runtime = Runtime::new()?;
+    let runtime = Builder::new_multi_thread().enable_all().thread_keep_alive(KEEP_ALIVE).build()?;
     let outcome = runtime.block_on(run_until_ended(config, &args, parent));
     // After a second signal there may be work that is not to be waited for.
     runtime.shutdown_background();
