@@ -11,7 +11,7 @@ use silica_tests::Dice;
 use tungstenite::{Message, WebSocket};
 
 use crate::{
-    hostile::{MARGIN, SHOUTS, Target, at_once, include, post, request, withstand},
+    hostile::{SHOUTS, Target, at_once, include, post, request, withstand},
     token, unread,
 };
 
@@ -29,7 +29,7 @@ const BODY: usize = 5 << 20;
 /// As an attack does.
 pub(crate) fn run(seconds: u64, seed: u64) {
     println!("a mixture of {seconds} s, seed {seed}");
-    let missed = withstand("mixture", |target| act(target, seed), MARGIN, Duration::from_secs(seconds));
+    let missed = withstand("mixture", |target| act(target, seed), SHOUTS, Duration::from_secs(seconds));
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
