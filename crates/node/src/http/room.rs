@@ -178,6 +178,22 @@ impl Memory {
         self.grow(bytes, 0).await
     }
 
+    /// Holds `bytes` in all if they are there. Returns whether it does.
+    pub(crate) fn try_reserve(&mut self, bytes: usize) -> bool {
+        let units = units_of(bytes.saturating_sub(self.bytes()));
+        if units == 0 {
+            return true;
+        }
+        let Ok(permit) = Arc::clone(&self.room.memory).try_acquire_many_owned(units) else { return false };
+        self.add(permit);
+        true
+    }
+
+    /// Bytes of memory for an answer that holds so many and is made a piece at a time.
+    pub(crate) fn stream(&self, beginning: usize) -> usize {
+        self.room.stream_memory(beginning)
+    }
+
     /// Waits until it holds `needed` bytes in all, of which `made` are there already. Returns whether it does: not if too
     /// many others wait with what they have made, since the memory would not be bounded otherwise.
     pub(crate) async fn keep(&mut self, made: usize, needed: usize) -> bool {
@@ -191,23 +207,21 @@ impl Memory {
     }
 
     async fn grow(&mut self, bytes: usize, unreserved: usize) -> bool {
-        let units = units_of(bytes.saturating_sub(self.bytes()));
-        if units == 0 {
+        if self.try_reserve(bytes) {
             return true;
         }
         if units_of(bytes) > self.room.units {
             return false;
         }
-        let permit = match Arc::clone(&self.room.memory).try_acquire_many_owned(units) {
-            Ok(permit) => Some(permit),
-            Err(_) => self.wait(units, unreserved).await,
-        };
-        let Some(permit) = permit else { return false };
+        let permit = self.wait(units_of(bytes.saturating_sub(self.bytes())), unreserved).await;
+        permit.map(|permit| self.add(permit)).is_some()
+    }
+
+    fn add(&mut self, permit: OwnedSemaphorePermit) {
         match &mut self.held {
             Some(held) => held.merge(permit),
             None => self.held = Some(permit),
         }
-        true
     }
 
     async fn wait(&mut self, units: u32, unreserved: usize) -> Option<OwnedSemaphorePermit> {

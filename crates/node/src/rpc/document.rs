@@ -181,7 +181,7 @@ mod tests {
         let turns = Semaphore::new(1);
         let append = async |pieces: i32, most: usize| {
             let memory = Share::alone(HttpLimits::default()).memory();
-            let mut growth = Growth::new(memory, (1, 0), most, &turns, Duration::ZERO).await.unwrap();
+            let mut growth = Growth::batch(memory, (1, 0), most, (&turns, Duration::ZERO)).await.unwrap();
             let mut text = Text::default();
             begun(pieces).rest.unwrap().closed_by(b"}").append(&mut text, &mut growth).await.map(|()| text.into_bytes())
         };

@@ -33,11 +33,12 @@ const REFUSAL: usize = 192;
 const TOO_LARGE: &str = "The answer to the batch is too large, ask for less at once";
 const NO_MEMORY: &str = "There is no memory for the rest of the answer to the batch, try again later";
 
-/// How far the answer to a batch may grow.
+/// How far an answer may grow.
 ///
-/// The answer reserves memory before it grows, a step at a time, and enough to refuse all calls before the first is answered.
-/// Several batches may each hold memory and wait for more. Therefore each of them waits for a bounded time: then its answer
-/// has ended, the remaining calls are refused, and what it holds is returned once the client has read it.
+/// The answer to a batch reserves memory before it grows, a step at a time, and enough to refuse all calls before the first is
+/// answered. An answer that is sent as it is made reserves what its making takes. Several answers may each hold memory and wait
+/// for more. Therefore each of them waits for a bounded time: then it has ended, the remaining calls are refused, and what it
+/// holds is returned once the client has read it.
 #[derive(Debug)]
 pub(super) struct Growth<'a> {
     memory: Memory,
@@ -45,8 +46,10 @@ pub(super) struct Growth<'a> {
     limit: usize,
     /// Bytes of memory for refusing all calls.
     refusals: usize,
-    turns: &'a Semaphore,
-    patience: Duration,
+    /// Bytes of memory for the making of what is being appended.
+    stream: usize,
+    /// Turns to grow large, and the time for which the answer waits for one; `None` if it needs none.
+    turns: Option<(&'a Semaphore, Duration)>,
     /// Held while the answer grows large.
     turn: Option<(SemaphorePermit<'a>, Instant)>,
     /// Why the remaining calls are refused.
@@ -54,21 +57,25 @@ pub(super) struct Growth<'a> {
 }
 
 impl<'a> Growth<'a> {
+    /// Bounds for the answer to a single call, which reserves memory for its text once that is known.
+    pub(super) const fn single(memory: Memory) -> Self {
+        Self { memory, limit: usize::MAX, refusals: 0, stream: 0, turns: None, turn: None, end: None }
+    }
+
     /// Bounds for an answer to a batch of so many calls, whose ids have so many bytes together; `None` when there is not even
     /// memory for refusing them.
-    pub(super) async fn new(
+    pub(super) async fn batch(
         mut memory: Memory,
         (calls, ids): (usize, usize),
         limit: usize,
-        turns: &'a Semaphore,
-        patience: Duration,
+        turns: (&'a Semaphore, Duration),
     ) -> Option<Self> {
         // A refusal repeats the id of its call.
         let refusals = calls.saturating_mul(REFUSAL).saturating_add(ids).saturating_add(AHEAD);
         if refusals > SMALL_ANSWER + AHEAD && !memory.reserve(refusals).await {
             return None;
         }
-        Some(Self { memory, limit, refusals, turns, patience, turn: None, end: None })
+        Some(Self { limit, refusals, turns: Some(turns), ..Self::single(memory) })
     }
 
     /// Waits for memory for the next call, before it is answered.
@@ -80,14 +87,16 @@ impl<'a> Growth<'a> {
         if text.len().saturating_add(AHEAD.min(self.limit / 2)) > self.limit {
             return Err(self.end(TOO_LARGE));
         }
-        let taken = text.memory();
-        if taken > LARGE_ANSWER {
+        if self.stream > 0 {
+            self.stream = 0;
+            self.memory.shrink(self.taken(text).saturating_add(STEP));
+        }
+        if text.memory() > LARGE_ANSWER {
             self.take_turn().await?;
         }
-        let needed = taken.saturating_add(self.refusals);
-        if taken > SMALL_ANSWER
-            && self.memory.bytes() < needed.saturating_add(AHEAD)
-            && !self.memory.reserve(needed.saturating_add(STEP)).await
+        if text.memory() > SMALL_ANSWER
+            && self.memory.bytes() < self.taken(text).saturating_add(AHEAD)
+            && !self.memory.reserve(self.taken(text).saturating_add(STEP)).await
         {
             return Err(self.end(NO_MEMORY));
         }
@@ -99,20 +108,51 @@ impl<'a> Growth<'a> {
         if text.len() > self.limit {
             return Err(self.end(TOO_LARGE));
         }
-        let made = text.memory().saturating_add(self.refusals);
+        let made = self.taken(text);
         if text.memory() > SMALL_ANSWER && !self.memory.keep(made, made).await {
             return Err(self.end(NO_MEMORY));
         }
         Ok(())
     }
 
-    /// Waits until the answer may become large.
-    pub(super) async fn take_turn(&mut self) -> Result<(), RpcError> {
+    /// Reserves memory for the making of an answer that is made a piece at a time, if it is there. Returns whether it is.
+    pub(super) fn try_begin_stream(&mut self, text: &Text) -> bool {
+        if let (Some((turns, _)), None) = (self.turns, &self.turn) {
+            let Ok(turn) = turns.try_acquire() else { return false };
+            self.turn = Some((turn, Instant::now()));
+        }
+        let needed = self.with_stream(text);
+        self.memory.try_reserve(needed)
+    }
+
+    /// Waits for memory for the making of an answer that is made a piece at a time.
+    pub(super) async fn begin_stream(&mut self, text: &Text) -> Result<(), RpcError> {
+        self.take_turn().await?;
+        let needed = self.with_stream(text);
+        if self.memory.reserve(needed).await { Ok(()) } else { Err(self.end(NO_MEMORY)) }
+    }
+
+    /// Bytes of memory of the answer while a stream is appended, which is all memory at most.
+    fn with_stream(&mut self, text: &Text) -> usize {
+        self.stream = 0;
+        let taken = self.taken(text);
+        self.stream = self.memory.stream(taken).saturating_sub(taken);
+        self.taken(text)
+    }
+
+    /// Bytes of memory that the answer takes so far.
+    fn taken(&self, text: &Text) -> usize {
+        text.memory().saturating_add(self.refusals).saturating_add(self.stream)
+    }
+
+    /// Waits until the answer may become large. An answer to a single call does not wait for others.
+    async fn take_turn(&mut self) -> Result<(), RpcError> {
+        let Some((turns, patience)) = self.turns else { return Ok(()) };
         if self.turn.as_ref().is_some_and(|(_, begun)| begun.elapsed() > TURN) {
             self.turn = None;
         }
         if self.turn.is_none() {
-            let turn = timeout(self.patience, self.turns.acquire()).await.ok().and_then(Result::ok);
+            let turn = timeout(patience, turns.acquire()).await.ok().and_then(Result::ok);
             self.turn = turn.map(|turn| (turn, Instant::now()));
         }
         if self.turn.is_some() { Ok(()) } else { Err(self.end(NO_MEMORY)) }
@@ -122,9 +162,18 @@ impl<'a> Growth<'a> {
         refusal(self.end.insert(reason))
     }
 
-    /// The memory of an answer that is complete, without what was reserved for more of it.
-    pub(super) fn into_memory(mut self, text: &Text) -> Memory {
+    /// Whether the answer cannot grow any more.
+    pub(super) const fn has_ended(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Returns what was reserved for more than a text that is complete.
+    pub(super) fn shrink(&mut self, text: &Text) {
         self.memory.shrink(text.memory());
+    }
+
+    /// The memory that the answer holds.
+    pub(super) fn into_memory(self) -> Memory {
         self.memory
     }
 }

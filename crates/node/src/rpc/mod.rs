@@ -118,19 +118,27 @@ impl Service {
     }
 
     /// Answers the body of a request, single or batch. `paid` units of its first call have been counted already. There is no
-    /// reply when there is no memory for the answer to a batch.
+    /// reply when there is no memory for an answer that reserves it before it is made.
     pub(crate) async fn answer(&self, body: Bytes, caller: &Caller, paid: u32, memory: Memory) -> Answered {
         let mut permit = Permit { foreign: caller.foreign(), allowance: caller.allowance(paid) };
         let reply = match Body::parse(&body, self.limits.batch) {
-            Body::Single(entry) => {
-                let mut text = Text::with_capacity(USUAL_ANSWER);
-                let rest = self.answer_entry(&mut text, &entry, &mut permit).await;
-                Some(Reply { beginning: text, rest: rest.map(|rest| Box::new(rest) as _), memory })
-            }
+            Body::Single(entry) => self.answer_single(&entry, memory, &mut permit).await,
             // On its own, so that a single request does not carry the room for a batch about.
             Body::Batch(entries) => Box::pin(self.answer_batch(&entries, memory, &mut permit)).await,
         };
         Answered { reply, wait: permit.allowance.wait_for_first() }
+    }
+
+    async fn answer_single(&self, entry: &Entry<'_>, memory: Memory, permit: &mut Permit<'_>) -> Option<Reply> {
+        let (mut text, mut growth) = (Text::with_capacity(USUAL_ANSWER), Growth::single(memory));
+        let rest = self.answer_entry(&mut text, entry, permit, &mut growth).await;
+        if growth.has_ended() {
+            return None;
+        }
+        if rest.is_none() {
+            growth.shrink(&text);
+        }
+        Some(Reply { beginning: text, rest: rest.map(|rest| Box::new(rest) as _), memory: growth.into_memory() })
     }
 
     /// The answer to a body whose own answer is not to be had, since there is no memory for it.
@@ -164,7 +172,7 @@ impl Service {
             Err(rejection) => rejection.id.as_json().len(),
         });
         let (size, limit) = ((entries.len(), ids.fold(0, usize::saturating_add)), self.limits.batch_answer_bytes);
-        let mut growth = Growth::new(memory, size, limit, &self.large, self.patience).await?;
+        let mut growth = Growth::batch(memory, size, limit, (&self.large, self.patience)).await?;
         let mut text = Text::with_capacity(entries.len().saturating_mul(SHORT_ANSWER).min(SMALL_ANSWER));
         let (mut yielded, mut refused) = (0, 0_usize);
         for (position, entry) in entries.iter().enumerate() {
@@ -186,8 +194,8 @@ impl Service {
             tracing::warn!(refused, "the answer to a batch is too large, or there is no memory for it");
         }
         text.end().push(b']');
-        let memory = growth.into_memory(&text);
-        Some(Reply::whole(text, memory))
+        growth.shrink(&text);
+        Some(Reply::whole(text, growth.into_memory()))
     }
 
     /// Answers an element of a batch, whole: the answer to a batch is in memory.
@@ -201,20 +209,23 @@ impl Service {
         if entry.is_ok() {
             growth.begin(text).await?;
         }
-        match self.answer_entry(text, entry, permit).await {
-            Some(rest) => {
-                growth.take_turn().await?;
-                rest.append(text, growth).await
-            }
+        match self.answer_entry(text, entry, permit, growth).await {
+            Some(rest) => rest.append(text, growth).await,
             None if entry.is_ok() => growth.check(text).await,
             None => Ok(()),
         }
     }
 
     /// Writes an answer, or its beginning, and returns the rest.
-    async fn answer_entry(&self, out: &mut Text, entry: &Entry<'_>, permit: &mut Permit<'_>) -> Option<Rest> {
+    async fn answer_entry(
+        &self,
+        out: &mut Text,
+        entry: &Entry<'_>,
+        permit: &mut Permit<'_>,
+        growth: &mut Growth<'_>,
+    ) -> Option<Rest> {
         match entry {
-            Ok(request) => match self.answer_request(out, request, permit).await {
+            Ok(request) => match self.answer_request(out, request, permit, growth).await {
                 Ok(rest) => return rest,
                 Err(error) => self.refuse(out, request.id.as_ref().unwrap_or(&Id::NULL), &error),
             },
@@ -237,6 +248,7 @@ impl Service {
         out: &mut Text,
         request: &Request<'_>,
         permit: &mut Permit<'_>,
+        growth: &mut Growth<'_>,
     ) -> Result<Option<Rest>, RpcError> {
         let row = method::find(&request.method);
         permit.charge(row.map_or(NonZeroU32::MIN, |row| row.weight))?;
@@ -254,7 +266,7 @@ impl Service {
             self.check_developer(permit.foreign).map_err(|error| error.into_rpc(row.name))?;
         }
         let begun = Instant::now();
-        let outcome = self.act(out, row, call, developer).await;
+        let outcome = self.act(out, row, call, developer, growth).await;
         self.metrics.called(row.position, begun.elapsed());
         outcome
     }
@@ -292,7 +304,14 @@ impl Service {
         Err(CallError::Foreign(foreign.clone()))
     }
 
-    async fn act(&self, out: &mut Text, row: &Row, call: Call<'_>, developer: bool) -> Result<Option<Rest>, RpcError> {
+    async fn act(
+        &self,
+        out: &mut Text,
+        row: &Row,
+        call: Call<'_>,
+        developer: bool,
+        growth: &mut Growth<'_>,
+    ) -> Result<Option<Rest>, RpcError> {
         let (start, length) = (out.mark(), out.len());
         match row.action {
             Action::Query(query) => query(call, &self.node.context(), out.end())?,
@@ -319,7 +338,14 @@ impl Service {
             }
             Action::Later(start) => write_raw(out, call.id, start(call, self.node.clone())?.await?),
             Action::Streamed(begin) => {
-                let Begun { text, rest } = begin(call, self.node.clone())?.await?;
+                let mut begun = begin(call, self.node.clone())?.await?;
+                if begun.rest.is_some() && !growth.try_begin_stream(out) {
+                    // What has begun holds as much memory as what is being sent. It is given up while the answer waits.
+                    drop(begun);
+                    growth.begin_stream(out).await?;
+                    begun = begin(call, self.node.clone())?.await?;
+                }
+                let Begun { text, rest } = begun;
                 let end = write_result_in_parts(out.end(), call.id, b"");
                 out.append(text);
                 match rest {

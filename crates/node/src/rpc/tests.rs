@@ -362,6 +362,60 @@ async fn streamed_answers_are_begun_in_turn() {
     assert_eq!(answer.await["error"]["message"], "TxBlock has no transactions");
 }
 
+/// A call whose answer is sent as it is made, on a chain where it does not fit into one piece.
+async fn streamed_call() -> (Fixture, String) {
+    let fixture = fixture(BlockMode::Manual);
+    let init = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"}]).to_string();
+    for sender in ["1", "2", "3", "4", "5"].map(|digit| format!("0x{}", digit.repeat(40))) {
+        fixture.call("silica_setBalance", json!([sender, "1000000000000000000"])).await;
+        // Five have room in a block.
+        let transaction = json!({"senderAddr": sender, "code": "x".repeat(60_000), "data": init, "gasLimit": "100000"});
+        let sent = fixture.call("silica_sendTransaction", json!([transaction])).await;
+        assert!(sent["result"]["TranID"].is_string(), "{sent}");
+    }
+    fixture.call("IncreaseBlocknum", json!([1])).await;
+    let number = fixture.context().head().to_string();
+    let request = json!({"id": 1, "jsonrpc": "2.0", "method": "GetTxnBodiesForTxBlock", "params": [number]});
+    (fixture, request.to_string())
+}
+
+#[tokio::test(start_paused = true)]
+async fn answer_sent_as_it_is_made_reserves_memory_first() {
+    let (fixture, request) = streamed_call().await;
+    let (share, caller) = (share_of(64 << 20), Caller::local());
+    let ask = || fixture.service.answer(Bytes::from(request.clone()), &caller, 0, share.memory());
+    let reply = ask().await.reply.unwrap();
+    assert!(reply.rest.is_some() && reply.memory.bytes() >= 16 << 20, "{}", reply.memory.bytes());
+    drop(reply);
+
+    let mut others = share.memory();
+    assert!(others.reserve(60 << 20).await);
+    assert!(ask().await.reply.is_none(), "no memory was returned in time");
+    let mut answer = pin!(ask());
+    assert!(timeout(HttpLimits::default().bodies_timeout / 2, &mut answer).await.is_err());
+    let (node, mut turns) = (fixture.node(), Vec::new());
+    while turns.len() < driver::SLOW_QUESTIONS {
+        turns.push(node.slow_turn().await);
+    }
+    drop(others);
+    assert!(timeout(Duration::from_millis(10), &mut answer).await.is_err(), "it kept what had begun while it waited");
+    drop(turns);
+    assert!(answer.await.reply.unwrap().rest.is_some());
+}
+
+#[tokio::test]
+async fn answers_of_a_batch_that_are_made_in_pieces_wait_for_their_turn() {
+    let (mut fixture, request) = streamed_call().await;
+    let batch = format!("[{request},{}]", request.replace("GetTxnBodiesForTxBlock", "GetTxBlock"));
+    let whole: Value = serde_json::from_str(&fixture.ask(&batch).await).unwrap();
+    assert_eq!(whole[0]["result"].as_array().unwrap().len(), 5);
+    assert!(whole[1]["result"].is_object());
+    fixture.service.patience = Duration::from_millis(1);
+    let _turns = fixture.service.large.acquire_many(2).await.unwrap();
+    let answer: Value = serde_json::from_str(&fixture.ask(&batch).await).unwrap();
+    assert_eq!((&answer[0]["error"]["code"], &answer[1]["error"]["code"]), (&json!(-32603), &json!(-32603)));
+}
+
 #[tokio::test]
 async fn large_transactions_are_told_in_turn_and_others_at_once() {
     let fixture = fixture(BlockMode::Instant);
