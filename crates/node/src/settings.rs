@@ -287,7 +287,7 @@ impl Settings {
                 true => line.push(format!("--{}", setting.key()).into()),
                 // Every place has checked them.
                 false if setting.key() == WORDS => {
-                    words = value.to_str().and_then(|text| text.parse::<Mnemonic>().ok())
+                    words = value.to_str().and_then(|text| text.parse::<Mnemonic>().ok());
                 }
                 false => {
                     let mut flag = OsString::from(format!("--{}=", setting.key()));

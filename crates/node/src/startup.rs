@@ -602,18 +602,16 @@ fn export_pool(data_dir: &DataDir, handle: &NodeHandle) -> Result<(), StopError>
         most = most.saturating_sub(most.div_ceil(4));
     }
     let lost = waiting.saturating_sub(kept);
-    match failure {
-        Some(source) => Err(StopError::Pool { kept, lost, source: Box::new(source) }),
-        None => {
-            if lost > 0 {
-                tracing::warn!(
-                    kept,
-                    lost,
-                    longest = LONGEST_POOL,
-                    "the file of the pool has no room for all waiting transactions"
-                );
-            }
-            Ok(())
-        }
+    if let Some(source) = failure {
+        return Err(StopError::Pool { kept, lost, source: Box::new(source) });
     }
+    if lost > 0 {
+        tracing::warn!(
+            kept,
+            lost,
+            longest = LONGEST_POOL,
+            "the file of the pool has no room for all waiting transactions"
+        );
+    }
+    Ok(())
 }

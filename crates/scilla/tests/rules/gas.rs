@@ -77,6 +77,12 @@ fn a_call_initialises_nothing_that_it_stores() {
     assert_eq!(world.field("n"), "(Uint32 2)");
 }
 
+/// Lets that put each number below a limit into the map `m`.
+fn puts(entries: u32) -> String {
+    let puts = (0..entries).map(|key| format!("let k = Uint32 {key} in let m = builtin put m k k in "));
+    puts.collect::<Vec<_>>().concat()
+}
+
 /// The units of an expression besides the recursion principles.
 fn units(text: &str, edition: Edition) -> u64 {
     let module = parse_expression("test.scilexp", text.as_bytes()).unwrap();
@@ -90,10 +96,8 @@ fn units(text: &str, edition: Edition) -> u64 {
 fn built_in_functions_cost_what_they_did() {
     // A let with a literal is 2, with an empty map 2, with a put 1 and 1 more than the entries.
     let map = |entries: u32| {
-        let keys: String =
-            (0..entries).map(|key| format!("let k = Uint32 {key} in let m = builtin put m k k in ")).collect();
         (
-            format!("let m = Emp Uint32 Uint32 in {keys}"),
+            format!("let m = Emp Uint32 Uint32 in {}", puts(entries)),
             2 + (0..entries).map(|key| 2 + 2 + u64::from(key)).sum::<u64>(),
         )
     };
@@ -118,7 +122,7 @@ fn built_in_functions_cost_what_they_did() {
 
 #[test]
 fn hashing_a_map_costs_no_sorting_under_0_11() {
-    let keys: String = (0..300).map(|key| format!("let k = Uint32 {key} in let m = builtin put m k k in ")).collect();
+    let keys = puts(300);
     let hash = |name: &str| format!("let m = Emp Uint32 Uint32 in {keys} builtin {name} m");
     // 300 entries of 8 bytes; the logarithm of 300, cut off, is 5.
     for (name, bytes) in [("sha256hash", 960), ("keccak256hash", 2040), ("ripemd160hash", 640)] {

@@ -1,4 +1,5 @@
 //! Programs under the rules of different releases of the interpreter.
+#![cfg(test)]
 
 mod exceptions;
 mod gas;

@@ -19,8 +19,8 @@ use crate::{
 
 /// Bytes that have to be free besides room for the tables of pages: for each engine a segment or two.
 const ROOM: u64 = 2 << 20;
-/// Bytes of an engine's log for one byte of its table of pages, at least. Measured: 57 to 2,737 with values of 100 to 4,000 bytes, and
-/// 1,900 for payments.
+/// Bytes of an engine's log for one byte of its table of pages, at least. Measured: 57 to 2,737 with values of 100 to 4,000
+/// bytes, and 1,900 for payments.
 const LOG_PER_TABLE: u64 = 32;
 /// Name of the file that shows whether there is room.
 const PROBE: &str = "room";
@@ -41,8 +41,8 @@ impl Layout {
         tried.and(removed).map_err(|source| RecoverError::NoRoom { path, source })
     }
 
-    /// Makes the reserve, or extends it, if it has fewer bytes than opening writes. If there is no room for all of it, it takes what there
-    /// is where `takes_rest`, and otherwise stays as it is.
+    /// Makes the reserve, or extends it, if it has fewer bytes than opening writes. Without room for all of it, the reserve
+    /// takes the room that is left if `takes_rest`, and otherwise stays as it is.
     pub(super) fn keep_reserve(&self, takes_rest: bool) -> Result<(), RecoverError> {
         let Some(path) = self.beside_marker(RESERVE) else { return Ok(()) };
         let extend = || {
@@ -144,7 +144,7 @@ mod tests {
 
     /// Numbers without order.
     fn scattered(number: u64) -> [u8; 8] {
-        (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
+        number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
     }
 
     /// Writes entries with keys in order or without, in batches of a block, and checks that the table of pages that the next
@@ -161,7 +161,7 @@ mod tests {
         for block in 0..blocks {
             let mut batch = crate::db::Batch::default();
             for entry in 0..20 {
-                let number = block * 20 + entry;
+                let number = block.saturating_mul(20).saturating_add(entry);
                 let key = if is_ordered { number.to_be_bytes() } else { scattered(number) };
                 batch.insert(key, vec![7; value]);
             }
@@ -179,7 +179,7 @@ mod tests {
             }
         }
         assert!(table > 0 && log > 0);
-        assert!(expected - ROOM >= table, "{expected} for a table of {table} bytes beside {log} of log");
+        assert!(expected >= ROOM.saturating_add(table), "{expected} for a table of {table} bytes beside {log} of log");
     }
 
     #[test]
