@@ -477,6 +477,38 @@ fn start_on_a_full_disk_reads_and_goes_on_by_itself_when_there_is_room() {
     stop_and_check(node, &data);
 }
 
+#[test]
+fn start_on_a_full_disk_keeps_the_pending_transactions_in_their_file() {
+    if !is_root("mount a small disk") {
+        return;
+    }
+    let disk = SmallDisk::new(32);
+    let data = disk.path().join("data");
+    let args = ["--block-mode", "manual"];
+    let pending = |node: &Node| node.result("GetPendingTxns", &json!([]))["Txns"].as_array().map(Vec::len);
+    let node = Node::start_in(&data, &args);
+    for index in 0..3 {
+        let payment = Wallet::funded(index).payment(1, Wallet::stranger(1).address(), 5);
+        node.result("CreateTransaction", &json!([payment.json()]));
+    }
+    stop_and_check(node, &data);
+    let pool = fs::read(data.join("pool")).unwrap();
+    disk.fill();
+    for end in [Node::kill, |node: Node| drop(node.stop())] {
+        let node = Node::start_in(&data, &args);
+        assert_eq!((pending(&node), is_ready(&node)), (Some(3), false), "{}", node.output());
+        disk.fill();
+        end(node);
+        assert_eq!(fs::read(data.join("pool")).unwrap(), pool);
+    }
+    disk.free();
+    let node = Node::start_in(&data, &args);
+    assert_eq!(pending(&node), Some(3));
+    node.result("IncreaseBlocknum", &json!([1]));
+    assert_eq!(pending(&node), Some(0));
+    stop_and_check(node, &data);
+}
+
 /// Starts a node with the given bytes as the file `pool`, and returns it with the hashes of what is pending then, sorted.
 fn start_with_pool(data: &Path, pool: &[u8]) -> (Node, Vec<String>) {
     fs::write(data.join("pool"), pool).unwrap();

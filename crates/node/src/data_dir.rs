@@ -445,17 +445,18 @@ impl DataDir {
         self.write(ACCOUNTS, text.as_bytes())
     }
 
-    /// Takes out the transactions that were waiting when the node stopped. A file that cannot be read is put aside with a warning.
-    pub(crate) fn take_pool(&self) -> Result<Option<Vec<u8>>, DataDirError> {
-        let path = self.path.join(POOL);
+    /// Reads the transactions that were waiting when the node stopped; `None` if there is no file. A file that cannot be read
+    /// is renamed with a warning.
+    pub(crate) fn load_pool(&self) -> Result<Option<Vec<u8>>, DataDirError> {
         match self.read_bytes(POOL) {
-            Ok(None) => Ok(None),
-            Ok(Some(mut bytes)) => {
-                fs::remove_file(&path).map_err(|source| io_error("remove", &path, source))?;
-                Ok(Some(std::mem::take(&mut *bytes)))
-            }
+            Ok(bytes) => Ok(bytes.map(|mut bytes| std::mem::take(&mut *bytes))),
             Err(error @ DataDirError::Io { .. }) => {
-                let aside = self.path.join(UNREADABLE_POOL);
+                let path = self.path.join(POOL);
+                // An earlier such file stays.
+                let numbered = (2_u32..).map(|number| format!("{UNREADABLE_POOL}.{number}"));
+                let mut names =
+                    std::iter::once(UNREADABLE_POOL.to_owned()).chain(numbered).map(|name| self.path.join(name));
+                let aside = names.find(|path| fs::symlink_metadata(path).is_err()).unwrap_or_default();
                 fs::rename(&path, &aside).map_err(|source| io_error("rename", &path, source))?;
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
@@ -466,6 +467,12 @@ impl DataDir {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Removes the file of the transactions that were waiting.
+    pub(crate) fn remove_pool(&self) -> Result<(), DataDirError> {
+        let path = self.path.join(POOL);
+        fs::remove_file(&path).map_err(|source| io_error("remove", &path, source))
     }
 
     pub(crate) fn write_pool(&self, bytes: &[u8]) -> Result<(), DataDirError> {
@@ -772,12 +779,26 @@ mod tests {
     }
 
     #[test]
-    fn pool_is_taken_out_once() {
+    fn pool_is_read_until_it_is_removed() {
         let parent = tempfile::tempdir().unwrap();
         let dir = DataDir::create(parent.path()).unwrap();
-        assert_eq!(dir.take_pool().unwrap(), None);
+        assert_eq!(dir.load_pool().unwrap(), None);
         dir.write_pool(b"waiting").unwrap();
-        assert_eq!(dir.take_pool().unwrap().as_deref(), Some(&b"waiting"[..]));
-        assert_eq!(dir.take_pool().unwrap(), None);
+        for _ in 0..2 {
+            assert_eq!(dir.load_pool().unwrap().as_deref(), Some(&b"waiting"[..]));
+        }
+        dir.remove_pool().unwrap();
+        assert_eq!(dir.load_pool().unwrap(), None);
+    }
+
+    #[test]
+    fn pool_that_cannot_be_read_does_not_replace_an_earlier_one() {
+        let parent = tempfile::tempdir().unwrap();
+        let dir = DataDir::create(parent.path()).unwrap();
+        for name in [UNREADABLE_POOL, "pool.unreadable.2"] {
+            File::create(parent.path().join(POOL)).unwrap().set_len(LONGEST_POOL + 1).unwrap();
+            assert_eq!(dir.load_pool().unwrap(), None);
+            assert!(parent.path().join(name).exists() && !parent.path().join(POOL).exists());
+        }
     }
 }

@@ -125,7 +125,8 @@ impl Entry {
         }
         if wanted == Wanted::Secret && names > 1 {
             let remedy = format!(
-                "run `find / -xdev -samefile {shown}`, and remove the others, or replace {shown} by a copy of it"
+                "run `find \"$(stat -c %m {shown})\" -xdev -samefile {shown}`, and remove the others, or replace {shown} by \
+                 a copy of it"
             );
             return refuse("a file with one name", format!("{names} names, which are hard links"), remedy);
         }

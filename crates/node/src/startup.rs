@@ -193,7 +193,7 @@ impl Node {
     /// [`StartError`], in words for whoever started it.
     pub async fn start(config: Config) -> Result<RunningNode, StartError> {
         let opened = open_with_progress(config.clone()).await?;
-        let Opened { data_dir, ready_file, accounts, key, chain, producer } = opened;
+        let Opened { data_dir, accounts, key, chain, producer } = opened;
         let listen = |source| StartError::Listen { addr: config.listen, source };
         let metrics = Arc::<Metrics>::default();
         let (operators, operator) = bind_operators(&config, &metrics).await?.unzip();
@@ -201,6 +201,8 @@ impl Node {
         let mut server = Server::new(config.http, serves, config.access.clone(), Arc::clone(&metrics));
         let addr = server.bind(config.listen).await.map_err(listen)?;
         let websocket = bind_websocket(&mut server, &config).await?;
+        // Not before the directory and the ports are this node's: the file may be that of another node which has them.
+        let ready_file = config.ready_file.clone().map(ReadyFile::prepare).transpose()?;
         let developer = decide_on_developer(&config, addr, websocket);
         let banner = Banner {
             addr,
@@ -214,7 +216,7 @@ impl Node {
             node_key: key.public(),
             accounts: funded(&chain, &accounts, config.show_keys),
         };
-        import_pool(data_dir.as_ref(), &chain)?;
+        import_pool(data_dir.as_ref(), &chain, producer.has_failed())?;
         let data_dir = data_dir.map(Arc::new);
         // A developer may have put the clock forward; on other nodes the time of blocks waits for that of the system.
         let latest = chain.snapshot().latest_tx_block().timestamp;
@@ -227,7 +229,8 @@ impl Node {
         let (stop, stopped) = watch::channel(false);
         let offer = Offer { developer, methods: config.methods };
         let home = Home::new(&banner);
-        let endpoint = Endpoint::new(handle.clone(), offer, config.rpc, metrics, home, config.data_dir);
+        let path = data_dir.as_ref().map(|data_dir| data_dir.path().to_owned());
+        let endpoint = Endpoint::new(handle.clone(), offer, config.rpc, metrics, home, path);
         let endpoint = Arc::new(endpoint);
         let http = tokio::spawn(async move {
             let pages = async {
@@ -325,7 +328,6 @@ pub enum StopError {
 /// What opening yields.
 struct Opened {
     data_dir: Option<DataDir>,
-    ready_file: Option<ReadyFile>,
     accounts: Zeroizing<String>,
     key: KeyPair,
     chain: Chain,
@@ -345,19 +347,15 @@ async fn open_with_progress(config: Config) -> Result<Opened, StartError> {
 }
 
 fn open(config: &Config) -> Result<Opened, StartError> {
-    let ready_file = || config.ready_file.clone().map(ReadyFile::prepare).transpose();
     let Some(path) = &config.data_dir else {
-        let ready_file = ready_file()?;
         let accounts = read_accounts(config)?;
         let key = data_dir::draw_key().map_err(StartError::System)?;
         let manifest = Manifest::new(parameters(config), &accounts, &key);
         let store = Store::ephemeral(store_options(config));
         let (chain, producer) = open_chain(store, config, &manifest, &accounts, &key)?;
-        return Ok(Opened { data_dir: None, ready_file, accounts, key, chain, producer });
+        return Ok(Opened { data_dir: None, accounts, key, chain, producer });
     };
     let data_dir = DataDir::create(path)?;
-    // Not before the directory is this node's: the file may be that of a node which uses the directory.
-    let ready_file = ready_file()?;
     if let Err(error) = dump::remove_drafts(&data_dir) {
         let directory = data_dir.dumps();
         tracing::warn!(%error, directory = %directory.display(), "files that were not finished are left, with the node's key");
@@ -380,7 +378,7 @@ fn open(config: &Config) -> Result<Opened, StartError> {
     data_dir.check_not_lost(&manifest, &store)?;
     let (chain, producer) = open_chain(store, config, &manifest, &accounts, &key)?;
     check_genesis(&data_dir, &mut manifest, &chain)?;
-    Ok(Opened { data_dir: Some(data_dir), ready_file, accounts, key, chain, producer })
+    Ok(Opened { data_dir: Some(data_dir), accounts, key, chain, producer })
 }
 
 /// Puts in place what makes a directory that of a chain. The manifest comes last: from then on the directory holds a
@@ -572,8 +570,13 @@ fn funded(chain: &Chain, accounts: &str, show_keys: bool) -> Vec<FundedAccount> 
 }
 
 /// Lets the transactions wait again that were waiting when the node stopped.
-fn import_pool(data_dir: Option<&DataDir>, chain: &Chain) -> Result<(), StartError> {
-    let Some(bytes) = data_dir.map(DataDir::take_pool).transpose()?.flatten() else { return Ok(()) };
+/// Puts the transactions that were waiting into the pool. Their file stays if `is_disk_full`: a stop could not write it again.
+fn import_pool(data_dir: Option<&DataDir>, chain: &Chain, is_disk_full: bool) -> Result<(), StartError> {
+    let Some(data_dir) = data_dir else { return Ok(()) };
+    let Some(bytes) = data_dir.load_pool()? else { return Ok(()) };
+    if !is_disk_full {
+        data_dir.remove_pool()?;
+    }
     match chain.import_pool(&bytes, clock::now()) {
         Ok(PoolImport { admitted, refused, damaged: 0 }) => {
             tracing::info!(admitted, refused, "waiting transactions");

@@ -20,7 +20,7 @@ use crate::{
     checkpointer::Checkpointer,
     db::{Db, DbOptions, Durability, ENGINE_PARAMETERS},
     diff::StateDiff,
-    error::{CloseError, CommitError, OpenError, RecoverError, RevertError, StateError},
+    error::{CloseError, CommitError, OpenError, RevertError, StateError},
     file::{create_anew, sync},
     forest::{key::Owner, records::Records, tree::Version},
     holds::{HeldState, Hold, Holds},
@@ -253,16 +253,17 @@ impl Store {
         fs::create_dir_all(dir).map_err(directory)?;
         match Self::open_directory(dir, &layout, options, progress) {
             Err(error) if error.is_no_room() && layout.release_reserve().map_err(directory)? => {
-                let mut store = Self::open_directory(dir, &layout, options, progress)?;
-                store.lacks_room = true;
-                // The process may end before there is room, and another program take what is left.
-                let _: Result<(), RecoverError> = store.keep_reserve(true);
-                Ok(store)
+                let opened = Self::open_directory(dir, &layout, options, progress);
+                // Blocks that are executed again need room. Otherwise the process may end before there is room again, and
+                // another program take what is left.
+                if !opened.as_ref().is_ok_and(|store| matches!(store.outcome(), OpenOutcome::NeedsReplay { .. })) {
+                    let _: io::Result<()> = layout.take_rest();
+                }
+                opened.map(|store| Self { lacks_room: true, ..store })
             }
             Err(error) => Err(error),
             Ok(store) => {
-                // Without it only the next opening on a full disk is refused.
-                let _: Result<(), RecoverError> = store.keep_reserve(false);
+                store.extend_reserve();
                 Ok(store)
             }
         }
@@ -721,8 +722,8 @@ impl Store {
             return;
         }
         self.checkpointer.request(window.newest(), || self.may_checkpoint(window));
-        // The databases grow. If there is no room, the block is written nevertheless.
-        let _: Result<(), RecoverError> = self.keep_reserve(false);
+        // The databases grow.
+        self.extend_reserve();
         // The changes since the newest checkpoint are held in memory: the writer must not run away. Nor should one block
         // wait for all the work that others have made.
         let pending = writer.backlog.pending().bytes;

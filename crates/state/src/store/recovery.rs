@@ -1,6 +1,6 @@
 //! Going on after a write that failed.
 
-use std::sync::PoisonError;
+use std::{io, sync::PoisonError};
 
 use silica_protocol::{BlockHash, BlockNumber};
 
@@ -28,8 +28,6 @@ impl Store {
     pub fn recover(&mut self, number: BlockNumber, hash: &BlockHash) -> Result<Snapshot, RecoverError> {
         // What would be opened again is not what was closed.
         self.databases.record.require_in_place()?;
-        // What is left of a full disk is worth more to the next opening than to blocks, which need more.
-        self.keep_reserve(true)?;
         self.databases.layout.require_room()?;
         let newest = self.core.archive.head().ok_or(RecoverError::Lost { number })?;
         let is_newest = newest.number == number && newest.hash == *hash;
@@ -39,6 +37,7 @@ impl Store {
         }
         if is_newest && !self.has_failed() {
             self.lacks_room = false;
+            self.extend_reserve();
             return Ok(self.snapshot());
         }
         self.require_no_damage()?;
@@ -47,14 +46,19 @@ impl Store {
         self.checkpointer.stop();
         self.databases.state.retire();
         self.databases.record.retire();
-        self.databases.record.reopen()?;
-        self.databases.state.reopen()?;
+        // The engines write when they open, and the room for that may be in the reserve alone.
+        let Databases { record, state, layout, .. } = &self.databases;
+        let _: io::Result<bool> = layout.release_reserve();
+        let reopened = record.reopen().and_then(|()| state.reopen());
+        reopened.inspect_err(|_| drop(layout.take_rest()))?;
         self.databases.renewed().remove_after(number, hash)?;
         let databases = self.databases.renewed();
         let opened =
             Self::open_databases(databases, self.options, None, &mut |_, _| {}).map_err(Opening::into_error)?;
         self.lacks_room = false;
-        Ok(self.become_as(opened))
+        let snapshot = self.become_as(opened);
+        self.extend_reserve();
+        Ok(snapshot)
     }
 
     /// Whether opening found no room and went on with what it had in reserve. Blocks are to be made after [`Store::recover`],
@@ -63,12 +67,11 @@ impl Store {
         self.lacks_room
     }
 
-    /// Keeps room for the next opening, if what is written is to survive. Where there is no room for all of it, it takes the rest of the
-    /// disk, or nothing.
-    pub(super) fn keep_reserve(&self, takes_rest: bool) -> Result<(), RecoverError> {
-        match self.options.durability {
-            Durability::Flush => self.databases.layout.keep_reserve(takes_rest),
-            Durability::Relaxed => Ok(()),
+    /// Keeps room for the next opening, if what is written is to survive. Without a reserve only an opening on a full disk is
+    /// refused, so that a failure is ignored.
+    pub(super) fn extend_reserve(&self) {
+        if self.options.durability == Durability::Flush {
+            let _: io::Result<()> = self.databases.layout.extend_reserve();
         }
     }
 

@@ -1,8 +1,8 @@
 //! Room on the disk for what an opening writes.
 //!
 //! The engines write when they open: each writes its table of pages anew, and clears the end of its log. On a full disk they
-//! fail, so that the chain could not even be read. Therefore the store keeps a *reserve*: a file of as many bytes, which an
-//! opening removes when it finds no room. A reserve that is missing, or too small, is no error.
+//! fail, so that the chain could not even be read. Therefore the store keeps a *reserve*: a file as large as what an opening
+//! writes, which an opening removes when it finds no room. A reserve that is missing, or too small, is no error.
 
 use std::{
     error::Error,
@@ -30,46 +30,63 @@ pub(super) const RESERVE: &str = "reserve";
 const PIECE: usize = 8 << 10;
 
 impl Layout {
-    /// Tries whether there is room for what opening writes, so that nothing is closed that cannot be opened again.
+    /// Checks that there is room for what opening writes, so that nothing is closed that cannot be opened again. The reserve
+    /// counts as free.
     pub(super) fn require_room(&self) -> Result<(), RecoverError> {
         let Some(path) = self.beside_marker(PROBE) else { return Ok(()) };
-        let tried = self.room().and_then(|room| {
-            let mut probe = create_anew(&path)?;
-            fill(&mut probe, room)
-        });
-        let removed = remove(&path).map(drop);
-        tried.and(removed).map_err(|source| RecoverError::NoRoom { path, source })
-    }
-
-    /// Makes the reserve, or extends it, if it has fewer bytes than opening writes. Without room for all of it, the reserve
-    /// takes the room that is left if `takes_rest`, and otherwise stays as it is.
-    pub(super) fn keep_reserve(&self, takes_rest: bool) -> Result<(), RecoverError> {
-        let Some(path) = self.beside_marker(RESERVE) else { return Ok(()) };
-        let extend = || {
-            let room = self.room()?;
-            if fs::metadata(&path).is_ok_and(|reserve| reserve.len() >= room) {
-                return Ok(());
+        let check = || {
+            let free = free(&path)?.saturating_add(len(&self.reserve())?);
+            if free < self.room()?.saturating_add(ROOM) {
+                return Err(ErrorKind::StorageFull.into());
             }
-            let mut reserve = OpenOptions::new().append(true).create(true).open(&path)?;
-            let kept = reserve.metadata()?.len();
-            fill(&mut reserve, room.saturating_sub(kept)).inspect_err(|_| {
-                if !takes_rest {
-                    let _: io::Result<()> = reserve.set_len(kept);
-                }
-            })
+            // A quota or a limit of the process may allow less than is free.
+            let written = create_anew(&path).and_then(|mut probe| fill(&mut probe, ROOM));
+            written.and(remove(&path).map(drop))
         };
-        extend().map_err(|source| RecoverError::NoRoom { path: path.clone(), source })
+        check().map_err(|source| RecoverError::NoRoom { path: path.clone(), source })
     }
 
-    /// Removes the reserve, and returns whether there was one.
+    /// Makes the reserve, or extends it, if it has fewer bytes than opening writes. Where that would take more than half of what
+    /// is free, it stays as it is.
+    pub(super) fn extend_reserve(&self) -> io::Result<()> {
+        let Some(path) = self.beside_marker(RESERVE) else { return Ok(()) };
+        let (room, kept) = (self.room()?, len(&path)?);
+        if kept >= room {
+            return Ok(());
+        }
+        // An eighth more, so that it is not extended at each checkpoint.
+        let growth = room.saturating_add(room / 8).saturating_sub(kept);
+        if free(&path)? / 2 < growth {
+            return Ok(());
+        }
+        let mut reserve = open_reserve(&path)?;
+        fill(&mut reserve, growth).or_else(|error| reserve.set_len(kept).and(Err(error)))
+    }
+
+    /// Takes the room that is left for the reserve, up to what opening writes.
+    pub(super) fn take_rest(&self) -> io::Result<()> {
+        let Some(path) = self.beside_marker(RESERVE) else { return Ok(()) };
+        let growth = self.room()?.saturating_sub(len(&path)?);
+        match fill(&mut open_reserve(&path)?, growth) {
+            Err(error) if !is_no_room(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the reserve, and a probe that an earlier process has left. Returns whether there was one of them.
     pub(super) fn release_reserve(&self) -> io::Result<bool> {
-        let Some(path) = self.beside_marker(RESERVE) else { return Ok(false) };
-        let released = remove(&path)?;
+        let (Some(probe), reserve) = (self.beside_marker(PROBE), self.reserve()) else { return Ok(false) };
+        let released = [remove(&probe)?, remove(&reserve)?].contains(&true);
         if released {
             // File systems with a journal give the blocks to others once the removal is durable.
-            path.parent().map_or(Ok(()), sync)?;
+            reserve.parent().map_or(Ok(()), sync)?;
         }
         Ok(released)
+    }
+
+    /// The place of the reserve; an empty path in memory.
+    fn reserve(&self) -> PathBuf {
+        self.beside_marker(RESERVE).unwrap_or_default()
     }
 
     /// The place of a small file of the store; `None` in memory.
@@ -107,7 +124,32 @@ fn remove(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Writes so many bytes to a file, and returns when they are on the disk.
+/// Bytes of a file; none if there is no such file.
+fn len(path: &Path) -> io::Result<u64> {
+    match fs::metadata(path) {
+        Ok(found) => Ok(found.len()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(error),
+    }
+}
+
+/// Bytes that are free for a file.
+#[cfg(unix)]
+fn free(path: &Path) -> io::Result<u64> {
+    let found = rustix::fs::statvfs(path.parent().unwrap_or(path))?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+#[cfg(not(unix))]
+fn free(_: &Path) -> io::Result<u64> {
+    Ok(u64::MAX)
+}
+
+fn open_reserve(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).open(path)
+}
+
+/// Writes `room` bytes to a file, or as many as there is room for, and returns when they are on the disk.
 fn fill(file: &mut File, room: u64) -> io::Result<()> {
     // Nothing that a file system compresses.
     let mut noise = 1_u64;
@@ -118,7 +160,10 @@ fn fill(file: &mut File, room: u64) -> io::Result<()> {
             noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             piece.extend_from_slice(&noise.to_be_bytes());
         }
-        file.write_all(&piece)?;
+        if let Err(error) = file.write_all(&piece) {
+            file.sync_all()?;
+            return Err(error);
+        }
         written = written.saturating_add(PIECE as u64);
     }
     file.sync_all()
@@ -199,19 +244,34 @@ mod tests {
             fs::create_dir(path).unwrap();
         }
         let len = || fs::metadata(dir.path().join(RESERVE)).unwrap().len();
+        let with_eighth = |room: u64| (room + room / 8).next_multiple_of(PIECE as u64);
         assert!(!layout.release_reserve().unwrap());
-        layout.keep_reserve(false).unwrap();
-        assert_eq!(len(), ROOM);
+        layout.extend_reserve().unwrap();
+        assert_eq!(len(), with_eighth(ROOM));
         let grow = |path: PathBuf, len| File::create(path).unwrap().set_len(len).unwrap();
         grow(layout.record.join("db"), LOG_PER_TABLE << 20);
-        layout.keep_reserve(false).unwrap();
-        assert_eq!(len(), ROOM + (1 << 20));
+        layout.extend_reserve().unwrap();
+        assert_eq!(len(), with_eighth(ROOM + (1 << 20)));
         grow(layout.state.join("snap.0000000000000001"), 3 << 20);
-        layout.keep_reserve(false).unwrap();
-        layout.keep_reserve(false).unwrap();
-        assert_eq!(len(), ROOM + (4 << 20));
+        layout.extend_reserve().unwrap();
+        assert_eq!(len(), with_eighth(ROOM + (4 << 20)));
+        layout.extend_reserve().unwrap();
+        layout.take_rest().unwrap();
+        assert_eq!(len(), with_eighth(ROOM + (4 << 20)), "it is large enough");
+        File::create(dir.path().join(PROBE)).unwrap();
         assert!(layout.release_reserve().unwrap() && !layout.release_reserve().unwrap());
-        Layout::default().keep_reserve(true).unwrap();
+        assert!(!dir.path().join(PROBE).exists());
+        layout.take_rest().unwrap();
+        assert_eq!(len(), ROOM + (4 << 20));
+        layout.require_room().unwrap();
+        // More than any disk has.
+        grow(layout.record.join("snap.0000000000000001"), 8 << 40);
+        layout.extend_reserve().unwrap();
+        assert_eq!(len(), ROOM + (4 << 20), "it does not take what blocks need");
+        assert!(matches!(layout.require_room(), Err(RecoverError::NoRoom { .. })));
+        assert!(!dir.path().join(PROBE).exists());
+        Layout::default().extend_reserve().unwrap();
+        Layout::default().take_rest().unwrap();
         assert!(!Layout::default().release_reserve().unwrap());
     }
 
