@@ -198,12 +198,16 @@ fn manifest_that_names_other_rules_than_the_record_is_refused() {
         fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
         Node::start_in(data, &["--scilla-rules", rules]).stop();
     }
+    let manifest = fs::read(data.join("manifest.json")).unwrap();
     fs::copy(other.join("manifest.json"), data.join("manifest.json")).unwrap();
     let words = "made by the Scilla rules 0.13/1, expected latest/1";
     for finished in [Node::try_start_in(&data, &[]).unwrap_err(), db("check", &data, None), db("rebuild", &data, None)]
     {
         assert!(!finished.status.success() && finished.output.contains(words), "{}", finished.output);
     }
+    fs::write(data.join("manifest.json"), manifest).unwrap();
+    let ended = Node::start_in(&data, &[]).stop();
+    assert!(!ended.output.contains("executed again"), "the state is still there: {}", ended.output);
 }
 
 #[test]

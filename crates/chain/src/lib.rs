@@ -149,6 +149,7 @@ pub use crate::{
     producer::Producer,
     replay::{check, rebuild},
     savepoint::SavePoint,
+    scilla_rules::check as check_rules,
     simulation::{AccountChange, GasEstimate, Simulation, VariableChange},
     snapshot::{
         Listing, MinerInfo, PositionsPage, Snapshot, StateProof, Statistics, TransactionStatus, TransactionsPage,

@@ -28,7 +28,7 @@ pub(crate) fn keep(store: &Store, asked: Rules) -> Result<(), RulesError> {
 /// # Errors
 ///
 /// As for [`keep`].
-pub(crate) fn check(store: &Store, asked: Rules) -> Result<(), RulesError> {
+pub fn check(store: &Store, asked: Rules) -> Result<(), RulesError> {
     let stored = match store.label()? {
         Some(label) => label.parse().map_err(RulesError::Unknown)?,
         None if store.record(BlockNumber::new(0))?.is_none() => return Ok(()),

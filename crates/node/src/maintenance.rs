@@ -126,6 +126,10 @@ pub(crate) fn check_store(store: &Store) -> Result<DbReport, MaintenanceError> {
 /// [`MaintenanceError`]: the directory cannot be used, or its blocks are damaged.
 pub fn rebuild_db(path: &Path) -> Result<DbReport, MaintenanceError> {
     let chain = ChainFiles::open(path)?;
+    // State that can be read is not given up for blocks that these rules cannot execute.
+    if let Ok(store) = chain.open_whole_store() {
+        silica_chain::check_rules(&store, chain.config.rules.scilla).map_err(ReplayError::from)?;
+    }
     Store::discard_state(&chain.data_dir.store()).map_err(MaintenanceError::open(path))?;
     let store = chain.build_state()?;
     let report = summary(&store);

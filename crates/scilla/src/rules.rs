@@ -104,7 +104,7 @@ pub enum LibraryCalls {
     Refused,
 }
 
-/// What the constraint of a contract is that states none.
+/// The constraint of a contract that states none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnstatedConstraint {
     /// The built-in `True`.
@@ -158,7 +158,7 @@ impl Rules {
         }
     }
 
-    /// What the constraint of a contract is that states none.
+    /// The constraint of a contract that states none.
     pub const fn unstated_constraint(self) -> UnstatedConstraint {
         match self.revision {
             0 => UnstatedConstraint::BuiltIn,
