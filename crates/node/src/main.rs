@@ -27,7 +27,7 @@ use tokio::{
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Time for which a thread for slow work is kept that has none. A large text that such a thread made is freed by another, and
+/// A thread for slow work ends when it has had no work for this time. A large text that such a thread made is freed by another, and
 /// the allocator uses that memory again only in the thread that made it, or once that thread has ended.
 const KEEP_ALIVE: Duration = Duration::from_millis(10);
 

@@ -140,8 +140,12 @@ impl Room {
     /// Bytes of memory that an answer takes which is sent as it is made and begins with so many. It is served alone where
     /// there is less than it usually takes.
     pub(super) fn stream_memory(&self, beginning: usize) -> usize {
-        let all = usize::try_from(self.units).unwrap_or(usize::MAX).saturating_mul(UNIT);
-        Stream::memory(beginning).min(all.max(beginning))
+        Stream::memory(beginning).min(self.all().max(beginning))
+    }
+
+    /// Bytes that all answers have together.
+    fn all(&self) -> usize {
+        usize::try_from(self.units).unwrap_or(usize::MAX).saturating_mul(UNIT)
     }
 }
 
@@ -189,7 +193,12 @@ impl Memory {
         true
     }
 
-    /// Bytes of memory for an answer that holds so many and is made a piece at a time.
+    /// Bytes that all answers have together.
+    pub(crate) fn all(&self) -> usize {
+        self.room.all()
+    }
+
+    /// Returns the memory that an answer needs which is made a piece at a time and begins with `beginning` bytes.
     pub(crate) fn stream(&self, beginning: usize) -> usize {
         self.room.stream_memory(beginning)
     }

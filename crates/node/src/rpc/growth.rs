@@ -26,6 +26,10 @@ const TURN: Duration = Duration::from_secs(2);
 const STEP: usize = 512 << 10;
 const AHEAD: usize = 64 << 10;
 
+/// Bytes of memory for making a stream whose pieces are appended to the answer to a batch: unlike a stream that is sent, only
+/// one of its pieces exists at a time.
+const MAKING: usize = 4 << 20;
+
 /// Bytes of a refusal without its id, at most.
 const REFUSAL: usize = 192;
 
@@ -36,9 +40,9 @@ const NO_MEMORY: &str = "There is no memory for the rest of the answer to the ba
 /// How far an answer may grow.
 ///
 /// The answer to a batch reserves memory before it grows, a step at a time, and enough to refuse all calls before the first is
-/// answered. An answer that is sent as it is made reserves what its making takes. Several answers may each hold memory and wait
-/// for more. Therefore each of them waits for a bounded time: then it has ended, the remaining calls are refused, and what it
-/// holds is returned once the client has read it.
+/// answered. An answer that is sent as it is made reserves the memory that making it needs. Several answers may each hold memory
+/// and wait for more. Therefore each of them waits for a bounded time. After that time the answer ends: the remaining calls are
+/// refused, and what it holds is returned once the client has read it.
 #[derive(Debug)]
 pub(super) struct Growth<'a> {
     memory: Memory,
@@ -46,7 +50,7 @@ pub(super) struct Growth<'a> {
     limit: usize,
     /// Bytes of memory for refusing all calls.
     refusals: usize,
-    /// Bytes of memory for the making of what is being appended.
+    /// Bytes of memory for making the stream that is being appended.
     stream: usize,
     /// Turns to grow large, and the time for which the answer waits for one; `None` if it needs none.
     turns: Option<(&'a Semaphore, Duration)>,
@@ -90,6 +94,10 @@ impl<'a> Growth<'a> {
         if self.stream > 0 {
             self.stream = 0;
             self.memory.shrink(self.taken(text).saturating_add(STEP));
+            // Calls with short answers may follow for minutes.
+            if text.memory() <= LARGE_ANSWER {
+                self.turn = None;
+            }
         }
         if text.memory() > LARGE_ANSWER {
             self.take_turn().await?;
@@ -117,6 +125,7 @@ impl<'a> Growth<'a> {
 
     /// Reserves memory for the making of an answer that is made a piece at a time, if it is there. Returns whether it is.
     pub(super) fn try_begin_stream(&mut self, text: &Text) -> bool {
+        self.end_long_turn();
         if let (Some((turns, _)), None) = (self.turns, &self.turn) {
             let Ok(turn) = turns.try_acquire() else { return false };
             self.turn = Some((turn, Instant::now()));
@@ -132,25 +141,32 @@ impl<'a> Growth<'a> {
         if self.memory.reserve(needed).await { Ok(()) } else { Err(self.end(NO_MEMORY)) }
     }
 
-    /// Bytes of memory of the answer while a stream is appended, which is all memory at most.
+    /// Bytes of memory of the answer while a stream is made, at most all memory.
     fn with_stream(&mut self, text: &Text) -> usize {
-        self.stream = 0;
-        let taken = self.taken(text);
-        self.stream = self.memory.stream(taken).saturating_sub(taken);
+        if self.turns.is_none() {
+            return self.memory.stream(text.memory());
+        }
+        self.stream = MAKING;
         self.taken(text)
     }
 
-    /// Bytes of memory that the answer takes so far.
+    /// Bytes of memory that the answer takes so far. A stream does with what the text leaves of all memory.
     fn taken(&self, text: &Text) -> usize {
-        text.memory().saturating_add(self.refusals).saturating_add(self.stream)
+        let own = text.memory().saturating_add(self.refusals);
+        own.saturating_add(self.stream.min(self.memory.all().saturating_sub(own)))
+    }
+
+    /// Ends a turn that has lasted for long, so that others come first.
+    fn end_long_turn(&mut self) {
+        if self.turn.as_ref().is_some_and(|(_, begun)| begun.elapsed() > TURN) {
+            self.turn = None;
+        }
     }
 
     /// Waits until the answer may become large. An answer to a single call does not wait for others.
     async fn take_turn(&mut self) -> Result<(), RpcError> {
         let Some((turns, patience)) = self.turns else { return Ok(()) };
-        if self.turn.as_ref().is_some_and(|(_, begun)| begun.elapsed() > TURN) {
-            self.turn = None;
-        }
+        self.end_long_turn();
         if self.turn.is_none() {
             let turn = timeout(patience, turns.acquire()).await.ok().and_then(Result::ok);
             self.turn = turn.map(|turn| (turn, Instant::now()));

@@ -340,7 +340,7 @@ impl Service {
             Action::Streamed(begin) => {
                 let mut begun = begin(call, self.node.clone())?.await?;
                 if begun.rest.is_some() && !growth.try_begin_stream(out) {
-                    // What has begun holds as much memory as what is being sent. It is given up while the answer waits.
+                    // The first piece holds memory that was not reserved. It is dropped while the answer waits.
                     drop(begun);
                     growth.begin_stream(out).await?;
                     begun = begin(call, self.node.clone())?.await?;

@@ -404,6 +404,26 @@ async fn answer_sent_as_it_is_made_reserves_memory_first() {
 }
 
 #[tokio::test]
+async fn answers_of_a_batch_that_are_made_in_pieces_take_what_memory_there_is() {
+    let (fixture, request) = streamed_call().await;
+    let (share, caller) = (share_of(1 << 20), Caller::local());
+    let batch = Bytes::from(format!("[{request}]"));
+    let reply = fixture.service.answer(batch, &caller, 0, share.memory()).await.reply.unwrap();
+    let answer: Value = serde_json::from_slice(&reply.beginning.into_bytes()).unwrap();
+    assert_eq!(answer[0]["result"].as_array().map(Vec::len), Some(8), "{}", answer[0]["error"]);
+}
+
+#[tokio::test]
+async fn turn_of_a_batch_ends_with_a_stream_that_leaves_it_small() {
+    let (turns, text) = (Semaphore::new(1), Text::default());
+    let memory = share_of(64 << 20).memory();
+    let mut growth = Growth::batch(memory, (2, 0), 1 << 20, (&turns, Duration::ZERO)).await.unwrap();
+    assert!(growth.try_begin_stream(&text) && turns.available_permits() == 0);
+    growth.begin(&text).await.unwrap();
+    assert_eq!(turns.available_permits(), 1);
+}
+
+#[tokio::test]
 async fn answers_of_a_batch_that_are_made_in_pieces_wait_for_their_turn() {
     let (mut fixture, request) = streamed_call().await;
     let batch = format!("[{request},{}]", request.replace("GetTxnBodiesForTxBlock", "GetTxBlock"));
