@@ -30,7 +30,7 @@ impl Method for GetBlocknum {
 
 /// Makes Tx blocks, and answers with the number that the next one will have.
 ///
-/// Transactions that wait go into these blocks. Not where blocks are made at intervals.
+/// Transactions that wait go into these blocks. Not in the block mode `interval=MS`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct IncreaseBlocknum {
     /// How many blocks, 10,000,000 at most.
@@ -50,7 +50,7 @@ impl Command for IncreaseBlocknum {
 
 /// Sets the lowest price of a unit of gas, at once, and answers with it.
 ///
-/// Not where blocks are made at intervals.
+/// Not in the block mode `interval=MS`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct SetMinimumGasPrice {
     /// The price.
@@ -109,7 +109,7 @@ impl Command for CheckPause {
     }
 }
 
-/// The reference has these methods on a server that makes blocks at intervals only; a pause that has begun can be ended
+/// The reference has these methods on a server that makes blocks at intervals; here it may make others besides. A pause that has begun can be ended
 /// on any.
 fn require_pause_id(node: &NodeHandle, id: &str) -> Result<(), CallError> {
     if node.mode().interval().is_none() && !node.pause().lasts() {
