@@ -127,8 +127,10 @@ pub(crate) fn check_store(store: &Store) -> Result<DbReport, MaintenanceError> {
 pub fn rebuild_db(path: &Path) -> Result<DbReport, MaintenanceError> {
     let chain = ChainFiles::open(path)?;
     // State that can be read is not given up for blocks that these rules cannot execute.
-    if let Ok(store) = chain.open_whole_store() {
-        silica_chain::check_rules(&store, chain.config.rules.scilla).map_err(ReplayError::from)?;
+    match chain.open_whole_store() {
+        Ok(store) => silica_chain::check_rules(&store, chain.config.rules.scilla).map_err(ReplayError::from)?,
+        Err(MaintenanceError::StateLost { .. } | MaintenanceError::Open { source: OpenError::Damaged { .. }, .. }) => {}
+        Err(error) => return Err(error),
     }
     Store::discard_state(&chain.data_dir.store()).map_err(MaintenanceError::open(path))?;
     let store = chain.build_state()?;

@@ -410,7 +410,7 @@ async fn answers_of_a_batch_that_are_made_in_pieces_take_what_memory_there_is() 
     let batch = Bytes::from(format!("[{request}]"));
     let reply = fixture.service.answer(batch, &caller, 0, share.memory()).await.reply.unwrap();
     let answer: Value = serde_json::from_slice(&reply.beginning.into_bytes()).unwrap();
-    assert_eq!(answer[0]["result"].as_array().map(Vec::len), Some(8), "{}", answer[0]["error"]);
+    assert_eq!(answer[0]["result"].as_array().map(Vec::len), Some(5), "{}", answer[0]["error"]);
 }
 
 #[tokio::test]
