@@ -27,7 +27,7 @@ pub(crate) fn keep(store: &Store, asked: Rules) -> Result<(), RulesError> {
 ///
 /// # Errors
 ///
-/// As for [`keep`].
+/// [`RulesError`]: the record has other rules, or cannot be read.
 pub fn check(store: &Store, asked: Rules) -> Result<(), RulesError> {
     let stored = match store.label()? {
         Some(label) => label.parse().map_err(RulesError::Unknown)?,
