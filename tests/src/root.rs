@@ -79,7 +79,7 @@ const BEGINNING: usize = 8;
 pub struct SmallDisk(Directory);
 
 impl SmallDisk {
-    /// Mounts a file system of so many MiB.
+    /// Mounts a file system of `mib` MiB.
     ///
     /// # Panics
     ///

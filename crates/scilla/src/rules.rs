@@ -237,11 +237,11 @@ mod tests {
 
     #[test]
     fn a_wrong_identifier_is_refused() {
-        let told = |text: &str| text.parse::<Rules>().unwrap_err().to_string();
+        let error_of = |text: &str| text.parse::<Rules>().unwrap_err().to_string();
         for text in ["", "0.13", "0.13/", "0.13/0", "latest/0", "0.13/01", "0.13/+1", "0.12/1", "0.13/1/1", "0.13/x"] {
-            assert!(told(text).contains("EDITION/REVISION"), "{text}: {}", told(text));
+            assert!(error_of(text).contains("EDITION/REVISION"), "{text}: {}", error_of(text));
         }
-        assert!(told("0.13/2").ends_with("up to 1; use a newer silica"), "{}", told("0.13/2"));
+        assert!(error_of("0.13/2").ends_with("up to 1; use a newer silica"), "{}", error_of("0.13/2"));
         let edition = "0.12".parse::<Edition>().unwrap_err().to_string();
         assert_eq!(edition, "expected 0.13, 0.11 or latest, got \"0.12\"");
     }

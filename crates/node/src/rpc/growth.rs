@@ -66,8 +66,8 @@ impl<'a> Growth<'a> {
         Self { memory, limit: usize::MAX, refusals: 0, stream: 0, turns: None, turn: None, end: None }
     }
 
-    /// Bounds for an answer to a batch of so many calls, whose ids have so many bytes together; `None` when there is not even
-    /// memory for refusing them.
+    /// Bounds for an answer to a batch, of which the number of calls and the bytes of their ids are given; `None` when there is
+    /// not even memory for refusing them.
     pub(super) async fn batch(
         mut memory: Memory,
         (calls, ids): (usize, usize),

@@ -50,7 +50,7 @@ impl World {
         Self::with_units(text, edition, UNITS).unwrap()
     }
 
-    /// Deploys a contract with so many units.
+    /// Deploys a contract with a limit of `units`.
     pub(crate) fn with_units(text: &str, edition: Edition, units: u64) -> Result<Self, Failed> {
         let (code, settings) = (code(text), settings(edition));
         let init = arguments(&[
@@ -69,7 +69,7 @@ impl World {
         Ok(Self { code, settings, init, host, deployment: units - deployed.gas.units() })
     }
 
-    /// Sends a message to the transition `T`, with an amount and so many units. Fields keep what it stores.
+    /// Sends a message to the transition `T`, with an amount and a limit of `units`. Fields keep what it stores.
     pub(crate) fn call(&mut self, amount: u128, units: u64) -> Result<Outcome, Failed> {
         let entries = arguments(&[
             ("_amount", Value::uint128(amount)),
