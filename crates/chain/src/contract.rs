@@ -88,8 +88,9 @@ impl Snapshot {
     }
 
     fn is_library(&self, address: &Address) -> Result<bool, StateError> {
+        let rules = self.shared().network.config.rules.scilla;
         let init = self.contract(address)?.and_then(|contract| InitData::parse(&contract.init_data).ok());
-        Ok(init.and_then(|init| Facts::of(&init)).is_some_and(|facts| facts.is_library))
+        Ok(init.and_then(|init| Facts::of(&init, rules)).is_some_and(|facts| facts.is_library))
     }
 
     /// All fields of a contract by their names, and its balance if it is given, as the text of a JSON object in which maps

@@ -259,7 +259,7 @@ pub(crate) fn account_change(
 /// Says why a transaction would be dropped that was let in.
 fn why(reason: DropReason, verified: &VerifiedTransaction, rules: &Rules) -> String {
     let text = match reason {
-        DropReason::Libraries => return unusable(verified),
+        DropReason::Libraries => return unusable(verified, rules.scilla),
         DropReason::InsufficientGas => {
             let first =
                 if verified.kind() == TransactionKind::Deployment { rules.checker_gas } else { rules.runner_gas };
@@ -287,12 +287,12 @@ fn why(reason: DropReason, verified: &VerifiedTransaction, rules: &Rules) -> Str
 }
 
 /// Says what of a deployment or call cannot be used.
-fn unusable(verified: &VerifiedTransaction) -> String {
+fn unusable(verified: &VerifiedTransaction, rules: silica_scilla::rules::Rules) -> String {
     let data = &verified.transaction().data;
     if verified.kind() == TransactionKind::Deployment {
         return match InitData::parse(data) {
             Err(error) => format!("data: {error}"),
-            Ok(init) if Facts::of(&init).is_none() => {
+            Ok(init) if Facts::of(&init, rules).is_none() => {
                 "data: expected one _scilla_version, and at most one _library and _extlibs, with their types".to_owned()
             }
             Ok(_) => "data: what _extlibs names are not all libraries".to_owned(),

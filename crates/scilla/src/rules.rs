@@ -113,6 +113,16 @@ pub enum UnstatedConstraint {
     InScope,
 }
 
+/// What a name in `_extlibs` of init data is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LibraryNames {
+    /// The name in `import`; it stands for the address. An imported library imports by its own init data.
+    Imports,
+    /// The name of the file that gets the library's code. `import Name` finds the code as `Name.scillib`, in a library
+    /// as in the program that imports the library; no init data of a library are read.
+    Files,
+}
+
 impl Rules {
     /// The rules of chains that were stored before rules had a name.
     pub const UNNAMED: Self = Self { edition: Edition::Latest, revision: 0 };
@@ -164,6 +174,25 @@ impl Rules {
             0 => UnstatedConstraint::BuiltIn,
             _ => UnstatedConstraint::InScope,
         }
+    }
+
+    /// What a name in `_extlibs` is.
+    ///
+    /// `Zilliqa/zq2` e3306e1, `zilliqa/src/exec.rs` lines 1911 to 1949, writes the files; `Zilliqa/scilla` 308af35,
+    /// `src/base/GlobalConfig.ml` lines 111 to 114 and `src/base/RunnerUtil.ml` lines 70 to 148, finds them.
+    pub const fn library_names(self) -> LibraryNames {
+        match self {
+            Self { edition: Edition::Latest, revision: 2.. } => LibraryNames::Files,
+            Self { .. } => LibraryNames::Imports,
+        }
+    }
+
+    /// Whether the node itself compares `_scilla_version` of init data, and drops a deployment that has another version.
+    /// Otherwise the interpreter alone compares it, and the deployment of a library fails when its run does.
+    ///
+    /// `Zilliqa/zq2` e3306e1, `zilliqa/src/exec.rs` lines 1953 to 2170, compares nothing.
+    pub const fn node_compares_version(self) -> bool {
+        !matches!(self, Self { edition: Edition::Latest, revision: 2.. })
     }
 
     /// Whether an address in `_extlibs` must have 20 bytes even if nothing imports the library.
@@ -246,6 +275,22 @@ mod tests {
         assert!(error_of("0.13/3").ends_with("up to 2; use a newer silica"), "{}", error_of("0.13/3"));
         let edition = "0.12".parse::<Edition>().unwrap_err().to_string();
         assert_eq!(edition, "expected 0.13, 0.11 or latest, got \"0.12\"");
+    }
+
+    #[test]
+    fn the_successors_libraries_and_versions_are_those_of_its_edition_from_revision_2_on() {
+        let latest = |revision| Rules { edition: Edition::Latest, revision };
+        let others = [Rules::UNNAMED, latest(1), Rules::newest(Edition::V0_13), Rules::newest(Edition::V0_11)];
+        for rules in others {
+            assert_eq!(
+                (rules.library_names(), rules.node_compares_version()),
+                (LibraryNames::Imports, true),
+                "{rules}"
+            );
+        }
+        for rules in [latest(2), Rules::newest(Edition::Latest)] {
+            assert_eq!((rules.library_names(), rules.node_compares_version()), (LibraryNames::Files, false), "{rules}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use silica_protocol::{
     Account, Address, CodeHash, ContractAccount, Exception, InitData, Receipt, ReceiptError, StorageKey,
 };
+use silica_scilla::eval::VERSION;
 
 use super::{
     Context, Overlay, Recorded, Stop,
@@ -46,10 +47,11 @@ pub(super) fn execute<W: World>(
         return Err(DropReason::AddressTaken.into());
     }
     let sent = InitData::parse(&tx.data).map_err(|_| DropReason::Libraries)?;
-    let facts = Facts::of(&sent).ok_or(DropReason::Libraries)?;
+    let language = context.modules.rules();
+    let facts = Facts::of(&sent, language).ok_or(DropReason::Libraries)?;
     let init = sent.deployed(context.block, &address).to_styled_json();
     let libraries = Libraries::find(&facts, context.modules, overlay)?.ok_or(DropReason::Libraries)?;
-    if !facts.is_supported() {
+    if language.node_compares_version() && !facts.is_supported() {
         return Err(DropReason::Preparation.into());
     }
 
@@ -116,15 +118,16 @@ impl<W: World> Deployment<'_, '_, W> {
     fn initialise(&mut self, accepted: &Accepted) -> Result<(), Halt> {
         let start = self.context.rules.runner_gas.get();
         self.gas = self.gas.checked_sub(start).ok_or(Halt::with(ReceiptError::GasNotSufficient))?;
+        let rules = self.context.modules.rules();
         if self.facts.is_library {
-            // Beyond its gas, the outcome for a library does not count.
-            return match run::deploy_library(&self.source, &accepted.code, self.context.modules.rules(), self.gas) {
+            return match run::deploy_library(&self.source, &accepted.code, rules, self.gas) {
                 Ok(left) => {
                     self.gas = self.gas.min(left);
                     Ok(())
                 }
                 Err(stopped) => match self.stopped(stopped, ReceiptError::CreateContractFailed) {
-                    Halt::Failed(ReceiptError::CreateContractFailed, _) => Ok(()),
+                    // Beyond its gas, the outcome for a library does not count where the node has compared the version.
+                    Halt::Failed(ReceiptError::CreateContractFailed, _) if rules.node_compares_version() => Ok(()),
                     halt @ (Halt::Failed(..) | Halt::Fatal(_)) => Err(halt),
                 },
             };
@@ -138,7 +141,6 @@ impl<W: World> Deployment<'_, '_, W> {
             room: Room::new(),
             fault: None,
         };
-        let rules = self.context.modules.rules();
         let deployed = run::deploy_contract(&self.source, &accepted.code, rules, self.gas, &mut host);
         if let Some(fault) = host.fault {
             return Err(Halt::Fatal(fault));
@@ -161,8 +163,7 @@ impl<W: World> Deployment<'_, '_, W> {
     /// Writes what the node keeps of a contract beside its fields (execution.md 5.7).
     fn write_metadata(&mut self, accepted: &Accepted) -> Result<(), silica_state::StateError> {
         let (contract, overlay) = (&self.address, &mut *self.overlay);
-        let version = self.facts.version.to_string();
-        overlay.set_entry(contract, &StorageKey::version(contract), Some(version.as_bytes()))?;
+        overlay.set_entry(contract, &StorageKey::version(contract), Some(VERSION.as_bytes()))?;
         overlay.set_entry(contract, &StorageKey::address(contract), Some(contract.as_bytes()))?;
         for (name, kind, depth) in &accepted.fields {
             let depth = depth.to_string();

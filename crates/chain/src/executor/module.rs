@@ -1,7 +1,7 @@
 //! Contracts and libraries made ready to run, from their texts.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
@@ -13,8 +13,8 @@ use silica_scilla::{
     json::{InputError, read_document, read_init, read_origin},
     report::{Entry, Failure},
     resolve::{self, FoundLibrary, LibrarySource, Origin},
-    rules::Rules,
-    stdlib,
+    rules::{LibraryNames, Rules},
+    stdlib::Standard,
     syntax::parse_contract,
 };
 use silica_state::StateError;
@@ -31,27 +31,55 @@ pub(super) const MESSAGE_FILE: &str = "input_message.json";
 /// What the node itself reads from init data (execution.md 5.4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// The number of the language's version.
-    pub(super) version: u32,
+    /// The number of the language's version, if there is one.
+    version: Option<u32>,
     pub(crate) is_library: bool,
     /// The libraries that it imports besides those of the language.
-    pub(super) libraries: Vec<Address>,
+    libraries: Vec<Listed>,
+}
+
+/// A library in `_extlibs`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Listed {
+    name: String,
+    address: Address,
+}
+
+impl Listed {
+    fn of(first: &serde_json::Value, second: &serde_json::Value) -> Option<Self> {
+        let address = [first, second].into_iter().find_map(address)?;
+        Some(Self { name: first.as_str().unwrap_or_default().to_owned(), address })
+    }
+
+    /// Returns what the interpreter looks for when it imports the library, or `None` when it never does.
+    fn target(&self, rules: Rules) -> Option<String> {
+        match rules.library_names() {
+            LibraryNames::Imports => Some(format!("0x{}", self.address)),
+            LibraryNames::Files => {
+                let file: String = self.name.chars().filter(|char| char.is_alphanumeric() || *char == '.').collect();
+                file.strip_suffix(".scillib").map(str::to_owned)
+            }
+        }
+    }
 }
 
 impl Facts {
-    /// Reads init data, or returns `None` when they are not those of a contract or library.
-    pub(crate) fn of(init: &InitData) -> Option<Self> {
+    /// Reads init data, or returns `None` when they are not those of a contract or library by the rules of the chain.
+    pub(crate) fn of(init: &InitData, rules: Rules) -> Option<Self> {
         let params = init.params();
         let of = |name: &'static str| params.iter().filter(move |param| param.name == name);
         // An entry of another type is none of the node's, and left to the interpreter.
         let mut versions = of("_scilla_version").filter(|param| param.type_name == "Uint32");
         let mut flags = of("_library").filter(|param| param.type_name == "Bool");
         let mut lists = of("_extlibs");
-        let (version, flag, list) = (versions.next()?, flags.next(), lists.next());
-        if versions.next().is_some() || flags.next().is_some() || lists.next().is_some() {
+        let (version, flag, list) = (versions.next(), flags.next(), lists.next());
+        if flags.next().is_some() || lists.next().is_some() {
             return None;
         }
-        let version = version.value.as_str()?.parse().ok()?;
+        let version = version.and_then(|version| version.value.as_str()?.parse().ok());
+        if rules.node_compares_version() && (version.is_none() || versions.next().is_some()) {
+            return None;
+        }
         let constructor = flag.and_then(|flag| flag.value.get("constructor"));
         let is_library = constructor.and_then(serde_json::Value::as_str) == Some("True");
         let mut libraries = Vec::new();
@@ -61,20 +89,20 @@ impl Facts {
                 else {
                     continue;
                 };
-                libraries.push([first, second].into_iter().find_map(address)?);
+                libraries.push(Listed::of(first, second)?);
             }
         }
         Some(Self { version, is_library, libraries })
     }
 
     /// Reads init data as they are stored.
-    fn of_stored(source: &Source) -> Option<Self> {
-        Self::of(&InitData::parse(&source.init).ok()?)
+    fn of_stored(source: &Source, rules: Rules) -> Option<Self> {
+        Self::of(&InitData::parse(&source.init).ok()?, rules)
     }
 
     /// Whether there is an interpreter for the version.
     pub(super) fn is_supported(&self) -> bool {
-        self.version.to_string() == VERSION
+        self.version.is_some_and(|version| version.to_string() == VERSION)
     }
 }
 
@@ -86,31 +114,41 @@ fn address(value: &serde_json::Value) -> Option<Address> {
 /// The external libraries of a program, found beforehand: the interpreter asks for them one by one, and knows no state.
 #[derive(Clone, Debug)]
 pub(super) struct Libraries {
-    found: BTreeMap<Address, Arc<Module>>,
+    /// By what the interpreter looks for.
+    found: BTreeMap<String, Arc<Module>>,
     /// The rules of the chain.
     pub(super) rules: Rules,
 }
 
 impl Libraries {
-    /// Finds the libraries that `facts` name, and those that these name, or returns `None` when one is missing, is no
-    /// library, or has another version.
+    /// Finds the libraries that `facts` name, and those that these name where their init data are read, or returns `None`
+    /// when one is missing, is no library, or has another version where the node compares versions.
     pub(super) fn find<W: World>(
         facts: &Facts,
         modules: &Modules,
         overlay: &mut Overlay<W>,
     ) -> Result<Option<Self>, StateError> {
-        let mut libraries = Self { found: BTreeMap::new(), rules: modules.rules };
-        let mut pending = facts.libraries.clone();
-        while let Some(address) = pending.pop() {
-            if libraries.found.contains_key(&address) {
+        let rules = modules.rules;
+        let mut libraries = Self { found: BTreeMap::new(), rules };
+        let mut pending: VecDeque<_> = facts.libraries.iter().cloned().collect();
+        while let Some(listed) = pending.pop_front() {
+            let target = listed.target(rules);
+            let names = rules.library_names();
+            if names == LibraryNames::Imports && target.as_ref().is_some_and(|it| libraries.found.contains_key(it)) {
                 continue;
             }
-            let found = modules.get(&address, overlay)?;
-            let Some(library) = found.filter(|it| it.is_library && it.facts.version == facts.version) else {
+            let is_of_version = |it: &Module| !rules.node_compares_version() || it.facts.version == facts.version;
+            let found = modules.get(&listed.address, overlay)?;
+            let Some(library) = found.filter(|it| it.is_library && is_of_version(it)) else {
                 return Ok(None);
             };
-            pending.extend(&library.facts.libraries);
-            libraries.found.insert(address, library);
+            if names == LibraryNames::Imports {
+                pending.extend(library.facts.libraries.iter().cloned());
+            }
+            // The later of two files with one name replaces the earlier.
+            if let Some(target) = target {
+                libraries.found.insert(target, library);
+            }
         }
         Ok(Some(libraries))
     }
@@ -124,20 +162,20 @@ impl Libraries {
 
 impl LibrarySource for Libraries {
     fn find(&self, target: &str) -> Result<Option<FoundLibrary>, Failure> {
-        let address: Option<Address> = target.strip_prefix("0x").and_then(|digits| digits.parse().ok());
-        if let Some(library) = address.and_then(|address| self.found.get(&address)) {
-            let origin = origin(&library.source.init, self.rules).map_err(|error| match error {
+        // The directory of the standard library comes first.
+        if let Some(found) = Standard.find(target)? {
+            return Ok(Some(found));
+        }
+        let Some(library) = self.found.get(target) else { return Ok(None) };
+        let origin = match self.rules.library_names() {
+            LibraryNames::Imports => origin(&library.source.init, self.rules).map_err(|error| match error {
                 InputError::Rejected(failure) => failure,
                 InputError::Internal(text) => Failure::of(Entry::nowhere(text)),
-            })?;
-            let text = Arc::clone(&library.source.code).into();
-            return Ok(Some(FoundLibrary { file: format!("{target}.scillib").into(), text, origin }));
-        }
-        Ok(stdlib::text(target).map(|text| FoundLibrary {
-            file: format!("stdlib/{target}.scillib").into(),
-            text: text.as_bytes().into(),
-            origin: Origin::default(),
-        }))
+            })?,
+            LibraryNames::Files => Origin { rules: self.rules, ..Origin::default() },
+        };
+        let text = Arc::clone(&library.source.code).into();
+        Ok(Some(FoundLibrary { file: format!("{target}.scillib").into(), text, origin }))
     }
 }
 
@@ -297,7 +335,8 @@ impl Modules {
         if source.hash() != contract.code_hash {
             return Err(damaged("its texts do not have the hash of its account"));
         }
-        let facts = Facts::of_stored(&source).ok_or_else(|| damaged("its init data are not those of a contract"))?;
+        let facts = Facts::of_stored(&source, self.rules)
+            .ok_or_else(|| damaged("its init data are not those of a contract"))?;
         let module = Arc::new(Module {
             is_library: facts.is_library,
             program_hash: sha256(&[source.code.as_bytes()]),
@@ -356,7 +395,7 @@ mod tests {
             is_library: false,
             program_hash: [number; 32],
             hash: CodeHash::new([number; 32]),
-            facts: Facts { version: 0, is_library: false, libraries: Vec::new() },
+            facts: Facts { version: Some(0), is_library: false, libraries: Vec::new() },
             source: Source { code: "".into(), init: " ".repeat(init).into() },
             init: OnceLock::new(),
         })
