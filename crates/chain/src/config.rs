@@ -144,7 +144,7 @@ pub struct Policy {
 /// Which nonces are accepted into the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoncePolicy {
-    /// Only the one that can be executed next; for the mode in which every transaction gets its block at once.
+    /// Only the one that can be executed next; for modes in which every transaction gets its block at once.
     Exact,
     /// Any that is not used up; those ahead of their turn wait in the pool.
     Queue,

@@ -525,10 +525,10 @@ pub enum BlockMode {
 }
 
 impl BlockMode {
-    /// Which nonces are accepted: where nothing waits, a transaction cannot wait for others.
-    pub(crate) const fn nonces(self) -> NoncePolicy {
+    /// Which nonces are accepted, where `at_once` holds for modes in which each transaction gets its block at once.
+    pub(crate) const fn nonces(self, at_once: NoncePolicy) -> NoncePolicy {
         match self {
-            Self::Instant | Self::InstantAndInterval(_) => NoncePolicy::Exact,
+            Self::Instant | Self::InstantAndInterval(_) => at_once,
             Self::Interval(_) | Self::Manual => NoncePolicy::Queue,
         }
     }

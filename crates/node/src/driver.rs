@@ -411,10 +411,11 @@ impl RunningDriver {
     }
 }
 
-/// Starts the loop for a chain that was just opened.
+/// Starts the loop for a chain that was just opened. The nonce policy of the chain holds in the modes in which each
+/// transaction gets its block at once.
 pub(crate) fn start(
     chain: Chain,
-    producer: Producer,
+    mut producer: Producer,
     engine: impl Engine + Send + 'static,
     mode: BlockMode,
     clock: Clock,
@@ -429,6 +430,7 @@ pub(crate) fn start(
     let [stopping, reported_gone] = [const { AtomicBool::new(false) }; 2];
     let failing = AtomicBool::new(producer.has_failed());
     let next_tick = first_tick(mode);
+    producer.set_nonce_policy(mode.nonces(chain.config().policy.nonces));
     let mode = RwLock::new(mode);
     let (pause, block_hashes) = (Pause::default(), Mutex::default());
     let shared = Shared {
@@ -750,7 +752,7 @@ impl<E: Engine> Driver<E> {
         self.next_tick = first_tick(mode);
         // Who comes after something that waits is told that the nonce is wrong only when that has its block.
         self.drain();
-        self.producer.set_nonce_policy(mode.nonces());
+        self.producer.set_nonce_policy(mode.nonces(self.node.chain().config().policy.nonces));
         // What came meanwhile.
         self.drain();
     }
@@ -1049,8 +1051,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_comes_after_a_waiting_one_is_admitted_until_that_has_its_block() {
-        let (chain, mut producer, engine) = chain();
-        producer.set_nonce_policy(BlockMode::Manual.nonces());
+        let (chain, producer, engine) = chain();
         let (engine, clock) = (Admits { chain: chain.clone(), engine }, Clock::default());
         let (node, driver) = start(chain.clone(), producer, engine, BlockMode::Manual, clock, None).unwrap();
         node.submit(payment(&chain)).await.unwrap();

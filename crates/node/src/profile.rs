@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 use clap::ValueEnum;
 use serde::Serialize;
-use silica_chain::{PUBLISHED_ACCOUNTS, PUBLISHED_BALANCE, PublishedAccount};
+use silica_chain::{PUBLISHED_ACCOUNTS, PUBLISHED_BALANCE, PublishedAccount, config::NoncePolicy};
 use silica_crypto::{KeyPair, SecretKey};
 use silica_protocol::{Address, Qa};
 use zeroize::Zeroizing;
@@ -50,6 +50,16 @@ impl Profile {
             Self::Testnet => &[("chain-id", "333")],
             Self::Mainnet => &[("chain-id", "1"), ("developer", "off")],
             Self::Zq2 => &[("chain-id", "1"), ("listen", "127.0.0.1:4201"), ("scilla-rules", "latest")],
+        }
+    }
+
+    /// Which nonces are accepted where each transaction gets its block at once. In other block modes all wait.
+    ///
+    /// `Zilliqa/zq2` e3306e1, `zilliqa/src/pool.rs`, keeps a transaction whose nonce is ahead as queued.
+    pub(crate) const fn nonces(self) -> NoncePolicy {
+        match self {
+            Self::Isolated | Self::Testnet | Self::Mainnet => NoncePolicy::Exact,
+            Self::Zq2 => NoncePolicy::Queue,
         }
     }
 

@@ -434,7 +434,7 @@ fn parameters(config: &Config) -> Parameters {
 pub(crate) fn chain_config(config: &Config, manifest: &Manifest) -> ChainConfig {
     let default = ChainConfig::isolated();
     let mut policy = default.policy;
-    policy.nonces = config.block_mode.nonces();
+    policy.nonces = config.profile.nonces();
     policy.proof_window = NonZeroU64::new(config.proof_window).unwrap_or(policy.proof_window);
     policy.pool.transactions = usize::try_from(config.max_pending).unwrap_or(usize::MAX);
     policy.pool.gapped_per_sender = usize::try_from(config.max_gapped).unwrap_or(usize::MAX);
