@@ -41,6 +41,7 @@ mod trace;
 mod transaction;
 mod transport;
 mod tx_block;
+mod zq2;
 
 use serde_json::{Value, json};
 use silica_tests::{Node, Wallet};
