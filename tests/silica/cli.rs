@@ -351,6 +351,28 @@ fn contracts_of_libraries_and_data_types_are_understood() {
 }
 
 #[test]
+fn libraries_are_files_by_the_rules_of_the_successor() {
+    let (node, directory) = (Node::start(&["--scilla-rules", "latest"]), Directory::new());
+    let library = |name: &str, text: &str, more: &str| {
+        let file = file(&directory, &format!("{name}.scillib"), text, 0o600);
+        let deployed = json_of(&node, &format!("deploy {file} --test-account 1{more}"));
+        deployed["contract"].as_str().unwrap().to_owned()
+    };
+    let shades = library("Shades", "scilla_version 0\nlibrary Shades\ntype Shade = | Dark | Light of Uint32\n", "");
+    let text = "scilla_version 0\nimport Shades\nlibrary Walls\ntype Wall = | Wall of Shade\n";
+    let walls = library("Walls", text, &format!(" --library Shades.scillib={shades}"));
+    let contract = "scilla_version 0\nimport Walls Shades\ncontract Painter ()\n\
+        transition Paint (shade : Shade, wall : Option Wall)\n  e = {_eventname : \"Painted\"; shade : shade}; event e\nend";
+    let contract = file(&directory, "painter.scilla", contract, 0o600);
+    let both = format!("--library Shades.scillib={shades} --library Walls.scillib={walls}");
+    let painter = json_of(&node, &format!("deploy {contract} {both} --test-account 1"))["contract"].clone();
+    let call = format!("call {} Paint shade=Dark wall=None --test-account 1", painter.as_str().unwrap());
+    check(&ask(&node, &call), DONE, &["event          Painted of", "Shades.Dark"]);
+    let wrong = format!("deploy {contract} --library Sh.ades={shades} --test-account 1");
+    check(&ask(&node, &wrong), WRONG, &["expected a name of letters, digits and underscores"]);
+}
+
+#[test]
 fn accounts_are_made_and_shown() {
     let (node, directory) = (Node::start(&[]), Directory::new());
     let path = directory.path().join("new.key");

@@ -37,6 +37,14 @@ impl FromStr for Assignment {
 }
 
 impl Assignment {
+    /// Reads the name of a library, which may be that of its file, `NAME.scillib`, and its address.
+    pub(super) fn of_library(text: &str) -> Result<Self, String> {
+        let name = text.split_once('=').and_then(|(name, value)| Some((name.strip_suffix(".scillib")?, value)));
+        let Some((name, value)) = name else { return text.parse() };
+        let Self { name, value } = format!("{name}={value}").parse()?;
+        Ok(Self { name: format!("{name}.scillib"), value })
+    }
+
     pub(super) fn name(&self) -> &str {
         &self.name
     }

@@ -26,8 +26,9 @@ pub struct DeployArgs {
     /// Its init parameters; the version of the language is added.
     #[command(flatten)]
     pub params: ParamArgs,
-    /// A library that the source imports, and the address where it was deployed; may be repeated.
-    #[arg(long, value_name = "NAME=ADDRESS")]
+    /// A library that the source imports, and the address where it was deployed; may be repeated. On a chain with the
+    /// Scilla rules latest the name is NAME.scillib.
+    #[arg(long, value_name = "NAME=ADDRESS", value_parser = Assignment::of_library)]
     pub library: Vec<Assignment>,
     /// Money for the contract.
     #[arg(long, value_name = "AMOUNT", default_value = "0", value_parser = parse_amount)]

@@ -51,10 +51,8 @@ pub(super) struct Libraries(BTreeMap<String, FoundLibrary>);
 
 impl LibrarySource for Libraries {
     fn find(&self, target: &str) -> Result<Option<FoundLibrary>, Failure> {
-        match self.0.get(target) {
-            Some(library) => Ok(Some(library.clone())),
-            None => Standard.find(target),
-        }
+        let standard = Standard.find(target)?;
+        Ok(standard.or_else(|| self.0.get(target).cloned()))
     }
 
     fn names(&self) -> Vec<String> {
@@ -66,9 +64,13 @@ impl Libraries {
     /// Fetches the libraries of a program, and those that they import.
     pub(super) async fn fetch(rpc: &Rpc<'_>, origin: &Origin) -> Result<Self, ClientError> {
         let mut libraries = Self::default();
-        let mut targets: Vec<String> = origin.libraries.values().map(ToString::to_string).collect();
-        while let Some(target) = targets.pop() {
-            let Ok(address) = target.parse::<Address>() else { continue };
+        let listed = |origin: &Origin| origin.libraries.clone().into_iter().collect::<Vec<_>>();
+        let mut pending = listed(origin);
+        while let Some((name, address)) = pending.pop() {
+            // `import Name` finds a file `Name.scillib`; any other name stands for the address.
+            let stem = name.strip_suffix(".scillib");
+            let target = stem.unwrap_or(&address).to_owned();
+            let Ok(address) = address.parse::<Address>() else { continue };
             if libraries.0.contains_key(&target) {
                 continue;
             }
@@ -76,8 +78,12 @@ impl Libraries {
                 let reason = format!("the contract imports more than {MOST_LIBRARIES} libraries");
                 return Err(ClientError::Contract(reason));
             }
-            let (text, origin) = program_at(rpc, &address).await?;
-            targets.extend(origin.libraries.values().map(ToString::to_string));
+            let (text, mut origin) = program_at(rpc, &address).await?;
+            if stem.is_some() {
+                // There are no init data beside a file: it imports from the same files, and its name is its address.
+                origin = Origin::default();
+            }
+            pending.extend(listed(&origin));
             let file = format!("{target}.scillib").into();
             libraries.0.insert(target, FoundLibrary { file, text: text.into_bytes().into(), origin });
         }
