@@ -11,7 +11,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use silica_chain::{
     Chain, ChainConfig, Genesis, HistoryOrder, HistoryRequest, Producer, Proposal, VerifiedTransaction,
     config::NoncePolicy,
-    consensus::{Application, Engine, Input, Solo, run_seal},
+    consensus::{Application, Cause, Engine, Input, Solo, run_seal},
     open,
 };
 use silica_crypto::{KeyPair, SecretKey, sign};
@@ -199,7 +199,7 @@ fn execute(criterion: &mut Criterion) {
             let bench = prepared.get_or_insert_with(|| Bench::filled(size));
             let at = bench.later();
             bencher.iter(|| {
-                let block = bench.producer.propose(at).expect("a block is built");
+                let block = bench.producer.propose(at, Cause::Event).expect("a block is built");
                 assert_eq!(block.transactions().len(), size);
                 black_box(block)
             });
@@ -218,7 +218,8 @@ fn verify(criterion: &mut Criterion) {
             let (bench, proposal) = prepared.get_or_insert_with(|| {
                 let mut bench = Bench::filled(size);
                 let at = bench.later();
-                let proposal: Proposal = bench.producer.propose(at).expect("a block is built").to_proposal();
+                let proposal: Proposal =
+                    bench.producer.propose(at, Cause::Event).expect("a block is built").to_proposal();
                 (bench, proposal)
             });
             bencher.iter(|| black_box(bench.producer.verify(proposal).expect("the block is good")));

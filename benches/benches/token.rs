@@ -10,7 +10,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use silica_chain::{
     Chain, ChainConfig, Genesis, Producer,
     config::NoncePolicy,
-    consensus::{Application, Engine, Input, Solo},
+    consensus::{Application, Cause, Engine, Input, Solo},
     open,
 };
 use silica_crypto::{KeyPair, SecretKey, sign};
@@ -206,7 +206,7 @@ fn execute(criterion: &mut Criterion) {
         bench.fill();
         let at = bench.later();
         bencher.iter(|| {
-            let block = bench.producer.propose(at).expect("a block is built");
+            let block = bench.producer.propose(at, Cause::Event).expect("a block is built");
             assert_eq!(block.transactions().len(), SIZE);
             assert!(block.transactions().iter().all(|(_, receipt)| receipt.success));
             black_box(block)

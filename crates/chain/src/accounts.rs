@@ -3,7 +3,7 @@
 use std::{ops::ControlFlow, sync::Arc};
 
 use silica_protocol::{Account, Address, BlockNumber, CodeHash, InitData, StorageKey, Timestamp};
-use silica_state::{Snapshot, StateError, StateView};
+use silica_state::{ArchiveError, Snapshot, StateError, StateView};
 
 /// A state that can be asked for accounts.
 pub(crate) trait Accounts {
@@ -29,7 +29,8 @@ pub(crate) trait World: Accounts {
     /// The texts of a contract or library, or `None` when none was deployed there.
     fn source(&self, contract: &Address) -> Result<Option<Source>, StateError>;
 
-    /// When a block was made, or `None` when it is beyond the head.
+    /// The time of the block that moved the logical block number on from `block`, or `None` when none has. On a
+    /// chain without repeats it is the block with that number.
     fn block_time(&self, block: BlockNumber) -> Result<Option<Timestamp>, StateError>;
 }
 
@@ -79,13 +80,37 @@ impl World for Snapshot {
             what: format!("init data of {contract}"),
             reason: "they were deployed, and are not readable",
         })?;
-        let init = sent.deployed(deployment.block, contract).to_styled_json();
+        let init = sent.deployed(deployment.receipt.epoch, contract).to_styled_json();
         Ok(Some(Source { code: deployment.transaction.code.into(), init: init.into() }))
     }
 
     fn block_time(&self, block: BlockNumber) -> Result<Option<Timestamp>, StateError> {
-        Ok(self.time_of(block)?)
+        Ok(match block_that_moved(self, block)? {
+            Some(block) => self.time_of(block)?,
+            None => None,
+        })
     }
+}
+
+/// Returns the block that ended the logical block number `logical`: the first up to which so many blocks moved it.
+fn block_that_moved(state: &Snapshot, logical: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
+    let Some(head) = state.head() else { return Ok(None) };
+    let repeats = head.totals.repeats;
+    // With each block either the logical number or the sum of repeats grows by one.
+    let (mut first, mut last) = (logical.get(), logical.get().saturating_add(repeats).min(head.number.get()));
+    if head.number.get().checked_sub(repeats).is_none_or(|moved| moved < logical.get()) {
+        return Ok(None);
+    }
+    while first < last {
+        let middle = first.midpoint(last);
+        let repeats = state.repeats_up_to(BlockNumber::new(middle))?.unwrap_or(0);
+        if middle.saturating_sub(repeats) < logical.get() {
+            first = middle.saturating_add(1);
+        } else {
+            last = middle;
+        }
+    }
+    Ok(Some(BlockNumber::new(first)))
 }
 
 /// Shows entries of contract storage, in the order of their keys, until the visitor has seen enough.

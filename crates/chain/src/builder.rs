@@ -42,18 +42,22 @@ pub(crate) struct Head {
     pub(crate) tx_block: Arc<TxBlock>,
     pub(crate) ds_hash: BlockHash,
     pub(crate) ds_block: Arc<DsBlock>,
+    /// The block number that the transactions of the next block read.
+    pub(crate) next_logical_number: BlockNumber,
 }
 
 impl Head {
-    pub(crate) fn new(tx_block: Arc<TxBlock>, ds_block: Arc<DsBlock>) -> Self {
-        Self { hash: tx_block.header.hash(), tx_block, ds_hash: ds_block.header.hash(), ds_block }
+    pub(crate) fn new(tx_block: Arc<TxBlock>, ds_block: Arc<DsBlock>, next_logical_number: BlockNumber) -> Self {
+        let (hash, ds_hash) = (tx_block.header.hash(), ds_block.header.hash());
+        Self { hash, tx_block, ds_hash, ds_block, next_logical_number }
     }
 
     /// Reads a block and the DS block in force at it; `None` when one of them is not there.
     pub(crate) fn read(state: &Snapshot, number: BlockNumber) -> Result<Option<Self>, ArchiveError> {
-        let Some(tx_block) = state.tx_block(number)? else { return Ok(None) };
+        let (Some(tx_block), Some(totals)) = (state.tx_block(number)?, state.totals(number)?) else { return Ok(None) };
         let ds_block = state.ds_block(tx_block.header.ds_block)?;
-        Ok(ds_block.map(|ds_block| Self::new(tx_block, ds_block)))
+        let next_logical_number = totals.next_logical_number(number);
+        Ok(ds_block.map(|ds_block| Self::new(tx_block, ds_block, next_logical_number)))
     }
 
     pub(crate) fn number(&self) -> BlockNumber {
@@ -101,6 +105,7 @@ pub(crate) struct Builder<'a> {
     transactions: Vec<(VerifiedTransaction, Receipt)>,
     /// What was edited by hand before all else.
     edits: StateDiff,
+    is_repeated: bool,
     dropped: Vec<(VerifiedTransaction, DropReason)>,
     postponed: Vec<(VerifiedTransaction, Postponed)>,
     /// The latest text of a receipt that has only totals, and its gas: in a block of payments there is only one.
@@ -145,6 +150,7 @@ impl<'a> Builder<'a> {
             micro_blocks: Vec::new(),
             transactions: Vec::new(),
             edits: StateDiff::default(),
+            is_repeated: false,
             dropped: Vec::new(),
             postponed: Vec::new(),
             totals_text: None,
@@ -218,6 +224,11 @@ impl<'a> Builder<'a> {
         self.overlay.edit(edits)?;
         self.edits = edits.clone();
         Ok(())
+    }
+
+    /// Gives the next block the same logical block number. Its own transactions read the same number either way.
+    pub(crate) fn repeat_number(&mut self) {
+        self.is_repeated = true;
     }
 
     /// Leaves the micro block of a committee empty.
@@ -316,7 +327,7 @@ impl<'a> Builder<'a> {
             return Ok(Tried::Postponed(Postponed::GasExceeded));
         }
         let context = Context {
-            block: self.number,
+            block: self.head.next_logical_number,
             gas_limit: draft.gas_limit,
             minimum_price: self.minimum_price,
             chain_id: self.config.chain_id,
@@ -348,7 +359,7 @@ impl<'a> Builder<'a> {
 
     fn text_of(&mut self, receipt: &Receipt) -> Arc<str> {
         let gas = receipt.cumulative_gas;
-        let has_only_totals = *receipt == Receipt::payment(gas, self.number);
+        let has_only_totals = *receipt == Receipt::payment(gas, self.head.next_logical_number);
         if let Some((known, text)) = &self.totals_text
             && has_only_totals
             && *known == gas
@@ -404,6 +415,7 @@ impl<'a> Builder<'a> {
             blocks: Blocks { tx: tx_block, micro: self.micro_blocks, ds: self.ds_block },
             transactions: self.transactions,
             edits: self.edits,
+            is_repeated: self.is_repeated,
             accounts,
             state,
             vacuous,

@@ -32,8 +32,8 @@ pub struct ChainConfig {
     /// Whether the leader may set another price of gas by hand, as isolated networks allow. Then a block is judged
     /// without regard to the price.
     pub operator_price: bool,
-    /// Whether the leader may edit the state by hand, and take transactions that nobody signed, as isolated networks for
-    /// developers allow.
+    /// Whether the leader may edit the state by hand, take transactions that nobody signed, and repeat the
+    /// logical block number, as isolated networks for developers allow.
     pub edits: bool,
     /// Paid out of the null account in each vacuous block.
     pub coinbase_reward: Qa,
@@ -132,6 +132,8 @@ pub enum ErrorKey {
 pub struct Policy {
     /// Which nonces are accepted, until the [producer](crate::Producer::set_nonce_policy) is told otherwise.
     pub nonces: NoncePolicy,
+    /// Which blocks move the logical block number, until the [producer](crate::Producer::set_numbering) has another policy.
+    pub numbering: Numbering,
     /// How much the pool holds, and for how long.
     pub pool: PoolLimits,
     /// Newest Tx blocks for which state proofs are served.
@@ -148,6 +150,18 @@ pub enum NoncePolicy {
     Exact,
     /// Any that is not used up; those ahead of their turn wait in the pool.
     Queue,
+}
+
+/// Which blocks move the logical block number: the one that contracts read and that receipts have.
+///
+/// The logical number of a block is its number less the repeats before it. The record says of each block whether the next
+/// one has the same logical number. So the policy may change at any time, and the logical number never decreases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbering {
+    /// All of them.
+    EveryBlock,
+    /// Only those that are demanded. The number of others is repeated, on a chain that allows [edits](ChainConfig::edits).
+    OnDemand,
 }
 
 /// How much the pool holds, and for how long.
@@ -181,6 +195,7 @@ impl ChainConfig {
             rules: Rules::V8_1,
             policy: Policy {
                 nonces: NoncePolicy::Exact,
+                numbering: Numbering::EveryBlock,
                 pool: PoolLimits {
                     transactions: 100_000,
                     per_sender: 1_000,

@@ -434,6 +434,9 @@ pub enum InvalidBlock {
         /// Why there must be none.
         reason: &'static str,
     },
+    /// The logical block number is repeated where the network does not let the leader do that.
+    #[error("logical block number: expected one that moves with each block, got one that is repeated")]
+    RepeatedNumber,
     /// The block could not be judged.
     #[error("executing a block")]
     Build(#[from] BuildError),

@@ -12,7 +12,7 @@ use silica_state::{ArchiveError, StateError};
 use crate::{
     admission::{Entrance, Routing, VerifiedTransaction},
     builder::{Head, Network},
-    config::{ChainConfig, NoncePolicy},
+    config::{ChainConfig, NoncePolicy, Numbering},
     error::{AdmissionError, PoolImportError, SimulationError, SubmissionError},
     executor::{CallTree, Modules, Tracer},
     pool::{self, Contents, Exported, Pool},
@@ -52,6 +52,8 @@ pub(crate) struct Published {
     pub(crate) recent: Arc<[TxHash]>,
     /// Which nonces are accepted.
     pub(crate) nonces: NoncePolicy,
+    /// Which blocks move the logical block number.
+    pub(crate) numbering: Numbering,
     /// Price of gas that the operator set.
     pub(crate) operator_price: Option<GasPrice>,
     /// Price below which gas is not sold, unless the operator says so.
@@ -346,16 +348,21 @@ impl Published {
         tx_block: &Arc<TxBlock>,
         ds_block: Option<&Arc<DsBlock>>,
         included: &[(VerifiedTransaction, Receipt)],
+        is_repeated: bool,
         state: silica_state::Snapshot,
     ) -> Self {
         let ds_block = ds_block.unwrap_or(&self.head.ds_block);
         let newest = included.iter().rev().map(|(transaction, _)| transaction.hash());
+        // A repeat moves the number of blocks, but not the logical one.
+        let before = self.head.next_logical_number;
+        let next_logical_number = if is_repeated { before } else { before.next().unwrap_or(BlockNumber::MISSING) };
         Self {
-            head: Head::new(Arc::clone(tx_block), Arc::clone(ds_block)),
+            head: Head::new(Arc::clone(tx_block), Arc::clone(ds_block), next_logical_number),
             state,
             times: self.times.after(&self.head.tx_block, tx_block, ds_block),
             recent: newest.chain(self.recent.iter().copied()).take(RECENT).collect(),
             nonces: self.nonces,
+            numbering: self.numbering,
             operator_price: self.operator_price,
             floor_price: self.floor_price,
         }

@@ -53,6 +53,9 @@ impl Judge<'_> {
         if !proposal.edits.is_empty() {
             builder.edit(&proposal.edits)?;
         }
+        if proposal.is_repeated {
+            builder.repeat_number();
+        }
         let transactions = transactions_by_micro_block(proposal, &network.config)?;
         if builder.is_vacuous() {
             builder.pay_reward(fees_before(builder.number(), network.epochs, state))?;
@@ -86,9 +89,13 @@ fn check_order(proposal: &Proposal, head: &Head) -> Result<(), InvalidBlock> {
     Ok(())
 }
 
-/// Checks that the state is edited only where that is allowed, and in a block that does nothing else.
+/// Checks that the state is edited, and the logical block number repeated, only where that is allowed, and that a block with
+/// edits does nothing else.
 fn check_edits(proposal: &Proposal, config: &ChainConfig, vacuous: bool) -> Result<(), InvalidBlock> {
     let refused = |reason| Err(InvalidBlock::Edits { reason });
+    if proposal.is_repeated && !config.edits {
+        return Err(InvalidBlock::RepeatedNumber);
+    }
     if proposal.edits.is_empty() {
         return Ok(());
     }

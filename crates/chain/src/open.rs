@@ -14,7 +14,7 @@ use silica_state::{BlockRecord, Snapshot, StateDiff, Store};
 
 use crate::{
     builder::{Head, Network},
-    config::ChainConfig,
+    config::{ChainConfig, Policy},
     error::OpenError,
     genesis::Genesis,
     handle::{Chain, Published, RECENT, Shared},
@@ -63,8 +63,8 @@ pub(crate) fn read_published(state: Snapshot, network: &Network) -> Result<Publi
     let recent = state.recent_transactions(RECENT)?.into();
     let operator_price = network.config.policy.operator_price.filter(|_| network.config.operator_price);
     let floor_price = network.config.minimum_gas_price;
-    let nonces = network.config.policy.nonces;
-    Ok(Published { head, state, times, recent, nonces, operator_price, floor_price })
+    let Policy { nonces, numbering, .. } = network.config.policy;
+    Ok(Published { head, state, times, recent, nonces, numbering, operator_price, floor_price })
 }
 
 /// Commits DS block 0 and Tx block 0, whose state root is that of the first accounts.
@@ -81,6 +81,7 @@ fn write_genesis(store: &Store, genesis: &Genesis, member: PublicKey, now: Times
         }),
         transactions: Vec::new(),
         edits: StateDiff::default(),
+        is_repeated: false,
     };
     store.commit(&record, state).map_err(OpenError::Commit)
 }

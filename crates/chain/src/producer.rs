@@ -7,8 +7,8 @@ use silica_state::{BlockRecord, StateDiff, Store};
 
 use crate::{
     builder::{Builder, Head},
-    config::NoncePolicy,
-    consensus::Application,
+    config::{NoncePolicy, Numbering},
+    consensus::{Application, Cause},
     edit::Edit,
     error::{BuildError, CommitError, EditError, GasPriceError, InvalidBlock, PassError, ProposeError, RecoverError},
     genesis::Genesis,
@@ -84,6 +84,13 @@ impl Producer {
         self.shared.publish(Arc::new(Published { nonces, ..Published::clone(&published) }));
     }
 
+    /// Sets which blocks move the logical block number from now on, in place of the
+    /// [policy](crate::config::Policy::numbering) that the chain was opened with.
+    pub fn set_numbering(&mut self, numbering: Numbering) {
+        let published = self.shared.published();
+        self.shared.publish(Arc::new(Published { numbering, ..Published::clone(&published) }));
+    }
+
     /// Whether a block could not be written or flushed, or opening found no room for any, upon which none is made until the producer has
     /// [recovered](Self::recover).
     pub const fn has_failed(&self) -> bool {
@@ -132,7 +139,7 @@ impl Producer {
     }
 
     /// Builds the next block, with transactions from the pool or with edits of the state alone.
-    fn build(&mut self, at: Timestamp, edits: Option<&StateDiff>) -> Result<ExecutedBlock, BuildError> {
+    fn build(&mut self, at: Timestamp, cause: Cause, edits: Option<&StateDiff>) -> Result<ExecutedBlock, BuildError> {
         self.require_store()?;
         let shared = Arc::clone(&self.shared);
         let published = self.tip();
@@ -140,6 +147,9 @@ impl Producer {
         let price = published.minimum_gas_price();
         let mut builder =
             Builder::new(&shared.network, &published.head, published.state.clone(), timestamp, Some(price))?;
+        if shared.network.config.edits && cause == Cause::Event && published.numbering == Numbering::OnDemand {
+            builder.repeat_number();
+        }
         if builder.is_ds_block_due() {
             let price = match published.operator_price {
                 Some(price) => price,
@@ -209,8 +219,8 @@ impl Producer {
 }
 
 impl Application for Producer {
-    fn propose(&mut self, at: Timestamp) -> Result<ExecutedBlock, ProposeError> {
-        let block = self.build(at, None)?;
+    fn propose(&mut self, at: Timestamp, cause: Cause) -> Result<ExecutedBlock, ProposeError> {
+        let block = self.build(at, cause, None)?;
         if block.transactions.is_empty() && self.written.published.is_none() {
             // What was found out holds against the head itself, whether the block is committed or not. Against a block
             // that may yet be lost it holds only with that one.
@@ -231,7 +241,7 @@ impl Application for Producer {
         let edits = edit.plan(&shared.network, &published.state)?;
         // What a vacuous block pays comes before what the edit says.
         let edits = Some(&edits).filter(|_| !shared.network.epochs.is_vacuous(published.epoch()));
-        Ok(self.build(at, edits)?)
+        Ok(self.build(at, Cause::Event, edits)?)
     }
 
     fn verify(&mut self, proposal: &Proposal) -> Result<ExecutedBlock, InvalidBlock> {
@@ -252,7 +262,7 @@ impl Application for Producer {
     }
 
     fn write(&mut self, sealed: SealedBlock) -> Result<(), CommitError> {
-        let ExecutedBlock { blocks, transactions, edits, accounts, state, vacuous: _, dropped, postponed } =
+        let ExecutedBlock { blocks, transactions, edits, is_repeated, accounts, state, vacuous: _, dropped, postponed } =
             sealed.block;
         let Blocks { tx: tx_block, micro: micro_blocks, ds: ds_block } = blocks;
         let published = self.tip();
@@ -263,14 +273,15 @@ impl Application for Producer {
         let bodies = transactions
             .iter()
             .map(|(transaction, receipt)| (Transaction::clone(transaction.transaction()), receipt.clone()));
-        let record = BlockRecord { tx_block, micro_blocks, ds_block, transactions: bodies.collect(), edits };
+        let record =
+            BlockRecord { tx_block, micro_blocks, ds_block, transactions: bodies.collect(), edits, is_repeated };
         let state = self.store.write(&record, state).map_err(|source| self.fail(number, source))?;
 
         let BlockRecord { tx_block, micro_blocks, ds_block, .. } = record;
         let tx_block = Arc::new(tx_block);
         let ds_block = ds_block.map(Arc::new);
         self.full_blocks.add(&tx_block.header);
-        let published = published.after(&tx_block, ds_block.as_ref(), &transactions, state);
+        let published = published.after(&tx_block, ds_block.as_ref(), &transactions, is_repeated, state);
         let hash = published.head.hash;
         self.written.published = Some(Arc::new(published));
         let block = CommittedBlock { hash, tx_block, ds_block, micro_blocks, transactions, dropped };
@@ -369,7 +380,7 @@ mod tests {
 
     /// Makes a block, and returns its hash and the number of its transactions.
     fn make(producer: &mut Producer, at: Timestamp) -> (BlockHash, usize) {
-        let block = producer.propose(at).unwrap();
+        let block = producer.propose(at, Cause::Event).unwrap();
         let block = producer.commit(seal(block)).unwrap();
         (block.hash, block.transactions.len())
     }
@@ -388,13 +399,13 @@ mod tests {
         pay(&chain, 1..=3);
         pay(&reference, 1..=3);
         for round in 0..3 {
-            let block = producer.propose(AT).unwrap();
+            let block = producer.propose(AT, Cause::Event).unwrap();
             assert_eq!(block.transactions.len(), 3);
             producer.write(seal(block)).unwrap();
             fail(&mut producer);
             assert!(producer.has_failed());
             // Nothing is found out about transactions by looking at what may not be there.
-            assert!(matches!(producer.propose(AT), Err(ProposeError(BuildError::Failed))));
+            assert!(matches!(producer.propose(AT, Cause::Event), Err(ProposeError(BuildError::Failed))));
             assert!(matches!(producer.pass(AT, 20), Err(PassError::Build(BuildError::Failed))));
             let edit = Edit::Nonce { address: address(1), nonce: Nonce::new(9) };
             assert!(matches!(producer.propose_edit(AT, &edit), Err(EditError::Build(BuildError::Failed))));
@@ -424,7 +435,7 @@ mod tests {
         let edit = Edit::Nonce { address: address(1), nonce: Nonce::new(2) };
         let block = producer.propose_edit(AT, &edit).unwrap();
         producer.write(seal(block)).unwrap();
-        let block = producer.propose(AT).unwrap();
+        let block = producer.propose(AT, Cause::Event).unwrap();
         assert_eq!((block.transactions.len(), block.dropped.len()), (0, 2));
         producer.write(seal(block)).unwrap();
         assert_eq!(chain.waiting(), 2);
@@ -441,7 +452,7 @@ mod tests {
         let head = producer.tip().head.hash;
         make(&mut producer, AT);
         pay(&chain, 2..=2);
-        let block = producer.propose(AT).unwrap();
+        let block = producer.propose(AT, Cause::Event).unwrap();
         producer.write(seal(block)).unwrap();
         fail(&mut producer);
         assert!(matches!(producer.revert(&point), Err(error) if error.leaves_chain()));

@@ -6,8 +6,15 @@ use silica_protocol::{BlockNumber, GasPrice, TxHash};
 use silica_state::Hold;
 
 use crate::{
-    builder::Head, config::NoncePolicy, error::RevertError, handle::Published, pool::Pool, producer::Producer, replay,
-    snapshot::Times, terms::FullBlocks,
+    builder::Head,
+    config::{NoncePolicy, Numbering},
+    error::RevertError,
+    handle::Published,
+    pool::Pool,
+    producer::Producer,
+    replay,
+    snapshot::Times,
+    terms::FullBlocks,
 };
 
 /// A point of the chain: its blocks, what waits for the next one, and what the operator has set.
@@ -22,6 +29,7 @@ pub struct SavePoint {
     times: Times,
     recent: Arc<[TxHash]>,
     nonces: NoncePolicy,
+    numbering: Numbering,
     operator_price: Option<GasPrice>,
 }
 
@@ -52,8 +60,9 @@ impl Producer {
         self.require_no_failure()?;
         let hold = self.store.hold()?;
         let pool = self.shared.lock_pool().clone();
-        let Published { head, times, recent, nonces, operator_price, .. } = Published::clone(&self.shared.published());
-        Ok(SavePoint { hold, pool, head, times, recent, nonces, operator_price })
+        let Published { head, times, recent, nonces, numbering, operator_price, .. } =
+            Published::clone(&self.shared.published());
+        Ok(SavePoint { hold, pool, head, times, recent, nonces, numbering, operator_price })
     }
 
     const fn require_no_failure(&self) -> Result<(), RevertError> {
@@ -82,7 +91,7 @@ impl Producer {
     /// then the chain is to be opened again.
     pub fn revert(&mut self, to: &SavePoint) -> Result<(), RevertError> {
         self.require_no_failure()?;
-        let SavePoint { hold, pool, head, times, recent, nonces, operator_price } = to;
+        let SavePoint { hold, pool, head, times, recent, nonces, numbering, operator_price } = to;
         let shared = Arc::clone(&self.shared);
         let reverted = self.store.revert(hold).map_err(RevertError::from).and_then(|_| {
             replay::catch_up(&self.store, &shared.network, &self.genesis, &mut |_, _| {})
@@ -97,6 +106,7 @@ impl Producer {
             times: *times,
             recent: Arc::clone(recent),
             nonces: *nonces,
+            numbering: *numbering,
             operator_price: *operator_price,
             ..Published::clone(&shared.published())
         };

@@ -19,7 +19,7 @@ use silica_state::{Snapshot, StateError};
 use crate::{
     accounts::World as _,
     admission::{Entrance, Rehearsal, Routing, VerifiedTransaction},
-    config::{NoncePolicy, Rules},
+    config::{NoncePolicy, Numbering, Rules},
     contract::{METADATA, without_quotes},
     error::SimulationError,
     executor::{self, Change, Context, Facts, Outcome, Overlay, Recorded, Tracer, readable},
@@ -199,10 +199,13 @@ impl<'a> Simulator<'a> {
         }
     }
 
-    /// The next block that executes transactions.
+    /// The logical number of the next block that executes transactions.
     fn next_block(&self) -> BlockNumber {
-        let next = self.published.epoch();
-        if self.shared.network.epochs.is_vacuous(next) { next.next().unwrap_or(next) } else { next }
+        let next = self.published.head.next_logical_number;
+        // The vacuous block that is due comes before it, and its number is repeated under this policy.
+        let is_moved = self.published.numbering == Numbering::EveryBlock
+            && self.shared.network.epochs.is_vacuous(self.published.epoch());
+        if is_moved { next.next().unwrap_or(next) } else { next }
     }
 
     fn entrance(&self) -> Entrance<'_, Snapshot> {

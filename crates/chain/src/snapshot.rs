@@ -10,6 +10,7 @@ use silica_state::{ArchiveError, FoundTransaction, RecordRow, StateError, Stored
 
 use crate::{
     builder::{Network, shard_member},
+    config::Numbering,
     error::{BlockTransactionsError, ListingError, MinerInfoError, ProofError},
     genesis::{GENESIS_TOKENS, MINING_RESERVE},
     handle::{Published, Shared},
@@ -185,6 +186,17 @@ impl Snapshot {
     /// The Tx epoch in progress: the number that the next block will have.
     pub fn current_epoch(&self) -> BlockNumber {
         self.published.epoch()
+    }
+
+    /// Which blocks move the logical block number.
+    pub fn numbering(&self) -> Numbering {
+        self.published.numbering
+    }
+
+    /// The block number that the transactions of the next block read, and that their receipts have. It is the
+    /// [number of that block](Self::current_epoch) less the repeats of logical block numbers.
+    pub fn next_logical_number(&self) -> BlockNumber {
+        self.published.head.next_logical_number
     }
 
     /// Whether `block` is the last of its DS epoch, whose header names the reward and not fees.

@@ -29,13 +29,15 @@ pub struct Proposal {
     pub transactions: Vec<Transaction>,
     /// What was edited in the state by hand, before them.
     pub edits: StateDiff,
+    /// Whether the next block has the same logical block number.
+    pub is_repeated: bool,
 }
 
 impl From<BlockRecord> for Proposal {
     fn from(record: BlockRecord) -> Self {
-        let BlockRecord { tx_block, micro_blocks, ds_block, transactions, edits } = record;
+        let BlockRecord { tx_block, micro_blocks, ds_block, transactions, edits, is_repeated } = record;
         let transactions = transactions.into_iter().map(|(transaction, _)| transaction).collect();
-        Self { tx_block, micro_blocks, ds_block, transactions, edits }
+        Self { tx_block, micro_blocks, ds_block, transactions, edits, is_repeated }
     }
 }
 
@@ -45,6 +47,7 @@ pub struct ExecutedBlock {
     pub(crate) blocks: Blocks,
     pub(crate) transactions: Vec<(VerifiedTransaction, Receipt)>,
     pub(crate) edits: StateDiff,
+    pub(crate) is_repeated: bool,
     /// Accounts that the block changes, as they are after it.
     pub(crate) accounts: Vec<(Address, Account)>,
     pub(crate) state: PreparedState,
@@ -87,6 +90,11 @@ impl ExecutedBlock {
         self.vacuous
     }
 
+    /// Whether the next block has the same logical block number.
+    pub fn is_repeated(&self) -> bool {
+        self.is_repeated
+    }
+
     /// Transactions that were found never to be executable.
     pub fn dropped(&self) -> &[(VerifiedTransaction, DropReason)] {
         &self.dropped
@@ -96,7 +104,8 @@ impl ExecutedBlock {
     pub fn to_proposal(&self) -> Proposal {
         let Blocks { tx: tx_block, micro: micro_blocks, ds: ds_block } = self.blocks.clone();
         let transactions = self.transactions.iter().map(|(tx, _)| Transaction::clone(tx.transaction())).collect();
-        Proposal { tx_block, micro_blocks, ds_block, transactions, edits: self.edits.clone() }
+        let (edits, is_repeated) = (self.edits.clone(), self.is_repeated);
+        Proposal { tx_block, micro_blocks, ds_block, transactions, edits, is_repeated }
     }
 }
 

@@ -119,12 +119,12 @@ impl Snapshot {
             if position == stored.position {
                 break transaction;
             }
-            execute(self.shared(), &transaction, stored.block, &receipt, None, &mut overlay)?;
+            execute(self.shared(), &transaction, &receipt, None, &mut overlay)?;
         };
         let before = state_diff(&overlay.changes()?);
         overlay.next_phase();
         let tracer = Tracer::new();
-        execute(self.shared(), &last, stored.block, &stored.receipt, Some(&tracer), &mut overlay)?;
+        execute(self.shared(), &last, &stored.receipt, Some(&tracer), &mut overlay)?;
         let base = past();
         let old = |contract: &Address, key: &StorageKey| {
             let changed = before.storage.get(contract).and_then(|entries| entries.get(key));
@@ -141,7 +141,6 @@ impl Snapshot {
 fn execute(
     shared: &Shared,
     transaction: &VerifiedTransaction,
-    block: BlockNumber,
     recorded: &Receipt,
     tracer: Option<&Tracer>,
     overlay: &mut Overlay<Past>,
@@ -149,7 +148,7 @@ fn execute(
     let config = &shared.network.config;
     let ds = transaction.committee().get() == config.shards;
     let context = Context {
-        block,
+        block: recorded.epoch,
         gas_limit: if ds { config.ds_gas_limit } else { config.shard_gas_limit },
         // The price in force then does not matter any more.
         minimum_price: None,

@@ -34,6 +34,7 @@
 //!     ds_block: Some(DsBlock { header: DsBlockHeader::genesis(member), cosignatures, timestamp }),
 //!     transactions: Vec::new(),
 //!     edits: StateDiff::default(),
+//!     is_repeated: false,
 //! };
 //! let snapshot = store.commit(&genesis, state)?;
 //!

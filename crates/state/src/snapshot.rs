@@ -179,6 +179,17 @@ impl Snapshot {
         self.archive.transactions_up_to(number)
     }
 
+    /// Returns the number of blocks up to a Tx block whose logical number is
+    /// [repeated](crate::BlockRecord::is_repeated), or
+    /// `None` when there is none of this number yet; likewise.
+    ///
+    /// # Errors
+    ///
+    /// See [`Snapshot::tx_block`].
+    pub fn repeats_up_to(&self, number: BlockNumber) -> Result<Option<u64>, ArchiveError> {
+        self.archive.repeats_up_to(number)
+    }
+
     /// Returns the newest block up to a Tx block that has transactions, likewise, or `None` when none has any, or there is no block of
     /// this number yet.
     ///

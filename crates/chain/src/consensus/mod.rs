@@ -34,7 +34,7 @@ pub trait Application {
     /// # Errors
     ///
     /// [`ProposeError`]: the store could not be read, or the chain is at the end of its numbers.
-    fn propose(&mut self, at: Timestamp) -> Result<ExecutedBlock, ProposeError>;
+    fn propose(&mut self, at: Timestamp, cause: Cause) -> Result<ExecutedBlock, ProposeError>;
 
     /// Builds a block that edits the state by hand and does nothing else. If a vacuous block is due, that is built instead, and
     /// the edit is only checked.
@@ -92,6 +92,16 @@ pub trait Application {
 
     /// Whether a block made now might hold a transaction.
     fn has_candidates(&self) -> bool;
+}
+
+/// Why a block is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Blocks were demanded. Such a block always moves the logical block number.
+    Demand,
+    /// A transaction arrived, its time has come, or the state is edited. Whether such a block moves the logical block
+    /// number is a matter of the [policy](crate::config::Numbering).
+    Event,
 }
 
 /// A way to agree on blocks.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use silica_crypto::KeyPair;
 use silica_protocol::{PublicKey, Timestamp};
 
-use super::{Application, Effect, Engine, Input, MAX_DEMAND, seal_alone};
+use super::{Application, Cause, Effect, Engine, Input, MAX_DEMAND, seal_alone};
 use crate::{
     edit::Edit,
     error::EngineError,
@@ -77,7 +77,7 @@ impl Solo {
     }
 
     fn write_block(&self, at: Timestamp, application: &mut dyn Application) -> Result<Written, EngineError> {
-        let block = application.propose(at)?;
+        let block = application.propose(at, Cause::Demand)?;
         // What was dropped leaves the pool with the block, and is not to be looked at for the next one again.
         let changes_pool = !block.transactions().is_empty() || !block.dropped().is_empty();
         let written = if changes_pool { Written::WithTransactions } else { Written::Empty };
@@ -87,7 +87,7 @@ impl Solo {
 
     /// Makes one block, empty or not.
     fn make_block(&self, at: Timestamp, application: &mut dyn Application) -> Result<Effect, EngineError> {
-        let block = application.propose(at)?;
+        let block = application.propose(at, Cause::Event)?;
         self.finish(block, application).map(Effect::Committed)
     }
 
@@ -95,7 +95,7 @@ impl Solo {
     fn drain(&self, at: Timestamp, application: &mut dyn Application) -> Result<Vec<Effect>, EngineError> {
         let mut effects = Vec::new();
         while application.has_candidates() {
-            let block = application.propose(at)?;
+            let block = application.propose(at, Cause::Event)?;
             if block.transactions().is_empty() && !block.is_vacuous() {
                 if !block.dropped().is_empty() {
                     effects.push(Effect::Dropped(block.dropped().to_vec()));

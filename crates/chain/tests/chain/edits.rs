@@ -19,12 +19,12 @@ impl Net {
     }
 
     /// Edits the state, and returns how many blocks were made for it.
-    fn edit(&mut self, edit: Edit) -> usize {
+    pub(crate) fn edit(&mut self, edit: Edit) -> usize {
         committed(&self.try_edit(edit).unwrap()).len()
     }
 }
 
-fn fund(number: u8, amount: u128) -> Edit {
+pub(crate) fn fund(number: u8, amount: u128) -> Edit {
     Edit::Fund { address: user(number), amount: Qa::new(amount) }
 }
 

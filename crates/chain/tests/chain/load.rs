@@ -2,7 +2,7 @@
 //! independent ledger, and comes out the same when it is executed again.
 
 use proptest::prelude::*;
-use silica_chain::consensus::{Application, Input};
+use silica_chain::consensus::{Application, Cause, Input};
 use silica_protocol::{Address, Gas, Timestamp};
 
 use crate::{
@@ -87,8 +87,8 @@ fn run(shards: u32, length: u64, gas_limit: u64, steps: &[Step]) {
 
 /// A block built twice on one head from one pool is the same twice, root and receipts included.
 pub(crate) fn check_twice(net: &mut Net, at: Timestamp) {
-    let first = net.producer.propose(at).unwrap();
-    let second = net.producer.propose(at).unwrap();
+    let first = net.producer.propose(at, Cause::Event).unwrap();
+    let second = net.producer.propose(at, Cause::Event).unwrap();
     if first.dropped().is_empty() {
         assert_eq!(first.tx_block(), second.tx_block());
         assert_eq!(first.micro_blocks(), second.micro_blocks());

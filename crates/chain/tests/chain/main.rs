@@ -13,6 +13,7 @@ mod harness;
 mod ledger;
 mod load;
 mod modes;
+mod numbering;
 mod proof;
 mod replay;
 mod restart;

@@ -2,7 +2,7 @@
 
 use silica_chain::{
     ChainConfig,
-    consensus::{Application, Effect, Engine, Input, MAX_DEMAND, seal_alone},
+    consensus::{Application, Cause, Effect, Engine, Input, MAX_DEMAND, seal_alone},
 };
 use silica_protocol::{Timestamp, Transaction};
 
@@ -103,7 +103,7 @@ fn blocks_that_are_written_are_seen_once_they_are_flushed() {
     let before = net.snapshot();
     for _ in 0..5 {
         let at = net.later();
-        let block = net.producer.propose(at).unwrap();
+        let block = net.producer.propose(at, Cause::Event).unwrap();
         net.producer.write(seal_alone(block, &node_key()).unwrap()).unwrap();
         assert_eq!(net.snapshot().latest_tx_block_hash(), before.latest_tx_block_hash());
         assert_eq!(net.producer.store().snapshot().head().unwrap().number.get(), 0);

@@ -34,6 +34,7 @@ fn with_contract() -> Store {
         ds_block: Some(DsBlock { header: DsBlockHeader::genesis(node()), cosignatures, timestamp }),
         transactions: Vec::new(),
         edits: StateDiff::default(),
+        is_repeated: false,
     };
     store.commit(&record, state).unwrap();
     store

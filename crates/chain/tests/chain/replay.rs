@@ -2,7 +2,7 @@
 
 use silica_chain::{
     CommittedBlock, InvalidBlock, Proposal,
-    consensus::{Application, seal_alone, seal_with},
+    consensus::{Application, Cause, seal_alone, seal_with},
 };
 use silica_protocol::{
     BlockNumber, DsBlock, Gas, GasPrice, MicroBlock, Nonce, Qa, StateRoot, Timestamp, Transaction, TxBlock,
@@ -49,7 +49,7 @@ impl Pair {
             proposer.pay(from, user(9), 5, 0);
         }
         let at = proposer.later();
-        let executed = proposer.producer.propose(at).unwrap();
+        let executed = proposer.producer.propose(at, Cause::Event).unwrap();
         assert!(executed.ds_block().is_some());
         Self { judge, proposal: executed.to_proposal() }
     }
@@ -74,6 +74,7 @@ fn proposal_of(block: &CommittedBlock) -> Proposal {
         ds_block: block.ds_block().map(|block| DsBlock::clone(block)),
         transactions: block.transactions().iter().map(|(tx, _)| Transaction::clone(tx.transaction())).collect(),
         edits: StateDiff::default(),
+        is_repeated: false,
     }
 }
 
@@ -105,7 +106,7 @@ fn ds_blocks_come_when_they_are_due() {
     let mut pair = Pair::new();
     let block = pair.judge.tick();
     let mut proposal = proposal_of(&block);
-    let executed = pair.judge.producer.propose(Timestamp::new(pair.judge.now)).unwrap();
+    let executed = pair.judge.producer.propose(Timestamp::new(pair.judge.now), Cause::Event).unwrap();
     proposal.tx_block = executed.tx_block().clone();
     proposal.micro_blocks = executed.micro_blocks().to_vec();
     let error = pair.judge.producer.verify(&proposal).unwrap_err();
@@ -179,7 +180,7 @@ fn the_price_is_exact_where_the_operator_has_no_say() {
     let mut proposer = Net::new(config.clone());
     let mut judge = Net::over(memory(), config);
     let at = proposer.later();
-    let mut proposal = proposer.producer.propose(at).unwrap().to_proposal();
+    let mut proposal = proposer.producer.propose(at, Cause::Event).unwrap().to_proposal();
     judge.producer.verify(&proposal).unwrap();
     proposal.ds_block.as_mut().unwrap().header.gas_price = GasPrice::new(Qa::new(PRICE + 1));
     let error = judge.producer.verify(&proposal).unwrap_err();
@@ -247,7 +248,7 @@ fn transactions_must_be_in_their_senders_shard() {
 fn a_vacuous_block_takes_no_transactions() {
     let mut net = Net::new(config(1, 2));
     let at = net.later();
-    let vacuous = net.producer.propose(at).unwrap();
+    let vacuous = net.producer.propose(at, Cause::Event).unwrap();
     assert!(vacuous.is_vacuous());
     let mut proposal = vacuous.to_proposal();
     let transaction = payment(1, 1, user(9), 1, PRICE);
@@ -262,7 +263,7 @@ fn signatures_must_be_the_committees() {
     let mut net = Net::new(config(2, 3));
     net.pay(1, user(9), 1, 0);
     let at = net.later();
-    let propose = |net: &mut Net| net.producer.propose(at).unwrap();
+    let propose = |net: &mut Net| net.producer.propose(at, Cause::Event).unwrap();
     let executed = propose(&mut net);
     let unsigned = executed.to_proposal();
     let signed = |key: &silica_crypto::KeyPair, net: &mut Net| {
@@ -297,7 +298,7 @@ fn signatures_must_be_the_committees() {
 fn only_the_next_block_is_committed() {
     let mut net = Net::new(config(1, 10));
     let at = net.later();
-    let stale = net.producer.propose(at).unwrap();
+    let stale = net.producer.propose(at, Cause::Event).unwrap();
     net.tick();
     let sealed = seal_alone(stale, &node_key()).unwrap();
     let error = net.producer.commit(sealed).unwrap_err();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proptest::{collection::vec, prelude::*};
 use serde_json::json;
-use silica_chain::{Edit, RevertError, SavePoint, consensus::Input};
+use silica_chain::{Edit, RevertError, SavePoint, config::Numbering, consensus::Input};
 use silica_protocol::{Address, Gas, GasPrice, Qa, Timestamp, Transaction, TxHash};
 use silica_state::{Durability, Store, StoreOptions};
 
@@ -34,6 +34,7 @@ enum Op {
     Tick,
     Demand(u64),
     Price(u128),
+    Numbering(Numbering),
     Withdraw,
 }
 
@@ -46,6 +47,7 @@ fn op() -> impl Strategy<Value = Op> {
         5 => Just(Op::Tick),
         2 => (1..40_u64).prop_map(Op::Demand),
         1 => (1..3_u128).prop_map(Op::Price),
+        1 => prop_oneof![Just(Numbering::OnDemand), Just(Numbering::EveryBlock)].prop_map(Op::Numbering),
         1 => Just(Op::Withdraw),
     ]
 }
@@ -120,6 +122,10 @@ fn apply(net: &mut Net, op: &Op) -> Option<TxHash> {
         }
         Op::Price(times) => {
             net.producer.set_minimum_gas_price(GasPrice::new(Qa::new(times * PRICE))).unwrap();
+            None
+        }
+        Op::Numbering(numbering) => {
+            net.producer.set_numbering(*numbering);
             None
         }
         Op::Withdraw => {

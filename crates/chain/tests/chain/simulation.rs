@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A transaction of a user to be simulated, with nothing but what is said.
-fn request(from: u8, to: Address) -> SimulationRequest {
+pub(crate) fn request(from: u8, to: Address) -> SimulationRequest {
     SimulationRequest {
         sender: user(from),
         to,

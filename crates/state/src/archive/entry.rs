@@ -20,6 +20,18 @@ pub struct Totals {
     pub ds_epoch_transactions: u64,
     /// Fees of those transactions: gas charged times gas price, as the receipts have it.
     pub ds_epoch_fees: Qa,
+    /// Blocks whose logical number is [repeated](crate::BlockRecord::is_repeated).
+    pub repeats: u64,
+}
+
+impl Totals {
+    /// Returns the logical block number of the transactions of the block after block `number`, up to which these are the
+    /// sums. It is `number` plus 1 on a chain without repeats.
+    #[must_use]
+    pub fn next_logical_number(&self, number: BlockNumber) -> BlockNumber {
+        let logical = number.next().and_then(|next| next.get().checked_sub(self.repeats));
+        logical.map_or(BlockNumber::MISSING, BlockNumber::new)
+    }
 }
 
 /// The newest block, as far as most questions ask about it.
@@ -46,6 +58,8 @@ pub(crate) struct Entry {
     pub(crate) head: Head,
     /// Whether DS block `head.ds_number` was made with this block.
     pub(super) made_ds_block: bool,
+    /// Whether the next block has the same logical block number.
+    pub(super) is_repeated: bool,
     /// The newest block up to this one that has transactions.
     pub(super) newest_with_transactions: Option<BlockNumber>,
     /// Whether it is a block of a run. Then nothing else is stored of it, and the Tx block is not signed.
@@ -69,13 +83,22 @@ pub(super) struct Located {
 const LAYOUT: u8 = 1;
 /// The layout of an entry with edits, whose length comes last.
 const LAYOUT_WITH_EDITS: u8 = 2;
+/// The layout of an entry of a chain with repeats: the length of the edits, the sum of repeats, and whether this
+/// block is one come last.
+const LAYOUT_WITH_REPEATS: u8 = 3;
 
 impl Entry {
     pub(super) fn encode(&self) -> Vec<u8> {
         let Self { tx_block, head, made_ds_block, newest_with_transactions, diff_len, micro_blocks_len, .. } = self;
-        let Self { groups, edits_len, .. } = self;
+        let Self { groups, edits_len, is_repeated, .. } = self;
+        let repeats = head.totals.repeats;
         let mut out = Writer::new();
-        out.byte(if *edits_len == 0 { LAYOUT } else { LAYOUT_WITH_EDITS });
+        let layout = match (repeats, *edits_len) {
+            (0, 0) => LAYOUT,
+            (0, _) => LAYOUT_WITH_EDITS,
+            _ => LAYOUT_WITH_REPEATS,
+        };
+        out.byte(layout);
         out.bytes(&tx_block.encode());
         out.number(head.ds_number.get());
         out.byte(u8::from(*made_ds_block));
@@ -92,8 +115,12 @@ impl Entry {
             out.number(group.count);
             out.number(group.len);
         }
-        if *edits_len > 0 {
+        if layout != LAYOUT {
             out.len(*edits_len);
+        }
+        if layout == LAYOUT_WITH_REPEATS {
+            out.number(repeats);
+            out.byte(u8::from(*is_repeated));
         }
         out.finish()
     }
@@ -102,32 +129,28 @@ impl Entry {
         let place = place(number);
         let malformed = ArchiveError::malformed(place);
         let mut reader = Reader::new(bytes);
-        let with_edits = match reader.byte("layout").map_err(&malformed)? {
-            LAYOUT => false,
-            LAYOUT_WITH_EDITS => true,
-            _ => return Err(malformed(Malformed("layout"))),
-        };
+        let layout = reader.byte("layout").map_err(&malformed)?;
+        if !(LAYOUT..=LAYOUT_WITH_REPEATS).contains(&layout) {
+            return Err(malformed(Malformed("layout")));
+        }
         let block = reader.bytes("Tx block").map_err(&malformed)?;
         let tx_block = TxBlock::decode(block).map_err(|error| ArchiveError::damaged(place, error.to_string()))?;
         if tx_block.header.number != number {
             return Err(malformed(Malformed("number of Tx block")));
         }
-        Self::decode_rest(&mut reader, tx_block, with_edits)
+        Self::decode_rest(&mut reader, tx_block, layout)
             .and_then(|entry| reader.finish("entry").map(|()| entry))
             .map_err(malformed)
     }
 
-    fn decode_rest(reader: &mut Reader<'_>, tx_block: TxBlock, with_edits: bool) -> Result<Self, Malformed> {
+    fn decode_rest(reader: &mut Reader<'_>, tx_block: TxBlock, layout: u8) -> Result<Self, Malformed> {
         let ds_number = DsBlockNumber::new(reader.number("DS block")?);
-        let made_ds_block = match reader.byte("DS block")? {
-            0 => false,
-            1 => true,
-            _ => return Err(Malformed("DS block")),
-        };
-        let totals = Totals {
+        let made_ds_block = flag(reader, "DS block")?;
+        let mut totals = Totals {
             transactions: reader.number("total of transactions")?,
             ds_epoch_transactions: reader.number("transactions of DS epoch")?,
             ds_epoch_fees: Qa::new(reader.number("fees of DS epoch")?),
+            repeats: 0,
         };
         let newest_with_transactions = match reader.number::<u64>("newest transactions")?.checked_sub(1) {
             None => None,
@@ -144,7 +167,15 @@ impl Entry {
         for _ in 0..count {
             groups.push(Group { count: reader.number("groups")?, len: reader.number("groups")? });
         }
-        let edits_len = if with_edits { reader.number("length of edits")? } else { 0 };
+        let edits_len = if layout == LAYOUT { 0 } else { reader.number("length of edits")? };
+        let mut is_repeated = false;
+        if layout == LAYOUT_WITH_REPEATS {
+            totals.repeats = reader.number("total of repeats")?;
+            is_repeated = flag(reader, "repeat")?;
+        }
+        if totals.repeats > tx_block.header.number.get() || (totals.repeats == 0 && layout == LAYOUT_WITH_REPEATS) {
+            return Err(Malformed("total of repeats"));
+        }
         let head = Head {
             number: tx_block.header.number,
             hash: tx_block.header.hash(),
@@ -158,6 +189,7 @@ impl Entry {
             tx_block,
             head,
             made_ds_block,
+            is_repeated,
             newest_with_transactions,
             in_run,
             diff_len,
@@ -169,6 +201,11 @@ impl Entry {
 
     pub(super) const fn number(&self) -> BlockNumber {
         self.head.number
+    }
+
+    /// The block number that its transactions read, and that their receipts have.
+    pub(super) fn logical_number(&self) -> BlockNumber {
+        logical_number(self.head.number, &self.head.totals, self.is_repeated)
     }
 
     pub(super) const fn place(&self) -> Place {
@@ -198,6 +235,20 @@ impl Entry {
     /// Length of the section of transactions.
     pub(super) fn transactions_len(&self) -> usize {
         self.located().last().map_or(0, |group| group.bytes.end)
+    }
+}
+
+/// The block number that the transactions of a block read, by the sums up to it.
+pub(super) fn logical_number(number: BlockNumber, totals: &Totals, is_repeated: bool) -> BlockNumber {
+    let repeats_before = totals.repeats.saturating_sub(u64::from(is_repeated));
+    BlockNumber::new(number.get().saturating_sub(repeats_before))
+}
+
+fn flag(reader: &mut Reader<'_>, what: &'static str) -> Result<bool, Malformed> {
+    match reader.byte(what)? {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(Malformed(what)),
     }
 }
 

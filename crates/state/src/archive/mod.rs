@@ -90,7 +90,9 @@ pub use self::{
 
 const HEAD: [u8; 1] = [0x00];
 /// Layout of the record.
-const FORMAT: u64 = 5;
+const FORMAT: u64 = 6;
+/// The layout without repeats of logical block numbers, which earlier programs read.
+const FORMAT_WITHOUT_REPEATS: u64 = 5;
 /// The layout that did not say by sender what was deployed.
 const FORMAT_WITHOUT_SENDERS: u64 = 2;
 /// The layout that had the changes of state among the blocks, and the tables that it had besides: the number of the
@@ -510,7 +512,7 @@ impl Archive {
             Ok(found.into_iter().next().map(|(transaction, _)| transaction))
         })?;
         if let Some((number, hash)) = head {
-            write_head(number, &hash, &mut batch);
+            write_head(number, &hash, FORMAT_WITHOUT_REPEATS, &mut batch);
         }
         Ok(self.db.apply(batch)?)
     }
@@ -624,9 +626,14 @@ fn remove_changes(db: &Db) -> Result<(), ArchiveError> {
     Ok(db.apply(batch)?)
 }
 
-fn write_head(number: BlockNumber, hash: &BlockHash, batch: &mut Batch) {
+/// The format that a record up to a block needs.
+const fn format_of(head: &Head) -> u64 {
+    if head.totals.repeats == 0 { FORMAT_WITHOUT_REPEATS } else { FORMAT }
+}
+
+fn write_head(number: BlockNumber, hash: &BlockHash, format: u64, batch: &mut Batch) {
     let mut out = Writer::new();
-    out.number(FORMAT);
+    out.number(format);
     out.number(number.get());
     out.raw(hash.as_bytes());
     batch.insert(HEAD, seal(&HEAD, out.as_slice()));

@@ -7,8 +7,9 @@ use silica_protocol::{
 
 use super::{
     deployments,
-    entry::{Entry, Head, Totals},
+    entry::{Entry, Head, Totals, logical_number},
     error::AppendError,
+    format_of,
     index::{self, Position},
     section::{Kind, Section},
     transactions, write_head,
@@ -29,6 +30,9 @@ pub struct BlockRecord {
     /// What was written into the state by hand, before the transactions. It follows from nothing else, so that it is part
     /// of the record.
     pub edits: StateDiff,
+    /// Whether the next block has the same logical block number. Transactions read that number as the block
+    /// number, and their receipts have it. It is the number of the block less the repeats before it.
+    pub is_repeated: bool,
 }
 
 /// A block, ready to be written.
@@ -40,18 +44,20 @@ pub(super) struct Prepared {
 
 /// Lays a block out that makes a change of state of `diff_len` bytes, to be appended to `newest`.
 pub(super) fn prepare(record: &BlockRecord, diff_len: usize, newest: Option<&Entry>) -> Result<Prepared, AppendError> {
-    let BlockRecord { tx_block, micro_blocks, ds_block, transactions, edits } = record;
+    let BlockRecord { tx_block, micro_blocks, ds_block, transactions, edits, is_repeated } = record;
     let head = next_head(record, newest)?;
     let hashes = check_parts(record)?;
     let index = index_entries(head.number, hashes).ok_or(AppendError::TooLarge { what: "transactions" })?;
+    let logical_number = logical_number(head.number, &head.totals, *is_repeated);
     let (bodies, groups) =
-        transactions::pack(transactions, head.number).ok_or(AppendError::TooLarge { what: "bytes" })?;
+        transactions::pack(transactions, logical_number).ok_or(AppendError::TooLarge { what: "bytes" })?;
     let micro_blocks = pack_micro_blocks(micro_blocks);
     let edits = if edits.is_empty() { Vec::new() } else { edits.encode() };
     let before = newest.and_then(|newest| newest.newest_with_transactions);
     let entry = Entry {
         tx_block: std::sync::Arc::new(tx_block.clone()),
         made_ds_block: ds_block.is_some(),
+        is_repeated: *is_repeated,
         newest_with_transactions: if transactions.is_empty() { before } else { Some(head.number) },
         in_run: false,
         diff_len,
@@ -73,7 +79,7 @@ pub(super) fn prepare(record: &BlockRecord, diff_len: usize, newest: Option<&Ent
         return Err(AppendError::TooLarge { what: "bytes" });
     }
     deployments::write(entry.number(), transactions, &mut batch);
-    write_head(entry.number(), &entry.head.hash, &mut batch);
+    write_head(entry.number(), &entry.head.hash, format_of(&entry.head), &mut batch);
     Ok(Prepared { entry, batch, index })
 }
 
@@ -118,12 +124,13 @@ fn next_totals(record: &BlockRecord, newest: Option<&Entry>) -> Result<Totals, A
     let epoch = newest.filter(|newest| newest.tx_block.header.ds_block == ds_block);
     let epoch = epoch.map_or(Totals::default(), |newest| newest.head.totals);
     let count = u64::try_from(record.transactions.len()).unwrap_or(u64::MAX);
-    let before = newest.map_or(0, |newest| newest.head.totals.transactions);
+    let before = newest.map_or(Totals::default(), |newest| newest.head.totals);
     let totals = || {
         Some(Totals {
-            transactions: before.checked_add(count)?,
+            transactions: before.transactions.checked_add(count)?,
             ds_epoch_transactions: epoch.ds_epoch_transactions.checked_add(count)?,
             ds_epoch_fees: epoch.ds_epoch_fees.checked_add(fees?)?,
+            repeats: before.repeats.checked_add(u64::from(record.is_repeated))?,
         })
     };
     totals().ok_or(AppendError::TooLarge { what: "fees" })

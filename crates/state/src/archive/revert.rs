@@ -16,6 +16,7 @@ use super::{
     deployments,
     entry::{Entry, Head},
     error::{AppendError, ArchiveError},
+    format_of,
     index::Extent,
     runs::Runs,
     section::{Kind, Section},
@@ -63,7 +64,7 @@ impl Archive {
         }
         self.list_ds_blocks_after(next, &mut batch)?;
         self.list_deployments_after(number, &mut batch)?;
-        write_head(number, hash, &mut batch);
+        write_head(number, hash, format_of(&entry.head), &mut batch);
         Ok(Some(Removal { entry, batch }))
     }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use silica_protocol::{BlockHash, BlockNumber};
 
 use super::{
-    deployments,
+    FORMAT, deployments,
     entry::Head,
     error::ArchiveError,
     label, runs,
@@ -130,7 +130,8 @@ impl RecordImport {
     /// As [`RecordImport::create`].
     pub fn finish(self, number: BlockNumber, hash: &BlockHash) -> Result<(), DbError> {
         let Self { db, mut batch, .. } = self;
-        write_head(number, hash, &mut batch);
+        // The rows may need it. The next block writes the format that the record needs.
+        write_head(number, hash, FORMAT, &mut batch);
         db.apply(batch)?;
         db.flush()
     }

@@ -30,6 +30,8 @@ const LONGEST: u64 = 128;
 const STRETCHES: usize = 64;
 
 const LAYOUT: u8 = 1;
+/// The layout of a run on a chain with repeats, whose sum follows the other sums.
+const LAYOUT_WITH_REPEATS: u8 = 2;
 const OPENS: u8 = 1;
 const CLOSES: u8 = 2;
 
@@ -509,7 +511,8 @@ impl StoredRun {
         let totals = if is_same_epoch {
             self.before
         } else {
-            Totals { transactions: self.before.transactions, ..Totals::default() }
+            let Totals { transactions, repeats, .. } = self.before;
+            Totals { transactions, repeats, ..Totals::default() }
         };
         Some(Entry {
             head: Head {
@@ -522,6 +525,7 @@ impl StoredRun {
             },
             tx_block: std::sync::Arc::new(tx_block),
             made_ds_block: opens,
+            is_repeated: false,
             newest_with_transactions: self.newest_with_transactions,
             in_run: true,
             diff_len: 0,
@@ -535,7 +539,7 @@ impl StoredRun {
         let Self { run: BlockRun { template, stretches }, before, newest_with_transactions } = self;
         let RunTemplate { tx_block, micro_blocks, ds_block, timestamp } = template;
         let mut out = Writer::new();
-        out.byte(LAYOUT);
+        out.byte(if before.repeats == 0 { LAYOUT } else { LAYOUT_WITH_REPEATS });
         out.bytes(&tx_block.encode());
         out.len(micro_blocks.len());
         for header in micro_blocks {
@@ -546,6 +550,9 @@ impl StoredRun {
         out.number(before.transactions);
         out.number(before.ds_epoch_transactions);
         out.number(before.ds_epoch_fees.get());
+        if before.repeats > 0 {
+            out.number(before.repeats);
+        }
         // How many blocks back from the first; 0 for none.
         let back = newest_with_transactions.and_then(|newest| tx_block.number.get().checked_sub(newest.get()));
         out.number(back.unwrap_or(0));
@@ -558,9 +565,11 @@ impl StoredRun {
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(bytes);
-        if reader.byte("layout")? != LAYOUT {
-            return Err(Malformed("layout"));
-        }
+        let with_repeats = match reader.byte("layout")? {
+            LAYOUT => false,
+            LAYOUT_WITH_REPEATS => true,
+            _ => return Err(Malformed("layout")),
+        };
         let tx_block = TxBlockHeader::decode(reader.bytes("Tx block")?).map_err(|_| Malformed("Tx block"))?;
         let mut micro_blocks = Vec::new();
         for _ in 0..reader.number::<u32>("micro blocks")? {
@@ -569,12 +578,19 @@ impl StoredRun {
         }
         let ds_block = DsBlockHeader::decode(reader.bytes("DS block")?).map_err(|_| Malformed("DS block"))?;
         let timestamp = Timestamp::new(reader.number("timestamp")?);
-        let before = Totals {
+        let mut before = Totals {
             transactions: reader.number("total of transactions")?,
             ds_epoch_transactions: reader.number("transactions of DS epoch")?,
             ds_epoch_fees: Qa::new(reader.number("fees of DS epoch")?),
+            repeats: 0,
         };
         let first = tx_block.number.get();
+        if with_repeats {
+            before.repeats = reader.number("total of repeats")?;
+            if before.repeats == 0 || before.repeats >= first {
+                return Err(Malformed("total of repeats"));
+            }
+        }
         let newest_with_transactions = match reader.number("newest transactions")? {
             0 => None,
             back => Some(BlockNumber::new(first.checked_sub(back).ok_or(Malformed("newest transactions"))?)),

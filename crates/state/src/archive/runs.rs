@@ -22,6 +22,7 @@ use super::{
     Archive, ArchiveReport, Written,
     entry::Entry,
     error::{AppendError, ArchiveError},
+    format_of,
     run::{BlockRun, Seal, StoredRun},
     section::{Kind, Place, Section, framed_parts},
     write_head,
@@ -134,7 +135,7 @@ impl Archive {
             let value = seal(&key, out.as_slice());
             batch.insert(key, value);
         }
-        write_head(entry.number(), &entry.head.hash, &mut batch);
+        write_head(entry.number(), &entry.head.hash, format_of(&entry.head), &mut batch);
         for ((number, hash), (_, diff)) in stored.run.closings().zip(diffs) {
             self.changes.append(number, hash, diff).map_err(AppendError::Changes)?;
         }
@@ -183,6 +184,11 @@ impl Archive {
     /// Returns the number of transactions up to a block, likewise.
     pub(super) fn transactions_up_to(&self, number: BlockNumber) -> Result<u64, ArchiveError> {
         self.known_of(number, |entry| entry.head.totals.transactions, |run| Some(run.before.transactions))
+    }
+
+    /// Returns the sum of repeats up to a block, likewise.
+    pub(super) fn repeats_up_to(&self, number: BlockNumber) -> Result<u64, ArchiveError> {
+        self.known_of(number, |entry| entry.head.totals.repeats, |run| Some(run.before.repeats))
     }
 
     /// Returns the newest block up to a block that has transactions, likewise.

@@ -84,8 +84,9 @@ impl Model {
     /// Adds a block of payments, of which every seventh is a call that failed.
     fn grow(&mut self, count: usize) {
         let block = self.blocks.len() as u64;
+        let number = self.logical_number();
         let transactions = (0..count as u64).map(|position| {
-            let (mut transaction, number) = (payment(&[block, position]), BlockNumber::new(block));
+            let mut transaction = payment(&[block, position]);
             if position % 7 != 6 {
                 return (transaction, Receipt::payment(Gas::new(50), number));
             }
@@ -99,6 +100,17 @@ impl Model {
             let accounts = (0..block * 70).map(|seed| (Address::new(noise(&[seed])), Account::default()));
             grown.edits.accounts = accounts.collect();
         }
+    }
+
+    /// Blocks whose logical number is repeated: none of the first four, so that there are entries of every layout.
+    const fn is_repeated(block: u64) -> bool {
+        block >= 4 && !block.is_multiple_of(3)
+    }
+
+    /// The block number that the next block's transactions read.
+    fn logical_number(&self) -> BlockNumber {
+        let block = self.blocks.len() as u64;
+        BlockNumber::new((0..block).filter(|before| !Self::is_repeated(*before)).count() as u64)
     }
 
     fn push(&mut self, transactions: Vec<(Transaction, Receipt)>, diff: Vec<u8>) {
@@ -151,7 +163,14 @@ impl Model {
         };
         let cosignatures = CoSignatures::unsigned(1);
         let tx_block = TxBlock { header, micro_blocks: infos, cosignatures, timestamp: Timestamp::new(number) };
-        self.blocks.push(BlockRecord { tx_block, micro_blocks, ds_block, transactions, edits: StateDiff::default() });
+        self.blocks.push(BlockRecord {
+            tx_block,
+            micro_blocks,
+            ds_block,
+            transactions,
+            edits: StateDiff::default(),
+            is_repeated: Self::is_repeated(number),
+        });
         self.diffs.push(diff);
     }
 
@@ -172,6 +191,7 @@ impl Model {
             transactions: upto.iter().map(|record| record.transactions.len() as u64).sum(),
             ds_epoch_transactions: of_epoch.len() as u64,
             ds_epoch_fees: Qa::new(of_epoch.iter().map(fee).sum()),
+            repeats: upto.iter().filter(|record| record.is_repeated).count() as u64,
         };
         let ds_blocks = upto.iter().filter(|record| record.ds_block.is_some()).count();
         (totals, DsBlockNumber::new(ds_blocks as u64 - 1))
@@ -830,7 +850,7 @@ fn later_formats_are_refused() {
         Some(seal(&HEAD, out.as_slice()))
     });
     let error = disks.open().unwrap_err().to_string();
-    assert_eq!(error, "record has format 6, this program reads up to 5");
+    assert_eq!(error, "record has format 7, this program reads up to 6");
 }
 
 /// The first format had the changes of state among the blocks, in parts, and the number of the oldest.
@@ -1123,8 +1143,10 @@ fn blocks_of_a_run_are_not_made_to_say_what_it_says_itself() {
         assert!(archive.view().tx_header(block(number)).unwrap_err().is_damage());
         assert_eq!(archive.view().transactions_up_to(block(number)).unwrap(), Some(89));
         assert_eq!(archive.view().newest_with_transactions(block(number)).unwrap(), Some(block(12)));
+        assert_eq!(archive.view().repeats_up_to(block(number)).unwrap(), Some(6));
     }
     assert_eq!(archive.view().transactions_up_to(block(27)).unwrap(), None);
+    assert_eq!(archive.view().repeats_up_to(block(27)).unwrap(), None);
     assert_eq!(archive.view().newest_with_transactions(block(27)).unwrap(), None);
 }
 

@@ -144,6 +144,11 @@ impl ArchiveView {
         self.has(number).then(|| self.archive.transactions_up_to(number)).transpose()
     }
 
+    /// Returns the sum of repeats up to a Tx block, likewise.
+    pub(crate) fn repeats_up_to(&self, number: BlockNumber) -> Result<Option<u64>, ArchiveError> {
+        self.has(number).then(|| self.archive.repeats_up_to(number)).transpose()
+    }
+
     /// Returns the newest block up to a Tx block that has transactions, likewise.
     pub(crate) fn newest_with_transactions(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         if self.has(number) { self.archive.newest_with_transactions_at(number) } else { Ok(None) }
@@ -366,7 +371,7 @@ impl Archive {
             let within = group.bytes.start.saturating_sub(start)..group.bytes.end.saturating_sub(start);
             let content = bytes.get(within).unwrap_or_default();
             let wanted = range.end.saturating_sub(group.first);
-            transactions.extend(unpack(content, group.count, wanted, entry.number(), section.place())?);
+            transactions.extend(unpack(content, group.count, wanted, entry.logical_number(), section.place())?);
         }
         let skip = usize::try_from(range.start.saturating_sub(first.first)).unwrap_or(usize::MAX);
         let take = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
@@ -383,6 +388,7 @@ impl Archive {
             ds_block: ds_block.as_deref().cloned(),
             transactions,
             edits: self.edits(entry)?,
+            is_repeated: entry.is_repeated,
         })
     }
 
