@@ -8,7 +8,10 @@ use silica_tests::{
     patience::{Patience, processor_time},
 };
 
-use crate::{INVALID_PARAMS, balance, check_error, check_result, height, pay_once};
+use crate::{
+    INVALID_PARAMS, balance, check_error, check_result, height, pay, pay_once,
+    rules::{check_done, db},
+};
 
 /// Waits until a question about a node is answered with yes.
 #[track_caller]
@@ -86,6 +89,82 @@ fn instant_blocks_and_empty_blocks_at_an_interval() {
     let still = height(&node);
     thread::sleep(Duration::from_millis(100));
     assert_eq!(height(&node), still, "without the interval an idle chain makes no blocks");
+}
+
+/// The block number that receipts, `GetBlocknum` and contracts have, and that of the next Tx block.
+fn numbers(node: &Node) -> (u64, u64) {
+    let number = |method| node.result(method, &json!([])).as_str().unwrap().parse().unwrap();
+    (number("GetBlocknum"), number("GetCurrentMiniEpoch"))
+}
+
+/// Makes a payment, and returns the block number of its receipt.
+fn number_of_payment(node: &Node, nonce: u64) -> String {
+    let hash = pay(node, nonce, 1);
+    node.result("GetTransaction", &json!([hash]))["receipt"]["epoch_num"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn manual_immediate_mode_moves_the_block_number_on_demand_only() {
+    let node = Node::start(&["--block-mode", "manual-immediate", "--blocks-per-ds-epoch", "5"]);
+    assert_eq!(numbers(&node), (1, 1));
+    assert_eq!([1, 2, 3].map(|nonce| number_of_payment(&node, nonce)), ["1", "1", "1"]);
+    assert_eq!(numbers(&node), (1, 4));
+    check_result(&node, "IncreaseBlocknum", &json!([1]), &json!("2"));
+    check_result(&node, "silica_mine", &json!([3]), &json!("5"));
+    assert_eq!((numbers(&node), number_of_payment(&node, 4)), ((5, 8), "5".to_owned()));
+    node.result("silica_addBalance", &json!([Wallet::stranger(2).hex(), "1"]));
+    assert_eq!(numbers(&node).0, 5, "an edit does not move it");
+    check_result(&node, "IncreaseBlocknum", &json!([0]), &json!("5"));
+    check_result(&node, "IncreaseBlocknum", &json!([2000]), &json!("2005"));
+    // Blocks have numbers of their own, under which they and their transactions are found.
+    let of_block = node.result("GetTransactionsForTxBlock", &json!(["8"]));
+    assert_eq!(of_block[0].as_array().unwrap().len(), 1, "{of_block}");
+    assert_eq!(node.result("GetTxBlock", &json!(["8"]))["header"]["BlockNum"], "8");
+    assert_eq!(node.result("GetBlockchainInfo", &json!([]))["NumTxBlocks"], numbers(&node).1.to_string());
+    // Later nonces do not wait.
+    let later = Wallet::funded(0).payment(9, Wallet::stranger(1).address(), 1);
+    assert!(node.call("CreateTransaction", &json!([later.json()])).is_err());
+    // Clients that take the answer for the current block number read another one, as on the isolated server.
+    let unknown = (-32601, "METHOD_NOT_FOUND: The method being requested is not available on this server");
+    check_error(&node, "GetLatestTxBlock", &json!([]), unknown);
+    check_error(&node, "GetNumTxBlocks", &json!([]), unknown);
+    check_result(&node, "silica_setBlockMode", &json!(["instant"]), &json!("manual-immediate"));
+    let (logical, real) = numbers(&node);
+    assert_eq!(height(&node), real - 1);
+    assert_eq!([5, 6].map(|nonce| number_of_payment(&node, nonce)), [logical, logical + 1].map(|it| it.to_string()));
+}
+
+#[test]
+fn manual_immediate_numbers_survive_revert_restart_and_carriage() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let mode = ["--block-mode", "manual-immediate"];
+    let node = Node::start_in(&data, &mode);
+    number_of_payment(&node, 1);
+    node.result("IncreaseBlocknum", &json!([50]));
+    assert_eq!(number_of_payment(&node, 2), "51");
+    let kept = node.result("silica_snapshot", &json!([]));
+    node.result("IncreaseBlocknum", &json!([7]));
+    assert_eq!(number_of_payment(&node, 3), "58");
+    node.result("silica_revert", &json!([kept]));
+    assert_eq!((numbers(&node), number_of_payment(&node, 3)), ((51, 53), "51".to_owned()));
+    node.result("IncreaseBlocknum", &json!([20]));
+    node.kill();
+    let node = Node::start_in(&data, &mode);
+    assert_eq!((numbers(&node), number_of_payment(&node, 4)), ((71, 74), "71".to_owned()));
+    let (latest, before) = (numbers(&node), node.result("GetTxBlock", &json!(["74"])));
+    node.stop();
+    check_done(&db("check", &data, None), "4 transactions verified and executed again");
+    check_done(&db("rebuild", &data, None), "latest block 74");
+    let (file, loaded) = (directory.path().join("chain.dump"), directory.path().join("loaded"));
+    check_done(&db("dump", &data, Some(&file)), "latest block 74");
+    check_done(&db("load", &loaded, Some(&file)), "latest block 74");
+    check_done(&db("check", &loaded, None), "4 transactions verified and executed again");
+    for data in [&data, &loaded] {
+        let node = Node::start_in(data, &mode);
+        assert_eq!((numbers(&node), node.result("GetTxBlock", &json!(["74"]))), (latest, before.clone()));
+        assert_eq!(number_of_payment(&node, 5), "71");
+    }
 }
 
 #[test]

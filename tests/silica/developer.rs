@@ -186,7 +186,7 @@ fn block_mode_is_switched_at_run_time() {
         [("", "\"\""), ("fast", "\"fast\""), ("interval=0", "\"interval=0\""), ("Instant", "\"Instant\"")]
     {
         let text = format!(
-            "mode: expected instant, interval=MS or instant+interval=MS with 1 to 86400000 milliseconds, or manual, got {shown}"
+            "mode: expected instant, interval=MS or instant+interval=MS with 1 to 86400000 milliseconds, manual, or manual-immediate, got {shown}"
         );
         check_error(&node, "silica_setBlockMode", &json!([mode]), (-8, &text));
     }

@@ -50,13 +50,13 @@ fn rules(data: &Path) -> Value {
     manifest(data)["manifest"]["scilla_rules"].clone()
 }
 
-fn db(command: &str, data: &Path, file: Option<&Path>) -> Finished {
+pub(crate) fn db(command: &str, data: &Path, file: Option<&Path>) -> Finished {
     let mut args = vec!["db", command, "--data-dir", text(data)];
     args.extend(file.map(text));
     run(&args)
 }
 
-fn check_done(finished: &Finished, words: &str) {
+pub(crate) fn check_done(finished: &Finished, words: &str) {
     assert!(finished.status.success() && finished.output.contains(words), "{}", finished.output);
 }
 

@@ -212,6 +212,12 @@ impl fmt::Display for Banner {
                 writeln!(f, "  blocks     with each transaction and every {interval:?}; latest is {latest}")?;
             }
             BlockMode::Interval(interval) => writeln!(f, "  blocks     every {interval:?}; latest is {latest}")?,
+            BlockMode::ManualImmediate => {
+                writeln!(
+                    f,
+                    "  blocks     with each transaction; IncreaseBlocknum moves the block number; latest is {latest}"
+                )?;
+            }
             BlockMode::Manual => writeln!(f, "  blocks     with IncreaseBlocknum; latest is {latest}")?,
         }
         writeln!(

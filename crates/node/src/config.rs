@@ -15,7 +15,7 @@ use std::{
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, builder::BoolishValueParser, value_parser};
 use clap_complete::Shell;
-use silica_chain::config::{MAX_SHARDS, NoncePolicy};
+use silica_chain::config::{MAX_SHARDS, NoncePolicy, Numbering};
 use silica_protocol::{Address, ChainId, HexError, StateRoot, VariableHash};
 use silica_scilla::rules::Edition;
 
@@ -143,7 +143,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "ID", env = "SILICA_CHAIN_ID")]
     pub chain_id: Option<ChainId>,
     /// When blocks are made: `instant` (with each transaction), `interval=MS`, `instant+interval=MS` (with each transaction
-    /// and empty ones at the interval), or `manual` (with `IncreaseBlocknum`).
+    /// and empty ones at the interval), `manual` (with `IncreaseBlocknum`), or `manual-immediate` (with each transaction,
+    /// while only `IncreaseBlocknum` moves the block number that contracts read).
     #[arg(long, value_name = "MODE", default_value = "instant", env = "SILICA_BLOCK_MODE")]
     pub block_mode: BlockMode,
     /// What `TogglePause` and `CheckPause` have to be called with [default: nobody can pause the node].
@@ -522,27 +523,38 @@ pub enum BlockMode {
     Interval(Duration),
     /// When `IncreaseBlocknum` is called.
     Manual,
+    /// With each transaction, before it is acknowledged. All have one logical block number until `IncreaseBlocknum` moves
+    /// it, as on the isolated server of generation 8 with `-t 0`.
+    ManualImmediate,
 }
 
 impl BlockMode {
     /// Which nonces are accepted, where `at_once` holds for modes in which each transaction gets its block at once.
     pub(crate) const fn nonces(self, at_once: NoncePolicy) -> NoncePolicy {
         match self {
-            Self::Instant | Self::InstantAndInterval(_) => at_once,
+            Self::Instant | Self::InstantAndInterval(_) | Self::ManualImmediate => at_once,
             Self::Interval(_) | Self::Manual => NoncePolicy::Queue,
+        }
+    }
+
+    /// Which blocks move the logical block number.
+    pub(crate) const fn numbering(self) -> Numbering {
+        match self {
+            Self::ManualImmediate => Numbering::OnDemand,
+            Self::Instant | Self::InstantAndInterval(_) | Self::Interval(_) | Self::Manual => Numbering::EveryBlock,
         }
     }
 
     /// Whether each transaction gets its block before it is acknowledged.
     pub(crate) const fn is_instant(self) -> bool {
-        matches!(self, Self::Instant | Self::InstantAndInterval(_))
+        matches!(self, Self::Instant | Self::InstantAndInterval(_) | Self::ManualImmediate)
     }
 
     /// The time between blocks that are made without a transaction or a request.
     pub(crate) const fn interval(self) -> Option<Duration> {
         match self {
             Self::InstantAndInterval(interval) | Self::Interval(interval) => Some(interval),
-            Self::Instant | Self::Manual => None,
+            Self::Instant | Self::Manual | Self::ManualImmediate => None,
         }
     }
 }
@@ -554,13 +566,16 @@ impl fmt::Display for BlockMode {
             Self::InstantAndInterval(interval) => write!(f, "instant+interval={}", interval.as_millis()),
             Self::Interval(interval) => write!(f, "interval={}", interval.as_millis()),
             Self::Manual => f.write_str("manual"),
+            Self::ManualImmediate => f.write_str("manual-immediate"),
         }
     }
 }
 
 /// Reason why text is not a block mode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected instant, interval=MS or instant+interval=MS with 1 to 86400000 milliseconds, or manual, got {got:?}")]
+#[error(
+    "expected instant, interval=MS or instant+interval=MS with 1 to 86400000 milliseconds, manual, or manual-immediate, got {got:?}"
+)]
 pub struct BlockModeError {
     got: String,
 }
@@ -576,6 +591,7 @@ impl FromStr for BlockMode {
         match (text, text.split_once('=')) {
             ("instant", _) => Some(Self::Instant),
             ("manual", _) => Some(Self::Manual),
+            ("manual-immediate", _) => Some(Self::ManualImmediate),
             (_, Some(("interval", digits))) => interval(digits).map(Self::Interval),
             (_, Some(("instant+interval", digits))) => interval(digits).map(Self::InstantAndInterval),
             _ => None,

@@ -431,6 +431,7 @@ pub(crate) fn start(
     let failing = AtomicBool::new(producer.has_failed());
     let next_tick = first_tick(mode);
     producer.set_nonce_policy(mode.nonces(chain.config().policy.nonces));
+    producer.set_numbering(mode.numbering());
     let mode = RwLock::new(mode);
     let (pause, block_hashes) = (Pause::default(), Mutex::default());
     let shared = Shared {
@@ -753,6 +754,8 @@ impl<E: Engine> Driver<E> {
         // Who comes after something that waits is told that the nonce is wrong only when that has its block.
         self.drain();
         self.producer.set_nonce_policy(mode.nonces(self.node.chain().config().policy.nonces));
+        self.producer.set_numbering(mode.numbering());
+        self.node.publish();
         // What came meanwhile.
         self.drain();
     }

@@ -5,12 +5,15 @@ use std::fmt;
 use clap::Args;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use silica_protocol::{Gas, GasPrice, Qa, Timestamp, rpc::text::Dec};
+use silica_protocol::{
+    Gas, GasPrice, Qa, Timestamp,
+    rpc::{error::RpcErrorCode, text::Dec},
+};
 
 use super::{
     Answer,
     error::ClientError,
-    node::{NodeArgs, Rpc, read},
+    node::{NodeArgs, Rpc, read, refused},
     receipt::in_zil,
     rows::Rows,
 };
@@ -95,9 +98,29 @@ struct TxBody {
     hash: String,
 }
 
+const LATEST_TX_BLOCK: &str = "GetLatestTxBlock";
+const TX_BLOCK: &str = "GetTxBlock";
+
+/// Reads the latest Tx block, by its number where the node has no method for it, as in the block mode
+/// `manual-immediate`.
+async fn latest_tx_block(rpc: &Rpc<'_>) -> Result<(&'static str, Box<RawValue>), ClientError> {
+    const NEXT: &str = "GetCurrentMiniEpoch";
+    match rpc.try_ask(LATEST_TX_BLOCK, &[""]).await? {
+        Ok(answer) => Ok((LATEST_TX_BLOCK, answer)),
+        Err(error) if error.code == RpcErrorCode::METHOD_NOT_FOUND => {
+            let next: Dec<u64> = read(NEXT, &rpc.ask(NEXT, &[""]).await?)?;
+            ask(rpc, WhichBlock::Number(next.0.saturating_sub(1)), [LATEST_TX_BLOCK, TX_BLOCK]).await
+        }
+        Err(error) => Err(refused(LATEST_TX_BLOCK, &error)),
+    }
+}
+
 /// Asks for a Tx block that exists.
 pub(super) async fn tx_block(rpc: &Rpc<'_>, which: WhichBlock) -> Result<(TxBlock, Box<RawValue>), ClientError> {
-    let (method, answer) = ask(rpc, which, ["GetLatestTxBlock", "GetTxBlock"]).await?;
+    let (method, answer) = match which {
+        WhichBlock::Latest => latest_tx_block(rpc).await?,
+        WhichBlock::Number(_) => ask(rpc, which, [LATEST_TX_BLOCK, TX_BLOCK]).await?,
+    };
     let block: TxBlock = read(method, &answer)?;
     check_number(which, "Tx block", &block.header.number)?;
     Ok((block, answer))

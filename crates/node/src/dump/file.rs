@@ -27,7 +27,9 @@ use super::DumpFault;
 
 const MAGIC: [u8; 12] = *b"silica dump\n";
 /// Newest version of the layout.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
+/// The version of a chain without repeats, which earlier programs read.
+const VERSION_WITHOUT_REPEATS: u32 = 2;
 /// The version of a chain whose Scilla rules have no name, which earlier programs read.
 const VERSION_WITHOUT_RULES: u32 = 1;
 /// Bytes of the content of a section.
@@ -105,8 +107,8 @@ pub(super) struct FileWriter<W> {
 }
 
 impl<W: Write> FileWriter<W> {
-    pub(super) fn new(mut out: W, head: &FileHead, rules: Rules) -> io::Result<Self> {
-        let begin = beginning(if rules == Rules::UNNAMED { VERSION_WITHOUT_RULES } else { VERSION });
+    pub(super) fn new(mut out: W, head: &FileHead, version: u32) -> io::Result<Self> {
+        let begin = beginning(version);
         out.write_all(&begin)?;
         let bytes = u64::try_from(begin.len()).unwrap_or(u64::MAX);
         let mut file = Self { out, digest: sha256(&[&begin]), bytes, head: *head, rows: 0, pending: Vec::new() };
@@ -162,6 +164,15 @@ impl<W: Write> FileWriter<W> {
             self.bytes = self.bytes.saturating_add(u64::try_from(part.len()).unwrap_or(u64::MAX));
         }
         Ok(())
+    }
+}
+
+/// The version of the file of a chain with these Scilla rules that ends with `head`.
+pub(super) fn version_of(rules: Rules, head: &Head) -> u32 {
+    match (head.totals.repeats, rules) {
+        (0, Rules::UNNAMED) => VERSION_WITHOUT_RULES,
+        (0, _) => VERSION_WITHOUT_REPEATS,
+        _ => VERSION,
     }
 }
 

@@ -20,10 +20,9 @@ use std::{
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use silica_scilla::rules::Rules;
 use silica_state::{ArchiveError, DbError, RecordImport, RecordRow};
 
-use self::file::{FileHead, FileReader, FileWriter, Kind};
+use self::file::{FileHead, FileReader, FileWriter, Kind, version_of};
 use crate::{
     data_dir::{ACCOUNTS, DataDir, KEY, LONGEST_POOL, MANIFEST, POOL},
     driver::NodeHandle,
@@ -188,7 +187,7 @@ struct Source<'a> {
     /// The transactions that wait.
     pool: Vec<u8>,
     head: FileHead,
-    rules: Rules,
+    version: u32,
 }
 
 impl Source<'_> {
@@ -228,7 +227,7 @@ impl Source<'_> {
         let failed = |source| DumpError::Write { path: path.to_owned(), source };
         // Nobody else has made it, and reads along.
         let out = files::create(draft).map_err(failed)?;
-        let mut file = FileWriter::new(BufWriter::new(out), &self.head, self.rules).map_err(failed)?;
+        let mut file = FileWriter::new(BufWriter::new(out), &self.head, self.version).map_err(failed)?;
         for (kind, name) in FILES {
             let content = self.data_dir.read_file(name).map_err(MaintenanceError::from)?;
             file.file(kind, &content).map_err(failed)?;
@@ -276,8 +275,9 @@ pub fn dump_db(data_dir: &Path, file: &Path) -> Result<DumpReport, DumpError> {
     let snapshot = store.snapshot();
     let head = snapshot.head().ok_or(DumpError::Empty)?;
     let pool = chain.data_dir.read_pool().map_err(MaintenanceError::from)?;
-    let (head, rules) = (FileHead::new(chain.manifest.chain_id, head), chain.manifest.scilla_rules());
-    Source { data_dir: &chain.data_dir, pool, head, rules }.write(snapshot.record_rows(), file)
+    let version = version_of(chain.manifest.scilla_rules(), head);
+    let head = FileHead::new(chain.manifest.chain_id, head);
+    Source { data_dir: &chain.data_dir, pool, head, version }.write(snapshot.record_rows(), file)
 }
 
 /// The name of a file that a running node writes: nobody who may call methods can name a file of others by it.
@@ -319,8 +319,9 @@ pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpRep
     files::create_directory(&directory).map_err(unusable)?;
     let head = at.snapshot.record_head().ok_or(DumpError::Empty)?;
     let config = node.chain().config();
-    let (head, rules) = (FileHead::new(config.chain_id.get(), head), config.rules.scilla);
-    Source { data_dir, pool, head, rules }.write(at.snapshot.record_rows(), &directory.join(&name.0))
+    let version = version_of(config.rules.scilla, head);
+    let head = FileHead::new(config.chain_id.get(), head);
+    Source { data_dir, pool, head, version }.write(at.snapshot.record_rows(), &directory.join(&name.0))
 }
 
 /// Makes a data directory of a file that has a chain. All blocks are executed, and the directory appears as a whole once

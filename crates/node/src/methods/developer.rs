@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// Makes Tx blocks, in every block mode, and answers with the number that the next one will have.
+/// Makes Tx blocks, in every block mode, and answers with the block number that transactions of the next one read.
 ///
 /// Transactions that wait go into these blocks.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -43,13 +43,13 @@ impl Command for Mine {
     }
 }
 
-/// Makes as many blocks as the parameter of this name says, and returns the number that the next one will have.
+/// Makes as many blocks as the parameter of this name says, and returns the logical number of the next one.
 pub(super) async fn mine(node: &NodeHandle, name: &'static str, blocks: u64) -> Result<Dec<BlockNumber>, CallError> {
     if blocks > MAX_DEMAND {
         return Err(CallError::parameter(name, &format!("expected at most {MAX_DEMAND} blocks, got {blocks}")));
     }
     node.mine(blocks).await?;
-    Ok(node.context().snapshot.current_epoch().into())
+    Ok(node.context().snapshot.next_logical_number().into())
 }
 
 /// Sets when blocks are made from now on, and answers with how it was before.
@@ -58,8 +58,8 @@ pub(super) async fn mine(node: &NodeHandle, name: &'static str, blocks: u64) -> 
 /// goes by its flags again.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct SetBlockMode {
-    /// `instant` (with each transaction), `interval=MS` (every MS milliseconds), `instant+interval=MS` (both), or `manual`
-    /// (on request).
+    /// `instant` (with each transaction), `interval=MS` (every MS milliseconds), `instant+interval=MS` (both), `manual`
+    /// (on request), or `manual-immediate` (with each transaction, while only requests move the block number).
     mode: Text<BlockMode>,
 }
 

@@ -15,7 +15,9 @@ use crate::{
     },
 };
 
-/// Number that the next Tx block will have.
+/// Block number that transactions of the next Tx block read, and that their receipts have.
+///
+/// It is the number of that block, except on a chain with blocks of the block mode `manual-immediate`, which do not move it.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct GetBlocknum {}
 
@@ -24,11 +26,11 @@ impl Method for GetBlocknum {
     type Output = Dec<BlockNumber>;
 
     fn call(self, at: &Context) -> Result<Self::Output, CallError> {
-        Ok(at.snapshot.current_epoch().into())
+        Ok(at.snapshot.next_logical_number().into())
     }
 }
 
-/// Makes Tx blocks, and answers with the number that the next one will have.
+/// Makes Tx blocks, and answers with the block number that transactions of the next one read.
 ///
 /// Transactions that wait go into these blocks. Not in the block mode `interval=MS`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -120,7 +122,9 @@ fn require_pause_id(node: &NodeHandle, id: &str) -> Result<(), CallError> {
 
 fn require_manual_trigger(node: &NodeHandle) -> Result<(), CallError> {
     match node.mode() {
-        BlockMode::Instant | BlockMode::InstantAndInterval(_) | BlockMode::Manual => Ok(()),
+        BlockMode::Instant | BlockMode::InstantAndInterval(_) | BlockMode::Manual | BlockMode::ManualImmediate => {
+            Ok(())
+        }
         BlockMode::Interval(_) => Err(CallError::ManualTriggerDisallowed),
     }
 }

@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Arc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use silica_chain::{BlockTransactionsError, Snapshot};
+use silica_chain::{BlockTransactionsError, Snapshot, config::Numbering};
 use silica_protocol::{
     BlockHash, BlockNumber, Receipt, ShardId, Transaction, TxBlock, TxHash,
     rpc::{
@@ -88,7 +88,7 @@ impl Method for GetRawTxBlock {
     }
 }
 
-/// The latest Tx block.
+/// The latest Tx block. Not in the block mode `manual-immediate`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct GetLatestTxBlock {}
 
@@ -97,7 +97,18 @@ impl Method for GetLatestTxBlock {
     type Output = TxBlockJson;
 
     fn call(self, at: &Context) -> Result<TxBlockJson, CallError> {
+        require_one_number(at)?;
         Ok(shape(at.snapshot.latest_tx_block(), &at.snapshot))
+    }
+}
+
+/// Refuses an answer that clients take for the current block number where only demanded blocks move that number. The
+/// isolated server of generation 8 has neither method there (`IsolatedServer.cpp` of v8.1.2, lines 36 to 141), and
+/// clients then read the number from receipts or with `GetBlocknum`.
+fn require_one_number(at: &Context) -> Result<(), CallError> {
+    match at.snapshot.numbering() {
+        Numbering::EveryBlock => Ok(()),
+        Numbering::OnDemand => Err(CallError::NotInThisMode),
     }
 }
 
@@ -286,7 +297,7 @@ impl Method for GetCurrentMiniEpoch {
     }
 }
 
-/// Count of Tx blocks, genesis included.
+/// Count of Tx blocks, genesis included. Not in the block mode `manual-immediate`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct GetNumTxBlocks {}
 
@@ -295,6 +306,7 @@ impl Method for GetNumTxBlocks {
     type Output = Dec<u64>;
 
     fn call(self, at: &Context) -> Result<Self::Output, CallError> {
+        require_one_number(at)?;
         Ok(statistics::tx_blocks(&at.snapshot.statistics()).into())
     }
 }

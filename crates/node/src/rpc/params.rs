@@ -448,7 +448,7 @@ impl FromParam for BlockMode {
     type Fault = BlockModeError;
     const NAME: &'static str = "BlockMode";
     const DESCRIPTION: &'static str = "When blocks are made: instant, interval=MS or instant+interval=MS with 1 to 86400000 \
-                                        milliseconds, or manual.";
+                                        milliseconds, manual, or manual-immediate.";
     const EXAMPLE: &'static str = "interval=500";
 
     fn from_param(text: &str) -> Result<Self, BlockModeError> {
