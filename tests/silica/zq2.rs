@@ -201,8 +201,8 @@ impl Chain {
     }
 }
 
-const ANSWERS: &str = "scilla_version 0\nimport BoolUtils\nlibrary Answers\ntype Answer = | Told of Bool\n\
-    let turned = fun (answer : Answer) => match answer with | Told b => let c = negb b in Told c end\n";
+const ANSWERS: &str = "scilla_version 0\nimport BoolUtils\nlibrary Answers\ntype Answer = | Said of Bool\n\
+    let turned = fun (answer : Answer) => match answer with | Said b => let c = negb b in Said c end\n";
 /// Imports the one above.
 const QUESTIONS: &str = "scilla_version 0\nimport Answers\nlibrary Questions\ntype Question = | Of of Answer\n\
     let opposite = fun (question : Question) => match question with | Of answer => turned answer end\n";
@@ -210,14 +210,14 @@ const QUESTIONS: &str = "scilla_version 0\nimport Answers\nlibrary Questions\nty
 const CLIENT: &str = "scilla_version 0\nimport Answers Questions\nlibrary Client\nlet none = Nil {Message}\n\
     contract Client ()\n\
     transition Send (to : ByStr20)\n\
-      yes = True; answer = Told yes; question = Of answer;\n\
+      yes = True; answer = Said yes; question = Of answer;\n\
       message = {_tag : \"Ask\"; _recipient : to; _amount : Uint128 0; question : question};\n\
       messages = Cons {Message} message none;\n\
       send messages\n\
     end\n\
     transition Hear (answer : Answer)\n\
       match answer with\n\
-      | Told is => e = {_eventname : \"Heard\"; is : is}; event e\n\
+      | Said is => e = {_eventname : \"Heard\"; is : is}; event e\n\
       end\n\
     end\n";
 const SERVER: &str = "scilla_version 0\nimport Questions Answers\nlibrary Server\nlet none = Nil {Message}\n\

@@ -1,7 +1,7 @@
 //! Contracts and libraries made ready to run, from their texts.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, VecDeque, btree_map},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
@@ -46,8 +46,11 @@ struct Listed {
 }
 
 impl Listed {
-    fn of(first: &serde_json::Value, second: &serde_json::Value) -> Option<Self> {
-        let address = [first, second].into_iter().find_map(address)?;
+    fn of(first: &serde_json::Value, second: &serde_json::Value, rules: Rules) -> Option<Self> {
+        let address = match rules.library_names() {
+            LibraryNames::Imports => [first, second].into_iter().find_map(address)?,
+            LibraryNames::Files => address(second)?,
+        };
         Some(Self { name: first.as_str().unwrap_or_default().to_owned(), address })
     }
 
@@ -89,7 +92,7 @@ impl Facts {
                 else {
                     continue;
                 };
-                libraries.push(Listed::of(first, second)?);
+                libraries.push(Listed::of(first, second, rules)?);
             }
         }
         Some(Self { version, is_library, libraries })
@@ -129,16 +132,21 @@ impl Libraries {
         overlay: &mut Overlay<W>,
     ) -> Result<Option<Self>, StateError> {
         let rules = modules.rules;
+        let names = rules.library_names();
         let mut libraries = Self { found: BTreeMap::new(), rules };
+        // One address may have many names, and each lookup may read and parse a library.
+        let mut modules_by_address: BTreeMap<_, Option<Arc<Module>>> = BTreeMap::new();
         let mut pending: VecDeque<_> = facts.libraries.iter().cloned().collect();
         while let Some(listed) = pending.pop_front() {
             let target = listed.target(rules);
-            let names = rules.library_names();
             if names == LibraryNames::Imports && target.as_ref().is_some_and(|it| libraries.found.contains_key(it)) {
                 continue;
             }
             let is_of_version = |it: &Module| !rules.node_compares_version() || it.facts.version == facts.version;
-            let found = modules.get(&listed.address, overlay)?;
+            let found = match modules_by_address.entry(listed.address) {
+                btree_map::Entry::Occupied(known) => known.get().clone(),
+                btree_map::Entry::Vacant(new) => new.insert(modules.get(&listed.address, overlay)?).clone(),
+            };
             let Some(library) = found.filter(|it| it.is_library && is_of_version(it)) else {
                 return Ok(None);
             };

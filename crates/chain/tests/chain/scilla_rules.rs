@@ -3,7 +3,7 @@
 use serde_json::json;
 use silica_chain::{ChainConfig, OpenError, ReplayError, RulesError, check, open, rebuild};
 use silica_protocol::{Gas, Qa, Receipt, SimulationRequest, Timestamp, Transaction};
-use silica_scilla::rules::{Edition, Rules};
+use silica_scilla::rules::{Edition, LibraryNames, Rules};
 
 use crate::{
     contracts::{World, address_param, errors, hex, init, text_param},
@@ -37,6 +37,32 @@ transition Add ()
   Count
 end
 ";
+
+#[test]
+fn only_the_latest_revision_2_names_libraries_by_files_and_leaves_versions_to_the_interpreter() {
+    const USER: &str = "scilla_version 0\nimport Numbers\ncontract User ()\nfield f : Uint32 = answer\n";
+    let first = "latest/1".parse().unwrap();
+    for rules in ALL.into_iter().chain([first]) {
+        let by_files = rules == Rules::newest(Edition::Latest);
+        let mut world = World::with_rules(rules);
+        let library = world.library();
+        for (name, is_found) in [("Numbers", !by_files), ("Numbers.scillib", by_files)] {
+            let pair = json!({
+                "constructor": "Pair", "argtypes": ["String", "ByStr20"], "arguments": [name, hex(&library)]
+            });
+            let list = json!({"vname": "_extlibs", "type": "List (Pair String ByStr20)", "value": [pair]});
+            let receipt = world.deploy(1, USER, &init(&[list]), 0).unwrap();
+            assert_eq!(receipt.success, is_found, "{rules} {name}: {receipt:?}");
+        }
+        let version = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "1"}]);
+        let deployed = world.deploy(1, REFUSES, &version, 0);
+        match deployed {
+            Ok(receipt) => assert!(by_files && !receipt.success, "{rules}: {receipt:?}"),
+            Err(_) => assert!(!by_files, "{rules}"),
+        }
+        check_replay(&world.net);
+    }
+}
 
 /// Calls a transition, and compares the receipt with those of a simulation before and of a trace afterwards.
 fn call(world: &mut World, to: silica_protocol::Address, tag: &str, params: &[serde_json::Value]) -> Receipt {
@@ -160,8 +186,13 @@ fn verdicts_that_became_stricter_hold_only_where_rules_are_named() {
             "constructor": "Pair", "argtypes": ["String", "ByStr20"], "arguments": [hex(&library), "0x12"]
         });
         let list = json!({"vname": "_extlibs", "type": "List (Pair String ByStr20)", "value": [pair]});
-        let receipt = world.deploy(1, "scilla_version 0\ncontract C ()\n", &init(&[list]), 0).unwrap();
-        assert_eq!(receipt.success, !is_named, "{rules}: {receipt:?}");
+        let deployed = world.deploy(1, "scilla_version 0\ncontract C ()\n", &init(&[list]), 0);
+        if rules.library_names() == LibraryNames::Imports {
+            let receipt = deployed.unwrap();
+            assert_eq!(receipt.success, !is_named, "{rules}: {receipt:?}");
+        } else {
+            assert!(deployed.is_err(), "a name is no address: {deployed:?}");
+        }
         world.check_roots();
         check_replay(&world.net);
     }
