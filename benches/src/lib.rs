@@ -115,6 +115,6 @@ pub fn block(head: Option<(BlockNumber, BlockHash)>, state_root: StateRoot) -> B
         ds_block: head.is_none().then(|| DsBlock { header: DsBlockHeader::genesis(member), cosignatures, timestamp }),
         transactions: Vec::new(),
         edits: StateDiff::default(),
-        is_repeated: false,
+        repeats_number: false,
     }
 }

@@ -1,10 +1,11 @@
 //! When blocks are made: with each payment, at intervals, or on demand (execution page, section 7.12).
 
-use std::{thread, time::Duration};
+use std::{fs, thread, time::Duration};
 
 use serde_json::json;
 use silica_tests::{
     Directory, Node, Wallet,
+    node::run,
     patience::{Patience, processor_time},
 };
 
@@ -128,14 +129,22 @@ fn manual_immediate_mode_moves_the_block_number_on_demand_only() {
     let unknown = (-32601, "METHOD_NOT_FOUND: The method being requested is not available on this server");
     check_error(&node, "GetLatestTxBlock", &json!([]), unknown);
     check_error(&node, "GetNumTxBlocks", &json!([]), unknown);
+    let latest = numbers(&node).1 - 1;
+    let shown = run(&["block", "--url", &node.url()]);
+    assert!(shown.status.success() && shown.output.contains(&latest.to_string()), "{}", shown.output);
+    let account = Wallet::funded(0).hex();
+    let asked = run(&["proof", "verify", "--url", &node.url(), "--address", &account, "--variable", "x"]);
+    assert!(asked.output.contains("Address not contract address"), "the block is found: {}", asked.output);
+    let load = run(&["load", "--target", &node.address().to_string(), "--payments", "10", "--senders", "1"]);
+    assert!(load.status.success(), "{}", load.output);
     check_result(&node, "silica_setBlockMode", &json!(["instant"]), &json!("manual-immediate"));
     let (logical, real) = numbers(&node);
     assert_eq!(height(&node), real - 1);
-    assert_eq!([5, 6].map(|nonce| number_of_payment(&node, nonce)), [logical, logical + 1].map(|it| it.to_string()));
+    assert_eq!([6, 7].map(|nonce| number_of_payment(&node, nonce)), [logical, logical + 1].map(|it| it.to_string()));
 }
 
 #[test]
-fn manual_immediate_numbers_survive_revert_restart_and_carriage() {
+fn manual_immediate_numbers_survive_revert_restart_and_dump() {
     let directory = Directory::new();
     let data = directory.path().join("data");
     let mode = ["--block-mode", "manual-immediate"];
@@ -158,6 +167,7 @@ fn manual_immediate_numbers_survive_revert_restart_and_carriage() {
     check_done(&db("rebuild", &data, None), "latest block 74");
     let (file, loaded) = (directory.path().join("chain.dump"), directory.path().join("loaded"));
     check_done(&db("dump", &data, Some(&file)), "latest block 74");
+    assert_eq!(&fs::read(&file).unwrap()[..16], b"silica dump\n\0\0\0\x03", "earlier programs refuse it");
     check_done(&db("load", &loaded, Some(&file)), "latest block 74");
     check_done(&db("check", &loaded, None), "4 transactions verified and executed again");
     for data in [&data, &loaded] {
@@ -317,7 +327,7 @@ fn blocks_that_are_demanded_by_the_hundred_thousand_are_like_all_others() {
     pay_once(&node, 1);
     assert_eq!(height(&node), blocks + 2);
     assert!(node.stop().status.success());
-    let checked = silica_tests::node::run(&["db", "check", "--data-dir", data.to_str().unwrap()]);
+    let checked = run(&["db", "check", "--data-dir", data.to_str().unwrap()]);
     assert!(checked.status.success(), "{checked:?}");
 }
 

@@ -105,7 +105,7 @@ pub(crate) struct Builder<'a> {
     transactions: Vec<(VerifiedTransaction, Receipt)>,
     /// What was edited by hand before all else.
     edits: StateDiff,
-    is_repeated: bool,
+    repeats_number: bool,
     dropped: Vec<(VerifiedTransaction, DropReason)>,
     postponed: Vec<(VerifiedTransaction, Postponed)>,
     /// The latest text of a receipt that has only totals, and its gas: in a block of payments there is only one.
@@ -150,7 +150,7 @@ impl<'a> Builder<'a> {
             micro_blocks: Vec::new(),
             transactions: Vec::new(),
             edits: StateDiff::default(),
-            is_repeated: false,
+            repeats_number: false,
             dropped: Vec::new(),
             postponed: Vec::new(),
             totals_text: None,
@@ -228,7 +228,7 @@ impl<'a> Builder<'a> {
 
     /// Gives the next block the same logical block number. Its own transactions read the same number either way.
     pub(crate) fn repeat_number(&mut self) {
-        self.is_repeated = true;
+        self.repeats_number = true;
     }
 
     /// Leaves the micro block of a committee empty.
@@ -415,7 +415,7 @@ impl<'a> Builder<'a> {
             blocks: Blocks { tx: tx_block, micro: self.micro_blocks, ds: self.ds_block },
             transactions: self.transactions,
             edits: self.edits,
-            is_repeated: self.is_repeated,
+            repeats_number: self.repeats_number,
             accounts,
             state,
             vacuous,

@@ -160,7 +160,8 @@ pub enum NoncePolicy {
 pub enum Numbering {
     /// All of them.
     EveryBlock,
-    /// Only those that are demanded. The number of others is repeated, on a chain that allows [edits](ChainConfig::edits).
+    /// Only those that are demanded. The number of others is repeated. Without effect on a chain that does not allow
+    /// [edits](ChainConfig::edits).
     OnDemand,
 }
 
@@ -232,6 +233,11 @@ impl ChainConfig {
             return Err(ConfigError::GasLimitSum);
         }
         self.rules.check()
+    }
+
+    /// The numbering that a policy comes to: only a chain that allows [edits](Self::edits) repeats logical numbers.
+    pub(crate) fn numbering(&self, asked: Numbering) -> Numbering {
+        if self.edits { asked } else { Numbering::EveryBlock }
     }
 
     /// The arithmetic of this chain's DS epochs.

@@ -340,7 +340,7 @@ mod tests {
             ds_block: Some(DsBlock { header: DsBlockHeader::genesis(member), cosignatures, timestamp }),
             transactions: Vec::new(),
             edits: StateDiff::default(),
-            is_repeated: false,
+            repeats_number: false,
         };
         store.commit(&block, state).unwrap()
     }

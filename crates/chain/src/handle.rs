@@ -348,14 +348,14 @@ impl Published {
         tx_block: &Arc<TxBlock>,
         ds_block: Option<&Arc<DsBlock>>,
         included: &[(VerifiedTransaction, Receipt)],
-        is_repeated: bool,
+        repeats_number: bool,
         state: silica_state::Snapshot,
     ) -> Self {
         let ds_block = ds_block.unwrap_or(&self.head.ds_block);
         let newest = included.iter().rev().map(|(transaction, _)| transaction.hash());
         // A repeat moves the number of blocks, but not the logical one.
         let before = self.head.next_logical_number;
-        let next_logical_number = if is_repeated { before } else { before.next().unwrap_or(BlockNumber::MISSING) };
+        let next_logical_number = if repeats_number { before } else { before.next().unwrap_or(BlockNumber::MISSING) };
         Self {
             head: Head::new(Arc::clone(tx_block), Arc::clone(ds_block), next_logical_number),
             state,

@@ -53,7 +53,7 @@ impl Judge<'_> {
         if !proposal.edits.is_empty() {
             builder.edit(&proposal.edits)?;
         }
-        if proposal.is_repeated {
+        if proposal.repeats_number {
             builder.repeat_number();
         }
         let transactions = transactions_by_micro_block(proposal, &network.config)?;
@@ -93,7 +93,7 @@ fn check_order(proposal: &Proposal, head: &Head) -> Result<(), InvalidBlock> {
 /// edits does nothing else.
 fn check_edits(proposal: &Proposal, config: &ChainConfig, vacuous: bool) -> Result<(), InvalidBlock> {
     let refused = |reason| Err(InvalidBlock::Edits { reason });
-    if proposal.is_repeated && !config.edits {
+    if proposal.repeats_number && !config.edits {
         return Err(InvalidBlock::RepeatedNumber);
     }
     if proposal.edits.is_empty() {

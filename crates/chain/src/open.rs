@@ -64,6 +64,7 @@ pub(crate) fn read_published(state: Snapshot, network: &Network) -> Result<Publi
     let operator_price = network.config.policy.operator_price.filter(|_| network.config.operator_price);
     let floor_price = network.config.minimum_gas_price;
     let Policy { nonces, numbering, .. } = network.config.policy;
+    let numbering = network.config.numbering(numbering);
     Ok(Published { head, state, times, recent, nonces, numbering, operator_price, floor_price })
 }
 
@@ -81,7 +82,7 @@ fn write_genesis(store: &Store, genesis: &Genesis, member: PublicKey, now: Times
         }),
         transactions: Vec::new(),
         edits: StateDiff::default(),
-        is_repeated: false,
+        repeats_number: false,
     };
     store.commit(&record, state).map_err(OpenError::Commit)
 }

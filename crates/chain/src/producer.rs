@@ -88,6 +88,7 @@ impl Producer {
     /// [policy](crate::config::Policy::numbering) that the chain was opened with.
     pub fn set_numbering(&mut self, numbering: Numbering) {
         let published = self.shared.published();
+        let numbering = self.shared.network.config.numbering(numbering);
         self.shared.publish(Arc::new(Published { numbering, ..Published::clone(&published) }));
     }
 
@@ -147,7 +148,7 @@ impl Producer {
         let price = published.minimum_gas_price();
         let mut builder =
             Builder::new(&shared.network, &published.head, published.state.clone(), timestamp, Some(price))?;
-        if shared.network.config.edits && cause == Cause::Event && published.numbering == Numbering::OnDemand {
+        if cause == Cause::Event && published.numbering == Numbering::OnDemand {
             builder.repeat_number();
         }
         if builder.is_ds_block_due() {
@@ -262,8 +263,17 @@ impl Application for Producer {
     }
 
     fn write(&mut self, sealed: SealedBlock) -> Result<(), CommitError> {
-        let ExecutedBlock { blocks, transactions, edits, is_repeated, accounts, state, vacuous: _, dropped, postponed } =
-            sealed.block;
+        let ExecutedBlock {
+            blocks,
+            transactions,
+            edits,
+            repeats_number,
+            accounts,
+            state,
+            vacuous: _,
+            dropped,
+            postponed,
+        } = sealed.block;
         let Blocks { tx: tx_block, micro: micro_blocks, ds: ds_block } = blocks;
         let published = self.tip();
         let number = tx_block.header.number;
@@ -274,14 +284,14 @@ impl Application for Producer {
             .iter()
             .map(|(transaction, receipt)| (Transaction::clone(transaction.transaction()), receipt.clone()));
         let record =
-            BlockRecord { tx_block, micro_blocks, ds_block, transactions: bodies.collect(), edits, is_repeated };
+            BlockRecord { tx_block, micro_blocks, ds_block, transactions: bodies.collect(), edits, repeats_number };
         let state = self.store.write(&record, state).map_err(|source| self.fail(number, source))?;
 
         let BlockRecord { tx_block, micro_blocks, ds_block, .. } = record;
         let tx_block = Arc::new(tx_block);
         let ds_block = ds_block.map(Arc::new);
         self.full_blocks.add(&tx_block.header);
-        let published = published.after(&tx_block, ds_block.as_ref(), &transactions, is_repeated, state);
+        let published = published.after(&tx_block, ds_block.as_ref(), &transactions, repeats_number, state);
         let hash = published.head.hash;
         self.written.published = Some(Arc::new(published));
         let block = CommittedBlock { hash, tx_block, ds_block, micro_blocks, transactions, dropped };

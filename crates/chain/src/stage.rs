@@ -30,14 +30,14 @@ pub struct Proposal {
     /// What was edited in the state by hand, before them.
     pub edits: StateDiff,
     /// Whether the next block has the same logical block number.
-    pub is_repeated: bool,
+    pub repeats_number: bool,
 }
 
 impl From<BlockRecord> for Proposal {
     fn from(record: BlockRecord) -> Self {
-        let BlockRecord { tx_block, micro_blocks, ds_block, transactions, edits, is_repeated } = record;
+        let BlockRecord { tx_block, micro_blocks, ds_block, transactions, edits, repeats_number } = record;
         let transactions = transactions.into_iter().map(|(transaction, _)| transaction).collect();
-        Self { tx_block, micro_blocks, ds_block, transactions, edits, is_repeated }
+        Self { tx_block, micro_blocks, ds_block, transactions, edits, repeats_number }
     }
 }
 
@@ -47,7 +47,7 @@ pub struct ExecutedBlock {
     pub(crate) blocks: Blocks,
     pub(crate) transactions: Vec<(VerifiedTransaction, Receipt)>,
     pub(crate) edits: StateDiff,
-    pub(crate) is_repeated: bool,
+    pub(crate) repeats_number: bool,
     /// Accounts that the block changes, as they are after it.
     pub(crate) accounts: Vec<(Address, Account)>,
     pub(crate) state: PreparedState,
@@ -91,8 +91,8 @@ impl ExecutedBlock {
     }
 
     /// Whether the next block has the same logical block number.
-    pub fn is_repeated(&self) -> bool {
-        self.is_repeated
+    pub fn repeats_number(&self) -> bool {
+        self.repeats_number
     }
 
     /// Transactions that were found never to be executable.
@@ -104,8 +104,8 @@ impl ExecutedBlock {
     pub fn to_proposal(&self) -> Proposal {
         let Blocks { tx: tx_block, micro: micro_blocks, ds: ds_block } = self.blocks.clone();
         let transactions = self.transactions.iter().map(|(tx, _)| Transaction::clone(tx.transaction())).collect();
-        let (edits, is_repeated) = (self.edits.clone(), self.is_repeated);
-        Proposal { tx_block, micro_blocks, ds_block, transactions, edits, is_repeated }
+        let (edits, repeats_number) = (self.edits.clone(), self.repeats_number);
+        Proposal { tx_block, micro_blocks, ds_block, transactions, edits, repeats_number }
     }
 }
 

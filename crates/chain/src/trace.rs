@@ -66,7 +66,7 @@ impl World for Past {
         if is_there { World::source(&self.record, contract) } else { Ok(None) }
     }
 
-    /// Nor is the time of the block known to its own transactions.
+    /// Nor is the time of the block known to its own transactions. A logical number is at most that of its block.
     fn block_time(&self, block: BlockNumber) -> Result<Option<Timestamp>, StateError> {
         let is_past = self.view.block().is_some_and(|newest| block <= newest);
         if is_past { World::block_time(&self.record, block) } else { Ok(None) }

@@ -411,8 +411,8 @@ impl RunningDriver {
     }
 }
 
-/// Starts the loop for a chain that was just opened. The nonce policy of the chain holds in the modes in which each
-/// transaction gets its block at once.
+/// Starts the loop for a chain that was just opened. In modes with a block for each transaction, the nonce policy of the
+/// chain's configuration holds. In the others later nonces wait.
 pub(crate) fn start(
     chain: Chain,
     mut producer: Producer,

@@ -148,6 +148,9 @@ fn decide_on_developer(config: &Config, addr: SocketAddr, websocket: Option<Sock
         (_, false, BlockMode::Manual) => {
             tracing::warn!("nobody can ask for blocks: methods for developers are off, see --developer");
         }
+        (_, false, BlockMode::ManualImmediate) => {
+            tracing::warn!("no client can move the block number: methods for developers are off, see --developer");
+        }
         (Developer::Auto, false, _) => {
             tracing::info!("methods for developers are off, for others can reach this node; see --developer");
         }

@@ -34,7 +34,7 @@
 //!     ds_block: Some(DsBlock { header: DsBlockHeader::genesis(member), cosignatures, timestamp }),
 //!     transactions: Vec::new(),
 //!     edits: StateDiff::default(),
-//!     is_repeated: false,
+//!     repeats_number: false,
 //! };
 //! let snapshot = store.commit(&genesis, state)?;
 //!

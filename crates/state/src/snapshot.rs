@@ -179,9 +179,8 @@ impl Snapshot {
         self.archive.transactions_up_to(number)
     }
 
-    /// Returns the number of blocks up to a Tx block whose logical number is
-    /// [repeated](crate::BlockRecord::is_repeated), or
-    /// `None` when there is none of this number yet; likewise.
+    /// Returns the number of blocks up to a Tx block that [repeat](crate::BlockRecord::repeats_number) the logical block
+    /// number, or `None` when there is none of this number yet. A block of a run need not be made for it.
     ///
     /// # Errors
     ///

@@ -78,7 +78,7 @@ impl<'a> Signed<'a> {
                 .and_then(|()| cosign::verify(cosignatures, header, committee))
                 .map_err(|source| SealError::Signature { block: name, source })
         };
-        let Proposal { tx_block, micro_blocks, ds_block, transactions: _, edits: _, is_repeated: _ } = proposal;
+        let Proposal { tx_block, micro_blocks, ds_block, transactions: _, edits: _, repeats_number: _ } = proposal;
         if let Some(ds_block) = ds_block {
             verify("DS block", &ds_block.header.encode(), &ds_block.cosignatures)?;
         }

@@ -140,7 +140,7 @@ fn number_of_another_node_is_repeated_only_where_that_is_allowed() {
     net.pay(1, user(9), 1, 0);
     let at = net.later();
     let proposal = net.producer.propose(at, Cause::Event).unwrap().to_proposal();
-    assert!(proposal.is_repeated && !net.producer.propose(at, Cause::Demand).unwrap().is_repeated());
+    assert!(proposal.repeats_number && !net.producer.propose(at, Cause::Demand).unwrap().repeats_number());
     let mut judge = Net::over(memory(), config(1, 10));
     assert_eq!(judge.producer.verify(&proposal).unwrap().to_proposal(), proposal);
     let mut strict = Net::over(memory(), ChainConfig { edits: false, ..config(1, 10) });

@@ -34,7 +34,7 @@ fn with_contract() -> Store {
         ds_block: Some(DsBlock { header: DsBlockHeader::genesis(node()), cosignatures, timestamp }),
         transactions: Vec::new(),
         edits: StateDiff::default(),
-        is_repeated: false,
+        repeats_number: false,
     };
     store.commit(&record, state).unwrap();
     store

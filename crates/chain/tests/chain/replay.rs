@@ -74,7 +74,7 @@ fn proposal_of(block: &CommittedBlock) -> Proposal {
         ds_block: block.ds_block().map(|block| DsBlock::clone(block)),
         transactions: block.transactions().iter().map(|(tx, _)| Transaction::clone(tx.transaction())).collect(),
         edits: StateDiff::default(),
-        is_repeated: false,
+        repeats_number: false,
     }
 }
 

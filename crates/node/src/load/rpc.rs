@@ -66,8 +66,8 @@ impl RpcClient {
 
     /// Returns the number of the latest Tx block.
     pub(super) async fn latest_block(&mut self) -> Result<u64, LoadError> {
-        let count: u64 = self.figure("GetNumTxBlocks").await?;
-        Ok(count.saturating_sub(1))
+        let next: u64 = self.figure("GetCurrentMiniEpoch").await?;
+        Ok(next.saturating_sub(1))
     }
 
     /// Returns the text of an entry of a contract's map, or `None` when there is none.

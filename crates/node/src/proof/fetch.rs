@@ -5,7 +5,11 @@ use std::{io, time::Duration};
 use serde::{Deserialize, de::DeserializeOwned};
 use silica_protocol::{
     Address, BlockNumber, StateRoot, VariableHash,
-    rpc::envelope::{Id, Response, write_request},
+    rpc::{
+        envelope::{Id, Response, write_request},
+        error::{RpcError, RpcErrorCode},
+        text::Dec,
+    },
 };
 
 use super::VerifyError;
@@ -17,6 +21,8 @@ use crate::{
 
 /// How long the node may take for all answers together.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+const TX_BLOCK: &str = "GetTxBlock";
 
 /// What a node told.
 pub(super) struct Fetched {
@@ -60,11 +66,10 @@ impl Node<'_> {
     }
 
     async fn block(&mut self, which: WhichBlock) -> Result<(BlockNumber, StateRoot), VerifyError> {
-        let (method, params) = match which {
-            WhichBlock::Latest => ("GetLatestTxBlock", vec![String::new()]),
-            WhichBlock::Number(number) => ("GetTxBlock", vec![number.to_string()]),
+        let (method, TxBlock { header }) = match which {
+            WhichBlock::Latest => self.latest_block().await?,
+            WhichBlock::Number(number) => (TX_BLOCK, self.call(TX_BLOCK, &[number.to_string()]).await?),
         };
-        let TxBlock { header } = self.call(method, &params).await?;
         let unfit = |got: String| unfit(method, &got);
         let number = header.number.parse().map_err(|_| unfit(format!("BlockNum: {:?}", header.number)))?;
         match which {
@@ -77,12 +82,37 @@ impl Node<'_> {
         }
     }
 
+    /// Reads the latest block, by its number where the node has no method for it, as in the block mode `manual-immediate`.
+    async fn latest_block(&mut self) -> Result<(&'static str, TxBlock), VerifyError> {
+        const LATEST: &str = "GetLatestTxBlock";
+        match self.try_call(LATEST, &[String::new()]).await? {
+            Ok(block) => Ok((LATEST, block)),
+            Err(error) if error.code == RpcErrorCode::METHOD_NOT_FOUND => {
+                let Dec(next): Dec<u64> = self.call("GetCurrentMiniEpoch", &[String::new()]).await?;
+                Ok((TX_BLOCK, self.call(TX_BLOCK, &[next.saturating_sub(1).to_string()]).await?))
+            }
+            Err(error) => Err(unfit(LATEST, &error.to_string())),
+        }
+    }
+
     async fn call<T: DeserializeOwned>(&mut self, method: &'static str, params: &[String]) -> Result<T, VerifyError> {
+        self.try_call(method, params).await?.map_err(|error| unfit(method, &error.to_string()))
+    }
+
+    /// Returns the result, or the error that the node answers with.
+    async fn try_call<T: DeserializeOwned>(
+        &mut self,
+        method: &'static str,
+        params: &[String],
+    ) -> Result<Result<T, RpcError>, VerifyError> {
         let unfit = |got: String| unfit(method, &got);
         let answer = self.post(method, params).await?;
         let response = Response::parse(answer).map_err(|error| unfit(error.to_string()))?;
-        let result = response.outcome.map_err(|error| unfit(error.to_string()))?;
-        serde_json::from_str(result.get()).map_err(|error| unfit(error.to_string()))
+        let result = match response.outcome {
+            Ok(result) => result,
+            Err(error) => return Ok(Err(error)),
+        };
+        serde_json::from_str(result.get()).map(Ok).map_err(|error| unfit(error.to_string()))
     }
 
     async fn post(&mut self, method: &'static str, params: &[String]) -> Result<&str, VerifyError> {

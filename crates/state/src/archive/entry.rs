@@ -20,7 +20,7 @@ pub struct Totals {
     pub ds_epoch_transactions: u64,
     /// Fees of those transactions: gas charged times gas price, as the receipts have it.
     pub ds_epoch_fees: Qa,
-    /// Blocks whose logical number is [repeated](crate::BlockRecord::is_repeated).
+    /// Blocks that [repeat](crate::BlockRecord::repeats_number) the logical block number.
     pub repeats: u64,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Entry {
     /// Whether DS block `head.ds_number` was made with this block.
     pub(super) made_ds_block: bool,
     /// Whether the next block has the same logical block number.
-    pub(super) is_repeated: bool,
+    pub(super) repeats_number: bool,
     /// The newest block up to this one that has transactions.
     pub(super) newest_with_transactions: Option<BlockNumber>,
     /// Whether it is a block of a run. Then nothing else is stored of it, and the Tx block is not signed.
@@ -90,7 +90,7 @@ const LAYOUT_WITH_REPEATS: u8 = 3;
 impl Entry {
     pub(super) fn encode(&self) -> Vec<u8> {
         let Self { tx_block, head, made_ds_block, newest_with_transactions, diff_len, micro_blocks_len, .. } = self;
-        let Self { groups, edits_len, is_repeated, .. } = self;
+        let Self { groups, edits_len, repeats_number, .. } = self;
         let repeats = head.totals.repeats;
         let mut out = Writer::new();
         let layout = match (repeats, *edits_len) {
@@ -120,7 +120,7 @@ impl Entry {
         }
         if layout == LAYOUT_WITH_REPEATS {
             out.number(repeats);
-            out.byte(u8::from(*is_repeated));
+            out.byte(u8::from(*repeats_number));
         }
         out.finish()
     }
@@ -168,10 +168,10 @@ impl Entry {
             groups.push(Group { count: reader.number("groups")?, len: reader.number("groups")? });
         }
         let edits_len = if layout == LAYOUT { 0 } else { reader.number("length of edits")? };
-        let mut is_repeated = false;
+        let mut repeats_number = false;
         if layout == LAYOUT_WITH_REPEATS {
             totals.repeats = reader.number("total of repeats")?;
-            is_repeated = flag(reader, "repeat")?;
+            repeats_number = flag(reader, "repeat")?;
         }
         if totals.repeats > tx_block.header.number.get() || (totals.repeats == 0 && layout == LAYOUT_WITH_REPEATS) {
             return Err(Malformed("total of repeats"));
@@ -189,7 +189,7 @@ impl Entry {
             tx_block,
             head,
             made_ds_block,
-            is_repeated,
+            repeats_number,
             newest_with_transactions,
             in_run,
             diff_len,
@@ -205,7 +205,7 @@ impl Entry {
 
     /// The block number that its transactions read, and that their receipts have.
     pub(super) fn logical_number(&self) -> BlockNumber {
-        logical_number(self.head.number, &self.head.totals, self.is_repeated)
+        logical_number(self.head.number, &self.head.totals, self.repeats_number)
     }
 
     pub(super) const fn place(&self) -> Place {
@@ -239,8 +239,8 @@ impl Entry {
 }
 
 /// The block number that the transactions of a block read, by the sums up to it.
-pub(super) fn logical_number(number: BlockNumber, totals: &Totals, is_repeated: bool) -> BlockNumber {
-    let repeats_before = totals.repeats.saturating_sub(u64::from(is_repeated));
+pub(super) fn logical_number(number: BlockNumber, totals: &Totals, repeats_number: bool) -> BlockNumber {
+    let repeats_before = totals.repeats.saturating_sub(u64::from(repeats_number));
     BlockNumber::new(number.get().saturating_sub(repeats_before))
 }
 

@@ -32,7 +32,7 @@ pub struct BlockRecord {
     pub edits: StateDiff,
     /// Whether the next block has the same logical block number. Transactions read that number as the block
     /// number, and their receipts have it. It is the number of the block less the repeats before it.
-    pub is_repeated: bool,
+    pub repeats_number: bool,
 }
 
 /// A block, ready to be written.
@@ -44,11 +44,11 @@ pub(super) struct Prepared {
 
 /// Lays a block out that makes a change of state of `diff_len` bytes, to be appended to `newest`.
 pub(super) fn prepare(record: &BlockRecord, diff_len: usize, newest: Option<&Entry>) -> Result<Prepared, AppendError> {
-    let BlockRecord { tx_block, micro_blocks, ds_block, transactions, edits, is_repeated } = record;
+    let BlockRecord { tx_block, micro_blocks, ds_block, transactions, edits, repeats_number } = record;
     let head = next_head(record, newest)?;
     let hashes = check_parts(record)?;
     let index = index_entries(head.number, hashes).ok_or(AppendError::TooLarge { what: "transactions" })?;
-    let logical_number = logical_number(head.number, &head.totals, *is_repeated);
+    let logical_number = logical_number(head.number, &head.totals, *repeats_number);
     let (bodies, groups) =
         transactions::pack(transactions, logical_number).ok_or(AppendError::TooLarge { what: "bytes" })?;
     let micro_blocks = pack_micro_blocks(micro_blocks);
@@ -57,7 +57,7 @@ pub(super) fn prepare(record: &BlockRecord, diff_len: usize, newest: Option<&Ent
     let entry = Entry {
         tx_block: std::sync::Arc::new(tx_block.clone()),
         made_ds_block: ds_block.is_some(),
-        is_repeated: *is_repeated,
+        repeats_number: *repeats_number,
         newest_with_transactions: if transactions.is_empty() { before } else { Some(head.number) },
         in_run: false,
         diff_len,
@@ -130,7 +130,7 @@ fn next_totals(record: &BlockRecord, newest: Option<&Entry>) -> Result<Totals, A
             transactions: before.transactions.checked_add(count)?,
             ds_epoch_transactions: epoch.ds_epoch_transactions.checked_add(count)?,
             ds_epoch_fees: epoch.ds_epoch_fees.checked_add(fees?)?,
-            repeats: before.repeats.checked_add(u64::from(record.is_repeated))?,
+            repeats: before.repeats.checked_add(u64::from(record.repeats_number))?,
         })
     };
     totals().ok_or(AppendError::TooLarge { what: "fees" })

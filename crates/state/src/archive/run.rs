@@ -525,7 +525,7 @@ impl StoredRun {
             },
             tx_block: std::sync::Arc::new(tx_block),
             made_ds_block: opens,
-            is_repeated: false,
+            repeats_number: false,
             newest_with_transactions: self.newest_with_transactions,
             in_run: true,
             diff_len: 0,

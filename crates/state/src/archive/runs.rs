@@ -186,7 +186,7 @@ impl Archive {
         self.known_of(number, |entry| entry.head.totals.transactions, |run| Some(run.before.transactions))
     }
 
-    /// Returns the sum of repeats up to a block, likewise.
+    /// Returns the sum of repeats up to a block, which is cheaper than its entry.
     pub(super) fn repeats_up_to(&self, number: BlockNumber) -> Result<u64, ArchiveError> {
         self.known_of(number, |entry| entry.head.totals.repeats, |run| Some(run.before.repeats))
     }

@@ -103,14 +103,14 @@ impl Model {
     }
 
     /// Blocks whose logical number is repeated: none of the first four, so that there are entries of every layout.
-    const fn is_repeated(block: u64) -> bool {
+    const fn repeats_number(block: u64) -> bool {
         block >= 4 && !block.is_multiple_of(3)
     }
 
     /// The block number that the next block's transactions read.
     fn logical_number(&self) -> BlockNumber {
         let block = self.blocks.len() as u64;
-        BlockNumber::new((0..block).filter(|before| !Self::is_repeated(*before)).count() as u64)
+        BlockNumber::new((0..block).filter(|before| !Self::repeats_number(*before)).count() as u64)
     }
 
     fn push(&mut self, transactions: Vec<(Transaction, Receipt)>, diff: Vec<u8>) {
@@ -169,7 +169,7 @@ impl Model {
             ds_block,
             transactions,
             edits: StateDiff::default(),
-            is_repeated: Self::is_repeated(number),
+            repeats_number: Self::repeats_number(number),
         });
         self.diffs.push(diff);
     }
@@ -191,7 +191,7 @@ impl Model {
             transactions: upto.iter().map(|record| record.transactions.len() as u64).sum(),
             ds_epoch_transactions: of_epoch.len() as u64,
             ds_epoch_fees: Qa::new(of_epoch.iter().map(fee).sum()),
-            repeats: upto.iter().filter(|record| record.is_repeated).count() as u64,
+            repeats: upto.iter().filter(|record| record.repeats_number).count() as u64,
         };
         let ds_blocks = upto.iter().filter(|record| record.ds_block.is_some()).count();
         (totals, DsBlockNumber::new(ds_blocks as u64 - 1))
@@ -837,6 +837,42 @@ fn witness_shows_lost_and_exchanged_blocks() {
     std::fs::write(&path, b"nothing of this is a slot").unwrap();
     append_from(&with_witness(&shorter).unwrap(), &model, 2);
     assert!(matches!(with_witness(&Disks::default()).unwrap_err(), OpenArchiveError::LostBlocks { .. }));
+}
+
+#[test]
+fn only_a_record_with_repeats_has_the_format_of_today() {
+    let disks = Disks::default();
+    let format = || {
+        let mut format = 0;
+        disks.chain.damage(&HEAD, |value| {
+            format = unseal(&HEAD, value.as_ref().unwrap()).unwrap()[0];
+            value
+        });
+        format
+    };
+    let (shorter, model) = (Model::with(&[1, 2, 1, 3]), Model::with(&[1, 2, 1, 3, 2]));
+    append_from(&disks.open().unwrap(), &shorter, 0);
+    assert_eq!(u64::from(format()), FORMAT_WITHOUT_REPEATS);
+    append_from(&disks.open().unwrap(), &model, 4);
+    assert_eq!(u64::from(format()), FORMAT);
+    check_view(&disks.open().unwrap().view(), &model, 5, true);
+}
+
+#[test]
+fn sums_of_repeats_that_cannot_be_are_damage() {
+    let mut model = Model::with(&[1, 2, 1, 3]);
+    model.grow(2);
+    let disks = Disks::indexed(&model);
+    let entry = disks.open().unwrap().entry(block(4)).unwrap();
+    assert_eq!((entry.head.totals.repeats, entry.repeats_number), (1, true));
+    let good = entry.encode();
+    assert_eq!(&good[good.len() - 2..], [1, 1]);
+    for (sum, repeats) in [(0, 0), (0, 1), (5, 1), (1, 2)] {
+        let mut bytes = good.clone();
+        let at = bytes.len() - 2;
+        bytes[at..].copy_from_slice(&[sum, repeats]);
+        assert!(Entry::decode(&bytes, block(4)).unwrap_err().is_damage(), "{sum} {repeats}");
+    }
 }
 
 #[test]

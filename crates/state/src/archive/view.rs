@@ -144,7 +144,7 @@ impl ArchiveView {
         self.has(number).then(|| self.archive.transactions_up_to(number)).transpose()
     }
 
-    /// Returns the sum of repeats up to a Tx block, likewise.
+    /// Returns the sum of repeats up to a Tx block. A block of a run need not be made for it.
     pub(crate) fn repeats_up_to(&self, number: BlockNumber) -> Result<Option<u64>, ArchiveError> {
         self.has(number).then(|| self.archive.repeats_up_to(number)).transpose()
     }
@@ -388,7 +388,7 @@ impl Archive {
             ds_block: ds_block.as_deref().cloned(),
             transactions,
             edits: self.edits(entry)?,
-            is_repeated: entry.is_repeated,
+            repeats_number: entry.repeats_number,
         })
     }
 
