@@ -92,7 +92,8 @@ impl World for Snapshot {
     }
 }
 
-/// Returns the block that ended the logical block number `logical`: the first up to which so many blocks moved it.
+/// Returns the block that ended the logical block number `logical`: the first block up to which
+/// `logical` blocks moved it.
 fn block_that_moved(state: &Snapshot, logical: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
     let Some(head) = state.head() else { return Ok(None) };
     let repeats = head.totals.repeats;

@@ -32,8 +32,8 @@ pub struct ChainConfig {
     /// Whether the leader may set another price of gas by hand, as isolated networks allow. Then a block is judged
     /// without regard to the price.
     pub operator_price: bool,
-    /// Whether the leader may edit the state by hand, take transactions that nobody signed, and repeat the
-    /// logical block number, as isolated networks for developers allow.
+    /// Whether the leader may edit the state by hand, execute unsigned transactions, and repeat the logical block number, as
+    /// isolated networks for developers allow.
     pub edits: bool,
     /// Paid out of the null account in each vacuous block.
     pub coinbase_reward: Qa,

@@ -1,4 +1,4 @@
-//! The logical block number: which blocks move it, and who reads it.
+//! The logical block number: which blocks move it, and where it is read.
 
 use serde_json::json;
 use silica_chain::{
