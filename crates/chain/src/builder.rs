@@ -16,11 +16,12 @@ use std::{
 };
 
 use silica_protocol::{
-    Account, AccountDelta, Address, BalanceChange, BlockHash, BlockNumber, CoSignatures, CommitteeHash,
+    Account, AccountDelta, Address, BalanceChange, BlockHash, BlockNumber, CoSignatures, CodeHash, CommitteeHash,
     DeployedContract, DsBlock, DsBlockHeader, DsBlockNumber, Gas, GasPrice, MbInfo, MbInfoHash, MicroBlock,
     MicroBlockHeader, Nonce, Peer, PublicKey, Qa, Receipt, ReceiptsHash, Reserved, ShardId, ShardMember, ShardingHash,
     StateDelta, StateDeltaHash, StateRoot, SwInfo, Timestamp, TxBlock, TxBlockHeader, TxHash, TxRoot,
 };
+use silica_scilla::work::{EVALUATION_PER_GAS, PER_BLOCK};
 use silica_state::{ArchiveError, RunTemplate, Snapshot, StateDiff, StateError, StorageDiff, Store};
 
 use crate::{
@@ -108,6 +109,10 @@ pub(crate) struct Builder<'a> {
     repeats_number: bool,
     dropped: Vec<(VerifiedTransaction, DropReason)>,
     postponed: Vec<(VerifiedTransaction, Postponed)>,
+    /// The work of the transactions.
+    work: u64,
+    /// Contracts that the transactions called.
+    loaded: BTreeSet<CodeHash>,
     /// The latest text of a receipt that has only totals, and its gas: in a block of payments there is only one.
     totals_text: Option<(Gas, Arc<str>)>,
 }
@@ -153,6 +158,8 @@ impl<'a> Builder<'a> {
             repeats_number: false,
             dropped: Vec::new(),
             postponed: Vec::new(),
+            work: 0,
+            loaded: BTreeSet::new(),
             totals_text: None,
         })
     }
@@ -252,6 +259,11 @@ impl<'a> Builder<'a> {
                     self.dropped.push((transaction, reason));
                 }
                 Tried::Postponed(why) => self.postponed.push((transaction, why)),
+                Tried::Full => {
+                    // Whatever is tried after it would be work that no transaction pays for.
+                    self.postponed.push((transaction, Postponed::GasExceeded));
+                    break;
+                }
             }
         }
         self.close(draft)?;
@@ -273,7 +285,7 @@ impl<'a> Builder<'a> {
                 }
                 Tried::Dropped(reason) => InvalidTransaction::Dropped { status: reason.code() },
                 Tried::Postponed(Postponed::NonceHigh) => InvalidTransaction::NonceGap,
-                Tried::Postponed(Postponed::GasExceeded) => InvalidTransaction::GasExceeded,
+                Tried::Postponed(Postponed::GasExceeded) | Tried::Full => InvalidTransaction::GasExceeded,
             };
             return Err(InvalidBlock::Transaction { hash: transaction.hash(), reason });
         }
@@ -326,7 +338,14 @@ impl<'a> Builder<'a> {
         if !fits && tx.gas_limit <= draft.gas_limit {
             return Ok(Tried::Postponed(Postponed::GasExceeded));
         }
+        let room = PER_BLOCK.saturating_sub(self.work);
+        let evaluation = tx.gas_limit.get().saturating_mul(EVALUATION_PER_GAS);
+        if self.config.rules.scilla.limits_work() && self.work > 0 && evaluation > room {
+            return Ok(Tried::Full);
+        }
         let context = Context {
+            work: room,
+            loaded: &self.loaded,
             block: self.head.next_logical_number,
             gas_limit: draft.gas_limit,
             minimum_price: self.minimum_price,
@@ -338,6 +357,7 @@ impl<'a> Builder<'a> {
         Ok(match executor::execute(transaction, context, &mut self.overlay)? {
             Outcome::Recorded(recorded) => Tried::Recorded(recorded),
             Outcome::Dropped(reason) => Tried::Dropped(reason),
+            Outcome::Full => Tried::Full,
         })
     }
 
@@ -347,7 +367,9 @@ impl<'a> Builder<'a> {
         transaction: VerifiedTransaction,
         recorded: Recorded,
     ) -> Result<(), BuildError> {
-        let Recorded { receipt, fee } = recorded;
+        let Recorded { receipt, fee, work, loaded } = recorded;
+        self.work = self.work.saturating_add(work);
+        self.loaded.extend(loaded);
         draft.gas_used = draft.gas_used.checked_add(receipt.cumulative_gas).ok_or(BuildError::Gas)?;
         draft.rewards = draft.rewards.checked_add(fee).ok_or(BuildError::Supply)?;
         draft.tx_hashes.push(transaction.hash());
@@ -505,6 +527,8 @@ enum Tried {
     Recorded(Recorded),
     Dropped(DropReason),
     Postponed(Postponed),
+    /// It takes more work than the block has room for, and waits for the next.
+    Full,
 }
 
 /// Each virtual shard has the same single member.

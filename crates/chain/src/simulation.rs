@@ -14,6 +14,7 @@ use silica_protocol::{
     Account, Address, BlockNumber, Gas, InitData, Nonce, PublicKey, Qa, Receipt, Signature, SimulationRequest,
     StorageKey, Transaction, TransactionKind, Version,
 };
+use silica_scilla::work::PER_BLOCK;
 use silica_state::{Snapshot, StateError};
 
 use crate::{
@@ -22,7 +23,7 @@ use crate::{
     config::{NoncePolicy, Numbering, Rules},
     contract::{METADATA, without_quotes},
     error::SimulationError,
-    executor::{self, Change, Context, Facts, Outcome, Overlay, Recorded, Tracer, readable},
+    executor::{self, Change, Context, Facts, NOTHING_LOADED, Outcome, Overlay, Recorded, Tracer, readable},
     handle::{Published, Shared},
     pool::DropReason,
 };
@@ -108,7 +109,7 @@ impl<'a> Simulator<'a> {
     ) -> Result<Simulation, SimulationError> {
         let limit = self.gas_limit(request)?;
         let executed = self.execute(request, limit, tracer)?;
-        let Executed { rehearsal, recorded: Recorded { receipt, fee }, mut overlay } = executed;
+        let Executed { rehearsal, recorded: Recorded { receipt, fee, .. }, mut overlay } = executed;
         let verified = rehearsal.as_if_verified();
         let creates = verified.kind() == TransactionKind::Deployment;
         let nonce = Nonce::new(verified.transaction().nonce.get().saturating_sub(1));
@@ -189,10 +190,17 @@ impl<'a> Simulator<'a> {
             chain_id: config.chain_id,
             rules: &config.rules,
             modules: &self.shared.simulated,
+            work: PER_BLOCK,
+            loaded: &NOTHING_LOADED,
             tracer,
         };
         match executor::execute(verified, context, overlay)? {
             Outcome::Recorded(recorded) => Ok(recorded),
+            // It has a block of its own.
+            Outcome::Full => {
+                let reason = DropReason::Internal;
+                Err(SimulationError::Dropped { reason, why: why(reason, verified, &config.rules) })
+            }
             Outcome::Dropped(reason) => {
                 Err(SimulationError::Dropped { reason, why: why(reason, verified, &config.rules) })
             }

@@ -7,6 +7,7 @@
 //! The receipts that come of it are held against the recorded ones, so that a trace is of what really happened.
 
 use silica_protocol::{Account, Address, BlockNumber, Receipt, StorageKey, Timestamp, TxHash};
+use silica_scilla::work::PER_BLOCK;
 use silica_state::{BlockRecord, Snapshot as Store, StateError, StateView, StoredTransaction};
 
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
     admission::VerifiedTransaction,
     builder::state_diff,
     error::TraceError,
-    executor::{self, CallTree, Context, Outcome, Overlay, Recorded, Tracer},
+    executor::{self, CallTree, Context, NOTHING_LOADED, Outcome, Overlay, Recorded, Tracer},
     handle::Shared,
     simulation::{AccountChange, account_change},
     snapshot::Snapshot,
@@ -155,10 +156,13 @@ fn execute(
         chain_id: config.chain_id,
         rules: &config.rules,
         modules: &shared.simulated,
+        // Whatever is in a block had room there.
+        work: PER_BLOCK,
+        loaded: &NOTHING_LOADED,
         tracer,
     };
     match executor::execute(transaction, context, overlay)? {
-        Outcome::Recorded(Recorded { receipt, fee: _ }) if receipt == *recorded => Ok(()),
-        Outcome::Recorded(_) | Outcome::Dropped(_) => Err(TraceError::Differs),
+        Outcome::Recorded(Recorded { receipt, .. }) if receipt == *recorded => Ok(()),
+        Outcome::Recorded(_) | Outcome::Dropped(_) | Outcome::Full => Err(TraceError::Differs),
     }
 }

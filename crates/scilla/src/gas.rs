@@ -2,24 +2,64 @@
 
 use ruint::aliases::U256;
 
+use crate::work::Work;
+
 /// How many units make one gas.
 pub const UNITS_PER_GAS: u64 = 8;
 
-/// Units of gas that are left.
+/// Units of gas that are left, and the [`Work`] that was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meter {
     left: u64,
+    work: Work,
 }
 
 impl Meter {
-    /// A meter with this many units.
+    /// A meter with this many units. Work is not limited.
     pub const fn with_units(left: u64) -> Self {
-        Self { left }
+        Self { left, work: Work::UNLIMITED }
     }
 
-    /// A meter for a limit in gas.
+    /// A meter for a limit in gas. Work is not limited.
     pub const fn with_limit(gas: u64) -> Self {
-        Self { left: gas.saturating_mul(UNITS_PER_GAS) }
+        Self::with_units(gas.saturating_mul(UNITS_PER_GAS))
+    }
+
+    /// Goes on with the work of earlier runs.
+    #[must_use]
+    pub const fn with_work(self, work: Work) -> Self {
+        Self { work, ..self }
+    }
+
+    /// Returns the work that was done.
+    pub const fn work(self) -> Work {
+        self.work
+    }
+
+    /// Counts work that is about to be done.
+    ///
+    /// # Errors
+    ///
+    /// [`Exhausted`] if it is beyond its limit. Then no gas is left.
+    pub const fn spend(&mut self, work: u64) -> Result<(), Exhausted> {
+        let done = self.work.spend(work);
+        if done.is_err() {
+            self.left = 0;
+        }
+        done
+    }
+
+    /// Counts a program that is made ready to run; see [`Work::load`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::spend`].
+    pub const fn load(&mut self, bytes: u64, fresh: bool) -> Result<(), Exhausted> {
+        let done = self.work.load(bytes, fresh);
+        if done.is_err() {
+            self.left = 0;
+        }
+        done
     }
 
     /// Takes units.
@@ -31,6 +71,7 @@ impl Meter {
         match self.left.checked_sub(units) {
             Some(left) => {
                 self.left = left;
+                self.work.pay(units);
                 Ok(())
             }
             None => Err(Exhausted),
@@ -41,6 +82,7 @@ impl Meter {
     /// version: below nought it goes on from the largest number.
     pub const fn charge_unchecked(&mut self, units: u64) {
         self.left = self.left.wrapping_sub(units);
+        self.work.pay(units);
     }
 
     /// Returns the units that are left.

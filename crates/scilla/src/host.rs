@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     code::Field,
+    gas::Meter,
     types::{Primitive, Type, Width},
     value::{BNum, Key, Map, Value},
 };
@@ -18,9 +19,14 @@ pub type Address = [u8; 20];
 ///
 /// Changes are not undone by the one who asks: if a run fails, the one who answers drops them.
 pub trait Host {
-    /// Is told how much gas is left for the size of what is asked for next, in units. Of a larger map, which the run
-    /// ends with in any case, no more than [`HostError::too_large`] need be told.
-    fn limit(&mut self, _units: u64) {}
+    /// Takes the gas and the work that are left for what follows. For a larger map, or for more work, with which the run
+    /// ends in any case, [`HostError::too_large`] is enough of an answer.
+    fn limit(&mut self, _gas: Meter) {}
+
+    /// Returns the [work](crate::work) since the last [`Self::limit`].
+    fn worked(&self) -> u64 {
+        0
+    }
 
     /// Returns the value of a field, or of an entry; none if there is no such entry.
     ///
@@ -110,7 +116,8 @@ pub struct HostError {
     pub message: String,
     /// Whether the text is reported at the name of the field.
     pub at_field: bool,
-    /// Whether the value is larger than the [limit](Host::limit): the run is out of gas, which is reported instead.
+    /// Whether the value is larger, or took more work, than the [limit](Host::limit): the run is out of gas, which is
+    /// reported instead.
     pub is_too_large: bool,
 }
 
@@ -120,7 +127,7 @@ impl HostError {
         Self { message: message.into(), at_field: false, is_too_large: false }
     }
 
-    /// The error that the value is larger than the [limit](Host::limit).
+    /// The error that the value is larger, or takes more work, than the [limit](Host::limit).
     pub const fn too_large() -> Self {
         Self { message: String::new(), at_field: false, is_too_large: true }
     }

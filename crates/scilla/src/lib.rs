@@ -72,6 +72,7 @@
 //! - [`check`]: whether a program may run, and what is known of it.
 //! - [`value`]: what expressions have, and what fields and messages are made of.
 //! - [`gas`]: what work costs.
+//! - [`work`]: what takes time beyond its gas.
 //! - [`rules`]: where released interpreters differ.
 //! - [`resolve`]: imports, and the module that defines each name.
 //! - [`builtins`]: the built-in functions, one row each.
@@ -119,3 +120,4 @@ mod typecheck;
 pub mod types;
 pub mod value;
 mod vocabulary;
+pub mod work;

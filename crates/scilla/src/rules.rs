@@ -195,6 +195,11 @@ impl Rules {
         !matches!(self, Self { edition: Edition::Latest, revision: 2.. })
     }
 
+    /// Whether the [work](crate::work) of transactions and blocks is limited.
+    pub const fn limits_work(self) -> bool {
+        self.revision > 2
+    }
+
     /// Whether an address in `_extlibs` must have 20 bytes even if nothing imports the library.
     pub const fn checks_unused_library_addresses(self) -> bool {
         self.revision > 0

@@ -7,15 +7,17 @@
 //!
 //! Whatever fails, at any depth, fails the whole transaction.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::{Value as Json, json};
 use silica_protocol::{
-    Account, Address, ContractMessage, ContractParam, EventLog, Qa, Receipt, ReceiptError, Transition,
+    Account, Address, CodeHash, ContractMessage, ContractParam, EventLog, Qa, Receipt, ReceiptError, Transition,
 };
 use silica_scilla::{
     eval::{Observer, Outcome},
+    gas::{Meter, UNITS_PER_GAS},
     rules::LibraryCalls,
+    work::{Work, weight},
 };
 
 use super::{
@@ -38,6 +40,9 @@ struct Calls<'a, 'c, W> {
     gas_limit: u64,
     /// The gas that is left.
     gas: u64,
+    work: Work,
+    /// Contracts that were called.
+    loaded: BTreeSet<CodeHash>,
     /// Bytes that were told so far.
     told: usize,
     /// What may still be looked at and written.
@@ -90,6 +95,8 @@ pub(super) fn execute<W: World>(
         origin,
         gas_limit: tx.gas_limit.get(),
         gas,
+        work: context.begin(),
+        loaded: BTreeSet::new(),
         told: 0,
         room: Room::new(),
         edges: 0,
@@ -97,8 +104,13 @@ pub(super) fn execute<W: World>(
         event_logs: Vec::new(),
         transitions: Vec::new(),
     };
-    let result = calls.run(&callee, &Call { sender: origin, contract: tx.to, amount: tx.amount, body, depth: 0 });
-    let Calls { gas: mut left, edges, accepted, event_logs, transitions, .. } = calls;
+    calls.work.pay(rules.runner_gas.get().saturating_mul(UNITS_PER_GAS));
+    let result = calls.load(&callee).and_then(|()| {
+        let call = Call { sender: origin, contract: tx.to, amount: tx.amount, body, depth: 0 };
+        calls.run(&callee, &call)
+    });
+    let Calls { gas: mut left, work, loaded, edges, accepted, event_logs, transitions, .. } = calls;
+    context.check_room(work)?;
     let mut receipt = Receipt { accepted, ..Receipt::payment(tx.gas_limit, context.block) };
     match result {
         Ok(()) => (receipt.event_logs, receipt.transitions) = (event_logs, transitions),
@@ -113,7 +125,7 @@ pub(super) fn execute<W: World>(
     }
     let (used, fee) = deposit.settle(left, overlay)?;
     receipt.cumulative_gas = used;
-    Ok(Recorded { receipt, fee })
+    Ok(Recorded { work: context.counted(work, used), loaded, receipt, fee })
 }
 
 /// Makes the contract ready that a transaction calls.
@@ -174,8 +186,29 @@ impl<W: World> Calls<'_, '_, W> {
         let allowed = effects::allowance(self.gas_limit.saturating_sub(self.gas));
         let mut left = allowed.saturating_sub(self.told);
         let effects = Effects::of(outcome, &mut left)?;
-        self.told = allowed.saturating_sub(left);
+        let told = allowed.saturating_sub(left);
+        let bytes = u64::try_from(told.saturating_sub(self.told)).unwrap_or(u64::MAX);
+        self.told = told;
+        let spent = self.work.spend(bytes.saturating_mul(weight::JSON_BYTE));
+        spent.map_err(|_| self.exhausted())?;
         Ok(effects)
+    }
+
+    /// Counts a contract that is about to run, unless it ran before in this transaction.
+    fn load(&mut self, callee: &Callee) -> Result<(), Halt> {
+        let Callee::Contract(ready) = callee else { return Ok(()) };
+        let hash = ready.hash();
+        if !self.loaded.insert(hash) {
+            return Ok(());
+        }
+        let loaded = self.work.load(ready.bytes, !self.context.loaded.contains(&hash));
+        loaded.map_err(|_| self.exhausted())
+    }
+
+    /// The failure of a transaction whose work is beyond its limit, which takes all of its gas.
+    const fn exhausted(&mut self) -> Halt {
+        self.gas = 0;
+        Halt::with(ReceiptError::GasNotSufficient)
     }
 
     fn interpret(&mut self, callee: &Callee, call: &Call) -> Result<Outcome, Halt> {
@@ -188,14 +221,16 @@ impl<W: World> Calls<'_, '_, W> {
         let balance = self.overlay.account(&call.contract)?.unwrap_or_default().balance;
         let result = match callee {
             Callee::Contract(ready) => self.run_contract(ready, call, &body, balance)?,
-            Callee::Library => run::call_library(&body, balance.get(), self.gas),
+            Callee::Library => run::call_library(&body, balance.get(), self.gas, self.work),
         };
         match result {
             Ok((outcome, left)) => {
+                self.work = outcome.gas.work();
                 self.gas = self.gas.min(left);
                 Ok(outcome)
             }
             Err(stopped) => {
+                self.work = stopped.work.unwrap_or(self.work);
                 let Some(left) = stopped.gas else {
                     self.gas = self.gas.saturating_sub(self.context.rules.call_gas.get());
                     return Err(Halt::with(ReceiptError::NoGasRemainingFound));
@@ -225,7 +260,8 @@ impl<W: World> Calls<'_, '_, W> {
         let mut tracer = self.context.tracer;
         let observer = tracer.as_mut().map(|tracer| tracer as &mut dyn Observer);
         let rules = self.context.modules.rules();
-        let result = run::call(ready, body, balance.get(), rules, self.gas, &mut host, observer);
+        let limit = Meter::with_limit(self.gas).with_work(self.work);
+        let result = run::call(ready, body, balance.get(), rules, limit, &mut host, observer);
         self.room = host.room;
         match host.fault {
             Some(fault) => Err(Halt::Fatal(fault)),
@@ -276,6 +312,7 @@ impl<W: World> Calls<'_, '_, W> {
         self.edges = self.edges.saturating_add(1);
         let start = self.context.rules.runner_gas.get();
         self.gas = self.gas.checked_sub(start).ok_or(Halt::with(ReceiptError::GasNotSufficient))?;
+        self.work.pay(start.saturating_mul(UNITS_PER_GAS));
         if self.edges > self.context.rules.edge_limit {
             return Err(Halt::with(ReceiptError::MaxEdgesReached));
         }
@@ -289,7 +326,9 @@ impl<W: World> Calls<'_, '_, W> {
             Unready::Libraries => Halt::with(ReceiptError::LibraryExtractionFailed),
             Unready::Unusable => Halt::with(ReceiptError::PreparationFailed),
         });
-        ready.map(Callee::Contract)
+        let callee = Callee::Contract(ready?);
+        self.load(&callee)?;
+        Ok(callee)
     }
 }
 

@@ -1,9 +1,11 @@
 //! Deployments of contracts and libraries (execution.md 5).
 
+use std::collections::BTreeSet;
+
 use silica_protocol::{
     Account, Address, CodeHash, ContractAccount, Exception, InitData, Receipt, ReceiptError, StorageKey,
 };
-use silica_scilla::eval::VERSION;
+use silica_scilla::{eval::VERSION, gas::UNITS_PER_GAS, work::Work};
 
 use super::{
     Context, Overlay, Recorded, Stop,
@@ -29,6 +31,7 @@ struct Deployment<'a, 'c, W> {
     libraries: Libraries,
     /// The gas that is left.
     gas: u64,
+    work: Work,
 }
 
 /// Executes a deployment. The steps stand in the order of the reference.
@@ -61,8 +64,13 @@ pub(super) fn execute<W: World>(
     let contract = ContractAccount { code_hash: CodeHash::of(&source.code, &source.init), storage_root: None };
     overlay.set(&address, Account { contract: Some(contract), ..before })?;
     overlay.set_source(&address, source.clone());
-    let mut deployment = Deployment { context, overlay, address, source, facts, libraries, gas };
-    let (result, mut left) = (deployment.run(), deployment.gas);
+    let mut work = context.begin();
+    // The texts are paid for in any case, if not in a run then by the least gas of a failure.
+    work.pay(run::text_units(&source).saturating_add(rules.checker_gas.get().saturating_mul(UNITS_PER_GAS)));
+    let mut deployment = Deployment { context, overlay, address, source, facts, libraries, gas, work };
+    let result = deployment.run();
+    let Deployment { gas: mut left, work, .. } = deployment;
+    context.check_room(work)?;
     let mut receipt = Receipt::payment(tx.gas_limit, context.block);
     match result {
         Ok(()) => {
@@ -81,7 +89,7 @@ pub(super) fn execute<W: World>(
     }
     let (used, fee) = deposit.settle(left, overlay)?;
     receipt.cumulative_gas = used;
-    Ok(Recorded { receipt, fee })
+    Ok(Recorded { work: context.counted(work, used), loaded: BTreeSet::new(), receipt, fee })
 }
 
 /// Why a deployment does not succeed.
@@ -109,25 +117,32 @@ impl<W: World> Deployment<'_, '_, W> {
 
     fn check(&mut self) -> Result<Accepted, Halt> {
         let check = if self.facts.is_library { run::check_library } else { run::check_contract };
-        let checked = check(&self.source, &self.libraries, self.gas);
+        let checked = check(&self.source, &self.libraries, self.gas, self.work);
         let accepted = checked.map_err(|stopped| self.stopped(stopped, ReceiptError::CheckerFailed))?;
         self.gas = self.gas.min(accepted.gas);
+        self.work = accepted.work;
         Ok(accepted)
     }
 
     fn initialise(&mut self, accepted: &Accepted) -> Result<(), Halt> {
         let start = self.context.rules.runner_gas.get();
         self.gas = self.gas.checked_sub(start).ok_or(Halt::with(ReceiptError::GasNotSufficient))?;
+        self.work.pay(start.saturating_mul(UNITS_PER_GAS));
         let rules = self.context.modules.rules();
         if self.facts.is_library {
-            return match run::deploy_library(&self.source, &accepted.code, rules, self.gas) {
-                Ok(left) => {
+            return match run::deploy_library(&self.source, &accepted.code, rules, self.gas, self.work) {
+                Ok((left, work)) => {
+                    self.work = work;
                     self.gas = self.gas.min(left);
                     Ok(())
                 }
                 Err(stopped) => match self.stopped(stopped, ReceiptError::CreateContractFailed) {
                     // Beyond its gas, the outcome for a library does not count where the node has compared the version.
-                    Halt::Failed(ReceiptError::CreateContractFailed, _) if rules.node_compares_version() => Ok(()),
+                    Halt::Failed(ReceiptError::CreateContractFailed, _)
+                        if rules.node_compares_version() && self.work.end().is_none() =>
+                    {
+                        Ok(())
+                    }
                     halt @ (Halt::Failed(..) | Halt::Fatal(_)) => Err(halt),
                 },
             };
@@ -141,17 +156,20 @@ impl<W: World> Deployment<'_, '_, W> {
             room: Room::new(),
             fault: None,
         };
-        let deployed = run::deploy_contract(&self.source, &accepted.code, rules, self.gas, &mut host);
+        let deployed = run::deploy_contract(&self.source, &accepted.code, rules, self.gas, self.work, &mut host);
         if let Some(fault) = host.fault {
             return Err(Halt::Fatal(fault));
         }
-        let left = deployed.map_err(|stopped| self.stopped(stopped, ReceiptError::CreateContractFailed))?;
+        let deployed = deployed.map_err(|stopped| self.stopped(stopped, ReceiptError::CreateContractFailed));
+        let (left, work) = deployed?;
+        self.work = work;
         self.gas = self.gas.min(left);
         Ok(())
     }
 
     /// Counts the gas of a stage that failed, and says why it did.
     fn stopped(&mut self, stopped: Stopped, error: ReceiptError) -> Halt {
+        self.work = stopped.work.unwrap_or(self.work);
         let Some(left) = stopped.gas else {
             self.gas = self.gas.saturating_sub(self.context.rules.deployment_gas.get());
             return Halt::with(ReceiptError::NoGasRemainingFound);

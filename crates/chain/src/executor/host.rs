@@ -5,10 +5,12 @@ use std::sync::Arc;
 use silica_protocol::{Address, BlockNumber, StorageKey, Timestamp};
 use silica_scilla::{
     code::Field,
+    gas::Meter,
     host::{self, Host, HostError, Remote, RemoteWant},
     json,
     types::{Primitive, Type, Width, adt::DataTypes},
     value::{BNum, Integer, Key, Value},
+    work::weight,
 };
 use silica_state::StateError;
 
@@ -77,6 +79,7 @@ impl<W: World> ContractHost<'_, W> {
         keys: &[Key],
         want: RemoteWant,
     ) -> Result<Option<Remote>, StorageFault> {
+        self.room.spend(weight::SOUGHT)?;
         let Some(account) = self.overlay.account(&address)? else { return Ok(None) };
         let told = |kind, value| Ok(Some(Remote { kind, value: Some(value).filter(|_| want == RemoteWant::Value) }));
         let uint = |width| Type::Primitive(Primitive::Uint(width));
@@ -115,6 +118,7 @@ impl<W: World> ContractHost<'_, W> {
         let Some(stored) = self.overlay.entry(&address, &StorageKey::type_of(&address, name))? else { return Ok(None) };
         let kind = std::str::from_utf8(&stored).ok().and_then(|text| json::parse_type(text).ok());
         let kind = kind.ok_or(StorageFault::Unreadable)?;
+        self.room.spend(u64::try_from(stored.len()).unwrap_or(u64::MAX).saturating_mul(weight::JSON_BYTE))?;
         let known = Arc::clone(&self.known);
         let field = StoredField { contract: &address, name, kind: &kind, known: &known };
         let value = match want {
@@ -131,8 +135,13 @@ impl<W: World> ContractHost<'_, W> {
 }
 
 impl<W: World> Host for ContractHost<'_, W> {
-    fn limit(&mut self, units: u64) {
-        self.units = units;
+    fn limit(&mut self, gas: Meter) {
+        self.units = gas.units();
+        self.room.begin(gas.work().left());
+    }
+
+    fn worked(&self) -> u64 {
+        self.room.worked()
     }
 
     fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError> {

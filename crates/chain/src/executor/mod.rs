@@ -22,9 +22,13 @@ mod storage;
 mod text;
 mod tracer;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    collections::BTreeSet,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
-use silica_protocol::{BlockNumber, ChainId, Gas, GasPrice, Qa, Receipt, TransactionKind};
+use silica_protocol::{BlockNumber, ChainId, CodeHash, Gas, GasPrice, Qa, Receipt, TransactionKind};
+use silica_scilla::work::{EVALUATION_PER_GAS, End, PER_BLOCK, Work};
 use silica_state::StateError;
 
 pub use self::tracer::{CallTree, TracedCall, TracedRun, TracedStep, TracedValue};
@@ -53,6 +57,10 @@ pub(crate) struct Context<'a> {
     pub(crate) rules: &'a Rules,
     /// The contracts that were used lately.
     pub(crate) modules: &'a Modules,
+    /// Work that the block has room for.
+    pub(crate) work: u64,
+    /// Contracts that earlier transactions of the block have called.
+    pub(crate) loaded: &'a BTreeSet<CodeHash>,
     /// Who takes notes of what contracts do, if anybody does.
     pub(crate) tracer: Option<&'a Tracer>,
 }
@@ -64,6 +72,8 @@ pub(crate) enum Outcome {
     Recorded(Recorded),
     /// It left no trace.
     Dropped(DropReason),
+    /// It left no trace: it takes more work than the block has room for.
+    Full,
 }
 
 /// A transaction that is in the block.
@@ -73,12 +83,40 @@ pub(crate) struct Recorded {
     pub(crate) receipt: Receipt,
     /// What the sender paid for gas.
     pub(crate) fee: Qa,
+    /// What counts for the block: the work of what was executed, but at least that which its gas pays for.
+    pub(crate) work: u64,
+    /// Contracts that it called.
+    pub(crate) loaded: BTreeSet<CodeHash>,
 }
+
+impl Context<'_> {
+    /// The work of a transaction, before it does any.
+    fn begin(&self) -> Work {
+        if self.modules.rules().limits_work() { Work::limited(self.work) } else { Work::UNLIMITED }
+    }
+
+    /// Returns what a transaction counts for the block that used so much gas.
+    fn counted(&self, work: Work, gas: Gas) -> u64 {
+        if !self.modules.rules().limits_work() {
+            return 0;
+        }
+        work.total().max(gas.get().saturating_mul(EVALUATION_PER_GAS))
+    }
+
+    /// Refuses to record a transaction that has to wait for the next block. In a block of its own it fails instead.
+    fn check_room(&self, work: Work) -> Result<(), Stop> {
+        if work.end() == Some(End::Block) && self.work < PER_BLOCK { Err(Stop::Full) } else { Ok(()) }
+    }
+}
+
+/// What a block has loaded before its first transaction.
+pub(crate) static NOTHING_LOADED: BTreeSet<CodeHash> = BTreeSet::new();
 
 /// What ends an execution early.
 enum Stop {
     Drop(DropReason),
     Fatal(StateError),
+    Full,
 }
 
 impl From<StateError> for Stop {
@@ -115,6 +153,7 @@ pub(crate) fn execute<W: World>(
     match result {
         Ok(recorded) => Ok(Outcome::Recorded(recorded)),
         Err(Stop::Drop(reason)) => Ok(Outcome::Dropped(reason)),
+        Err(Stop::Full) => Ok(Outcome::Full),
         Err(Stop::Fatal(error)) => Err(error),
     }
 }

@@ -161,6 +161,11 @@ impl Libraries {
         Ok(Some(libraries))
     }
 
+    /// Returns the bytes of their texts.
+    pub(super) fn bytes(&self) -> u64 {
+        self.found.values().map(|library| library.bytes()).fold(0, u64::saturating_add)
+    }
+
     /// What tells a program with the hash `of` from the same with other libraries.
     fn key(&self, of: CodeHash) -> CodeKey {
         let key = |hash: CodeHash| CodeKey::new(hash.to_bytes());
@@ -217,9 +222,16 @@ pub(super) struct Module {
 pub(super) struct Ready {
     pub(super) code: Arc<Code>,
     module: Arc<Module>,
+    /// The bytes of its texts and of those of its libraries.
+    pub(super) bytes: u64,
 }
 
 impl Ready {
+    /// The hash of the texts of the contract.
+    pub(super) fn hash(&self) -> CodeHash {
+        self.module.hash
+    }
+
     /// The parameters with which the contract was deployed.
     pub(super) fn init(&self) -> &[Argument] {
         self.module.init.get().map(Vec::as_slice).unwrap_or_default()
@@ -248,6 +260,11 @@ impl Module {
         let parsed = parse_contract(CONTRACT_FILE, self.source.code.as_bytes()).map_err(|_| Unready::Unusable)?;
         let program = resolve::contract(parsed, &origin, libraries).map_err(|_| Unready::Unusable)?;
         Ok(Code::of_contract(&program))
+    }
+
+    /// Returns the bytes of its texts.
+    fn bytes(&self) -> u64 {
+        u64::try_from(self.source.code.len().saturating_add(self.source.init.len())).unwrap_or(u64::MAX)
     }
 
     /// About how many bytes it takes.
@@ -325,7 +342,8 @@ impl Modules {
             // Whoever came first has read the same.
             module.init.set(init).ok();
         }
-        Ok(Ready { code, module: Arc::clone(module) })
+        let bytes = module.bytes().saturating_add(libraries.bytes());
+        Ok(Ready { code, module: Arc::clone(module), bytes })
     }
 
     /// Returns the contract or library at an address, or `None` when there is none.

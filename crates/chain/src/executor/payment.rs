@@ -1,6 +1,9 @@
 //! Payments (execution.md 4): money moves, nothing runs.
 
+use std::collections::BTreeSet;
+
 use silica_protocol::{Account, Qa, Receipt};
+use silica_scilla::work::Work;
 
 use super::{Context, Overlay, Recorded, Stop};
 use crate::{accounts::World, admission::VerifiedTransaction, pool::DropReason};
@@ -41,7 +44,8 @@ pub(super) fn execute<W: World>(
             overlay.set(&tx.to, credited)?;
         }
     }
-    Ok(Recorded { receipt: Receipt::payment(gas, context.block), fee })
+    let work = context.counted(Work::UNLIMITED, gas);
+    Ok(Recorded { receipt: Receipt::payment(gas, context.block), fee, work, loaded: BTreeSet::new() })
 }
 
 /// Takes the fee and uses up the nonce.
@@ -63,6 +67,10 @@ mod tests {
 
     use silica_protocol::{Address, BlockNumber, ChainId, Gas, GasPrice, Nonce, ShardId, Transaction};
 
+    use silica_scilla::work::{EVALUATION_PER_GAS, PER_BLOCK};
+
+    use crate::executor::NOTHING_LOADED;
+
     use super::*;
     use crate::{
         config::Rules,
@@ -83,6 +91,8 @@ mod tests {
         let mut overlay = Overlay::new(accounts.iter().copied().collect::<BTreeMap<_, _>>());
         let rules = Rules { contracts: false, ..Rules::V8_1 };
         let context = Context {
+            work: PER_BLOCK,
+            loaded: &NOTHING_LOADED,
             block: BlockNumber::new(7),
             chain_id: ChainId::new(222),
             modules: &Modules::new(rules.scilla),
@@ -127,7 +137,15 @@ mod tests {
         assert_eq!(balance(&mut run, &address(2)), Some(5 * ZIL));
         assert_eq!(run.overlay.account(&address(SENDER)).unwrap().unwrap().nonce, Nonce::new(1));
         let receipt = Receipt::payment(Gas::new(50), BlockNumber::new(7));
-        assert_eq!(run.outcome, Outcome::Recorded(Recorded { receipt, fee: Qa::new(ZIL / 10) }));
+        assert_eq!(
+            run.outcome,
+            Outcome::Recorded(Recorded {
+                receipt,
+                fee: Qa::new(ZIL / 10),
+                work: 50 * EVALUATION_PER_GAS,
+                loaded: BTreeSet::new()
+            })
+        );
     }
 
     #[test]

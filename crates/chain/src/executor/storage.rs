@@ -23,6 +23,7 @@ use silica_scilla::{
     json::{self, ValueReader},
     types::{Type, adt::DataTypes},
     value::{Key, Map, Value},
+    work::weight,
 };
 use silica_state::StateError;
 
@@ -56,25 +57,52 @@ pub(super) struct Room {
     written: usize,
     sought: usize,
     read: usize,
+    /// The work of the last answer to a contract, and what it may be.
+    worked: u64,
+    work: u64,
 }
 
 impl Room {
     /// What each transaction has.
     pub(super) const fn new() -> Self {
-        Self { written: MAX_WRITTEN, sought: MAX_SOUGHT, read: MAX_READ }
+        Self { written: MAX_WRITTEN, sought: MAX_SOUGHT, read: MAX_READ, worked: 0, work: u64::MAX }
+    }
+
+    /// Begins an answer that may take so much work.
+    pub(super) const fn begin(&mut self, work: u64) {
+        (self.worked, self.work) = (0, work);
+    }
+
+    /// Returns the work of the last answer.
+    pub(super) const fn worked(&self) -> u64 {
+        self.worked
+    }
+
+    /// Counts work that is about to be done.
+    pub(super) fn spend(&mut self, work: u64) -> Result<(), StorageFault> {
+        self.worked = self.worked.saturating_add(work);
+        if self.worked > self.work { Err(StorageFault::TooLarge) } else { Ok(()) }
+    }
+
+    fn spend_bytes(&mut self, bytes: usize, weight: u64) -> Result<(), StorageFault> {
+        self.spend(u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(weight))
     }
 
     fn write(&mut self, bytes: usize) -> Result<(), StorageFault> {
+        self.spend_bytes(bytes, weight::WRITTEN_BYTE)?;
         self.written = self.written.checked_sub(bytes).ok_or(StorageFault::NoRoom)?;
         Ok(())
     }
 
     fn read(&mut self, bytes: usize) -> Result<(), StorageFault> {
+        self.spend_bytes(bytes, weight::READ_BYTE)?;
         self.read = self.read.checked_sub(bytes).ok_or(StorageFault::ReadTooMuch)?;
         Ok(())
     }
 
     fn seek(&mut self, key: &StorageKey) -> Result<(), StorageFault> {
+        self.spend(weight::SOUGHT)?;
+        self.spend_bytes(key.as_str().len(), weight::KEY_BYTE)?;
         let beyond = key.as_str().len().saturating_sub(COMMON_KEY);
         self.sought = self.sought.checked_sub(beyond).ok_or(StorageFault::SoughtTooMuch)?;
         Ok(())
@@ -102,7 +130,7 @@ pub(super) enum StorageFault {
     ReadTooMuch,
     /// The keys to one place are longer than they may be.
     KeysTooLong,
-    /// A map is larger than what may be read.
+    /// A map is larger than what may be read, or the answer takes more work than is left.
     TooLarge,
     /// There are more keys than maps in the type.
     TooManyKeys,
@@ -179,7 +207,7 @@ impl StoredField<'_> {
     ) -> Result<(), StorageFault> {
         let (kind, mut indices) = (self.kind_behind(keys)?, texts(keys)?);
         if matches!(kind, Type::Map(..)) {
-            self.clear(overlay, &indices)?;
+            self.clear(overlay, &indices, room)?;
         }
         for outer in 0..indices.len() {
             let marker = self.sought(indices.get(..outer).unwrap_or_default(), room)?;
@@ -197,7 +225,7 @@ impl StoredField<'_> {
     ) -> Result<(), StorageFault> {
         let indices = texts(keys)?;
         if self.exists(overlay, keys, room)? {
-            self.clear(overlay, &indices)?;
+            self.clear(overlay, &indices, room)?;
         }
         let Some((_, outer)) = indices.split_last() else { return Ok(()) };
         let parent = self.sought(outer, room)?;
@@ -224,10 +252,17 @@ impl StoredField<'_> {
     }
 
     /// Removes all entries at and below a place.
-    fn clear<W: World>(self, overlay: &mut Overlay<W>, indices: &[String]) -> Result<(), StorageFault> {
+    fn clear<W: World>(
+        self,
+        overlay: &mut Overlay<W>,
+        indices: &[String],
+        room: &mut Room,
+    ) -> Result<(), StorageFault> {
+        room.spend(weight::WRITTEN)?;
         let prefix = self.key(indices);
         let is_map = type_behind(self.kind, indices.len()).is_some_and(|kind| matches!(kind, Type::Map(..)));
         if is_map {
+            count_removed(overlay, self.contract, &prefix, room)?;
             return Ok(overlay.remove_all(self.contract, &prefix)?);
         }
         Ok(overlay.set_entry(self.contract, &prefix, None)?)
@@ -253,6 +288,7 @@ impl StoredField<'_> {
             return Ok(());
         }
         let key = self.key(indices);
+        room.spend(weight::WRITTEN)?;
         room.write(key.as_str().len())?;
         if matches!(value, Value::Map(_)) {
             return Ok(overlay.set_entry(self.contract, &key, Some(&StorageKey::EMPTY_MAP))?);
@@ -332,6 +368,24 @@ fn key_text(key: &Key, before: &[String]) -> Result<String, StorageFault> {
     text_of(key.value(), MAX_KEYS.saturating_sub(used)).ok_or(StorageFault::KeysTooLong)
 }
 
+/// Counts the entries that are removed with a map, each of which leaves the tries of the block. Without a limit of work
+/// there is no look at them.
+fn count_removed<W: World>(
+    overlay: &mut Overlay<W>,
+    contract: &Address,
+    prefix: &StorageKey,
+    room: &mut Room,
+) -> Result<(), StorageFault> {
+    let mut fits = Ok(());
+    if room.work < u64::MAX {
+        overlay.visit_below(contract, prefix, &mut |_, _| {
+            fits = room.spend(weight::WRITTEN);
+            if fits.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+    }
+    fits
+}
+
 /// The entries below a key, without the key itself, by the rest of their keys; of more than `most` some are left out.
 fn entries_below<W: World>(
     overlay: &mut Overlay<W>,
@@ -344,7 +398,7 @@ fn entries_below<W: World>(
     let mut fits = Ok(());
     overlay.visit_below(contract, prefix, &mut |key, value| {
         if let Some(path) = key.as_str().strip_prefix(prefix.as_str()).filter(|path| !path.is_empty()) {
-            fits = room.read(path.len().saturating_add(value.len()));
+            fits = room.spend(weight::SOUGHT).and_then(|()| room.read(path.len().saturating_add(value.len())));
             entries.insert(path.to_owned(), Arc::from(value));
         }
         if fits.is_err() || entries.len() > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -593,7 +647,7 @@ mod tests {
             for (less, enough) in [((0, 0), true), ((1, 0), sought == 0), ((0, 1), written == 0)] {
                 let mut overlay = Overlay::new(BTreeMap::from([(CONTRACT, crate::testing::contract())]));
                 let bytes = (sought.saturating_sub(less.0), written.saturating_sub(less.1));
-                let mut room = Room { sought: bytes.0, written: bytes.1, read: 0 };
+                let mut room = Room { sought: bytes.0, written: bytes.1, read: 0, ..Room::new() };
                 assert_eq!(act(&mut overlay, &mut room), enough, "{sought} {written} {less:?}");
                 assert!(!enough || (room.sought, room.written) == (0, 0), "{room:?}");
             }

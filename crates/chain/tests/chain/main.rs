@@ -23,3 +23,4 @@ mod scilla_rules;
 mod simulation;
 mod snapshot;
 mod traces;
+mod work;

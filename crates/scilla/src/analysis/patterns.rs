@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use super::{headed, shown};
 use crate::{
     diagnosis::{Cause, Context},
+    gas::Meter,
     name::{Ident, Name},
     report::Entry,
     source::Span,
@@ -16,8 +17,9 @@ use crate::{
         Clause, Component, Contract, ExprId, ExpressionKind, Library, LibraryEntry, Pattern, PatternKind, Statement,
         StatementKind,
     },
-    typecheck::{Text, Typing},
+    typecheck::{Fault, Text, Typing},
     types::adt::DataTypes,
+    work::weight,
 };
 
 /// How many steps the checks of all matches of a module may take together. The reference has no limit; a match with so
@@ -37,6 +39,8 @@ pub(crate) struct Patterns<'a> {
     text: Text<'a>,
     typing: &'a Typing,
     steps: u64,
+    /// Whose work the steps are.
+    meter: &'a mut Meter,
     /// Whether to find out what a match does not cover.
     advice: bool,
 }
@@ -46,8 +50,14 @@ type Errors = Vec<Entry>;
 
 impl<'a> Patterns<'a> {
     /// Patterns of a module; with `advice` the errors say what is not covered.
-    pub(crate) const fn new(known: &'a DataTypes, text: Text<'a>, typing: &'a Typing, advice: bool) -> Self {
-        Self { known, text, typing, steps: MAX_STEPS, advice }
+    pub(crate) const fn new(
+        known: &'a DataTypes,
+        text: Text<'a>,
+        typing: &'a Typing,
+        meter: &'a mut Meter,
+        advice: bool,
+    ) -> Self {
+        Self { known, text, typing, steps: MAX_STEPS, meter, advice }
     }
 
     /// Returns the first thing that is wrong in a library, with its header.
@@ -178,7 +188,17 @@ impl<'a> Patterns<'a> {
 
     /// Checks the patterns of one match.
     fn clauses(&mut self, patterns: &[&Pattern]) -> Result<(), Errors> {
-        Walk::new(self.known).check(patterns, &mut self.steps).map_err(|message| {
+        let payable = self.steps.min(self.meter.work().left() / weight::PATTERN_STEP);
+        let mut left = payable;
+        let checked = Walk::new(self.known).check(patterns, &mut left);
+        let work = payable.saturating_sub(left).saturating_mul(weight::PATTERN_STEP);
+        // Steps that cannot be paid for are beyond the limit as well.
+        let unpaid = if left == 0 && payable < self.steps { u64::MAX } else { 0 };
+        self.steps = self.steps.saturating_sub(payable.saturating_sub(left));
+        if self.meter.spend(work.saturating_add(unpaid)).is_err() {
+            return Err(vec![Fault::exhausted()]);
+        }
+        checked.map_err(|message| {
             let missing = if self.advice { Walk::new(self.known).uncovered(patterns) } else { Vec::new() };
             let cause = (!missing.is_empty()).then_some(Cause::Uncovered { missing });
             vec![Entry::nowhere(message).because(cause)]

@@ -12,6 +12,7 @@ mod number;
 mod serialize;
 mod text;
 mod typing;
+mod work;
 
 #[cfg(test)]
 mod tests;
@@ -46,6 +47,8 @@ pub struct Row {
     cost: Cost,
     /// What it does. It is called with values for which there is a cost.
     run: fn(&[Value]) -> Result<Value, Refusal>,
+    /// Its work for values for which there is a cost.
+    work: fn(&[Value]) -> u64,
 }
 
 /// The cost for some values in units; none if the function does not take them.
@@ -138,6 +141,14 @@ impl Builtin {
         }
     }
 
+    /// Returns the work for values for which there is a cost, beyond what their gas pays for.
+    pub(crate) fn work(self, arguments: &[Value]) -> u64 {
+        match self {
+            Self::Row(row) => (row.work)(arguments),
+            Self::ToBystr(_) => work::long(arguments),
+        }
+    }
+
     /// Returns the result for these values.
     ///
     /// # Errors
@@ -194,9 +205,9 @@ fn parse_width(digits: &str) -> Option<u32> {
 const MISUSE: Refusal = Refusal::Text("a built-in function was called with values it does not take");
 
 macro_rules! table {
-    ($($name:literal: $typing:expr, $cost:expr, $run:expr;)*) => {
+    ($($name:literal: $typing:expr, $cost:expr, $run:expr, $work:expr;)*) => {
         /// All but `to_bystr<N>`.
-        pub static TABLE: &[Row] = &[$(Row { name: $name, typing: $typing, cost: $cost, run: $run }),*];
+        pub static TABLE: &[Row] = &[$(Row { name: $name, typing: $typing, cost: $cost, run: $run, work: $work }),*];
     };
 }
 
@@ -207,57 +218,58 @@ use typing::{
 };
 
 table! {
-    "add": &[Generic(typing::integers)], integer::linear_cost, integer::add;
-    "alt_bn128_G1_add": &[Fixed(typing::g1_add)], curve::g1_add_cost, curve::g1_add;
-    "alt_bn128_G1_mul": &[Fixed(typing::g1_mul)], curve::g1_mul_cost, curve::g1_mul;
-    "alt_bn128_G1_neg": &[Fixed(typing::g1_neg)], curve::g1_neg_cost, curve::g1_neg;
-    "alt_bn128_pairing_product": &[Fixed(typing::pairing)], curve::pairing_cost, curve::pairing_product;
-    "badd": &[Generic(typing::badd)], number::badd_cost, number::badd;
-    "bech32_to_bystr20": &[Fixed(typing::bech32_to_bystr20)], text::from_bech32_cost, text::from_bech32;
-    "blt": &[Fixed(BNUM_PAIR)], number::pair_cost, number::blt;
-    "bsub": &[Generic(typing::bsub)], number::pair_cost, number::bsub;
-    "bystr20_to_bech32": &[Fixed(typing::bystr20_to_bech32)], text::to_bech32_cost, text::to_bech32;
-    "concat": &[Fixed(typing::string_concat), Generic(typing::bytes_concat)], bytes::concat_cost, bytes::concat;
-    "contains": &[Generic(typing::contains)], map::look_up_cost, map::contains;
-    "div": &[Generic(typing::integers)], integer::quadratic_cost, integer::div;
-    "ecdsa_recover_pk": &[Fixed(typing::ecdsa_recover)], curve::ecdsa_recover_cost, curve::ecdsa_recover;
-    "ecdsa_verify": &[Fixed(typing::verify)], curve::verify_cost, curve::ecdsa_verify;
+    "add": &[Generic(typing::integers)], integer::linear_cost, integer::add, work::long;
+    "alt_bn128_G1_add": &[Fixed(typing::g1_add)], curve::g1_add_cost, curve::g1_add, |_| weight::POINT;
+    "alt_bn128_G1_mul": &[Fixed(typing::g1_mul)], curve::g1_mul_cost, curve::g1_mul, |_| weight::MULTIPLE;
+    "alt_bn128_G1_neg": &[Fixed(typing::g1_neg)], curve::g1_neg_cost, curve::g1_neg, |_| weight::POINT;
+    "alt_bn128_pairing_product": &[Fixed(typing::pairing)], curve::pairing_cost, curve::pairing_product, work::pairings;
+    "badd": &[Generic(typing::badd)], number::badd_cost, number::badd, work::long;
+    "bech32_to_bystr20": &[Fixed(typing::bech32_to_bystr20)], text::from_bech32_cost, text::from_bech32, work::long;
+    "blt": &[Fixed(BNUM_PAIR)], number::pair_cost, number::blt, work::long;
+    "bsub": &[Generic(typing::bsub)], number::pair_cost, number::bsub, work::long;
+    "bystr20_to_bech32": &[Fixed(typing::bystr20_to_bech32)], text::to_bech32_cost, text::to_bech32, work::long;
+    "concat": &[Fixed(typing::string_concat), Generic(typing::bytes_concat)], bytes::concat_cost, bytes::concat, work::long;
+    "contains": &[Generic(typing::contains)], map::look_up_cost, map::contains, work::long;
+    "div": &[Generic(typing::integers)], integer::quadratic_cost, integer::div, work::long;
+    "ecdsa_recover_pk": &[Fixed(typing::ecdsa_recover)], curve::ecdsa_recover_cost, curve::ecdsa_recover, work::signature;
+    "ecdsa_verify": &[Fixed(typing::verify)], curve::verify_cost, curve::ecdsa_verify, work::signature;
     "eq": &[Fixed(STRING_PAIR), Fixed(BNUM_PAIR), Generic(typing::bytes_eq), Generic(typing::integer_comparison)],
-        bytes::eq_cost, bytes::eq;
-    "get": &[Generic(typing::get)], map::look_up_cost, map::get;
-    "isqrt": &[Generic(typing::isqrt)], integer::isqrt_cost, integer::isqrt;
-    "keccak256hash": &[Generic(typing::hash32)], hash::keccak256_cost, hash::keccak256;
-    "lt": &[Generic(typing::integer_comparison)], integer::linear_cost, integer::lt;
-    "mul": &[Generic(typing::integers)], integer::quadratic_cost, integer::mul;
-    "pow": &[Generic(typing::pow)], integer::pow_cost, integer::pow;
-    "put": &[Generic(typing::put)], map::put_cost, map::put;
-    "rem": &[Generic(typing::integers)], integer::quadratic_cost, integer::rem;
-    "remove": &[Generic(typing::remove)], map::remove_cost, map::remove;
-    "ripemd160hash": &[Generic(typing::hash20)], hash::ripemd160_cost, hash::ripemd160;
-    "schnorr_get_address": &[Fixed(typing::schnorr_get_address)], curve::get_address_cost, curve::get_address;
-    "schnorr_verify": &[Fixed(typing::verify)], curve::verify_cost, curve::schnorr_verify;
-    "sha256hash": &[Generic(typing::hash32)], hash::sha256_cost, hash::sha256;
-    "size": &[Generic(typing::size)], map::size_cost, map::size;
-    "strlen": &[Generic(typing::strlen)], text::strlen_cost, text::strlen;
-    "strrev": &[Generic(typing::strrev)], text::strrev_cost, text::strrev;
-    "sub": &[Generic(typing::integers)], integer::linear_cost, integer::sub;
-    "substr": &[Fixed(STRING_SUBSTR), Fixed(BYSTR_SUBSTR)], bytes::substr_cost, bytes::substr;
-    "to_ascii": &[Generic(typing::to_ascii)], text::to_ascii_cost, text::to_ascii;
-    "to_bystr": &[Generic(typing::bystrx_to_bystr)], bytes::bystrx_to_bystr_cost, bytes::bystrx_to_bystr;
-    "to_int128": &[conversion!(Int, W128)], |a| integer::convert_cost(Int(W128), a), |a| integer::convert(Int(W128), a);
-    "to_int256": &[conversion!(Int, W256)], |a| integer::convert_cost(Int(W256), a), |a| integer::convert(Int(W256), a);
-    "to_int32": &[conversion!(Int, W32)], |a| integer::convert_cost(Int(W32), a), |a| integer::convert(Int(W32), a);
-    "to_int64": &[conversion!(Int, W64)], |a| integer::convert_cost(Int(W64), a), |a| integer::convert(Int(W64), a);
-    "to_list": &[Generic(typing::to_list)], map::to_list_cost, map::to_list;
-    "to_nat": &[Fixed(typing::to_nat)], integer::to_nat_cost, integer::to_nat;
-    "to_string": &[Generic(typing::to_string)], text::to_string_cost, text::to_string;
-    "to_uint128": &[conversion!(Uint, W128)], |a| integer::convert_cost(Uint(W128), a), |a| integer::convert(Uint(W128), a);
-    "to_uint256": &[conversion!(Uint, W256)], |a| integer::convert_cost(Uint(W256), a), |a| integer::convert(Uint(W256), a);
-    "to_uint32": &[conversion!(Uint, W32)], |a| integer::convert_cost(Uint(W32), a), |a| integer::convert(Uint(W32), a);
-    "to_uint64": &[conversion!(Uint, W64)], |a| integer::convert_cost(Uint(W64), a), |a| integer::convert(Uint(W64), a);
+        bytes::eq_cost, bytes::eq, work::long;
+    "get": &[Generic(typing::get)], map::look_up_cost, map::get, work::long;
+    "isqrt": &[Generic(typing::isqrt)], integer::isqrt_cost, integer::isqrt, work::long;
+    "keccak256hash": &[Generic(typing::hash32)], hash::keccak256_cost, hash::keccak256, work::keccak256;
+    "lt": &[Generic(typing::integer_comparison)], integer::linear_cost, integer::lt, work::long;
+    "mul": &[Generic(typing::integers)], integer::quadratic_cost, integer::mul, work::long;
+    "pow": &[Generic(typing::pow)], integer::pow_cost, integer::pow, work::long;
+    "put": &[Generic(typing::put)], map::put_cost, map::put, work::long;
+    "rem": &[Generic(typing::integers)], integer::quadratic_cost, integer::rem, work::long;
+    "remove": &[Generic(typing::remove)], map::remove_cost, map::remove, work::long;
+    "ripemd160hash": &[Generic(typing::hash20)], hash::ripemd160_cost, hash::ripemd160, work::ripemd160;
+    "schnorr_get_address": &[Fixed(typing::schnorr_get_address)], curve::get_address_cost, curve::get_address, work::long;
+    "schnorr_verify": &[Fixed(typing::verify)], curve::verify_cost, curve::schnorr_verify, work::signature;
+    "sha256hash": &[Generic(typing::hash32)], hash::sha256_cost, hash::sha256, work::sha256;
+    "size": &[Generic(typing::size)], map::size_cost, map::size, work::long;
+    "strlen": &[Generic(typing::strlen)], text::strlen_cost, text::strlen, work::long;
+    "strrev": &[Generic(typing::strrev)], text::strrev_cost, text::strrev, work::long;
+    "sub": &[Generic(typing::integers)], integer::linear_cost, integer::sub, work::long;
+    "substr": &[Fixed(STRING_SUBSTR), Fixed(BYSTR_SUBSTR)], bytes::substr_cost, bytes::substr, work::long;
+    "to_ascii": &[Generic(typing::to_ascii)], text::to_ascii_cost, text::to_ascii, work::long;
+    "to_bystr": &[Generic(typing::bystrx_to_bystr)], bytes::bystrx_to_bystr_cost, bytes::bystrx_to_bystr, work::long;
+    "to_int128": &[conversion!(Int, W128)], |a| integer::convert_cost(Int(W128), a), |a| integer::convert(Int(W128), a), work::long;
+    "to_int256": &[conversion!(Int, W256)], |a| integer::convert_cost(Int(W256), a), |a| integer::convert(Int(W256), a), work::long;
+    "to_int32": &[conversion!(Int, W32)], |a| integer::convert_cost(Int(W32), a), |a| integer::convert(Int(W32), a), work::long;
+    "to_int64": &[conversion!(Int, W64)], |a| integer::convert_cost(Int(W64), a), |a| integer::convert(Int(W64), a), work::long;
+    "to_list": &[Generic(typing::to_list)], map::to_list_cost, map::to_list, work::long;
+    "to_nat": &[Fixed(typing::to_nat)], integer::to_nat_cost, integer::to_nat, work::long;
+    "to_string": &[Generic(typing::to_string)], text::to_string_cost, text::to_string, work::long;
+    "to_uint128": &[conversion!(Uint, W128)], |a| integer::convert_cost(Uint(W128), a), |a| integer::convert(Uint(W128), a), work::long;
+    "to_uint256": &[conversion!(Uint, W256)], |a| integer::convert_cost(Uint(W256), a), |a| integer::convert(Uint(W256), a), work::long;
+    "to_uint32": &[conversion!(Uint, W32)], |a| integer::convert_cost(Uint(W32), a), |a| integer::convert(Uint(W32), a), work::long;
+    "to_uint64": &[conversion!(Uint, W64)], |a| integer::convert_cost(Uint(W64), a), |a| integer::convert(Uint(W64), a), work::long;
 }
 
 use crate::{
     types::Width::{W32, W64, W128, W256},
     value::IntegerKind::{Int, Uint},
+    work::weight,
 };

@@ -78,6 +78,13 @@ fn write_counted(value: &Value, write: impl FnMut(&[u8])) -> Option<u64> {
     Some(values)
 }
 
+/// Returns the number of bytes that stand for a value in hashes.
+pub(super) fn serialized_len(value: &Value) -> u64 {
+    let mut len = 0_u64;
+    write_serialized(value, |bytes| len = len.saturating_add(bytes.len() as u64));
+    len
+}
+
 /// Queues the entries, the first key to be written last.
 fn queue_map<'a>(map: &'a Map, pending: &mut Vec<Pending<'a>>) {
     for (key, value) in map {

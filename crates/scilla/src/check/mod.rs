@@ -110,10 +110,11 @@ pub fn contract(program: &Program<ContractModule>, options: &Options) -> Result<
         .map_err(|errors| reject(errors, options.meter, Warnings::default()))?;
 
     let typed = contract_types(module, &imports, &known, options.meter, vocabulary);
-    let Typed { main: typing, imports: typings, meter } =
+    let Typed { main: typing, imports: typings, mut meter } =
         typed.map_err(|(errors, meter)| reject(errors, meter, Warnings::default()))?;
 
-    contract_patterns(module, &imports, &known, &typing, &typings, options)
+    contract_patterns(module, &imports, &known, &typing, &typings, &mut meter, options)
+        .map_err(|errors| unless_exhausted(errors, meter))
         .map_err(|errors| reject(errors, meter, Warnings::default()))?;
 
     let mut warnings = Warnings::default();
@@ -201,10 +202,11 @@ pub fn library(program: &Program<LibraryModule>, options: &Options) -> Result<Ch
     }
 
     let typed = library_types(module, &imports, &known, options.meter, vocabulary);
-    let Typed { main: typing, imports: typings, meter } = typed.map_err(|(errors, meter)| reject(errors, meter))?;
+    let Typed { main: typing, imports: typings, mut meter } = typed.map_err(|(errors, meter)| reject(errors, meter))?;
 
-    import_patterns(&imports, &known, &typings)
-        .and_then(|()| Patterns::new(&known, text, &typing, options.advice).library(&module.library))
+    import_patterns(&imports, &known, &typings, &mut meter)
+        .and_then(|()| Patterns::new(&known, text, &typing, &mut meter, options.advice).library(&module.library))
+        .map_err(|errors| unless_exhausted(errors, meter))
         .map_err(|errors| reject(errors, meter))?;
 
     let mut warnings = Warnings::default();
@@ -255,9 +257,10 @@ pub fn expression(program: &Program<ExpressionModule>, options: &Options) -> Res
         Err(Fault::Error(error)) => return Err(reject(vec![error], checker.meter())),
         Err(Fault::Exhausted) => return Err(reject(vec![Fault::exhausted()], checker.meter())),
     };
-    let (typing, meter) = checker.finish();
-    import_patterns(&imports, &known, &typings)
-        .and_then(|()| Patterns::new(&known, text, &typing, options.advice).expression(module.root))
+    let (typing, mut meter) = checker.finish();
+    import_patterns(&imports, &known, &typings, &mut meter)
+        .and_then(|()| Patterns::new(&known, text, &typing, &mut meter, options.advice).expression(module.root))
+        .map_err(|errors| unless_exhausted(errors, meter))
         .map_err(|errors| reject(errors, meter))?;
     Ok(Checked {
         meter,
@@ -382,10 +385,20 @@ fn finish(checker: Checker<'_>, outcome: Result<(Vec<Typing>, Vec<Entry>), Abort
     }
 }
 
+/// Returns errors, or that there is no gas if their search took too much work.
+fn unless_exhausted(errors: Vec<Entry>, meter: Meter) -> Vec<Entry> {
+    if meter.work().end().is_some() { vec![Fault::exhausted()] } else { errors }
+}
+
 /// Returns the first thing that is wrong in the patterns of imported libraries.
-fn import_patterns(imports: &[&Imported], known: &DataTypes, typings: &[Typing]) -> Result<(), Vec<Entry>> {
+fn import_patterns(
+    imports: &[&Imported],
+    known: &DataTypes,
+    typings: &[Typing],
+    meter: &mut Meter,
+) -> Result<(), Vec<Entry>> {
     imports.iter().zip(typings).try_for_each(|(import, typing)| {
-        Patterns::new(known, import.text(), typing, false).library(&import.module.library)
+        Patterns::new(known, import.text(), typing, meter, false).library(&import.module.library)
     })
 }
 
@@ -395,18 +408,18 @@ fn contract_patterns(
     known: &DataTypes,
     typing: &Typing,
     typings: &[Typing],
+    meter: &mut Meter,
     options: &Options,
 ) -> Result<(), Vec<Entry>> {
     let text = Text { source: &module.source, arena: &module.arena };
-    let errors = import_patterns(imports, known, typings).map_or_else(
-        |errors| errors,
-        |()| {
-            let mut patterns = Patterns::new(known, text, typing, options.advice);
-            let own = |library: &Library| patterns.library(library).err().unwrap_or_default();
-            let errors = module.library.as_ref().map(own).unwrap_or_default();
-            patterns.contract(&module.contract, errors)
-        },
-    );
+    let errors = if let Err(errors) = import_patterns(imports, known, typings, meter) {
+        errors
+    } else {
+        let mut patterns = Patterns::new(known, text, typing, meter, options.advice);
+        let own = |library: &Library| patterns.library(library).err().unwrap_or_default();
+        let errors = module.library.as_ref().map(own).unwrap_or_default();
+        patterns.contract(&module.contract, errors)
+    };
     if errors.is_empty() {
         return Ok(());
     }

@@ -88,7 +88,10 @@ fn is_used(host: &mut dyn Host, address: &Address) -> Result<bool, HostError> {
 pub(super) fn check_all(claims: Vec<Claim>, gas: &mut Meter, host: &mut dyn Host) -> Evaluation<()> {
     for claim in claims.into_iter().rev() {
         gas.charge_unchecked(cost(&claim.kind));
-        match claim.check(host).map_err(|error| host_failure(error, None))? {
+        host.limit(*gas);
+        let checked = claim.check(host);
+        gas.spend(host.worked()).map_err(|exhausted| failure(exhausted.to_string()))?;
+        match checked.map_err(|error| host_failure(error, None))? {
             Ok(()) => {}
             Err(text) => return Err(failure(text)),
         }

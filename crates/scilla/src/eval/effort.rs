@@ -5,7 +5,11 @@
 //! little gas. So what goes beyond the small change of a node is counted, and must stay in proportion to the gas that
 //! was used.
 
-use crate::{gas::Meter, value::Value};
+use crate::{
+    gas::{Exhausted, Meter},
+    value::Value,
+    work::weight,
+};
 
 /// What is free for each node and each statement.
 const SMALL: u64 = 64;
@@ -40,9 +44,13 @@ pub(super) struct Effort {
 
 /// More was done than the gas pays for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("Data of more than {allowed} parts for little gas")]
-pub(super) struct TooMuch {
-    allowed: u64,
+pub(super) enum TooMuch {
+    /// More parts than these.
+    #[error("Data of more than {allowed} parts for little gas")]
+    Parts { allowed: u64 },
+    /// More work.
+    #[error(transparent)]
+    Work(#[from] Exhausted),
 }
 
 impl Effort {
@@ -55,12 +63,17 @@ impl Effort {
     /// # Errors
     ///
     /// [`TooMuch`] if it is out of proportion to the gas that was used.
-    pub(super) const fn spend(&mut self, parts: u64, gas: Meter) -> Result<(), TooMuch> {
+    pub(super) fn spend(&mut self, parts: u64, gas: &mut Meter) -> Result<(), TooMuch> {
+        self.spend_at(weight::PART, parts, gas)
+    }
+
+    fn spend_at(&mut self, weight: u64, parts: u64, gas: &mut Meter) -> Result<(), TooMuch> {
         if parts <= SMALL {
             return Ok(());
         }
         self.done = self.done.saturating_add(parts);
-        self.check(self.done, PER_UNIT, FREE, gas)
+        self.check(self.done, PER_UNIT, FREE, *gas)?;
+        Ok(gas.spend(parts.saturating_mul(weight))?)
     }
 
     /// Counts a value that is about to be gone through as a whole.
@@ -68,8 +81,17 @@ impl Effort {
     /// # Errors
     ///
     /// As for [`Self::spend`].
-    pub(super) fn go_through(&mut self, value: &Value, gas: Meter) -> Result<(), TooMuch> {
+    pub(super) fn go_through(&mut self, value: &Value, gas: &mut Meter) -> Result<(), TooMuch> {
         self.spend(value.parts(), gas)
+    }
+
+    /// Counts a value that is about to be hashed.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::spend`].
+    pub(super) fn hash(&mut self, value: &Value, gas: &mut Meter) -> Result<(), TooMuch> {
+        self.spend_at(weight::HASHED_PART, value.parts(), gas)
     }
 
     /// Counts a value that is about to be stored, sent or told.
@@ -85,7 +107,7 @@ impl Effort {
     const fn check(&self, done: u64, per_unit: u64, free: u64, gas: Meter) -> Result<(), TooMuch> {
         let used = self.start.saturating_sub(gas.units());
         let allowed = used.saturating_mul(per_unit).saturating_add(free);
-        if done > allowed { Err(TooMuch { allowed }) } else { Ok(()) }
+        if done > allowed { Err(TooMuch::Parts { allowed }) } else { Ok(()) }
     }
 
     /// Returns what has been counted.
@@ -101,11 +123,11 @@ mod tests {
     #[test]
     fn gas_allows_effort() {
         let mut effort = Effort::begin(Meter::with_units(1000));
-        assert_eq!(effort.spend(FREE, Meter::with_units(1000)), Ok(()));
-        assert_eq!(effort.spend(SMALL, Meter::with_units(1000)), Ok(()));
-        assert_eq!(effort.spend(100 * PER_UNIT, Meter::with_units(900)), Ok(()));
+        assert_eq!(effort.spend(FREE, &mut Meter::with_units(1000)), Ok(()));
+        assert_eq!(effort.spend(SMALL, &mut Meter::with_units(1000)), Ok(()));
+        assert_eq!(effort.spend(100 * PER_UNIT, &mut Meter::with_units(900)), Ok(()));
         let allowed = FREE + 102 * PER_UNIT;
-        assert_eq!(effort.spend(100 * PER_UNIT, Meter::with_units(898)), Err(TooMuch { allowed }));
+        assert_eq!(effort.spend(100 * PER_UNIT, &mut Meter::with_units(898)), Err(TooMuch::Parts { allowed }));
     }
 
     #[test]
@@ -116,13 +138,13 @@ mod tests {
         let small = Value::nat(79);
         assert_eq!(effort.leave(&small, Meter::with_units(990)), Ok(()));
         let allowed = FREE_TO_LEAVE + 19 * LEAVING_PER_UNIT;
-        assert_eq!(effort.leave(&small, Meter::with_units(981)), Err(TooMuch { allowed }));
+        assert_eq!(effort.leave(&small, Meter::with_units(981)), Err(TooMuch::Parts { allowed }));
     }
 
     #[test]
     fn gas_below_nothing_allows_no_more() {
         let mut effort = Effort::begin(Meter::with_units(10));
-        assert_eq!(effort.spend(FREE, Meter::with_units(u64::MAX)), Ok(()));
-        assert!(effort.spend(SMALL + 1, Meter::with_units(u64::MAX)).is_err());
+        assert_eq!(effort.spend(FREE, &mut Meter::with_units(u64::MAX)), Ok(()));
+        assert!(effort.spend(SMALL + 1, &mut Meter::with_units(u64::MAX)).is_err());
     }
 }

@@ -96,7 +96,7 @@ impl<'c> Machine<'c> {
 
     /// Counts the parts of a value that is about to be gone through as a whole.
     pub(super) fn go_through(&mut self, value: &Value) -> Evaluation<()> {
-        self.effort.go_through(value, self.gas).map_err(too_much)
+        self.effort.go_through(value, &mut self.gas).map_err(too_much)
     }
 
     /// Counts the parts of a value that is about to be stored, sent or told.
@@ -106,7 +106,7 @@ impl<'c> Machine<'c> {
 
     /// Counts what goes beyond the small change of a node.
     pub(super) fn spend(&mut self, parts: u64) -> Evaluation<()> {
-        self.effort.spend(parts, self.gas).map_err(too_much)
+        self.effort.spend(parts, &mut self.gas).map_err(too_much)
     }
 
     /// Counts values that are about to be copied.
@@ -445,7 +445,7 @@ impl<'c> Machine<'c> {
         let values = self.stack.get(from..).unwrap_or_default();
         for value in values {
             // Their types may have to be compared.
-            self.effort.spend(value.type_parts(), self.gas).map_err(too_much)?;
+            self.effort.spend(value.type_parts(), &mut self.gas).map_err(too_much)?;
         }
         let cost = match builtin.cost_by(values, self.settings.rules.builtin_costs()) {
             Some(cost) if types.types.is_empty() => cost,
@@ -461,8 +461,9 @@ impl<'c> Machine<'c> {
         };
         self.gas.charge(cost).map_err(|exhausted| failure(exhausted.to_string()))?;
         if builtin.is_hash() {
-            values.iter().try_for_each(|value| self.effort.go_through(value, self.gas)).map_err(too_much)?;
+            values.iter().try_for_each(|value| self.effort.hash(value, &mut self.gas)).map_err(too_much)?;
         }
+        self.gas.spend(builtin.work(values)).map_err(|exhausted| failure(exhausted.to_string()))?;
         let result = builtin.run(values).map_err(|refusal| self.refused(&refusal, values))?;
         self.stack.truncate(from);
         Ok(result)

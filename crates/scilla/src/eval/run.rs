@@ -169,14 +169,15 @@ impl Code {
         {
             return Ok(loaded(&cached.values, gas));
         }
-        let before = gas.units();
+        let (before, worked) = (gas.units(), gas.work().done());
         let unset: Arc<[Value]> = std::iter::repeat_n(Value::uint32(0), self.globals).collect();
         let mut machine = Machine::new(self, settings, gas, unset);
         machine.libraries().map_err(|failure| Failed { failure, gas: machine.gas })?;
         let effort = machine.effort();
         let (globals, gas) = (machine.globals, machine.gas);
         let units = before - gas.units();
-        if units.saturating_add(effort) <= self.max_library_units() {
+        // Whether work is beyond its limit depends on when it is done: it is done again.
+        if units.saturating_add(effort) <= self.max_library_units() && gas.work().done() == worked {
             // Whoever came first has found the same.
             self.library_cache.set(LibraryValues { values: Arc::clone(&globals), units, costs }).ok();
         }
@@ -263,7 +264,10 @@ impl Loaded {
             let Some(host) = host else { return Ok(()) };
             check_all(claims, &mut gas, host)?;
             for (field, made) in self.code.fields().zip(&deployment.fields) {
-                host.store(field, &[], made.value.clone()).map_err(|error| host_failure(error, None))?;
+                host.limit(gas);
+                let stored = host.store(field, &[], made.value.clone());
+                gas.spend(host.worked()).map_err(|exhausted| failure(exhausted.to_string()))?;
+                stored.map_err(|error| host_failure(error, None))?;
             }
             Ok(())
         };

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     code::{Code, ComponentCode, Field, FieldUse, Place, Statement, StatementKind, Statements, Variable},
+    gas::Exhausted,
     host::{Address, BALANCE, Host, HostError, RemoteWant, type_behind},
     name::Name,
     report::{Entry, Failure},
@@ -18,6 +19,7 @@ use crate::{
     syntax::ast::Want,
     types::{AddressType, Primitive, Type, Width},
     value::{Hex, Integer, Key, Message, Value},
+    work::weight,
 };
 
 /// What is still to be done, the next thing last.
@@ -250,14 +252,15 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
                 self.charge(keys.len() as u64, place)?;
                 let keys = self.keys(keys)?;
                 let declared = self.declared(map)?;
-                self.host.delete(declared, &keys).map_err(|error| self.host_failure(error, map))
+                self.ask(|host| host.delete(declared, &keys)).map_err(|error| self.read_failure(error, map, place))
             }
             StatementKind::MapGet { slot, map, keys, want } => self.map_get(*slot, map, keys, *want, place),
             StatementKind::MapPut { map, keys, value } => {
                 let value = self.charge_size(*value, keys.len() as u64, place)?;
                 let keys = self.keys(keys)?;
                 let declared = self.declared(map)?;
-                self.host.store(declared, &keys, value).map_err(|error| self.host_failure(error, map))
+                self.ask(|host| host.store(declared, &keys, value))
+                    .map_err(|error| self.read_failure(error, map, place))
             }
             StatementKind::Match { scrutinee, clauses } => {
                 self.charge(clauses.len() as u64, place)?;
@@ -295,7 +298,8 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
             StatementKind::Store { field, value } => {
                 let value = self.charge_size(*value, 0, place)?;
                 let declared = self.declared(field)?;
-                self.host.store(declared, &[], value).map_err(|error| self.host_failure(error, field))
+                self.ask(|host| host.store(declared, &[], value))
+                    .map_err(|error| self.read_failure(error, field, place))
             }
             StatementKind::Throw(exception) => Err(self.throw(*exception, place)?),
             StatementKind::Timestamp { slot, block } => {
@@ -306,7 +310,8 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
                     let message = format!("Timestamp argument of incorrect type. Expected BNum.: {text}");
                     return Err(Failure::of(Entry::at(self.location(place), message)));
                 };
-                let time = self.host.timestamp(block).map(|time| Value::Integer(Integer::from_u64(time)));
+                let found = self.ask(|host| Ok(host.timestamp(block))).map_err(|_| self.out_of_gas(place))?;
+                let time = found.map(|time| Value::Integer(Integer::from_u64(time)));
                 let kind = Type::Primitive(Primitive::Uint(Width::W64));
                 self.machine.set(*slot, Value::option(kind, time));
                 Ok(())
@@ -346,19 +351,22 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         Failure::of(Entry::at(self.location(field.place), message))
     }
 
-    fn host_failure(&self, error: HostError, field: &FieldUse) -> Failure {
-        host_failure(error, Some(self.location(field.place)))
+    /// Has the host act, and counts its work.
+    fn ask<T>(&mut self, act: impl FnOnce(&mut dyn Host) -> Result<T, HostError>) -> Result<T, HostError> {
+        self.host.limit(self.machine.gas);
+        let answer = act(self.host);
+        self.machine.gas.spend(self.host.worked()).map_err(|_| HostError::too_large())?;
+        answer
     }
 
-    /// The failure of a statement that reads a value.
+    /// The failure of a statement that reads or writes a value.
     fn read_failure(&self, error: HostError, field: &FieldUse, place: Place) -> Failure {
-        if error.is_too_large { self.out_of_gas(place) } else { self.host_failure(error, field) }
+        if error.is_too_large { self.out_of_gas(place) } else { host_failure(error, Some(self.location(field.place))) }
     }
 
     /// Reads a value whose size is charged for afterwards.
     fn load(&mut self, declared: &Field, keys: &[Key], field: &FieldUse, place: Place) -> Evaluation<Option<Value>> {
-        self.host.limit(self.machine.gas.units());
-        self.host.load(declared, keys).map_err(|error| self.read_failure(error, field, place))
+        self.ask(|host| host.load(declared, keys)).map_err(|error| self.read_failure(error, field, place))
     }
 
     /// Looks up a variable for the sake of a charge: that it is not bound is then reported without place.
@@ -400,7 +408,8 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         let declared = self.declared(map)?;
         let value = match want {
             Want::Existence => {
-                Value::bool(self.host.exists(declared, &keys).map_err(|error| self.host_failure(error, map))?)
+                let found = self.ask(|host| host.exists(declared, &keys));
+                Value::bool(found.map_err(|error| self.read_failure(error, map, place))?)
             }
             Want::Value => {
                 let found = self.load(declared, &keys, map, place)?;
@@ -424,11 +433,11 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         statement: Option<(&FieldUse, Place)>,
     ) -> Evaluation<Value> {
         let location = statement.map(|(field, _)| self.location(field.place));
-        self.host.limit(self.machine.gas.units());
-        let found = self.host.remote(address, name, &[], RemoteWant::Value).map_err(|error| match statement {
-            Some((field, place)) => self.read_failure(error, field, place),
-            None => host_failure(error, None),
-        })?;
+        let found =
+            self.ask(|host| host.remote(address, name, &[], RemoteWant::Value)).map_err(|error| match statement {
+                Some((field, place)) => self.read_failure(error, field, place),
+                None => host_failure(error, None),
+            })?;
         let Some(value) = found.and_then(|found| found.value) else {
             let message = format!("Error loading field: {name}");
             return Err(Failure::of(Entry::at(location.unwrap_or_default(), message)));
@@ -455,22 +464,21 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         place: Place,
     ) -> Evaluation<Value> {
         let keys = self.keys(keys)?;
-        self.host.limit(self.machine.gas.units());
-        let mut remote = |keys: &[Key], want| {
-            let found = self.host.remote(address, &map.name, keys, want);
-            found.map_err(|error| self.read_failure(error, map, place))
+        let remote = |execution: &mut Self, keys: &[Key], want| {
+            let found = execution.ask(|host| host.remote(address, &map.name, keys, want));
+            found.map_err(|error| execution.read_failure(error, map, place))
         };
         if want == Want::Existence {
-            return Ok(Value::bool(remote(&keys, RemoteWant::Kind)?.is_some()));
+            return Ok(Value::bool(remote(self, &keys, RemoteWant::Kind)?.is_some()));
         }
         // The type is asked for first: of an entry that is missing, nothing would be known.
-        let Some(field) = remote(&[], RemoteWant::Kind)? else {
+        let Some(field) = remote(self, &[], RemoteWant::Kind)? else {
             let (name, address) = (&map.name, Hex(address));
             let text = "Unable to fetch type for field at address";
             return Err(failure(format!("{text}: field {name}, address {address}")));
         };
         let kind = behind(&field.kind, keys.len())?;
-        let found = remote(&keys, RemoteWant::Value)?;
+        let found = remote(self, &keys, RemoteWant::Value)?;
         Ok(Value::option(kind, found.and_then(|found| found.value)))
     }
 
@@ -478,7 +486,8 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         self.charge(cost(kind), place)?;
         let address = self.address(address, "Expected address or ByStr20 in type cast")?;
         let claim = Claim { address, kind: kind.clone() };
-        let holds = claim.check(self.host).map_err(|error| host_failure(error, None))?.is_ok();
+        let checked = self.ask(|host| claim.check(host)).map_err(|error| host_failure(error, None))?;
+        let holds = checked.is_ok();
         let value = holds.then(|| Value::bystrx(address));
         self.machine.set(slot, Value::option(Type::Address(kind.clone()), value));
         Ok(())
@@ -549,32 +558,42 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
             self.charge(1, place)?;
             "Exception thrown".to_owned()
         };
-        let raised = |component: &ComponentCode| {
-            Entry::at(self.location(component.place), format!("Raised from {}", component.name.as_written()))
-        };
+        let bytes = (message.len() as u64).saturating_mul(weight::JSON_BYTE);
+        self.machine.gas.spend(bytes).map_err(|_| self.out_of_gas(place))?;
         let exception = Failure::of(Entry::at(self.location(place), message));
         Ok(match self.machine.settings.rules.exceptions() {
             Exceptions::CallStack => {
-                self.running.iter().rev().map(|component| raised(component)).fold(exception, Failure::followed_by)
+                self.running.iter().rev().map(|component| self.raised(component)).fold(exception, Failure::followed_by)
             }
             Exceptions::CompletedProcedures => {
+                let listed = self.listed();
+                let bytes: u64 = listed.iter().map(|component| bytes_of(component)).sum();
+                self.machine.gas.spend(bytes.saturating_mul(weight::JSON_BYTE)).map_err(|_| self.out_of_gas(place))?;
+                let raised = |component| self.raised(component);
                 let transition = self.running.first();
-                let listed = self.listed().into_iter().chain(transition.copied());
+                let listed = listed.into_iter().chain(transition.copied());
                 listed.map(raised).fold(exception, Failure::followed_by)
             }
         })
+    }
+
+    fn raised(&self, component: &ComponentCode) -> Entry {
+        Entry::at(self.location(component.place), format!("Raised from {}", component.name.as_written()))
     }
 
     /// Returns the completed procedures, the newest first, as many as the gas that was used allows to list.
     fn listed(&self) -> Vec<&'c ComponentCode> {
         let used = self.units.saturating_sub(self.machine.gas.units());
         let mut left = used.saturating_mul(LISTED_PER_UNIT).saturating_add(FREE_LISTED).min(MOST_LISTED);
-        let fits = |component: &&&'c ComponentCode| {
-            let bytes = LISTED_ENTRY.saturating_add(component.name.base().len() as u64);
-            left.checked_sub(bytes).map(|rest| left = rest).is_some()
-        };
+        let fits =
+            |component: &&&'c ComponentCode| left.checked_sub(bytes_of(component)).map(|rest| left = rest).is_some();
         self.completed.iter().rev().take_while(fits).copied().collect()
     }
+}
+
+/// The bytes of a component that an exception lists.
+fn bytes_of(component: &ComponentCode) -> u64 {
+    LISTED_ENTRY.saturating_add(component.name.base().len() as u64)
 }
 
 fn known(procedure: &Result<u32, Name>) -> Evaluation<u32> {
@@ -583,6 +602,9 @@ fn known(procedure: &Result<u32, Name>) -> Evaluation<u32> {
 
 /// Turns what a host says into a failure; the place counts if the host says so.
 pub(super) fn host_failure(error: HostError, location: Option<Location>) -> Failure {
+    if error.is_too_large {
+        return failure(Exhausted.to_string());
+    }
     let location = location.filter(|_| error.at_field).unwrap_or_default();
     Failure::of(Entry::at(location, error.message))
 }

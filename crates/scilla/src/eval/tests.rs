@@ -305,10 +305,12 @@ fn a_library_is_evaluated_as_often_as_it_is_imported_and_gas_limits_that() {
         let text = format!("scilla_version 0 import L{depth} contract C ()");
         let module = parse_contract("test.scilla", text.as_bytes()).unwrap();
         let program = resolve::contract(module, &Origin::default(), &Doubling { first }).unwrap();
-        load(Code::of_contract(&program), LIMIT).map(|loaded| LIMIT - loaded.gas.units()).map_err(|failed| failed.gas)
+        load(Code::of_contract(&program), LIMIT)
+            .map(|loaded| LIMIT - loaded.gas.units())
+            .map_err(|failed| failed.gas.units())
     };
     assert_eq!(load(10, "let one = Uint32 1"), Ok(PRINCIPLES + 1024));
-    assert_eq!(load(60, "let one = Uint32 1"), Err(Meter::with_units(0)));
+    assert_eq!(load(60, "let one = Uint32 1"), Err(0));
     assert_eq!(load(60, ""), Ok(PRINCIPLES));
 }
 
@@ -1040,8 +1042,8 @@ impl Sparing {
 }
 
 impl Host for Sparing {
-    fn limit(&mut self, units: u64) {
-        self.units = units;
+    fn limit(&mut self, gas: Meter) {
+        self.units = gas.units();
     }
 
     fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError> {
@@ -1134,11 +1136,11 @@ fn libraries_that_are_kept_fail_as_those_that_are_evaluated() {
     };
     let load = |code: &Arc<Code>, units| {
         let loaded = code.load(Settings::default(), Meter::with_units(units));
-        loaded.map(|loaded| loaded.gas).map_err(|failed| (failed.failure, failed.gas))
+        loaded.map(|loaded| loaded.gas.units()).map_err(|failed| (failed.failure, failed.gas))
     };
     let (kept, new) = (make(), make());
     let all = 5 + 196 + 20;
-    assert_eq!(load(&kept, all), Ok(Meter::with_units(0)));
+    assert_eq!(load(&kept, all), Ok(0));
     for units in 0..all {
         let failed = load(&new, units);
         assert!(failed.is_err());

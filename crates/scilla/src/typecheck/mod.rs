@@ -25,6 +25,7 @@ use crate::{
     syntax::ast::{Arena, ExprId},
     types::{Type, adt::DataTypes, formation::Malformed, relation::assignable},
     vocabulary::Vocabulary,
+    work::weight,
 };
 
 /// The types found in one module, beside its tree.
@@ -131,12 +132,16 @@ impl<'a> Checker<'a> {
 
     /// Returns what was found in the last module, and what is left of the gas.
     pub(crate) fn finish(self) -> (Typing, Meter) {
-        (self.typing, self.meter)
+        let meter = self.meter();
+        (self.typing, meter)
     }
 
     /// Returns what is left of the gas.
-    pub(crate) const fn meter(&self) -> Meter {
-        self.meter
+    pub(crate) fn meter(&self) -> Meter {
+        let mut meter = self.meter;
+        // Beyond the limit, no gas is left.
+        meter.spend(self.nodes.get().saturating_mul(weight::TYPE_NODE)).ok();
+        meter
     }
 
     fn error<T>(&self, at: Span, message: impl Into<String>) -> Outcome<T> {
@@ -212,6 +217,9 @@ impl<'a> Checker<'a> {
         self.nodes.set(done);
         let used = self.start.saturating_sub(self.meter.units());
         let allowed = FREE_NODES.saturating_add(used.saturating_mul(NODES_PER_UNIT));
+        if done.saturating_mul(weight::TYPE_NODE) > self.meter.work().left() {
+            return Err(Fault::Exhausted);
+        }
         if done > allowed {
             return self.error(Span::NOWHERE, format!("Types of more than {allowed} nodes for little gas"));
         }

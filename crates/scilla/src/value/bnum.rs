@@ -79,6 +79,15 @@ impl BNum {
         }
     }
 
+    /// Returns the number of digits of the text.
+    #[expect(clippy::len_without_is_empty, reason = "a number has a digit at least")]
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Repr::Small(number) => number.checked_ilog10().map_or(1, |log| log as usize + 1),
+            Repr::Large(large) => large.digits,
+        }
+    }
+
     /// Compares as numbers.
     pub fn compare(&self, other: &Self) -> Ordering {
         match (&self.0, &other.0) {

@@ -1,0 +1,57 @@
+//! The work of built-in functions, beyond what their gas pays for.
+
+use super::serialize::serialized_len;
+use crate::{
+    value::{Map, Value},
+    work::weight,
+};
+
+/// Bytes of arguments that the gas of any function pays for.
+const SHORT: u64 = 256;
+
+/// The work for texts, bytes and digits of any length. A map compares the keys that it meets on the way to one.
+pub(super) fn long(arguments: &[Value]) -> u64 {
+    let length = |value: &Value| match value {
+        Value::BNum(number) => (number.len() as u64).saturating_mul(weight::DIGIT),
+        Value::ByStr(bytes) | Value::ByStrX(bytes) => (bytes.len() as u64).saturating_mul(weight::BYTE),
+        Value::String(text) => (text.len() as u64).saturating_mul(weight::BYTE),
+        Value::Adt(_)
+        | Value::Closure(_)
+        | Value::Integer(_)
+        | Value::Map(_)
+        | Value::Message(_)
+        | Value::TypeClosure(_) => 0,
+    };
+    let long = arguments.iter().map(length).fold(0, u64::saturating_add);
+    if long <= SHORT {
+        return 0;
+    }
+    let entries = arguments.first().and_then(Value::as_map).map_or(0, Map::len);
+    long.saturating_mul(u64::from(entries.checked_ilog2().unwrap_or(0)).saturating_add(1))
+}
+
+fn hash(arguments: &[Value], byte: u64) -> u64 {
+    arguments.iter().map(serialized_len).fold(0, u64::saturating_add).saturating_mul(byte)
+}
+
+pub(super) fn keccak256(arguments: &[Value]) -> u64 {
+    hash(arguments, weight::KECCAK256_BYTE)
+}
+
+pub(super) fn ripemd160(arguments: &[Value]) -> u64 {
+    hash(arguments, weight::RIPEMD160_BYTE)
+}
+
+pub(super) fn sha256(arguments: &[Value]) -> u64 {
+    hash(arguments, weight::SHA256_BYTE)
+}
+
+/// A signature of a message, which is hashed.
+pub(super) fn signature(arguments: &[Value]) -> u64 {
+    sha256(arguments).saturating_add(weight::SIGNATURE)
+}
+
+pub(super) fn pairings(arguments: &[Value]) -> u64 {
+    let pairs = arguments.iter().map(|list| list.elements().count() as u64).fold(0, u64::saturating_add);
+    pairs.saturating_mul(weight::PAIR).saturating_add(weight::PAIRING)
+}
