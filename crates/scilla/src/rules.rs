@@ -73,7 +73,7 @@ pub struct Rules {
 }
 
 /// The newest revision of every edition.
-const NEWEST: u16 = 2;
+const NEWEST: u16 = 3;
 
 /// Which components an exception lists behind `Raised from`.
 ///
@@ -266,7 +266,7 @@ mod tests {
             assert_eq!(rules.to_string().parse(), Ok(rules));
             assert_eq!(edition.to_string().parse(), Ok(edition));
         }
-        assert_eq!(Rules::newest(Edition::V0_13).to_string(), "0.13/2");
+        assert_eq!(Rules::newest(Edition::V0_13).to_string(), "0.13/3");
         let first = Rules { edition: Edition::V0_13, revision: 1 };
         assert_eq!("0.13/1".parse(), Ok(first), "a chain of an earlier revision keeps its rules");
     }
@@ -277,7 +277,7 @@ mod tests {
         for text in ["", "0.13", "0.13/", "0.13/0", "latest/0", "0.13/01", "0.13/+1", "0.12/1", "0.13/1/1", "0.13/x"] {
             assert!(error_of(text).contains("EDITION/REVISION"), "{text}: {}", error_of(text));
         }
-        assert!(error_of("0.13/3").ends_with("up to 2; use a newer silica"), "{}", error_of("0.13/3"));
+        assert!(error_of("0.13/4").ends_with("up to 3; use a newer silica"), "{}", error_of("0.13/3"));
         let edition = "0.12".parse::<Edition>().unwrap_err().to_string();
         assert_eq!(edition, "expected 0.13, 0.11 or latest, got \"0.12\"");
     }
