@@ -21,7 +21,7 @@ use silica_protocol::{
     MicroBlockHeader, Nonce, Peer, PublicKey, Qa, Receipt, ReceiptsHash, Reserved, ShardId, ShardMember, ShardingHash,
     StateDelta, StateDeltaHash, StateRoot, SwInfo, Timestamp, TxBlock, TxBlockHeader, TxHash, TxRoot,
 };
-use silica_scilla::work::{EVALUATION_PER_GAS, PER_BLOCK};
+use silica_scilla::work::PER_BLOCK;
 use silica_state::{ArchiveError, RunTemplate, Snapshot, StateDiff, StateError, StorageDiff, Store};
 
 use crate::{
@@ -30,7 +30,7 @@ use crate::{
     difficulty::Adjustment,
     epoch::Epochs,
     error::{BuildError, ConfigError, InvalidBlock, InvalidTransaction},
-    executor::{self, Change, Context, Modules, Outcome, Overlay, Recorded},
+    executor::{self, Change, Context, Executed, Modules, Outcome, Overlay, Recorded},
     pool::{DropReason, Line, Postponed},
     reward::Settlement,
     stage::{Blocks, ExecutedBlock},
@@ -109,10 +109,13 @@ pub(crate) struct Builder<'a> {
     repeats_number: bool,
     dropped: Vec<(VerifiedTransaction, DropReason)>,
     postponed: Vec<(VerifiedTransaction, Postponed)>,
-    /// The work of the transactions.
+    /// The work of the transactions that were executed.
     work: u64,
     /// Contracts that the transactions called.
     loaded: BTreeSet<CodeHash>,
+    /// Whether a transaction took more work than there was room for. None is executed after it: its work would count
+    /// for nothing.
+    is_full: bool,
     /// The latest text of a receipt that has only totals, and its gas: in a block of payments there is only one.
     totals_text: Option<(Gas, Arc<str>)>,
 }
@@ -160,6 +163,7 @@ impl<'a> Builder<'a> {
             postponed: Vec::new(),
             work: 0,
             loaded: BTreeSet::new(),
+            is_full: false,
             totals_text: None,
         })
     }
@@ -247,7 +251,7 @@ impl<'a> Builder<'a> {
     /// Executes what `line` gives, until the gas of the committee's micro block is used up.
     pub(crate) fn fill(&mut self, committee: ShardId, line: &mut impl Line) -> Result<(), BuildError> {
         let mut draft = self.draft(committee);
-        while draft.gas_used < draft.gas_limit {
+        while draft.gas_used < draft.gas_limit && !self.is_full {
             let Some(transaction) = line.next() else { break };
             match self.try_execute(&transaction, &mut draft)? {
                 Tried::Recorded(recorded) => {
@@ -259,11 +263,6 @@ impl<'a> Builder<'a> {
                     self.dropped.push((transaction, reason));
                 }
                 Tried::Postponed(why) => self.postponed.push((transaction, why)),
-                Tried::Full => {
-                    // Whatever is tried after it would be work that no transaction pays for.
-                    self.postponed.push((transaction, Postponed::GasExceeded));
-                    break;
-                }
             }
         }
         self.close(draft)?;
@@ -285,7 +284,7 @@ impl<'a> Builder<'a> {
                 }
                 Tried::Dropped(reason) => InvalidTransaction::Dropped { status: reason.code() },
                 Tried::Postponed(Postponed::NonceHigh) => InvalidTransaction::NonceGap,
-                Tried::Postponed(Postponed::GasExceeded) | Tried::Full => InvalidTransaction::GasExceeded,
+                Tried::Postponed(Postponed::GasExceeded) => InvalidTransaction::GasExceeded,
             };
             return Err(InvalidBlock::Transaction { hash: transaction.hash(), reason });
         }
@@ -338,13 +337,8 @@ impl<'a> Builder<'a> {
         if !fits && tx.gas_limit <= draft.gas_limit {
             return Ok(Tried::Postponed(Postponed::GasExceeded));
         }
-        let room = PER_BLOCK.saturating_sub(self.work);
-        let evaluation = tx.gas_limit.get().saturating_mul(EVALUATION_PER_GAS);
-        if self.config.rules.scilla.limits_work() && self.work > 0 && evaluation > room {
-            return Ok(Tried::Full);
-        }
         let context = Context {
-            work: room,
+            room: PER_BLOCK.saturating_sub(self.work),
             loaded: &self.loaded,
             block: self.head.next_logical_number,
             gas_limit: draft.gas_limit,
@@ -354,10 +348,16 @@ impl<'a> Builder<'a> {
             modules: self.modules,
             tracer: None,
         };
-        Ok(match executor::execute(transaction, context, &mut self.overlay)? {
+        let Executed { outcome, work, loaded } = executor::execute(transaction, context, &mut self.overlay)?;
+        self.work = self.work.saturating_add(work);
+        self.loaded.extend(loaded);
+        Ok(match outcome {
             Outcome::Recorded(recorded) => Tried::Recorded(recorded),
             Outcome::Dropped(reason) => Tried::Dropped(reason),
-            Outcome::Full => Tried::Full,
+            Outcome::Full => {
+                self.is_full = true;
+                Tried::Postponed(Postponed::GasExceeded)
+            }
         })
     }
 
@@ -367,9 +367,7 @@ impl<'a> Builder<'a> {
         transaction: VerifiedTransaction,
         recorded: Recorded,
     ) -> Result<(), BuildError> {
-        let Recorded { receipt, fee, work, loaded } = recorded;
-        self.work = self.work.saturating_add(work);
-        self.loaded.extend(loaded);
+        let Recorded { receipt, fee } = recorded;
         draft.gas_used = draft.gas_used.checked_add(receipt.cumulative_gas).ok_or(BuildError::Gas)?;
         draft.rewards = draft.rewards.checked_add(fee).ok_or(BuildError::Supply)?;
         draft.tx_hashes.push(transaction.hash());
@@ -527,8 +525,6 @@ enum Tried {
     Recorded(Recorded),
     Dropped(DropReason),
     Postponed(Postponed),
-    /// It takes more work than the block has room for, and waits for the next.
-    Full,
 }
 
 /// Each virtual shard has the same single member.

@@ -14,7 +14,6 @@ use silica_protocol::{
     Account, Address, BlockNumber, Gas, InitData, Nonce, PublicKey, Qa, Receipt, Signature, SimulationRequest,
     StorageKey, Transaction, TransactionKind, Version,
 };
-use silica_scilla::work::PER_BLOCK;
 use silica_state::{Snapshot, StateError};
 
 use crate::{
@@ -109,7 +108,7 @@ impl<'a> Simulator<'a> {
     ) -> Result<Simulation, SimulationError> {
         let limit = self.gas_limit(request)?;
         let executed = self.execute(request, limit, tracer)?;
-        let Executed { rehearsal, recorded: Recorded { receipt, fee, .. }, mut overlay } = executed;
+        let Executed { rehearsal, recorded: Recorded { receipt, fee }, mut overlay } = executed;
         let verified = rehearsal.as_if_verified();
         let creates = verified.kind() == TransactionKind::Deployment;
         let nonce = Nonce::new(verified.transaction().nonce.get().saturating_sub(1));
@@ -190,21 +189,17 @@ impl<'a> Simulator<'a> {
             chain_id: config.chain_id,
             rules: &config.rules,
             modules: &self.shared.simulated,
-            work: PER_BLOCK,
+            room: u64::MAX,
             loaded: &NOTHING_LOADED,
             tracer,
         };
-        match executor::execute(verified, context, overlay)? {
-            Outcome::Recorded(recorded) => Ok(recorded),
-            // It has a block of its own.
-            Outcome::Full => {
-                let reason = DropReason::Internal;
-                Err(SimulationError::Dropped { reason, why: why(reason, verified, &config.rules) })
-            }
-            Outcome::Dropped(reason) => {
-                Err(SimulationError::Dropped { reason, why: why(reason, verified, &config.rules) })
-            }
-        }
+        let reason = match executor::execute(verified, context, overlay)?.outcome {
+            Outcome::Recorded(recorded) => return Ok(recorded),
+            Outcome::Dropped(reason) => reason,
+            // A simulation has room for any transaction.
+            Outcome::Full => DropReason::Internal,
+        };
+        Err(SimulationError::Dropped { reason, why: why(reason, verified, &config.rules) })
     }
 
     /// The logical number of the next block that executes transactions.

@@ -7,7 +7,6 @@
 //! The receipts that come of it are held against the recorded ones, so that a trace is of what really happened.
 
 use silica_protocol::{Account, Address, BlockNumber, Receipt, StorageKey, Timestamp, TxHash};
-use silica_scilla::work::PER_BLOCK;
 use silica_state::{BlockRecord, Snapshot as Store, StateError, StateView, StoredTransaction};
 
 use crate::{
@@ -156,13 +155,13 @@ fn execute(
         chain_id: config.chain_id,
         rules: &config.rules,
         modules: &shared.simulated,
-        // Whatever is in a block had room there.
-        work: PER_BLOCK,
+        // A transaction of a block had room there.
+        room: u64::MAX,
         loaded: &NOTHING_LOADED,
         tracer,
     };
-    match executor::execute(transaction, context, overlay)? {
-        Outcome::Recorded(Recorded { receipt, .. }) if receipt == *recorded => Ok(()),
+    match executor::execute(transaction, context, overlay)?.outcome {
+        Outcome::Recorded(Recorded { receipt, fee: _ }) if receipt == *recorded => Ok(()),
         Outcome::Recorded(_) | Outcome::Dropped(_) | Outcome::Full => Err(TraceError::Differs),
     }
 }

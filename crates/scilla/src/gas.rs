@@ -49,30 +49,20 @@ impl Meter {
         done
     }
 
-    /// Counts a program that is made ready to run; see [`Work::load`].
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::spend`].
-    pub const fn load(&mut self, bytes: u64, fresh: bool) -> Result<(), Exhausted> {
-        let done = self.work.load(bytes, fresh);
-        if done.is_err() {
-            self.left = 0;
-        }
-        done
-    }
-
     /// Takes units.
     ///
     /// # Errors
     ///
-    /// [`Exhausted`] if fewer are left; then none are taken.
+    /// [`Exhausted`] if fewer are left; then none are taken. Beyond a limit of work, no gas is left.
     pub const fn charge(&mut self, units: u64) -> Result<(), Exhausted> {
         match self.left.checked_sub(units) {
             Some(left) => {
                 self.left = left;
-                self.work.pay(units);
-                Ok(())
+                let paid = self.work.pay(units);
+                if paid.is_err() {
+                    self.left = 0;
+                }
+                paid
             }
             None => Err(Exhausted),
         }
@@ -82,7 +72,8 @@ impl Meter {
     /// version: below nought it goes on from the largest number.
     pub const fn charge_unchecked(&mut self, units: u64) {
         self.left = self.left.wrapping_sub(units);
-        self.work.pay(units);
+        // The next charge finds a limit that is reached here.
+        let _ = self.work.pay(units);
     }
 
     /// Returns the units that are left.

@@ -14,12 +14,15 @@ use crate::gas::{Exhausted, UNITS_PER_GAS};
 pub const FIXED: u64 = 200_000;
 /// Work that each gas allows, evaluation included.
 pub const PER_GAS: u64 = 5_000;
-/// What the evaluation that a gas pays for counts.
+/// The work of the evaluation that a gas pays for.
 pub const EVALUATION_PER_GAS: u64 = 640;
-/// What the transactions of a block may do together, and so the most that one may do.
+/// The most work of a block. A second is the goal: the rest is for a slower machine, and for the tries of the block.
 pub const PER_BLOCK: u64 = 700_000_000;
-/// What a transaction may load.
+/// The most work that a transaction may load.
 pub const LOADED: u64 = 100_000_000;
+/// The most work of a transaction besides loading. With what it may load it fits into an empty block, so that a block
+/// never decides how a transaction ends.
+pub const PER_TRANSACTION: u64 = PER_BLOCK - LOADED;
 
 const PER_UNIT: u64 = (PER_GAS - EVALUATION_PER_GAS) / UNITS_PER_GAS;
 const EVALUATION_PER_UNIT: u64 = EVALUATION_PER_GAS / UNITS_PER_GAS;
@@ -54,6 +57,8 @@ pub mod weight {
     pub const CHECKED_BYTE: u64 = 200;
     /// A byte of a program, or of its init data, that is made ready.
     pub const LOADED_BYTE: u64 = 130;
+    /// A byte of the texts of a contract that are read and hashed.
+    pub const SOURCE_BYTE: u64 = 4;
     /// A node of a type that a check goes through.
     pub const TYPE_NODE: u64 = 60;
     /// A step of the comparison of patterns.
@@ -72,121 +77,133 @@ pub mod weight {
     pub const JSON_BYTE: u64 = 25;
 }
 
-/// The work of a transaction, and what limits it.
+/// The work of a transaction, and its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// The units of gas that were used, the evaluation of which is work as well.
+    /// The units of gas that were used. Their evaluation is work as well.
     units: u64,
-    /// What was counted besides.
+    /// Work besides evaluation and loading.
     done: u64,
-    /// What was loaded.
+    /// The work of loading programs.
     loaded: u64,
-    /// The part of that which counts for the block.
+    /// The part of it that counts for the block.
     fresh: u64,
-    /// What all of it may be; `None` if it is not limited.
-    most: Option<u64>,
-    /// Why there may be no more.
+    /// The work that the block has room for; `None` if nothing is limited.
+    room: Option<u64>,
+    /// The limit that was reached, which is final.
     end: Option<End>,
 }
 
-/// The limit that ended a transaction.
+/// The limit that a transaction has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// That of its gas, or of what it may load.
+    /// A limit of each transaction: it fails as if out of gas.
     Transaction,
-    /// What the block has room for.
+    /// The room that is left in the block: the transaction is left for the next block.
     Block,
 }
 
 impl Work {
     /// Work that is counted and not limited.
-    pub const UNLIMITED: Self = Self { units: 0, done: 0, loaded: 0, fresh: 0, most: None, end: None };
+    pub const UNLIMITED: Self = Self { units: 0, done: 0, loaded: 0, fresh: 0, room: None, end: None };
 
-    /// Work that the gas limits, and the room that is left in the block.
-    pub const fn limited(most: u64) -> Self {
-        Self { most: Some(most), ..Self::UNLIMITED }
+    /// Work with the limits of a transaction, in a block that has room for `room`.
+    pub const fn limited(room: u64) -> Self {
+        Self { room: Some(room), ..Self::UNLIMITED }
     }
 
-    /// Takes note of units of gas that were used.
-    pub const fn pay(&mut self, units: u64) {
-        self.units = self.units.saturating_add(units);
-    }
-
-    /// Counts something that is about to be done.
+    /// Counts units of gas that were used.
     ///
     /// # Errors
     ///
-    /// [`Exhausted`] if it is beyond a limit. Then it is not counted, and nothing may be done any more.
+    /// [`Exhausted`] if a limit is reached.
+    pub const fn pay(&mut self, units: u64) -> Result<(), Exhausted> {
+        self.units = self.units.saturating_add(units);
+        self.check()
+    }
+
+    /// Counts work that is about to be done.
+    ///
+    /// # Errors
+    ///
+    /// [`Exhausted`] if a limit is reached. Nothing may be done any more.
     pub const fn spend(&mut self, work: u64) -> Result<(), Exhausted> {
         if work > self.left() {
-            let beyond = work > self.left_for_gas();
-            self.stop(if beyond { End::Transaction } else { End::Block });
-            return Err(Exhausted);
+            let beyond = work > self.left_for_transaction();
+            return self.stop(if beyond { End::Transaction } else { End::Block });
         }
         self.done = self.done.saturating_add(work);
         Ok(())
     }
 
-    /// Counts a program that is made ready to run. `fresh` says that it was not used before in the block: this much
-    /// is counted once in a block, since programs are kept, and not limited by the gas.
+    /// Counts a program of `bytes` that is made ready to run. Its gas does not limit it: programs are kept in memory, and
+    /// making one ready takes longer than most calls. A `fresh` one was not used before in the block, and counts for it.
     ///
     /// # Errors
     ///
     /// As for [`Self::spend`].
     pub const fn load(&mut self, bytes: u64, fresh: bool) -> Result<(), Exhausted> {
         let work = bytes.saturating_mul(weight::LOADED_BYTE);
-        let loaded = self.loaded.saturating_add(work);
-        if self.most.is_some() && loaded > LOADED {
-            self.stop(End::Transaction);
-            return Err(Exhausted);
+        self.loaded = self.loaded.saturating_add(work);
+        if self.room.is_some() && self.loaded > LOADED {
+            return self.stop(End::Transaction);
         }
-        if fresh && work > self.left_for_block() {
-            self.stop(End::Block);
-            return Err(Exhausted);
-        }
-        self.loaded = loaded;
         if fresh {
             self.fresh = self.fresh.saturating_add(work);
+        }
+        self.check()
+    }
+
+    /// Compares evaluation and loading with the limits.
+    const fn check(&mut self) -> Result<(), Exhausted> {
+        let Some(room) = self.room else { return Ok(()) };
+        if self.end.is_some() {
+            return Err(Exhausted);
+        }
+        if self.own() > PER_TRANSACTION {
+            return self.stop(End::Transaction);
+        }
+        if self.total() > room {
+            return self.stop(End::Block);
         }
         Ok(())
     }
 
-    const fn stop(&mut self, end: End) {
+    const fn stop(&mut self, end: End) -> Result<(), Exhausted> {
         if self.end.is_none() {
             self.end = Some(end);
         }
+        Err(Exhausted)
     }
 
-    /// Returns what may still be done.
+    /// Returns the work that may still be done.
     pub const fn left(&self) -> u64 {
-        let (gas, block) = (self.left_for_gas(), self.left_for_block());
-        if gas < block { gas } else { block }
+        let Some(room) = self.room else { return u64::MAX };
+        let (own, block) = (self.left_for_transaction(), room.saturating_sub(self.total()));
+        if own < block { own } else { block }
     }
 
-    const fn left_for_gas(&self) -> u64 {
-        if self.most.is_none() {
-            return u64::MAX;
-        }
+    /// Returns the work that the limits of the transaction leave.
+    const fn left_for_transaction(&self) -> u64 {
         if self.end.is_some() {
             return 0;
         }
-        FIXED.saturating_add(self.units.saturating_mul(PER_UNIT)).saturating_sub(self.done)
+        let allowed = FIXED.saturating_add(self.units.saturating_mul(PER_UNIT)).saturating_sub(self.done);
+        let rest = PER_TRANSACTION.saturating_sub(self.own());
+        if allowed < rest { allowed } else { rest }
     }
 
-    const fn left_for_block(&self) -> u64 {
-        match self.most {
-            None => u64::MAX,
-            Some(most) => most.saturating_sub(self.total()),
-        }
+    /// Returns evaluation, and the work besides evaluation and loading.
+    const fn own(&self) -> u64 {
+        self.units.saturating_mul(EVALUATION_PER_UNIT).saturating_add(self.done)
     }
 
-    /// Returns what counts for the block: evaluation, what was counted besides, and what was loaded.
+    /// Returns the work that counts for the block.
     pub const fn total(&self) -> u64 {
-        let evaluation = self.units.saturating_mul(EVALUATION_PER_UNIT);
-        evaluation.saturating_add(self.done).saturating_add(self.fresh)
+        self.own().saturating_add(self.fresh)
     }
 
-    /// Returns what was counted besides evaluation and loading.
+    /// Returns the work besides evaluation and loading.
     pub const fn done(&self) -> u64 {
         self.done
     }
@@ -205,32 +222,50 @@ mod tests {
     fn gas_allows_work() {
         let mut work = Work::limited(PER_BLOCK);
         assert_eq!(work.spend(FIXED), Ok(()));
-        work.pay(UNITS_PER_GAS);
+        assert_eq!(work.pay(UNITS_PER_GAS), Ok(()));
         assert_eq!(work.spend(PER_GAS - EVALUATION_PER_GAS), Ok(()));
         assert_eq!(work.total(), FIXED + PER_GAS);
         assert_eq!((work.spend(1), work.end()), (Err(Exhausted), Some(End::Transaction)));
-        work.pay(UNITS_PER_GAS);
+        assert_eq!((work.pay(UNITS_PER_GAS), work.spend(0)), (Err(Exhausted), Ok(())));
         assert_eq!(work.spend(1), Err(Exhausted), "the end is final");
     }
 
     #[test]
-    fn block_has_room_for_so_much() {
+    fn evaluation_alone_reaches_the_limit_of_a_transaction() {
+        let mut work = Work::limited(u64::MAX);
+        assert_eq!(work.pay(PER_TRANSACTION / EVALUATION_PER_UNIT), Ok(()));
+        assert_eq!((work.pay(1), work.end()), (Err(Exhausted), Some(End::Transaction)));
+    }
+
+    #[test]
+    fn transaction_does_not_exceed_the_room_of_its_block() {
         let mut work = Work::limited(1_000);
-        work.pay(UNITS_PER_GAS);
+        assert_eq!(work.pay(UNITS_PER_GAS), Ok(()));
         assert_eq!(work.spend(360), Ok(()));
         assert_eq!((work.spend(1), work.end()), (Err(Exhausted), Some(End::Block)));
+        let mut work = Work::limited(EVALUATION_PER_UNIT);
+        assert_eq!(work.pay(1), Ok(()));
+        assert_eq!((work.pay(1), work.end()), (Err(Exhausted), Some(End::Block)));
+    }
+
+    #[test]
+    fn transaction_fits_into_an_empty_block() {
+        let mut work = Work::limited(PER_BLOCK);
+        assert_eq!(work.load(LOADED / weight::LOADED_BYTE, true), Ok(()));
+        assert_eq!(work.pay(PER_TRANSACTION / EVALUATION_PER_UNIT), Ok(()));
+        assert_eq!((work.spend(1), work.end()), (Err(Exhausted), Some(End::Transaction)));
     }
 
     #[test]
     fn work_without_limit_is_counted() {
         let mut work = Work::UNLIMITED;
         assert_eq!((work.spend(PER_BLOCK), work.spend(1)), (Ok(()), Ok(())));
-        assert_eq!(work.load(u64::MAX, true), Ok(()));
+        assert_eq!((work.pay(u64::MAX), work.load(u64::MAX, true)), (Ok(()), Ok(())));
         assert_eq!((work.done(), work.end()), (PER_BLOCK + 1, None));
     }
 
     #[test]
-    fn programs_count_for_the_block_once() {
+    fn loaded_programs_count_for_the_block_once() {
         let bytes = LOADED / weight::LOADED_BYTE;
         let mut work = Work::limited(PER_BLOCK);
         assert_eq!((work.load(bytes, true), work.total()), (Ok(()), bytes * weight::LOADED_BYTE));

@@ -7,24 +7,24 @@
 //!
 //! Whatever fails, at any depth, fails the whole transaction.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use silica_protocol::{
-    Account, Address, CodeHash, ContractMessage, ContractParam, EventLog, Qa, Receipt, ReceiptError, Transition,
+    Account, Address, ContractMessage, ContractParam, EventLog, Qa, Receipt, ReceiptError, Transition,
 };
 use silica_scilla::{
     eval::{Observer, Outcome},
-    gas::{Meter, UNITS_PER_GAS},
+    gas::{Exhausted, Meter, UNITS_PER_GAS},
     rules::LibraryCalls,
-    work::{Work, weight},
+    work::weight,
 };
 
 use super::{
-    Context, Overlay, Recorded, Stop,
+    Context, Effort, Overlay, Recorded, Stop,
     effects::{self, Effects},
     host::ContractHost,
-    module::{Ready, Unready},
+    module::{Module, Ready, Unready},
     outcome::{Deposit, Halt, transfer},
     run::{self, Stopped},
     storage::Room,
@@ -40,9 +40,7 @@ struct Calls<'a, 'c, W> {
     gas_limit: u64,
     /// The gas that is left.
     gas: u64,
-    work: Work,
-    /// Contracts that were called.
-    loaded: BTreeSet<CodeHash>,
+    effort: &'a mut Effort<'c>,
     /// Bytes that were told so far.
     told: usize,
     /// What may still be looked at and written.
@@ -72,16 +70,18 @@ struct Call {
 }
 
 /// Executes a call. The steps stand in the order of the reference.
-pub(super) fn execute<W: World>(
+pub(super) fn execute<'c, W: World>(
     transaction: &VerifiedTransaction,
-    context: Context<'_>,
+    context: Context<'c>,
+    effort: &mut Effort<'c>,
     overlay: &mut Overlay<W>,
 ) -> Result<Recorded, Stop> {
     let (tx, rules, origin) = (transaction.transaction(), context.rules, transaction.sender());
     let (deposit, _) = Deposit::of(transaction, rules, overlay)?;
     let gas = tx.gas_limit.checked_sub(rules.runner_gas).ok_or(DropReason::InsufficientGas)?.get();
     overlay.account(&tx.to)?.ok_or(DropReason::InvalidRecipient)?;
-    let callee = root(&tx.to, context, overlay)?;
+    effort.pay(rules.runner_gas.get().saturating_mul(UNITS_PER_GAS));
+    let callee = root(&tx.to, context, effort, overlay)?;
     let body: Json = serde_json::from_str(&tx.data).map_err(|_| DropReason::Libraries)?;
     if !body.is_object() {
         return Err(DropReason::Libraries.into());
@@ -95,8 +95,7 @@ pub(super) fn execute<W: World>(
         origin,
         gas_limit: tx.gas_limit.get(),
         gas,
-        work: context.begin(),
-        loaded: BTreeSet::new(),
+        effort,
         told: 0,
         room: Room::new(),
         edges: 0,
@@ -104,13 +103,12 @@ pub(super) fn execute<W: World>(
         event_logs: Vec::new(),
         transitions: Vec::new(),
     };
-    calls.work.pay(rules.runner_gas.get().saturating_mul(UNITS_PER_GAS));
-    let result = calls.load(&callee).and_then(|()| {
-        let call = Call { sender: origin, contract: tx.to, amount: tx.amount, body, depth: 0 };
-        calls.run(&callee, &call)
-    });
-    let Calls { gas: mut left, work, loaded, edges, accepted, event_logs, transitions, .. } = calls;
-    context.check_room(work)?;
+    let call = Call { sender: origin, contract: tx.to, amount: tx.amount, body, depth: 0 };
+    let result = match callee {
+        Ok(callee) => calls.run(&callee, &call),
+        Err(Exhausted) => Err(calls.exhausted()),
+    };
+    let Calls { gas: mut left, edges, accepted, event_logs, transitions, .. } = calls;
     let mut receipt = Receipt { accepted, ..Receipt::payment(tx.gas_limit, context.block) };
     match result {
         Ok(()) => (receipt.event_logs, receipt.transitions) = (event_logs, transitions),
@@ -125,20 +123,41 @@ pub(super) fn execute<W: World>(
     }
     let (used, fee) = deposit.settle(left, overlay)?;
     receipt.cumulative_gas = used;
-    Ok(Recorded { work: context.counted(work, used), loaded, receipt, fee })
+    Ok(Recorded { receipt, fee })
 }
 
-/// Makes the contract ready that a transaction calls.
-fn root<W: World>(to: &Address, context: Context<'_>, overlay: &mut Overlay<W>) -> Result<Callee, Stop> {
+/// Makes the contract ready that a transaction calls. A transaction that cannot be dropped for it is out of work.
+fn root<W: World>(
+    to: &Address,
+    context: Context<'_>,
+    effort: &mut Effort<'_>,
+    overlay: &mut Overlay<W>,
+) -> Result<Result<Callee, Exhausted>, Stop> {
     let module = context.modules.get(to, overlay)?.ok_or(DropReason::Libraries)?;
     if module.is_library {
-        return ignoring_library(context).ok_or(DropReason::Libraries.into());
+        return ignoring_library(context).map(Ok).ok_or(DropReason::Libraries.into());
     }
-    let ready = context.modules.ready(&module, overlay).map_err(|unready| match unready {
-        Unready::State(error) => Stop::Fatal(error),
-        Unready::Libraries | Unready::Unusable => DropReason::Libraries.into(),
-    });
-    ready.map(Callee::Contract)
+    match effort.ready(&module, context, overlay) {
+        Ok(ready) => Ok(Ok(Callee::Contract(ready))),
+        Err(Unready::Exhausted) => Ok(Err(Exhausted)),
+        Err(Unready::State(error)) => Err(Stop::Fatal(error)),
+        Err(Unready::Libraries | Unready::Unusable) => Err(DropReason::Libraries.into()),
+    }
+}
+
+impl Effort<'_> {
+    /// Makes a contract ready to run, and counts that unless the transaction has called it before.
+    fn ready<W: World>(
+        &mut self,
+        module: &Arc<Module>,
+        context: Context<'_>,
+        overlay: &mut Overlay<W>,
+    ) -> Result<Ready, Unready> {
+        match self.loading(module.hash) {
+            Some(mut loading) => context.modules.ready(module, overlay, |bytes| loading.count(bytes)),
+            None => context.modules.ready(module, overlay, |_| Ok(())),
+        }
+    }
 }
 
 /// A library as a callee, where messages to libraries are no failure.
@@ -189,20 +208,9 @@ impl<W: World> Calls<'_, '_, W> {
         let told = allowed.saturating_sub(left);
         let bytes = u64::try_from(told.saturating_sub(self.told)).unwrap_or(u64::MAX);
         self.told = told;
-        let spent = self.work.spend(bytes.saturating_mul(weight::JSON_BYTE));
-        spent.map_err(|_| self.exhausted())?;
+        let spent = self.effort.work.spend(bytes.saturating_mul(weight::JSON_BYTE));
+        spent.map_err(|Exhausted| self.exhausted())?;
         Ok(effects)
-    }
-
-    /// Counts a contract that is about to run, unless it ran before in this transaction.
-    fn load(&mut self, callee: &Callee) -> Result<(), Halt> {
-        let Callee::Contract(ready) = callee else { return Ok(()) };
-        let hash = ready.hash();
-        if !self.loaded.insert(hash) {
-            return Ok(());
-        }
-        let loaded = self.work.load(ready.bytes, !self.context.loaded.contains(&hash));
-        loaded.map_err(|_| self.exhausted())
     }
 
     /// The failure of a transaction whose work is beyond its limit, which takes all of its gas.
@@ -221,16 +229,16 @@ impl<W: World> Calls<'_, '_, W> {
         let balance = self.overlay.account(&call.contract)?.unwrap_or_default().balance;
         let result = match callee {
             Callee::Contract(ready) => self.run_contract(ready, call, &body, balance)?,
-            Callee::Library => run::call_library(&body, balance.get(), self.gas, self.work),
+            Callee::Library => run::call_library(&body, balance.get(), self.gas, self.effort.work),
         };
         match result {
             Ok((outcome, left)) => {
-                self.work = outcome.gas.work();
+                self.effort.work = outcome.gas.work();
                 self.gas = self.gas.min(left);
                 Ok(outcome)
             }
             Err(stopped) => {
-                self.work = stopped.work.unwrap_or(self.work);
+                self.effort.work = stopped.work;
                 let Some(left) = stopped.gas else {
                     self.gas = self.gas.saturating_sub(self.context.rules.call_gas.get());
                     return Err(Halt::with(ReceiptError::NoGasRemainingFound));
@@ -260,7 +268,7 @@ impl<W: World> Calls<'_, '_, W> {
         let mut tracer = self.context.tracer;
         let observer = tracer.as_mut().map(|tracer| tracer as &mut dyn Observer);
         let rules = self.context.modules.rules();
-        let limit = Meter::with_limit(self.gas).with_work(self.work);
+        let limit = Meter::with_limit(self.gas).with_work(self.effort.work);
         let result = run::call(ready, body, balance.get(), rules, limit, &mut host, observer);
         self.room = host.room;
         match host.fault {
@@ -312,7 +320,7 @@ impl<W: World> Calls<'_, '_, W> {
         self.edges = self.edges.saturating_add(1);
         let start = self.context.rules.runner_gas.get();
         self.gas = self.gas.checked_sub(start).ok_or(Halt::with(ReceiptError::GasNotSufficient))?;
-        self.work.pay(start.saturating_mul(UNITS_PER_GAS));
+        self.effort.pay(start.saturating_mul(UNITS_PER_GAS));
         if self.edges > self.context.rules.edge_limit {
             return Err(Halt::with(ReceiptError::MaxEdgesReached));
         }
@@ -321,14 +329,13 @@ impl<W: World> Calls<'_, '_, W> {
         if module.is_library {
             return ignoring_library(self.context).ok_or(Halt::with(ReceiptError::LibraryAsRecipient));
         }
-        let ready = self.context.modules.ready(&module, self.overlay).map_err(|unready| match unready {
+        let ready = self.effort.ready(&module, self.context, self.overlay);
+        ready.map(Callee::Contract).map_err(|unready| match unready {
             Unready::State(error) => Halt::Fatal(error),
+            Unready::Exhausted => self.exhausted(),
             Unready::Libraries => Halt::with(ReceiptError::LibraryExtractionFailed),
             Unready::Unusable => Halt::with(ReceiptError::PreparationFailed),
-        });
-        let callee = Callee::Contract(ready?);
-        self.load(&callee)?;
-        Ok(callee)
+        })
     }
 }
 

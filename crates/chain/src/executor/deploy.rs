@@ -1,16 +1,17 @@
 //! Deployments of contracts and libraries (execution.md 5).
 
-use std::collections::BTreeSet;
-
 use silica_protocol::{
     Account, Address, CodeHash, ContractAccount, Exception, InitData, Receipt, ReceiptError, StorageKey,
 };
-use silica_scilla::{eval::VERSION, gas::UNITS_PER_GAS, work::Work};
+use silica_scilla::{
+    eval::VERSION,
+    gas::{Exhausted, UNITS_PER_GAS},
+};
 
 use super::{
-    Context, Overlay, Recorded, Stop,
+    Context, Effort, Overlay, Recorded, Stop,
     host::ContractHost,
-    module::{Facts, Libraries},
+    module::{Facts, Libraries, Unready},
     outcome::{Deposit, Halt, transfer},
     run::{self, Accepted, Stopped},
     storage::Room,
@@ -28,16 +29,18 @@ struct Deployment<'a, 'c, W> {
     address: Address,
     source: Source,
     facts: Facts,
-    libraries: Libraries,
+    /// Its libraries, or that they are beyond the limits of work.
+    libraries: Result<Libraries, Exhausted>,
     /// The gas that is left.
     gas: u64,
-    work: Work,
+    effort: &'a mut Effort<'c>,
 }
 
 /// Executes a deployment. The steps stand in the order of the reference.
-pub(super) fn execute<W: World>(
+pub(super) fn execute<'c, W: World>(
     transaction: &VerifiedTransaction,
-    context: Context<'_>,
+    context: Context<'c>,
+    effort: &mut Effort<'c>,
     overlay: &mut Overlay<W>,
 ) -> Result<Recorded, Stop> {
     let (tx, rules, signer) = (transaction.transaction(), context.rules, transaction.sender());
@@ -53,7 +56,13 @@ pub(super) fn execute<W: World>(
     let language = context.modules.rules();
     let facts = Facts::of(&sent, language).ok_or(DropReason::Libraries)?;
     let init = sent.deployed(context.block, &address).to_styled_json();
-    let libraries = Libraries::find(&facts, context.modules, overlay)?.ok_or(DropReason::Libraries)?;
+    let mut loading = effort.deploying();
+    let libraries = match Libraries::find(&facts, context.modules, overlay, |bytes| loading.count(bytes)) {
+        Ok(libraries) => Ok(libraries),
+        Err(Unready::Exhausted) => Err(Exhausted),
+        Err(Unready::State(error)) => return Err(Stop::Fatal(error)),
+        Err(Unready::Libraries | Unready::Unusable) => return Err(DropReason::Libraries.into()),
+    };
     if language.node_compares_version() && !facts.is_supported() {
         return Err(DropReason::Preparation.into());
     }
@@ -64,13 +73,11 @@ pub(super) fn execute<W: World>(
     let contract = ContractAccount { code_hash: CodeHash::of(&source.code, &source.init), storage_root: None };
     overlay.set(&address, Account { contract: Some(contract), ..before })?;
     overlay.set_source(&address, source.clone());
-    let mut work = context.begin();
     // The texts are paid for in any case, if not in a run then by the least gas of a failure.
-    work.pay(run::text_units(&source).saturating_add(rules.checker_gas.get().saturating_mul(UNITS_PER_GAS)));
-    let mut deployment = Deployment { context, overlay, address, source, facts, libraries, gas, work };
+    effort.pay(run::text_units(&source).saturating_add(rules.checker_gas.get().saturating_mul(UNITS_PER_GAS)));
+    let mut deployment = Deployment { context, overlay, address, source, facts, libraries, gas, effort };
     let result = deployment.run();
-    let Deployment { gas: mut left, work, .. } = deployment;
-    context.check_room(work)?;
+    let mut left = deployment.gas;
     let mut receipt = Receipt::payment(tx.gas_limit, context.block);
     match result {
         Ok(()) => {
@@ -89,7 +96,7 @@ pub(super) fn execute<W: World>(
     }
     let (used, fee) = deposit.settle(left, overlay)?;
     receipt.cumulative_gas = used;
-    Ok(Recorded { work: context.counted(work, used), loaded: BTreeSet::new(), receipt, fee })
+    Ok(Recorded { receipt, fee })
 }
 
 /// Why a deployment does not succeed.
@@ -117,29 +124,33 @@ impl<W: World> Deployment<'_, '_, W> {
 
     fn check(&mut self) -> Result<Accepted, Halt> {
         let check = if self.facts.is_library { run::check_library } else { run::check_contract };
-        let checked = check(&self.source, &self.libraries, self.gas, self.work);
+        let Ok(libraries) = &self.libraries else {
+            self.gas = 0;
+            return Err(Halt::with(ReceiptError::GasNotSufficient));
+        };
+        let checked = check(&self.source, libraries, self.gas, self.effort.work);
         let accepted = checked.map_err(|stopped| self.stopped(stopped, ReceiptError::CheckerFailed))?;
         self.gas = self.gas.min(accepted.gas);
-        self.work = accepted.work;
+        self.effort.work = accepted.work;
         Ok(accepted)
     }
 
     fn initialise(&mut self, accepted: &Accepted) -> Result<(), Halt> {
         let start = self.context.rules.runner_gas.get();
         self.gas = self.gas.checked_sub(start).ok_or(Halt::with(ReceiptError::GasNotSufficient))?;
-        self.work.pay(start.saturating_mul(UNITS_PER_GAS));
+        self.effort.pay(start.saturating_mul(UNITS_PER_GAS));
         let rules = self.context.modules.rules();
         if self.facts.is_library {
-            return match run::deploy_library(&self.source, &accepted.code, rules, self.gas, self.work) {
+            return match run::deploy_library(&self.source, &accepted.code, rules, self.gas, self.effort.work) {
                 Ok((left, work)) => {
-                    self.work = work;
+                    self.effort.work = work;
                     self.gas = self.gas.min(left);
                     Ok(())
                 }
                 Err(stopped) => match self.stopped(stopped, ReceiptError::CreateContractFailed) {
                     // Beyond its gas, the outcome for a library does not count where the node has compared the version.
                     Halt::Failed(ReceiptError::CreateContractFailed, _)
-                        if rules.node_compares_version() && self.work.end().is_none() =>
+                        if rules.node_compares_version() && self.effort.work.end().is_none() =>
                     {
                         Ok(())
                     }
@@ -156,20 +167,20 @@ impl<W: World> Deployment<'_, '_, W> {
             room: Room::new(),
             fault: None,
         };
-        let deployed = run::deploy_contract(&self.source, &accepted.code, rules, self.gas, self.work, &mut host);
+        let deployed = run::deploy_contract(&self.source, &accepted.code, rules, self.gas, self.effort.work, &mut host);
         if let Some(fault) = host.fault {
             return Err(Halt::Fatal(fault));
         }
         let deployed = deployed.map_err(|stopped| self.stopped(stopped, ReceiptError::CreateContractFailed));
         let (left, work) = deployed?;
-        self.work = work;
+        self.effort.work = work;
         self.gas = self.gas.min(left);
         Ok(())
     }
 
     /// Counts the gas of a stage that failed, and says why it did.
     fn stopped(&mut self, stopped: Stopped, error: ReceiptError) -> Halt {
-        self.work = stopped.work.unwrap_or(self.work);
+        self.effort.work = stopped.work;
         let Some(left) = stopped.gas else {
             self.gas = self.gas.saturating_sub(self.context.rules.deployment_gas.get());
             return Halt::with(ReceiptError::NoGasRemainingFound);

@@ -49,9 +49,9 @@ fn write<W: World>(edit: FieldEdit<'_>, modules: &Modules, overlay: &mut Overlay
     let FieldEdit { contract, field: name, keys, value } = edit;
     overlay.account(contract)?.ok_or(EditError::UnknownAccount)?;
     let module = modules.get(contract, overlay)?.filter(|module| !module.is_library).ok_or(EditError::NotAContract)?;
-    let ready = modules.ready(&module, overlay).map_err(|unready| match unready {
+    let ready = modules.ready(&module, overlay, |_| Ok(())).map_err(|unready| match unready {
         Unready::State(error) => EditError::State(error),
-        Unready::Libraries | Unready::Unusable => EditError::Unusable,
+        Unready::Exhausted | Unready::Libraries | Unready::Unusable => EditError::Unusable,
     })?;
     let found = ready.code.fields().find(|field| &*field.name == name);
     let field = found.ok_or_else(|| EditError::UnknownField {

@@ -97,13 +97,20 @@ impl<W: World> ContractHost<'_, W> {
             // That there is one needs no look at the program.
             "_codehash" if want == RemoteWant::Kind => Ok(Some(Remote { kind: Type::bystr(32), value: None })),
             "_codehash" => match self.context.modules.get(&address, self.overlay)? {
-                Some(module) => told(Type::bystr(32), Value::bystrx(module.program_hash)),
+                Some(module) => {
+                    self.room.spend(module.bytes().saturating_mul(weight::SOURCE_BYTE))?;
+                    told(Type::bystr(32), Value::bystrx(module.program_hash))
+                }
                 None => Ok(None),
             },
-            "_this_address" => match self.context.modules.get(&address, self.overlay)? {
-                Some(module) if !module.is_library => told(Type::bystr(20), Value::bystrx(address.to_bytes())),
-                Some(_) | None => Ok(None),
-            },
+            "_this_address" => {
+                let Some(module) = self.context.modules.get(&address, self.overlay)? else { return Ok(None) };
+                self.room.spend(module.bytes().saturating_mul(weight::SOURCE_BYTE))?;
+                if module.is_library {
+                    return Ok(None);
+                }
+                told(Type::bystr(20), Value::bystrx(address.to_bytes()))
+            }
             field => self.remote_field(address, field, keys, want),
         }
     }

@@ -28,7 +28,10 @@ use std::{
 };
 
 use silica_protocol::{BlockNumber, ChainId, CodeHash, Gas, GasPrice, Qa, Receipt, TransactionKind};
-use silica_scilla::work::{EVALUATION_PER_GAS, End, PER_BLOCK, Work};
+use silica_scilla::{
+    gas::{Exhausted, UNITS_PER_GAS},
+    work::{EVALUATION_PER_GAS, End, Work},
+};
 use silica_state::StateError;
 
 pub use self::tracer::{CallTree, TracedCall, TracedRun, TracedStep, TracedValue};
@@ -57,12 +60,22 @@ pub(crate) struct Context<'a> {
     pub(crate) rules: &'a Rules,
     /// The contracts that were used lately.
     pub(crate) modules: &'a Modules,
-    /// Work that the block has room for.
-    pub(crate) work: u64,
+    /// The [work](silica_scilla::work) that the block has room for.
+    pub(crate) room: u64,
     /// Contracts that earlier transactions of the block have called.
     pub(crate) loaded: &'a BTreeSet<CodeHash>,
     /// Who takes notes of what contracts do, if anybody does.
     pub(crate) tracer: Option<&'a Tracer>,
+}
+
+/// An execution: its outcome, and what counts for the block whatever the outcome is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Executed {
+    pub(crate) outcome: Outcome,
+    /// The work, but at least that of the evaluation that the gas pays for.
+    pub(crate) work: u64,
+    /// The contracts that it called.
+    pub(crate) loaded: BTreeSet<CodeHash>,
 }
 
 /// What became of a transaction.
@@ -83,29 +96,60 @@ pub(crate) struct Recorded {
     pub(crate) receipt: Receipt,
     /// What the sender paid for gas.
     pub(crate) fee: Qa,
-    /// What counts for the block: the work of what was executed, but at least that which its gas pays for.
-    pub(crate) work: u64,
-    /// Contracts that it called.
-    pub(crate) loaded: BTreeSet<CodeHash>,
 }
 
-impl Context<'_> {
+/// The work of a transaction so far.
+struct Effort<'a> {
+    work: Work,
+    /// The contracts that it called.
+    loaded: BTreeSet<CodeHash>,
+    /// The contracts that earlier transactions of the block have called.
+    before: &'a BTreeSet<CodeHash>,
+}
+
+impl<'a> Effort<'a> {
     /// The work of a transaction, before it does any.
-    fn begin(&self) -> Work {
-        if self.modules.rules().limits_work() { Work::limited(self.work) } else { Work::UNLIMITED }
+    fn begin(context: Context<'a>) -> Self {
+        let limited = context.modules.rules().limits_work();
+        let work = if limited { Work::limited(context.room) } else { Work::UNLIMITED };
+        Self { work, loaded: BTreeSet::new(), before: context.loaded }
     }
 
-    /// Returns what a transaction counts for the block that used so much gas.
-    fn counted(&self, work: Work, gas: Gas) -> u64 {
-        if !self.modules.rules().limits_work() {
-            return 0;
-        }
-        work.total().max(gas.get().saturating_mul(EVALUATION_PER_GAS))
+    /// Counts units of gas that the node takes. A limit that this reaches ends the next step of the transaction.
+    fn pay(&mut self, units: u64) {
+        let _ = self.work.pay(units);
     }
 
-    /// Refuses to record a transaction that has to wait for the next block. In a block of its own it fails instead.
-    fn check_room(&self, work: Work) -> Result<(), Stop> {
-        if work.end() == Some(End::Block) && self.work < PER_BLOCK { Err(Stop::Full) } else { Ok(()) }
+    /// Returns how the parts of a contract count that is about to run, or `None` if the transaction has called it before.
+    fn loading(&mut self, contract: CodeHash) -> Option<Loading<'_>> {
+        let fresh = !self.before.contains(&contract);
+        self.loaded.insert(contract).then_some(Loading { work: &mut self.work, fresh })
+    }
+
+    /// Returns how the libraries of a deployment count. A deployment reads them again in each transaction.
+    fn deploying(&mut self) -> Loading<'_> {
+        Loading { work: &mut self.work, fresh: true }
+    }
+
+    /// Returns what counts for the block.
+    fn total(&self, outcome: &Outcome) -> u64 {
+        let gas = match outcome {
+            Outcome::Recorded(recorded) => recorded.receipt.cumulative_gas,
+            Outcome::Dropped(_) | Outcome::Full => Gas::ZERO,
+        };
+        self.work.total().max(gas.get().saturating_mul(EVALUATION_PER_GAS))
+    }
+}
+
+/// Counts the texts that are read to make a contract ready.
+struct Loading<'a> {
+    work: &'a mut Work,
+    fresh: bool,
+}
+
+impl Loading<'_> {
+    fn count(&mut self, bytes: u64) -> Result<(), Exhausted> {
+        self.work.load(bytes, self.fresh)
     }
 }
 
@@ -140,15 +184,38 @@ pub(crate) fn execute<W: World>(
     transaction: &VerifiedTransaction,
     context: Context<'_>,
     overlay: &mut Overlay<W>,
+) -> Result<Executed, StateError> {
+    let mut effort = Effort::begin(context);
+    let outcome = outcome(transaction, context, &mut effort, overlay)?;
+    let work = effort.total(&outcome);
+    Ok(Executed { outcome, work, loaded: effort.loaded })
+}
+
+fn outcome<'a, W: World>(
+    transaction: &VerifiedTransaction,
+    context: Context<'a>,
+    effort: &mut Effort<'a>,
+    overlay: &mut Overlay<W>,
 ) -> Result<Outcome, StateError> {
-    let result = check_still_valid(transaction, context).map_err(Stop::Drop).and_then(|()| match transaction.kind() {
-        TransactionKind::Payment => payment::execute(transaction, context, overlay),
+    let checked = check_still_valid(transaction, context).map_err(Stop::Drop);
+    let result = checked.and_then(|()| match transaction.kind() {
+        TransactionKind::Payment => {
+            effort.pay(context.rules.payment_gas.get().saturating_mul(UNITS_PER_GAS));
+            if effort.work.end() == Some(End::Block) {
+                return Err(Stop::Full);
+            }
+            payment::execute(transaction, context, overlay)
+        }
         // A chain without contracts knows neither of these kinds.
         TransactionKind::Deployment | TransactionKind::Call if !context.rules.contracts => {
             Err(Stop::Drop(DropReason::IncorrectType))
         }
-        TransactionKind::Deployment => undone_unless_recorded(overlay, |it| deploy::execute(transaction, context, it)),
-        TransactionKind::Call => undone_unless_recorded(overlay, |it| call::execute(transaction, context, it)),
+        TransactionKind::Deployment => {
+            undone_unless_recorded(effort, overlay, |effort, it| deploy::execute(transaction, context, effort, it))
+        }
+        TransactionKind::Call => {
+            undone_unless_recorded(effort, overlay, |effort, it| call::execute(transaction, context, effort, it))
+        }
     });
     match result {
         Ok(recorded) => Ok(Outcome::Recorded(recorded)),
@@ -161,14 +228,18 @@ pub(crate) fn execute<W: World>(
 /// Executes a transaction that runs a contract, and takes back what it wrote if it is not recorded.
 ///
 /// A panic in there is a fault of ours, which must not keep others from being executed: the transaction is dropped.
-fn undone_unless_recorded<W: World>(
+fn undone_unless_recorded<'a, W: World>(
+    effort: &mut Effort<'a>,
     overlay: &mut Overlay<W>,
-    execute: impl FnOnce(&mut Overlay<W>) -> Result<Recorded, Stop>,
+    execute: impl FnOnce(&mut Effort<'a>, &mut Overlay<W>) -> Result<Recorded, Stop>,
 ) -> Result<Recorded, Stop> {
     let before = overlay.begin();
     // Whatever state the panic leaves the running state in is taken back, entry by entry.
-    let result = catch_unwind(AssertUnwindSafe(|| execute(overlay)));
-    let result = result.unwrap_or(Err(Stop::Drop(DropReason::Internal)));
+    let result = catch_unwind(AssertUnwindSafe(|| execute(effort, overlay)));
+    let result = match result.unwrap_or(Err(Stop::Drop(DropReason::Internal))) {
+        Ok(_) | Err(Stop::Drop(_)) if effort.work.end() == Some(End::Block) => Err(Stop::Full),
+        result => result,
+    };
     if result.is_err() {
         overlay.revert(before);
     }

@@ -10,6 +10,7 @@ use silica_scilla::{
     cache::{CacheUsage, CodeCache, CodeKey},
     code::Code,
     eval::{Argument, VERSION},
+    gas::Exhausted,
     json::{InputError, read_document, read_init, read_origin},
     report::{Entry, Failure},
     resolve::{self, FoundLibrary, LibrarySource, Origin},
@@ -125,12 +126,14 @@ pub(super) struct Libraries {
 
 impl Libraries {
     /// Finds the libraries that `facts` name, and those that these name where their init data are read, or returns `None`
-    /// when one is missing, is no library, or has another version where the node compares versions.
+    /// an error when one is missing, is no library, or has another version where the node compares versions. `count`
+    /// counts the bytes of each file and ends the search by an error.
     pub(super) fn find<W: World>(
         facts: &Facts,
         modules: &Modules,
         overlay: &mut Overlay<W>,
-    ) -> Result<Option<Self>, StateError> {
+        mut count: impl FnMut(u64) -> Result<(), Exhausted>,
+    ) -> Result<Self, Unready> {
         let rules = modules.rules;
         let names = rules.library_names();
         let mut libraries = Self { found: BTreeMap::new(), rules };
@@ -147,9 +150,8 @@ impl Libraries {
                 btree_map::Entry::Occupied(known) => known.get().clone(),
                 btree_map::Entry::Vacant(new) => new.insert(modules.get(&listed.address, overlay)?).clone(),
             };
-            let Some(library) = found.filter(|it| it.is_library && is_of_version(it)) else {
-                return Ok(None);
-            };
+            let library = found.filter(|it| it.is_library && is_of_version(it)).ok_or(Unready::Libraries)?;
+            count(library.bytes())?;
             if names == LibraryNames::Imports {
                 pending.extend(library.facts.libraries.iter().cloned());
             }
@@ -158,12 +160,7 @@ impl Libraries {
                 libraries.found.insert(target, library);
             }
         }
-        Ok(Some(libraries))
-    }
-
-    /// Returns the bytes of their texts.
-    pub(super) fn bytes(&self) -> u64 {
-        self.found.values().map(|library| library.bytes()).fold(0, u64::saturating_add)
+        Ok(libraries)
     }
 
     /// What tells a program with the hash `of` from the same with other libraries.
@@ -210,7 +207,7 @@ pub(super) struct Module {
     pub(super) is_library: bool,
     /// The hash of the program alone, which other contracts see.
     pub(super) program_hash: [u8; 32],
-    hash: CodeHash,
+    pub(super) hash: CodeHash,
     pub(super) facts: Facts,
     pub(super) source: Source,
     /// The parameters it was deployed with, once it has been called.
@@ -222,16 +219,9 @@ pub(super) struct Module {
 pub(super) struct Ready {
     pub(super) code: Arc<Code>,
     module: Arc<Module>,
-    /// The bytes of its texts and of those of its libraries.
-    pub(super) bytes: u64,
 }
 
 impl Ready {
-    /// The hash of the texts of the contract.
-    pub(super) fn hash(&self) -> CodeHash {
-        self.module.hash
-    }
-
     /// The parameters with which the contract was deployed.
     pub(super) fn init(&self) -> &[Argument] {
         self.module.init.get().map(Vec::as_slice).unwrap_or_default()
@@ -245,7 +235,15 @@ pub(super) enum Unready {
     Libraries,
     /// It cannot be made ready. No contract that was deployed is like that.
     Unusable,
+    /// A limit of work is reached.
+    Exhausted,
     State(StateError),
+}
+
+impl From<Exhausted> for Unready {
+    fn from(Exhausted: Exhausted) -> Self {
+        Self::Exhausted
+    }
 }
 
 impl From<StateError> for Unready {
@@ -263,7 +261,7 @@ impl Module {
     }
 
     /// Returns the bytes of its texts.
-    fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         u64::try_from(self.source.code.len().saturating_add(self.source.init.len())).unwrap_or(u64::MAX)
     }
 
@@ -333,17 +331,23 @@ impl Modules {
         Self { rules, codes: CodeCache::with_bound(most_code), shelf: Mutex::new(Shelf::with_bound(most)) }
     }
 
-    /// Makes a contract ready to run, or finds that it is.
-    pub(super) fn ready<W: World>(&self, module: &Arc<Module>, overlay: &mut Overlay<W>) -> Result<Ready, Unready> {
-        let libraries = Libraries::find(&module.facts, self, overlay)?.ok_or(Unready::Libraries)?;
+    /// Makes a contract ready to run, or finds that it is. `count` counts the bytes of its texts and of those of its
+    /// libraries, whether they are in memory or not, and ends this by an error.
+    pub(super) fn ready<W: World>(
+        &self,
+        module: &Arc<Module>,
+        overlay: &mut Overlay<W>,
+        mut count: impl FnMut(u64) -> Result<(), Exhausted>,
+    ) -> Result<Ready, Unready> {
+        count(module.bytes())?;
+        let libraries = Libraries::find(&module.facts, self, overlay, count)?;
         let code = self.codes.get_or_make(libraries.key(module.hash), || module.make_ready(&libraries))?;
         if module.init.get().is_none() {
             let init = parameters(&module.source.init, &code).map_err(|_| Unready::Unusable)?;
             // Whoever came first has read the same.
             module.init.set(init).ok();
         }
-        let bytes = module.bytes().saturating_add(libraries.bytes());
-        Ok(Ready { code, module: Arc::clone(module), bytes })
+        Ok(Ready { code, module: Arc::clone(module) })
     }
 
     /// Returns the contract or library at an address, or `None` when there is none.

@@ -1,9 +1,6 @@
 //! Payments (execution.md 4): money moves, nothing runs.
 
-use std::collections::BTreeSet;
-
 use silica_protocol::{Account, Qa, Receipt};
-use silica_scilla::work::Work;
 
 use super::{Context, Overlay, Recorded, Stop};
 use crate::{accounts::World, admission::VerifiedTransaction, pool::DropReason};
@@ -44,8 +41,7 @@ pub(super) fn execute<W: World>(
             overlay.set(&tx.to, credited)?;
         }
     }
-    let work = context.counted(Work::UNLIMITED, gas);
-    Ok(Recorded { receipt: Receipt::payment(gas, context.block), fee, work, loaded: BTreeSet::new() })
+    Ok(Recorded { receipt: Receipt::payment(gas, context.block), fee })
 }
 
 /// Takes the fee and uses up the nonce.
@@ -67,9 +63,9 @@ mod tests {
 
     use silica_protocol::{Address, BlockNumber, ChainId, Gas, GasPrice, Nonce, ShardId, Transaction};
 
-    use silica_scilla::work::{EVALUATION_PER_GAS, PER_BLOCK};
+    use silica_scilla::work::EVALUATION_PER_GAS;
 
-    use crate::executor::NOTHING_LOADED;
+    use crate::executor::{Executed, NOTHING_LOADED};
 
     use super::*;
     use crate::{
@@ -84,6 +80,7 @@ mod tests {
 
     struct Run {
         outcome: Outcome,
+        work: u64,
         overlay: Overlay<BTreeMap<Address, Account>>,
     }
 
@@ -91,7 +88,7 @@ mod tests {
         let mut overlay = Overlay::new(accounts.iter().copied().collect::<BTreeMap<_, _>>());
         let rules = Rules { contracts: false, ..Rules::V8_1 };
         let context = Context {
-            work: PER_BLOCK,
+            room: u64::MAX,
             loaded: &NOTHING_LOADED,
             block: BlockNumber::new(7),
             chain_id: ChainId::new(222),
@@ -102,8 +99,8 @@ mod tests {
             rules: &rules,
         };
         let transaction = unchecked(transaction, ShardId::new(0));
-        let outcome = executor::execute(&transaction, context, &mut overlay).unwrap();
-        Run { outcome, overlay }
+        let Executed { outcome, work, .. } = executor::execute(&transaction, context, &mut overlay).unwrap();
+        Run { outcome, work, overlay }
     }
 
     fn run(accounts: &[(Address, Account)], transaction: Transaction) -> Run {
@@ -120,7 +117,7 @@ mod tests {
     }
 
     fn check_dropped(accounts: &[(Address, Account)], transaction: Transaction, expected: DropReason) {
-        let Run { outcome, mut overlay } = run(accounts, transaction);
+        let Run { outcome, mut overlay, .. } = run(accounts, transaction);
         assert_eq!(outcome, Outcome::Dropped(expected));
         assert_eq!(overlay.changes().unwrap(), [], "what is dropped leaves no trace");
     }
@@ -137,15 +134,8 @@ mod tests {
         assert_eq!(balance(&mut run, &address(2)), Some(5 * ZIL));
         assert_eq!(run.overlay.account(&address(SENDER)).unwrap().unwrap().nonce, Nonce::new(1));
         let receipt = Receipt::payment(Gas::new(50), BlockNumber::new(7));
-        assert_eq!(
-            run.outcome,
-            Outcome::Recorded(Recorded {
-                receipt,
-                fee: Qa::new(ZIL / 10),
-                work: 50 * EVALUATION_PER_GAS,
-                loaded: BTreeSet::new()
-            })
-        );
+        assert_eq!(run.outcome, Outcome::Recorded(Recorded { receipt, fee: Qa::new(ZIL / 10) }));
+        assert_eq!(run.work, 50 * EVALUATION_PER_GAS);
     }
 
     #[test]

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use silica_protocol::{Exception, to_styled_json};
 use silica_scilla::{
-    check::{self, Options},
+    check::{self, Options, Rejected},
     code::Code,
     eval::{Failed, Observer, Outcome, Settings},
-    gas::{Exhausted, Meter},
+    gas::Meter,
     host::Host,
     json::{InputError, MessageInput, read_document},
     report::{Entry, Failure},
@@ -24,33 +24,48 @@ use crate::accounts::Source;
 #[derive(Debug)]
 pub(super) struct Stopped {
     pub(super) failure: Failure,
-    /// The gas that is left, where it is told.
+    /// The gas that is left, if the run reports it.
     pub(super) gas: Option<u64>,
-    /// The work that was done, where it is told.
-    pub(super) work: Option<Work>,
+    /// The work of the transaction so far.
+    pub(super) work: Work,
 }
 
 impl Stopped {
-    fn new(failure: Failure, gas: Option<Meter>) -> Self {
-        Self { failure, gas: gas.map(Meter::gas), work: gas.map(Meter::work) }
+    /// A failure that reports its gas.
+    fn new(failure: Failure, gas: Meter) -> Self {
+        Self { failure, gas: Some(gas.gas()), work: gas.work() }
     }
 
-    fn told(message: impl Into<String>, gas: Option<Meter>) -> Self {
-        Self::new(Failure::of(Entry::nowhere(message)), gas)
+    /// A failure that does not report its gas.
+    fn without_gas(failure: Failure, gas: Meter) -> Self {
+        Self { gas: None, ..Self::new(failure, gas) }
     }
 
-    fn input(error: InputError, gas: Option<Meter>) -> Self {
+    fn exhausted(message: impl Into<String>, work: Work) -> Self {
+        Self::new(Failure::of(Entry::nowhere(message)), Meter::with_units(0).with_work(work))
+    }
+
+    fn input(error: InputError, gas: Meter) -> Self {
         match error {
             InputError::Rejected(failure) => Self::new(failure, gas),
-            InputError::Internal(text) => Self::told(text, None),
+            InputError::Internal(text) => Self::without_gas(Failure::of(Entry::nowhere(text)), gas),
         }
+    }
+
+    /// Init data that cannot be read before the program is.
+    fn origin(error: InputError, gas: Meter) -> Self {
+        Self { gas: None, ..Self::input(error, gas) }
     }
 
     fn resolving(error: ResolveError, gas: Meter) -> Self {
         match error {
-            ResolveError::Import(failure) => Self::new(failure, None),
-            ResolveError::Names(failure) => Self::new(failure, Some(gas)),
+            ResolveError::Import(failure) => Self::without_gas(failure, gas),
+            ResolveError::Names(failure) => Self::new(failure, gas),
         }
+    }
+
+    fn rejected(Rejected { failure, meter, reports_gas, .. }: Rejected) -> Self {
+        if reports_gas { Self::new(failure, meter) } else { Self::without_gas(failure, meter) }
     }
 
     /// What a receipt says of the failure.
@@ -62,7 +77,7 @@ impl Stopped {
 
 impl From<Failed> for Stopped {
     fn from(Failed { failure, gas }: Failed) -> Self {
-        Self::new(failure, Some(gas))
+        Self::new(failure, gas)
     }
 }
 
@@ -75,17 +90,14 @@ pub(super) struct Accepted {
     pub(super) code: Arc<Code>,
 }
 
-/// Counts the bytes that are parsed and checked.
-fn options(source: &Source, libraries: &Libraries, limit: u64, work: Work) -> Result<Options, Stopped> {
+/// The options of a check, with the work of the bytes that are parsed and checked.
+fn options(source: &Source, limit: u64, work: Work) -> Result<Options, Stopped> {
     let mut options = Options::with_limit(limit);
     options.meter = options.meter.with_work(work);
-    let exhausted = |meter| Stopped::told(Exhausted.to_string(), Some(meter));
-    options.meter.load(libraries.bytes(), false).map_err(|_| exhausted(options.meter))?;
-    options
-        .meter
-        .spend(text_units(source).saturating_mul(weight::CHECKED_BYTE))
-        .map_err(|_| exhausted(options.meter))?;
-    Ok(options)
+    match options.meter.spend(text_units(source).saturating_mul(weight::CHECKED_BYTE)) {
+        Ok(()) => Ok(options),
+        Err(exhausted) => Err(Stopped::exhausted(exhausted.to_string(), options.meter.work())),
+    }
 }
 
 /// Checks a contract with a limit of gas, and makes it ready to run.
@@ -95,14 +107,13 @@ pub(super) fn check_contract(
     limit: u64,
     work: Work,
 ) -> Result<Accepted, Stopped> {
-    let options = options(source, libraries, limit, work)?;
-    let origin = origin(&source.init, libraries.rules).map_err(|error| Stopped::input(error, None))?;
+    let options = options(source, limit, work)?;
+    let origin = origin(&source.init, libraries.rules).map_err(|error| Stopped::origin(error, options.meter))?;
     let module = parse_contract(CONTRACT_FILE, source.code.as_bytes())
-        .map_err(|failure| Stopped::new(failure, Some(options.meter)))?;
+        .map_err(|failure| Stopped::new(failure, options.meter))?;
     let program =
         resolve::contract(module, &origin, libraries).map_err(|error| Stopped::resolving(error, options.meter))?;
-    let checked =
-        check::contract(&program, &options).map_err(|rejected| Stopped::new(rejected.failure, rejected.meter))?;
+    let checked = check::contract(&program, &options).map_err(Stopped::rejected)?;
     let fields = checked.summary.fields.iter();
     Ok(Accepted {
         gas: checked.meter.gas_of_success(limit),
@@ -119,14 +130,13 @@ pub(super) fn check_library(
     limit: u64,
     work: Work,
 ) -> Result<Accepted, Stopped> {
-    let options = options(source, libraries, limit, work)?;
-    let origin = origin(&source.init, libraries.rules).map_err(|error| Stopped::input(error, None))?;
+    let options = options(source, limit, work)?;
+    let origin = origin(&source.init, libraries.rules).map_err(|error| Stopped::origin(error, options.meter))?;
     let module = parse_library(LIBRARY_FILE, source.code.as_bytes())
-        .map_err(|failure| Stopped::new(failure, Some(options.meter)))?;
+        .map_err(|failure| Stopped::new(failure, options.meter))?;
     let program =
         resolve::library(module, &origin, libraries).map_err(|error| Stopped::resolving(error, options.meter))?;
-    let checked =
-        check::library(&program, &options).map_err(|rejected| Stopped::new(rejected.failure, rejected.meter))?;
+    let checked = check::library(&program, &options).map_err(Stopped::rejected)?;
     Ok(Accepted {
         gas: checked.meter.gas_of_success(limit),
         work: checked.meter.work(),
@@ -150,10 +160,7 @@ fn charged_for_texts(source: &Source, limit: u64, work: Work) -> Result<Meter, S
     match gas.charge(text_units(source)) {
         // The texts have been counted as paid before they were checked.
         Ok(()) => Ok(gas.with_work(work)),
-        Err(_) => Err(Stopped::told(
-            "Insufficient gas to parse contract/init files",
-            Some(Meter::with_units(0).with_work(work)),
-        )),
+        Err(_) => Err(Stopped::exhausted("Insufficient gas to parse contract/init files", work)),
     }
 }
 
@@ -171,7 +178,7 @@ pub(super) fn deploy_contract(
 ) -> Result<(u64, Work), Stopped> {
     let gas = charged_for_texts(source, limit, work)?;
     let loaded = code.load(settings(rules), gas)?;
-    let init = parameters(&source.init, code).map_err(|error| Stopped::input(error, Some(loaded.gas)))?;
+    let init = parameters(&source.init, code).map_err(|error| Stopped::input(error, loaded.gas))?;
     let version = init.iter().find(|entry| &*entry.name == "_scilla_version").map(|entry| &entry.value);
     loaded.check_version(version)?;
     let gas = loaded.deploy(&init, Some(host))?.gas;
@@ -188,7 +195,7 @@ pub(super) fn deploy_library(
 ) -> Result<(u64, Work), Stopped> {
     let gas = charged_for_texts(source, limit, work)?;
     let loaded = code.load(settings(rules), gas)?;
-    let init = parameters(&source.init, code).map_err(|error| Stopped::input(error, Some(loaded.gas)))?;
+    let init = parameters(&source.init, code).map_err(|error| Stopped::input(error, loaded.gas))?;
     let version = init.iter().find(|entry| &*entry.name == "_scilla_version").map(|entry| &entry.value);
     loaded.check_version(version)?;
     Ok((loaded.gas.gas_of_success(limit), loaded.gas.work()))
@@ -202,9 +209,7 @@ fn charged_for_message(message: &serde_json::Value, limit: u64, work: Work) -> R
     let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
     match gas.charge(bytes).and_then(|()| gas.spend(bytes.saturating_mul(weight::JSON_BYTE))) {
         Ok(()) => Ok((text, gas)),
-        Err(_) => {
-            Err(Stopped::told("Insufficient gas to parse message", Some(Meter::with_units(0).with_work(gas.work()))))
-        }
+        Err(_) => Err(Stopped::exhausted("Insufficient gas to parse message", gas.work())),
     }
 }
 
@@ -234,12 +239,12 @@ pub(super) fn call(
     let (text, mut gas) = charged_for_message(message, limit.gas(), limit.work())?;
     // What the contract was deployed with is compared with its types, in each call.
     let parts = ready.init().iter().map(|entry| entry.value.parts()).fold(0, u64::saturating_add);
-    let told = gas.spend(parts.saturating_mul(weight::PART));
-    told.map_err(|exhausted| Stopped::told(exhausted.to_string(), Some(gas)))?;
+    let spent = gas.spend(parts.saturating_mul(weight::PART));
+    spent.map_err(|exhausted| Stopped::exhausted(exhausted.to_string(), gas.work()))?;
     let loaded = ready.code.load(settings(rules), gas)?;
-    let told = |error| Stopped::input(error, Some(loaded.gas));
-    let document = read_document(MESSAGE_FILE, text.as_bytes()).map_err(told)?;
-    let input = MessageInput::read(MESSAGE_FILE, document.root(), ready.code.data_types()).map_err(told)?;
+    let failed = |error| Stopped::input(error, loaded.gas);
+    let document = read_document(MESSAGE_FILE, text.as_bytes()).map_err(failed)?;
+    let input = MessageInput::read(MESSAGE_FILE, document.root(), ready.code.data_types()).map_err(failed)?;
     let outcome = loaded.call_observed(ready.init(), &input.into(), balance, host, observer)?;
     let left = outcome.gas.gas_of_success(limit.gas());
     Ok((outcome, left))

@@ -87,8 +87,10 @@ pub struct Rejected {
     pub failure: Failure,
     /// What else deserves a look, the newest first.
     pub warnings: Vec<Warning>,
-    /// What is left of the gas; none where the reference does not say.
-    pub meter: Option<Meter>,
+    /// The gas that is left, and the work that was done.
+    pub meter: Meter,
+    /// Whether a report of the failure has the gas that is left.
+    pub reports_gas: bool,
 }
 
 /// Checks a contract.
@@ -101,7 +103,7 @@ pub fn contract(program: &Program<ContractModule>, options: &Options) -> Result<
     let contract = &module.contract;
     let text = Text { source: &module.source, arena: &module.arena };
     let imports = in_order(&program.imports);
-    let reject = |errors, meter, warnings| Rejected::of(errors, Some(meter), warnings);
+    let reject = |errors, meter, warnings| Rejected::of(errors, meter, warnings);
 
     let vocabulary = options.advice.then(|| Vocabulary::of_contract(program));
     let vocabulary = vocabulary.as_ref();
@@ -126,7 +128,8 @@ pub fn contract(program: &Program<ContractModule>, options: &Options) -> Result<
     };
     if *module.version != *VERSION {
         let message = format!("Scilla version mismatch. Expected {VERSION} vs Contract {}\n", module.version);
-        return Err(Rejected::of(vec![Entry::nowhere(message)], None, warnings));
+        let rejected = Rejected::of(vec![Entry::nowhere(message)], meter, warnings);
+        return Err(Rejected { reports_gas: false, ..rejected });
     }
     let cash_flow = options.money.as_ref().map(|tokens| cash_flow::contract(&module.arena, contract, &known, tokens));
     Ok(Checked {
@@ -187,7 +190,7 @@ pub fn library(program: &Program<LibraryModule>, options: &Options) -> Result<Ch
     let module = &program.main;
     let text = Text { source: &module.source, arena: &module.arena };
     let imports = in_order(&program.imports);
-    let reject = |errors, meter| Rejected::of(errors, Some(meter), Warnings::default());
+    let reject = |errors, meter| Rejected::of(errors, meter, Warnings::default());
 
     let mut known = DataTypes::built_in();
     let mut errors = imported_definitions(&imports, &mut known);
@@ -235,7 +238,7 @@ pub fn expression(program: &Program<ExpressionModule>, options: &Options) -> Res
     let module = &program.main;
     let text = Text { source: &module.source, arena: &module.arena };
     let imports = in_order(&program.imports);
-    let reject = |errors, meter| Rejected::of(errors, Some(meter), Warnings::default());
+    let reject = |errors, meter| Rejected::of(errors, meter, Warnings::default());
 
     let mut known = DataTypes::built_in();
     let mut errors = imported_definitions(&imports, &mut known);
@@ -278,9 +281,9 @@ fn told(options: &Options, types: impl FnOnce() -> Vec<TypeInfo>) -> Vec<TypeInf
 }
 
 impl Rejected {
-    fn of(errors: Vec<Entry>, meter: Option<Meter>, warnings: Warnings) -> Self {
+    fn of(errors: Vec<Entry>, meter: Meter, warnings: Warnings) -> Self {
         let failure = Failure::from_entries(errors).unwrap_or_else(|| Failure::of(Entry::nowhere("")));
-        Self { failure, warnings: warnings.into_newest_first(), meter }
+        Self { failure, warnings: warnings.into_newest_first(), meter, reports_gas: true }
     }
 }
 

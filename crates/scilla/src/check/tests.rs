@@ -444,7 +444,7 @@ fn the_gas_of_a_wrong_annotation_is_given_back() {
     let text = "scilla_version 0\nlibrary L\nlet id = tfun 'A => fun (x : 'A) => x\n\
                 let f : Nat = @id (Pair Bool Bool)\ncontract C ()";
     let rejected = try_contract(text, &NONE, 1000).expect_err("the annotation is wrong");
-    assert_eq!(rejected.meter.map(Meter::units), Some(8000));
+    assert_eq!((rejected.meter.units(), rejected.reports_gas), (8000, true));
 }
 
 #[test]
@@ -556,7 +556,7 @@ fn events_of_one_name_carry_the_same() {
 #[test]
 fn other_versions_are_refused_last() {
     let rejected = try_contract("scilla_version 7\ncontract C ()", &NONE, 1000).expect_err("another version");
-    assert_eq!(rejected.meter, None);
+    assert!(!rejected.reports_gas);
     assert_eq!(told(Err::<(), _>(rejected)), ["0:0 Scilla version mismatch. Expected 0 vs Contract 7\n"]);
 }
 
@@ -568,7 +568,7 @@ fn imported_libraries_are_checked_once_and_before_the_contract() {
     ]);
     let text = "scilla_version 0\nimport A B\nlibrary L\nlet z = builtin eq y y\ncontract C (t : T)";
     let rejected = try_contract(text, &libraries, 1000).expect_err("there is no such function");
-    assert_eq!(rejected.meter.map(Meter::units), Some(8000 - 3 - 3));
+    assert_eq!((rejected.meter.units(), rejected.reports_gas), (8000 - 3 - 3, true));
     assert_eq!(
         told(Err::<(), _>(rejected)),
         ["4:17 Type error: cannot apply \"eq\" built-in to argument(s) of type(s): [Bool; Bool]"],
@@ -580,7 +580,7 @@ fn out_of_gas_ends_the_check() {
     let text = "scilla_version 0\nlibrary L\nlet id = tfun 'A => fun (x : 'A) => x\nlet f = y\n\
                 let g = @id (Pair (Pair Bool Bool) (Pair Bool Bool))\ncontract C ()";
     let rejected = try_contract(text, &NONE, 1).expect_err("a gas is eight units");
-    assert_eq!(rejected.meter.map(Meter::units), Some(0));
+    assert_eq!((rejected.meter.units(), rejected.reports_gas), (0, true));
     assert_eq!(told(Err::<(), _>(rejected)), ["4:9 Couldn't resolve identifier: y", "0:0 Insufficient gas"]);
 }
 

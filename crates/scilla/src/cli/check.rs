@@ -103,8 +103,8 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
         }
     };
     Ok(checked.unwrap_or_else(|stopped| {
-        let Rejected { failure, warnings, meter } = &stopped.rejected;
-        let gas_remaining = meter.map(Meter::gas);
+        let Rejected { failure, warnings, meter, reports_gas } = &stopped.rejected;
+        let gas_remaining = reports_gas.then(|| meter.gas());
         if stopped.pointing == Pointing::Behind {
             return session.unparsed(style, failure, gas_remaining);
         }
@@ -190,16 +190,16 @@ impl Task<'_> {
     }
 
     fn unparsed(&self, failure: Failure) -> Stopped {
-        let rejected = Rejected { failure, warnings: vec![], meter: Some(self.options.meter) };
+        let rejected = Rejected { failure, warnings: vec![], meter: self.options.meter, reports_gas: true };
         Stopped { rejected, pointing: Pointing::Behind }
     }
 
     fn unresolved(&self, error: ResolveError) -> Stopped {
-        let (failure, meter) = match error {
-            ResolveError::Import(failure) => (failure, None),
-            ResolveError::Names(failure) => (failure, Some(self.options.meter)),
+        let (failure, reports_gas) = match error {
+            ResolveError::Import(failure) => (failure, false),
+            ResolveError::Names(failure) => (failure, true),
         };
-        rejected(Rejected { failure, warnings: vec![], meter })
+        rejected(Rejected { failure, warnings: vec![], meter: self.options.meter, reports_gas })
     }
 }
 
