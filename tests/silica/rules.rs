@@ -32,7 +32,11 @@ const SENT: u64 = 6;
 
 /// Puts the directory without rules into another one.
 fn unpack(directory: &Directory) -> PathBuf {
-    let archive = chains().join("unnamed-rules.tar.gz");
+    unpack_from(directory, "unnamed-rules.tar.gz")
+}
+
+fn unpack_from(directory: &Directory, archive: &str) -> PathBuf {
+    let archive = chains().join(archive);
     let status = Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(directory.path()).status().unwrap();
     assert!(status.success(), "tar unpacks the directory");
     directory.path().join("data")
@@ -149,6 +153,56 @@ fn dump_without_rules_is_loaded_and_dumped_as_it_was() {
     check_done(&db("dump", &data, Some(&again)), STATE_ROOT);
     assert_eq!(fs::read(again).unwrap(), fs::read(file).unwrap());
     check_goes_on(&data, &[]);
+}
+
+/// The chain of revision 2, before work was limited: the root of its state, its contract, and the gas of a call whose
+/// work revision 3 does not allow.
+const REVISION_2: (&str, &str, &str) = (
+    "0328cf904f18a53e08b25069240da4e798f48f01d7a0f064ec17dfbfde9d8327",
+    "97ef723bc7e64cdd01e40b753c0c1f0d2a98bf6d",
+    "8093",
+);
+
+/// Hashes a text of 20,000 bytes 2,000 times, and returns the receipt.
+fn hash(node: &Node, nonce: u64, contract: Address) -> Value {
+    let params = json!([
+        {"vname": "text", "type": "String", "value": "x".repeat(20_000)},
+        {"vname": "times", "type": "Uint32", "value": "2000"},
+    ]);
+    send(node, nonce, contract, "", &json!({"_tag": "Hash", "params": params}))
+}
+
+#[test]
+fn chain_of_revision_2_has_no_limit_of_work() {
+    let (root, contract, gas) = REVISION_2;
+    let directory = Directory::new();
+    let (unpacked, loaded) = (unpack_from(&directory, "revision-2.tar.gz"), directory.path().join("loaded"));
+    check_done(&db("load", &loaded, Some(&chains().join("revision-2.dump"))), root);
+    for data in [&unpacked, &loaded] {
+        check_done(&db("check", data, None), root);
+        check_done(&db("rebuild", data, None), root);
+        let node = Node::start_in(data, &[]);
+        let receipt = hash(&node, 3, contract.parse().unwrap());
+        assert_eq!((&receipt["success"], &receipt["cumulative_gas"]), (&json!(true), &json!(gas)), "{receipt}");
+        node.stop();
+        assert_eq!(rules(data), "0.13/2");
+        check_done(&db("check", data, None), "3 transactions verified and executed again");
+    }
+}
+
+#[test]
+fn new_chain_limits_work() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let node = Node::start_in(&data, &[]);
+    let contract = Address::of_contract(&Wallet::funded(0).address(), silica_protocol::Nonce::new(0));
+    let deployed = deploy(&node, 1, &fs::read_to_string(chains().join("Hashes.scilla")).unwrap());
+    assert_eq!(deployed["success"], true, "{deployed}");
+    let receipt = hash(&node, 2, contract);
+    assert_eq!((&receipt["success"], &receipt["cumulative_gas"]), (&json!(false), &json!("50000")), "{receipt}");
+    assert_eq!(receipt["exceptions"][0]["message"], "Insufficient gas");
+    node.stop();
+    check_done(&db("check", &data, None), "2 transactions verified and executed again");
 }
 
 #[test]

@@ -98,6 +98,10 @@ impl World {
     pub(crate) fn with_rules(rules: Rules) -> Self {
         let mut config = config(1, 100);
         config.rules.scilla = rules;
+        Self::with_config(config)
+    }
+
+    pub(crate) fn with_config(mut config: ChainConfig) -> Self {
         config.policy.nonces = NoncePolicy::Exact;
         let net = Net::new(config);
         let total = (1..=USERS).filter_map(|number| net.balance(&user(number))).sum();

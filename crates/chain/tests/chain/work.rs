@@ -1,15 +1,16 @@
-//! The limits of work: what takes long for its gas fails as if out of gas, and a block has room for so much.
+//! The limits of work: a transaction beyond its limit fails as if out of gas, and a block has limited room.
 
 use serde_json::json;
-use silica_protocol::{Address, Gas, GasPrice, Qa, Receipt, Transaction};
+use silica_chain::{ChainConfig, CommittedBlock};
+use silica_protocol::{Address, Gas, GasPrice, Nonce, Qa, Receipt, Transaction};
 use silica_scilla::{
     rules::Rules,
-    work::{EVALUATION_PER_GAS, PER_BLOCK},
+    work::{LOADED, PER_BLOCK, weight},
 };
 
 use crate::{
-    contracts::{World, errors, init},
-    harness::{Net, config, payment, signed, user},
+    contracts::{World, errors, hex, init},
+    harness::{config, signed, user},
     replay::check_replay,
 };
 
@@ -97,25 +98,110 @@ fn caches_do_not_change_work() {
     check_replay(&world.net);
 }
 
-#[test]
-fn block_leaves_what_it_has_no_room_for() {
+/// A configuration whose blocks have gas for more work than they have room for.
+fn roomy() -> ChainConfig {
     let mut config = config(1, 100);
     config.shard_gas_limit = Gas::new(2_000_000);
-    config.minimum_gas_price = GasPrice::new(Qa::new(1_000));
-    let mut net = Net::new(config);
-    // A transaction may use as much gas as it has for a limit, which for these is all that a block has room for.
-    let most = PER_BLOCK / (50 * EVALUATION_PER_GAS);
-    let large = |from, extra: u128| {
-        let transaction = payment(from, 1, user(9), 1, 1_000 + extra);
-        signed(from, Transaction { gas_limit: Gas::new(50 * most), ..transaction })
-    };
-    let first = net.submit(large(1, 9));
-    let second = net.submit(large(2, 8));
-    let block = net.tick();
-    let included: Vec<_> = block.transactions().iter().map(|(tx, _)| tx.hash()).collect();
-    assert_eq!(included, [first]);
-    assert_eq!(net.status(&second), Some(5));
-    let block = net.tick();
-    assert_eq!(block.transactions()[0].0.hash(), second);
-    check_replay(&net);
+    config.ds_gas_limit = Gas::new(2_000_000);
+    config.minimum_gas_price = GasPrice::new(Qa::new(CHEAP));
+    config
+}
+
+/// A price of gas at which a test account can pay for the gas of a block.
+const CHEAP: u128 = 1_000;
+
+fn roomy_with(rules: &str) -> World {
+    let mut config = roomy();
+    config.rules.scilla = rules.parse().unwrap();
+    World::with_config(config)
+}
+
+/// Makes a transaction cheap, with another limit of gas.
+fn cheap(transaction: Transaction, gas_limit: u64) -> Transaction {
+    Transaction { gas_limit: Gas::new(gas_limit), gas_price: GasPrice::new(Qa::new(CHEAP)), ..transaction }
+}
+
+#[test]
+fn full_block_leaves_transactions_for_the_next() {
+    let mut world = World::with_config(roomy());
+    let contract = world.deployed(1, HASHES, &init(&[]));
+    // An iteration takes 2 gas and 8 us. Two calls take most of the room of a block.
+    let bytes = 6_000 / weight::KECCAK256_BYTE;
+    let per_call = PER_BLOCK * 2 / 5;
+    let times = u32::try_from(per_call / 8_000).unwrap();
+    let calls: Vec<_> = (1..=3)
+        .map(|from| {
+            let gas_price = GasPrice::new(Qa::new(CHEAP + u128::from(10 - from)));
+            let Transaction { to, data, .. } = hash(&world, contract, usize::try_from(bytes).unwrap(), times);
+            signed(from, Transaction { to, data, gas_price, ..cheap(world.transaction(from), 500_000) })
+        })
+        .collect();
+    let hashes: Vec<_> = calls.into_iter().map(|call| world.net.submit(call)).collect();
+    let payment = world.net.submit(signed(4, Transaction { to: user(9), ..cheap(world.transaction(4), 50) }));
+    let included = |block: &CommittedBlock| block.transactions().iter().map(|(tx, _)| tx.hash()).collect::<Vec<_>>();
+    let block = world.net.tick();
+    assert!(block.transactions().iter().all(|(_, receipt)| receipt.success));
+    assert_eq!(included(&block), hashes[..2]);
+    assert_eq!(world.net.status(&hashes[2]), Some(5));
+    let block = world.net.tick();
+    let mut rest = included(&block);
+    rest.sort();
+    let mut expected = vec![hashes[2], payment];
+    expected.sort();
+    assert_eq!(rest, expected);
+    check_replay(&world.net);
+}
+
+#[test]
+fn evaluation_has_a_limit_of_its_own() {
+    // Joining texts takes a unit of gas for each byte: 500 times 16,000 bytes are 1,000,000 gas.
+    for (rules, succeeds) in [("0.13/2", true), ("0.13/3", false)] {
+        let mut world = roomy_with(rules);
+        let joins = HASHES.replace("keccak256hash text", "concat text empty").replace("zero =", "empty = \"\";\n  zero =");
+        let contract = world.deployed(1, &joins, &init(&[]));
+        let call = cheap(hash(&world, contract, 16_000, 500), 1_900_000);
+        let receipt = world.run(1, call).unwrap();
+        assert_eq!(receipt.success, succeeds, "{rules}");
+        let used = receipt.cumulative_gas;
+        assert!(if succeeds { used < Gas::new(1_900_000) } else { used == Gas::new(1_900_000) }, "{used}");
+        check_replay(&world.net);
+    }
+}
+
+const DEPLOYMENT: u64 = 200_000;
+
+fn deploy(world: &mut World, code: &str, param: &serde_json::Value) -> (Receipt, Address) {
+    let data = init(std::slice::from_ref(param)).to_string();
+    let transaction = cheap(world.transaction(1), DEPLOYMENT);
+    let transaction = Transaction { code: code.to_owned(), data, ..transaction };
+    let address = Address::of_contract(&user(1), Nonce::new(transaction.nonce.get() - 1));
+    (world.run(1, transaction).unwrap(), address)
+}
+
+#[test]
+fn libraries_are_bounded_before_they_are_read() {
+    let padding = "(* ".to_owned() + &"x".repeat(60_000) + " *)\n";
+    let count = LOADED / weight::LOADED_BYTE / 60_000 + 1;
+    for (rules, succeeds) in [("0.13/2", true), ("0.13/3", false)] {
+        let mut world = roomy_with(rules);
+        let names: Vec<_> = (0..count).map(|number| format!("Lib{number}")).collect();
+        let pairs: Vec<_> = names
+            .iter()
+            .map(|name| {
+                let code = format!("scilla_version 0\nlibrary {name}\n{padding}");
+                let flag = json!({"constructor": "True", "argtypes": [], "arguments": []});
+                let library = deploy(&mut world, &code, &json!({"vname": "_library", "type": "Bool", "value": flag}));
+                let library = library.1;
+                json!({
+                    "constructor": "Pair", "argtypes": ["String", "ByStr20"], "arguments": [name, hex(&library)]
+                })
+            })
+            .collect();
+        let list = json!({"vname": "_extlibs", "type": "List (Pair String ByStr20)", "value": pairs});
+        let code = format!("scilla_version 0\nimport {}\ncontract User ()\n", names.join(" "));
+        let (receipt, _) = deploy(&mut world, &code, &list);
+        assert_eq!(receipt.success, succeeds, "{rules}: {receipt:?}");
+        assert_eq!(receipt.cumulative_gas == Gas::new(DEPLOYMENT), !succeeds, "{rules}: {receipt:?}");
+        check_replay(&world.net);
+    }
 }
