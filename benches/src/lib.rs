@@ -1,6 +1,8 @@
-//! What the benchmarks share: blocks that carry a change of state and nothing else.
+//! What the benchmarks share: blocks that carry a change of state and nothing else, and programs that take long for their
+//! gas.
 
 pub mod peer;
+pub mod worst;
 
 use silica_protocol::{
     Account, Address, BlockHash, BlockNumber, CoSignatures, CodeHash, ContractAccount, DsBlock, DsBlockHeader,

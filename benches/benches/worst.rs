@@ -1,0 +1,88 @@
+//! Processor time per gas of the slowest programs that a search found, without and with limits of work.
+//!
+//! ```text
+//! cargo bench -p silica-benches --bench worst
+//! cargo bench -p silica-benches --bench worst -- search SEED BUDGET [NAME]
+//! ```
+//!
+//! The first prints a table of the kept programs. The second looks for slower shapes of each kind, with so many changes.
+
+use std::env;
+
+use silica_benches::{
+    Random,
+    worst::{LIMIT, Shape, Slowest, TEMPLATES, Template, least_limit, search, slowest},
+};
+use silica_scilla::rules::Rules;
+
+/// Rules without limits of work, and with them.
+const RULES: [&str; 2] = ["0.13/2", "0.13/3"];
+
+fn rules() -> [Rules; 2] {
+    RULES.map(|text| text.parse().expect("the rules exist"))
+}
+
+/// Thousandths with two digits behind the point.
+fn hundredths(thousandths: u64) -> String {
+    format!("{}.{:02}", thousandths / 1000, thousandths % 1000 / 10)
+}
+
+fn row(template: &Template) -> String {
+    let [without, with] = rules();
+    let name = template.name;
+    let Some(Slowest { measured: free, .. }) = slowest(template, template.shape, without) else {
+        return format!("| {name} | cannot be prepared |");
+    };
+    let limited = least_limit(template, template.shape, with, free.gas());
+    let (outcome, failed) = match &limited {
+        Some(measured) if measured.receipt.success => ("succeeds", 0),
+        Some(measured) => ("fails", measured.beyond_per_gas()),
+        None => ("cannot be prepared", 0),
+    };
+    let (times, longest) = match slowest(template, template.shape, with) {
+        Some(longest) => (longest.times, hundredths(longest.measured.beyond_per_gas())),
+        None => (0, "-".into()),
+    };
+    format!(
+        "| {name} | {} | {} | {} | {} | {outcome} | {} | {longest} (x{times}) |",
+        free.gas(),
+        if free.receipt.success { "yes" } else { "no" },
+        hundredths(u64::try_from(free.time.as_micros()).unwrap_or(u64::MAX)),
+        hundredths(free.per_gas()),
+        hundredths(failed),
+    )
+}
+
+#[expect(clippy::print_stdout, reason = "it is what the program is for")]
+fn main() {
+    let arguments: Vec<String> = env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    if arguments.first().is_some_and(|argument| argument == "search") {
+        let number = |at: usize| arguments.get(at).and_then(|text| text.parse().ok());
+        let (seed, budget) = (number(1).unwrap_or(1), number(2).unwrap_or(20));
+        let name = arguments.get(3).map_or("", String::as_str);
+        println!("seed {seed}, {budget} changes of each kind, limit of {LIMIT} gas");
+        for template in TEMPLATES.iter().filter(|template| template.name.contains(name)) {
+            for (text, rules) in RULES.iter().zip(rules()) {
+                let mut random = Random::new(seed);
+                let budget = u32::try_from(budget).unwrap_or(u32::MAX);
+                match search(template, rules, &mut random, budget) {
+                    Some(Slowest { shape: Shape { times, copies, size, depth }, measured, times: repeated }) => println!(
+                        "{text} {:60} shape({times}, {copies}, {size}, {depth}) x{repeated} {} gas, {} us, {} us/gas",
+                        template.name,
+                        measured.gas(),
+                        measured.time.as_micros(),
+                        hundredths(measured.beyond_per_gas())
+                    ),
+                    None => println!("{text} {:60} cannot be prepared", template.name),
+                }
+            }
+        }
+        return;
+    }
+    let name = arguments.first().map_or("", String::as_str);
+    println!("| program | gas | succeeds | ms | us per gas | with limits | us per gas when it fails | longest success |");
+    println!("|---|--:|---|--:|--:|---|--:|--:|");
+    for template in TEMPLATES.iter().filter(|template| template.name.contains(name)) {
+        println!("{}", row(template));
+    }
+}

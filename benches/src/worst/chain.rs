@@ -1,0 +1,263 @@
+//! The chain on which the programs run.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value as Json, json};
+use silica_chain::{
+    Chain, ChainConfig, Genesis, Producer,
+    config::NoncePolicy,
+    consensus::{Application as _, Cause, Effect, Engine, Input, Solo, run_seal},
+    open,
+};
+use silica_crypto::{KeyPair, SecretKey, sign};
+use silica_protocol::{
+    Account, Address, Gas, GasPrice, Nonce, Qa, Receipt, Signature, Timestamp, Transaction, Version,
+};
+use silica_scilla::rules::Rules;
+use silica_state::{Store, StoreOptions};
+
+use super::{Case, Deployment, Message};
+
+/// Gas for what comes before the measured transaction.
+const PREPARATION_GAS: u64 = 390_000;
+const PRICE: u128 = 2_000_000_000;
+
+/// The outcome of a transaction, and the processor time of its block.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Its receipt.
+    pub receipt: Receipt,
+    /// The time of the first block, for which no program was ready.
+    pub cold: Duration,
+    /// The least time of all blocks.
+    pub time: Duration,
+}
+
+impl Measured {
+    /// Returns the gas that the transaction used.
+    pub fn gas(&self) -> u64 {
+        self.receipt.cumulative_gas.get()
+    }
+
+    /// Returns the nanoseconds beyond those that each transaction has, for each gas.
+    pub fn beyond_per_gas(&self) -> u64 {
+        self.nanos().saturating_sub(silica_scilla::work::FIXED).checked_div(self.gas()).unwrap_or(0)
+    }
+
+    /// Returns the nanoseconds for each gas.
+    pub fn per_gas(&self) -> u64 {
+        self.nanos().checked_div(self.gas()).unwrap_or(0)
+    }
+
+    fn nanos(&self) -> u64 {
+        u64::try_from(self.time.as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// A chain in memory with one sender.
+pub struct Net {
+    chain: Chain,
+    producer: Producer,
+    engine: Solo,
+    sender: KeyPair,
+    nonce: u64,
+    now: u64,
+}
+
+/// A chain to which a case is deployed.
+pub struct Prepared {
+    net: Net,
+    program: Deployment,
+    contract: Option<Address>,
+    measured: Option<Message>,
+}
+
+fn key(number: u8) -> KeyPair {
+    KeyPair::from_secret(SecretKey::from_bytes([number; 32]).expect("the number is a key"))
+}
+
+fn hex(address: &Address) -> String {
+    format!("0x{address}")
+}
+
+impl Net {
+    /// A new chain.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be opened, which would be a fault of this program.
+    pub fn new(rules: Rules) -> Self {
+        let mut config = ChainConfig { blocks_per_ds_epoch: 1_000_000, ..ChainConfig::isolated() };
+        config.rules.scilla = rules;
+        config.policy.nonces = NoncePolicy::Exact;
+        let (sender, node) = (key(7), key(9));
+        let account = Account { balance: Qa::new(10_u128.pow(30)), ..Account::default() };
+        let genesis = Genesis::new(BTreeMap::from([(sender.address(), account)])).expect("the balance fits 128 bits");
+        let store = Store::ephemeral(StoreOptions::default());
+        store.seal_with(run_seal(&node));
+        let engine = Solo::new(node);
+        let now = 1_700_000_000_000_000;
+        let (chain, producer) =
+            open(store, config, &genesis, engine.public(), Timestamp::new(now)).expect("a new chain opens");
+        Self { chain, producer, engine, sender, nonce: 0, now }
+    }
+
+    fn later(&mut self) -> Timestamp {
+        self.now += 1_000_000;
+        Timestamp::new(self.now)
+    }
+
+    fn signed(&mut self, transaction: Transaction) -> Transaction {
+        self.nonce += 1;
+        let mut signed = Transaction {
+            version: Version::of_chain(self.chain.config().chain_id),
+            nonce: Nonce::new(self.nonce),
+            gas_price: GasPrice::new(Qa::new(PRICE)),
+            sender_key: self.sender.public(),
+            ..transaction
+        };
+        signed.signature = sign(&signed.core_bytes(), &self.sender).expect("a core is not empty");
+        signed
+    }
+
+    fn submit(&mut self, transaction: Transaction) {
+        let transaction = self.signed(transaction);
+        let verified = self.chain.admit(transaction, false).expect("the transaction is in order");
+        let at = Timestamp::new(self.now);
+        self.chain.submit(verified, at).expect("the pool has room");
+    }
+
+    fn commit(&mut self) -> Receipt {
+        let at = self.later();
+        let effects = self.engine.step(Input::Tick(at), &mut self.producer).expect("a block is made");
+        let [Effect::Committed(block)] = effects.as_slice() else { panic!("a tick makes a block") };
+        let [(_, receipt)] = block.transactions() else { panic!("the transaction is dropped") };
+        receipt.clone()
+    }
+
+    fn run(&mut self, transaction: Transaction) -> Receipt {
+        self.submit(transaction);
+        self.commit()
+    }
+
+    /// Proposes a block with the transaction several times, and commits it.
+    fn measure(&mut self, transaction: Transaction, runs: u32) -> Measured {
+        self.submit(transaction);
+        let at = self.later();
+        let mut times = (0..runs.max(1)).map(|_| {
+            let clock = Clock::start();
+            let proposed = self.producer.propose(at, Cause::Event);
+            let time = clock.elapsed();
+            assert_eq!(proposed.expect("a block is built").transactions().len(), 1, "the transaction is executed");
+            time
+        });
+        let cold = times.next().unwrap_or_default();
+        let time = times.min().map_or(cold, |least| least.min(cold));
+        let receipt = self.commit();
+        Measured { receipt, cold, time }
+    }
+
+    fn created(&self) -> Address {
+        Address::of_contract(&self.sender.address(), Nonce::new(self.nonce - 1))
+    }
+
+    fn deploy(&mut self, program: &Deployment) -> Result<Address, Receipt> {
+        let receipt = self.run(deployment(program, PREPARATION_GAS));
+        if receipt.success { Ok(self.created()) } else { Err(receipt) }
+    }
+}
+
+fn empty(gas: u64) -> Transaction {
+    Transaction {
+        version: Version::of_chain(ChainConfig::isolated().chain_id),
+        nonce: Nonce::new(0),
+        to: Address::ZERO,
+        amount: Qa::ZERO,
+        gas_price: GasPrice::new(Qa::new(PRICE)),
+        gas_limit: Gas::new(gas),
+        code: String::new(),
+        data: String::new(),
+        sender_key: key(7).public(),
+        signature: Signature::ZERO,
+    }
+}
+
+fn deployment(program: &Deployment, gas: u64) -> Transaction {
+    let version = json!({"vname": "_scilla_version", "type": "Uint32", "value": "0"});
+    let init: Vec<Json> = [version].into_iter().chain(program.init.iter().cloned()).collect();
+    Transaction { code: program.code.clone(), data: Json::Array(init).to_string(), ..empty(gas) }
+}
+
+fn call(to: Address, message: &Message, gas: u64) -> Transaction {
+    let data = json!({ "_tag": message.tag, "params": message.params }).to_string();
+    Transaction { to, data, ..empty(gas) }
+}
+
+impl Prepared {
+    /// Deploys all but a deployment that is measured.
+    ///
+    /// # Errors
+    ///
+    /// The receipt of what failed.
+    pub fn new(case: Case, rules: Rules) -> Result<Self, Receipt> {
+        let mut net = Net::new(rules);
+        let Case { others, mut program, setup, measured } = case;
+        for (number, other) in others.iter().enumerate() {
+            let address = hex(&net.deploy(other)?);
+            let name = format!("OTHER{number}");
+            program.code = program.code.replace(&name, &address);
+            let init = Json::Array(program.init).to_string().replace(&name, &address);
+            program.init = serde_json::from_str(&init).unwrap_or_default();
+        }
+        let contract = if measured.is_some() { Some(net.deploy(&program)?) } else { None };
+        for message in &setup {
+            let Some(to) = contract else { break };
+            let receipt = net.run(call(to, message, PREPARATION_GAS));
+            if !receipt.success {
+                return Err(receipt);
+            }
+        }
+        Ok(Self { net, program, contract, measured })
+    }
+
+    /// Executes the measured transaction with a number of repeats, and a limit of gas.
+    pub fn measure(&mut self, times: u32, gas: u64, runs: u32) -> Measured {
+        let transaction = match (&self.contract, &self.measured) {
+            (Some(to), Some(message)) => {
+                let mut message = message.clone();
+                message.params.push(json!({"vname": "times", "type": "Uint32", "value": times.to_string()}));
+                call(*to, &message, gas)
+            }
+            _ => deployment(&self.program, gas),
+        };
+        self.net.measure(transaction, runs)
+    }
+}
+
+/// The processor time of this thread, or, where the system does not say, the time that passes.
+struct Clock {
+    start: Instant,
+    processor: Option<Duration>,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self { start: Instant::now(), processor: Self::processor() }
+    }
+
+    fn processor() -> Option<Duration> {
+        let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+    }
+
+    fn elapsed(&self) -> Duration {
+        match (self.processor, Self::processor()) {
+            (Some(before), Some(now)) => now.saturating_sub(before),
+            _ => self.start.elapsed(),
+        }
+    }
+}

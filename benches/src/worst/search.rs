@@ -1,0 +1,89 @@
+//! A hill climb over the shapes of a template.
+
+use silica_scilla::rules::Rules;
+
+use super::{Case, Measured, Prepared, Shape, Template};
+use crate::Random;
+
+/// Gas that a measured transaction may use.
+pub const LIMIT: u64 = 50_000;
+/// Blocks that are built for a measurement.
+const RUNS: u32 = 4;
+
+/// The slowest shape that was found, and how it was measured.
+#[derive(Clone, Debug)]
+pub struct Slowest {
+    /// The shape.
+    pub shape: Shape,
+    /// The transaction of this shape that takes longest for its gas.
+    pub measured: Measured,
+    /// How often it repeats its step.
+    pub times: u32,
+}
+
+/// Measures a shape. Where work is limited, and the transaction exceeds its limit, the measured one repeats its step as often
+/// as the limit allows.
+pub fn slowest(template: &Template, shape: Shape, rules: Rules) -> Option<Slowest> {
+    let case: Case = (template.case)(&shape);
+    let is_deployment = case.measured.is_none();
+    let mut prepared = Prepared::new(case, rules).inspect_err(|receipt| eprintln!("{}: {receipt:?}", template.name)).ok()?;
+    let first = prepared.measure(shape.times, LIMIT, RUNS);
+    if first.receipt.success || is_deployment {
+        return Some(Slowest { shape, measured: first, times: shape.times });
+    }
+    let (mut fits, mut fails, mut best) = (0, shape.times, None);
+    while fails - fits > (fails / 16).max(1) {
+        let middle = fits.midpoint(fails);
+        let measured = prepared.measure(middle, LIMIT, RUNS);
+        if measured.receipt.success {
+            fits = middle;
+            best = Some(measured);
+        } else {
+            fails = middle;
+        }
+    }
+    let measured = best.unwrap_or_else(|| prepared.measure(0, LIMIT, RUNS));
+    Some(Slowest { shape, measured, times: fits })
+}
+
+/// Returns the outcome with a limit of the gas that a transaction used without limits of work.
+pub fn least_limit(template: &Template, shape: Shape, rules: Rules, gas: u64) -> Option<Measured> {
+    let mut prepared = Prepared::new((template.case)(&shape), rules).ok()?;
+    Some(prepared.measure(shape.times, gas + 1, RUNS))
+}
+
+/// Changes the shape of a template so many times, and keeps what is slowest for its gas.
+pub fn search(template: &Template, rules: Rules, random: &mut Random, budget: u32) -> Option<Slowest> {
+    let mut best = slowest(template, template.shape, rules)?;
+    for _ in 0..budget {
+        let shape = mutated(best.shape, random);
+        if shape == best.shape {
+            continue;
+        }
+        let Some(found) = slowest(template, shape, rules) else { continue };
+        if found.measured.beyond_per_gas() > best.measured.beyond_per_gas() {
+            best = found;
+        }
+    }
+    Some(best)
+}
+
+fn mutated(shape: Shape, random: &mut Random) -> Shape {
+    let mut mutated = shape;
+    let number = match random.below(5) {
+        0 => &mut mutated.times,
+        1 => &mut mutated.copies,
+        2 | 3 => &mut mutated.size,
+        _ => &mut mutated.depth,
+    };
+    *number = match random.below(6) {
+        0 => number.saturating_mul(2),
+        1 => *number / 2,
+        2 => number.saturating_mul(4),
+        3 => number.saturating_mul(5) / 4,
+        4 => number.saturating_add(1),
+        _ => number.saturating_sub(1),
+    };
+    let (times, copies) = (mutated.times.clamp(1, 5_000), mutated.copies.min(1_000));
+    Shape { times, copies, ..mutated }
+}
