@@ -30,18 +30,19 @@ fn hundredths(thousandths: u64) -> String {
 fn row(template: &Template) -> String {
     let [without, with] = rules();
     let name = template.name;
-    let Some(Slowest { measured: free, .. }) = slowest(template, template.shape, without) else {
-        return format!("| {name} | cannot be prepared |");
+    let free = match slowest(template, template.shape, without) {
+        Ok(Slowest { measured, .. }) => measured,
+        Err(why) => return format!("| {name} | {why} |"),
     };
     let limited = least_limit(template, template.shape, with, free.gas());
     let (outcome, failed) = match &limited {
-        Some(measured) if measured.receipt.success => ("succeeds", 0),
-        Some(measured) => ("fails", measured.beyond_per_gas()),
-        None => ("cannot be prepared", 0),
+        Ok(measured) if measured.receipt.success => ("succeeds", 0),
+        Ok(measured) => ("fails", measured.beyond_per_gas()),
+        Err(why) => (why.as_str(), 0),
     };
     let (times, longest) = match slowest(template, template.shape, with) {
-        Some(longest) => (longest.times, hundredths(longest.measured.beyond_per_gas())),
-        None => (0, "-".into()),
+        Ok(longest) => (longest.times, hundredths(longest.measured.beyond_per_gas())),
+        Err(_) => (0, "-".into()),
     };
     format!(
         "| {name} | {} | {} | {} | {} | {outcome} | {} | {longest} (x{times}) |",
@@ -66,21 +67,23 @@ fn main() {
                 let mut random = Random::new(seed);
                 let budget = u32::try_from(budget).unwrap_or(u32::MAX);
                 match search(template, rules, &mut random, budget) {
-                    Some(Slowest { shape: Shape { times, copies, size, depth }, measured, times: repeated }) => println!(
+                    Ok(Slowest { shape: Shape { times, copies, size, depth }, measured, times: repeated }) => println!(
                         "{text} {:60} shape({times}, {copies}, {size}, {depth}) x{repeated} {} gas, {} us, {} us/gas",
                         template.name,
                         measured.gas(),
                         measured.time.as_micros(),
                         hundredths(measured.beyond_per_gas())
                     ),
-                    None => println!("{text} {:60} cannot be prepared", template.name),
+                    Err(why) => println!("{text} {:60} {why}", template.name),
                 }
             }
         }
         return;
     }
     let name = arguments.first().map_or("", String::as_str);
-    println!("| program | gas | succeeds | ms | us per gas | with limits | us per gas when it fails | longest success |");
+    println!(
+        "| program | gas | succeeds | ms | us per gas | with limits | us per gas when it fails | longest success |"
+    );
     println!("|---|--:|---|--:|--:|---|--:|--:|");
     for template in TEMPLATES.iter().filter(|template| template.name.contains(name)) {
         println!("{}", row(template));

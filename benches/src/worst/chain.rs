@@ -59,6 +59,7 @@ impl Measured {
 }
 
 /// A chain in memory with one sender.
+#[derive(Debug)]
 pub struct Net {
     chain: Chain,
     producer: Producer,
@@ -69,6 +70,7 @@ pub struct Net {
 }
 
 /// A chain to which a case is deployed.
+#[derive(Debug)]
 pub struct Prepared {
     net: Net,
     program: Deployment,
@@ -124,11 +126,11 @@ impl Net {
         signed
     }
 
-    fn submit(&mut self, transaction: Transaction) {
+    fn submit(&mut self, transaction: Transaction) -> Result<(), String> {
         let transaction = self.signed(transaction);
-        let verified = self.chain.admit(transaction, false).expect("the transaction is in order");
+        let verified = self.chain.admit(transaction, false).map_err(|error| error.to_string())?;
         let at = Timestamp::new(self.now);
-        self.chain.submit(verified, at).expect("the pool has room");
+        self.chain.submit(verified, at).map(drop).map_err(|error| error.to_string())
     }
 
     fn commit(&mut self) -> Receipt {
@@ -139,14 +141,15 @@ impl Net {
         receipt.clone()
     }
 
-    fn run(&mut self, transaction: Transaction) -> Receipt {
-        self.submit(transaction);
-        self.commit()
+    fn run(&mut self, transaction: Transaction) -> Result<Receipt, String> {
+        self.submit(transaction)?;
+        let receipt = self.commit();
+        if receipt.success { Ok(receipt) } else { Err(format!("{receipt:?}")) }
     }
 
     /// Proposes a block with the transaction several times, and commits it.
-    fn measure(&mut self, transaction: Transaction, runs: u32) -> Measured {
-        self.submit(transaction);
+    fn measure(&mut self, transaction: Transaction, runs: u32) -> Result<Measured, String> {
+        self.submit(transaction)?;
         let at = self.later();
         let mut times = (0..runs.max(1)).map(|_| {
             let clock = Clock::start();
@@ -158,16 +161,16 @@ impl Net {
         let cold = times.next().unwrap_or_default();
         let time = times.min().map_or(cold, |least| least.min(cold));
         let receipt = self.commit();
-        Measured { receipt, cold, time }
+        Ok(Measured { receipt, cold, time })
     }
 
     fn created(&self) -> Address {
         Address::of_contract(&self.sender.address(), Nonce::new(self.nonce - 1))
     }
 
-    fn deploy(&mut self, program: &Deployment) -> Result<Address, Receipt> {
-        let receipt = self.run(deployment(program, PREPARATION_GAS));
-        if receipt.success { Ok(self.created()) } else { Err(receipt) }
+    fn deploy(&mut self, program: &Deployment) -> Result<Address, String> {
+        self.run(deployment(program, PREPARATION_GAS))?;
+        Ok(self.created())
     }
 }
 
@@ -202,8 +205,8 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// The receipt of what failed.
-    pub fn new(case: Case, rules: Rules) -> Result<Self, Receipt> {
+    /// What failed, with its receipt.
+    pub fn new(case: Case, rules: Rules) -> Result<Self, String> {
         let mut net = Net::new(rules);
         let Case { others, mut program, setup, measured } = case;
         for (number, other) in others.iter().enumerate() {
@@ -216,16 +219,17 @@ impl Prepared {
         let contract = if measured.is_some() { Some(net.deploy(&program)?) } else { None };
         for message in &setup {
             let Some(to) = contract else { break };
-            let receipt = net.run(call(to, message, PREPARATION_GAS));
-            if !receipt.success {
-                return Err(receipt);
-            }
+            net.run(call(to, message, PREPARATION_GAS))?;
         }
         Ok(Self { net, program, contract, measured })
     }
 
     /// Executes the measured transaction with a number of repeats, and a limit of gas.
-    pub fn measure(&mut self, times: u32, gas: u64, runs: u32) -> Measured {
+    ///
+    /// # Errors
+    ///
+    /// Why the chain refuses it.
+    pub fn measure(&mut self, times: u32, gas: u64, runs: u32) -> Result<Measured, String> {
         let transaction = match (&self.contract, &self.measured) {
             (Some(to), Some(message)) => {
                 let mut message = message.clone();

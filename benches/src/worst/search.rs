@@ -23,18 +23,22 @@ pub struct Slowest {
 
 /// Measures a shape. Where work is limited, and the transaction exceeds its limit, the measured one repeats its step as often
 /// as the limit allows.
-pub fn slowest(template: &Template, shape: Shape, rules: Rules) -> Option<Slowest> {
+///
+/// # Errors
+///
+/// Why a program cannot be deployed or called.
+pub fn slowest(template: &Template, shape: Shape, rules: Rules) -> Result<Slowest, String> {
     let case: Case = (template.case)(&shape);
     let is_deployment = case.measured.is_none();
-    let mut prepared = Prepared::new(case, rules).inspect_err(|receipt| eprintln!("{}: {receipt:?}", template.name)).ok()?;
-    let first = prepared.measure(shape.times, LIMIT, RUNS);
+    let mut prepared = Prepared::new(case, rules)?;
+    let first = prepared.measure(shape.times, LIMIT, RUNS)?;
     if first.receipt.success || is_deployment {
-        return Some(Slowest { shape, measured: first, times: shape.times });
+        return Ok(Slowest { shape, measured: first, times: shape.times });
     }
     let (mut fits, mut fails, mut best) = (0, shape.times, None);
     while fails - fits > (fails / 16).max(1) {
         let middle = fits.midpoint(fails);
-        let measured = prepared.measure(middle, LIMIT, RUNS);
+        let measured = prepared.measure(middle, LIMIT, RUNS)?;
         if measured.receipt.success {
             fits = middle;
             best = Some(measured);
@@ -42,30 +46,41 @@ pub fn slowest(template: &Template, shape: Shape, rules: Rules) -> Option<Slowes
             fails = middle;
         }
     }
-    let measured = best.unwrap_or_else(|| prepared.measure(0, LIMIT, RUNS));
-    Some(Slowest { shape, measured, times: fits })
+    let measured = match best {
+        Some(best) => best,
+        None => prepared.measure(0, LIMIT, RUNS)?,
+    };
+    Ok(Slowest { shape, measured, times: fits })
 }
 
 /// Returns the outcome with a limit of the gas that a transaction used without limits of work.
-pub fn least_limit(template: &Template, shape: Shape, rules: Rules, gas: u64) -> Option<Measured> {
-    let mut prepared = Prepared::new((template.case)(&shape), rules).ok()?;
-    Some(prepared.measure(shape.times, gas + 1, RUNS))
+///
+/// # Errors
+///
+/// As for [`slowest`].
+pub fn least_limit(template: &Template, shape: Shape, rules: Rules, gas: u64) -> Result<Measured, String> {
+    let mut prepared = Prepared::new((template.case)(&shape), rules)?;
+    prepared.measure(shape.times, gas + 1, RUNS)
 }
 
 /// Changes the shape of a template so many times, and keeps what is slowest for its gas.
-pub fn search(template: &Template, rules: Rules, random: &mut Random, budget: u32) -> Option<Slowest> {
+///
+/// # Errors
+///
+/// As for [`slowest`].
+pub fn search(template: &Template, rules: Rules, random: &mut Random, budget: u32) -> Result<Slowest, String> {
     let mut best = slowest(template, template.shape, rules)?;
     for _ in 0..budget {
         let shape = mutated(best.shape, random);
         if shape == best.shape {
             continue;
         }
-        let Some(found) = slowest(template, shape, rules) else { continue };
+        let Ok(found) = slowest(template, shape, rules) else { continue };
         if found.measured.beyond_per_gas() > best.measured.beyond_per_gas() {
             best = found;
         }
     }
-    Some(best)
+    Ok(best)
 }
 
 fn mutated(shape: Shape, random: &mut Random) -> Shape {

@@ -124,17 +124,19 @@ fn of_map(shape: &Shape, step: &str) -> Case {
 }
 
 fn of_text(shape: &Shape, step: &str) -> Case {
-    let first = format!("x = {}; y = {0}; sep = \"\"; start = Uint32 0; length = Uint32 1;", text_literal(shape));
+    let other = if step.contains(" y") { "y = builtin concat x sep;" } else { "" };
+    let first = format!("x = {}; sep = \"\"; {other} start = Uint32 0; length = Uint32 1;", text_literal(shape));
     folded(shape, "", &first, |_| step.to_owned())
 }
 
 fn of_bytes(shape: &Shape, step: &str) -> Case {
-    let first = format!("fixed = {}; x = builtin to_bystr fixed; y = builtin to_bystr fixed;", bytes_literal(shape));
+    let first = format!("fixed = {}; x = builtin to_bystr fixed; y = builtin strrev x;", bytes_literal(shape));
     folded(shape, "", &first, |_| step.to_owned())
 }
 
 fn of_number(shape: &Shape, step: &str) -> Case {
-    let first = format!("x = {}; y = {0};", number_literal(shape));
+    let other = if step.contains(" y") { "more = Uint32 1; y = builtin badd x more;" } else { "" };
+    let first = format!("x = {}; {other}", number_literal(shape));
     folded(shape, "", &first, |_| step.to_owned())
 }
 
@@ -190,7 +192,10 @@ fn signed(shape: &Shape) -> String {
 
 fn with_wide_type(shape: &Shape, first: &str, step: impl Fn(u32) -> String) -> Case {
     let width = shape.size.clamp(1, 3_000);
-    let library = format!("type Wide = | Wide{}\n", each(width, |at| if at == 0 { " of Uint32".into() } else { " Uint32".into() }));
+    let library = format!(
+        "type Wide = | Wide{}\n",
+        each(width, |at| if at == 0 { " of Uint32".into() } else { " Uint32".into() })
+    );
     let first = format!("n = Uint32 0; {first}");
     folded(shape, &library, &first, step)
 }

@@ -73,6 +73,8 @@ pub mod weight {
     pub const READ_BYTE: u64 = 10;
     /// A byte of a key or value that is written to the state.
     pub const WRITTEN_BYTE: u64 = 20;
+    /// The time of a block that is looked up.
+    pub const TIME: u64 = 2_000;
     /// A byte of JSON in a message, an event or an exception.
     pub const JSON_BYTE: u64 = 25;
 }

@@ -192,6 +192,8 @@ impl<W: World> Host for ContractHost<'_, W> {
     }
 
     fn timestamp(&mut self, block: &BNum) -> Option<u64> {
+        let digits = u64::try_from(block.len()).unwrap_or(u64::MAX).saturating_mul(weight::DIGIT);
+        self.room.spend(weight::TIME.saturating_add(digits)).ok()?;
         let number = block.digits().parse().ok().filter(|number| *number < self.context.block.get())?;
         match self.overlay.block_time(BlockNumber::new(number)) {
             Ok(time) => time.map(Timestamp::get),

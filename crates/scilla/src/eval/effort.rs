@@ -13,6 +13,8 @@ use crate::{
 
 /// What is free for each node and each statement.
 const SMALL: u64 = 64;
+/// What the gas of a node or statement pays for, as [work](crate::work).
+pub(super) const PAID: u64 = 8;
 /// What is free in a run.
 const FREE: u64 = 250_000;
 /// What each unit of gas that was used allows beyond that.
@@ -64,16 +66,16 @@ impl Effort {
     ///
     /// [`TooMuch`] if it is out of proportion to the gas that was used.
     pub(super) fn spend(&mut self, parts: u64, gas: &mut Meter) -> Result<(), TooMuch> {
-        self.spend_at(weight::PART, parts, gas)
+        self.count(parts, *gas)?;
+        if parts > PAID { Ok(gas.spend(parts.saturating_mul(weight::PART))?) } else { Ok(()) }
     }
 
-    fn spend_at(&mut self, weight: u64, parts: u64, gas: &mut Meter) -> Result<(), TooMuch> {
+    fn count(&mut self, parts: u64, gas: Meter) -> Result<(), TooMuch> {
         if parts <= SMALL {
             return Ok(());
         }
         self.done = self.done.saturating_add(parts);
-        self.check(self.done, PER_UNIT, FREE, *gas)?;
-        Ok(gas.spend(parts.saturating_mul(weight))?)
+        self.check(self.done, PER_UNIT, FREE, gas)
     }
 
     /// Counts a value that is about to be gone through as a whole.
@@ -91,7 +93,8 @@ impl Effort {
     ///
     /// As for [`Self::spend`].
     pub(super) fn hash(&mut self, value: &Value, gas: &mut Meter) -> Result<(), TooMuch> {
-        self.spend_at(weight::HASHED_PART, value.parts(), gas)
+        self.count(value.parts(), *gas)?;
+        Ok(gas.spend(value.parts().saturating_mul(weight::HASHED_PART))?)
     }
 
     /// Counts a value that is about to be stored, sent or told.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::{
-    effort::{COPY, Effort, MESSAGE_ENTRY, TYPE_NODE, TooMuch},
+    effort::{COPY, Effort, MESSAGE_ENTRY, PAID, TYPE_NODE, TooMuch},
     run::Settings,
 };
 use crate::{
@@ -23,6 +23,7 @@ use crate::{
     source::Location,
     types::{Type, substitution::replace, usage::Use},
     value::{AdtValue, Closure, Message, MessageEntry, Value},
+    work::weight,
 };
 
 /// What comes of an evaluation.
@@ -209,7 +210,7 @@ impl<'c> Machine<'c> {
                 self.charge(clauses.len() as u64, id)?;
                 let value = self.look_up(*scrutinee)?;
                 for (pattern, body) in clauses {
-                    if self.fits(pattern, &value) {
+                    if self.fits(pattern, &value)? {
                         return Ok(Step::Enter(*body));
                     }
                 }
@@ -368,6 +369,7 @@ impl<'c> Machine<'c> {
         for layer in function.layers.get(had + 1..(has + 1).min(arity)).unwrap_or_default() {
             self.charge_at(1, Some(layer))?;
         }
+        self.spend_beyond(had as u64, had)?;
         if has < arity {
             let applied = closure.applied.iter().cloned().chain(self.stack.drain(from..)).collect();
             let (captured, types) = (closure.captured.clone(), Arc::clone(&closure.types));
@@ -422,22 +424,42 @@ impl<'c> Machine<'c> {
     }
 
     /// Says whether a value fits a pattern; if it does, what the pattern binds is bound.
-    pub(super) fn fits(&mut self, pattern: &Pattern, value: &Value) -> bool {
+    pub(super) fn fits(&mut self, pattern: &Pattern, value: &Value) -> Evaluation<bool> {
+        self.part_fits(pattern, value, &mut 0)
+    }
+
+    /// Says whether a part of a value fits; `parts` are those that were compared before.
+    fn part_fits(&mut self, pattern: &Pattern, value: &Value, parts: &mut u64) -> Evaluation<bool> {
         match pattern {
             Pattern::Binder(slot) => {
                 self.set(*slot, value.clone());
-                true
+                Ok(true)
             }
-            Pattern::Constructor(constructor, parts) => {
-                let Value::Adt(adt) = value else { return false };
-                let parts_fit = |machine: &mut Self| {
-                    parts.iter().zip(adt.arguments()).all(|(part, argument)| machine.fits(part, argument))
-                };
-                adt.is(constructor) && adt.arguments().len() == parts.len() && parts_fit(self)
+            Pattern::Constructor(constructor, inner) => {
+                let Value::Adt(adt) = value else { return Ok(false) };
+                if !adt.is(constructor) || adt.arguments().len() != inner.len() {
+                    return Ok(false);
+                }
+                *parts += inner.len() as u64;
+                self.spend_beyond(*parts, inner.len())?;
+                for (part, argument) in inner.iter().zip(adt.arguments()) {
+                    if !self.part_fits(part, argument, parts)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
             }
-            Pattern::Nothing => false,
-            Pattern::Wildcard => true,
+            Pattern::Nothing => Ok(false),
+            Pattern::Wildcard => Ok(true),
         }
+    }
+
+    /// Counts the last `more` of so many parts for which the gas of a node does not pay.
+    pub(super) fn spend_beyond(&mut self, parts: u64, more: usize) -> Evaluation<()> {
+        if parts <= PAID {
+            return Ok(());
+        }
+        self.gas.spend(weight::PART.saturating_mul(more as u64)).map_err(|exhausted| failure(exhausted.to_string()))
     }
 
     fn builtin(&mut self, builtin: Builtin, types: &Types, arguments: &[Variable], name: Place) -> Evaluation<Value> {

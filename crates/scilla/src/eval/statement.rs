@@ -216,6 +216,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
             }
             StatementKind::Call { slot, procedure, arguments } => {
                 self.charge(1, place)?;
+                self.machine.spend_beyond(arguments.len() as u64, arguments.len())?;
                 let arguments = self.look_up_all(arguments)?;
                 self.call(known(procedure)?, arguments, slot.clone())
             }
@@ -266,7 +267,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
                 self.charge(clauses.len() as u64, place)?;
                 let value = self.machine.look_up(*scrutinee)?;
                 for (pattern, body) in clauses {
-                    if self.machine.fits(pattern, &value) {
+                    if self.machine.fits(pattern, &value)? {
                         self.work.push(Work::Statements(Arc::clone(body), 0));
                         return Ok(());
                     }
