@@ -34,7 +34,7 @@ fn row(template: &Template) -> String {
         Ok(Slowest { measured, .. }) => measured,
         Err(why) => return format!("| {name} | {why} |"),
     };
-    let limited = least_limit(template, template.shape, with, free.gas());
+    let limited = least_limit(template, template.shape, with, if free.text_gas > 0 { LIMIT } else { free.gas() });
     let (outcome, failed) = match &limited {
         Ok(measured) if measured.receipt.success => ("succeeds", 0),
         Ok(measured) => ("fails", measured.beyond_per_gas()),
@@ -47,7 +47,7 @@ fn row(template: &Template) -> String {
     format!(
         "| {name} | {} | {} | {} | {} | {outcome} | {} | {longest} (x{times}) |",
         free.gas(),
-        if free.receipt.success { "yes" } else { "no" },
+        if free.receipt.success { "yes".to_owned() } else { format!("{:?}", free.receipt.exceptions) },
         hundredths(u64::try_from(free.time.as_micros()).unwrap_or(u64::MAX)),
         hundredths(free.per_gas()),
         hundredths(failed),

@@ -6,9 +6,9 @@ use super::{Case, Measured, Prepared, Shape, Template};
 use crate::Random;
 
 /// Gas that a measured transaction may use.
-pub const LIMIT: u64 = 50_000;
+pub const LIMIT: u64 = 300_000;
 /// Blocks that are built for a measurement.
-const RUNS: u32 = 4;
+const RUNS: u32 = 7;
 
 /// The slowest shape that was found, and how it was measured.
 #[derive(Clone, Debug)]

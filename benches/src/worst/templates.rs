@@ -391,13 +391,25 @@ templates! {
         case.program.code = case.program.code.replace("forall all Do\n", "forall all Do;\n  throw\n");
         case
     };
-    "reads of the balance of another", shape(20, 50, 1, 1), |it| remote(it, "aCOPY <- & at._balance");
+    "reads of the balance of another", shape(20, 50, 1, 1), |it| {
+        let mut case = remote(it, "xCOPY <- & other._balance");
+        case.program.code = case.program.code.replace("contract C ()", "contract C (other : ByStr20 with end)");
+        case.program.init.push(json!({"vname": "other", "type": "ByStr20", "value": "OTHER0"}));
+        case
+    };
+    "reads of a field of another", shape(20, 50, 1, 1), |it| {
+        let mut case = remote(it, "xCOPY <- & other.f0");
+        let kind = "contract C (other : ByStr20 with contract field f0 : Uint32 end)";
+        case.program.code = case.program.code.replace("contract C ()", kind);
+        case.program.init.push(json!({"vname": "other", "type": "ByStr20", "value": "OTHER0"}));
+        case
+    };
     "casts of an address", shape(20, 50, 1, 1), |it| remote(it, "aCOPY <- & at as ByStr20 with end");
     "casts to a contract of many fields", shape(20, 5, 100, 1), |it| remote(it, "aCOPY <- & at as ByStr20 with contract FIELDS end");
     "a contract that names one library often", shape(1, 0, 1_000, 1), |it| {
         let mut case = repeated(it, "", "", "", |_| String::new());
         case.others.push(Deployment::library("scilla_version 0\nlibrary O\nlet a = Uint32 1\n"));
-        let names = (0..it.size.min(2_000)).map(|at| json!({
+        let names = (0..it.size.min(1_500)).map(|at| json!({
             "constructor": "Pair", "argtypes": ["String", "ByStr20"], "arguments": [format!("N{at}"), "OTHER0"]
         }));
         let value = names.collect::<Vec<_>>();
@@ -423,7 +435,7 @@ templates! {
     "deployment with many expressions", shape(1, 1, 5_000, 1), |it| plain(&format!("let f = fun (x : Uint32) =>\n{} x\n", each(it.size.min(6_000), |_| "let y=x in ".into())));
     "deployment with many names", shape(1, 1, 4_000, 1), |it| plain(&format!("let f = fun (x : Uint32) =>\n{} x\n", each(it.size.min(4_000), |at| format!("let y{at}=x in "))));
     "deployment with many constructors", shape(1, 1, 8_000, 1), |it| plain(&format!("type T =\n{}", each(it.size.min(8_000), |at| format!("|A{at}\n"))));
-    "deployment with many types", shape(1, 1, 3_000, 1), |it| plain(&each(it.size.min(3_000), |at| format!("type T{at} = |A{at} of Uint32\n")));
+    "deployment with many types", shape(1, 1, 2_500, 1), |it| plain(&each(it.size.min(2_500), |at| format!("type T{at} = |A{at} of Uint32\n")));
     "deployment with types of types", shape(1, 1, 2_000, 1), |it| plain(&format!("type T0 = |A0\n{}", each(it.size.min(2_000), |at| format!("type T{} = |A{} of T{at} T{at}\n", at + 1, at + 1))));
     "deployment with nested matches", shape(1, 1, 100, 1), |it| {
         let size = it.size.min(200);
