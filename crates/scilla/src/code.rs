@@ -40,6 +40,8 @@ pub struct Code {
     pub(crate) expression: Option<NodeId>,
     /// Of the expression: what leads to each node in the place of a result.
     pub(crate) tails: std::collections::HashMap<NodeId, Tail>,
+    /// The bytes of the texts of the imported libraries.
+    pub(crate) imported_bytes: u64,
     pub(crate) library_cache: std::sync::OnceLock<LibraryValues>,
 }
 
@@ -263,6 +265,11 @@ const BYTES_PER_CHARACTER: usize = 16;
 const BYTES_PER_UNIT: u64 = 160;
 
 impl Code {
+    /// Returns the bytes of the texts of the libraries that a contract imports, those of the standard library included.
+    pub const fn imported_bytes(&self) -> u64 {
+        self.imported_bytes
+    }
+
     /// Returns where a place is.
     pub(crate) fn location(&self, place: Place) -> Location {
         self.sources.get(place.source as usize).map_or_else(Location::default, |source| source.start(place.span))

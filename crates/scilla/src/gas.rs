@@ -49,6 +49,19 @@ impl Meter {
         done
     }
 
+    /// Counts a program that is made ready to run; see [`Work::load`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::spend`].
+    pub const fn load(&mut self, bytes: u64, fresh: bool) -> Result<(), Exhausted> {
+        let done = self.work.load(bytes, fresh);
+        if done.is_err() {
+            self.left = 0;
+        }
+        done
+    }
+
     /// Takes units.
     ///
     /// # Errors

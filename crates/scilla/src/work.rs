@@ -30,21 +30,29 @@ const EVALUATION_PER_UNIT: u64 = EVALUATION_PER_GAS / UNITS_PER_GAS;
 /// Nanoseconds for one of each.
 pub mod weight {
     /// A part of a value that is gone through, or a node of a type that is put together.
-    pub const PART: u64 = 20;
+    pub const PART: u64 = 40;
+    /// A node of the type of a value, which is found or compared.
+    pub const KIND_NODE: u64 = 120;
+    /// A part of a numeral that is made.
+    pub const NUMERAL: u64 = 100;
+    /// A hash, besides parts and bytes.
+    pub const HASH: u64 = 1_000;
     /// A part of a value that is hashed, besides its bytes.
-    pub const HASHED_PART: u64 = 60;
+    pub const HASHED_PART: u64 = 100;
     /// A digit of a block number in a calculation.
     pub const DIGIT: u64 = 1;
+    /// A digit of a block number that is calculated, and may become text.
+    pub const NEW_DIGIT: u64 = 8;
     /// A byte of text, of bytes or of digits that a built-in function goes through.
     pub const BYTE: u64 = 2;
     /// A byte that is hashed with Keccak-256.
-    pub const KECCAK256_BYTE: u64 = 3;
+    pub const KECCAK256_BYTE: u64 = 4;
     /// A byte that is hashed with RIPEMD-160.
-    pub const RIPEMD160_BYTE: u64 = 5;
+    pub const RIPEMD160_BYTE: u64 = 7;
     /// A byte that is hashed with SHA-256.
     pub const SHA256_BYTE: u64 = 1;
     /// A signature that is verified, or from which a key is recovered.
-    pub const SIGNATURE: u64 = 50_000;
+    pub const SIGNATURE: u64 = 65_000;
     /// A product of pairings, besides its pairs.
     pub const PAIRING: u64 = 900_000;
     /// A pair of points.
@@ -64,9 +72,9 @@ pub mod weight {
     /// A step of the comparison of patterns.
     pub const PATTERN_STEP: u64 = 150;
     /// An entry of the state that is sought.
-    pub const SOUGHT: u64 = 2_000;
+    pub const SOUGHT: u64 = 4_000;
     /// An entry of the state that is written or removed, with its place in the tries of the block.
-    pub const WRITTEN: u64 = 5_000;
+    pub const WRITTEN: u64 = 15_000;
     /// A byte of a key that is sought.
     pub const KEY_BYTE: u64 = 10;
     /// A byte of a value that is read from the state.
@@ -76,7 +84,7 @@ pub mod weight {
     /// The time of a block that is looked up.
     pub const TIME: u64 = 2_000;
     /// A byte of JSON in a message, an event or an exception.
-    pub const JSON_BYTE: u64 = 25;
+    pub const JSON_BYTE: u64 = 40;
 }
 
 /// The work of a transaction, and its limits.

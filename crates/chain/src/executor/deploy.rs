@@ -6,6 +6,7 @@ use silica_protocol::{
 use silica_scilla::{
     eval::VERSION,
     gas::{Exhausted, UNITS_PER_GAS},
+    work::weight,
 };
 
 use super::{
@@ -119,7 +120,13 @@ impl<W: World> Deployment<'_, '_, W> {
     fn run(&mut self) -> Result<(), Failure> {
         let accepted = self.check().map_err(|halt| Failure::of(halt, ReceiptError::CheckerFailed))?;
         let fields = self.initialise(&accepted).map_err(|halt| Failure::of(halt, ReceiptError::RunnerFailed));
-        fields.and_then(|()| self.write_metadata(&accepted).map_err(Failure::Fatal))
+        fields?;
+        let entries = u64::try_from(accepted.fields.len()).unwrap_or(u64::MAX).saturating_add(1).saturating_mul(2);
+        if self.effort.work.spend(entries.saturating_mul(weight::WRITTEN)).is_err() {
+            self.gas = 0;
+            return Err(Failure::of(Halt::with(ReceiptError::GasNotSufficient), ReceiptError::RunnerFailed));
+        }
+        self.write_metadata(&accepted).map_err(Failure::Fatal)
     }
 
     fn check(&mut self) -> Result<Accepted, Halt> {

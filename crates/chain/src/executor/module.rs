@@ -163,6 +163,11 @@ impl Libraries {
         Ok(libraries)
     }
 
+    /// Returns the bytes of their texts.
+    pub(super) fn bytes(&self) -> u64 {
+        self.found.values().map(|library| library.bytes()).fold(0, u64::saturating_add)
+    }
+
     /// What tells a program with the hash `of` from the same with other libraries.
     fn key(&self, of: CodeHash) -> CodeKey {
         let key = |hash: CodeHash| CodeKey::new(hash.to_bytes());
@@ -340,13 +345,15 @@ impl Modules {
         mut count: impl FnMut(u64) -> Result<(), Exhausted>,
     ) -> Result<Ready, Unready> {
         count(module.bytes())?;
-        let libraries = Libraries::find(&module.facts, self, overlay, count)?;
+        let libraries = Libraries::find(&module.facts, self, overlay, &mut count)?;
         let code = self.codes.get_or_make(libraries.key(module.hash), || module.make_ready(&libraries))?;
         if module.init.get().is_none() {
             let init = parameters(&module.source.init, &code).map_err(|_| Unready::Unusable)?;
             // Whoever came first has read the same.
             module.init.set(init).ok();
         }
+        // The libraries of the language are in no account.
+        count(code.imported_bytes().saturating_sub(libraries.bytes()))?;
         Ok(Ready { code, module: Arc::clone(module) })
     }
 

@@ -100,6 +100,14 @@ fn options(source: &Source, limit: u64, work: Work) -> Result<Options, Stopped> 
     }
 }
 
+/// Counts the libraries that a program imports: those of the language as loaded, and the check of all, which takes half
+/// as long again. No gas pays for either.
+fn load_imports(options: &mut Options, libraries: &Libraries, bytes: u64) -> Result<(), Stopped> {
+    let loaded = bytes.saturating_sub(libraries.bytes()).saturating_add(bytes / 2);
+    let counted = options.meter.load(loaded, true);
+    counted.map_err(|exhausted| Stopped::exhausted(exhausted.to_string(), options.meter.work()))
+}
+
 /// Checks a contract with a limit of gas, and makes it ready to run.
 pub(super) fn check_contract(
     source: &Source,
@@ -107,12 +115,13 @@ pub(super) fn check_contract(
     limit: u64,
     work: Work,
 ) -> Result<Accepted, Stopped> {
-    let options = options(source, limit, work)?;
+    let mut options = options(source, limit, work)?;
     let origin = origin(&source.init, libraries.rules).map_err(|error| Stopped::origin(error, options.meter))?;
     let module = parse_contract(CONTRACT_FILE, source.code.as_bytes())
         .map_err(|failure| Stopped::new(failure, options.meter))?;
     let program =
         resolve::contract(module, &origin, libraries).map_err(|error| Stopped::resolving(error, options.meter))?;
+    load_imports(&mut options, libraries, program.imported_bytes())?;
     let checked = check::contract(&program, &options).map_err(Stopped::rejected)?;
     let fields = checked.summary.fields.iter();
     Ok(Accepted {
@@ -130,12 +139,13 @@ pub(super) fn check_library(
     limit: u64,
     work: Work,
 ) -> Result<Accepted, Stopped> {
-    let options = options(source, limit, work)?;
+    let mut options = options(source, limit, work)?;
     let origin = origin(&source.init, libraries.rules).map_err(|error| Stopped::origin(error, options.meter))?;
     let module = parse_library(LIBRARY_FILE, source.code.as_bytes())
         .map_err(|failure| Stopped::new(failure, options.meter))?;
     let program =
         resolve::library(module, &origin, libraries).map_err(|error| Stopped::resolving(error, options.meter))?;
+    load_imports(&mut options, libraries, program.imported_bytes())?;
     let checked = check::library(&program, &options).map_err(Stopped::rejected)?;
     Ok(Accepted {
         gas: checked.meter.gas_of_success(limit),

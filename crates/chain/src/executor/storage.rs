@@ -230,6 +230,7 @@ impl StoredField<'_> {
         let Some((_, outer)) = indices.split_last() else { return Ok(()) };
         let parent = self.sought(outer, room)?;
         if overlay.entry(self.contract, &parent)?.is_none() && !overlay.has_below(self.contract, &parent)? {
+            room.spend(weight::WRITTEN)?;
             room.write(parent.as_str().len())?;
             overlay.set_entry(self.contract, &parent, Some(&StorageKey::EMPTY_MAP))?;
         }

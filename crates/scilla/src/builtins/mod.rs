@@ -223,7 +223,7 @@ table! {
     "alt_bn128_G1_mul": &[Fixed(typing::g1_mul)], curve::g1_mul_cost, curve::g1_mul, |_| weight::MULTIPLE;
     "alt_bn128_G1_neg": &[Fixed(typing::g1_neg)], curve::g1_neg_cost, curve::g1_neg, |_| weight::POINT;
     "alt_bn128_pairing_product": &[Fixed(typing::pairing)], curve::pairing_cost, curve::pairing_product, work::pairings;
-    "badd": &[Generic(typing::badd)], number::badd_cost, number::badd, work::long;
+    "badd": &[Generic(typing::badd)], number::badd_cost, number::badd, work::badd;
     "bech32_to_bystr20": &[Fixed(typing::bech32_to_bystr20)], text::from_bech32_cost, text::from_bech32, work::long;
     "blt": &[Fixed(BNUM_PAIR)], number::pair_cost, number::blt, work::long;
     "bsub": &[Generic(typing::bsub)], number::pair_cost, number::bsub, work::long;
@@ -260,7 +260,7 @@ table! {
     "to_int32": &[conversion!(Int, W32)], |a| integer::convert_cost(Int(W32), a), |a| integer::convert(Int(W32), a), work::long;
     "to_int64": &[conversion!(Int, W64)], |a| integer::convert_cost(Int(W64), a), |a| integer::convert(Int(W64), a), work::long;
     "to_list": &[Generic(typing::to_list)], map::to_list_cost, map::to_list, work::long;
-    "to_nat": &[Fixed(typing::to_nat)], integer::to_nat_cost, integer::to_nat, work::long;
+    "to_nat": &[Fixed(typing::to_nat)], integer::to_nat_cost, integer::to_nat, work::to_nat;
     "to_string": &[Generic(typing::to_string)], text::to_string_cost, text::to_string, work::long;
     "to_uint128": &[conversion!(Uint, W128)], |a| integer::convert_cost(Uint(W128), a), |a| integer::convert(Uint(W128), a), work::long;
     "to_uint256": &[conversion!(Uint, W256)], |a| integer::convert_cost(Uint(W256), a), |a| integer::convert(Uint(W256), a), work::long;

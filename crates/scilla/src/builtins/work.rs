@@ -31,7 +31,7 @@ pub(super) fn long(arguments: &[Value]) -> u64 {
 }
 
 fn hash(arguments: &[Value], byte: u64) -> u64 {
-    arguments.iter().map(serialized_len).fold(0, u64::saturating_add).saturating_mul(byte)
+    arguments.iter().map(serialized_len).fold(0, u64::saturating_add).saturating_mul(byte).saturating_add(weight::HASH)
 }
 
 pub(super) fn keccak256(arguments: &[Value]) -> u64 {
@@ -49,6 +49,21 @@ pub(super) fn sha256(arguments: &[Value]) -> u64 {
 /// A signature of a message, which is hashed.
 pub(super) fn signature(arguments: &[Value]) -> u64 {
     sha256(arguments).saturating_add(weight::SIGNATURE)
+}
+
+/// A sum, the digits of which may be needed as text.
+pub(super) fn badd(arguments: &[Value]) -> u64 {
+    let digits = match arguments.first() {
+        Some(Value::BNum(number)) => number.len() as u64,
+        Some(_) | None => 0,
+    };
+    if digits <= SHORT { 0 } else { digits.saturating_mul(weight::NEW_DIGIT) }
+}
+
+/// A numeral of as many parts as its number.
+pub(super) fn to_nat(arguments: &[Value]) -> u64 {
+    let number = arguments.first().and_then(Value::as_integer).and_then(|number| number.to_u32());
+    u64::from(number.unwrap_or(0)).saturating_mul(weight::NUMERAL)
 }
 
 pub(super) fn pairings(arguments: &[Value]) -> u64 {

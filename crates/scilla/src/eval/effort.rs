@@ -78,6 +78,16 @@ impl Effort {
         self.check(self.done, PER_UNIT, FREE, gas)
     }
 
+    /// Counts the nodes of the type of a value, which is about to be found or compared.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::spend`].
+    pub(super) fn find_type(&mut self, nodes: u64, gas: &mut Meter) -> Result<(), TooMuch> {
+        self.count(nodes, *gas)?;
+        if nodes > PAID { Ok(gas.spend(nodes.saturating_mul(weight::KIND_NODE))?) } else { Ok(()) }
+    }
+
     /// Counts a value that is about to be gone through as a whole.
     ///
     /// # Errors

@@ -110,6 +110,11 @@ impl<'c> Machine<'c> {
         self.effort.spend(parts, &mut self.gas).map_err(too_much)
     }
 
+    /// Counts the nodes of the type of a value.
+    fn find_type(&mut self, value: &Value) -> Evaluation<()> {
+        self.effort.find_type(value.type_parts(), &mut self.gas).map_err(too_much)
+    }
+
     /// Counts values that are about to be copied.
     pub(super) fn copy(&mut self, values: usize) -> Evaluation<()> {
         self.spend(COPY * values as u64)
@@ -246,7 +251,7 @@ impl<'c> Machine<'c> {
                 let types = self.types(types)?;
                 let value = Value::Adt(Arc::new(AdtValue::new(Arc::clone(constructor), types, arguments)));
                 // Its types have been counted, node by node.
-                self.spend(value.type_parts())?;
+                self.find_type(&value)?;
                 Ok(Step::Value(value))
             }
             Node::EmptyMap { types } => {
@@ -467,7 +472,7 @@ impl<'c> Machine<'c> {
         let values = self.stack.get(from..).unwrap_or_default();
         for value in values {
             // Their types may have to be compared.
-            self.effort.spend(value.type_parts(), &mut self.gas).map_err(too_much)?;
+            self.effort.find_type(value.type_parts(), &mut self.gas).map_err(too_much)?;
         }
         let cost = match builtin.cost_by(values, self.settings.rules.builtin_costs()) {
             Some(cost) if types.types.is_empty() => cost,
@@ -521,7 +526,7 @@ impl<'c> Machine<'c> {
                 Payload::Literal(value) => value.clone(),
                 Payload::Variable(name) => self.look_up(*name)?,
             };
-            self.spend(value.type_parts())?;
+            self.find_type(&value)?;
             let kind = value.kind().map_err(|untyped| failure(untyped.to_string()))?;
             if !kind.is_legal(Use::Payload, &self.code.data_types) {
                 return Err(failure(format!("Cannot serialize literal: {}", self.settings.print(&value))));

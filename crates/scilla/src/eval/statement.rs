@@ -216,7 +216,8 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
             }
             StatementKind::Call { slot, procedure, arguments } => {
                 self.charge(1, place)?;
-                self.machine.spend_beyond(arguments.len() as u64, arguments.len())?;
+                // Each is copied into a list, and from there into the frame.
+                self.machine.spend_beyond(arguments.len() as u64, 2 * arguments.len())?;
                 let arguments = self.look_up_all(arguments)?;
                 self.call(known(procedure)?, arguments, slot.clone())
             }

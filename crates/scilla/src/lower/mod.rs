@@ -42,7 +42,8 @@ impl Code {
         let values = main.library.as_ref().map(|library| lowering.values(library, &main.arena)).unwrap_or_default();
         lowering.libraries.push(LibraryCode { imports, values });
         let contract = lowering.contract(main);
-        Self { contract: Some(contract), ..lowering.finish(&main.version) }
+        let imported_bytes = program.imported_bytes();
+        Self { contract: Some(contract), imported_bytes, ..lowering.finish(&main.version) }
     }
 
     /// Makes a library ready to run.
@@ -127,6 +128,7 @@ impl Lowering {
             globals: self.globals as usize,
             contract: None,
             expression: None,
+            imported_bytes: 0,
             library_cache: std::sync::OnceLock::new(),
         }
     }

@@ -15,7 +15,10 @@ mod dictionary;
 mod imports;
 mod names;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 pub use self::imports::{FoundLibrary, Imported, LibrarySource, MAX_IMPORT_DEPTH};
 use self::{dictionary::Dictionary, imports::Loader, names::Resolver};
@@ -37,6 +40,21 @@ pub struct Program<M> {
     pub address: Arc<str>,
     /// The imported libraries, one for each import of the module, in the same order.
     pub imports: Vec<Arc<Imported>>,
+}
+
+impl<M> Program<M> {
+    /// Returns the bytes of the texts of all libraries that are imported, here and below, each counted once.
+    pub fn imported_bytes(&self) -> u64 {
+        let (mut seen, mut bytes) = (HashSet::new(), 0_u64);
+        let mut pending: Vec<&Arc<Imported>> = self.imports.iter().collect();
+        while let Some(import) = pending.pop() {
+            if seen.insert(import.module.source.file()) {
+                bytes = bytes.saturating_add(import.module.source.text().len() as u64);
+                pending.extend(&import.imports);
+            }
+        }
+        bytes
+    }
 }
 
 /// What is known of a module besides its text: from its init parameters, or from the file beside a library.
