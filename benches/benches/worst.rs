@@ -47,7 +47,11 @@ fn row(template: &Template) -> String {
     format!(
         "| {name} | {} | {} | {} | {} | {outcome} | {} | {longest} (x{times}) |",
         free.gas(),
-        if free.receipt.success { "yes".to_owned() } else { format!("{:?}", free.receipt.exceptions) },
+        if free.receipt.success {
+            "yes".to_owned()
+        } else {
+            free.receipt.exceptions.first().map_or_else(String::new, |it| it.message.chars().take(40).collect())
+        },
         hundredths(u64::try_from(free.time.as_micros()).unwrap_or(u64::MAX)),
         hundredths(free.per_gas()),
         hundredths(failed),

@@ -46,11 +46,14 @@ pub fn slowest(template: &Template, shape: Shape, rules: Rules) -> Result<Slowes
             fails = middle;
         }
     }
-    let measured = match best {
-        Some(best) => best,
-        None => prepared.measure(0, LIMIT, RUNS)?,
-    };
-    Ok(Slowest { shape, measured, times: fits })
+    if let Some(measured) = best {
+        return Ok(Slowest { shape, measured, times: fits });
+    }
+    let without = prepared.measure(0, LIMIT, RUNS)?;
+    // Some programs fail whatever they repeat.
+    let succeeds = without.receipt.success;
+    let (measured, times) = if succeeds { (without, 0) } else { (first, shape.times) };
+    Ok(Slowest { shape, measured, times })
 }
 
 /// Returns the outcome with a limit of the gas that a transaction used without limits of work.

@@ -444,10 +444,13 @@ templates! {
     };
     "deployment with columns of patterns", shape(1, 1, 40, 8), |it| {
         let (rows, columns) = (it.size.clamp(1, 200), it.depth.clamp(2, 16));
-        let pair = |leaf: &dyn Fn(u32) -> String| (1..columns).fold(leaf(0), |inner, at| format!("(Pair ({inner}) {})", leaf(at)));
+        let pair = |leaf: &dyn Fn(u32) -> String| (1..columns).fold(leaf(0), |inner, at| format!("(Pair {inner} {})", leaf(at)));
         let kind = (1..columns).fold("Bool".to_owned(), |inner, _| format!("(Pair {inner} Bool)"));
         let row = |at: u32| pair(&|column| if (at + column * 7) % 3 == 0 { "_".into() } else if (at >> (column % 8)) & 1 == 1 { "True".into() } else { "False".into() });
-        let rows = each(rows, |at| format!("| {} => b\n", row(at)));
+        let rows = each(rows, |at| {
+            let row = row(at);
+            format!("| {} => b\n", row.get(1..row.len() - 1).unwrap_or_default())
+        });
         plain(&format!("let f = fun (p : {kind}) => fun (b : Bool) => match p with {rows} | _ => b end\n"))
     };
     "deployment with many clauses", shape(1, 1, 300, 10), |it| {
@@ -457,7 +460,7 @@ templates! {
         plain(&format!("type T =\n{types}let f = fun (t : T) => fun (x : Uint32) =>\n{} x\n", each(matches, |at| format!("let m{at} = match t with {clauses} end in "))))
     };
     "deployment with many transitions", shape(1, 1, 2_000, 1), |it| deployed(format!("contract C ()\n{}", each(it.size.min(2_500), |at| format!("transition T{at} ()\nend\n"))));
-    "deployment with many calls of procedures", shape(1, 1, 1_000, 3), |it| deployed(format!("contract C ()\nprocedure P0 ()\nend\n{}", each(it.size.min(1_500), |at| format!("procedure P{} ()\n{}end\n", at + 1, each(it.depth.clamp(1, 20), |call| format!("{}P{at}", if call == 0 { "" } else { ";" }))))));
+    "deployment with many calls of procedures", shape(1, 1, 1_000, 3), |it| deployed(format!("contract C ()\nprocedure P0 ()\nend\n{}", each(it.size.min(1_500), |at| format!("procedure P{} ()\n{}\nend\n", at + 1, each(it.depth.clamp(1, 20), |call| format!("{}P{at}", if call == 0 { "" } else { ";" }))))));
     "deployment with many fields", shape(1, 1, 2_000, 1), |it| deployed(format!("contract C ()\n{}", each(it.size.min(2_500), |at| format!("field f{at}:Uint32=Uint32 0\n"))));
     "deployment with many events", shape(1, 1, 1_000, 2), |it| deployed(format!("contract C ()\ntransition Go ()\n{}  z = Uint32 0\nend\n", each(it.size.min(1_500), |at| format!("e{at}={{_eventname:\"E\"{}}};event e{at};\n", each(it.depth.min(20), |entry| format!(";a{entry}:_sender"))))));
     "deployment with types that double", shape(1, 1, 100, 8), |it| {

@@ -203,13 +203,21 @@ impl<W: World> Calls<'_, '_, W> {
 
     fn effects(&mut self, outcome: &Outcome) -> Result<Effects, Halt> {
         let allowed = effects::allowance(self.gas_limit.saturating_sub(self.gas));
-        let mut left = allowed.saturating_sub(self.told);
-        let effects = Effects::of(outcome, &mut left)?;
-        let told = allowed.saturating_sub(left);
-        let bytes = u64::try_from(told.saturating_sub(self.told)).unwrap_or(u64::MAX);
-        self.told = told;
-        let spent = self.effort.work.spend(bytes.saturating_mul(weight::JSON_BYTE));
-        spent.map_err(|Exhausted| self.exhausted())?;
+        let unused = allowed.saturating_sub(self.told);
+        let payable = usize::try_from(self.effort.work.left() / weight::JSON_BYTE).unwrap_or(usize::MAX);
+        let most = unused.min(payable);
+        let mut left = most;
+        let effects = Effects::of(outcome, &mut left);
+        // What goes beyond the work that is left is not written.
+        if effects.is_err() && payable < unused {
+            self.effort.work.spend(u64::MAX).ok();
+            return Err(self.exhausted());
+        }
+        let effects = effects?;
+        let bytes = most.saturating_sub(left);
+        self.told = self.told.saturating_add(bytes);
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        self.effort.work.spend(bytes.saturating_mul(weight::JSON_BYTE)).map_err(|Exhausted| self.exhausted())?;
         Ok(effects)
     }
 

@@ -18,6 +18,8 @@ mod outcome;
 mod overlay;
 mod payment;
 mod run;
+#[cfg(test)]
+mod share;
 mod storage;
 mod text;
 mod tracer;

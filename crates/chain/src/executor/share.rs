@@ -1,0 +1,162 @@
+//! How much of their limit of work the contracts of the repository use.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value as Json, json};
+use silica_protocol::{Account, Address, BlockNumber, ChainId, Gas, Nonce, Qa, ShardId, Transaction};
+use silica_scilla::{
+    rules::{Edition, Rules as Language},
+    work::{EVALUATION_PER_GAS, FIXED, PER_BLOCK, PER_GAS},
+};
+
+use super::{Context, Modules, NOTHING_LOADED, Outcome, Overlay, Recorded};
+use crate::{
+    config::Rules,
+    executor,
+    testing::{account, address, payment, unchecked},
+};
+
+const SENDER: u8 = 1;
+
+macro_rules! contract {
+    ($path:literal) => {
+        include_str!(concat!("../../../../", $path))
+    };
+}
+
+struct World {
+    overlay: Overlay<BTreeMap<Address, Account>>,
+    modules: Modules,
+    nonce: u64,
+}
+
+fn param(name: &str, kind: &str, value: impl Into<Json>) -> Json {
+    json!({"vname": name, "type": kind, "value": value.into()})
+}
+
+fn hex(address: Address) -> String {
+    format!("0x{address}")
+}
+
+impl World {
+    fn new() -> Self {
+        let accounts = BTreeMap::from([(address(SENDER), account(1_000_000_000 * Qa::PER_ZIL, 0))]);
+        Self { overlay: Overlay::new(accounts), modules: Modules::new(Language::newest(Edition::V0_13)), nonce: 0 }
+    }
+
+    /// Executes a transaction, and returns the share of its limit that it uses, in thousandths.
+    fn share(&mut self, name: &str, transaction: Transaction) -> u64 {
+        self.nonce += 1;
+        let rules = Rules::V8_1;
+        let context = Context {
+            work: PER_BLOCK,
+            loaded: &NOTHING_LOADED,
+            block: BlockNumber::new(7),
+            chain_id: ChainId::new(222),
+            modules: &self.modules,
+            tracer: None,
+            gas_limit: Gas::new(400_000),
+            minimum_price: None,
+            rules: &rules,
+        };
+        // A deployment reports units as gas when it succeeds, so that its texts do not show in the receipt.
+        let texts = (transaction.code.len() + transaction.data.len()) as u64 / 8 + 400;
+        let is_deployment = !transaction.code.is_empty();
+        let transaction = Transaction { nonce: Nonce::new(self.nonce), gas_limit: Gas::new(100_000), ..transaction };
+        let outcome = executor::execute(&unchecked(transaction, ShardId::new(1)), context, &mut self.overlay).unwrap();
+        let Outcome::Recorded(Recorded { receipt, work, .. }) = outcome else { panic!("{name}: {outcome:?}") };
+        assert!(receipt.success, "{name}: {receipt:?}");
+        let gas = if is_deployment { texts } else { receipt.cumulative_gas.get() };
+        // What was loaded is not limited by the gas; here it counts as if it were.
+        let done = work - gas.saturating_mul(EVALUATION_PER_GAS).min(work);
+        let share = done * 1_000 / (FIXED + gas * (PER_GAS - EVALUATION_PER_GAS));
+        println!("| {name} | {gas} | {} µs | {}.{} % |", work / 1_000, share / 10, share % 10);
+        share
+    }
+
+    fn deploy(&mut self, name: &str, code: &str, params: &[Json]) -> (Address, u64) {
+        let version = param("_scilla_version", "Uint32", "0");
+        let init: Vec<_> = [version].iter().chain(params).cloned().collect();
+        let created = Address::of_contract(&address(SENDER), Nonce::new(self.nonce));
+        let (code, data) = (code.to_owned(), Json::Array(init).to_string());
+        let share =
+            self.share(&format!("deployment of {name}"), Transaction { code, data, ..payment(SENDER, Address::ZERO) });
+        (created, share)
+    }
+
+    fn call(&mut self, to: Address, tag: &str, params: &[Json]) -> u64 {
+        let data = json!({ "_tag": tag, "params": params }).to_string();
+        self.share(tag, Transaction { data, amount: Qa::ZERO, ..payment(SENDER, to) })
+    }
+}
+
+#[test]
+fn contracts_of_the_repository_stay_far_below_their_limit() {
+    let mut world = World::new();
+    let (me, other) = (hex(address(SENDER)), hex(address(2)));
+    let mut shares = BTreeSet::new();
+    let owner = param("owner", "ByStr20", me.as_str());
+
+    let (hello, share) =
+        world.deploy("hello_world", contract!("contracts/hello_world/hello_world.scilla"), &[owner.clone()]);
+    shares.insert(share);
+    shares.insert(world.call(hello, "Greet", &[]));
+    shares.insert(world.call(hello, "SetGreeting", &[param("text", "String", "Good morning")]));
+
+    let token = contract!("contracts/fungible_token/fungible_token.scilla");
+    let described = [
+        param("contract_owner", "ByStr20", me.as_str()),
+        param("name", "String", "Token"),
+        param("symbol", "String", "TOK"),
+        param("decimals", "Uint32", "12"),
+        param("init_supply", "Uint128", "1000000"),
+        param("default_operators", "List ByStr20", json!([])),
+    ];
+    let (token, share) = world.deploy("fungible_token", token, &described);
+    shares.insert(share);
+    let amount = param("amount", "Uint128", "10");
+    let (to, spender) = (param("to", "ByStr20", other.as_str()), param("spender", "ByStr20", me.as_str()));
+    shares.insert(world.call(token, "Mint", &[param("recipient", "ByStr20", me.as_str()), amount.clone()]));
+    shares.insert(world.call(token, "Transfer", &[to.clone(), amount.clone()]));
+    shares.insert(world.call(token, "Transfer", &[to.clone(), amount.clone()]));
+    let operator = param("operator", "ByStr20", other.as_str());
+    shares.insert(world.call(token, "AuthorizeOperator", &[operator.clone()]));
+    shares.insert(world.call(token, "IsOperatorFor", &[param("token_owner", "ByStr20", me.as_str()), operator]));
+    shares.insert(world.call(token, "Burn", &[amount]));
+    let _ = spender;
+
+    let (_, share) = world.deploy(
+        "non_fungible_token",
+        contract!("contracts/non_fungible_token/non_fungible_token.scilla"),
+        &[
+            param("initial_contract_owner", "ByStr20", me.as_str()),
+            param("initial_base_uri", "String", "https://example.org/"),
+            param("name", "String", "Token"),
+            param("symbol", "String", "TOK"),
+        ],
+    );
+    shares.insert(share);
+
+    let (_, share) = world.deploy("token_exchange", contract!("contracts/token_exchange/token_exchange.scilla"), &[]);
+    shares.insert(share);
+    let (wallet, share) = world.deploy(
+        "multisig_wallet",
+        contract!("contracts/multisig_wallet/multisig_wallet.scilla"),
+        &[param("initial_owners", "List ByStr20", json!([me, other])), param("initial_threshold", "Uint32", "1")],
+    );
+    shares.insert(share);
+    let payment = [to, param("amount", "Uint128", "1"), param("tag", "String", "")];
+    shares.insert(world.call(wallet, "ProposePayment", &payment));
+    shares.insert(world.call(wallet, "Sign", &[param("id", "Uint32", "1")]).min(1_000));
+
+    let (admins, share) = world.deploy("admins", contract!("tests/data/contracts/admins.scilla"), &[owner]);
+    shares.insert(share);
+    shares.insert(world.call(admins, "Touch", &[]));
+    let (shout, share) = world.deploy("shout", contract!("tests/data/contracts/shout.scilla"), &[]);
+    shares.insert(share);
+    let _ = shout;
+    let (_, share) = world.deploy("relay", contract!("tests/data/contracts/relay.scilla"), &[]);
+    shares.insert(share);
+
+    assert!(shares.last().is_some_and(|share| *share < 700), "{shares:?}");
+}
