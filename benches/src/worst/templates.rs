@@ -251,11 +251,11 @@ templates! {
     "keccak256hash of a tree of equal halves", shape(1, 1, 1, 16), |it| hash_of_tree(it, "keccak256hash");
     "sha256hash of a tree of equal halves", shape(1, 1, 1, 16), |it| hash_of_tree(it, "sha256hash");
     "ripemd160hash of a tree of equal halves", shape(1, 1, 1, 16), |it| hash_of_tree(it, "ripemd160hash");
-    "keccak256hash of a small tree", shape(50, 30, 1, 4), |it| hash_of_tree(it, "keccak256hash");
+    "keccak256hash of a small tree", shape(100, 37, 1, 4), |it| hash_of_tree(it, "keccak256hash");
     "keccak256hash of a long text", shape(20, 1, 60_000, 1), |it| of_text(it, "builtin keccak256hash x");
     "ripemd160hash of a long text", shape(20, 1, 60_000, 1), |it| of_text(it, "builtin ripemd160hash x");
-    "sha256hash of a long text", shape(20, 1, 60_000, 1), |it| of_text(it, "builtin sha256hash x");
-    "ripemd160hash of a short text", shape(50, 30, 600, 1), |it| of_text(it, "builtin ripemd160hash x");
+    "sha256hash of a long text", shape(40, 1, 60_000, 1), |it| of_text(it, "builtin sha256hash x");
+    "ripemd160hash of a short text", shape(100, 37, 2_400, 1), |it| of_text(it, "builtin ripemd160hash x");
     "keccak256hash of a map", shape(5, 10, 100, 10), |it| of_map(it, "builtin keccak256hash m");
     "eq of long texts", shape(5, 1, 60_000, 1), |it| of_text(it, "builtin eq x y");
     "concat of a long text and nothing", shape(5, 1, 60_000, 1), |it| of_text(it, "builtin concat x sep");
@@ -267,17 +267,17 @@ templates! {
     "to_bystr33 of long bytes", shape(50, 20, 60_000, 1), |it| of_bytes(it, "builtin to_bystr33 x");
     "bystr20_to_bech32", shape(50, 20, 20, 1), |it| folded(it, "", "a = 0x1234567890123456789012345678901234567890; p = \"zil\";", |_| "builtin bystr20_to_bech32 p a".into());
     "badd of a long block number", shape(20, 10, 60_000, 1), |it| of_number(it, "builtin badd x one");
-    "badd and sha256hash of a long block number", shape(20, 1, 60_000, 1), |it| of_number(it, "let z = builtin badd x one in builtin sha256hash z");
+    "badd and sha256hash of a long block number", shape(40, 1, 60_000, 1), |it| of_number(it, "let z = builtin badd x one in builtin sha256hash z");
     "bsub of long block numbers", shape(20, 10, 60_000, 1), |it| of_number(it, "builtin bsub x y");
     "eq of long block numbers", shape(20, 10, 60_000, 1), |it| of_number(it, "builtin eq x y");
     "a map with a long block number as its key", shape(20, 10, 60_000, 1), |it| folded(it, "", &format!("x = {}; e = Emp BNum Uint32;", number_literal(it)), |_| "let z = builtin badd x one in builtin put e z one".into());
-    "alt_bn128_pairing_product of pairs", shape(5, 1, 2, 1), |it| folded(it, "", &points(it), |_| "builtin alt_bn128_pairing_product pairs".into());
+    "alt_bn128_pairing_product of pairs", shape(5, 1, 5, 1), |it| folded(it, "", &points(it), |_| "builtin alt_bn128_pairing_product pairs".into());
     "alt_bn128_pairing_product of one pair", shape(5, 1, 1, 1), |it| folded(it, "", &points(it), |_| "builtin alt_bn128_pairing_product pairs".into());
-    "alt_bn128_pairing_product of nothing", shape(50, 20, 0, 1), |it| folded(it, "", &points(it), |_| "builtin alt_bn128_pairing_product pairs".into());
-    "alt_bn128_G1_add", shape(20, 10, 0, 1), |it| folded(it, "", &points(it), |_| "builtin alt_bn128_G1_add one_ one_".into());
+    "alt_bn128_pairing_product of nothing", shape(20, 5, 0, 1), |it| folded(it, "", &points(it), |_| "builtin alt_bn128_pairing_product pairs".into());
+    "alt_bn128_G1_add", shape(40, 10, 0, 1), |it| folded(it, "", &points(it), |_| "builtin alt_bn128_G1_add one_ one_".into());
     "alt_bn128_G1_neg", shape(20, 10, 0, 1), |it| folded(it, "", &points(it), |_| "builtin alt_bn128_G1_neg one_".into());
     "alt_bn128_G1_mul", shape(20, 1, 0, 8), |it| folded(it, "", &points(it), |_| "builtin alt_bn128_G1_mul one_ scalar".into());
-    "ecdsa_recover_pk", shape(20, 10, 9, 1), |it| folded(it, "", &signed(it), |_| "builtin ecdsa_recover_pk message ecdsa id".into());
+    "ecdsa_recover_pk", shape(20, 12, 36, 1), |it| folded(it, "", &signed(it), |_| "builtin ecdsa_recover_pk message ecdsa id".into());
     "ecdsa_verify", shape(20, 10, 9, 1), |it| folded(it, "", &signed(it), |_| "builtin ecdsa_verify key message ecdsa".into());
     "schnorr_verify", shape(20, 10, 9, 1), |it| folded(it, "", &signed(it), |_| "builtin schnorr_verify key message signature".into());
     "schnorr_get_address", shape(50, 30, 9, 1), |it| folded(it, "", &signed(it), |_| "builtin schnorr_get_address key".into());
@@ -298,12 +298,12 @@ templates! {
     "strlen of nothing", shape(50, 50, 0, 1), |it| of_text(it, "builtin strlen sep");
     // Expressions.
     "a fold that does nothing", shape(2_000, 0, 1, 1), |it| folded(it, "", "", |_| String::new());
-    "a construction of many arguments", shape(50, 20, 30, 1), |it| with_wide_type(it, "", |_| format!("Wide{}", " n".repeat(it.size.clamp(1, 3_000) as usize)));
+    "a construction of many arguments", shape(50, 25, 119, 1), |it| with_wide_type(it, "", |_| format!("Wide{}", " n".repeat(it.size.clamp(1, 3_000) as usize)));
     "a wide pattern", shape(50, 20, 30, 1), |it| {
         let (names, blanks) = (" n".repeat(it.size.clamp(1, 3_000) as usize), " _".repeat(it.size.clamp(1, 3_000) as usize));
         with_wide_type(it, &format!("w = Wide{names};"), |_| format!("match w with | Wide{blanks} => n end"))
     };
-    "a wide pattern that binds", shape(50, 20, 30, 1), |it| {
+    "a wide pattern that binds", shape(50, 25, 119, 1), |it| {
         let names = " n".repeat(it.size.clamp(1, 3_000) as usize);
         let bound = each(it.size.clamp(1, 3_000), |at| format!(" b{at}"));
         with_wide_type(it, &format!("w = Wide{names};"), |_| format!("match w with | Wide{bound} => n end"))
@@ -313,7 +313,7 @@ templates! {
         let pattern = (0..depth).fold("Zero".to_owned(), |inner, _| format!("(Succ {inner})"));
         folded(it, "", &format!("d = Uint32 {depth}; deep = builtin to_nat d;"), |_| format!("match deep with | {} => zero | _ => one end", &pattern[1..pattern.len() - 1]))
     };
-    "a function that captures much", shape(50, 10, 30, 1), |it| {
+    "a function that captures much", shape(50, 12, 121, 1), |it| {
         let size = it.size.clamp(1, 500);
         let first = each(size, |at| format!("c{at} = Uint32 {at};\n"));
         let used = each(size, |at| format!("let u = c{at} in "));
@@ -329,18 +329,18 @@ templates! {
         let library = "let make = tfun 'A => fun (x : 'A) => Nil {(Pair 'A 'A)}";
         folded(it, library, "", |_| format!("let f = @make ({}) in zero", large_type(it.size)))
     };
-    "a type that is put together", shape(50, 10, 5, 1), |it| {
+    "a type that is put together", shape(50, 12, 20, 1), |it| {
         let inner = large_type(it.size).replace("Uint32", "'A");
         let library = format!("let make = tfun 'A => let e = Nil {{({inner})}} in e");
         folded(it, &library, "", |_| "let f = @make Uint32 in zero".into())
     };
     "a map that is put together", shape(50, 10, 50, 1), |it| folded(it, "", "", |_| format!("Emp Uint32 ({})", large_type(it.size)));
     "a construction of a large type", shape(50, 10, 50, 1), |it| folded(it, "", "", |_| format!("None {{({})}}", large_type(it.size)));
-    "a message of many entries", shape(50, 5, 20, 1), |it| folded(it, "", "", |_| format!("{{ _eventname : \"E\"{} }}", each(it.size.min(300), |at| format!("; e{at} : zero"))));
+    "a message of many entries", shape(100, 6, 20, 1), |it| folded(it, "", "", |_| format!("{{ _eventname : \"E\"{} }}", each(it.size.min(300), |at| format!("; e{at} : zero"))));
     "a message with a value of a large type", shape(50, 10, 50, 1), |it| folded(it, "", &format!("large = None {{({})}};", large_type(it.size)), |_| "{ _eventname : \"E\"; e : large }".into());
     // Statements.
     "statements that do nothing", shape(20, 100, 1, 1), |it| repeated(it, "", "", "", |copy| format!("a{copy} = number"));
-    "calls of a procedure of many arguments", shape(20, 20, 20, 1), |it| {
+    "calls of a procedure of many arguments", shape(40, 25, 80, 1), |it| {
         let size = it.size.clamp(1, 500);
         let params: Vec<_> = (0..size).map(|at| format!("p{at} : Uint32")).collect();
         let fields = format!("procedure Many ({})\nend", params.join(", "));
