@@ -26,11 +26,10 @@ pub(crate) fn contract_interface<W: World>(
     overlay.account(contract)?.ok_or(InterfaceError::UnknownAccount)?;
     let module = modules.get(contract, overlay)?.filter(|module| !module.is_library);
     let module = module.ok_or(InterfaceError::NotAContract)?;
-    let libraries =
-        Libraries::find(&module.facts, modules, overlay, |_| Ok(())).map_err(|unready| match unready {
-            Unready::State(error) => InterfaceError::State(error),
-            Unready::Exhausted | Unready::Libraries | Unready::Unusable => InterfaceError::Unusable,
-        })?;
+    let libraries = Libraries::find(&module.facts, modules, overlay, |_| Ok(())).map_err(|unready| match unready {
+        Unready::State(error) => InterfaceError::State(error),
+        Unready::Exhausted | Unready::Libraries | Unready::Unusable => InterfaceError::Unusable,
+    })?;
     let origin = origin(&module.source.init, modules.rules()).map_err(|_| InterfaceError::Unusable)?;
     let parsed = parse_contract(CONTRACT_FILE, module.source.code.as_bytes()).map_err(|_| InterfaceError::Unusable)?;
     let program = resolve::contract(parsed, &origin, &libraries).map_err(|_| InterfaceError::Unusable)?;

@@ -141,8 +141,8 @@ pub(super) fn check_library(
 ) -> Result<Accepted, Stopped> {
     let mut options = options(source, limit, work)?;
     let origin = origin(&source.init, libraries.rules).map_err(|error| Stopped::origin(error, options.meter))?;
-    let module = parse_library(LIBRARY_FILE, source.code.as_bytes())
-        .map_err(|failure| Stopped::new(failure, options.meter))?;
+    let module =
+        parse_library(LIBRARY_FILE, source.code.as_bytes()).map_err(|failure| Stopped::new(failure, options.meter))?;
     let program =
         resolve::library(module, &origin, libraries).map_err(|error| Stopped::resolving(error, options.meter))?;
     load_imports(&mut options, libraries, program.imported_bytes())?;

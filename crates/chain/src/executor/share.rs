@@ -9,7 +9,7 @@ use silica_scilla::{
     work::{EVALUATION_PER_GAS, FIXED, PER_BLOCK, PER_GAS},
 };
 
-use super::{Context, Modules, Outcome, Overlay, Recorded};
+use super::{Context, Executed, Modules, Outcome, Overlay, Recorded};
 use crate::{
     config::Rules,
     executor,
@@ -56,7 +56,7 @@ impl World {
         self.nonce += 1;
         let rules = Rules::V8_1;
         let context = Context {
-            work: PER_BLOCK,
+            room: PER_BLOCK,
             loaded: &self.loaded,
             block: BlockNumber::new(7),
             chain_id: ChainId::new(222),
@@ -70,8 +70,9 @@ impl World {
         let texts = (transaction.code.len() + transaction.data.len()) as u64 / 8 + 400;
         let is_deployment = !transaction.code.is_empty();
         let transaction = Transaction { nonce: Nonce::new(self.nonce), gas_limit: Gas::new(100_000), ..transaction };
-        let outcome = executor::execute(&unchecked(transaction, ShardId::new(1)), context, &mut self.overlay).unwrap();
-        let Outcome::Recorded(Recorded { receipt, work, .. }) = outcome else { panic!("{name}: {outcome:?}") };
+        let Executed { outcome, work, .. } =
+            executor::execute(&unchecked(transaction, ShardId::new(1)), context, &mut self.overlay).unwrap();
+        let Outcome::Recorded(Recorded { receipt, .. }) = outcome else { panic!("{name}: {outcome:?}") };
         assert!(receipt.success, "{name}: {receipt:?}");
         let gas = if is_deployment { texts } else { receipt.cumulative_gas.get() };
         // A deployment loads what it imports; here that counts as if the gas limited it.

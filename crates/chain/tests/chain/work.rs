@@ -157,7 +157,8 @@ fn evaluation_has_a_limit_of_its_own() {
     // Joining texts takes a unit of gas for each byte: 500 times 16,000 bytes are 1,000,000 gas.
     for (rules, succeeds) in [("0.13/2", true), ("0.13/3", false)] {
         let mut world = roomy_with(rules);
-        let joins = HASHES.replace("keccak256hash text", "concat text empty").replace("zero =", "empty = \"\";\n  zero =");
+        let joins =
+            HASHES.replace("keccak256hash text", "concat text empty").replace("zero =", "empty = \"\";\n  zero =");
         let contract = world.deployed(1, &joins, &init(&[]));
         let call = cheap(hash(&world, contract, 16_000, 500), 1_900_000);
         let receipt = world.run(1, call).unwrap();
