@@ -37,7 +37,6 @@ const TOO_MUCH: &[&str] = &[
     "a message of many entries",
     "a message with a value of a large type",
     "calls of a procedure of many arguments",
-    "loads of a field",
     "stores to a field",
     "looks at an entry of a map",
     "loads of an entry of a map",
