@@ -442,13 +442,12 @@ templates! {
         let matches = each(size, |_| "match b with|True=>b|False=>".into());
         plain(&format!("let f = fun (b : Bool) => {matches} b {}\n", "end ".repeat(size as usize)))
     };
-    "deployment with columns of patterns", shape(1, 1, 40, 8), |it| {
-        let (rows, columns) = (it.size.clamp(1, 200), it.depth.clamp(2, 16));
+    "deployment with columns of patterns", shape(1, 1, 1, 16), |it| {
+        let columns = it.depth.clamp(2, 100);
         let pair = |leaf: &dyn Fn(u32) -> String| (1..columns).fold(leaf(0), |inner, at| format!("(Pair {inner} {})", leaf(at)));
-        let kind = (1..columns).fold("Bool".to_owned(), |inner, _| format!("(Pair {inner} Bool)"));
-        let row = |at: u32| pair(&|column| if (at + column * 7) % 3 == 0 { "_".into() } else if (at >> (column % 8)) & 1 == 1 { "True".into() } else { "False".into() });
-        let rows = each(rows, |at| {
-            let row = row(at);
+        let kind = pair(&|_| "Bool".to_owned());
+        let rows = each(columns, |at| {
+            let row = pair(&|column| if at == column { "True".into() } else { "_".into() });
             format!("| {} => b\n", row.get(1..row.len() - 1).unwrap_or_default())
         });
         plain(&format!("let f = fun (p : {kind}) => fun (b : Bool) => match p with {rows} | _ => b end\n"))
