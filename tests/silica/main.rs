@@ -7,6 +7,7 @@ mod address_history;
 mod admission;
 mod bad_input;
 mod block_modes;
+mod book;
 mod cli;
 mod config;
 mod contract;
