@@ -2,8 +2,8 @@
 //!
 //! ```sh
 //! silica --data-dir DIR
-//! cargo run --release -p silica-benches --example contract_state -- fill 127.0.0.1:5555 1000000
-//! cargo run --release -p silica-benches --example contract_state -- ask 127.0.0.1:5555 PID CONTRACT
+//! cargo run --profile dist -p silica-benches --example contract_state -- fill 127.0.0.1:5555 1000000
+//! cargo run --profile dist -p silica-benches --example contract_state -- ask 127.0.0.1:5555 PID CONTRACT
 //! ```
 //!
 //! The contract is filled by transactions, and its address is printed. For a cold answer the node is started again before it

@@ -2,7 +2,7 @@
 //!
 //! ```sh
 //! silica --data-dir DIR
-//! cargo run --release -p silica-benches --example revert -- 127.0.0.1:5555 1000 5
+//! cargo run --profile dist -p silica-benches --example revert -- 127.0.0.1:5555 1000 5
 //! ```
 //!
 //! Each round takes a snapshot, makes so many blocks of one payment each, and goes back.

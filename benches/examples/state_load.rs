@@ -1,7 +1,7 @@
 //! A long run of the store: load many accounts, change some in block after block, and look at what it costs.
 //!
 //! ```sh
-//! state_load() { cargo run --release -p silica-benches --example state_load -- "$@"; }
+//! state_load() { cargo run --profile dist -p silica-benches --example state_load -- "$@"; }
 //! state_load run DIR ACCOUNTS BLOCKS UPDATES        # blocks into a new store, then proofs, sizes, a clean stop
 //! state_load kill DIR ACCOUNTS BLOCKS UPDATES       # as `run`, but it ends as a crash does
 //! state_load open DIR ACCOUNTS                      # opens what one of these has left, then proofs
