@@ -30,6 +30,7 @@ mod operations;
 mod process;
 mod proof;
 mod readme;
+mod reference;
 mod revert;
 mod rules;
 mod shapes;
