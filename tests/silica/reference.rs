@@ -203,6 +203,23 @@ fn every_link_in_documents_has_its_target() {
     assert!(broken.is_empty(), "links without a target:\n{}", broken.join("\n"));
 }
 
+/// The anchors that two headings or rows of a page would have.
+fn ambiguous_anchors(page: &str) -> Vec<String> {
+    let text = without_blocks(page);
+    let headings = text.lines().filter_map(|line| line.strip_prefix('#')).map(|it| slug(it.trim_start_matches('#')));
+    let stated = ANCHOR.captures_iter(&text).map(|found| found[1].to_owned());
+    let mut seen = BTreeSet::new();
+    headings.chain(stated).filter(|anchor| !seen.insert(anchor.clone())).collect()
+}
+
+#[test]
+fn every_rule_has_an_anchor_of_its_own() {
+    for (path, page) in files("docs/reference", &["md"]) {
+        assert_eq!(ambiguous_anchors(&page), [""; 0], "{}", path.display());
+    }
+    assert_eq!(ambiguous_anchors("## Pool\n\n### Pool\n\n<a id=\"x\"></a>\n\n### X\n"), ["pool", "x"]);
+}
+
 #[test]
 fn every_rule_has_a_source() {
     let mut without = Vec::new();
