@@ -10,16 +10,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Modules, in reading order
+//! # Modules
 //!
-//! - `key`: [`SecretKey`]s that neither print nor linger, and [`KeyPair`]s.
-//! - `derivation`: [`DerivableKey`]s, of which a seed has as many as are wanted.
+//! Layers, lowest first:
+//!
+//! - `error`, `scalar`, [`bn254`], `ecdsa`: all error types; arithmetic modulo the group order, and the sum s·G + r·P, by
+//!   libsecp256k1; the curves that the contract language needs beyond Schnorr.
+//! - `key`: [`SecretKey`]s, which are never printed and are overwritten when dropped, and [`KeyPair`]s.
+//! - `derivation`, `nonce`: [`DerivableKey`]s, the hierarchy of keys of a seed; [`Nonces`], the secret number behind each
+//!   signature.
 //! - `schnorr`: [`sign`] and [`verify`].
-//! - `nonce`: [`Nonces`], the secret number behind each signature.
 //! - [`multisig`]: several signers, one signature.
 //! - [`cosign`]: the two rounds of multisignatures under a block.
-//! - [`bn254`] and `ecdsa`: what the contract language needs beyond Schnorr.
-//! - `scalar`: arithmetic modulo the group order, and the sum s·G + r·P, by libsecp256k1.
 //!
 //! # What takes constant time, and what does not
 //!
