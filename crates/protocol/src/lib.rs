@@ -33,17 +33,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Reading order
+//! # Modules
 //!
-//! 1. Units and names: `amount` ([`Qa`]), `gas` ([`Gas`], [`GasPrice`]), `number` ([`BlockNumber`], [`Nonce`] and other
-//!    counters), `version` ([`Version`], [`ChainId`]), all built on numbers; `hash` (a type for each thing that is
-//!    hashed), `key` ([`PublicKey`], [`Signature`]) and `address` ([`Address`]), all declared by the macro in `bytes`.
-//! 2. `proto`: the protobuf messages, private, and what every decoder does; `error` ([`DecodeError`]).
-//! 3. `transaction` ([`Transaction`]), whose `encode` writes what is signed; `simulation` ([`SimulationRequest`]); `styled_json` ([`to_styled_json`]) and what
-//!    is written with it: `receipt` ([`Receipt`]) and `contract` ([`InitData`], and the keys of storage).
-//! 4. `account` ([`Account`], the value in the trie) and `state_delta` ([`StateDelta`]).
-//! 5. `block`: `cosignature`, `committee`, then [`TxBlock`], [`DsBlock`] and [`MicroBlock`] with headers and hashes.
-//! 6. [`rpc`]: the JSON of requests and answers. Only there do types have a JSON form.
+//! Layers, lowest first:
+//!
+//! - `bytes`, `error`, `number`, `styled_json`: the macro that declares types of fixed length; [`DecodeError`];
+//!   [`BlockNumber`], [`Nonce`] and other counters; [`to_styled_json`].
+//! - `amount`, `hash`, `key`, `version`: [`Qa`]; one type for each kind of hash; [`PublicKey`] and [`Signature`];
+//!   [`Version`] and [`ChainId`].
+//! - `address`, `gas`, `proto`: [`Address`]; [`Gas`] and [`GasPrice`]; the protobuf messages, which are private, and the
+//!   checks that all decoders share.
+//! - `account`, `block`, `contract`, `impersonation`, `simulation`, `transaction`: [`Account`], the value in the trie;
+//!   [`TxBlock`], [`DsBlock`] and [`MicroBlock`] with headers and hashes; [`InitData`] and the keys of storage;
+//!   placeholders for keys; [`SimulationRequest`]; [`Transaction`], whose `encode` writes the bytes to sign.
+//! - `receipt`, `state_delta`: [`Receipt`] and [`StateDelta`].
+//! - [`rpc`]: the JSON of requests and answers. Only the types of this module have a JSON form.
 //!
 //! # Invariants
 //!
@@ -68,6 +72,7 @@ mod contract;
 mod error;
 mod gas;
 mod hash;
+mod impersonation;
 mod key;
 mod number;
 mod proto;

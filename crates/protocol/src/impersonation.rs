@@ -1,0 +1,35 @@
+//! Placeholders for the keys of accounts that a developer network impersonates: their transactions have no signature.
+
+use crate::{address::Address, key::PublicKey};
+
+/// Number of bytes before the address.
+const PADDING: usize = PublicKey::LEN - Address::LEN;
+
+impl PublicKey {
+    /// Returns the placeholder for the key of `address`: zeros, then the address. It is not a key, because a key begins
+    /// with 2 or 3.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use silica_protocol::{Address, PublicKey};
+    /// let address = Address::new([7; 20]);
+    /// let key = PublicKey::in_place_of(&address);
+    /// assert_eq!(key.impersonated(), Some(address));
+    /// assert_eq!(PublicKey::new([2; 33]).impersonated(), None);
+    /// ```
+    pub fn in_place_of(address: &Address) -> Self {
+        let mut bytes = [0; Self::LEN];
+        for (byte, of_address) in bytes.iter_mut().skip(PADDING).zip(address.as_bytes()) {
+            *byte = *of_address;
+        }
+        Self::new(bytes)
+    }
+
+    /// Returns the address of a placeholder, or `None` for bytes that may be a key.
+    pub fn impersonated(&self) -> Option<Address> {
+        let (padding, address) = self.as_bytes().split_at_checked(PADDING)?;
+        let address = Address::new(address.try_into().ok()?);
+        padding.iter().all(|byte| *byte == 0).then_some(address)
+    }
+}
