@@ -2,10 +2,8 @@
 
 use ruint::aliases::U256;
 
+pub use crate::gas_unit::{Exhausted, UNITS_PER_GAS};
 use crate::work::Work;
-
-/// How many units make one gas.
-pub const UNITS_PER_GAS: u64 = 8;
 
 /// Units of gas that are left, and the [`Work`] that was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,11 +103,6 @@ impl Meter {
         if gas == limit { limit.saturating_sub(1) } else { gas }
     }
 }
-
-/// There is less gas than an action costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("Insufficient gas")]
-pub struct Exhausted;
 
 /// Returns the logarithm of the gas formulas: the natural logarithm of the number plus one, rounded down, plus one.
 ///

@@ -63,27 +63,27 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Modules, in reading order
+//! # Modules
 //!
-//! - [`source`]: texts, and places in them.
-//! - [`name`]: names as written, and as they are known everywhere.
-//! - [`types`]: the types, how they print, and which may stand for which.
-//! - [`syntax`]: tokens, the tree, the parser.
-//! - [`check`]: whether a program may run, and what is known of it.
-//! - [`value`]: what expressions have, and what fields and messages are made of.
-//! - [`gas`]: what work costs.
-//! - [`work`]: what takes time beyond its gas.
-//! - [`rules`]: where released interpreters differ.
-//! - [`resolve`]: imports, and the module that defines each name.
+//! Layers, lowest first:
+//!
+//! - [`source`], `gas_unit`, [`rules`], [`stdlib`], `version`: texts and positions in them; the unit of gas; the
+//!   differences between released interpreters; the standard library; the version of the language.
+//! - [`work`]: the work that takes time beyond its gas.
+//! - [`gas`]: the costs of operations.
+//! - [`name`], [`report`]: names as written and as resolved; the errors of a rejected program or a failed run.
+//! - [`types`], [`diagnosis`]: the types, their texts, and which type may replace another one; error reports for people.
+//! - [`value`], `implicit`: the values of expressions, fields and messages; the parameters that every transition has.
 //! - [`builtins`]: the built-in functions, one row each.
-//! - [`code`]: programs made ready to run.
-//! - [`cache`]: keeping them for the next call.
-//! - [`host`]: the questions a running contract may ask.
-//! - [`eval`]: running programs.
-//! - [`report`]: what is told about a rejected program or a failed run.
-//! - [`diagnosis`]: failures as people read them.
+//! - [`syntax`]: tokens, the tree, the parser and the formatter.
+//! - [`resolve`], [`code`]: imports, and the module that defines each name; programs ready to run.
+//! - [`cache`], [`host`], `lower`, `vocabulary`: programs kept for the next call; the queries of a running contract;
+//!   from the tree to code; the names that a program may use, for suggestions.
+//! - `argument`, `typecheck`: the inputs of a run; the type checker.
+//! - `analysis`: the analyses after the type check.
+//! - [`check`]: whether a program may run, and its summary.
 //! - [`json`]: values, types, inputs and outputs as JSON.
-//! - [`stdlib`]: the standard library.
+//! - [`eval`]: running programs.
 //! - `cli`: the `scilla` command (feature `cli`).
 //!
 //! # Invariants
@@ -96,6 +96,7 @@
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "a pass looks for its few kinds of node among all of them")]
 mod analysis;
+mod argument;
 pub mod builtins;
 pub mod cache;
 pub mod check;
@@ -105,6 +106,7 @@ pub mod code;
 pub mod diagnosis;
 pub mod eval;
 pub mod gas;
+mod gas_unit;
 pub mod host;
 mod implicit;
 pub mod json;
@@ -119,5 +121,6 @@ pub mod syntax;
 mod typecheck;
 pub mod types;
 pub mod value;
+mod version;
 mod vocabulary;
 pub mod work;

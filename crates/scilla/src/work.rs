@@ -8,7 +8,7 @@
 //! Work depends on the program, its data and its gas alone. Caches, the machine and the other transactions of a block
 //! do not change it, with one exception: [`Work::load`].
 
-use crate::gas::{Exhausted, UNITS_PER_GAS};
+use crate::gas_unit::{Exhausted, UNITS_PER_GAS};
 
 /// Work that each transaction may do whatever its gas.
 pub const FIXED: u64 = 200_000;

@@ -16,13 +16,13 @@ use crate::{
         sanity::{self, Subject, Warnings},
         summary, type_info,
     },
-    eval::VERSION,
     gas::Meter,
     report::{Entry, Failure, Warning},
     resolve::{Imported, Program},
     syntax::ast::{ContractModule, ExpressionModule, Library, LibraryModule},
     typecheck::{Aborted, Checker, Fault, Text},
     types::{Type, adt::DataTypes},
+    version::VERSION,
     vocabulary::Vocabulary,
 };
 pub use crate::{

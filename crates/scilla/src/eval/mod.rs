@@ -21,5 +21,9 @@ mod tests;
 
 pub use self::{
     observer::{Observer, Step},
-    run::{Argument, Deployment, Evaluated, Failed, Loaded, Message, Outcome, Settings, VERSION, local_state},
+    run::{Deployment, Evaluated, Failed, Loaded, Outcome, Settings, local_state},
+};
+pub use crate::{
+    argument::{Argument, Message},
+    version::VERSION,
 };

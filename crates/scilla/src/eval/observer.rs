@@ -1,7 +1,6 @@
 //! Who watches a transition run, statement by statement.
 
-use super::run::Argument;
-use crate::source::Location;
+use crate::{argument::Argument, source::Location};
 
 /// Is told what a transition does. Nothing that it does changes the run.
 pub trait Observer {

@@ -19,6 +19,7 @@ use super::{
     statement::{Execution, host_failure, total_amount},
 };
 use crate::{
+    argument::{Argument, Message},
     code::{Code, ComponentCode, ContractCode, LibraryValues},
     gas::{Exhausted, Meter},
     host::{Host, StateField},
@@ -30,6 +31,7 @@ use crate::{
     syntax::ast::ComponentKind,
     types::Type,
     value::{Message as Sent, Value},
+    version::VERSION,
 };
 
 /// How a run is done, and how it reports.
@@ -74,31 +76,6 @@ pub struct Failed {
     pub failure: Failure,
     /// What was left. It is reported without the gas that a success uses at least.
     pub gas: Meter,
-}
-
-/// A value under the name of a parameter: what a contract is given at its deployment, or with a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Argument {
-    /// The name.
-    pub name: Arc<str>,
-    /// The value.
-    pub value: Value,
-}
-
-impl From<StateField> for Argument {
-    /// Leaves out the type, which has been checked.
-    fn from(StateField { name, value, kind: _ }: StateField) -> Self {
-        Self { name, value }
-    }
-}
-
-/// A message to a contract.
-#[derive(Clone, Debug)]
-pub struct Message {
-    /// The name of the transition.
-    pub tag: Arc<str>,
-    /// `_amount`, `_origin`, `_sender` and the parameters of the transition, in the order of the message.
-    pub entries: Vec<Argument>,
 }
 
 /// What a deployment leads to.
@@ -210,8 +187,6 @@ impl Machine<'_> {
     }
 }
 
-/// The only version of the language.
-pub const VERSION: &str = "0";
 /// What the reference takes before it reports that versions differ.
 const VERSION_CHARGE: u64 = 97;
 

@@ -6,9 +6,9 @@ use super::{
     address::{Claim, cost},
     machine::{Evaluation, Frame, Machine, failure, internal},
     observer::{Observer, Step},
-    run::Argument,
 };
 use crate::{
+    argument::Argument,
     code::{Code, ComponentCode, Field, FieldUse, Place, Statement, StatementKind, Statements, Variable},
     gas::Exhausted,
     host::{Address, BALANCE, Host, HostError, RemoteWant, type_behind},

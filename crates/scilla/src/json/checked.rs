@@ -8,9 +8,9 @@ use super::{
 };
 use crate::{
     check::{CashFlow, ComponentSummary, ContractSummary, EventInfo, FieldSummary, ParameterSummary, TypeInfo},
-    eval::VERSION,
     report::Warning,
     types::{Type, adt::DataType},
+    version::VERSION,
 };
 
 /// What a tool tells about a module that was accepted.

@@ -6,7 +6,7 @@ use super::{
     document::{Builder, Document},
     value::ListForm,
 };
-use crate::{eval::VERSION, host::StateField, value::Message};
+use crate::{host::StateField, value::Message, version::VERSION};
 
 /// What a run of a contract gives.
 #[derive(Clone, Debug)]

@@ -28,6 +28,7 @@ use crate::{
         adt::{self, DataType, DataTypes},
     },
     value::Constructor,
+    version::VERSION,
 };
 
 /// The names every transition and procedure knows, in the order of [`Variable::Message`](crate::code::Variable).
@@ -64,7 +65,7 @@ impl Code {
         lowering.module(&main.source);
         lowering.tails = Some(HashMap::new());
         let root = lowering.outermost(&main.arena, main.root);
-        Self { expression: Some(root), ..lowering.finish(&crate::eval::VERSION.into()) }
+        Self { expression: Some(root), ..lowering.finish(&VERSION.into()) }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     diagnosis::{Cause, Context, NameKind, similar},
     report::{Entry, Failure},
     source::Source,
-    stdlib,
+    stdlib::{self, Standard},
     syntax::{
         ast::{Import, LibraryModule},
         parse_library,
@@ -33,6 +33,16 @@ pub trait LibrarySource {
     /// more are known.
     fn names(&self) -> Vec<String> {
         stdlib::ALL.iter().map(|(name, _)| (*name).to_owned()).collect()
+    }
+}
+
+impl LibrarySource for Standard {
+    fn find(&self, target: &str) -> Result<Option<FoundLibrary>, Failure> {
+        Ok(stdlib::text(target).map(|text| FoundLibrary {
+            file: format!("stdlib/{target}.scillib").into(),
+            text: text.as_bytes().into(),
+            origin: Origin::default(),
+        }))
     }
 }
 

@@ -14,11 +14,6 @@
 //! | `ctor@n:C`, `lit@n`, `var@n` | a constructor, a literal, a variable |
 //! | `name@n` | a builtin |
 
-use crate::{
-    report::Failure,
-    resolve::{FoundLibrary, LibrarySource, Origin},
-};
-
 /// The libraries by name, in alphabetical order.
 pub const ALL: [(&str, &str); 8] = [
     ("BoolUtils", include_str!("BoolUtils.scillib")),
@@ -39,16 +34,6 @@ pub fn text(name: &str) -> Option<&'static str> {
 /// The standard library alone, for programs that import nothing else.
 #[derive(Clone, Copy, Debug)]
 pub struct Standard;
-
-impl LibrarySource for Standard {
-    fn find(&self, target: &str) -> Result<Option<FoundLibrary>, Failure> {
-        Ok(text(target).map(|text| FoundLibrary {
-            file: format!("stdlib/{target}.scillib").into(),
-            text: text.as_bytes().into(),
-            origin: Origin::default(),
-        }))
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Ending, InputError, check_kind, entries, read_named};
 use crate::{
-    eval::{Argument, Message},
+    argument::{Argument, Message},
     host::StateField,
     json::{
         document::Json,

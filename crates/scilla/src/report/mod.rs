@@ -1,8 +1,11 @@
 //! What is told about a rejected program or a failed run.
 
+mod cause;
+
 use std::fmt;
 
-use crate::{diagnosis::Cause, source::Location};
+pub use self::cause::{Cause, Context, NameKind, TypedArgument};
+use crate::source::Location;
 
 /// One entry of a list of errors, as receipts and the reference's JSON carry it.
 #[derive(Clone, Debug, PartialEq, Eq)]

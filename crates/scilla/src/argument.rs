@@ -1,0 +1,30 @@
+//! The inputs of a run: arguments and messages.
+
+use std::sync::Arc;
+
+use crate::{host::StateField, value::Value};
+
+/// A value with the name of its parameter: the input of a deployment or of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// The name.
+    pub name: Arc<str>,
+    /// The value.
+    pub value: Value,
+}
+
+impl From<StateField> for Argument {
+    /// Leaves out the type, which has been checked.
+    fn from(StateField { name, value, kind: _ }: StateField) -> Self {
+        Self { name, value }
+    }
+}
+
+/// A message to a contract.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// The name of the transition.
+    pub tag: Arc<str>,
+    /// `_amount`, `_origin`, `_sender` and the parameters of the transition, in the order of the message.
+    pub entries: Vec<Argument>,
+}
