@@ -45,14 +45,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The modules
+//! # Modules
 //!
-//! In reading order: [`trie`] is the Merkle-Patricia trie as pure functions; `forest` holds the account trie and the
-//! storage tries, in versions in memory and in records on disk; `diff` is what a block changes, and `transition` makes a
-//! version from a version and a diff; `keys` is the ordered index of the keys of contract storage; `view` answers
-//! questions to a version, `snapshot` to the chain as of a block, and `proof` checks what they prove; `window` keeps the
-//! versions of the newest blocks; `archive` is the record of blocks; `store` joins all of it, `checkpointer` is its
-//! thread, and `holds` are what that waits for; `codec` and `db` are bytes and the engine.
+//! Layers, lowest first:
+//!
+//! - `codec`, `file`, `layout`, [`trie`], `version`: the bytes of stored records; functions for files that `std` lacks;
+//!   paths and tables of a store; the Merkle-Patricia trie as pure functions; the numbers of versions.
+//! - `db`, `diff`, `proof`: the engine; the changes of a block; the verification of proofs.
+//! - `archive`: the record of blocks.
+//! - `error`: the errors of the store.
+//! - `keys`: the ordered index of the keys of contract storage.
+//! - `forest`: the account trie and the storage tries, in versions in memory and in records on disk.
+//! - `transition`: the next version, from a version and a diff.
+//! - `holds`, `view`, `window`: the blocks to which a chain may return; queries to a version; the versions of the newest
+//!   blocks.
+//! - `checkpointer`, `snapshot`: the thread that writes checkpoints; queries to the chain as of a block.
+//! - `store`: the writer, which joins all of these.
 //!
 //! # What the crate does not know
 //!
@@ -70,6 +78,7 @@ mod file;
 mod forest;
 mod holds;
 mod keys;
+mod layout;
 mod proof;
 mod snapshot;
 mod store;
@@ -78,6 +87,7 @@ mod store;
 mod tests;
 mod transition;
 pub mod trie;
+mod version;
 mod view;
 mod window;
 
@@ -87,9 +97,9 @@ pub use crate::{
         Place, RecordImport, RecordRow, RunBuilder, RunClosing, RunDsBlock, RunTemplate, Seal, StoredTransaction,
         Totals, TransactionGroup,
     },
-    db::{Durability, is_engine_panic},
+    db::{DbError, Durability, is_engine_panic},
     diff::{StateDiff, StorageDiff},
-    error::{CloseError, CommitError, DbError, HistoryError, OpenError, RecoverError, RevertError, StateError},
+    error::{CloseError, CommitError, HistoryError, OpenError, RecoverError, RevertError, StateError},
     holds::Hold,
     proof::{ProvenState, StateProofError, verify_account_proof, verify_state_proof},
     snapshot::Snapshot,

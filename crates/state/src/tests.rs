@@ -24,7 +24,8 @@ use crate::{
     codec::{seal, unseal},
     db::{Db, DbOptions, Disk},
     file::{SYNCED, names_in},
-    forest::{key::space, records::LARGEST_LEAF},
+    forest::records::LARGEST_LEAF,
+    layout::space,
     trie::{keccak256, verify_proof},
 };
 

@@ -12,10 +12,11 @@ use crate::{
         leaf::{Bytes, Change, Leaf, Tail},
         parallel,
         records::{Checkpoint, LARGEST_LEAF, Records, Source},
-        tree::{Top, Version},
+        tree::Top,
         update::Update,
     },
     keys::{KeyChanges, Recent},
+    version::Version,
 };
 
 /// The state after a block, or before genesis.

@@ -11,12 +11,10 @@ use crate::{
     archive::Archive,
     diff::StateDiff,
     error::{HistoryError, StateError},
-    forest::{
-        records::{Manifest, Records},
-        tree::Version,
-    },
+    forest::records::{Manifest, Records},
     keys::{KeyChanges, Recent},
     transition::State,
+    version::Version,
 };
 
 /// The states that this process made, the oldest first, up to the newest block.

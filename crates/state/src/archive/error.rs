@@ -5,7 +5,7 @@ use std::io;
 use silica_protocol::{BlockHash, BlockNumber, DsBlockNumber, PublicKey};
 
 use super::section::Place;
-use crate::{codec::Malformed, error::DbError};
+use crate::{codec::Malformed, db::DbError};
 
 /// Reason why a question about blocks or transactions has no answer.
 #[derive(Debug, thiserror::Error)]

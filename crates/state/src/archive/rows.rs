@@ -19,6 +19,7 @@ use super::{
 use crate::{
     codec::unseal,
     db::{Batch, Db, DbError, DbOptions, Durability, Value},
+    layout::record_path,
 };
 
 /// The tables of blocks, behind which the label stands.
@@ -100,7 +101,7 @@ impl RecordImport {
     /// [`DbError`] when it cannot be written.
     pub fn create(dir: &Path) -> Result<Self, DbError> {
         let options = DbOptions { cache_bytes: CACHE, durability: Durability::Flush };
-        let db = Db::open(&crate::store::record_path(dir), options)?;
+        let db = Db::open(&record_path(dir), options)?;
         Ok(Self { db, batch: Batch::default(), bytes: 0 })
     }
 

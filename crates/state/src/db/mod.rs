@@ -33,10 +33,11 @@ use std::{
     time::Duration,
 };
 
+pub use self::error::DbError;
 use self::memory::Memory;
-pub(crate) use crate::error::DbError;
 use crate::file::is_same;
 
+mod error;
 mod memory;
 
 #[cfg(test)]

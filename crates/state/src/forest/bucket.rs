@@ -18,11 +18,12 @@ use super::{
     },
     key::{Key, Owner},
     leaf::{Change, Leaf, LeafView},
-    tree::{Top, Version},
+    tree::Top,
 };
 use crate::{
     codec::{Malformed, Reader, Writer},
     trie::{NodeRef, Proof},
+    version::Version,
 };
 
 /// Most bytes of leaves, by weight, that are kept in one record. The layout follows from it alone: a prefix whose

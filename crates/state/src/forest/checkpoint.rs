@@ -12,12 +12,12 @@ use silica_protocol::{Address, BlockNumber};
 
 use super::{
     bucket::{BUCKET, Bucket},
-    key::{Owner, Prefix, Slot, space},
+    key::{Owner, Prefix, Slot},
     record::{Entry, entries_of, write_bucket, write_node},
     records::{Checkpoint, Manifest, Origin, Records},
-    tree::{Body, Branch, Link, Top, Version},
+    tree::{Body, Branch, Link, Top},
 };
-use crate::{codec::Writer, error::StateError, trie::EMPTY_ROOT};
+use crate::{codec::Writer, error::StateError, layout::space, trie::EMPTY_ROOT, version::Version};
 
 /// What a checkpoint did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::{cmp::Ordering, fmt};
 
 use silica_protocol::{Address, VariableHash};
 
-use crate::trie::digit_path;
+use crate::{layout::space, trie::digit_path};
 
 /// Digits of the longest key.
 pub(crate) const MAX_DIGITS: usize = 64;
@@ -143,28 +143,6 @@ pub(crate) enum Owner {
     Accounts,
     /// The storage trie of a contract.
     Contract(Address),
-}
-
-/// First byte of the keys of the derived database, one for each table.
-pub(crate) mod space {
-    /// What the database is, and which checkpoints it holds.
-    pub(crate) const MANIFEST: u8 = 0x00;
-    /// Records of the account trie.
-    pub(crate) const ACCOUNTS: u8 = 0x01;
-    /// Records of the storage tries.
-    pub(crate) const STORAGE: u8 = 0x02;
-    /// Where the storage trie of a contract begins.
-    pub(crate) const POINTERS: u8 = 0x03;
-    /// Records that the newest checkpoint no longer uses.
-    pub(crate) const ORPHANS: u8 = 0x04;
-    /// Plain keys of contract storage in their order, or the first slices of long ones.
-    pub(crate) const KEYS: u8 = 0x05;
-    /// Further slices of long keys.
-    pub(crate) const LONG_KEYS: u8 = 0x06;
-    /// Plain keys that the newest checkpoint no longer has, or their first slices.
-    pub(crate) const GONE_KEYS: u8 = 0x07;
-    /// Further slices of these.
-    pub(crate) const LONG_GONE_KEYS: u8 = 0x08;
 }
 
 impl Owner {

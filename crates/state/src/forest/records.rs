@@ -15,7 +15,7 @@ use super::{
     cache::Cache,
     key::{Key, Owner, Prefix, Slot},
     record::{self, Entry, Record},
-    tree::{Body, Link, Load, Top, Tree, Version},
+    tree::{Body, Link, Load, Top, Tree},
 };
 use crate::{
     codec::{Malformed, Reader, Writer, seal, unseal},
@@ -24,6 +24,7 @@ use crate::{
     file::create_anew,
     keys::Keys,
     trie::EMPTY_ROOT,
+    version::Version,
 };
 
 /// The derived database, as far as it holds tries.

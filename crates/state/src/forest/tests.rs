@@ -11,13 +11,14 @@ use super::{
     key::{Key, Owner},
     leaf::{Bytes, Change, Leaf, Tail},
     records::{Records, Source},
-    tree::{Top, Version},
+    tree::Top,
     update::Update,
 };
 use crate::{
     db::{Db, Disk},
     error::StateError,
     trie::{MemoryTrie, verify_proof},
+    version::Version,
 };
 
 /// A generator of numbers that are the same every time.

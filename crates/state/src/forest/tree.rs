@@ -23,13 +23,13 @@ use super::{
     key::{Key, Slot},
     leaf::{Leaf, LeafView},
 };
-use crate::trie::{EMPTY_ROOT, NodeRef};
+use crate::{
+    trie::{EMPTY_ROOT, NodeRef},
+    version::Version,
+};
 
 /// A shared tree.
 pub(crate) type Link = Arc<Tree>;
-
-/// Number of a version: that of its block plus one; 0 is the empty state before genesis, and whatever came from disk.
-pub(crate) type Version = u64;
 
 /// The leaves below a prefix, at least one.
 #[derive(Debug)]

@@ -7,8 +7,9 @@ use super::{
     key::Key,
     leaf::{Change, Leaf},
     parallel,
-    tree::{Body, Branch, Link, Load, Place, Top, Tree, Version},
+    tree::{Body, Branch, Link, Load, Place, Top, Tree},
 };
+use crate::version::Version;
 
 /// What a batch of changes is made for.
 pub(crate) struct Update<'a, L> {

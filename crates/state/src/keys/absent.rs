@@ -13,7 +13,7 @@ use std::{
 use silica_protocol::Address;
 
 use super::{KeyList, after};
-use crate::forest::tree::Version;
+use crate::version::Version;
 
 /// Keys without entries, one after the other, from which on it is worth to keep their range.
 const WORTH: usize = 16;

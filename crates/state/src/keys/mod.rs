@@ -32,7 +32,8 @@ pub(crate) use self::{absent::Gap, recent::Recent};
 use crate::{
     db::{Batch, Db},
     error::StateError,
-    forest::{key::space, tree::Version},
+    layout::space,
+    version::Version,
 };
 
 /// Which keys a change of state adds and removes.

@@ -9,7 +9,7 @@ use std::{
 use silica_protocol::Address;
 
 use super::{KeyChanges, Limit, Span, Taken, after};
-use crate::forest::tree::Version;
+use crate::version::Version;
 
 /// What blocks have done to keys.
 #[derive(Debug, Default)]

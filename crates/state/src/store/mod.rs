@@ -6,7 +6,7 @@ mod room;
 use std::{
     fs,
     io::{self, Write},
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
     time::Duration,
 };
@@ -22,12 +22,14 @@ use crate::{
     diff::StateDiff,
     error::{CloseError, CommitError, OpenError, RevertError, StateError},
     file::{create_anew, sync},
-    forest::{key::Owner, records::Records, tree::Version},
+    forest::{key::Owner, records::Records},
     holds::{HeldState, Hold, Holds},
     keys::KeyChanges,
+    layout::Layout,
     snapshot::{Core, Snapshot},
     transition::{State, storage_key},
     trie::{Builder, Nibbles},
+    version::Version,
     view::StateView,
     window::{Backlog, Older, Pending, Window, catch_up, on_disk},
 };
@@ -1058,33 +1060,7 @@ fn check_root(expected: StateRoot, state: &PreparedState) -> Result<(), CommitEr
     if got == expected { Ok(()) } else { Err(CommitError::Root { expected, got }) }
 }
 
-/// Where the record of a store is.
-pub(crate) fn record_path(dir: &Path) -> PathBuf {
-    Layout::of(dir).record
-}
-
-/// Where a store's files are.
-#[derive(Clone, Debug, Default)]
-struct Layout {
-    record: PathBuf,
-    changes: PathBuf,
-    state: PathBuf,
-    /// Exists when the derived database is to be made anew.
-    marker: Option<PathBuf>,
-    witness: Option<PathBuf>,
-}
-
 impl Layout {
-    fn of(dir: &Path) -> Self {
-        Self {
-            record: dir.join("chain"),
-            changes: dir.join("changes"),
-            state: dir.join("state"),
-            marker: Some(dir.join("state.damaged")),
-            witness: Some(dir.join("witness")),
-        }
-    }
-
     /// Returns when a loss of power does not take away the names of the files of the record, nor the parameters of its engine,
     /// which does not sync either. What files hold is synced by whoever writes it.
     fn sync(&self, dir: &Path) -> Result<(), OpenError> {

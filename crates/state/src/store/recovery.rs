@@ -6,8 +6,8 @@ use silica_protocol::{BlockHash, BlockNumber};
 
 use super::{Databases, Opening, Store, open_archive};
 use crate::{
-    db::Durability,
-    error::{DbError, RecoverError, StateError},
+    db::{DbError, Durability},
+    error::{RecoverError, StateError},
     snapshot::Snapshot,
 };
 

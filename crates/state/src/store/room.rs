@@ -11,10 +11,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::Layout;
 use crate::{
     error::RecoverError,
     file::{create_anew, sync},
+    layout::Layout,
 };
 
 /// Bytes that have to be free besides room for the tables of pages: for each engine a segment or two.
