@@ -7,9 +7,10 @@ use silica_protocol::{Account, Address, Nonce, Qa};
 use silica_state::{Snapshot, StateDiff};
 
 use crate::{
-    builder::{Network, state_diff},
+    builder::state_diff,
     error::EditError,
     executor::{self, Overlay},
+    network::Network,
 };
 
 /// A change of the state that no transaction makes.

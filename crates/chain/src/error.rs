@@ -13,7 +13,7 @@ use silica_scilla::{
 };
 use silica_state::{ArchiveError, HistoryError, StateError};
 
-use crate::pool::DropReason;
+use crate::drop_reason::DropReason;
 
 /// Reason why a chain cannot run with some parameters.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

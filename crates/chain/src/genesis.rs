@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use silica_crypto::SecretKeyError;
-use silica_protocol::{Account, Address, Qa};
+use silica_protocol::{Account, Address, PublicKey, Qa, StateRoot, TxBlockHeader};
 
 use crate::{
     accounts_file::{AccountEntry, AccountsFile},
@@ -182,6 +182,11 @@ fn check_key(entry: &AccountEntry) -> Option<GenesisWarning> {
         Ok(owner) => (owner != address).then_some(GenesisWarning::KeyMismatch { address, owner }),
         Err(reason) => Some(GenesisWarning::KeyUnreadable { address, reason }),
     }
+}
+
+/// Returns the header of Tx block 0: the header of the reference, with the root of the first state instead of zero.
+pub(crate) fn genesis_header(member: PublicKey, state_root: StateRoot) -> TxBlockHeader {
+    TxBlockHeader { state_root, ..TxBlockHeader::genesis(member) }
 }
 
 #[cfg(test)]

@@ -8,9 +8,10 @@ use silica_state::{Snapshot, Store};
 
 use crate::{
     admission::VerifiedTransaction,
-    builder::{Builder, Head, Network},
+    builder::Builder,
     config::ChainConfig,
     error::{BuildError, InvalidBlock, InvalidTransaction},
+    network::{Head, Network},
     parallel,
     stage::{Blocks, ExecutedBlock, Proposal},
     terms::{FullBlocks, fees_before, price_by_rules},

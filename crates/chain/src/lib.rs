@@ -98,6 +98,7 @@ pub mod config;
 pub mod consensus;
 mod contract;
 pub mod difficulty;
+mod drop_reason;
 mod edit;
 mod epoch;
 mod error;
@@ -106,6 +107,7 @@ pub mod gas_price;
 mod genesis;
 mod handle;
 mod judge;
+mod network;
 mod open;
 mod parallel;
 mod pool;
@@ -115,6 +117,7 @@ pub mod reward;
 mod run;
 mod savepoint;
 mod scilla_rules;
+mod shared;
 mod simulation;
 mod snapshot;
 mod stage;
@@ -130,6 +133,7 @@ pub use crate::{
     admission::{Routing, VerifiedTransaction},
     config::ChainConfig,
     contract::{StateDocument, variable_key},
+    drop_reason::DropReason,
     edit::Edit,
     epoch::Epochs,
     error::{
@@ -145,7 +149,7 @@ pub use crate::{
     },
     handle::{Chain, PoolImport, Submitted},
     open::open,
-    pool::{DropReason, ModificationState, TxStatus},
+    pool::{ModificationState, TxStatus},
     producer::Producer,
     replay::{check, rebuild},
     savepoint::SavePoint,

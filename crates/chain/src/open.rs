@@ -7,20 +7,19 @@ use std::sync::Arc;
 
 use silica_crypto::cosign;
 use silica_protocol::{
-    BlockNumber, CoSignatures, DsBlock, DsBlockHeader, DsBlockNumber, Gas, PublicKey, StateRoot, Timestamp, TxBlock,
-    TxBlockHeader,
+    BlockNumber, CoSignatures, DsBlock, DsBlockHeader, DsBlockNumber, Gas, PublicKey, Timestamp, TxBlock,
 };
 use silica_state::{BlockRecord, Snapshot, StateDiff, Store};
 
 use crate::{
-    builder::{Head, Network},
     config::{ChainConfig, Policy},
     error::OpenError,
-    genesis::Genesis,
-    handle::{Chain, Published, RECENT, Shared},
+    genesis::{Genesis, genesis_header},
+    handle::Chain,
+    network::{Head, Network},
     producer::{Producer, Written},
     replay, scilla_rules,
-    snapshot::Times,
+    shared::{Published, RECENT, Shared, Times},
     terms::FullBlocks,
 };
 
@@ -85,11 +84,6 @@ fn write_genesis(store: &Store, genesis: &Genesis, member: PublicKey, now: Times
         repeats_number: false,
     };
     store.commit(&record, state).map_err(OpenError::Commit)
-}
-
-/// The header of Tx block 0: the reference's, with the root of the first state instead of zero.
-pub(crate) fn genesis_header(member: PublicKey, state_root: StateRoot) -> TxBlockHeader {
-    TxBlockHeader { state_root, ..TxBlockHeader::genesis(member) }
 }
 
 /// Reads the newest blocks and checks that they are this network's, linked and signed.

@@ -6,18 +6,18 @@ use silica_protocol::{BlockNumber, DsBlockHeader, GasPrice, Timestamp, Transacti
 use silica_state::{BlockRecord, StateDiff, Store};
 
 use crate::{
-    builder::{Builder, Head},
+    builder::Builder,
     config::{NoncePolicy, Numbering},
     consensus::{Application, Cause},
     edit::Edit,
     error::{BuildError, CommitError, EditError, GasPriceError, InvalidBlock, PassError, ProposeError, RecoverError},
     genesis::Genesis,
-    handle::{Published, Shared},
     judge::Judge,
+    network::Head,
     pool::{PoolLine, Settlement},
     replay,
     run::{Extent, Ground, Paid},
-    snapshot::Times,
+    shared::{Published, Shared, Times},
     stage::{Blocks, CommittedBlock, ExecutedBlock, Proposal, SealedBlock, WrittenBlock},
     terms::{FullBlocks, Prices, fees_before, price_by_rules},
 };

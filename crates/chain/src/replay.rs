@@ -6,13 +6,12 @@ use silica_protocol::{BlockNumber, DsBlockHeader, PublicKey, Receipt, TxBlockHea
 use silica_state::{BlockRecord, BlockRun, PreparedRun, PreparedState, Snapshot, StateDiff, Store};
 
 use crate::{
-    builder::{Head, Network},
     config::ChainConfig,
     consensus::{Signed, seal_as},
     error::{BuildError, InvalidBlock, ReplayError, SealError},
-    genesis::Genesis,
+    genesis::{Genesis, genesis_header},
     judge::Judge,
-    open::genesis_header,
+    network::{Head, Network},
     parallel,
     run::{Extent, Ground},
     scilla_rules,

@@ -7,9 +7,10 @@ use silica_protocol::{Account, Address, BlockNumber, DsBlockHeader, GasPrice, Qa
 use silica_state::{BlockRun, PreparedRun, RunBuilder, RunClosing, RunDsBlock, Snapshot, Store};
 
 use crate::{
-    builder::{Builder, Head, Network, delta_hash, ds_difficulties, settle, state_diff},
+    builder::{Builder, delta_hash, ds_difficulties, settle, state_diff},
     error::BuildError,
     executor::Change,
+    network::{Head, Network},
     terms::fees_before,
 };
 

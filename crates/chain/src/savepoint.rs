@@ -6,14 +6,13 @@ use silica_protocol::{BlockNumber, GasPrice, TxHash};
 use silica_state::Hold;
 
 use crate::{
-    builder::Head,
     config::{NoncePolicy, Numbering},
     error::RevertError,
-    handle::Published,
+    network::Head,
     pool::Pool,
     producer::Producer,
     replay,
-    snapshot::Times,
+    shared::{Published, Times},
     terms::FullBlocks,
 };
 

@@ -23,8 +23,8 @@ use crate::{
     contract::{METADATA, without_quotes},
     error::SimulationError,
     executor::{self, Change, Context, Facts, NOTHING_LOADED, Outcome, Overlay, Recorded, Tracer, readable},
-    handle::{Published, Shared},
     pool::DropReason,
+    shared::{Published, Shared},
 };
 
 /// What would become of a transaction.

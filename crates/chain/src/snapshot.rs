@@ -9,12 +9,13 @@ use silica_protocol::{
 use silica_state::{ArchiveError, FoundTransaction, RecordRow, StateError, StoredTransaction};
 
 use crate::{
-    builder::{Network, shard_member},
+    builder::shard_member,
     config::Numbering,
     error::{BlockTransactionsError, ListingError, MinerInfoError, ProofError},
     genesis::{GENESIS_TOKENS, MINING_RESERVE},
-    handle::{Published, Shared},
+    network::Network,
     pool::{StatusRecord, TxStatus},
+    shared::{Published, Shared},
 };
 
 /// Blocks on a page of a listing.
@@ -31,17 +32,6 @@ const PENDING_MOST: usize = 1_000;
 pub struct Snapshot {
     published: Arc<Published>,
     shared: Arc<Shared>,
-}
-
-/// Timestamps from which rates are computed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Times {
-    /// Of Tx block 1.
-    pub(crate) first_tx: Option<Timestamp>,
-    /// Of the Tx block before the latest.
-    pub(crate) previous_tx: Option<Timestamp>,
-    /// Of DS block 1.
-    pub(crate) first_ds: Option<Timestamp>,
 }
 
 /// The figures from which the statistics of the network are computed. Rates are left to who can divide.
@@ -575,17 +565,6 @@ impl Snapshot {
         let reserve = self.account(&Address::ZERO)?.unwrap_or_default().balance;
         let all = MINING_RESERVE.checked_add(GENESIS_TOKENS).unwrap_or(Qa::MAX);
         Ok(all.checked_sub(reserve).unwrap_or(Qa::ZERO))
-    }
-}
-
-impl Times {
-    /// The timestamps once `tx_block` follows `head`, under the DS block `ds_block`.
-    pub(crate) fn after(&self, head: &TxBlock, tx_block: &TxBlock, ds_block: &DsBlock) -> Self {
-        Self {
-            first_tx: self.first_tx.or(Some(tx_block.timestamp)),
-            previous_tx: Some(head.timestamp),
-            first_ds: self.first_ds.or(Some(ds_block.timestamp)),
-        }
     }
 }
 

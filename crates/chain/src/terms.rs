@@ -4,9 +4,9 @@ use silica_protocol::{BlockNumber, DsBlockHeader, DsBlockNumber, GasPrice, Qa, T
 use silica_state::{ArchiveError, Snapshot};
 
 use crate::{
-    builder::{Head, Network},
     epoch::Epochs,
     gas_price::{GasPriceInputs, is_full, mean_window},
+    network::{Head, Network},
 };
 
 /// How many Tx blocks of the head's DS epoch were full.

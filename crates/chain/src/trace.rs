@@ -15,7 +15,7 @@ use crate::{
     builder::state_diff,
     error::TraceError,
     executor::{self, CallTree, Context, NOTHING_LOADED, Outcome, Overlay, Recorded, Tracer},
-    handle::Shared,
+    shared::Shared,
     simulation::{AccountChange, account_change},
     snapshot::Snapshot,
 };

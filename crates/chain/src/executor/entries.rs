@@ -6,13 +6,72 @@
 //! a transaction that fails nothing. When the changes of a phase are asked for, each entry that was removed so becomes
 //! one that is known to be absent; whoever wrote it has paid for that.
 
-use std::{collections::BTreeMap, mem, ops::ControlFlow};
+use std::{collections::BTreeMap, mem, ops::ControlFlow, sync::Arc};
 
 use silica_protocol::StorageKey;
 use silica_state::StateError;
 
-use super::overlay::{Entry, Slot};
 use crate::accounts::Visitor;
+
+/// The value of an entry of contract storage; `None` when there is no such entry.
+pub(crate) type Entry = Option<Arc<[u8]>>;
+
+/// Something that was read or written.
+#[derive(Clone, Debug)]
+pub(super) struct Slot<T> {
+    /// Before the block.
+    initial: T,
+    /// Before the latest phase that wrote it.
+    before_phase: T,
+    /// The latest phase that wrote it.
+    phase: u32,
+    /// Now.
+    pub(super) current: T,
+}
+
+impl<T: Clone + PartialEq> Slot<T> {
+    pub(super) fn new(initial: T) -> Self {
+        Self { before_phase: initial.clone(), current: initial.clone(), initial, phase: 0 }
+    }
+
+    pub(super) const fn current(&self) -> &T {
+        &self.current
+    }
+
+    pub(super) fn into_current(self) -> T {
+        self.current
+    }
+
+    /// The same before a phase, with what it is now.
+    pub(super) fn rewritten(self, current: T, phase: u32) -> Self {
+        let before_phase = if self.phase == phase { self.before_phase } else { self.current };
+        Self { initial: self.initial, before_phase, phase, current }
+    }
+
+    pub(super) fn write(&mut self, value: T, phase: u32) {
+        if self.phase != phase {
+            self.before_phase = self.current.clone();
+            self.phase = phase;
+        }
+        self.current = value;
+    }
+
+    /// What there was before: before a phase, or before the block.
+    pub(super) fn before(&self, phase: Option<u32>) -> &T {
+        match phase {
+            Some(phase) if self.phase != phase => &self.current,
+            Some(_) => &self.before_phase,
+            None => &self.initial,
+        }
+    }
+
+    pub(super) fn differs(&self, phase: Option<u32>) -> bool {
+        *self.before(phase) != self.current
+    }
+}
+
+/// An entry of which nothing is known.
+pub(super) const UNKNOWN: Slot<Entry> = Slot { initial: None, before_phase: None, phase: 0, current: None };
 
 /// The entries at and below a place.
 #[derive(Debug, Default)]

@@ -14,11 +14,8 @@ use std::{
 use silica_protocol::{Account, Address, BlockNumber, StorageKey, Timestamp};
 use silica_state::{StateDiff, StateError};
 
-use super::entries::{Known, Tree, end_of, parts};
+use super::entries::{Entry, Known, Slot, Tree, UNKNOWN, end_of, parts};
 use crate::accounts::{Source, Visitor, World};
-
-/// The value of an entry of contract storage; `None` when there is no such entry.
-pub(crate) type Entry = Option<Arc<[u8]>>;
 
 /// Accounts and contracts as they are while a block is being built.
 ///
@@ -35,19 +32,6 @@ pub(crate) struct Overlay<W> {
     phase: u32,
     /// What there was before each write, the latest last; `None` while nobody wants to go back.
     journal: Option<Vec<Undo>>,
-}
-
-/// Something that was read or written.
-#[derive(Clone, Debug)]
-pub(super) struct Slot<T> {
-    /// Before the block.
-    initial: T,
-    /// Before the latest phase that wrote it.
-    before_phase: T,
-    /// The latest phase that wrote it.
-    phase: u32,
-    /// Now.
-    current: T,
 }
 
 /// What takes back one write.
@@ -74,47 +58,6 @@ pub(crate) struct Change {
     pub(crate) deployed: Option<Source>,
     /// The entries of storage that differ, as they are now.
     pub(crate) storage: BTreeMap<StorageKey, Entry>,
-}
-
-impl<T: Clone + PartialEq> Slot<T> {
-    pub(super) fn new(initial: T) -> Self {
-        Self { before_phase: initial.clone(), current: initial.clone(), initial, phase: 0 }
-    }
-
-    pub(super) const fn current(&self) -> &T {
-        &self.current
-    }
-
-    pub(super) fn into_current(self) -> T {
-        self.current
-    }
-
-    /// The same before a phase, with what it is now.
-    pub(super) fn rewritten(self, current: T, phase: u32) -> Self {
-        let before_phase = if self.phase == phase { self.before_phase } else { self.current };
-        Self { initial: self.initial, before_phase, phase, current }
-    }
-
-    fn write(&mut self, value: T, phase: u32) {
-        if self.phase != phase {
-            self.before_phase = self.current.clone();
-            self.phase = phase;
-        }
-        self.current = value;
-    }
-
-    /// What there was before: before a phase, or before the block.
-    fn before(&self, phase: Option<u32>) -> &T {
-        match phase {
-            Some(phase) if self.phase != phase => &self.current,
-            Some(_) => &self.before_phase,
-            None => &self.initial,
-        }
-    }
-
-    fn differs(&self, phase: Option<u32>) -> bool {
-        *self.before(phase) != self.current
-    }
 }
 
 impl<W: World> Overlay<W> {
@@ -408,9 +351,6 @@ impl<W: World> Overlay<W> {
 fn whole(contract: &Address) -> String {
     format!("{contract}{}", StorageKey::SEPARATOR)
 }
-
-/// An entry of which nothing is known.
-const UNKNOWN: Slot<Entry> = Slot { initial: None, before_phase: None, phase: 0, current: None };
 
 #[cfg(test)]
 mod tests {

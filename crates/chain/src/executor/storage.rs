@@ -473,7 +473,7 @@ mod tests {
         fn entries(&mut self) -> Vec<(String, String)> {
             let changes = self.overlay.changes().unwrap();
             let entries = changes.iter().flat_map(|change| &change.storage);
-            let text = |(key, value): (&StorageKey, &super::super::overlay::Entry)| {
+            let text = |(key, value): (&StorageKey, &super::super::entries::Entry)| {
                 let key = key.as_str()[40..].replace(StorageKey::SEPARATOR, "/");
                 Some((key, String::from_utf8_lossy(value.as_deref()?).into_owned()))
             };

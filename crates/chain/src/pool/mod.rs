@@ -38,7 +38,7 @@ use std::{
 
 use silica_protocol::{Account, Address, BlockNumber, GasPrice, Nonce, Receipt, ShardId, Timestamp, TxHash};
 
-pub use self::status::{DropReason, ModificationState, TxStatus};
+pub use self::status::{ModificationState, TxStatus};
 use self::{
     account::{Sender, Slot},
     standing::{Class, Indexes},
@@ -48,6 +48,7 @@ pub(crate) use self::{
     line::{Line, PoolLine},
     status::StatusRecord,
 };
+pub use crate::drop_reason::DropReason;
 use crate::{admission::VerifiedTransaction, config::PoolLimits, epoch::Epochs, error::PoolError};
 
 /// Place of a transaction among those that compete: the highest price first, then the smallest hash.
