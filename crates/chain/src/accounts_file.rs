@@ -7,8 +7,6 @@ use silica_crypto::{KeyPair, SecretKey, SecretKeyError};
 use silica_protocol::{Account, Address, Nonce};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::error::GenesisError;
-
 /// A file of accounts: an object keyed by addresses of 40 hexadecimal digits, each with `amount` (Qa, a text) and, if
 /// it likes, `nonce` and `privateKey`. Where an address comes more than once, the last entry counts, as in the file that
 /// is shipped with the reference.
@@ -120,6 +118,54 @@ fn kind(value: &Value) -> &'static str {
         Value::Number(_) => "a number",
         Value::Object(_) => "an object",
         Value::String(_) => "a text",
+    }
+}
+
+/// Reason why a text does not hold the accounts of a genesis.
+#[derive(Debug, thiserror::Error)]
+pub enum GenesisError {
+    /// The text is not a JSON object. What it is instead stays unsaid: it may be a secret key.
+    #[error("accounts: expected an object of accounts by address, at line {line}, column {column}")]
+    Json {
+        /// Where the reader stopped.
+        line: usize,
+        /// Where in the line.
+        column: usize,
+    },
+    /// A key is not an address.
+    #[error("accounts: expected an address of 40 hexadecimal digits as key, got {got:?}")]
+    Address {
+        /// The key.
+        got: String,
+    },
+    /// A member of an account is missing or of another kind.
+    #[error("account {address}: {member}: expected {expected}, got {got}")]
+    Member {
+        /// Whose member.
+        address: Address,
+        /// Which one.
+        member: &'static str,
+        /// What it has to be.
+        expected: &'static str,
+        /// Of what kind it is; its content stays unsaid.
+        got: &'static str,
+    },
+    /// An amount is not a number of Qa.
+    #[error("account {address}: amount")]
+    Amount {
+        /// Whose amount.
+        address: Address,
+        /// What is wrong with it.
+        source: silica_protocol::NumberError,
+    },
+    /// The money of all accounts exceeds 128 bits.
+    #[error("accounts: the sum of all amounts exceeds 2^128 - 1 Qa")]
+    Supply,
+}
+
+impl GenesisError {
+    pub(crate) fn json(error: &serde_json::Error) -> Self {
+        Self::Json { line: error.line(), column: error.column() }
     }
 }
 

@@ -16,25 +16,24 @@ use std::{
 };
 
 use silica_protocol::{
-    Account, AccountDelta, Address, BalanceChange, BlockHash, BlockNumber, CoSignatures, CodeHash, CommitteeHash,
+    Account, AccountDelta, Address, BalanceChange, BlockNumber, CoSignatures, CodeHash, CommitteeHash,
     DeployedContract, DsBlock, DsBlockHeader, DsBlockNumber, Gas, GasPrice, MbInfo, MbInfoHash, MicroBlock,
     MicroBlockHeader, Nonce, Peer, PublicKey, Qa, Receipt, ReceiptsHash, Reserved, ShardId, ShardMember, ShardingHash,
     StateDelta, StateDeltaHash, StateRoot, SwInfo, Timestamp, TxBlock, TxBlockHeader, TxHash, TxRoot,
 };
 use silica_scilla::work::PER_BLOCK;
-use silica_state::{ArchiveError, RunTemplate, Snapshot, StateDiff, StateError, StorageDiff, Store};
+use silica_state::{RunTemplate, Snapshot, StateDiff, StateError, StorageDiff, Store};
 
 use crate::{
-    admission::VerifiedTransaction,
+    admission::{InvalidTransaction, VerifiedTransaction},
     config::ChainConfig,
     difficulty::Adjustment,
     epoch::Epochs,
-    error::{BuildError, ConfigError, InvalidBlock, InvalidTransaction},
     executor::{self, Change, Context, Executed, Modules, Outcome, Overlay, Recorded},
     network::{Head, Network},
     pool::{DropReason, Line, Postponed},
     reward::Settlement,
-    stage::{Blocks, ExecutedBlock},
+    stage::{Blocks, BuildError, ExecutedBlock, InvalidBlock},
 };
 
 /// A block that is being built.

@@ -6,7 +6,7 @@ use silica_protocol::{ChainId, Gas, GasPrice, Qa, Transaction, TransactionKind};
 
 use silica_scilla::rules::{Edition, Rules as ScillaRules};
 
-use crate::{epoch::Epochs, error::ConfigError};
+use crate::epoch::Epochs;
 
 /// Largest number of virtual shards: every Tx block holds a micro block for each.
 pub const MAX_SHARDS: u32 = 1_000;
@@ -310,4 +310,39 @@ impl Rules {
         };
         if *self == supported { Ok(()) } else { Err(ConfigError::Rules) }
     }
+}
+
+/// Reason why a chain cannot run with some parameters.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// There are no virtual shards, or too many.
+    #[error("shards: expected 1 to {most}, got {got}")]
+    Shards {
+        /// Number that came.
+        got: u32,
+        /// Largest number.
+        most: u32,
+    },
+    /// A DS epoch has no room for a block beside the vacuous one.
+    #[error("blocks per DS epoch: expected at least 2, got {got}")]
+    BlocksPerDsEpoch {
+        /// Number that came.
+        got: u64,
+    },
+    /// A micro block has no room for a payment.
+    #[error("{name} gas limit: expected at least {least}, got {got}")]
+    GasLimit {
+        /// Whose limit.
+        name: &'static str,
+        /// Limit that came.
+        got: Gas,
+        /// Gas of a payment.
+        least: Gas,
+    },
+    /// The gas limits of all micro blocks together exceed 64 bits.
+    #[error("gas limits: the sum over all shards exceeds 64 bits")]
+    GasLimitSum,
+    /// A rule of execution is set to what this implementation does not carry out.
+    #[error("rules: only the profile of generation 8.1 is carried out")]
+    Rules,
 }

@@ -7,8 +7,7 @@ use silica_state::{Entries, StateError};
 
 use crate::{
     accounts::World,
-    error::InterfaceError,
-    executor::{Facts, Overlay, contract_interface},
+    executor::{Facts, InterfaceError, Overlay, contract_interface},
     snapshot::Snapshot,
 };
 

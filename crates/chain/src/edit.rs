@@ -8,8 +8,7 @@ use silica_state::{Snapshot, StateDiff};
 
 use crate::{
     builder::state_diff,
-    error::EditError,
-    executor::{self, Overlay},
+    executor::{self, EditError, Overlay},
     network::Network,
 };
 

@@ -88,6 +88,17 @@ fn percent_of_price(price: Qa, percent: u128) -> Qa {
     Qa::new(price.get().saturating_mul(percent) / 100)
 }
 
+/// Reason why the minimum gas price was not changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GasPriceError {
+    /// Gas cannot be free.
+    #[error("Gas price cannot be less than 1")]
+    Zero,
+    /// This network does not let a leader choose the price.
+    #[error("gas price is not for the operator to set on this network")]
+    NotAllowed,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

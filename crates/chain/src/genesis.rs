@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use silica_crypto::SecretKeyError;
 use silica_protocol::{Account, Address, PublicKey, Qa, StateRoot, TxBlockHeader};
 
-use crate::{
-    accounts_file::{AccountEntry, AccountsFile},
-    error::GenesisError,
-};
+use crate::accounts_file::{AccountEntry, AccountsFile, GenesisError};
 
 /// Money that genesis accounts of the main network share (`TOTAL_GENESIS_TOKEN`).
 pub const GENESIS_TOKENS: Qa = Qa::new(12_600_000_000 * Qa::PER_ZIL);

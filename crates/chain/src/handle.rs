@@ -1,22 +1,20 @@
 //! The handle that is cloned freely: it admits transactions and hands out snapshots.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 
 use silica_protocol::{
-    Account, Address, BlockNumber, DsBlock, GasPrice, Nonce, Receipt, SimulationRequest, Timestamp, Transaction,
-    TransactionKind, TxBlock, TxHash,
+    Account, Address, BlockNumber, SimulationRequest, Timestamp, Transaction, TransactionKind, TxHash,
 };
 use silica_scilla::cache::CacheUsage;
 use silica_state::{ArchiveError, StateError};
 
 use crate::{
-    admission::{Entrance, Routing, VerifiedTransaction},
-    config::{ChainConfig, NoncePolicy, Numbering},
-    error::{AdmissionError, PoolImportError, SimulationError, SubmissionError},
-    executor::{CallTree, Modules, Tracer},
-    pool::{self, Contents, Exported, Pool},
+    admission::{AdmissionError, Entrance, Routing, VerifiedTransaction},
+    config::{ChainConfig, NoncePolicy},
+    executor::{CallTree, Tracer},
+    pool::{self, Contents, Exported, Pool, PoolError, PoolImportError},
     shared::{Published, Shared},
-    simulation::{GasEstimate, Simulation, Simulator},
+    simulation::{GasEstimate, Simulation, SimulationError, Simulator},
     snapshot::Snapshot,
 };
 
@@ -158,7 +156,7 @@ impl Chain {
     ///
     /// # Errors
     ///
-    /// [`PoolError`](crate::PoolError): it waits already, the pool is full, or another one with its nonce pays more. [`StateError`]: the sender's
+    /// [`PoolError`]: it waits already, the pool is full, or another one with its nonce pays more. [`StateError`]: the sender's
     /// account could not be read.
     pub fn submit(&self, transaction: VerifiedTransaction, at: Timestamp) -> Result<Submitted, SubmissionError> {
         let submitted = Submitted {
@@ -257,4 +255,15 @@ impl Chain {
         }
         Ok(report)
     }
+}
+
+/// Reason why an admitted transaction is not pending.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmissionError {
+    /// The pool refused it.
+    #[error(transparent)]
+    Pool(#[from] PoolError),
+    /// The sender's account could not be read.
+    #[error("reading state")]
+    State(#[from] StateError),
 }

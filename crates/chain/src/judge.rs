@@ -7,13 +7,12 @@ use silica_protocol::{
 use silica_state::{Snapshot, Store};
 
 use crate::{
-    admission::VerifiedTransaction,
+    admission::{InvalidTransaction, VerifiedTransaction},
     builder::Builder,
     config::ChainConfig,
-    error::{BuildError, InvalidBlock, InvalidTransaction},
     network::{Head, Network},
     parallel,
-    stage::{Blocks, ExecutedBlock, Proposal},
+    stage::{Blocks, BuildError, ExecutedBlock, InvalidBlock, Proposal},
     terms::{FullBlocks, fees_before, price_by_rules},
 };
 

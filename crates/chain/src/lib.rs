@@ -101,12 +101,12 @@ pub mod difficulty;
 mod drop_reason;
 mod edit;
 mod epoch;
-mod error;
 mod executor;
 pub mod gas_price;
 mod genesis;
 mod handle;
 mod judge;
+mod load;
 mod network;
 mod open;
 mod parallel;
@@ -128,37 +128,35 @@ mod testing;
 mod trace;
 
 pub use crate::{
-    accounts_file::{AccountEntry, AccountsFile},
+    accounts_file::{AccountEntry, AccountsFile, GenesisError},
     address_history::{AddressRole, AddressTransaction, HistoryOrder, HistoryPage, HistoryPlace, HistoryRequest},
-    admission::{Routing, VerifiedTransaction},
-    config::ChainConfig,
+    admission::{AdmissionError, InvalidTransaction, Routing, VerifiedTransaction},
+    config::{ChainConfig, ConfigError},
+    consensus::{CommitError, EngineError, PassError, ProposeError, SealError},
     contract::{StateDocument, variable_key},
     drop_reason::DropReason,
     edit::Edit,
     epoch::Epochs,
-    error::{
-        AdmissionError, BlockTransactionsError, BuildError, CommitError, ConfigError, EditError, EngineError,
-        GasPriceError, GenesisError, InterfaceError, InvalidBlock, InvalidTransaction, ListingError, MinerInfoError,
-        OpenError, PassError, PastStateError, PoolError, PoolImportError, ProofError, ProposeError, RecoverError,
-        ReplayError, RevertError, RulesError, SealError, SimulationError, StatePageError, SubmissionError, TraceError,
-    },
-    executor::{CallTree, TracedCall, TracedRun, TracedStep, TracedValue},
+    executor::{CallTree, EditError, InterfaceError, TracedCall, TracedRun, TracedStep, TracedValue},
+    gas_price::GasPriceError,
     genesis::{
         GENESIS_TOKENS, Genesis, GenesisWarning, MINING_RESERVE, PUBLISHED_ACCOUNTS, PUBLISHED_BALANCE,
         PublishedAccount,
     },
-    handle::{Chain, PoolImport, Submitted},
+    handle::{Chain, PoolImport, SubmissionError, Submitted},
+    load::OpenError,
     open::open,
-    pool::{ModificationState, TxStatus},
-    producer::Producer,
-    replay::{check, rebuild},
-    savepoint::SavePoint,
-    scilla_rules::check as check_rules,
-    simulation::{AccountChange, GasEstimate, Simulation, VariableChange},
+    pool::{ModificationState, PoolError, PoolImportError, TxStatus},
+    producer::{Producer, RecoverError},
+    replay::{ReplayError, check, rebuild},
+    savepoint::{RevertError, SavePoint},
+    scilla_rules::{RulesError, check as check_rules},
+    simulation::{AccountChange, GasEstimate, Simulation, SimulationError, VariableChange},
     snapshot::{
-        Listing, MinerInfo, PositionsPage, Snapshot, StateProof, Statistics, TransactionStatus, TransactionsPage,
+        BlockTransactionsError, Listing, ListingError, MinerInfo, MinerInfoError, PositionsPage, ProofError, Snapshot,
+        StateProof, Statistics, TransactionStatus, TransactionsPage,
     },
-    stage::{CommittedBlock, ExecutedBlock, Proposal, SealedBlock},
-    state_page::{StateEntry, StatePage, StatePageRequest},
-    trace::TransactionTrace,
+    stage::{BuildError, CommittedBlock, ExecutedBlock, InvalidBlock, Proposal, SealedBlock},
+    state_page::{PastStateError, StateEntry, StatePage, StatePageError, StatePageRequest},
+    trace::{TraceError, TransactionTrace},
 };

@@ -5,7 +5,11 @@ use std::sync::Arc;
 use silica_protocol::{BlockHash, BlockNumber, DsBlock, PublicKey, TxBlock};
 use silica_state::{ArchiveError, Snapshot};
 
-use crate::{config::ChainConfig, epoch::Epochs, error::ConfigError, executor::Modules};
+use crate::{
+    config::{ChainConfig, ConfigError},
+    epoch::Epochs,
+    executor::Modules,
+};
 
 /// The blocks that the next block follows.
 #[derive(Clone, Debug)]

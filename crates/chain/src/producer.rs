@@ -8,17 +8,19 @@ use silica_state::{BlockRecord, StateDiff, Store};
 use crate::{
     builder::Builder,
     config::{NoncePolicy, Numbering},
-    consensus::{Application, Cause},
+    consensus::{Application, Cause, CommitError, PassError, ProposeError},
     edit::Edit,
-    error::{BuildError, CommitError, EditError, GasPriceError, InvalidBlock, PassError, ProposeError, RecoverError},
+    executor::EditError,
+    gas_price::GasPriceError,
     genesis::Genesis,
     judge::Judge,
+    load::OpenError,
     network::Head,
     pool::{PoolLine, Settlement},
     replay,
     run::{Extent, Ground, Paid},
     shared::{Published, Shared, Times},
-    stage::{Blocks, CommittedBlock, ExecutedBlock, Proposal, SealedBlock, WrittenBlock},
+    stage::{Blocks, BuildError, CommittedBlock, ExecutedBlock, InvalidBlock, Proposal, SealedBlock, WrittenBlock},
     terms::{FullBlocks, Prices, fees_before, price_by_rules},
 };
 
@@ -346,6 +348,17 @@ impl Application for Producer {
     }
 }
 
+/// Reason why a chain does not go on after a block could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum RecoverError {
+    /// The store cannot go on.
+    #[error("taking up the store again")]
+    Store(#[from] silica_state::RecoverError),
+    /// The store is there again, and the chain could not be continued in it.
+    #[error("opening the chain again")]
+    Open(#[from] OpenError),
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -357,10 +370,10 @@ mod tests {
     use crate::{
         ChainConfig,
         consensus::{run_seal, seal_alone},
-        error::RevertError,
         handle::Chain,
         open,
         pool::TxStatus,
+        savepoint::RevertError,
         testing::{account, address, key, payment, signed},
     };
 

@@ -2,20 +2,21 @@
 
 use std::{iter::Peekable, ops::RangeInclusive};
 
-use silica_protocol::{BlockNumber, DsBlockHeader, PublicKey, Receipt, TxBlockHeader};
-use silica_state::{BlockRecord, BlockRun, PreparedRun, PreparedState, Snapshot, StateDiff, Store};
+use silica_protocol::{BlockNumber, DsBlockHeader, PublicKey, Receipt, TxBlockHeader, TxHash};
+use silica_state::{
+    ArchiveError, BlockRecord, BlockRun, PreparedRun, PreparedState, Snapshot, StateDiff, StateError, Store,
+};
 
 use crate::{
-    config::ChainConfig,
-    consensus::{Signed, seal_as},
-    error::{BuildError, InvalidBlock, ReplayError, SealError},
+    config::{ChainConfig, ConfigError},
+    consensus::{SealError, Signed, seal_as},
     genesis::{Genesis, genesis_header},
     judge::Judge,
     network::{Head, Network},
     parallel,
     run::{Extent, Ground},
-    scilla_rules,
-    stage::{ExecutedBlock, Proposal, SealedBlock},
+    scilla_rules::{self, RulesError},
+    stage::{BuildError, ExecutedBlock, InvalidBlock, Proposal, SealedBlock},
     terms::{FullBlocks, Prices},
 };
 
@@ -297,4 +298,65 @@ fn check_receipts(block: &ExecutedBlock, record: &BlockRecord, number: BlockNumb
         Some(((transaction, _), _)) => Err(ReplayError::Receipt { number, hash: transaction.hash() }),
         None => Ok(()),
     }
+}
+
+/// Reason why executing blocks again did not yield what they say.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The chain cannot run with these parameters.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The chain has other rules of the contract language.
+    #[error(transparent)]
+    Rules(#[from] RulesError),
+    /// Block 0 is not that of the accounts and the key.
+    #[error("block 0: {what} is not that of the given accounts and key")]
+    Genesis {
+        /// The header that differs.
+        what: &'static str,
+    },
+    /// A block is missing.
+    #[error("block {number} is missing")]
+    Missing {
+        /// Its number.
+        number: BlockNumber,
+    },
+    /// A block is not what executing it yields.
+    #[error("block {number}")]
+    Block {
+        /// Its number.
+        number: BlockNumber,
+        /// What is wrong.
+        source: InvalidBlock,
+    },
+    /// A receipt is not what executing its transaction yields.
+    #[error("block {number}: receipt of transaction {hash}")]
+    Receipt {
+        /// Number of the block.
+        number: BlockNumber,
+        /// The transaction.
+        hash: TxHash,
+    },
+    /// A block is not signed by its committee.
+    #[error("block {number}")]
+    Seal {
+        /// Its number.
+        number: BlockNumber,
+        /// What is wrong.
+        source: SealError,
+    },
+    /// The state could not be computed.
+    #[error("reading state")]
+    State(#[from] StateError),
+    /// Blocks could not be read.
+    #[error("reading blocks")]
+    Archive(#[from] ArchiveError),
+    /// The state of a block could not be written.
+    #[error("writing the state of block {number}")]
+    Commit {
+        /// Its number.
+        number: BlockNumber,
+        /// What the store says.
+        source: silica_state::CommitError,
+    },
 }

@@ -8,9 +8,9 @@ use silica_state::{BlockRun, PreparedRun, RunBuilder, RunClosing, RunDsBlock, Sn
 
 use crate::{
     builder::{Builder, delta_hash, ds_difficulties, settle, state_diff},
-    error::BuildError,
     executor::Change,
     network::{Head, Network},
+    stage::BuildError,
     terms::fees_before,
 };
 

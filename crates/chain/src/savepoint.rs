@@ -7,7 +7,7 @@ use silica_state::Hold;
 
 use crate::{
     config::{NoncePolicy, Numbering},
-    error::RevertError,
+    load::OpenError,
     network::Head,
     pool::Pool,
     producer::Producer,
@@ -115,5 +115,26 @@ impl Producer {
         shared.publish(Arc::new(published));
         *waiting = pool;
         Ok(())
+    }
+}
+
+/// Reason why a chain was not taken back to an earlier point.
+#[derive(Debug, thiserror::Error)]
+pub enum RevertError {
+    /// The store could not be taken back.
+    #[error("taking the store back")]
+    Store(#[from] silica_state::RevertError),
+    /// The store is back, and the chain could not be opened in it.
+    #[error("opening the chain again")]
+    Open(#[from] OpenError),
+}
+
+impl RevertError {
+    /// Whether the chain is as it was, and goes on.
+    pub const fn leaves_chain(&self) -> bool {
+        match self {
+            Self::Store(error) => error.leaves_store(),
+            Self::Open(_) => false,
+        }
     }
 }

@@ -5,10 +5,8 @@
 //! [`Rules::UNNAMED`].
 
 use silica_protocol::BlockNumber;
-use silica_scilla::rules::Rules;
-use silica_state::Store;
-
-use crate::error::RulesError;
+use silica_scilla::rules::{Rules, UnknownRules};
+use silica_state::{ArchiveError, Store};
 
 /// Compares the rules of a record with those of the configuration, which an empty record gets.
 ///
@@ -35,4 +33,23 @@ pub fn check(store: &Store, asked: Rules) -> Result<(), RulesError> {
         None => Rules::UNNAMED,
     };
     if stored == asked { Ok(()) } else { Err(RulesError::Other { stored, asked }) }
+}
+
+/// Reason why a chain is not continued by some rules of the contract language.
+#[derive(Debug, thiserror::Error)]
+pub enum RulesError {
+    /// Its blocks were made by other rules.
+    #[error("the data directory holds blocks made by the Scilla rules {stored}, expected {asked}")]
+    Other {
+        /// The rules of the record.
+        stored: Rules,
+        /// The rules of the configuration.
+        asked: Rules,
+    },
+    /// The record has rules that this version does not know.
+    #[error("the blocks in the data directory")]
+    Unknown(#[source] UnknownRules),
+    /// The record cannot be read or written.
+    #[error("Scilla rules of the record")]
+    Archive(#[from] ArchiveError),
 }

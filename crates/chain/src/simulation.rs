@@ -18,10 +18,9 @@ use silica_state::{Snapshot, StateError};
 
 use crate::{
     accounts::World as _,
-    admission::{Entrance, Rehearsal, Routing, VerifiedTransaction},
+    admission::{AdmissionError, Entrance, Rehearsal, Routing, VerifiedTransaction},
     config::{NoncePolicy, Numbering, Rules},
     contract::{METADATA, without_quotes},
-    error::SimulationError,
     executor::{self, Change, Context, Facts, NOTHING_LOADED, Outcome, Overlay, Recorded, Tracer, readable},
     pool::DropReason,
     shared::{Published, Shared},
@@ -370,6 +369,41 @@ impl Search {
         }
         Ok(used.is_some())
     }
+}
+
+/// Reason why a simulated transaction would not get into a block, or why there is no gas limit for it.
+#[derive(Debug, thiserror::Error)]
+pub enum SimulationError {
+    /// It would be refused at the entrance.
+    #[error(transparent)]
+    Refused(#[from] AdmissionError),
+    /// It would be dropped when it is executed.
+    #[error("Error Code: {}, {why}", .reason.code())]
+    Dropped {
+        /// Why, in the way that clients know.
+        reason: DropReason,
+        /// Why, in words that name the member at fault.
+        why: String,
+    },
+    /// It would fail with every gas limit that was tried.
+    #[error("the transaction fails with a gas limit of {limit}: {}", failure(.receipt))]
+    Fails {
+        /// The highest gas limit.
+        limit: Gas,
+        /// What became of it with that.
+        receipt: Box<Receipt>,
+    },
+    /// The state could not be read.
+    #[error("reading state")]
+    State(#[from] StateError),
+}
+
+/// What a receipt says of a failure.
+fn failure(receipt: &Receipt) -> String {
+    let codes = receipt.errors.values().flatten().map(|error| format!("error {}", error.code()));
+    let exceptions =
+        receipt.exceptions.iter().map(|exception| format!("line {}: {}", exception.line, exception.message));
+    codes.chain(exceptions).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

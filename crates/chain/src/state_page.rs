@@ -6,7 +6,6 @@ use silica_state::{HistoryError, StateError, StateView};
 
 use crate::{
     contract::{METADATA, leaf, without_quotes},
-    error::{PastStateError, StatePageError},
     snapshot::Snapshot,
 };
 
@@ -138,4 +137,45 @@ fn entry(path: &str, value: &[u8]) -> Option<StateEntry> {
     let mut parts = path.split_terminator(StorageKey::SEPARATOR);
     let name = parts.next().filter(|name| !METADATA.contains(name))?.to_owned();
     Some(StateEntry { name, indices: parts.map(without_quotes).collect(), value: leaf(value) })
+}
+
+/// Reason why there is no page of a contract's state.
+#[derive(Debug, thiserror::Error)]
+pub enum StatePageError {
+    /// The state after the block is not to be had.
+    #[error(transparent)]
+    Past(#[from] PastStateError),
+    /// There is no account at the address.
+    #[error("Address does not exist")]
+    UnknownAccount,
+    /// The account is no contract.
+    #[error("Address not contract address")]
+    NotAContract,
+    /// The contract has no field of this name.
+    #[error("there is no field of this name")]
+    UnknownField,
+    /// No page of this field ends there.
+    #[error("expected what another page of the same field has as next")]
+    Cursor,
+    /// The state could not be read.
+    #[error("reading state")]
+    State(#[from] StateError),
+}
+
+/// Reason why the state after a block is not to be had.
+#[derive(Debug, thiserror::Error)]
+pub enum PastStateError {
+    /// The block is still to come, or its state is no longer kept.
+    #[error("expected a Tx block whose state is kept, from {earliest} to {latest}, got {block}")]
+    Outside {
+        /// The block that was asked for.
+        block: BlockNumber,
+        /// The oldest block whose state is kept.
+        earliest: BlockNumber,
+        /// The latest block.
+        latest: BlockNumber,
+    },
+    /// The state of that block could not be computed again.
+    #[error("reading the state of a block")]
+    History(#[source] HistoryError),
 }

@@ -7,17 +7,19 @@
 //! The receipts that come of it are held against the recorded ones, so that a trace is of what really happened.
 
 use silica_protocol::{Account, Address, BlockNumber, Receipt, StorageKey, Timestamp, TxHash};
-use silica_state::{BlockRecord, Snapshot as Store, StateError, StateView, StoredTransaction};
+use silica_state::{
+    ArchiveError, BlockRecord, HistoryError, Snapshot as Store, StateError, StateView, StoredTransaction,
+};
 
 use crate::{
     accounts::{Accounts, Source, Visitor, World, visit},
     admission::VerifiedTransaction,
     builder::state_diff,
-    error::TraceError,
     executor::{self, CallTree, Context, NOTHING_LOADED, Outcome, Overlay, Recorded, Tracer},
     shared::Shared,
     simulation::{AccountChange, account_change},
     snapshot::Snapshot,
+    state_page::PastStateError,
 };
 
 /// What a transaction of a block did.
@@ -163,5 +165,46 @@ fn execute(
     match executor::execute(transaction, context, overlay)?.outcome {
         Outcome::Recorded(Recorded { receipt, fee: _ }) if receipt == *recorded => Ok(()),
         Outcome::Recorded(_) | Outcome::Dropped(_) | Outcome::Full => Err(TraceError::Differs),
+    }
+}
+
+/// Reason why there is no trace of a transaction.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// It is in no block.
+    #[error("Txn Hash not Present")]
+    Unknown,
+    /// The state before its block is no longer kept.
+    #[error("the transaction is in Tx block {block}, and only those of blocks {earliest} to {latest} can be traced")]
+    Outside {
+        /// The block of the transaction.
+        block: BlockNumber,
+        /// The oldest block whose transactions can be traced.
+        earliest: BlockNumber,
+        /// The latest block.
+        latest: BlockNumber,
+    },
+    /// Executing it again did not lead to the recorded receipt.
+    #[error("executing the transaction again does not lead to its receipt")]
+    Differs,
+    /// The state before the block could not be computed again.
+    #[error("reading the state of a block")]
+    History(#[source] HistoryError),
+    /// The record could not be read.
+    #[error("reading the record")]
+    Archive(#[from] ArchiveError),
+    /// The state could not be read.
+    #[error("reading state")]
+    State(#[from] StateError),
+}
+
+impl TraceError {
+    /// Turns the error that a past state is not to be had into the one that a transaction cannot be traced; the function
+    /// knows which one, by the oldest block whose state is kept.
+    pub(crate) fn from_past(outside: &impl Fn(BlockNumber) -> Self) -> impl FnOnce(PastStateError) -> Self {
+        move |error| match error {
+            PastStateError::Outside { earliest, .. } => outside(earliest),
+            PastStateError::History(error) => Self::History(error),
+        }
     }
 }

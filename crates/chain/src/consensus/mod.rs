@@ -3,6 +3,7 @@
 //! Consensus drives and the chain answers: an [`Engine`] is a state machine without input or output of its own. It is
 //! told of what happens, asks the [`Application`] to propose, verify and commit, and returns what the node has to do.
 
+mod error;
 mod seal;
 mod solo;
 
@@ -12,15 +13,16 @@ use silica_protocol::{BlockNumber, Timestamp};
 
 pub(crate) use self::seal::{Signed, seal_as};
 pub use self::{
-    seal::{run_seal, seal_alone, seal_with},
+    error::{CommitError, EngineError, PassError, ProposeError},
+    seal::{SealError, run_seal, seal_alone, seal_with},
     solo::Solo,
 };
 use crate::{
     admission::VerifiedTransaction,
     edit::Edit,
-    error::{CommitError, EditError, EngineError, InvalidBlock, PassError, ProposeError},
+    executor::EditError,
     pool::DropReason,
-    stage::{CommittedBlock, ExecutedBlock, Proposal, SealedBlock},
+    stage::{CommittedBlock, ExecutedBlock, InvalidBlock, Proposal, SealedBlock},
 };
 
 /// What an engine asks of the chain.

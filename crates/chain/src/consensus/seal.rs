@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use silica_crypto::{KeyPair, SignError, cosign};
+use silica_crypto::{CoSignatureError, KeyPair, SignError, cosign};
 use silica_protocol::{CoSignatures, PublicKey};
 use silica_state::Seal;
 
-use crate::{
-    error::SealError,
-    stage::{ExecutedBlock, Proposal, SealedBlock},
-};
+use crate::stage::{ExecutedBlock, Proposal, SealedBlock};
 
 /// Signs a block as the only member of all its committees.
 ///
@@ -117,4 +114,23 @@ fn check_same(block: &ExecutedBlock, proposal: &Proposal) -> Result<(), SealErro
         && micro_blocks.eq(proposal.micro_blocks.iter().map(|block| &block.header))
         && ours.tx.header == proposal.tx_block.header;
     if same { Ok(()) } else { Err(SealError::Mismatch) }
+}
+
+/// Reason why a block was not sealed.
+#[derive(Debug, thiserror::Error)]
+pub enum SealError {
+    /// A header could not be signed.
+    #[error("signing a header")]
+    Sign(#[from] SignError),
+    /// A block is not signed by its committee.
+    #[error("signatures of the {block}")]
+    Signature {
+        /// Which block.
+        block: &'static str,
+        /// What is wrong.
+        source: CoSignatureError,
+    },
+    /// The signatures are those of another block.
+    #[error("signatures are of another block")]
+    Mismatch,
 }

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use silica_crypto::KeyPair;
 use silica_protocol::{PublicKey, Timestamp};
 
-use super::{Application, Cause, Effect, Engine, Input, MAX_DEMAND, seal_alone};
+use super::{Application, Cause, Effect, Engine, EngineError, Input, MAX_DEMAND, seal_alone};
 use crate::{
     edit::Edit,
-    error::EngineError,
     stage::{CommittedBlock, ExecutedBlock},
 };
 

@@ -5,20 +5,21 @@ use std::{
     sync::Arc,
 };
 
-use silica_protocol::Address;
+use silica_protocol::{Address, Nonce, Qa};
 use silica_scilla::{
     host::type_behind,
-    json::{self, Document, ValueReader},
+    json::{self, Document, JsonError, ValueError, ValueReader},
     types::Type,
     value::Key,
 };
+use silica_state::StateError;
 
 use super::{
     Modules, Overlay,
     module::Unready,
     storage::{Room, StorageFault, StoredField},
 };
-use crate::{accounts::World, error::EditError};
+use crate::{accounts::World, stage::BuildError};
 
 /// Characters of a wrong name that are told.
 const TOLD: usize = 64;
@@ -99,4 +100,110 @@ fn read_keys<'t>(
     }
     let kind = type_behind(field, keys.len()).ok_or(EditError::TooManyKeys { got: texts.len(), most: 0 })?;
     Ok((keys, kind))
+}
+
+/// Reason why the state is not edited.
+#[derive(Debug, thiserror::Error)]
+pub enum EditError {
+    /// The null account holds what is not in circulation, and pays the rewards.
+    #[error("the null account cannot be edited: it holds the reserve")]
+    NullAccount,
+    /// The account would have too much money.
+    #[error("balance: expected at most {most} Qa, got {got}")]
+    Balance {
+        /// The balance that was asked for.
+        got: Qa,
+        /// Most that an edit gives.
+        most: Qa,
+    },
+    /// The account would have too much money, with what it has.
+    #[error("amount: expected at most {most} Qa for this account, got {got}")]
+    Amount {
+        /// What was to be added.
+        got: Qa,
+        /// Most that an edit adds to this account.
+        most: Qa,
+    },
+    /// The transactions between could be executed again.
+    #[error("nonce: expected at least {least}, which the account has, got {got}")]
+    NonceTooLow {
+        /// The nonce that was asked for.
+        got: Nonce,
+        /// That of the account.
+        least: Nonce,
+    },
+    /// The nonce is too large.
+    #[error("nonce: expected at most {most}, got {got}")]
+    NonceTooHigh {
+        /// The nonce that was asked for.
+        got: Nonce,
+        /// Largest nonce.
+        most: Nonce,
+    },
+    /// A contract sends no transactions.
+    #[error("a contract has no nonce")]
+    NonceOfContract,
+    /// There is no account.
+    #[error("Address does not exist")]
+    UnknownAccount,
+    /// The account has no contract.
+    #[error("Address not contract address")]
+    NotAContract,
+    /// The contract has no such field.
+    #[error("field: expected one of {}, got {got:?}", listed(.known))]
+    UnknownField {
+        /// The name that came, or its beginning.
+        got: String,
+        /// Those that it has.
+        known: Vec<String>,
+    },
+    /// A field is always there.
+    #[error("value: expected one, for only entries of maps can be removed")]
+    FieldRemoved,
+    /// There are more keys than maps in the type of the field.
+    #[error("keys: expected at most {most}, got {got}")]
+    TooManyKeys {
+        /// Keys that came.
+        got: usize,
+        /// Maps in the type.
+        most: usize,
+    },
+    /// A key is none of the map's type.
+    #[error("keys: {0}")]
+    Key(#[source] ValueError),
+    /// The text of the value is no JSON.
+    #[error("value: {0}")]
+    NotJson(#[source] JsonError),
+    /// The value is none of the field's type.
+    #[error("value: {0}")]
+    Value(#[source] ValueError),
+    /// The value, or the keys to it, are larger than what a transaction may write.
+    #[error("value: larger than what a transaction may write, with its keys")]
+    TooLarge,
+    /// The contract, or its storage, cannot be read as what it was deployed as.
+    #[error("the contract cannot be made ready")]
+    Unusable,
+    /// The state could not be read.
+    #[error("reading state")]
+    State(#[from] StateError),
+    /// The block that has the edit could not be built.
+    #[error("building a block")]
+    Build(#[from] BuildError),
+}
+
+impl EditError {
+    /// Whether the edit is refused for what it says; otherwise something failed that is not the caller's.
+    pub const fn is_refusal(&self) -> bool {
+        !matches!(self, Self::Unusable | Self::State(_) | Self::Build(_))
+    }
+}
+
+/// Names with commas between them, as far as they can be taken in.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 160;
+    let all = names.join(", ");
+    match all.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", all.get(..end).unwrap_or_default()),
+        None => all,
+    }
 }

@@ -6,12 +6,13 @@ use silica_scilla::{
     resolve,
     syntax::parse_contract,
 };
+use silica_state::StateError;
 
 use super::{
     Modules, Overlay,
     module::{CONTRACT_FILE, Libraries, Unready, origin},
 };
-use crate::{accounts::World, error::InterfaceError};
+use crate::accounts::World;
 
 /// Units of work in which a deployed contract is checked: its deployment paid for the same work.
 const NO_LIMIT: u64 = u64::MAX;
@@ -35,4 +36,21 @@ pub(crate) fn contract_interface<W: World>(
     let program = resolve::contract(parsed, &origin, &libraries).map_err(|_| InterfaceError::Unusable)?;
     let checked = check::contract(&program, &Options::with_limit(NO_LIMIT)).map_err(|_| InterfaceError::Unusable)?;
     Ok(checked.summary.to_json().root().pretty().to_string())
+}
+
+/// Reason why it is not known what a contract offers.
+#[derive(Debug, thiserror::Error)]
+pub enum InterfaceError {
+    /// There is no account at the address.
+    #[error("Address does not exist")]
+    UnknownAccount,
+    /// The account has no code, or that of a library.
+    #[error("Address not contract address")]
+    NotAContract,
+    /// The contract is not accepted any more. No contract that was deployed is like that.
+    #[error("the code of a deployed contract is not accepted")]
+    Unusable,
+    /// The state or the record could not be read.
+    #[error("reading state")]
+    State(#[from] StateError),
 }

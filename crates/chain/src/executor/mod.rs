@@ -36,7 +36,11 @@ use silica_scilla::{
 };
 use silica_state::StateError;
 
-pub use self::tracer::{CallTree, TracedCall, TracedRun, TracedStep, TracedValue};
+pub use self::{
+    edit::EditError,
+    interface::InterfaceError,
+    tracer::{CallTree, TracedCall, TracedRun, TracedStep, TracedValue},
+};
 pub(crate) use self::{
     edit::{FieldEdit, edit_field},
     interface::contract_interface,

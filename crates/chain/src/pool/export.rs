@@ -21,7 +21,7 @@
 use silica_protocol::{BlockNumber, Transaction, sha256};
 
 use super::Pool;
-use crate::{admission::Routing, error::PoolImportError};
+use crate::admission::Routing;
 
 const MARK_1: &str = "silica-pool-1\n";
 const MARK_2: &str = "silica-pool-2\n";
@@ -157,4 +157,26 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     let (head, after) = rest.split_first_chunk()?;
     *rest = after;
     Some(*head)
+}
+
+/// Reason why bytes do not hold the contents of a pool.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PoolImportError {
+    /// The bytes were not written by a pool, or by another version of it.
+    #[error("pool contents: expected the mark {expected:?} at the start")]
+    Mark {
+        /// What the bytes begin with.
+        expected: &'static str,
+    },
+    /// The bytes are not those that were written, and no transaction can be read from them.
+    #[error("pool contents: checksum does not match")]
+    Checksum,
+    /// The bytes end early or hold a value that cannot be.
+    #[error("pool contents: {what} of entry {entry}")]
+    Entry {
+        /// Number of the entry, counted from 0.
+        entry: u64,
+        /// What could not be read.
+        what: &'static str,
+    },
 }

@@ -22,6 +22,7 @@
 //! Nothing depends on the order of a hash map: those here are only looked up by key.
 
 mod account;
+mod error;
 mod export;
 mod line;
 mod standing;
@@ -38,18 +39,22 @@ use std::{
 
 use silica_protocol::{Account, Address, BlockNumber, GasPrice, Nonce, Receipt, ShardId, Timestamp, TxHash};
 
-pub use self::status::{ModificationState, TxStatus};
 use self::{
     account::{Sender, Slot},
     standing::{Class, Indexes},
+};
+pub use self::{
+    error::PoolError,
+    export::PoolImportError,
+    status::{ModificationState, TxStatus},
 };
 pub(crate) use self::{
     export::{Contents, Exported, export, import},
     line::{Line, PoolLine},
     status::StatusRecord,
 };
-pub use crate::drop_reason::DropReason;
-use crate::{admission::VerifiedTransaction, config::PoolLimits, epoch::Epochs, error::PoolError};
+pub(crate) use crate::drop_reason::DropReason;
+use crate::{admission::VerifiedTransaction, config::PoolLimits, epoch::Epochs};
 
 /// Place of a transaction among those that compete: the highest price first, then the smallest hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,7 +8,6 @@ use silica_protocol::{Gas, Nonce, Qa, Transaction};
 use super::*;
 use crate::{
     admission::Routing,
-    error::PoolImportError,
     testing::{PRICE, address, payment, signed, unchecked},
 };
 

@@ -6,11 +6,14 @@
 //!                 root is known     signed         on disk
 //! ```
 
+mod error;
+
 use std::sync::Arc;
 
 use silica_protocol::{Account, Address, BlockHash, DsBlock, MicroBlock, Receipt, Transaction, TxBlock};
 use silica_state::{BlockRecord, PreparedState, StateDiff};
 
+pub use self::error::{BuildError, InvalidBlock};
 use crate::{
     admission::VerifiedTransaction,
     pool::{DropReason, Postponed},

@@ -6,6 +6,8 @@
 //!
 //! The signature is checked before any state is read and before any lock is taken.
 
+mod error;
+
 use std::sync::Arc;
 
 use silica_protocol::{
@@ -13,10 +15,10 @@ use silica_protocol::{
     Version, sha256,
 };
 
+pub use self::error::{AdmissionError, InvalidTransaction};
 use crate::{
     accounts::Accounts,
     config::{ChainConfig, NoncePolicy},
-    error::{AdmissionError, InvalidTransaction},
 };
 
 /// A transaction that passed every check of the entrance, with what the checks computed.

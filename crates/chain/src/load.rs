@@ -1,0 +1,144 @@
+//! Reads the head of a stored chain, and checks that the chain is of this network.
+//!
+//! The time that this takes does not depend on the length of the chain, because only the newest blocks are read.
+
+use silica_crypto::{CoSignatureError, cosign};
+use silica_protocol::{BlockNumber, CoSignatures, DsBlock, DsBlockNumber, Gas, PublicKey, TxBlock};
+use silica_state::{ArchiveError, Snapshot, StateError};
+
+use crate::{
+    config::{ConfigError, Policy},
+    network::{Head, Network},
+    replay::ReplayError,
+    scilla_rules::RulesError,
+    shared::{Published, RECENT, Times},
+};
+
+/// Reads what readers see of a chain that ends with the newest block of `state`.
+pub(crate) fn read_published(state: Snapshot, network: &Network) -> Result<Published, OpenError> {
+    let head = read_head(&state, network)?;
+    let times = read_times(&state, &head)?;
+    let recent = state.recent_transactions(RECENT)?.into();
+    let operator_price = network.config.policy.operator_price.filter(|_| network.config.operator_price);
+    let floor_price = network.config.minimum_gas_price;
+    let Policy { nonces, numbering, .. } = network.config.policy;
+    let numbering = network.config.numbering(numbering);
+    Ok(Published { head, state, times, recent, nonces, numbering, operator_price, floor_price })
+}
+
+/// Reads the newest blocks and checks that they are this network's, linked and signed.
+fn read_head(state: &Snapshot, network: &Network) -> Result<Head, OpenError> {
+    let number = state.head().map_or(BlockNumber::new(0), |head| head.number);
+    let missing = |what| OpenError::Head { number, what };
+    let head = Head::read(state, number)?.ok_or(missing("or its DS block is missing"))?;
+    let Head { tx_block, ds_block, .. } = &head;
+    check_network(tx_block, ds_block, network)?;
+    check_signed(tx_block, ds_block, network)?;
+    if let Some(previous) = number.previous() {
+        let previous = state.tx_header(previous)?.ok_or(missing("the block before it is missing"))?;
+        if previous.hash() != tx_block.header.prev_hash {
+            return Err(missing("is not linked to the block before it"));
+        }
+    }
+    Ok(head)
+}
+
+fn check_network(tx_block: &TxBlock, ds_block: &DsBlock, network: &Network) -> Result<(), OpenError> {
+    let Network { config, epochs, member, .. } = network;
+    let header = &tx_block.header;
+    if ds_block.header.leader != *member {
+        return Err(OpenError::Key { stored: ds_block.header.leader, asked: *member });
+    }
+    if header.number.get() == 0 {
+        return Ok(());
+    }
+    let compare = |name, stored: String, asked: String| {
+        if stored == asked { Ok(()) } else { Err(OpenError::Parameter { name, stored, asked }) }
+    };
+    let shards = tx_block.micro_blocks.len().saturating_sub(1);
+    compare("a number of shards of", shards.to_string(), config.shards.to_string())?;
+    compare("a DS block number of", header.ds_block.to_string(), epochs.ds_block_of(header.number).to_string())?;
+    let gas_limit = config.shard_gas_limit.get().saturating_mul(u64::from(config.shards));
+    let gas_limit = Gas::new(gas_limit.saturating_add(config.ds_gas_limit.get()));
+    compare("a gas limit of", header.gas_limit.to_string(), gas_limit.to_string())
+}
+
+fn check_signed(tx_block: &TxBlock, ds_block: &DsBlock, network: &Network) -> Result<(), OpenError> {
+    let number = tx_block.header.number;
+    if number.get() == 0 {
+        return Ok(());
+    }
+    let verify = |cosignatures: &CoSignatures, header: &[u8]| {
+        cosign::verify(cosignatures, header, &[network.member])
+            .map_err(|source| OpenError::Signature { number, source })
+    };
+    verify(&tx_block.cosignatures, &tx_block.header.encode())?;
+    verify(&ds_block.cosignatures, &ds_block.header.encode())
+}
+
+fn read_times(state: &Snapshot, head: &Head) -> Result<Times, OpenError> {
+    let Some(previous) = head.number().previous() else { return Ok(Times::default()) };
+    Ok(Times {
+        first_tx: state.time_of(BlockNumber::new(1))?,
+        previous_tx: state.time_of(previous)?,
+        first_ds: state.ds_block(DsBlockNumber::new(1))?.map(|block| block.timestamp),
+    })
+}
+
+/// Reason why a chain could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The chain cannot run with these parameters.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The chain has other rules of the contract language.
+    #[error(transparent)]
+    Rules(#[from] RulesError),
+    /// The newest block was made with another parameter.
+    #[error("the chain in the data directory was made with {name} {stored}, and is asked to run with {asked}")]
+    Parameter {
+        /// The parameter.
+        name: &'static str,
+        /// Its value in the newest block.
+        stored: String,
+        /// Its value now.
+        asked: String,
+    },
+    /// The chain in the store is led by another key.
+    #[error("the chain in the data directory is signed by {stored}, and the key of this node is {asked}")]
+    Key {
+        /// Key of the chain.
+        stored: PublicKey,
+        /// Key of this node.
+        asked: PublicKey,
+    },
+    /// The newest block does not have the form, links and signatures that it must have.
+    #[error("block {number} in the data directory: {what}")]
+    Head {
+        /// The block.
+        number: BlockNumber,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// The newest block is not signed by its committee.
+    #[error("block {number} in the data directory")]
+    Signature {
+        /// The block.
+        number: BlockNumber,
+        /// What is wrong with the signatures.
+        source: CoSignatureError,
+    },
+    /// The state could not be read or computed.
+    #[error("reading state")]
+    State(#[from] StateError),
+    /// Blocks could not be read.
+    #[error("reading blocks")]
+    Archive(#[from] ArchiveError),
+    /// The genesis could not be written.
+    #[error("writing the genesis block")]
+    Commit(#[source] silica_state::CommitError),
+    /// The state was lost, and executing the blocks again did not yield it. So it may be if a build with other rules of
+    /// execution made them.
+    #[error("executing the blocks again, by the rules of this version")]
+    Replay(#[from] ReplayError),
+}

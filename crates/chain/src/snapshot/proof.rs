@@ -1,0 +1,105 @@
+//! Proofs of the state of a contract.
+
+use silica_protocol::{Address, BlockNumber, VariableHash};
+use silica_state::{HistoryError, StateError};
+
+use super::Snapshot;
+
+/// Trie nodes that prove a contract variable, or its absence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateProof {
+    /// Nodes from the state root to the account.
+    pub account: Vec<Vec<u8>>,
+    /// Nodes from the contract's storage root to the variable, or to where its path ends.
+    pub storage: Vec<Vec<u8>>,
+}
+
+impl Snapshot {
+    /// Proves the variable `variable` of the contract at `address`, or that it is not there, in the state after the Tx
+    /// block `block`; `None` is the latest.
+    ///
+    /// # Errors
+    ///
+    /// [`ProofError`]: the block is outside the window for which proofs are served, there is no such contract, or the
+    /// state could not be read.
+    pub fn state_proof(
+        &self,
+        address: &Address,
+        variable: &VariableHash,
+        block: Option<BlockNumber>,
+    ) -> Result<StateProof, ProofError> {
+        let block = self.proof_block(block)?;
+        let proof = self.prove(address, variable, block);
+        if let Err(ProofError::State(StateError::Expired)) = proof {
+            // The block left the window while its state was read.
+            let head = self.shared.published().head.number();
+            return Err(ProofError::Expired { earliest: self.shared.earliest_proof(head) });
+        }
+        proof
+    }
+
+    fn prove(&self, address: &Address, variable: &VariableHash, block: BlockNumber) -> Result<StateProof, ProofError> {
+        let view = self.published.state.at(block)?;
+        let account = view.account(address)?.ok_or(ProofError::UnknownAccount)?;
+        let contract = account.contract.ok_or(ProofError::NotAContract)?;
+        contract.storage_root.ok_or(ProofError::NoStorage)?;
+        let storage = view.storage_proof(address, variable)?.ok_or(ProofError::NoStorage)?;
+        Ok(StateProof { account: view.account_proof(address)?, storage })
+    }
+
+    /// The block for which a proof is asked, `None` being the latest, if it is in the window for which they are served.
+    ///
+    /// # Errors
+    ///
+    /// [`ProofError::NotMined`] or [`ProofError::Expired`]: it is not. [`state_proof`](Self::state_proof) says so too, but
+    /// callers have more to check between this and the rest.
+    pub fn proof_block(&self, block: Option<BlockNumber>) -> Result<BlockNumber, ProofError> {
+        let latest = self.published.head.number();
+        let block = block.unwrap_or(latest);
+        let earliest = self.shared.earliest_proof(latest);
+        match block {
+            block if block > latest => Err(ProofError::NotMined { block }),
+            block if block < earliest => Err(ProofError::Expired { earliest }),
+            block => Ok(block),
+        }
+    }
+}
+
+/// Reason why there is no state proof.
+#[derive(Debug, thiserror::Error)]
+pub enum ProofError {
+    /// The block is still to come.
+    #[error("Requested txBlock not mined yet")]
+    NotMined {
+        /// The block.
+        block: BlockNumber,
+    },
+    /// The block is older than the window for which proofs are served.
+    #[error("Proof from requested txBlock is expired, earliest: {earliest}")]
+    Expired {
+        /// The oldest block of the window.
+        earliest: BlockNumber,
+    },
+    /// The account does not exist in the state of that block.
+    #[error("Address does not exist in requested epoch")]
+    UnknownAccount,
+    /// The account is no contract.
+    #[error("Address not contract address")]
+    NotAContract,
+    /// The contract has no storage.
+    #[error("Proof not found")]
+    NoStorage,
+    /// The state of that block could not be computed again.
+    #[error("reading the state of a block")]
+    History(#[source] HistoryError),
+    /// The state could not be read.
+    #[error("reading state")]
+    State(#[from] StateError),
+}
+
+impl From<HistoryError> for ProofError {
+    /// The store may keep fewer blocks than are served: those before it was told to keep more are gone.
+    fn from(error: HistoryError) -> Self {
+        if let HistoryError::Expired { earliest } = error { Self::Expired { earliest } } else { Self::History(error) }
+    }
+}

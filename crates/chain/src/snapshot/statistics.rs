@@ -1,0 +1,120 @@
+//! Figures of the network: statistics, miners and supply.
+
+use silica_protocol::{Address, BlockNumber, DsBlockNumber, PublicKey, Qa, ShardId, ShardMember, Timestamp};
+use silica_state::StateError;
+
+use super::Snapshot;
+use crate::{
+    builder::shard_member,
+    genesis::{GENESIS_TOKENS, MINING_RESERVE},
+    network::Network,
+    shared::Published,
+};
+
+/// The figures from which the statistics of the network are computed. Rates are left to who can divide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Statistics {
+    /// Number of the latest Tx block.
+    pub latest_tx_block: BlockNumber,
+    /// Number of the latest DS block.
+    pub latest_ds_block: DsBlockNumber,
+    /// Transactions in blocks 1 to the latest.
+    pub transactions: u64,
+    /// Transactions in the latest Tx block.
+    pub in_tx_epoch: u32,
+    /// Transactions in the Tx blocks of the latest DS epoch.
+    pub in_ds_epoch: u64,
+    /// Timestamp of the latest Tx block.
+    pub tx_block_time: Timestamp,
+    /// Timestamp of the Tx block before it, once there is one.
+    pub previous_tx_block_time: Option<Timestamp>,
+    /// Timestamp of Tx block 1, once it exists.
+    pub first_tx_block_time: Option<Timestamp>,
+    /// Timestamp of the latest DS block.
+    pub ds_block_time: Timestamp,
+    /// Timestamp of DS block 1, once it exists.
+    pub first_ds_block_time: Option<Timestamp>,
+    /// Members of all shards and of the DS committee.
+    pub peers: u64,
+    /// Members of each shard.
+    pub shard_sizes: Vec<u32>,
+}
+
+/// Who mined during a DS epoch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MinerInfo {
+    /// Keys of the DS committee, in its order.
+    pub ds_committee: Vec<PublicKey>,
+    /// Keys of each shard's members.
+    pub shards: Vec<Vec<PublicKey>>,
+}
+
+impl Snapshot {
+    /// The figures from which the statistics of the network are computed.
+    pub fn statistics(&self) -> Statistics {
+        let Published { head, times, state, .. } = &*self.published;
+        let totals = state.head().map(|head| head.totals).unwrap_or_default();
+        let shards = self.shared.network.config.shards;
+        Statistics {
+            latest_tx_block: head.number(),
+            latest_ds_block: head.ds_block.header.number,
+            transactions: totals.transactions,
+            in_tx_epoch: head.tx_block.header.tx_count,
+            in_ds_epoch: totals.ds_epoch_transactions,
+            tx_block_time: head.tx_block.timestamp,
+            previous_tx_block_time: times.previous_tx,
+            first_tx_block_time: times.first_tx,
+            ds_block_time: head.ds_block.timestamp,
+            first_ds_block_time: times.first_ds,
+            peers: u64::from(shards).saturating_add(1),
+            shard_sizes: (0..shards).map(|_| 1).collect(),
+        }
+    }
+
+    /// Keys of the DS committee, in its order.
+    pub fn ds_committee(&self) -> Vec<PublicKey> {
+        vec![self.shared.network.member]
+    }
+
+    /// Members of a shard, or `None` when there is no such shard.
+    pub fn shard_members(&self, shard: ShardId) -> Option<Vec<ShardMember>> {
+        let Network { member, config, .. } = &self.shared.network;
+        (shard.get() < config.shards).then(|| vec![shard_member(*member)])
+    }
+
+    /// Who mined during the DS epoch of DS block `number`.
+    ///
+    /// # Errors
+    ///
+    /// [`MinerInfoError`]: the DS block is still to come.
+    pub fn miner_info(&self, number: DsBlockNumber) -> Result<MinerInfo, MinerInfoError> {
+        let latest = self.latest_ds_block().header.number;
+        if number > latest {
+            return Err(MinerInfoError { got: number, latest });
+        }
+        let member = self.shared.network.member;
+        let shards = (0..self.shared.network.config.shards).map(|_| vec![member]).collect();
+        Ok(MinerInfo { ds_committee: vec![member], shards })
+    }
+
+    /// Money in circulation: all there is, without what the null account holds (execution.md 1.4).
+    ///
+    /// # Errors
+    ///
+    /// The state could not be read.
+    pub fn coin_supply(&self) -> Result<Qa, StateError> {
+        let reserve = self.account(&Address::ZERO)?.unwrap_or_default().balance;
+        let all = MINING_RESERVE.checked_add(GENESIS_TOKENS).unwrap_or(Qa::MAX);
+        Ok(all.checked_sub(reserve).unwrap_or(Qa::ZERO))
+    }
+}
+
+/// Reason why there is no such list of miners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("Requested data not found")]
+pub struct MinerInfoError {
+    /// DS block that was asked for.
+    pub got: DsBlockNumber,
+    /// The latest DS block.
+    pub latest: DsBlockNumber,
+}

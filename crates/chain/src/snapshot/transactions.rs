@@ -1,0 +1,130 @@
+//! Transactions by hash, and the status of those that were submitted.
+
+use std::sync::Arc;
+
+use silica_protocol::{Address, BlockNumber, Nonce, Timestamp, Transaction, TxHash};
+use silica_state::{ArchiveError, FoundTransaction, StateError, StoredTransaction};
+
+use super::Snapshot;
+use crate::pool::{StatusRecord, TxStatus};
+
+/// Longest length of a list of pending transactions (`PENDING_TXN_QUERY_MAX_RESULTS`).
+const PENDING_MOST: usize = 1_000;
+
+/// Where a transaction stands that was submitted.
+#[derive(Clone, Debug)]
+pub struct TransactionStatus {
+    /// The transaction.
+    pub transaction: Arc<Transaction>,
+    /// Its hash.
+    pub hash: TxHash,
+    /// Address of its sender.
+    pub sender: Address,
+    /// Where it stands.
+    pub status: TxStatus,
+    /// Whether it is in a block and took effect.
+    pub success: bool,
+    /// Tx epoch in which it was accepted. Of a confirmed transaction only that of its block is kept.
+    pub inserted: BlockNumber,
+    /// Tx epoch in which the status last changed.
+    pub updated: BlockNumber,
+    /// When the status last changed.
+    pub modified: Timestamp,
+}
+
+impl Snapshot {
+    /// A transaction with its receipt, or `None` when it is in no block.
+    ///
+    /// # Errors
+    ///
+    /// The transaction could not be read.
+    pub fn transaction(&self, hash: &TxHash) -> Result<Option<StoredTransaction>, ArchiveError> {
+        self.published.state.transaction(hash)
+    }
+
+    /// Finds a transaction without reading it, for those who have to know how large it is.
+    ///
+    /// # Errors
+    ///
+    /// The record could not be read.
+    pub fn find_transaction(&self, hash: &TxHash) -> Result<FoundTransaction, ArchiveError> {
+        self.published.state.find_transaction(hash)
+    }
+
+    /// Hashes of the newest transactions, at most 100, the newest first.
+    ///
+    /// The reference forgets them when it stops; here they outlive a restart like everything else.
+    pub fn recent_transactions(&self) -> &[TxHash] {
+        &self.published.recent
+    }
+
+    /// Waiting transactions, at most 1,000, the latest change of status first.
+    ///
+    /// The reference tells those of which its nodes reported something in the last three Tx epochs, and they report at each
+    /// block all that goes on waiting (execution.md 3.5): whatever is not told any more has gone. Here it is known what waits.
+    pub fn pending(&self) -> Vec<(TxHash, TxStatus)> {
+        self.shared.lock_pool().pending(PENDING_MOST)
+    }
+
+    /// Nonce after which the next transaction of an account comes: the last that is used, or that waits behind it without a
+    /// gap.
+    ///
+    /// # Errors
+    ///
+    /// The account could not be read.
+    pub fn last_nonce(&self, address: &Address) -> Result<Nonce, StateError> {
+        self.shared.last_nonce(address)
+    }
+
+    /// Where a transaction stands, or `None` when nothing is known about it.
+    ///
+    /// # Errors
+    ///
+    /// The transaction could not be read.
+    pub fn status(&self, hash: &TxHash) -> Result<Option<TransactionStatus>, ArchiveError> {
+        self.status_of(&self.find_transaction(hash)?)
+    }
+
+    /// The same of a transaction that was looked for at this head.
+    ///
+    /// # Errors
+    ///
+    /// The transaction could not be read.
+    pub fn status_of(&self, found: &FoundTransaction) -> Result<Option<TransactionStatus>, ArchiveError> {
+        let hash = found.hash();
+        let record = self.shared.lock_pool().record(hash).cloned();
+        // The chain is asked last, since a transaction leaves the pool for a block, and it has the last word: what is
+        // in a block may have come in a second time while the block was made.
+        let newest = self.shared.published();
+        let same = Arc::ptr_eq(&newest, &self.published);
+        let stored = if same { found.read()? } else { newest.state.transaction(hash)? };
+        let Some(stored) = stored else { return Ok(record.map(Into::into)) };
+        let made = newest.state.time_of(stored.block)?;
+        Ok(Some(TransactionStatus {
+            hash: *hash,
+            sender: stored.transaction.sender(),
+            status: TxStatus::Confirmed,
+            success: stored.receipt.success,
+            inserted: stored.block,
+            updated: stored.block,
+            modified: made.unwrap_or_default(),
+            transaction: Arc::new(stored.transaction),
+        }))
+    }
+}
+
+impl From<StatusRecord> for TransactionStatus {
+    fn from(record: StatusRecord) -> Self {
+        let StatusRecord { transaction, status, inserted, updated, modified } = record;
+        Self {
+            hash: transaction.hash(),
+            sender: transaction.sender(),
+            transaction: Arc::clone(transaction.transaction()),
+            status,
+            success: false,
+            inserted,
+            updated,
+            modified,
+        }
+    }
+}
