@@ -4,7 +4,10 @@ use std::{io, sync::PoisonError};
 
 use silica_protocol::{BlockHash, BlockNumber};
 
-use super::{Databases, Opening, Store, open_archive};
+use super::{
+    Databases, Store,
+    open::{Opening, open_archive},
+};
 use crate::{
     db::{DbError, Durability},
     error::{RecoverError, StateError},

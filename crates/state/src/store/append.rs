@@ -1,0 +1,304 @@
+//! Appending: the state after a block is prepared, and the block is written, flushed or replayed.
+
+use silica_protocol::{BlockNumber, StateRoot};
+
+use super::{Store, Writer};
+use crate::{
+    archive::{ArchiveView, BlockRecord, BlockRun},
+    diff::StateDiff,
+    error::{CommitError, StateError},
+    keys::KeyChanges,
+    snapshot::Snapshot,
+    transition::State,
+    version::Version,
+};
+
+/// Approximate memory that the index of hashes takes for a transaction, in bytes.
+const BYTES_PER_TRANSACTION: usize = 32;
+
+/// The state after a block that is not committed yet. Nobody sees it, and dropping it leaves no trace.
+#[derive(Debug)]
+pub struct PreparedState {
+    state: State,
+    keys: KeyChanges,
+    diff: StateDiff,
+    encoded: Vec<u8>,
+}
+
+impl PreparedState {
+    /// Returns the root of the account trie.
+    pub fn root(&self) -> StateRoot {
+        self.state.root()
+    }
+
+    /// Returns what is changed.
+    pub const fn diff(&self) -> &StateDiff {
+        &self.diff
+    }
+
+    fn block(&self) -> BlockNumber {
+        self.state.block().unwrap_or_default()
+    }
+}
+
+/// The states after the blocks of a run that is not committed yet. Nobody sees them, and dropping them leaves no trace.
+#[derive(Debug)]
+pub struct PreparedRun {
+    /// The version before the run.
+    begin: Version,
+    /// The state after the last block.
+    state: State,
+    /// Those after the blocks that change something.
+    changed: Vec<State>,
+    keys: Vec<(Version, KeyChanges)>,
+    diffs: Vec<(BlockNumber, Vec<u8>)>,
+}
+
+impl PreparedRun {
+    /// Returns the root of the account trie after the last block so far.
+    pub fn root(&self) -> StateRoot {
+        self.state.root()
+    }
+
+    /// Adds blocks that change nothing.
+    pub fn pass(&mut self, blocks: u64) {
+        self.state.version = self.state.version.saturating_add(blocks);
+    }
+
+    fn bytes(&self) -> impl Iterator<Item = (Version, u64)> + '_ {
+        self.changed.iter().zip(&self.diffs).map(|(state, (_, diff))| {
+            let bytes = u64::try_from(diff.len()).unwrap_or(u64::MAX);
+            (state.version, bytes)
+        })
+    }
+}
+
+impl Store {
+    /// Returns the blocks that are to be executed again, the first and the last, while there are such.
+    pub fn replaying(&self) -> Option<(BlockNumber, BlockNumber)> {
+        let writer = self.writer();
+        let at = self.snapshot().window().newest().version;
+        writer.replay_to.map(|head| (BlockNumber::new(at), head))
+    }
+
+    /// Computes the state after the next block. Nothing changes for anybody until it is committed.
+    ///
+    /// # Errors
+    ///
+    /// [`StateError::NotContract`] and [`StateError::ForeignKey`] when the diff makes no sense, otherwise when the state
+    /// cannot be read.
+    pub fn prepare(&self, diff: StateDiff) -> Result<PreparedState, StateError> {
+        let before = self.writer().written.clone();
+        let before = before.unwrap_or_else(|| self.snapshot());
+        let newest = before.window().newest();
+        let (state, keys) = newest.advance(&self.core.records, &diff, newest.version.saturating_add(1))?;
+        let encoded = diff.encode();
+        Ok(PreparedState { state, keys, diff, encoded })
+    }
+
+    /// Appends a block and makes its state that of the newest block: durably first, then for readers. Returns the
+    /// chain as of this block.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError`]: nothing was changed, unless it is one of the engine.
+    pub fn commit(&self, block: &BlockRecord, state: PreparedState) -> Result<Snapshot, CommitError> {
+        self.write(block, state)?;
+        self.flush()
+    }
+
+    /// Appends a block without waiting for the disk. Returns the chain as of this block, on which the next one can be
+    /// prepared.
+    ///
+    /// Readers do not see it, and a crash may undo it, until [`Store::flush`] returned. Several blocks that are
+    /// flushed together cost little more than one.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError`]: nothing was changed, unless it is one of the engine.
+    pub fn write(&self, block: &BlockRecord, state: PreparedState) -> Result<Snapshot, CommitError> {
+        let mut writer = self.writer();
+        let before = writer.written.clone().unwrap_or_else(|| self.snapshot());
+        if let Some(head) = writer.replay_to {
+            return Err(CommitError::Replaying { at: before.window().newest().block(), head });
+        }
+        check_follows(&before, &state)?;
+        check_root(block.tx_block.header.state_root, &state)?;
+        if let Some(failure) = self.checkpointer.failure() {
+            return Err(CommitError::Checkpoint(failure));
+        }
+        self.core.archive.write(block, &state.encoded)?;
+        let bytes = state.encoded.len().saturating_add(block.transactions.len().saturating_mul(BYTES_PER_TRANSACTION));
+        self.core.records.keys().note(state.state.version, state.keys);
+        let window = before.window().push(state.state);
+        writer.backlog.push(window.newest().version, u64::try_from(bytes).unwrap_or(u64::MAX));
+        let snapshot = Snapshot::new(&self.core, self.core.archive.view_of_written(), window);
+        writer.written = Some(snapshot.clone());
+        Ok(snapshot)
+    }
+
+    /// Begins the states of a run after the newest block.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::prepare`].
+    pub fn prepare_run(&self) -> Result<PreparedRun, StateError> {
+        let before = self.writer().written.clone();
+        let before = before.unwrap_or_else(|| self.snapshot());
+        let newest = before.window().newest();
+        let begin = newest.version;
+        let (state, _) = newest.advance(&self.core.records, &StateDiff::default(), begin)?;
+        Ok(PreparedRun { begin, state, changed: Vec::new(), keys: Vec::new(), diffs: Vec::new() })
+    }
+
+    /// Adds a block that changes the state to those of a run. Returns the root after it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::prepare`].
+    pub fn extend_run(&self, run: &mut PreparedRun, diff: &StateDiff) -> Result<StateRoot, StateError> {
+        let version = run.state.version.saturating_add(1);
+        let (state, keys) = run.state.advance(&self.core.records, diff, version)?;
+        let root = state.root();
+        run.keys.push((version, keys));
+        run.diffs.push((BlockNumber::new(run.state.version), diff.encode()));
+        run.changed.push(state.clone());
+        run.state = state;
+        Ok(root)
+    }
+
+    /// Appends a run of empty blocks, as [`Store::write`] does a block.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError`]: nothing was changed, unless it is one of the engine.
+    pub fn write_run(&self, run: BlockRun, state: PreparedRun) -> Result<Snapshot, CommitError> {
+        let mut writer = self.writer();
+        let before = writer.written.clone().unwrap_or_else(|| self.snapshot());
+        if let Some(head) = writer.replay_to {
+            return Err(CommitError::Replaying { at: before.window().newest().block(), head });
+        }
+        check_run_follows(&before, &state)?;
+        let (last, root) = (run.last(), run.state_root());
+        if state.state.block() != Some(last) {
+            return Err(CommitError::Stale { prepared: state.state.block().unwrap_or_default(), expected: last });
+        }
+        if root != state.root() {
+            return Err(CommitError::Root { expected: root, got: state.root() });
+        }
+        if let Some(failure) = self.checkpointer.failure() {
+            return Err(CommitError::Checkpoint(failure));
+        }
+        self.core.archive.write_run(run, &state.diffs)?;
+        let view = self.core.archive.view_of_written();
+        let snapshot = self.take_in(&mut writer, &before, state, view);
+        writer.written = Some(snapshot.clone());
+        Ok(snapshot)
+    }
+
+    /// Returns the chain after a run.
+    fn take_in(&self, writer: &mut Writer, before: &Snapshot, state: PreparedRun, view: ArchiveView) -> Snapshot {
+        let window = before.window().extend(&state.changed, state.state.version);
+        for (version, bytes) in state.bytes() {
+            writer.backlog.push(version, bytes);
+        }
+        for (version, keys) in state.keys {
+            self.core.records.keys().note(version, keys);
+        }
+        Snapshot::new(&self.core, view, window)
+    }
+
+    /// Makes the blocks durable that were written, and then visible to readers. Returns the chain as of the newest.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError`]: the disk could not be written. Readers see none of the blocks.
+    pub fn flush(&self) -> Result<Snapshot, CommitError> {
+        let mut writer = self.writer();
+        let Some(snapshot) = writer.written.clone() else { return Ok(self.snapshot()) };
+        self.core.archive.flush()?;
+        writer.written = None;
+        self.publish(&mut writer, &snapshot);
+        Ok(snapshot)
+    }
+
+    /// Makes the state of the next block of the record that of the newest block for readers, after
+    /// [`OpenOutcome::NeedsReplay`](crate::OpenOutcome::NeedsReplay).
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError::Root`] when the block has another state root, [`CommitError::NotReplaying`] when there is no next
+    /// block, and as [`Store::commit`].
+    pub fn replay(&self, state: PreparedState) -> Result<Snapshot, CommitError> {
+        let mut writer = self.writer();
+        let before = self.snapshot();
+        let head = writer.replay_to.ok_or(CommitError::NotReplaying)?;
+        check_follows(&before, &state)?;
+        let number = state.block();
+        let block = self.core.archive.view().head_at(number)?.ok_or(CommitError::NotReplaying)?;
+        check_root(block.state_root, &state)?;
+        if let Some(failure) = self.checkpointer.failure() {
+            return Err(CommitError::Checkpoint(failure));
+        }
+        let view = self.core.archive.view_at(Some(number))?;
+        self.core.archive.keep_diff(number, &state.encoded)?;
+        self.core.records.keys().note(state.state.version, state.keys);
+        let snapshot = Snapshot::new(&self.core, view, before.window().push(state.state));
+        let bytes = u64::try_from(state.encoded.len()).unwrap_or(u64::MAX);
+        writer.backlog.push(snapshot.window().newest().version, bytes);
+        self.publish(&mut writer, &snapshot);
+        if number == head {
+            writer.replay_to = None;
+        }
+        Ok(snapshot)
+    }
+
+    /// Makes the state after blocks of a run of the record that of the newest block for readers, as [`Store::replay`] does for
+    /// a block.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::replay`].
+    pub fn replay_run(&self, state: PreparedRun) -> Result<Snapshot, CommitError> {
+        let mut writer = self.writer();
+        let before = self.snapshot();
+        let head = writer.replay_to.ok_or(CommitError::NotReplaying)?;
+        check_run_follows(&before, &state)?;
+        let number = state.state.block().unwrap_or_default();
+        let last = self.core.archive.view().head_at(number)?.ok_or(CommitError::NotReplaying)?;
+        if last.state_root != state.root() {
+            return Err(CommitError::Root { expected: last.state_root, got: state.root() });
+        }
+        if let Some(failure) = self.checkpointer.failure() {
+            return Err(CommitError::Checkpoint(failure));
+        }
+        let view = self.core.archive.view_at(Some(number))?;
+        for (number, diff) in &state.diffs {
+            self.core.archive.keep_diff(*number, diff)?;
+        }
+        let snapshot = self.take_in(&mut writer, &before, state, view);
+        self.publish(&mut writer, &snapshot);
+        if number == head {
+            writer.replay_to = None;
+        }
+        Ok(snapshot)
+    }
+}
+
+fn check_follows(before: &Snapshot, state: &PreparedState) -> Result<(), CommitError> {
+    let expected = BlockNumber::new(before.window().newest().version);
+    if state.block() == expected { Ok(()) } else { Err(CommitError::Stale { prepared: state.block(), expected }) }
+}
+
+fn check_run_follows(before: &Snapshot, state: &PreparedRun) -> Result<(), CommitError> {
+    let expected = before.window().newest().version;
+    if state.begin == expected {
+        return Ok(());
+    }
+    Err(CommitError::Stale { prepared: BlockNumber::new(state.begin), expected: BlockNumber::new(expected) })
+}
+
+fn check_root(expected: StateRoot, state: &PreparedState) -> Result<(), CommitError> {
+    let got = state.root();
+    if got == expected { Ok(()) } else { Err(CommitError::Root { expected, got }) }
+}

@@ -1,0 +1,46 @@
+//! The files of a store: names made durable, and the marker of a damaged state.
+
+use std::{fs, io, path::Path};
+
+use crate::{db::ENGINE_PARAMETERS, error::OpenError, file::sync, layout::Layout};
+
+impl Layout {
+    /// Returns when a loss of power does not take away the names of the files of the record, nor the parameters of its engine,
+    /// which does not sync either. What files hold is synced by whoever writes it.
+    pub(super) fn sync(&self, dir: &Path) -> Result<(), OpenError> {
+        let parent = dir.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
+        let entries = [Some(self.record.join(ENGINE_PARAMETERS)), Some(self.record.clone()), Some(dir.to_owned())];
+        for path in entries.into_iter().chain([parent.map(Path::to_owned)]).flatten() {
+            sync(&path).map_err(|source| OpenError::Directory { path, source })?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn read_marker(&self) -> Option<String> {
+        let text = fs::read(self.marker.as_deref()?).ok()?;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    pub(super) fn remove_marker(&self) -> Result<(), OpenError> {
+        let Some(path) = &self.marker else { return Ok(()) };
+        match fs::remove_file(path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(OpenError::Directory { path: path.clone(), source })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn remove_state(&self) -> Result<(), OpenError> {
+        remove_directory(&self.state)
+    }
+}
+
+pub(super) fn remove_directory(path: &Path) -> Result<(), OpenError> {
+    match fs::remove_dir_all(path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(OpenError::Directory { path: path.to_owned(), source })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,71 @@
+//! The state with which a store opens: that of the newest checkpoint and the changes since.
+
+use std::sync::Arc;
+
+use silica_protocol::BlockNumber;
+
+use super::open::{Opening, open_error};
+use crate::{
+    archive::{Archive, Head},
+    error::StateError,
+    forest::{key::Owner, records::Records},
+    transition::State,
+    window::{Backlog, catch_up, on_disk},
+};
+
+/// The state that a store begins with.
+pub(super) struct Recovered {
+    pub(super) state: State,
+    /// Whether that is the state of the newest block.
+    pub(super) complete: bool,
+    pub(super) backlog: Backlog,
+}
+
+impl Recovered {
+    /// The blocks after `base` are to be executed.
+    fn without_changes(base: State) -> Self {
+        Self { state: base, complete: false, backlog: Backlog::default() }
+    }
+}
+
+/// Computes the state of the newest block from the newest checkpoint and the changes since. When changes are missing that
+/// a state of the window needs, the blocks are to be executed from the base on.
+pub(super) fn recover(
+    records: &Arc<Records>,
+    archive: &Arc<Archive>,
+    head: Option<&Head>,
+    history: u64,
+) -> Result<Recovered, Opening> {
+    let manifest = records.manifest();
+    let current = manifest.current.as_ref().map_or(State::EMPTY, State::of);
+    let newest = head.map_or(0, |head| head.number.get().saturating_add(1));
+    if let Some(block) = current.block() {
+        let recorded = archive.view().head_at(block).map_err(|error| Opening::Failed(open_error(error)))?;
+        if recorded.map(|block| block.state_root) != Some(current.root()) {
+            return Err(Opening::Damaged(format!("the state after block {block} is not that of the record")));
+        }
+        records.top(&Owner::Accounts, &current.top, current.version)?;
+    }
+    let oldest = newest.saturating_sub(history.max(1).saturating_sub(1));
+    let base = on_disk(&manifest).find(|state| state.version <= oldest);
+    let base = base.or_else(|| on_disk(&manifest).last()).unwrap_or(State::EMPTY);
+    let mut backlog = Backlog::default();
+    let mut next = base.version.saturating_add(1);
+    while next <= newest {
+        let (version, number) = (next, BlockNumber::new(next.saturating_sub(1)));
+        if let Some(unchanged) = archive.unchanged_until(number).map_err(StateError::from)? {
+            next = unchanged.get().saturating_add(2);
+            continue;
+        }
+        next = version.saturating_add(1);
+        let len = archive.diff_len(number).map_err(StateError::from)?;
+        let Some(len) = len else { return Ok(Recovered::without_changes(base)) };
+        if version > current.version {
+            backlog.push(version, len);
+        }
+    }
+    match catch_up(&current, newest, records, archive, |version, keys| records.keys().note(version, keys))? {
+        Some(state) => Ok(Recovered { state, complete: true, backlog }),
+        None => Ok(Recovered::without_changes(base)),
+    }
+}

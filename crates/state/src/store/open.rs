@@ -1,0 +1,307 @@
+//! Opening a store, and making the derived database anew when it is damaged.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::Path,
+    sync::{Arc, Mutex, RwLock},
+};
+
+use silica_protocol::BlockNumber;
+
+use super::{
+    Databases, Progress, Store, StoreOptions, Writer, files::remove_directory, initial_state::recover, room::is_no_room,
+};
+#[cfg(test)]
+use crate::db::Disk;
+use crate::{
+    archive::{Archive, ArchiveError, Files},
+    checkpointer::Checkpointer,
+    db::{Db, DbOptions, Durability},
+    error::{OpenError, StateError},
+    file::create_anew,
+    forest::records::Records,
+    keys::KeyChanges,
+    layout::Layout,
+    snapshot::{Core, Snapshot},
+    window::{Older, Window},
+};
+
+/// Bound of the engine's own cache for the record, which is written at its end and read through caches of ours.
+const RECORD_CACHE: u64 = 8 << 20;
+/// Bound of the engine's own cache for the derived database.
+const STATE_CACHE: u64 = 16 << 20;
+
+/// What opening found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OpenOutcome {
+    /// There is no block yet: block 0 is to be committed.
+    Empty,
+    /// The state is that of the newest block.
+    Ready {
+        /// The newest block.
+        head: BlockNumber,
+        /// Why the derived database was made anew, if it was.
+        rebuilt: Option<String>,
+    },
+    /// The state is lost, and the changes of the oldest blocks are no longer kept: the blocks are to be executed again,
+    /// with [`Store::replay`] for each.
+    NeedsReplay {
+        /// The first block to execute.
+        from: BlockNumber,
+        /// The newest block.
+        head: BlockNumber,
+        /// Why the state is lost.
+        reason: String,
+    },
+}
+
+impl Store {
+    /// Opens the store in a directory, which is made when there is none.
+    ///
+    /// The state of the newest block is computed from the newest checkpoint and the changes since. A derived database
+    /// that is damaged is made anew from the record; [`Store::outcome`] tells. On a full disk the room is used that an earlier
+    /// opening has reserved; [`Store::lacks_room`] says so.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`]: the directory is in use, cannot be read or written, or the record of blocks is damaged.
+    pub fn open(dir: &Path, options: StoreOptions) -> Result<Self, OpenError> {
+        Self::open_with_progress(dir, options, &mut |_, _| {})
+    }
+
+    /// As [`Store::open`]. When the index of hashes is made again, `progress` is told up to which block it is made, and
+    /// how many there are.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::open`].
+    pub fn open_with_progress(dir: &Path, options: StoreOptions, progress: Progress<'_>) -> Result<Self, OpenError> {
+        let layout = Layout::of(dir);
+        let directory = |source| OpenError::Directory { path: dir.to_owned(), source };
+        fs::create_dir_all(dir).map_err(directory)?;
+        match Self::open_directory(dir, &layout, options, progress) {
+            Err(error) if error.is_no_room() && layout.release_reserve().map_err(directory)? => {
+                let opened = Self::open_directory(dir, &layout, options, progress);
+                // Blocks that are executed again need room. Otherwise the process may end before there is room again, and
+                // another program take what is left.
+                if !opened.as_ref().is_ok_and(|store| matches!(store.outcome(), OpenOutcome::NeedsReplay { .. })) {
+                    let _: io::Result<()> = layout.take_rest();
+                }
+                opened.map(|store| Self { lacks_room: true, ..store })
+            }
+            Err(error) => Err(error),
+            Ok(store) => {
+                store.extend_reserve();
+                Ok(store)
+            }
+        }
+    }
+
+    fn open_directory(
+        dir: &Path,
+        layout: &Layout,
+        options: StoreOptions,
+        progress: Progress<'_>,
+    ) -> Result<Self, OpenError> {
+        // Before anything is removed: this refuses a directory that is in use.
+        let record = Db::open(&layout.record, DbOptions { cache_bytes: RECORD_CACHE, durability: options.durability });
+        let record = record.map_err(OpenError::RecordDb)?;
+        // Likewise: what becomes of a record that is of a later format, or has lost blocks, is not for this program to say,
+        // and whoever says it may have use for the state.
+        Archive::examine(&record, layout.witness.as_deref()).map_err(OpenError::Record)?;
+        let changes = Files::Directory(layout.changes.clone(), options.durability);
+        let mut reset = layout.read_marker();
+        loop {
+            if let Some(reason) = &reset {
+                if !options.repair {
+                    return Err(OpenError::Damaged { reason: reason.clone() });
+                }
+                layout.remove_state()?;
+            }
+            match Self::open_state(layout, (&record, &changes), options, reset.clone(), progress) {
+                Err(Opening::Failed(error)) => return Err(error),
+                Err(Opening::Damaged(reason)) if reset.is_none() => reset = Some(reason),
+                Err(Opening::Damaged(reason)) => return Err(OpenError::Damaged { reason }),
+                Ok(store) => {
+                    if options.durability == Durability::Flush {
+                        layout.sync(dir)?;
+                    }
+                    layout.remove_marker()?;
+                    return Ok(store);
+                }
+            }
+        }
+    }
+
+    /// Makes an empty store in memory.
+    pub fn ephemeral(options: StoreOptions) -> Self {
+        let record = (&Db::in_memory(), &Files::in_memory());
+        let databases = Databases::new(record, Db::in_memory(), &Layout::default());
+        match Self::open_databases(databases, options, None, &mut |_, _| {}) {
+            Ok(store) => store,
+            Err(error) => unreachable!("an empty store in memory has nothing that could be wrong: {error:?}"),
+        }
+    }
+
+    /// Makes the next opening compute the state anew, by the blocks alone. The store in the directory must not be open.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError::Directory`] when the directory cannot be written.
+    pub fn discard_state(dir: &Path) -> Result<(), OpenError> {
+        let Layout { changes, marker, .. } = Layout::of(dir);
+        remove_directory(&changes)?;
+        let path = marker.unwrap_or_default();
+        let written = create_anew(&path).and_then(|mut file| file.write_all(b"it was discarded on request"));
+        written.map_err(|source| OpenError::Directory { path, source })
+    }
+
+    /// Opens the store on the disks of a test. A state that is damaged is made anew.
+    #[cfg(test)]
+    pub(crate) fn on_disks(
+        record: &Disk,
+        changes: &Files,
+        state: &Disk,
+        options: StoreOptions,
+    ) -> Result<Self, OpenError> {
+        let open = |reset| {
+            let (record, state) = (Db::on_disk(record), Db::on_disk(state));
+            let databases = Databases::new((&record, changes), state, &Layout::default());
+            Self::open_databases(databases, options, reset, &mut |_, _| {})
+        };
+        let opened = open(None).or_else(|opening| match opening {
+            Opening::Failed(_) => Err(opening),
+            Opening::Damaged(reason) => {
+                state.clear();
+                open(Some(reason))
+            }
+        });
+        opened.map_err(Opening::into_error)
+    }
+
+    fn open_state(
+        layout: &Layout,
+        record: (&Db, &Files),
+        options: StoreOptions,
+        reset: Option<String>,
+        progress: Progress<'_>,
+    ) -> Result<Self, Opening> {
+        let state = Db::open(&layout.state, DbOptions { cache_bytes: STATE_CACHE, durability: options.durability });
+        let state = state.map_err(|error| match error {
+            error if error.is_damage() => Opening::Damaged(error.to_string()),
+            error => Opening::Failed(OpenError::StateDb(error)),
+        })?;
+        Self::open_databases(Databases::new(record, state, layout), options, reset, progress)
+    }
+
+    /// Opens the store on a record, its blocks and its changes of state, and a derived database.
+    pub(super) fn open_databases(
+        databases: Databases,
+        options: StoreOptions,
+        reset: Option<String>,
+        progress: Progress<'_>,
+    ) -> Result<Self, Opening> {
+        let Databases { record, changes, state, layout, holds } = &databases;
+        let records = Records::open(state.clone(), options.cache_bytes, layout.marker.clone())?;
+        let archive = open_archive((record, changes), state, layout.witness.as_deref(), progress)?;
+        let (records, archive) = (Arc::new(records), Arc::new(archive));
+        let head = archive.head();
+        let recovered = recover(&records, &archive, head.as_ref(), options.history)?;
+        let at = recovered.state.version;
+        records.keys().note(at, KeyChanges::default());
+        let outcome = match &head {
+            None => OpenOutcome::Empty,
+            Some(head) if recovered.complete => OpenOutcome::Ready { head: head.number, rebuilt: reset },
+            Some(head) => OpenOutcome::NeedsReplay {
+                from: BlockNumber::new(at),
+                head: head.number,
+                reason: reset.unwrap_or_else(|| {
+                    let lost = if at == 0 { "it is missing" } else { "changes since its checkpoint are missing" };
+                    lost.to_owned()
+                }),
+            },
+        };
+        let older = Older::new(at);
+        let core = Arc::new(Core { records, archive, older });
+        let view = if recovered.complete {
+            core.archive.view()
+        } else {
+            core.archive.view_at(recovered.state.block()).map_err(|error| Opening::Failed(open_error(error)))?
+        };
+        let window = Window::new(recovered.state, options.history);
+        let snapshot = Snapshot::new(&core, view, window);
+        let writer = Writer {
+            backlog: recovered.backlog,
+            written: None,
+            replay_to: head.filter(|_| !recovered.complete).map(|head| head.number),
+        };
+        let checkpointer = Checkpointer::start(&core.records, &core.archive, holds);
+        Ok(Self {
+            checkpointer: checkpointer.map_err(|source| Opening::Failed(OpenError::Thread(source)))?,
+            core,
+            published: Arc::new(RwLock::new(snapshot)),
+            writer: Mutex::new(writer),
+            databases,
+            options,
+            outcome,
+            lacks_room: false,
+        })
+    }
+
+    /// Returns what opening found.
+    pub const fn outcome(&self) -> &OpenOutcome {
+        &self.outcome
+    }
+}
+
+/// Reason why opening did not come to an end.
+#[derive(Debug)]
+pub(super) enum Opening {
+    /// The derived database is to be made anew.
+    Damaged(String),
+    Failed(OpenError),
+}
+
+impl Opening {
+    pub(super) fn into_error(self) -> OpenError {
+        match self {
+            Self::Failed(error) => error,
+            Self::Damaged(reason) => OpenError::Damaged { reason },
+        }
+    }
+}
+
+impl From<StateError> for Opening {
+    fn from(error: StateError) -> Self {
+        if error.is_damage() { Self::Damaged(error.to_string()) } else { Self::Failed(OpenError::State(error)) }
+    }
+}
+
+impl OpenError {
+    /// Whether there is no room on the disk for what opening writes.
+    pub fn is_no_room(&self) -> bool {
+        is_no_room(self)
+    }
+}
+
+pub(super) fn open_error(error: ArchiveError) -> OpenError {
+    OpenError::Record(error.into())
+}
+
+/// Opens the record with its index. Damage may be in either of two databases: when the record opens beside an empty
+/// index, it was in the index.
+pub(super) fn open_archive(
+    (record, changes): (&Db, &Files),
+    index: &Db,
+    witness: Option<&Path>,
+    progress: Progress<'_>,
+) -> Result<Archive, Opening> {
+    let mut open = |index| Archive::open(record.clone(), index, changes.clone(), witness, progress);
+    open(index.clone()).map_err(|error| match open(Db::in_memory()) {
+        Ok(_) if !is_no_room(&error) => Opening::Damaged(error.to_string()),
+        Ok(_) => Opening::Failed(OpenError::Record(error)),
+        Err(error) => Opening::Failed(OpenError::Record(error)),
+    })
+}

@@ -1,0 +1,118 @@
+//! Verification of everything that is stored.
+
+use std::sync::Arc;
+
+use silica_protocol::{Address, StorageRoot, VariableHash};
+
+use super::{Progress, Store};
+use crate::{
+    archive::ArchiveReport,
+    error::StateError,
+    forest::key::Owner,
+    transition::{State, storage_key},
+    trie::{Builder, Nibbles},
+    view::StateView,
+};
+
+/// What a check of a store counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CheckReport {
+    /// The record of blocks.
+    pub record: ArchiveReport,
+    /// Accounts in the newest checkpoint.
+    pub accounts: u64,
+    /// Entries of contract storage in the newest checkpoint.
+    pub entries: u64,
+}
+
+impl Store {
+    /// Reads everything that is stored and holds it against every hash, number and sum; the roots of the tries are
+    /// computed from the leaves alone as well. `progress` is told what is done and of how much, in blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`StateError`] for the first damage that is found.
+    pub fn check(&self, progress: Progress<'_>) -> Result<CheckReport, StateError> {
+        let mut report = CheckReport { record: self.core.archive.check(progress)?, ..CheckReport::default() };
+        let Some(checkpoint) = self.core.records.manifest().current else { return Ok(report) };
+        let view = StateView::new(Arc::clone(&self.core.records), State::of(&checkpoint));
+        let mut trie = Builder::new();
+        for account in view.accounts() {
+            let (address, account) = account?;
+            report.accounts = report.accounts.saturating_add(1);
+            self.add_leaf(&mut trie, &address.to_string(), account.encode())?;
+            if let Some(root) = account.contract.and_then(|contract| contract.storage_root) {
+                report.entries = report.entries.saturating_add(self.check_storage(&view, &address, root)?);
+            }
+        }
+        self.check_root(trie, &Owner::Accounts, view.root().to_bytes())?;
+        Ok(report)
+    }
+
+    /// Checks the storage of a contract and returns the number of its entries.
+    fn check_storage(&self, view: &StateView, contract: &Address, root: StorageRoot) -> Result<u64, StateError> {
+        let (mut trie, mut entries, mut sum) = (Builder::new(), 0_u64, KeySum::default());
+        for entry in view.storage(contract)? {
+            let (key, value) = entry?;
+            entries = entries.saturating_add(1);
+            let hash = key.variable_hash();
+            sum.add(&hash);
+            self.add_leaf(&mut trie, &hash.to_string(), value)?;
+        }
+        self.check_root(trie, &Owner::Contract(*contract), root.to_bytes())?;
+        self.check_keys(view, contract, &sum)?;
+        Ok(entries)
+    }
+
+    /// Holds the keys of a contract in the ordered index against those of its storage trie, by their sum.
+    fn check_keys(&self, view: &StateView, contract: &Address, expected: &KeySum) -> Result<(), StateError> {
+        let (mut sum, mut doubtful) = (KeySum::default(), Vec::new());
+        let visited = self.core.records.keys().visit(contract, |plain, is_doubtful| {
+            if is_doubtful {
+                doubtful.push(plain.to_owned());
+            } else {
+                sum.add(&storage_key(contract, plain).variable_hash());
+            }
+        });
+        self.core.records.note_damage(visited)?;
+        for plain in doubtful {
+            let hash = storage_key(contract, &plain).variable_hash();
+            if view.storage_value(contract, &hash)?.is_some() {
+                sum.add(&hash);
+            }
+        }
+        if sum == *expected {
+            return Ok(());
+        }
+        let what = format!("index of the keys of {contract}");
+        Err(self.core.records.damaged(what, "they are not the keys of its storage trie"))
+    }
+
+    fn add_leaf(&self, trie: &mut Builder<'_, Vec<u8>>, key: &str, value: Vec<u8>) -> Result<(), StateError> {
+        let pushed = trie.push(Nibbles::of_key(key.as_bytes()).as_slice(), value);
+        pushed.map_err(|_| self.core.records.damaged(format!("leaf {key}"), "leaves are not in order"))
+    }
+
+    /// Compares a root with that which the leaves have by the plain rules of the trie, whatever the records say of it.
+    fn check_root(&self, trie: Builder<'_, Vec<u8>>, owner: &Owner, root: [u8; 32]) -> Result<(), StateError> {
+        if trie.finish().root() == root {
+            return Ok(());
+        }
+        Err(self.core.records.damaged(owner.to_string(), "its leaves have another root"))
+    }
+}
+
+/// A sum over keys, which is the same in any order, and hardly that of other keys.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct KeySum {
+    keys: u64,
+    hashes: u128,
+}
+
+impl KeySum {
+    fn add(&mut self, hash: &VariableHash) {
+        let (half, _) = hash.as_bytes().split_first_chunk().unwrap_or((&[0; 16], &[]));
+        self.keys = self.keys.wrapping_add(1);
+        self.hashes = self.hashes.wrapping_add(u128::from_be_bytes(*half));
+    }
+}
