@@ -13,7 +13,7 @@
 
 use silica_protocol::{Address, BlockNumber, Receipt, Transaction};
 
-use super::{error::ArchiveError, index::Position, section::Place};
+use super::{error::ArchiveError, hash_index::Position, section::Place};
 use crate::{
     codec::{Malformed, Reader, Writer, seal, unseal},
     db::{Batch, Db, DbError, Value},

@@ -8,7 +8,7 @@
 //! any more, are in files of their own.
 //!
 //! In reading order: `record` is what is appended; `section` cuts byte strings into values; `entry` is what is read
-//! first of a block; `run` is what is stored of empty blocks in a row, and `runs` where; `transactions` and `receipts` are packed forms; `view` answers questions as of one block; `index`
+//! first of a block; `run` is what is stored of empty blocks in a row, and `runs` where; `transactions` and `receipts` are packed forms; `view` answers questions as of one block; `hash_index`
 //! finds things by hash; `deployments` finds contracts and those of a sender; `changes` and `witness` are the files; `revert`
 //! takes the newest blocks away; `rows` carries all to another place.
 //!
@@ -32,7 +32,7 @@ mod changes;
 mod deployments;
 mod entry;
 mod error;
-mod index;
+mod hash_index;
 mod label;
 mod receipts;
 mod record;
@@ -64,7 +64,7 @@ use self::{
     changes::Changes,
     deployments::Deployed,
     entry::Entry,
-    index::{Extent, Index, Position},
+    hash_index::{Extent, Index, Position},
     record::{Prepared, check_hashes, index_entries, prepare},
     runs::Runs,
     section::{Kind, Section, framed_parts, parts},
@@ -131,7 +131,7 @@ struct Written {
     entry: Arc<Entry>,
     /// Number of blocks that end with this one; more than one for a run.
     blocks: u64,
-    index: Vec<index::Entry>,
+    index: Vec<hash_index::Entry>,
 }
 
 /// What a check of the whole record counted.
@@ -552,7 +552,7 @@ impl Archive {
     }
 
     /// Returns the index entries of a block, as the record has it.
-    fn index_entries(&self, number: u64) -> Result<Vec<index::Entry>, ArchiveError> {
+    fn index_entries(&self, number: u64) -> Result<Vec<hash_index::Entry>, ArchiveError> {
         if self.run_at(BlockNumber::new(number))?.is_some() {
             return Ok(Vec::new());
         }
@@ -564,7 +564,7 @@ impl Archive {
     }
 
     fn check_indexed(&self, hash: &[u8; 32], block: u64, position: u32) -> Result<(), ArchiveError> {
-        let found = self.index.find(index::Kind::Transaction, hash, BlockNumber::new(block))?;
+        let found = self.index.find(hash_index::Kind::Transaction, hash, BlockNumber::new(block))?;
         if found.contains(&Position { block, position }) {
             Ok(())
         } else {

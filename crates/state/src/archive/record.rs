@@ -10,7 +10,7 @@ use super::{
     entry::{Entry, Head, Totals, logical_number},
     error::AppendError,
     format_of,
-    index::{self, Position},
+    hash_index::{self, Position},
     section::{Kind, Section},
     transactions, write_head,
 };
@@ -39,7 +39,7 @@ pub struct BlockRecord {
 pub(super) struct Prepared {
     pub(super) entry: Entry,
     pub(super) batch: Batch,
-    pub(super) index: Vec<index::Entry>,
+    pub(super) index: Vec<hash_index::Entry>,
 }
 
 /// Lays a block out that makes a change of state of `diff_len` bytes, to be appended to `newest`.
@@ -185,9 +185,13 @@ fn pack_micro_blocks(micro_blocks: &[MicroBlock]) -> Vec<u8> {
 }
 
 /// Returns the index entries of a block, or `None` when the index can not hold them.
-pub(super) fn index_entries(block: BlockNumber, hashes: impl IntoIterator<Item = TxHash>) -> Option<Vec<index::Entry>> {
+pub(super) fn index_entries(
+    block: BlockNumber,
+    hashes: impl IntoIterator<Item = TxHash>,
+) -> Option<Vec<hash_index::Entry>> {
     let at = |position| Position { block: block.get(), position };
-    let entry =
-        |(position, hash): (u32, TxHash)| index::Entry::new(index::Kind::Transaction, hash.as_bytes(), at(position));
+    let entry = |(position, hash): (u32, TxHash)| {
+        hash_index::Entry::new(hash_index::Kind::Transaction, hash.as_bytes(), at(position))
+    };
     (0..).zip(hashes).map(entry).collect()
 }

@@ -17,7 +17,7 @@ use super::{
     entry::{Entry, Head},
     error::{AppendError, ArchiveError},
     format_of,
-    index::Extent,
+    hash_index::Extent,
     runs::Runs,
     section::{Kind, Section},
     write_head,

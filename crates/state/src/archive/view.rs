@@ -10,7 +10,7 @@ use silica_protocol::{
 use super::{
     Archive, ArchiveError, BlockRecord, Head, Totals, deployments,
     entry::{Entry, Located},
-    index::{self, Position},
+    hash_index::{self, Position},
     runs::damaged_run,
     section::{Kind, Place, Section},
     transactions::unpack,
@@ -275,7 +275,7 @@ impl ArchiveView {
     /// Returns the places of whatever may have this hash.
     fn places_of(&self, hash: &TxHash) -> Result<Vec<Position>, ArchiveError> {
         let Some(newest) = &self.newest else { return Ok(Vec::new()) };
-        self.archive.index.find(index::Kind::Transaction, hash.as_bytes(), newest.number())
+        self.archive.index.find(hash_index::Kind::Transaction, hash.as_bytes(), newest.number())
     }
 }
 

@@ -15,9 +15,14 @@
 //! Every bucket of a run is there, also an empty one, and every value has a checksum: what is damaged is reported,
 //! never taken for absence, and the index can be made again from the record at any time, while it is being read.
 
+mod entry;
+mod manifest;
+mod memtable;
+mod merge;
+mod segment;
+
 use std::{
     collections::BTreeSet,
-    ops::Range,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
@@ -26,119 +31,22 @@ use std::{
 
 use silica_protocol::{BlockHash, BlockNumber};
 
+pub(super) use self::entry::{Entry, Kind, Position};
+use self::{
+    entry::prefix,
+    manifest::{MANIFEST, read_manifest, write_manifest},
+    memtable::Added,
+    merge::Upkeep,
+    segment::{Run, stored_runs},
+};
 use super::{error::ArchiveError, section::Place};
 use crate::{
-    codec::{Malformed, Reader, SEAL_LEN, Writer, seal, unseal},
-    db::{Db, DbError, MAX_VALUE},
+    codec::unseal,
+    db::{Db, DbError},
 };
 
-/// Tables of the derived database; the forest uses none from here on.
-const MANIFEST: u8 = 0xf0;
-const BUCKETS: u8 = 0xf1;
-
-const FORMAT: u64 = 1;
-/// Bytes of an entry on disk.
-const ENTRY: usize = 16;
-/// Entries of one part of a bucket.
-const PART: usize = (MAX_VALUE - SEAL_LEN - 1) / ENTRY;
-/// A run has as many buckets as leave each, on average, at least this many entries.
-const MEAN: u64 = 128;
-/// Entries that are put into memory under one lock.
-const CHUNK: usize = 256;
 /// Entries of a run when the index is made from the whole record.
 const REBUILD: usize = 1 << 20;
-
-/// What a hash is the hash of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
-    /// Of which earlier versions have left entries. Nobody asks for them.
-    MicroBlock,
-    Transaction,
-}
-
-/// Where something is: in which block, and at which position among those of its kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Position {
-    pub(super) block: u64,
-    pub(super) position: u32,
-}
-
-/// A hash, shortened, and a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Entry {
-    prefix: u64,
-    /// Block (40 bits), kind (1 bit), position (23 bits).
-    place: u64,
-}
-
-impl Entry {
-    /// Returns the entry of a hash, or `None` when the block or position is beyond what an entry can hold.
-    pub(super) fn new(kind: Kind, hash: &[u8; 32], at: Position) -> Option<Self> {
-        if at.block >> 40 != 0 || at.position >> 23 != 0 {
-            return None;
-        }
-        let kind = match kind {
-            Kind::Transaction => 0,
-            Kind::MicroBlock => 1 << 23,
-        };
-        Some(Self { prefix: prefix(hash), place: at.block << 24 | kind | u64::from(at.position) })
-    }
-
-    const fn kind(self) -> Kind {
-        if self.place & 1 << 23 == 0 { Kind::Transaction } else { Kind::MicroBlock }
-    }
-
-    fn position(self) -> Position {
-        let position = u32::try_from(self.place & 0x7f_ffff).unwrap_or(u32::MAX);
-        Position { block: self.place >> 24, position }
-    }
-
-    fn to_bytes(self) -> [u8; ENTRY] {
-        (u128::from(self.prefix) << 64 | u128::from(self.place)).to_be_bytes()
-    }
-
-    fn from_bytes(bytes: &[u8; ENTRY]) -> Self {
-        let [prefix, place] = [0, 8]
-            .map(|at| bytes.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |number| u64::from_be_bytes(*number)));
-        Self { prefix, place }
-    }
-}
-
-fn prefix(hash: &[u8; 32]) -> u64 {
-    hash.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
-}
-
-/// A sorted set of entries on disk, never changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Run {
-    id: u32,
-    /// There are two to this power buckets.
-    bits: u32,
-    entries: u64,
-}
-
-impl Run {
-    fn new(id: u32, entries: u64) -> Self {
-        let bits = entries.checked_div(MEAN).and_then(u64::checked_ilog2).unwrap_or(0);
-        Self { id, bits: bits.min(31), entries }
-    }
-
-    fn bucket_of(&self, prefix: u64) -> u32 {
-        let shifted = prefix.checked_shr(u64::BITS.saturating_sub(self.bits)).unwrap_or(0);
-        u32::try_from(shifted).unwrap_or(u32::MAX)
-    }
-
-    const fn buckets(&self) -> u32 {
-        1 << self.bits
-    }
-}
-
-fn key(run: u32, bucket: u32, part: u16) -> [u8; 11] {
-    let mut key = [0; 11];
-    let bytes = [BUCKETS].into_iter().chain(run.to_be_bytes()).chain(bucket.to_be_bytes()).chain(part.to_be_bytes());
-    key.iter_mut().zip(bytes).for_each(|(slot, byte)| *slot = byte);
-    key
-}
 
 /// What readers see, replaced as a whole.
 #[derive(Clone, Debug, Default)]
@@ -172,41 +80,6 @@ pub(super) struct Extent {
     pub(super) blocks: u64,
     /// Hash of the newest, if there is one.
     pub(super) newest: Option<BlockHash>,
-}
-
-/// What was added, whether it is written or not.
-#[derive(Debug, Default)]
-struct Added {
-    extent: Extent,
-    /// What is needed to take blocks out again, as long as someone may want to and nothing is written.
-    undo: Option<Undo>,
-}
-
-/// What was added after the first `since` blocks.
-#[derive(Debug)]
-struct Undo {
-    since: u64,
-    /// Those of the oldest block first.
-    entries: Vec<Entry>,
-}
-
-/// What only the maintaining thread needs.
-#[derive(Debug, Default)]
-struct Upkeep {
-    next_run: u32,
-    merge: Option<Merge>,
-    /// Runs whose buckets are still on disk although nothing refers to them.
-    garbage: Vec<u32>,
-}
-
-/// A merge that is under way.
-#[derive(Debug)]
-struct Merge {
-    inputs: Vec<Run>,
-    output: Run,
-    next_bucket: u32,
-    /// Entries written so far.
-    entries: u64,
 }
 
 impl Index {
@@ -248,63 +121,9 @@ impl Index {
         self.state().covered
     }
 
-    /// Number of entries that are in memory only.
-    pub(super) fn recent_len(&self) -> usize {
-        let state = self.state();
-        let sets = state.frozen.iter().chain([&state.recent]);
-        sets.map(|set| set.read().unwrap_or_else(PoisonError::into_inner).len()).fold(0, usize::saturating_add)
-    }
-
     /// Whether a damaged bucket was met since the index was opened or rebuilt.
     pub(super) fn is_damaged(&self) -> bool {
         self.damaged.load(Ordering::Relaxed)
-    }
-
-    /// Adds the entries of the next block.
-    pub(super) fn add(&self, block: BlockHash, entries: &[Entry]) {
-        let mut added = self.added();
-        let recent = Arc::clone(&self.state().recent);
-        for chunk in entries.chunks(CHUNK) {
-            recent.write().unwrap_or_else(PoisonError::into_inner).extend(chunk.iter().copied());
-        }
-        if let Some(undo) = &mut added.undo {
-            undo.entries.extend(entries);
-        }
-        added.extent = Extent { blocks: added.extent.blocks.saturating_add(1), newest: Some(block) };
-    }
-
-    /// Passes over blocks that have no entries, the last of which has a hash.
-    pub(super) fn pass(&self, blocks: u64, last: BlockHash) {
-        let mut added = self.added();
-        added.extent = Extent { blocks: added.extent.blocks.saturating_add(blocks), newest: Some(last) };
-    }
-
-    /// Makes it possible to take out again what is added from now on, until what is in memory is written.
-    pub(super) fn remember(&self) {
-        let mut added = self.added();
-        let since = added.extent.blocks;
-        added.undo.get_or_insert(Undo { since, entries: Vec::new() });
-    }
-
-    /// Returns the index as it was when it had the blocks of `extent` only, by a handle of its own; `None` when that is not
-    /// remembered, or others are on disk. This one's handle is to be retired before, and nobody may maintain it any more: the
-    /// entries of the other blocks are taken out.
-    pub(super) fn back_at(&self, extent: Extent, db: Db) -> Option<Self> {
-        let (mut upkeep, mut added, state) = (self.upkeep(), self.added(), self.state());
-        let mut undo =
-            added.undo.take_if(|undo| undo.since <= extent.blocks && state.covered.blocks <= extent.blocks)?;
-        let mut recent = state.recent.write().unwrap_or_else(PoisonError::into_inner);
-        while let Some(entry) = undo.entries.pop_if(|entry| entry.position().block >= extent.blocks) {
-            recent.remove(&entry);
-        }
-        drop(recent);
-        Some(Self {
-            db,
-            state: RwLock::new(state),
-            added: Mutex::new(Added { extent, undo: Some(undo) }),
-            upkeep: Mutex::new(std::mem::take(&mut *upkeep)),
-            damaged: AtomicBool::new(self.is_damaged()),
-        })
     }
 
     /// Returns the places of whatever may have this hash, in the blocks up to `newest`; the oldest first.
@@ -408,38 +227,6 @@ impl Index {
         Ok(())
     }
 
-    /// Spends up to `budget` reads and writes on merging runs and on removing what they replaced. Returns whether
-    /// there is more to do.
-    pub(super) fn tidy(&self, budget: u32) -> Result<bool, ArchiveError> {
-        let mut upkeep = self.upkeep();
-        let mut left = budget;
-        while left > 0 {
-            let state = self.state();
-            let step = if let Some(run) = upkeep.garbage.last().copied() {
-                let removed = self.remove_some(run, left)?;
-                if removed < left {
-                    upkeep.garbage.pop();
-                }
-                removed
-            } else if let Some(merge) = &mut upkeep.merge {
-                let step = self.merge_some(merge, left)?;
-                if merge.next_bucket == merge.output.buckets() {
-                    self.finish_merge(&mut upkeep, &state)?;
-                }
-                step
-            } else if let Some(inputs) = mergeable(&state.runs) {
-                let entries = inputs.iter().map(|run| run.entries).fold(0, u64::saturating_add);
-                let output = Run::new(upkeep.take_id(), entries);
-                upkeep.merge = Some(Merge { inputs, output, next_bucket: 0, entries: 0 });
-                1
-            } else {
-                return Ok(false);
-            };
-            left = left.saturating_sub(step.max(1));
-        }
-        Ok(true)
-    }
-
     /// Reads every bucket of every run and returns the number of entries, those in memory included.
     pub(super) fn check(&self) -> Result<u64, ArchiveError> {
         let state = self.state();
@@ -468,10 +255,6 @@ impl Index {
         Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn added(&self) -> MutexGuard<'_, Added> {
-        self.added.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn upkeep(&self) -> MutexGuard<'_, Upkeep> {
         self.upkeep.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -497,197 +280,10 @@ impl Index {
         });
         Ok(())
     }
-
-    fn write_run(&self, upkeep: &mut Upkeep, entries: &BTreeSet<Entry>) -> Result<Run, ArchiveError> {
-        let run = Run::new(upkeep.take_id(), u64::try_from(entries.len()).unwrap_or(u64::MAX));
-        let mut rest = entries.iter().copied().peekable();
-        for bucket in 0..run.buckets() {
-            let content: Vec<_> =
-                std::iter::from_fn(|| rest.next_if(|entry| run.bucket_of(entry.prefix) == bucket)).collect();
-            self.write_bucket(run, bucket, &content)?;
-        }
-        Ok(run)
-    }
-
-    fn write_bucket(&self, run: Run, bucket: u32, entries: &[Entry]) -> Result<(), ArchiveError> {
-        let mut rest = entries;
-        for part in 0..=u16::MAX {
-            let (content, after) = rest.split_at_checked(PART).unwrap_or((rest, &[]));
-            let mut payload = Writer::new();
-            payload.byte(u8::from(!after.is_empty()));
-            for entry in content {
-                payload.raw(&entry.to_bytes());
-            }
-            let key = key(run.id, bucket, part);
-            self.db.insert(&key, &seal(&key, payload.as_slice()))?;
-            if after.is_empty() {
-                return Ok(());
-            }
-            rest = after;
-        }
-        Err(damaged("too many hashes begin alike"))
-    }
-
-    fn read_bucket(&self, run: Run, bucket: u32) -> Result<Vec<Entry>, ArchiveError> {
-        let mut entries = Vec::new();
-        self.visit_bucket(run, bucket, |part| entries.extend(part.iter().map(Entry::from_bytes)))?;
-        Ok(entries)
-    }
-
-    /// Hands the parts of a bucket to `visit`, each ascending and above the one before.
-    fn visit_bucket(&self, run: Run, bucket: u32, mut visit: impl FnMut(&[[u8; ENTRY]])) -> Result<(), ArchiveError> {
-        for part in 0..=u16::MAX {
-            let key = key(run.id, bucket, part);
-            let value = self.db.get(&key)?.ok_or_else(|| damaged("a part is missing"))?;
-            let payload = unseal(&key, &value).ok_or_else(|| damaged("checksum is wrong"))?;
-            let (more, content) = payload.split_first().ok_or_else(|| damaged("a part is empty"))?;
-            let (content, rest) = content.as_chunks();
-            if !rest.is_empty() {
-                return Err(damaged("length is wrong"));
-            }
-            visit(content);
-            if *more == 0 {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Merges buckets until `budget` is spent; returns what was spent.
-    fn merge_some(&self, merge: &mut Merge, budget: u32) -> Result<u32, ArchiveError> {
-        let mut spent = 0_u32;
-        while spent < budget && merge.next_bucket < merge.output.buckets() {
-            let bucket = merge.next_bucket;
-            let mut content = Vec::new();
-            for input in &merge.inputs {
-                // An input has at most as many buckets, so that one of its buckets goes into one or more of the output's.
-                let shift = merge.output.bits.saturating_sub(input.bits);
-                let entries = self.read_bucket(*input, bucket.checked_shr(shift).unwrap_or(0));
-                let entries = entries.inspect_err(|error| {
-                    if error.is_damage() {
-                        self.damaged.store(true, Ordering::Relaxed);
-                    }
-                })?;
-                content.extend(entries.into_iter().filter(|entry| merge.output.bucket_of(entry.prefix) == bucket));
-                spent = spent.saturating_add(1);
-            }
-            content.sort_unstable();
-            content.dedup();
-            self.write_bucket(merge.output, bucket, &content)?;
-            merge.entries = merge.entries.saturating_add(u64::try_from(content.len()).unwrap_or(u64::MAX));
-            spent = spent.saturating_add(1);
-            merge.next_bucket = bucket.saturating_add(1);
-        }
-        Ok(spent)
-    }
-
-    fn finish_merge(&self, upkeep: &mut Upkeep, state: &State) -> Result<(), ArchiveError> {
-        let Some(Merge { inputs, output, entries, .. }) = upkeep.merge.take() else { return Ok(()) };
-        let output = Run { entries, ..output };
-        let mut runs = state.runs.clone();
-        let first = runs.iter().position(|run| inputs.contains(run)).unwrap_or(0);
-        runs.retain(|run| !inputs.contains(run));
-        runs.insert(first, output);
-        self.publish(upkeep, runs, state.covered, 0)?;
-        upkeep.garbage.extend(inputs.iter().map(|run| run.id));
-        Ok(())
-    }
-
-    /// Removes up to `budget` values of a run that nothing refers to; returns how many.
-    fn remove_some(&self, run: u32, budget: u32) -> Result<u32, ArchiveError> {
-        let keys = self.db.scan(run_keys(run)).take(usize::try_from(budget).unwrap_or(usize::MAX));
-        let keys = keys.map(|entry| entry.map(|(key, _)| key)).collect::<Result<Vec<_>, _>>()?;
-        for key in &keys {
-            self.db.remove(key)?;
-        }
-        Ok(u32::try_from(keys.len()).unwrap_or(u32::MAX))
-    }
-}
-
-impl Upkeep {
-    fn take_id(&mut self) -> u32 {
-        let id = self.next_run;
-        self.next_run = id.wrapping_add(1);
-        id
-    }
 }
 
 fn damaged(reason: &str) -> ArchiveError {
     ArchiveError::damaged(Place::INDEX, reason)
-}
-
-/// Returns the runs that are worth merging: the largest that is no larger than all smaller ones together, and these.
-/// Without such a run, each is larger than the sum of the smaller ones, so that there are few.
-fn mergeable(runs: &[Run]) -> Option<Vec<Run>> {
-    let mut by_size = runs.to_vec();
-    by_size.sort_unstable_by_key(|run| std::cmp::Reverse((run.entries, run.id)));
-    let (mut smaller, mut first) = (0_u64, None);
-    for (position, run) in by_size.iter().enumerate().rev() {
-        if run.entries <= smaller {
-            first = Some(position);
-        }
-        smaller = smaller.saturating_add(run.entries);
-    }
-    Some(by_size.split_off(first?))
-}
-
-fn run_keys(run: u32) -> Range<Vec<u8>> {
-    let end =
-        run.checked_add(1).map_or(vec![BUCKETS.wrapping_add(1)], |next| [&[BUCKETS], &next.to_be_bytes()[..]].concat());
-    [&[BUCKETS], &run.to_be_bytes()[..]].concat()..end
-}
-
-/// Returns the runs of which anything is on disk, looking at one key of each.
-fn stored_runs(db: &Db) -> Result<Vec<u32>, DbError> {
-    let mut runs = Vec::new();
-    let mut from = vec![BUCKETS];
-    while let Some(entry) = db.scan(from..vec![BUCKETS.wrapping_add(1)]).next() {
-        let (key, _) = entry?;
-        let Some(run) = key.get(1..).and_then(<[u8]>::first_chunk).map(|run| u32::from_be_bytes(*run)) else { break };
-        runs.push(run);
-        from = run_keys(run).end;
-        if from.len() == 1 {
-            break;
-        }
-    }
-    Ok(runs)
-}
-
-fn write_manifest(runs: &[Run], covered: Extent, next_run: u32) -> Vec<u8> {
-    let mut out = Writer::new();
-    out.number(FORMAT);
-    out.number(next_run);
-    out.number(covered.blocks);
-    out.raw(covered.newest.unwrap_or(BlockHash::ZERO).as_bytes());
-    out.len(runs.len());
-    for run in runs {
-        out.number(run.id);
-        out.number(run.bits);
-        out.number(run.entries);
-    }
-    seal(&[MANIFEST], out.as_slice())
-}
-
-fn read_manifest(payload: &[u8]) -> Result<(State, u32), Malformed> {
-    const WHAT: &str = "manifest of index";
-    let mut reader = Reader::new(payload);
-    if reader.number::<u64>(WHAT)? != FORMAT {
-        return Err(Malformed(WHAT));
-    }
-    let next_run = reader.number(WHAT)?;
-    let blocks = reader.number(WHAT)?;
-    let newest = Some(BlockHash::new(reader.array(WHAT)?)).filter(|_| blocks > 0);
-    let count: usize = reader.number(WHAT)?;
-    let mut runs = Vec::new();
-    for _ in 0..count {
-        let run = Run { id: reader.number(WHAT)?, bits: reader.number(WHAT)?, entries: reader.number(WHAT)? };
-        if run.bits > 31 {
-            return Err(Malformed(WHAT));
-        }
-        runs.push(run);
-    }
-    reader.finish(WHAT)?;
-    Ok((State { runs, covered: Extent { blocks, newest }, ..State::default() }, next_run))
 }
 
 #[cfg(test)]
@@ -696,7 +292,11 @@ mod tests {
     use proptest::{collection::vec, prelude::*, sample::Index as Pick};
     use silica_protocol::sha256;
 
-    use super::*;
+    use super::{
+        merge::mergeable,
+        segment::{BUCKETS, key},
+        *,
+    };
     use crate::db::Disk;
 
     /// The hash of the position-th thing of a block; every fiftieth begins like all others of its kind.

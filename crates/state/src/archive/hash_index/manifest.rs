@@ -1,0 +1,47 @@
+//! The manifest: which runs there are, and which blocks they cover.
+
+use silica_protocol::BlockHash;
+
+use super::{Extent, State, segment::Run};
+use crate::codec::{Malformed, Reader, Writer, seal};
+
+/// Table of the manifest in the derived database. The tables from here on are those of the index.
+pub(super) const MANIFEST: u8 = 0xf0;
+pub(super) const FORMAT: u64 = 1;
+
+pub(super) fn write_manifest(runs: &[Run], covered: Extent, next_run: u32) -> Vec<u8> {
+    let mut out = Writer::new();
+    out.number(FORMAT);
+    out.number(next_run);
+    out.number(covered.blocks);
+    out.raw(covered.newest.unwrap_or(BlockHash::ZERO).as_bytes());
+    out.len(runs.len());
+    for run in runs {
+        out.number(run.id);
+        out.number(run.bits);
+        out.number(run.entries);
+    }
+    seal(&[MANIFEST], out.as_slice())
+}
+
+pub(super) fn read_manifest(payload: &[u8]) -> Result<(State, u32), Malformed> {
+    const WHAT: &str = "manifest of index";
+    let mut reader = Reader::new(payload);
+    if reader.number::<u64>(WHAT)? != FORMAT {
+        return Err(Malformed(WHAT));
+    }
+    let next_run = reader.number(WHAT)?;
+    let blocks = reader.number(WHAT)?;
+    let newest = Some(BlockHash::new(reader.array(WHAT)?)).filter(|_| blocks > 0);
+    let count: usize = reader.number(WHAT)?;
+    let mut runs = Vec::new();
+    for _ in 0..count {
+        let run = Run { id: reader.number(WHAT)?, bits: reader.number(WHAT)?, entries: reader.number(WHAT)? };
+        if run.bits > 31 {
+            return Err(Malformed(WHAT));
+        }
+        runs.push(run);
+    }
+    reader.finish(WHAT)?;
+    Ok((State { runs, covered: Extent { blocks, newest }, ..State::default() }, next_run))
+}

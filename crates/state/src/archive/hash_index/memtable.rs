@@ -1,0 +1,87 @@
+//! The entries in memory: those of the newest blocks, which no run has yet.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, atomic::AtomicBool};
+
+use silica_protocol::BlockHash;
+
+use super::{Extent, Index, entry::Entry};
+use crate::db::Db;
+
+/// Entries that are put into memory under one lock.
+const CHUNK: usize = 256;
+
+/// What was added, whether it is written or not.
+#[derive(Debug, Default)]
+pub(super) struct Added {
+    pub(super) extent: Extent,
+    /// What is needed to take blocks out again, as long as someone may want to and nothing is written.
+    pub(super) undo: Option<Undo>,
+}
+
+/// What was added after the first `since` blocks.
+#[derive(Debug)]
+pub(super) struct Undo {
+    pub(super) since: u64,
+    /// Those of the oldest block first.
+    pub(super) entries: Vec<Entry>,
+}
+
+impl Index {
+    /// Number of entries that are in memory only.
+    pub(crate) fn recent_len(&self) -> usize {
+        let state = self.state();
+        let sets = state.frozen.iter().chain([&state.recent]);
+        sets.map(|set| set.read().unwrap_or_else(PoisonError::into_inner).len()).fold(0, usize::saturating_add)
+    }
+
+    /// Adds the entries of the next block.
+    pub(crate) fn add(&self, block: BlockHash, entries: &[Entry]) {
+        let mut added = self.added();
+        let recent = Arc::clone(&self.state().recent);
+        for chunk in entries.chunks(CHUNK) {
+            recent.write().unwrap_or_else(PoisonError::into_inner).extend(chunk.iter().copied());
+        }
+        if let Some(undo) = &mut added.undo {
+            undo.entries.extend(entries);
+        }
+        added.extent = Extent { blocks: added.extent.blocks.saturating_add(1), newest: Some(block) };
+    }
+
+    /// Passes over blocks that have no entries, the last of which has a hash.
+    pub(crate) fn pass(&self, blocks: u64, last: BlockHash) {
+        let mut added = self.added();
+        added.extent = Extent { blocks: added.extent.blocks.saturating_add(blocks), newest: Some(last) };
+    }
+
+    /// Makes it possible to take out again what is added from now on, until what is in memory is written.
+    pub(crate) fn remember(&self) {
+        let mut added = self.added();
+        let since = added.extent.blocks;
+        added.undo.get_or_insert(Undo { since, entries: Vec::new() });
+    }
+
+    /// Returns the index as it was when it had the blocks of `extent` only, by a handle of its own; `None` when that is not
+    /// remembered, or others are on disk. This one's handle is to be retired before, and nobody may maintain it any more: the
+    /// entries of the other blocks are taken out.
+    pub(crate) fn back_at(&self, extent: Extent, db: Db) -> Option<Self> {
+        let (mut upkeep, mut added, state) = (self.upkeep(), self.added(), self.state());
+        let mut undo =
+            added.undo.take_if(|undo| undo.since <= extent.blocks && state.covered.blocks <= extent.blocks)?;
+        let mut recent = state.recent.write().unwrap_or_else(PoisonError::into_inner);
+        while let Some(entry) = undo.entries.pop_if(|entry| entry.position().block >= extent.blocks) {
+            recent.remove(&entry);
+        }
+        drop(recent);
+        Some(Self {
+            db,
+            state: RwLock::new(state),
+            added: Mutex::new(Added { extent, undo: Some(undo) }),
+            upkeep: Mutex::new(std::mem::take(&mut *upkeep)),
+            damaged: AtomicBool::new(self.is_damaged()),
+        })
+    }
+
+    pub(super) fn added(&self) -> MutexGuard<'_, Added> {
+        self.added.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

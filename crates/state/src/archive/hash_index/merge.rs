@@ -1,0 +1,122 @@
+//! Upkeep: runs of similar sizes are merged into one, and the runs that a merge has replaced are removed.
+
+use std::sync::atomic::Ordering;
+
+use super::{Index, State, segment::Run};
+use crate::archive::error::ArchiveError;
+
+/// What only the maintaining thread needs.
+#[derive(Debug, Default)]
+pub(super) struct Upkeep {
+    pub(super) next_run: u32,
+    pub(super) merge: Option<Merge>,
+    /// Runs whose buckets are still on disk although nothing refers to them.
+    pub(super) garbage: Vec<u32>,
+}
+
+impl Upkeep {
+    pub(super) fn take_id(&mut self) -> u32 {
+        let id = self.next_run;
+        self.next_run = id.wrapping_add(1);
+        id
+    }
+}
+
+/// A merge that is under way.
+#[derive(Debug)]
+pub(super) struct Merge {
+    pub(super) inputs: Vec<Run>,
+    pub(super) output: Run,
+    pub(super) next_bucket: u32,
+    /// Entries written so far.
+    pub(super) entries: u64,
+}
+
+impl Index {
+    /// Spends up to `budget` reads and writes on merging runs and on removing what they replaced. Returns whether
+    /// there is more to do.
+    pub(crate) fn tidy(&self, budget: u32) -> Result<bool, ArchiveError> {
+        let mut upkeep = self.upkeep();
+        let mut left = budget;
+        while left > 0 {
+            let state = self.state();
+            let step = if let Some(run) = upkeep.garbage.last().copied() {
+                let removed = self.remove_some(run, left)?;
+                if removed < left {
+                    upkeep.garbage.pop();
+                }
+                removed
+            } else if let Some(merge) = &mut upkeep.merge {
+                let step = self.merge_some(merge, left)?;
+                if merge.next_bucket == merge.output.buckets() {
+                    self.finish_merge(&mut upkeep, &state)?;
+                }
+                step
+            } else if let Some(inputs) = mergeable(&state.runs) {
+                let entries = inputs.iter().map(|run| run.entries).fold(0, u64::saturating_add);
+                let output = Run::new(upkeep.take_id(), entries);
+                upkeep.merge = Some(Merge { inputs, output, next_bucket: 0, entries: 0 });
+                1
+            } else {
+                return Ok(false);
+            };
+            left = left.saturating_sub(step.max(1));
+        }
+        Ok(true)
+    }
+
+    /// Merges buckets until `budget` is spent; returns what was spent.
+    fn merge_some(&self, merge: &mut Merge, budget: u32) -> Result<u32, ArchiveError> {
+        let mut spent = 0_u32;
+        while spent < budget && merge.next_bucket < merge.output.buckets() {
+            let bucket = merge.next_bucket;
+            let mut content = Vec::new();
+            for input in &merge.inputs {
+                // An input has at most as many buckets, so that one of its buckets goes into one or more of the output's.
+                let shift = merge.output.bits.saturating_sub(input.bits);
+                let entries = self.read_bucket(*input, bucket.checked_shr(shift).unwrap_or(0));
+                let entries = entries.inspect_err(|error| {
+                    if error.is_damage() {
+                        self.damaged.store(true, Ordering::Relaxed);
+                    }
+                })?;
+                content.extend(entries.into_iter().filter(|entry| merge.output.bucket_of(entry.prefix) == bucket));
+                spent = spent.saturating_add(1);
+            }
+            content.sort_unstable();
+            content.dedup();
+            self.write_bucket(merge.output, bucket, &content)?;
+            merge.entries = merge.entries.saturating_add(u64::try_from(content.len()).unwrap_or(u64::MAX));
+            spent = spent.saturating_add(1);
+            merge.next_bucket = bucket.saturating_add(1);
+        }
+        Ok(spent)
+    }
+
+    fn finish_merge(&self, upkeep: &mut Upkeep, state: &State) -> Result<(), ArchiveError> {
+        let Some(Merge { inputs, output, entries, .. }) = upkeep.merge.take() else { return Ok(()) };
+        let output = Run { entries, ..output };
+        let mut runs = state.runs.clone();
+        let first = runs.iter().position(|run| inputs.contains(run)).unwrap_or(0);
+        runs.retain(|run| !inputs.contains(run));
+        runs.insert(first, output);
+        self.publish(upkeep, runs, state.covered, 0)?;
+        upkeep.garbage.extend(inputs.iter().map(|run| run.id));
+        Ok(())
+    }
+}
+
+/// Returns the runs that are worth merging: the largest that is no larger than all smaller ones together, and these.
+/// Without such a run, each is larger than the sum of the smaller ones, so that there are few.
+pub(super) fn mergeable(runs: &[Run]) -> Option<Vec<Run>> {
+    let mut by_size = runs.to_vec();
+    by_size.sort_unstable_by_key(|run| std::cmp::Reverse((run.entries, run.id)));
+    let (mut smaller, mut first) = (0_u64, None);
+    for (position, run) in by_size.iter().enumerate().rev() {
+        if run.entries <= smaller {
+            first = Some(position);
+        }
+        smaller = smaller.saturating_add(run.entries);
+    }
+    Some(by_size.split_off(first?))
+}
