@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::source::Crate;
 
 /// Crates whose modules do not form layers yet.
-const WITHOUT_LAYERS: [&str; 2] = ["chain", "node"];
+const WITHOUT_LAYERS: [&str; 1] = ["node"];
 
 /// The line that starts the list of layers.
 const HEADING: &str = "Layers, lowest first:";

@@ -58,20 +58,32 @@
 //! Each type is made in one place, by what has just been checked or done. A block of another node goes the same way:
 //! a `Proposal` is executed again by the `judge`, which compares every header member, and yields an `ExecutedBlock`.
 //!
-//! # Modules, in reading order
+//! # Modules
 //!
-//! - [`config`], `accounts_file`, `genesis`, `epoch`: what a chain is made with, its first state, and how its blocks are
-//!   numbered.
-//! - `admission`, `pool`: what may wait for a block, and in which order it does.
-//! - `executor`: one transaction against the running state of a block.
-//! - [`difficulty`], [`gas_price`], [`reward`], `terms`: figures of DS blocks and vacuous blocks.
-//! - `builder`, `stage`: a block from the head and its transactions, and the stages it goes through; `run`: many empty ones.
-//! - [`consensus`]: who decides that a block is the next one; `judge` for those of others.
-//! - `producer`, `handle`, `snapshot`: the writing end, the cloneable end, and what readers may ask, of contracts in
-//!   `contract` and `state_page`, of the transactions of an address in `address_history`.
-//! - `edit`: what developers change in the state by hand; `savepoint`: to where they take the chain back.
-//! - `simulation`, `trace`: what a transaction would do, and the gas it needs; what one did, statement by statement.
-//! - `open`, `replay`: beginning or continuing a chain, and executing its blocks again; `parallel` helps.
+//! Layers, lowest first:
+//!
+//! - `accounts`, `accounts_file`, [`difficulty`], `drop_reason`, `epoch`, [`gas_price`], `parallel`, [`reward`],
+//!   `scilla_rules`: reading accounts; the file of the first accounts; figures of DS blocks; the statuses of dropped
+//!   transactions; the numbers of epochs; the price of gas; work on several threads; the reward of vacuous blocks; the
+//!   rules of the contract language that a chain keeps.
+//! - [`config`], `genesis`: the parameters of a chain, and its first state.
+//! - `admission`: the checks of a transaction before it enters the pool.
+//! - `pool`: pending transactions and their order.
+//! - `stage`: the stages of a block.
+//! - `executor`: the execution of one transaction on the running state of a block.
+//! - `network`: the context of a block: the constant parameters and the head.
+//! - `builder`, `shared`, `terms`: the next block from the head and its transactions; the state that all handles share;
+//!   the accounts of a DS epoch.
+//! - `edit`, `judge`, `run`, `snapshot`: edits of the state by developers; the verification of blocks of other nodes;
+//!   many empty blocks at once; the queries of readers.
+//! - `address_history`, [`consensus`], `contract`: the transactions of an address; the engine, which decides that a block
+//!   is the next one; queries to contracts.
+//! - `replay`, `simulation`, `state_page`: executing the blocks of a chain again; the effects of a transaction before it
+//!   is sent, and its gas; pages of the state of a contract.
+//! - `handle`, `load`, `trace`: the end of a chain that can be cloned; reading the head of a stored chain; the statements
+//!   that a transaction executed.
+//! - `producer`: the writing end of a chain.
+//! - `open`, `savepoint`: opening or beginning a chain; returning to an earlier block.
 //!
 //! # Invariants
 //!
