@@ -14,7 +14,7 @@ use crate::{
     shared::{Published, RECENT, Times},
 };
 
-/// Reads what readers see of a chain that ends with the newest block of `state`.
+/// Reads the view of readers of a chain that ends with the newest block of `state`.
 pub(crate) fn read_published(state: Snapshot, network: &Network) -> Result<Published, OpenError> {
     let head = read_head(&state, network)?;
     let times = read_times(&state, &head)?;
@@ -26,7 +26,7 @@ pub(crate) fn read_published(state: Snapshot, network: &Network) -> Result<Publi
     Ok(Published { head, state, times, recent, nonces, numbering, operator_price, floor_price })
 }
 
-/// Reads the newest blocks and checks that they are this network's, linked and signed.
+/// Reads the newest blocks and checks that they are of this network, linked and signed.
 fn read_head(state: &Snapshot, network: &Network) -> Result<Head, OpenError> {
     let number = state.head().map_or(BlockNumber::new(0), |head| head.number);
     let missing = |what| OpenError::Head { number, what };

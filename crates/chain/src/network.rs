@@ -28,7 +28,7 @@ impl Head {
         Self { hash, tx_block, ds_hash, ds_block, next_logical_number }
     }
 
-    /// Reads a block and the DS block in force at it; `None` when one of them is not there.
+    /// Reads a block and the DS block in force at it; `None` when one of them is missing.
     pub(crate) fn read(state: &Snapshot, number: BlockNumber) -> Result<Option<Self>, ArchiveError> {
         let (Some(tx_block), Some(totals)) = (state.tx_block(number)?, state.totals(number)?) else { return Ok(None) };
         let ds_block = state.ds_block(tx_block.header.ds_block)?;
@@ -48,7 +48,7 @@ pub(crate) struct Network {
     pub(crate) epochs: Epochs,
     /// The only member of the DS committee and of each virtual shard.
     pub(crate) member: PublicKey,
-    /// The contracts that were used lately.
+    /// The contracts that were used recently.
     pub(crate) modules: Arc<Modules>,
 }
 

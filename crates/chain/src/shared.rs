@@ -16,12 +16,12 @@ use crate::{
 /// Hashes of recent transactions that are kept for readers.
 pub(crate) const RECENT: usize = 100;
 
-/// What all handles and the producer share.
+/// The state that all handles and the producer share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) network: Network,
     pub(crate) pool: Mutex<Pool>,
-    /// The contracts that simulations used lately.
+    /// The contracts that simulations used recently.
     pub(crate) simulated: Modules,
     published: RwLock<Arc<Published>>,
 }
@@ -37,10 +37,11 @@ impl Shared {
         pool::lock(&self.pool)
     }
 
-    /// The nonce after which a sender's next transaction comes: the last that is used, or that waits behind it without a gap.
+    /// Returns the nonce before that of a sender's next transaction: the last one that is used, or that is pending without
+    /// a gap.
     pub(crate) fn last_nonce(&self, sender: &Address) -> Result<Nonce, StateError> {
         let waiting = self.lock_pool().nonces(sender);
-        // The chain is asked last, since a transaction leaves the pool for a block that is there already.
+        // The pool is read first: a transaction leaves the pool only after its block is published.
         let mut last = self.published().state.account(sender)?.unwrap_or_default().nonce;
         while let Some(next) = last.next().filter(|next| waiting.contains(next)) {
             last = next;
@@ -48,13 +49,13 @@ impl Shared {
         Ok(last)
     }
 
-    /// The oldest block for which proofs are served when `head` is the latest.
+    /// Returns the oldest block for which proofs are served when `head` is the latest block.
     pub(crate) fn earliest_proof(&self, head: BlockNumber) -> BlockNumber {
         let window = self.network.config.policy.proof_window.get();
         BlockNumber::new(head.get().saturating_add(1).saturating_sub(window))
     }
 
-    /// What readers see at this moment.
+    /// Returns the current view of readers.
     pub(crate) fn published(&self) -> Arc<Published> {
         Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -64,7 +65,7 @@ impl Shared {
     }
 }
 
-/// What readers see: one head, and all that goes with it. Replaced as a whole with each block.
+/// The view of readers: one head with its state. Each block replaces it as a whole.
 #[derive(Clone, Debug)]
 pub(crate) struct Published {
     pub(crate) head: Head,
@@ -72,13 +73,13 @@ pub(crate) struct Published {
     pub(crate) times: Times,
     /// Hashes of the newest transactions, the newest first.
     pub(crate) recent: Arc<[TxHash]>,
-    /// Which nonces are accepted.
+    /// The nonces that are accepted.
     pub(crate) nonces: NoncePolicy,
-    /// Which blocks move the logical block number.
+    /// The blocks that increase the logical block number.
     pub(crate) numbering: Numbering,
-    /// Price of gas that the operator set.
+    /// The price of gas that the operator has set.
     pub(crate) operator_price: Option<GasPrice>,
-    /// Price below which gas is not sold, unless the operator says so.
+    /// The lowest price of gas, unless the operator sets a lower one.
     pub(crate) floor_price: GasPrice,
 }
 
@@ -96,7 +97,7 @@ impl Published {
         self.operator_price.unwrap_or_else(|| self.head.ds_block.header.gas_price.max(self.floor_price))
     }
 
-    /// What readers see once a block is committed, with the state `state`.
+    /// Returns the view of readers after a block is committed, with the state `state`.
     pub(crate) fn after(
         &self,
         tx_block: &Arc<TxBlock>,

@@ -16,7 +16,7 @@ use crate::{
 /// Approximate memory that the index of hashes takes for a transaction, in bytes.
 const BYTES_PER_TRANSACTION: usize = 32;
 
-/// The state after a block that is not committed yet. Nobody sees it, and dropping it leaves no trace.
+/// The state after a block that is not committed yet. Readers do not see it, and dropping it discards it.
 #[derive(Debug)]
 pub struct PreparedState {
     state: State,
@@ -31,7 +31,7 @@ impl PreparedState {
         self.state.root()
     }
 
-    /// Returns what is changed.
+    /// Returns the changes.
     pub const fn diff(&self) -> &StateDiff {
         &self.diff
     }
@@ -41,7 +41,8 @@ impl PreparedState {
     }
 }
 
-/// The states after the blocks of a run that is not committed yet. Nobody sees them, and dropping them leaves no trace.
+/// The states after the blocks of a run that is not committed yet. Readers do not see them, and dropping them discards
+/// them.
 #[derive(Debug)]
 pub struct PreparedRun {
     /// The version before the run.

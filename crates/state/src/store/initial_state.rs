@@ -16,20 +16,20 @@ use crate::{
 /// The state that a store begins with.
 pub(super) struct Recovered {
     pub(super) state: State,
-    /// Whether that is the state of the newest block.
+    /// Whether it is the state of the newest block.
     pub(super) complete: bool,
     pub(super) backlog: Backlog,
 }
 
 impl Recovered {
-    /// The blocks after `base` are to be executed.
+    /// Returns `base`; the blocks after it have to be executed.
     fn without_changes(base: State) -> Self {
         Self { state: base, complete: false, backlog: Backlog::default() }
     }
 }
 
-/// Computes the state of the newest block from the newest checkpoint and the changes since. When changes are missing that
-/// a state of the window needs, the blocks are to be executed from the base on.
+/// Computes the state of the newest block from the newest checkpoint and the changes since. If changes are missing that a
+/// state of the window needs, the blocks after the base have to be executed.
 pub(super) fn recover(
     records: &Arc<Records>,
     archive: &Arc<Archive>,

@@ -63,7 +63,7 @@ impl Default for StoreOptions {
     }
 }
 
-/// Is told, now and then, how much of something is done, and of how much.
+/// Callback for progress: the amount that is done, and the total.
 type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
 /// The state and the record of blocks of one chain.
@@ -75,7 +75,7 @@ type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 /// See the [crate documentation](crate).
 #[derive(Debug)]
 pub struct Store {
-    /// Dropped first: it ends the thread.
+    /// The first field, because dropping it ends the thread.
     checkpointer: Checkpointer,
     core: Arc<Core>,
     published: Arc<RwLock<Snapshot>>,
@@ -83,11 +83,11 @@ pub struct Store {
     databases: Databases,
     options: StoreOptions,
     outcome: OpenOutcome,
-    /// Opening took what was in reserve.
+    /// Opening used the reserve of disk space.
     lacks_room: bool,
 }
 
-/// What a store is opened on.
+/// The databases and files of a store.
 #[derive(Clone, Debug)]
 struct Databases {
     record: Db,
@@ -102,17 +102,17 @@ impl Databases {
         Self { record: record.clone(), changes: changes.clone(), state, layout: layout.clone(), holds: Arc::default() }
     }
 
-    /// The same, by handles of their own.
+    /// Returns the same databases with new handles.
     fn renewed(&self) -> Self {
         Self { record: self.record.renewed(), state: self.state.renewed(), ..self.clone() }
     }
 }
 
-/// What only the writer needs.
+/// The state that only the writer uses.
 #[derive(Debug)]
 struct Writer {
     backlog: Backlog,
-    /// The chain with the blocks that were written and are not flushed yet, if there are such.
+    /// The chain with the blocks that were written and are not flushed yet; `None` when there are none.
     written: Option<Snapshot>,
     /// The newest block of the record, while the state is behind it.
     replay_to: Option<BlockNumber>,
@@ -188,12 +188,12 @@ impl Store {
         self.core.archive.view().record(number)
     }
 
-    /// Says who signs the blocks of runs, whose signatures are not stored. Only the first to say so counts.
+    /// Sets the signer of the blocks of runs, whose signatures are not stored. Only the first call has an effect.
     pub fn seal_with(&self, seal: Arc<dyn Seal>) {
         self.core.archive.seal_with(seal);
     }
 
-    /// Who signs the blocks of runs. Only if there is someone should runs be written.
+    /// Returns the signer of the blocks of runs. Without a signer, callers must not write runs.
     pub fn seal(&self) -> Option<Arc<dyn Seal>> {
         self.core.archive.seal()
     }

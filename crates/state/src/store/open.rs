@@ -27,12 +27,13 @@ use crate::{
     window::{Older, Window},
 };
 
-/// Bound of the engine's own cache for the record, which is written at its end and read through caches of ours.
+/// Bound of the engine's cache for the record, in bytes. The engine writes the record at its end, and the archive has
+/// caches of its own for reads.
 const RECORD_CACHE: u64 = 8 << 20;
-/// Bound of the engine's own cache for the derived database.
+/// Bound of the engine's cache for the derived database, in bytes.
 const STATE_CACHE: u64 = 16 << 20;
 
-/// What opening found.
+/// The result of opening a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenOutcome {
@@ -61,8 +62,8 @@ impl Store {
     /// Opens the store in a directory, which is made when there is none.
     ///
     /// The state of the newest block is computed from the newest checkpoint and the changes since. A derived database
-    /// that is damaged is made anew from the record; [`Store::outcome`] tells. On a full disk the room is used that an earlier
-    /// opening has reserved; [`Store::lacks_room`] says so.
+    /// that is damaged is computed again from the record, see [`Store::outcome`]. On a full disk, opening uses the space that
+    /// an earlier opening has reserved, see [`Store::lacks_room`].
     ///
     /// # Errors
     ///
@@ -71,8 +72,8 @@ impl Store {
         Self::open_with_progress(dir, options, &mut |_, _| {})
     }
 
-    /// As [`Store::open`]. When the index of hashes is made again, `progress` is told up to which block it is made, and
-    /// how many there are.
+    /// As [`Store::open`]. While the index of hashes is made again, the store calls `progress` with the number of blocks
+    /// that are indexed, and the number of all blocks.
     ///
     /// # Errors
     ///
@@ -84,8 +85,8 @@ impl Store {
         match Self::open_directory(dir, &layout, options, progress) {
             Err(error) if error.is_no_room() && layout.release_reserve().map_err(directory)? => {
                 let opened = Self::open_directory(dir, &layout, options, progress);
-                // Blocks that are executed again need room. Otherwise the process may end before there is room again, and
-                // another program take what is left.
+                // Blocks that are executed again need the rest of the reserve. Otherwise the store takes the rest, because
+                // another program could use it before the next opening.
                 if !opened.as_ref().is_ok_and(|store| matches!(store.outcome(), OpenOutcome::NeedsReplay { .. })) {
                     let _: io::Result<()> = layout.take_rest();
                 }
@@ -108,8 +109,8 @@ impl Store {
         // Before anything is removed: this refuses a directory that is in use.
         let record = Db::open(&layout.record, DbOptions { cache_bytes: RECORD_CACHE, durability: options.durability });
         let record = record.map_err(OpenError::RecordDb)?;
-        // Likewise: what becomes of a record that is of a later format, or has lost blocks, is not for this program to say,
-        // and whoever says it may have use for the state.
+        // For the same reason: this program must not repair a record of a later format or one that lost blocks, and the
+        // repair may need the state.
         Archive::examine(&record, layout.witness.as_deref()).map_err(OpenError::Record)?;
         let changes = Files::Directory(layout.changes.clone(), options.durability);
         let mut reset = layout.read_marker();
@@ -145,7 +146,7 @@ impl Store {
         }
     }
 
-    /// Makes the next opening compute the state anew, by the blocks alone. The store in the directory must not be open.
+    /// Makes the next opening compute the state again from the blocks alone. The store in the directory must not be open.
     ///
     /// # Errors
     ///
@@ -256,10 +257,10 @@ impl Store {
     }
 }
 
-/// Reason why opening did not come to an end.
+/// Reason why opening did not complete.
 #[derive(Debug)]
 pub(super) enum Opening {
-    /// The derived database is to be made anew.
+    /// The derived database has to be computed again.
     Damaged(String),
     Failed(OpenError),
 }
@@ -280,7 +281,7 @@ impl From<StateError> for Opening {
 }
 
 impl OpenError {
-    /// Whether there is no room on the disk for what opening writes.
+    /// Returns whether the disk has no room for the writes of opening.
     pub fn is_no_room(&self) -> bool {
         is_no_room(self)
     }
@@ -290,8 +291,8 @@ pub(super) fn open_error(error: ArchiveError) -> OpenError {
     OpenError::Record(error.into())
 }
 
-/// Opens the record with its index. Damage may be in either of two databases: when the record opens beside an empty
-/// index, it was in the index.
+/// Opens the record with its index. Damage may be in either of two databases: if the record opens beside an empty index,
+/// the damage is in the index.
 pub(super) fn open_archive(
     (record, changes): (&Db, &Files),
     index: &Db,

@@ -12,12 +12,12 @@ use crate::{
     window::Window,
 };
 
-/// Checkpoints that the writer may be ahead by, in bytes of changes, before each block waits a little for the one that is
-/// being written.
+/// Number of checkpoints, in bytes of changes, that the writer may be ahead before each block waits briefly for the
+/// checkpoint that is being written.
 const RUN_AHEAD: u64 = 4;
-/// How long a block waits then, at most.
+/// The longest wait of a block in that case.
 const BRAKE: Duration = Duration::from_millis(200);
-/// Checkpoints, likewise, before a block waits for the end of the one that is being written.
+/// The same number before a block waits until the checkpoint is written.
 const FAR_AHEAD: u64 = 32;
 
 impl Store {
@@ -35,8 +35,8 @@ impl Store {
         self.checkpointer.request(window.newest(), || self.may_checkpoint(window));
         // The databases grow.
         self.extend_reserve();
-        // The changes since the newest checkpoint are held in memory: the writer must not run away. Nor should one block
-        // wait for all the work that others have made.
+        // The changes since the newest checkpoint are in memory, so the writer must not get far ahead. One block should
+        // not wait for the work of all blocks before it either.
         let pending = writer.backlog.pending().bytes;
         let is_ahead = |checkpoints| pending > self.options.checkpoint_bytes.saturating_mul(checkpoints);
         if is_ahead(FAR_AHEAD) {
@@ -47,20 +47,20 @@ impl Store {
         writer.backlog.release(self.core.records.durable());
     }
 
-    /// Whether enough has changed since the newest checkpoint for another.
+    /// Returns whether enough has changed since the newest checkpoint to write another one.
     fn is_due(&self, writer: &Writer) -> bool {
         let pending = writer.backlog.pending();
         pending.bytes >= self.options.checkpoint_bytes || pending.blocks >= self.options.checkpoint_blocks
     }
 
-    /// Whether another checkpoint may be written: it takes from the window what is older than the newest one. To be asked
-    /// while none is being written.
+    /// Returns whether another checkpoint may be written: it removes the states before the newest checkpoint from the
+    /// window. No checkpoint may be in progress during the call.
     pub(super) fn may_checkpoint(&self, window: &Window) -> bool {
         let durable = self.core.records.durable();
         durable == 0 || durable <= window.oldest()
     }
 
-    /// Writes what is not on disk yet, as far as the window allows, so that the next opening is quick, and closes.
+    /// Writes the changes that are not on disk yet, as far as the window allows, and closes. The next opening is then fast.
     ///
     /// # Errors
     ///

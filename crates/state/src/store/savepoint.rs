@@ -16,15 +16,17 @@ use crate::{
     window::{Older, Pending, Window},
 };
 
-/// Blocks since the newest checkpoint beyond which holds are given up.
+/// Number of blocks since the newest checkpoint above which the store gives holds up.
 const MOST_HELD_BLOCKS: u64 = 1 << 18;
-/// What part of the changes between two checkpoints is much to compute again each time the chain is taken back.
+/// Fraction (one in this many) of the changes between two checkpoints that is too much to compute again at each return.
 const MUCH: u64 = 16;
 
 impl Store {
-    /// Makes it possible to come back to the newest block. Costs nothing but what has to be kept in memory meanwhile, the
-    /// rest of a checkpoint that is being written, and one of its own, if nothing is held, much has changed since the newest
-    /// one, and another may be written already: whoever comes back would compute all of it each time.
+    /// Makes it possible to return to the newest block.
+    ///
+    /// The call waits for a checkpoint that is being written. If there is no hold yet and much has changed since the
+    /// newest checkpoint, it writes another one, because each return computes these changes again. While a hold exists,
+    /// changes stay in memory.
     ///
     /// # Errors
     ///
@@ -41,8 +43,8 @@ impl Store {
         Ok(Hold::new(head, HeldState { state, manifest: records.manifest() }, &self.databases.holds))
     }
 
-    /// Lets a checkpoint have what comes before a hold, if that is much, and waits for whichever is being written: what comes
-    /// after the hold must not be in the index.
+    /// Writes a checkpoint of the changes before a hold if there are many, and waits for the checkpoint that is being
+    /// written, because the index must not contain blocks after the hold.
     fn checkpoint_to_hold(&self, writer: &mut Writer, window: &Window) {
         let StoreOptions { checkpoint_bytes, checkpoint_blocks, .. } = self.options;
         let mut is_much = || {
@@ -61,8 +63,8 @@ impl Store {
         }
     }
 
-    /// Whether holds are given up, since so much had changed since the newest checkpoint: what has changed is in memory, and
-    /// opening would take long. Checkpoints do not heed them from then on, nor any others, until all of them are dropped.
+    /// Returns whether the store has given holds up, because too much has changed since the newest checkpoint. The changes
+    /// are in memory, and opening would take long. Checkpoints then ignore all holds until the last one is dropped.
     pub fn holds_too_much(&self) -> bool {
         self.databases.holds.are_given_up()
     }
@@ -72,19 +74,18 @@ impl Store {
         pending.bytes > self.options.held_bytes || pending.blocks > MOST_HELD_BLOCKS
     }
 
-    /// Takes the chain back to a block that was held: removes the blocks after it for good, and goes on from it with what the
-    /// hold has kept, or, where that is not enough, opens the store again. Returns the chain as of this block; at once if it is
-    /// the newest.
+    /// Returns the chain to a held block: removes the blocks after it permanently, and restores the state of the hold. Where
+    /// the hold does not have enough, the store opens again. Returns the chain as of this block.
     ///
-    /// A crash leaves a store that opens at one of the two heads. Snapshots that were taken before answer what they know,
-    /// and [`DbError::Retired`](crate::DbError::Retired) to everything else. Opening computes again what the state needs of
-    /// the changes since the newest checkpoint, and the state may have to be replayed after it. That happens to holds of which
-    /// many later ones were made, and to those that were given up.
+    /// A crash leaves a store that opens at one of the two heads. Snapshots that were taken before return what they have in
+    /// memory, and [`DbError::Retired`](crate::DbError::Retired) otherwise. Opening computes the changes since the newest
+    /// checkpoint again, and the state may need a replay after it. That concerns holds that are older than many others, and
+    /// holds that were given up.
     ///
     /// # Errors
     ///
-    /// [`RevertError`]. After [`RevertError::Append`] and [`RevertError::Open`] nothing can be read or written until the store
-    /// is opened anew, after all others nothing is changed.
+    /// [`RevertError`]. After [`RevertError::Append`] and [`RevertError::Open`] the store cannot be read or written until it is
+    /// opened again. After all other errors it is unchanged.
     pub fn revert(&mut self, to: &Hold) -> Result<Snapshot, RevertError> {
         let number = to.number();
         let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -100,7 +101,7 @@ impl Store {
         }
         let removal = self.core.archive.blocks_after(number, &to.hash())?.ok_or(RevertError::NotThere { number })?;
         let databases = self.databases.renewed();
-        // It must not write beside the one that comes.
+        // Only the checkpointer of the new store may write from here on.
         self.checkpointer.stop();
         self.databases.state.retire();
         let removed = self.core.archive.remove(removal).map_err(RevertError::Append)?;
@@ -112,7 +113,7 @@ impl Store {
         Ok(self.become_as(opened))
     }
 
-    /// Takes the place of another store of the same chain, for readers too.
+    /// Replaces this store by another one of the same chain, also for readers.
     pub(super) fn become_as(&mut self, other: Self) -> Snapshot {
         let Self { checkpointer, core, published, writer, databases, options: _, outcome, lacks_room: _ } = other;
         if let Some(seal) = self.core.archive.seal() {
@@ -125,8 +126,8 @@ impl Store {
         snapshot
     }
 
-    /// Returns what opening would find after blocks were removed, from what is in memory, and the state of the newest block;
-    /// `None` when that is not known, as when a checkpoint was written since the block was held.
+    /// Returns, from memory, what opening would find after the removal of blocks, and the state of the newest block. Returns
+    /// `None` when that is not in memory, for example when a checkpoint was written after the hold.
     fn core_at(
         &self,
         to: &Hold,
@@ -148,7 +149,7 @@ impl Store {
         Ok(core.map(|core| (core, state)))
     }
 
-    /// Makes this store again over another core, with a state that is that of the newest block.
+    /// Returns this store over another core, with the state of the newest block.
     fn over(&mut self, core: Core, state: State, head: &Head, databases: Databases) -> Result<Self, OpenError> {
         let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut backlog = std::mem::take(&mut writer.backlog);

@@ -14,7 +14,7 @@ use crate::{
     view::StateView,
 };
 
-/// What a check of a store counted.
+/// The counts of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckReport {
     /// The record of blocks.
@@ -26,8 +26,8 @@ pub struct CheckReport {
 }
 
 impl Store {
-    /// Reads everything that is stored and holds it against every hash, number and sum; the roots of the tries are
-    /// computed from the leaves alone as well. `progress` is told what is done and of how much, in blocks.
+    /// Reads everything that is stored and compares it with every hash, number and sum. Computes the roots of the tries from
+    /// the leaves alone as well. Calls `progress` with the number of blocks that are checked, and the number of all blocks.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Store {
         Ok(entries)
     }
 
-    /// Holds the keys of a contract in the ordered index against those of its storage trie, by their sum.
+    /// Compares the keys of a contract in the ordered index with those of its storage trie, by their sum.
     fn check_keys(&self, view: &StateView, contract: &Address, expected: &KeySum) -> Result<(), StateError> {
         let (mut sum, mut doubtful) = (KeySum::default(), Vec::new());
         let visited = self.core.records.keys().visit(contract, |plain, is_doubtful| {
@@ -93,7 +93,7 @@ impl Store {
         pushed.map_err(|_| self.core.records.damaged(format!("leaf {key}"), "leaves are not in order"))
     }
 
-    /// Compares a root with that which the leaves have by the plain rules of the trie, whatever the records say of it.
+    /// Compares a root with the root that follows from the leaves by the rules of the trie alone.
     fn check_root(&self, trie: Builder<'_, Vec<u8>>, owner: &Owner, root: [u8; 32]) -> Result<(), StateError> {
         if trie.finish().root() == root {
             return Ok(());
@@ -102,7 +102,7 @@ impl Store {
     }
 }
 
-/// A sum over keys, which is the same in any order, and hardly that of other keys.
+/// A sum over keys that does not depend on their order. Other keys have another sum, with overwhelming probability.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct KeySum {
     keys: u64,
