@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use silica_protocol::{Address, BlockNumber, PublicKey, Qa, Version};
 use zeroize::Zeroizing;
 
-use crate::config::BlockMode;
+use crate::block_mode::BlockMode;
 
 /// Said where methods for developers are answered.
 const DEVELOPERS_ON: &str = "ON: programs on this machine can change balances, time and blocks; see --developer";

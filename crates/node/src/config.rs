@@ -15,12 +15,13 @@ use std::{
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, builder::BoolishValueParser, value_parser};
 use clap_complete::Shell;
-use silica_chain::config::{MAX_SHARDS, NoncePolicy, Numbering};
+use silica_chain::config::MAX_SHARDS;
 use silica_protocol::{Address, ChainId, HexError, StateRoot, VariableHash};
 use silica_scilla::rules::Edition;
 
 use crate::{
     banner::BannerForm,
+    block_mode::BlockMode,
     cli::{ClientCommand, GetProofArgs},
     http::{Access, Host, HttpLimits, List, Network, PageOrigin},
     mnemonic::{Mnemonic, WordsParser},
@@ -511,94 +512,6 @@ fn socket_address(text: &str) -> Result<SocketAddr, String> {
 }
 
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 5555);
-
-/// When blocks are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockMode {
-    /// With each transaction, before it is acknowledged.
-    Instant,
-    /// With each transaction, before it is acknowledged, and an empty one at regular intervals.
-    InstantAndInterval(Duration),
-    /// At regular intervals, empty blocks included.
-    Interval(Duration),
-    /// When `IncreaseBlocknum` is called.
-    Manual,
-    /// With each transaction, before it is acknowledged. All have one logical block number until `IncreaseBlocknum` moves
-    /// it, as on the isolated server of generation 8 with `-t 0`.
-    ManualImmediate,
-}
-
-impl BlockMode {
-    /// Which nonces are accepted, where `at_once` holds for modes in which each transaction gets its block at once.
-    pub(crate) const fn nonces(self, at_once: NoncePolicy) -> NoncePolicy {
-        match self {
-            Self::Instant | Self::InstantAndInterval(_) | Self::ManualImmediate => at_once,
-            Self::Interval(_) | Self::Manual => NoncePolicy::Queue,
-        }
-    }
-
-    /// Which blocks move the logical block number.
-    pub(crate) const fn numbering(self) -> Numbering {
-        match self {
-            Self::ManualImmediate => Numbering::OnDemand,
-            Self::Instant | Self::InstantAndInterval(_) | Self::Interval(_) | Self::Manual => Numbering::EveryBlock,
-        }
-    }
-
-    /// Whether each transaction gets its block before it is acknowledged.
-    pub(crate) const fn is_instant(self) -> bool {
-        matches!(self, Self::Instant | Self::InstantAndInterval(_) | Self::ManualImmediate)
-    }
-
-    /// The time between blocks that are made without a transaction or a request.
-    pub(crate) const fn interval(self) -> Option<Duration> {
-        match self {
-            Self::InstantAndInterval(interval) | Self::Interval(interval) => Some(interval),
-            Self::Instant | Self::Manual | Self::ManualImmediate => None,
-        }
-    }
-}
-
-impl fmt::Display for BlockMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Instant => f.write_str("instant"),
-            Self::InstantAndInterval(interval) => write!(f, "instant+interval={}", interval.as_millis()),
-            Self::Interval(interval) => write!(f, "interval={}", interval.as_millis()),
-            Self::Manual => f.write_str("manual"),
-            Self::ManualImmediate => f.write_str("manual-immediate"),
-        }
-    }
-}
-
-/// Reason why text is not a block mode.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "expected instant, interval=MS or instant+interval=MS with 1 to 86400000 milliseconds, manual, or manual-immediate, got {got:?}"
-)]
-pub struct BlockModeError {
-    got: String,
-}
-
-impl FromStr for BlockMode {
-    type Err = BlockModeError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let interval = |digits: &str| {
-            let milliseconds = digits.parse().ok().filter(|ms| (1..=86_400_000).contains(ms));
-            milliseconds.map(Duration::from_millis)
-        };
-        match (text, text.split_once('=')) {
-            ("instant", _) => Some(Self::Instant),
-            ("manual", _) => Some(Self::Manual),
-            ("manual-immediate", _) => Some(Self::ManualImmediate),
-            (_, Some(("interval", digits))) => interval(digits).map(Self::Interval),
-            (_, Some(("instant+interval", digits))) => interval(digits).map(Self::InstantAndInterval),
-            _ => None,
-        }
-        .ok_or_else(|| BlockModeError { got: text.chars().take(64).collect() })
-    }
-}
 
 /// Whether a block is flushed to disk before it is acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

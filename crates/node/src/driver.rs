@@ -39,8 +39,8 @@ use tokio::{
 };
 
 use crate::{
+    block_mode::BlockMode,
     clock::{Clock, ClockError, Lead, LeadChange},
-    config::BlockMode,
     data_dir::DataDir,
     methods::eth::{BlockHashes, Sought},
     pause::Pause,

@@ -47,6 +47,7 @@
 //! - The transport and the envelope know no method; a method is one struct and one row.
 
 mod banner;
+mod block_mode;
 mod cli;
 mod client;
 mod clock;
@@ -84,14 +85,15 @@ mod terminal;
 
 pub use crate::{
     banner::{Banner, BannerForm, FundedAccount},
+    block_mode::{BlockMode, BlockModeError},
     cli::{
         AccountCommand, AddressArgs, AmountError, Answer, Assignment, BalanceArgs, BlockArgs, CallArgs, ClientCommand,
         ClientError, DeployArgs, GetProofArgs, KeyArgs, NewArgs, NodeArgs, OrderArgs, ParamArgs, RpcArgs, SendArgs,
         StateArgs, TxArgs, client, get_proof, hide_keys,
     },
     config::{
-        BlockMode, BlockModeError, Cli, Command, Config, ConfigCommand, DbArgs, DbCommand, Developer, Durability,
-        LoadArgs, NodeUrl, NodeUrlError, ProofCommand, RunArgs, VerifyArgs, WebSocketPort, WhichBlock,
+        Cli, Command, Config, ConfigCommand, DbArgs, DbCommand, Developer, Durability, LoadArgs, NodeUrl, NodeUrlError,
+        ProofCommand, RunArgs, VerifyArgs, WebSocketPort, WhichBlock,
     },
     data_dir::DataDirError,
     dump::{DumpError, DumpFault, DumpReport, NotLoaded, dump_db, load_db},

@@ -579,7 +579,7 @@ mod tests {
     use silica_protocol::ChainId;
 
     use super::*;
-    use crate::config::{BlockMode, Durability};
+    use crate::{block_mode::BlockMode, config::Durability};
 
     const WORDS: &str = "legal winner thank year wave sausage worth useful legal winner thank yellow";
 

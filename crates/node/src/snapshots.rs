@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use silica_chain::SavePoint;
 
-use crate::{clock::Moment, config::BlockMode};
+use crate::{block_mode::BlockMode, clock::Moment};
 
 /// Most snapshots at once; the oldest give way.
 const MOST: usize = 1_000;

@@ -27,8 +27,9 @@ use zeroize::Zeroizing;
 
 use crate::{
     banner::{Banner, FundedAccount},
+    block_mode::BlockMode,
     clock::{self, Clock},
-    config::{BlockMode, Config, DEFAULT_WEBSOCKET_PORT, Developer, Durability, WebSocketPort},
+    config::{Config, DEFAULT_WEBSOCKET_PORT, Developer, Durability, WebSocketPort},
     data_dir::{self, DataDir, DataDirError, LONGEST_ACCOUNTS, LONGEST_POOL, Manifest, Parameters},
     driver::{self, NodeHandle, RunningDriver},
     dump,

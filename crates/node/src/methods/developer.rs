@@ -10,7 +10,7 @@ use silica_protocol::{
 
 use super::transaction::info;
 use crate::{
-    config::BlockMode,
+    block_mode::BlockMode,
     driver::{AsideError, ImpersonationError, NodeHandle},
     dump::{self, DumpName, DumpReport},
     rpc::{

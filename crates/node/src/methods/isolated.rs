@@ -7,7 +7,7 @@ use silica_protocol::{BlockNumber, GasPrice, Qa, rpc::text::Dec};
 
 use super::developer;
 use crate::{
-    config::BlockMode,
+    block_mode::BlockMode,
     driver::NodeHandle,
     rpc::{
         CallError, Command, Context, Method,

@@ -477,7 +477,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::{config::BlockMode, driver::SLOW_QUESTIONS, rpc::tests::fixture};
+    use crate::{block_mode::BlockMode, driver::SLOW_QUESTIONS, rpc::tests::fixture};
 
     /// A method that fails in the worst way.
     #[derive(Debug, Deserialize, JsonSchema)]

@@ -22,7 +22,7 @@ use silica_protocol::{
 };
 
 use super::error::CallError;
-use crate::config::{BlockMode, BlockModeError};
+use crate::block_mode::{BlockMode, BlockModeError};
 
 /// Reads the parameters of a method: an array with exactly one element of the declared type for each field of `P`,
 /// trailing fields with a default excepted. A method without fields takes anything.

@@ -10,8 +10,8 @@ use tokio::time::{Instant, timeout};
 
 use super::{growth::LARGE_ANSWER, *};
 use crate::{
+    block_mode::BlockMode,
     clock::Clock,
-    config::BlockMode,
     data_dir::draw_key,
     driver::{self, RunningDriver},
     http::{HttpLimits, Share},
