@@ -39,14 +39,13 @@ use tokio::{
 };
 
 use crate::{
+    block_hashes::{BlockHashes, Sought},
     block_mode::BlockMode,
     clock::{Clock, ClockError, Lead, LeadChange},
     data_dir::DataDir,
-    methods::eth::{BlockHashes, Sought},
+    head::{Context, Reverts, Tip},
     pause::Pause,
     request_id::carried,
-    reverts::{Reverts, Tip},
-    rpc::Context,
     snapshots::{Kept, Snapshots, UnknownSnapshot},
 };
 

@@ -47,6 +47,7 @@
 //! - The transport and the envelope know no method; a method is one struct and one row.
 
 mod banner;
+mod block_hashes;
 mod block_mode;
 mod cli;
 mod client;
@@ -57,6 +58,7 @@ mod driver;
 mod dump;
 mod endpoint;
 mod files;
+mod head;
 mod home;
 mod http;
 mod load;
@@ -73,7 +75,6 @@ mod proof;
 mod protection;
 mod ready_file;
 mod request_id;
-mod reverts;
 mod rpc;
 mod settings;
 mod snapshots;

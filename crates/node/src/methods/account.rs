@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use silica_protocol::{Address, rpc::account::Balance};
 
-use crate::rpc::{CallError, Context, Method, params::Text};
+use crate::{
+    head::Context,
+    rpc::{CallError, Method, params::Text},
+};
 
 /// Balance and nonce of an account.
 ///

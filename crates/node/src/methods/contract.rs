@@ -15,9 +15,12 @@ use silica_protocol::{
     },
 };
 
-use crate::rpc::{
-    CallError, Context, Document, Method, Streamed,
-    params::{BlockOrLatest, FromParam, HashFault, Integral, Text, beginning},
+use crate::{
+    head::Context,
+    rpc::{
+        CallError, Document, Method, Streamed,
+        params::{BlockOrLatest, FromParam, HashFault, Integral, Text, beginning},
+    },
 };
 
 /// Init parameters of a contract.

@@ -12,8 +12,9 @@ use silica_protocol::{
 };
 
 use crate::{
+    head::Context,
     rpc::{
-        CallError, Context, Method,
+        CallError, Method,
         params::{Decimal, Integral, Text},
     },
     statistics,

@@ -9,8 +9,9 @@ use super::developer;
 use crate::{
     block_mode::BlockMode,
     driver::NodeHandle,
+    head::Context,
     rpc::{
-        CallError, Command, Context, Method,
+        CallError, Command, Method,
         params::{Integral, PriceText, Text},
     },
 };

@@ -12,7 +12,8 @@ use silica_protocol::{
 };
 
 use crate::{
-    rpc::{CallError, Context, Method, params::Integral},
+    head::Context,
+    rpc::{CallError, Method, params::Integral},
     statistics,
 };
 

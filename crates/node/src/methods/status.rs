@@ -11,7 +11,10 @@ use silica_protocol::{
 };
 use silica_state::FoundTransaction;
 
-use crate::rpc::{AboutTransaction, CallError, Context, Method, params::Text};
+use crate::{
+    head::Context,
+    rpc::{AboutTransaction, CallError, Method, params::Text},
+};
 
 /// Where a submitted transaction stands: waiting, confirmed or dropped, and why.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -11,8 +11,9 @@ use silica_protocol::{
 };
 
 use crate::{
+    head::Context,
     rpc::{
-        CallError, Context, Method,
+        CallError, Method,
         params::{BareTxHash, Text},
     },
     statistics,

@@ -18,8 +18,9 @@ use silica_state::FoundTransaction;
 
 use crate::{
     driver::NodeHandle,
+    head::Context,
     rpc::{
-        AboutTransaction, CallError, Command, Context, Method,
+        AboutTransaction, CallError, Command, Method,
         params::{BareTxHash, Text},
     },
 };

@@ -19,8 +19,9 @@ use silica_protocol::{
 use silica_state::StateError;
 
 use crate::{
+    head::Context,
     rpc::{
-        CallError, Context, Document, Method, Streamed,
+        CallError, Document, Method, Streamed,
         params::{AnyBase, Decimal, Integral, PageText, Text},
     },
     statistics,

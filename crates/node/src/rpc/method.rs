@@ -26,13 +26,13 @@ use silica_protocol::{
 use silica_state::FoundTransaction;
 
 use super::{
-    context::Context,
     document::{Begun, Document},
     error::CallError,
     openrpc, params,
 };
 use crate::{
     driver::NodeHandle,
+    head::Context,
     methods::{
         account, contract, developer, ds_block, edit, eth, isolated, network, simulation, status, status_server, trace,
         transaction, tx_block,

@@ -1,6 +1,5 @@
 //! From the bytes of a request body to the bytes of its answer, single and batch.
 
-mod context;
 mod document;
 mod error;
 mod growth;
@@ -29,7 +28,6 @@ use silica_protocol::rpc::{
 use tokio::{sync::Semaphore, task::yield_now};
 
 pub(crate) use self::{
-    context::Context,
     document::Document,
     error::CallError,
     method::{AboutTransaction, Command, METHODS, Method, Streamed, similar},
@@ -322,7 +320,7 @@ impl Service {
             }
             Action::PerHead(render) => {
                 let end = write_result_in_parts(out.end(), call.id, b"");
-                match self.node.context().per_head(row.position, render) {
+                match self.node.context().per_head((row.position, METHODS.len()), render) {
                     Ok(answer) => out.share(answer),
                     Err(error) => {
                         out.rewind(start);

@@ -14,6 +14,7 @@ use crate::{
     clock::Clock,
     data_dir::draw_key,
     driver::{self, RunningDriver},
+    head::Context,
     http::{HttpLimits, Share},
 };
 
@@ -527,8 +528,8 @@ async fn answers_per_head_are_kept_until_the_next() {
     let context = fixture.context();
     let row = method::find("GetLatestTxBlock").unwrap();
     let Action::PerHead(render) = row.action else { panic!("the answer stays until the next block") };
-    let first = std::ptr::from_ref(context.per_head(row.position, render).unwrap());
-    assert!(std::ptr::eq(first, context.per_head(row.position, render).unwrap()));
+    let first = std::ptr::from_ref(context.per_head((row.position, METHODS.len()), render).unwrap());
+    assert!(std::ptr::eq(first, context.per_head((row.position, METHODS.len()), render).unwrap()));
     let number = async || fixture.call("GetLatestTxBlock", json!([])).await["result"]["header"]["BlockNum"].clone();
     assert_eq!(number().await, "0");
     assert_eq!(fixture.call("IncreaseBlocknum", json!([2])).await["result"], "3");

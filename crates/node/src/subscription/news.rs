@@ -17,7 +17,7 @@ use silica_protocol::{
 };
 use tokio::sync::OnceCell;
 
-use crate::{driver::NodeHandle, methods::tx_block, reverts::Tip};
+use crate::{driver::NodeHandle, head::Tip, methods::tx_block};
 
 /// Blocks whose news are kept for those who ask a little later, and bytes beyond which only the latest are.
 const KEPT: usize = 4;

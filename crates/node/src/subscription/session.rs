@@ -20,10 +20,10 @@ use super::{
 };
 use crate::{
     driver::NodeHandle,
+    head::{Context, Tip},
     http::{Caller, SMALL_ANSWER, Share, TOO_MANY_ANSWERS},
     metrics::{Metrics, Open},
-    reverts::Tip,
-    rpc::{self, Context, Service, too_often},
+    rpc::{self, Service, too_often},
 };
 
 /// Bytes of a subscriber's message up to which its addresses are looked up at once.

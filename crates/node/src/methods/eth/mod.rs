@@ -4,7 +4,6 @@
 //! What is written as Ethereum writes it: quantities in hexadecimal without leading noughts, money in wei, nonces from
 //! 0, what is not there as null. What is not there at all: the machine. Whatever needs one is [refused](refusal).
 
-mod block_hashes;
 mod params;
 mod shapes;
 
@@ -23,18 +22,17 @@ use silica_protocol::{
 };
 use silica_state::FoundTransaction;
 
-pub(crate) use self::{
-    block_hashes::{BlockHashes, Sought},
-    params::EthFault,
-};
+pub(crate) use self::params::EthFault;
 use self::{
     params::{BlockTag, EthAddress, EthBlockHash, EthTxHash, HexBytes},
     shapes::{Block, Bytes, Place, Quantity, Receipt, Transaction, Transactions, Wei},
 };
 use super::written::Written;
 use crate::{
+    block_hashes::Sought,
     driver::{AsideError, NodeHandle},
-    rpc::{AboutTransaction, CallError, Command, Context, Method, params::Text},
+    head::Context,
+    rpc::{AboutTransaction, CallError, Command, Method, params::Text},
 };
 
 /// Set in the chain id that Ethereum's methods tell (rpc page, section 2.8; the successor does it too), so that no

@@ -1,10 +1,11 @@
-//! Which Tx block has a hash.
+//! Search for a Tx block by its hash.
 //!
-//! The record has no index from hashes of blocks to numbers, since nothing of Zilliqa asks for a block by its hash.
-//! Whoever asks pays: blocks are looked at from the latest down until the one is found, and what was seen is kept, so
-//! that no block is looked at twice while the chain only grows. A question ends after a number of blocks; who asks again goes
-//! on from there, until as many were looked at as are kept. Older blocks are not found by their hashes, nor are the oldest that
-//! were kept once new ones have taken their room.
+//! The record has no index from the hash of a block to its number, since no method of Zilliqa needs it. A search
+//! therefore reads blocks from the latest one downwards, and keeps the hashes that it has read. It reads no block twice
+//! while the chain only grows.
+//!
+//! One search reads a limited number of blocks; the next one continues there, until the index is full. Blocks below
+//! that are not found. When new blocks need room, the index drops the oldest ones.
 
 use std::collections::BTreeSet;
 
@@ -12,32 +13,32 @@ use silica_chain::Snapshot;
 use silica_protocol::{BlockHash, BlockNumber};
 use silica_state::ArchiveError;
 
-/// What is known of the block with a hash.
+/// The result of a search for a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sought {
-    /// Its number.
+    /// The number of the block.
     Found(BlockNumber),
-    /// There is none.
+    /// No block of the chain has the hash.
     Nowhere,
-    /// It is none of the blocks from this one to the latest. Those before were not looked at yet.
+    /// No block from this one to the latest has the hash. The next search reads older blocks.
     Unseen(BlockNumber),
-    /// It is none of the blocks from this one to the latest. Those before are too many to be looked at.
+    /// No block from this one to the latest has the hash. Older blocks do not fit into the index.
     TooOld(BlockNumber),
 }
 
-/// Blocks that are kept, some thirty megabytes.
+/// The maximum of blocks in the index, which take some 30 MB.
 const MOST: usize = 1_000_000;
 
-/// Numbers of the blocks that were looked at, by their hashes.
+/// The numbers of the blocks that were read, by their hashes.
 #[derive(Debug)]
 pub(crate) struct BlockHashes {
-    /// Blocks that are kept at most.
+    /// The maximum of blocks.
     most: usize,
-    /// The first bytes of each hash with the number: sixteen bytes for a block, and no hash in full.
+    /// The first 8 bytes of each hash with the number, so that a block takes 16 bytes.
     numbers: BTreeSet<(u64, u64)>,
-    /// The oldest block among them, the newest, and the hash of that.
+    /// The oldest block, the newest one, and the hash of the newest one.
     seen: Option<(u64, u64, BlockHash)>,
-    /// Whether older blocks were among them, which are not looked at again.
+    /// Whether older blocks were dropped. They are not read again.
     dropped: bool,
 }
 
@@ -48,7 +49,7 @@ impl Default for BlockHashes {
 }
 
 impl BlockHashes {
-    /// Looks for the block with a hash, at no more than `most` older blocks than those that were seen before.
+    /// Searches the block with a hash. Reads at most `most` blocks that are older than those of the index.
     pub(crate) fn find(&mut self, at: &Snapshot, hash: &BlockHash, most: u64) -> Result<Sought, ArchiveError> {
         let mut oldest = self.catch_up(at, most)?;
         let end = oldest.saturating_sub(most);
@@ -74,9 +75,11 @@ impl BlockHashes {
         }
     }
 
-    /// Looks at the blocks that are new, and returns the number of the oldest that is kept. Where there is no room for them, a
-    /// quarter of what can be kept is made free. If others have taken the place of those that were seen, or more than `most` are
-    /// new, or more than the other three quarters, everything is forgotten.
+    /// Adds the new blocks, and returns the number of the oldest block in the index. If the new blocks do not fit, drops a
+    /// quarter of the index.
+    ///
+    /// Clears the index if a revert replaced its blocks, if more than `most` blocks are new, or if they do not fit into
+    /// three quarters of it.
     fn catch_up(&mut self, at: &Snapshot, most: u64) -> Result<u64, ArchiveError> {
         let head = at.latest_tx_block().header.number.get();
         let kept = u64::try_from(self.most.saturating_sub(self.most / 4)).unwrap_or(u64::MAX);
@@ -101,8 +104,8 @@ impl BlockHashes {
         Ok(oldest)
     }
 
-    /// Drops the oldest blocks if those from `next` to `head` do not fit beside them, so that `kept` are there in the end, and
-    /// returns the number of the oldest.
+    /// Drops the oldest blocks if those from `next` to `head` do not fit too, so that `kept` blocks remain in the end.
+    /// Returns the number of the oldest block.
     fn make_room(&mut self, oldest: u64, next: u64, head: u64, kept: u64) -> u64 {
         let after = head.saturating_add(1);
         let new = usize::try_from(after.saturating_sub(next)).unwrap_or(usize::MAX);
