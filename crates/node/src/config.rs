@@ -24,10 +24,11 @@ use crate::{
     block_mode::BlockMode,
     cli::{ClientCommand, GetProofArgs},
     http::{Access, Host, HttpLimits, List, Network, PageOrigin},
+    methods::MethodList,
     mnemonic::{Mnemonic, WordsParser},
     parent::Parent,
     profile::Profile,
-    rpc::{MethodList, RpcLimits},
+    rpc::RpcLimits,
     settings::Origins,
     telemetry::LogFormat,
 };

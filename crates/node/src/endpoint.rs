@@ -9,7 +9,7 @@ use crate::{
     driver::NodeHandle,
     home::Home,
     http::{Answer, Answered, Caller, HOME, METRICS, Memory, Page, READY, Refusal, Share, Upgrade},
-    metrics::{self, Metrics},
+    metrics::{self, Gauges, Metrics},
     rpc::{Offer, RpcLimits, Service},
     subscription::Lobby,
 };
@@ -60,8 +60,23 @@ impl Endpoint {
 
     async fn counts(&self) -> Option<Page> {
         let (metrics, node, data_dir) = (Arc::clone(&self.metrics), self.node.clone(), self.data_dir.clone());
-        let text = spawn_blocking(move || metrics.text(&node, data_dir)).await.ok()?;
+        let text = spawn_blocking(move || metrics.text(&gauges(&node), data_dir)).await.ok()?;
         Some(Page { is_well: true, media_type: metrics::MEDIA_TYPE, text })
+    }
+}
+
+/// Reads the gauges of the metrics.
+fn gauges(node: &NodeHandle) -> Gauges {
+    let figures = node.context().snapshot.statistics();
+    let cached = node.chain().code_cache();
+    Gauges {
+        tx_block: figures.latest_tx_block.get(),
+        ds_block: figures.latest_ds_block.get(),
+        transactions: figures.transactions,
+        waiting: node.chain().waiting(),
+        is_ready: node.readiness().is_ok(),
+        programs: cached.programs,
+        program_bytes: cached.bytes,
     }
 }
 

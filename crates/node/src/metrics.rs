@@ -1,7 +1,7 @@
-//! What is counted while the node runs, in the form in which Prometheus collects it.
+//! Metrics of a running node, in the text form that Prometheus reads.
 //!
-//! Counting costs a request two looks at the clock, a short lock and an atomic number. What can be read when it is asked for, as the
-//! height of the chain, is not counted at all.
+//! Counting costs a request two reads of the clock, a short lock and an atomic number. Figures that can be read at any time,
+//! for example the height of the chain, are not counted: the endpoint hands them in as [`Gauges`].
 
 use std::{
     fmt,
@@ -16,8 +16,6 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 use silica_protocol::rpc::error::RpcErrorCode;
-
-use crate::{driver::NodeHandle, rpc::METHODS};
 
 /// Media type of the text.
 pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -42,13 +40,13 @@ struct Status {
 
 type Latencies = Family<Method, Histogram, fn() -> Histogram>;
 
-/// Everything that is counted.
+/// All metrics of a node.
 pub(crate) struct Metrics {
     registry: Registry,
     latencies: Latencies,
-    /// Those of each method, at its place in the table, once it was called. A name that is no method has none, so that
+    /// The name of each method, and its latencies once it was called. Names that are no methods are not counted, so that
     /// clients cannot invent labels.
-    by_method: Box<[OnceLock<Histogram>]>,
+    methods: Box<[(&'static str, OnceLock<Histogram>)]>,
     errors: Family<Code, Counter>,
     statuses: Family<Status, Counter>,
     ok: Counter,
@@ -57,7 +55,26 @@ pub(crate) struct Metrics {
     at_head: AtHead,
 }
 
-/// What is read when it is asked for.
+/// Figures that are read at each request for the metrics, and not counted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gauges {
+    /// Number of the latest Tx block.
+    pub(crate) tx_block: u64,
+    /// Number of the latest DS block.
+    pub(crate) ds_block: u64,
+    /// Transactions in blocks.
+    pub(crate) transactions: u64,
+    /// Transactions in the pool.
+    pub(crate) waiting: usize,
+    /// Whether the node takes requests and makes blocks.
+    pub(crate) is_ready: bool,
+    /// Checked contracts in memory.
+    pub(crate) programs: usize,
+    /// Memory of these contracts in bytes.
+    pub(crate) program_bytes: u64,
+}
+
+/// Where the [`Gauges`] are written to.
 #[derive(Default)]
 struct AtHead {
     tx_block: Gauge,
@@ -76,8 +93,9 @@ impl fmt::Debug for Metrics {
     }
 }
 
-impl Default for Metrics {
-    fn default() -> Self {
+impl Metrics {
+    /// Registers everything. Methods are counted by their positions in `methods`, which has their names.
+    pub(crate) fn new(methods: impl IntoIterator<Item = &'static str>) -> Self {
         let mut registry = Registry::with_prefix("silica");
         let latencies: Latencies = Family::new_with_constructor(|| Histogram::new(LATENCIES));
         let (errors, statuses) = (Family::<Code, Counter>::default(), Family::<Status, Counter>::default());
@@ -108,17 +126,15 @@ impl Default for Metrics {
         );
         registry.register_with_unit("store", "Files of the data directory", Unit::Bytes, at_head.store_bytes.clone());
         let ok = statuses.get_or_create(&Status { status: 200 }).clone();
-        let by_method = METHODS.iter().map(|_| OnceLock::new()).collect();
-        Self { registry, latencies, by_method, errors, statuses, ok, connections, sessions, at_head }
+        let methods = methods.into_iter().map(|name| (name, OnceLock::new())).collect();
+        Self { registry, latencies, methods, errors, statuses, ok, connections, sessions, at_head }
     }
-}
 
-impl Metrics {
     /// Counts a call of the method at `position` of the table.
     pub(crate) fn called(&self, position: usize, took: Duration) {
-        let (Some(place), Some(method)) = (self.by_method.get(position), METHODS.get(position)) else { return };
-        let of = || self.latencies.get_or_create(&Method { method: method.name }).clone();
-        place.get_or_init(of).observe(took.as_secs_f64());
+        let Some((method, latencies)) = self.methods.get(position) else { return };
+        let of = || self.latencies.get_or_create(&Method { method }).clone();
+        latencies.get_or_init(of).observe(took.as_secs_f64());
     }
 
     /// Counts an error that was answered.
@@ -134,25 +150,31 @@ impl Metrics {
         };
     }
 
-    /// Writes everything as text. Reads the sizes of the files in `data_dir`, which may take its time.
-    pub(crate) fn text(&self, node: &NodeHandle, data_dir: Option<PathBuf>) -> String {
+    /// Returns everything as text. Reads the sizes of the files in `data_dir`, which blocks.
+    pub(crate) fn text(&self, gauges: &Gauges, data_dir: Option<PathBuf>) -> String {
         let AtHead { tx_block, ds_block, transactions, waiting, ready, programs, program_bytes, store_bytes } =
             &self.at_head;
-        let figures = node.context().snapshot.statistics();
-        tx_block.set(whole(figures.latest_tx_block.get()));
-        ds_block.set(whole(figures.latest_ds_block.get()));
-        transactions.inner().store(figures.transactions, std::sync::atomic::Ordering::Relaxed);
-        waiting.set(whole(u64::try_from(node.chain().waiting()).unwrap_or(u64::MAX)));
-        ready.set(i64::from(node.readiness().is_ok()));
-        let cached = node.chain().code_cache();
-        programs.set(whole(u64::try_from(cached.programs).unwrap_or(u64::MAX)));
-        program_bytes.set(whole(cached.bytes));
+        tx_block.set(whole(gauges.tx_block));
+        ds_block.set(whole(gauges.ds_block));
+        transactions.inner().store(gauges.transactions, std::sync::atomic::Ordering::Relaxed);
+        waiting.set(whole(u64::try_from(gauges.waiting).unwrap_or(u64::MAX)));
+        ready.set(i64::from(gauges.is_ready));
+        programs.set(whole(u64::try_from(gauges.programs).unwrap_or(u64::MAX)));
+        program_bytes.set(whole(gauges.program_bytes));
         store_bytes.set(whole(data_dir.map_or(0, size_of)));
         let mut text = String::new();
         match encode(&mut text, &self.registry) {
             Ok(()) => text,
             Err(fmt::Error) => String::new(),
         }
+    }
+}
+
+/// Metrics that count no method.
+#[cfg(test)]
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new([])
     }
 }
 

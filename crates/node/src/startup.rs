@@ -37,6 +37,7 @@ use crate::{
     files,
     home::Home,
     http::{HttpLimits, Server, Serves},
+    methods,
     metrics::Metrics,
     profile::{self, Profile},
     progress::Progress,
@@ -199,7 +200,7 @@ impl Node {
         let opened = open_with_progress(config.clone()).await?;
         let Opened { data_dir, accounts, key, chain, producer } = opened;
         let listen = |source| StartError::Listen { addr: config.listen, source };
-        let metrics = Arc::<Metrics>::default();
+        let metrics = Arc::new(Metrics::new(methods::table().entries().iter().map(|entry| entry.name)));
         let (operators, operator) = bind_operators(&config, &metrics).await?.unzip();
         let serves = if operators.is_some() { Serves::Public } else { Serves::All };
         let mut server = Server::new(config.http, serves, config.access.clone(), Arc::clone(&metrics));
@@ -231,7 +232,8 @@ impl Node {
             handle.pause().allow(id);
         }
         let (stop, stopped) = watch::channel(false);
-        let offer = Offer { developer, methods: config.methods };
+        let listed = config.methods.map(|list| list.select());
+        let offer = Offer { table: methods::table(), developer, listed };
         let home = Home::new(&banner);
         let path = data_dir.as_ref().map(|data_dir| data_dir.path().to_owned());
         let endpoint = Endpoint::new(handle.clone(), offer, config.rpc, metrics, home, path);

@@ -10,7 +10,7 @@ use super::{
     key::hide_keys,
     node::{NodeArgs, reason},
 };
-use crate::{rpc::similar, terminal::visible};
+use crate::{methods, terminal::visible};
 
 /// Which method, with what.
 #[derive(Clone, Debug, Args)]
@@ -38,7 +38,7 @@ pub(super) async fn rpc(args: &RpcArgs) -> Result<Answer, ClientError> {
         Err(error) => {
             let (method, reason) = (hide_keys(&visible(&args.method)), hide_keys(&reason(&error)));
             Err(if error.message == RpcError::METHOD_NOT_FOUND.message {
-                ClientError::NoMethod { method, reason, similar: similar(&args.method, |_| true) }
+                ClientError::NoMethod { method, reason, similar: methods::table().similar(&args.method, |_| true) }
             } else {
                 ClientError::Refused { method, reason }
             })
@@ -56,7 +56,7 @@ enum Kinds {
 impl Kinds {
     /// Looks a method up in the description of the interface.
     fn of(method: &str) -> Self {
-        let document: Value = serde_json::from_str(&crate::rpc::openrpc()).unwrap_or_default();
+        let document: Value = serde_json::from_str(&methods::openrpc()).unwrap_or_default();
         let mut methods = document.get("methods").and_then(Value::as_array).into_iter().flatten();
         let is_it = |it: &&Value| {
             let aliases = it.get("x-aliases").and_then(Value::as_array).into_iter().flatten();

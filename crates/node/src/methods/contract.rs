@@ -130,7 +130,7 @@ impl Streamed for GetSmartContractSubState {
                 let balance = indices.is_empty().then_some(account.balance);
                 Ok(at.snapshot.contract_fields(&address, balance)?.into())
             }
-            "_balance" => Ok(Document::Short(json!({ "_balance": account.balance.to_string() }).to_string())),
+            "_balance" => Ok(Document::new(json!({ "_balance": account.balance.to_string() }).to_string())),
             field => Ok(at.snapshot.contract_field(&address, field, &indices)?.into()),
         }
     }

@@ -21,7 +21,7 @@ use silica_state::StateError;
 use crate::{
     head::Context,
     rpc::{
-        CallError, Document, Method, Streamed,
+        CallError, Document, Method, Pieces, Streamed,
         params::{AnyBase, Decimal, Integral, PageText, Text},
     },
     statistics,
@@ -222,7 +222,7 @@ impl Streamed for GetTxnBodiesForTxBlock {
         let number = BlockNumber::new(number);
         let all = at.snapshot.block_positions(number, None)?;
         let bodies = Bodies { snapshot: at.snapshot.clone(), number, positions: all.positions };
-        Ok(Document::Bodies { head: "[".to_owned(), bodies, tail: "]".to_owned() })
+        Ok(Document::new(BodiesText { head: "[".to_owned(), bodies, tail: "]".to_owned() }))
     }
 }
 
@@ -247,13 +247,44 @@ impl Streamed for GetTxnBodiesForTxBlockEx {
         let around = json!(page_of(page.page, page.pages, Vec::<TransactionJson>::new())).to_string();
         let (head, tail) = around.split_once("[]").unwrap_or_default();
         let bodies = Bodies { snapshot: at.snapshot.clone(), number, positions: page.positions };
-        Ok(Document::Bodies { head: format!("{head}["), bodies, tail: format!("]{tail}") })
+        Ok(Document::new(BodiesText { head: format!("{head}["), bodies, tail: format!("]{tail}") }))
     }
 }
 
-/// Transactions of a Tx block that are still to be told.
+/// JSON text with the transactions of a Tx block in an array.
+struct BodiesText {
+    /// The text before the next transaction.
+    head: String,
+    bodies: Bodies,
+    /// The text after the last transaction.
+    tail: String,
+}
+
+impl Pieces for BodiesText {
+    fn write(&mut self, out: &mut Vec<u8>, size: usize) -> Result<bool, StateError> {
+        let end = out.len().saturating_add(size);
+        while out.len() < end {
+            let next = self.bodies.next()?;
+            if next.is_empty() {
+                out.extend(self.tail.as_bytes());
+                return Ok(false);
+            }
+            for body in next {
+                let before = std::mem::replace(&mut self.head, ",".to_owned());
+                out.extend(before.as_bytes());
+                serde_json::to_writer(&mut *out, &body).map_err(|_| StateError::Damaged {
+                    what: "a transaction".to_owned(),
+                    reason: "it has no JSON form",
+                })?;
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Transactions of a Tx block that are not written yet.
 #[derive(Debug)]
-pub(crate) struct Bodies {
+struct Bodies {
     snapshot: Snapshot,
     number: BlockNumber,
     positions: Range<u32>,
@@ -263,8 +294,8 @@ pub(crate) struct Bodies {
 const READ_AT_ONCE: u32 = 4;
 
 impl Bodies {
-    /// The next few, which are none when there are no more.
-    pub(crate) fn next(&mut self) -> Result<Vec<TransactionJson>, StateError> {
+    /// Reads the next transactions; none at the end.
+    fn next(&mut self) -> Result<Vec<TransactionJson>, StateError> {
         let first = self.positions.start;
         let end = first.saturating_add(READ_AT_ONCE).min(self.positions.end);
         self.positions.start = end;

@@ -1,4 +1,4 @@
-//! Answers that are too large to be held: text that is written a piece at a time.
+//! Answers that may be too large for memory: JSON text that is written in pieces.
 
 use std::fmt;
 
@@ -7,76 +7,56 @@ use silica_protocol::rpc::error::RpcError;
 use silica_state::StateError;
 
 use super::growth::Growth;
-use crate::{
-    http::{Broken, Source, Text, next_piece},
-    methods::tx_block::Bodies,
-};
+use crate::http::{Broken, Source, Text, next_piece};
 
-/// The JSON text of a result, to be written.
-pub(crate) enum Document {
-    /// What is written at once.
-    Short(String),
-    /// The state of a contract.
-    State(Box<StateDocument>),
-    /// Transactions of a block in an array, and what stands around them.
-    Bodies { head: String, bodies: Bodies, tail: String },
-    /// So many pieces of one byte; below none it breaks.
-    #[cfg(test)]
-    Pieces(i32),
-}
-
-/// Bytes of a piece, at least, unless it is the last.
+/// Size of a piece in bytes. A piece may be larger, and the last one smaller.
 const PIECE: usize = 128 << 10;
 
-impl Document {
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, StateError> {
-        match self {
-            Self::Short(text) => {
-                out.extend(std::mem::take(text).as_bytes());
-                Ok(false)
-            }
-            Self::State(document) => document.write(out, PIECE),
-            Self::Bodies { head, bodies, tail } => write_bodies(head, bodies, tail, out),
-            #[cfg(test)]
-            Self::Pieces(-1) => Err(StateError::Expired),
-            #[cfg(test)]
-            Self::Pieces(pieces) => {
-                *pieces -= pieces.signum();
-                out.push(b'x');
-                Ok(*pieces != 0)
-            }
-        }
+/// JSON text that is written in pieces.
+pub(crate) trait Pieces: Send + 'static {
+    /// Appends the next piece, which has at least `size` bytes unless it is the last one. Returns whether more follow.
+    ///
+    /// # Errors
+    ///
+    /// The text could not be read. The piece is worthless then.
+    fn write(&mut self, out: &mut Vec<u8>, size: usize) -> Result<bool, StateError>;
+}
+
+impl Pieces for String {
+    fn write(&mut self, out: &mut Vec<u8>, _: usize) -> Result<bool, StateError> {
+        out.extend(std::mem::take(self).as_bytes());
+        Ok(false)
     }
 }
 
-fn write_bodies(head: &mut String, bodies: &mut Bodies, tail: &str, out: &mut Vec<u8>) -> Result<bool, StateError> {
-    let end = out.len().saturating_add(PIECE);
-    while out.len() < end {
-        let next = bodies.next()?;
-        if next.is_empty() {
-            out.extend(tail.as_bytes());
-            return Ok(false);
-        }
-        for body in next {
-            // What stands before the first, and between two.
-            let before = std::mem::replace(head, ",".to_owned());
-            out.extend(before.as_bytes());
-            serde_json::to_writer(&mut *out, &body)
-                .map_err(|_| StateError::Damaged { what: "a transaction".to_owned(), reason: "it has no JSON form" })?;
-        }
+impl Pieces for StateDocument {
+    fn write(&mut self, out: &mut Vec<u8>, size: usize) -> Result<bool, StateError> {
+        Self::write(self, out, size)
     }
-    Ok(true)
+}
+
+/// The JSON text of a result, of which nothing is written yet.
+pub(crate) struct Document(Box<dyn Pieces>);
+
+impl Document {
+    pub(crate) fn new(pieces: impl Pieces) -> Self {
+        Self(Box::new(pieces))
+    }
+
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, StateError> {
+        self.0.write(out, PIECE)
+    }
 }
 
 impl From<StateDocument> for Document {
     fn from(document: StateDocument) -> Self {
-        Self::State(Box::new(document))
+        Self::new(document)
     }
 }
 
 impl From<Option<StateDocument>> for Document {
     fn from(document: Option<StateDocument>) -> Self {
-        document.map_or_else(|| Self::Short("null".to_owned()), Self::from)
+        document.map_or_else(|| Self::new("null".to_owned()), Self::from)
     }
 }
 
@@ -156,8 +136,20 @@ mod tests {
     use super::*;
     use crate::http::{HttpLimits, Share};
 
+    /// So many pieces of one byte; below none it breaks.
+    impl Pieces for i32 {
+        fn write(&mut self, out: &mut Vec<u8>, _: usize) -> Result<bool, StateError> {
+            if *self == -1 {
+                return Err(StateError::Expired);
+            }
+            *self -= self.signum();
+            out.push(b'x');
+            Ok(*self != 0)
+        }
+    }
+
     fn begun(pieces: i32) -> Begun {
-        Begun::new(Document::Pieces(pieces), "Pieces").unwrap()
+        Begun::new(Document::new(pieces), "Pieces").unwrap()
     }
 
     #[test]
@@ -171,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_breaks_at_once_is_an_error_and_later_a_broken_answer() {
-        assert!(Begun::new(Document::Pieces(-1), "Pieces").is_err());
+        assert!(Begun::new(Document::new(-1), "Pieces").is_err());
         let mut rest = begun(-2).rest.unwrap().closed_by(b"}");
         assert_eq!(rest.write(&mut Vec::new()), Err(Broken));
     }

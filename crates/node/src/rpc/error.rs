@@ -1,8 +1,10 @@
 //! From what went wrong to the code and text that clients know.
 //!
-//! Every number is chosen here, by matches without a wildcard: a new variant does not compile until its code is
-//! decided. Texts that start with a capital letter are the reference's, misspellings included, since clients compare
+//! Numbers are chosen here, by matches without a wildcard: a new variant does not compile until its code is decided. A
+//! method with faults of its own chooses theirs beside its body ([`CallError::Chosen`]). Texts that start with a capital letter are the reference's, misspellings included, since clients compare
 //! them (interface specification, sections 2 and 3).
+
+use std::borrow::Cow;
 
 use serde_json::Value;
 use silica_chain::{
@@ -24,7 +26,6 @@ use crate::{
     driver::{AsideError, DriverError, SubmitError},
     dump::DumpError,
     http::Foreign,
-    methods::eth::EthFault,
 };
 
 /// Reason why a method does not answer.
@@ -47,6 +48,13 @@ pub(crate) enum CallError {
     Archive(ArchiveError),
     /// The transactions of a block cannot be listed.
     BlockTransactions(BlockTransactionsError),
+    /// A fault that only one method has. The method chooses its code and text.
+    Chosen {
+        /// The code.
+        code: RpcErrorCode,
+        /// The text.
+        text: Cow<'static, str>,
+    },
     /// A contract was asked for its contracts.
     ContractQueried,
     /// Methods for developers are switched off.
@@ -65,8 +73,6 @@ pub(crate) enum CallError {
     DsBlockNumber(NumberFault),
     /// The state is not edited.
     Edit(EditError),
-    /// A question in Ethereum's spelling is not answered.
-    Eth(EthFault),
     /// The price of gas is not changed.
     GasPrice(GasPriceError),
     /// A key of a map is no text.
@@ -175,7 +181,7 @@ from! {
 }
 
 /// A code and a text, as this module chooses them.
-type Choice = (RpcErrorCode, std::borrow::Cow<'static, str>);
+type Choice = (RpcErrorCode, Cow<'static, str>);
 
 impl CallError {
     /// What is wrong with a parameter of a method of ours.
@@ -253,7 +259,7 @@ impl CallError {
             Self::Dump(error) => return dump(error),
             Self::DsBlockNumber(error) => number(error, "Invalid arugment"),
             Self::Edit(error) => return edit(error),
-            Self::Eth(fault) => eth(&fault),
+            Self::Chosen { code, text } => (code, text),
             Self::GasPrice(error) => gas_price(error),
             Self::IndexNotText => text(Code::INVALID_PARAMETER, "Every array value should be a string"),
             Self::InitData => text(Code::PARSE_ERROR, "Unable to convert initData into Json"),
@@ -386,17 +392,6 @@ fn trace(error: TraceError) -> Result<Choice, Fault> {
         TraceError::Archive(_) | TraceError::Differs | TraceError::History(_) | TraceError::State(_) => {
             Err(error.into())
         }
-    }
-}
-
-/// Codes as Ethereum's clients have them.
-fn eth(fault: &EthFault) -> Choice {
-    match fault {
-        EthFault::Argument { .. } => told(RpcErrorCode::INVALID_PARAMS, fault),
-        EthFault::NoSuchBlock { .. }
-        | EthFault::StateGone { .. }
-        | EthFault::TooOld { .. }
-        | EthFault::Unseen { .. } => told(RpcErrorCode::SERVER_ERROR, fault),
     }
 }
 

@@ -1,12 +1,14 @@
 //! From the bytes of a request body to the bytes of its answer, single and batch.
 
+mod dispatch;
 mod document;
+mod entry;
 mod error;
 mod growth;
 mod method;
-pub(crate) mod openrpc;
+mod openrpc;
 pub(crate) mod params;
-mod selection;
+mod table;
 #[cfg(test)]
 mod tests;
 
@@ -22,20 +24,24 @@ use std::{
 use hyper::body::Bytes;
 use serde_json::value::RawValue;
 use silica_protocol::rpc::{
-    envelope::{Body, Entry, Id, Request, write_error, write_result_in_parts},
+    envelope::{self, Body, Id, Request, write_error, write_result_in_parts},
     error::{RpcError, RpcErrorCode},
 };
 use tokio::{sync::Semaphore, task::yield_now};
 
-pub(crate) use self::{
-    document::Document,
-    error::CallError,
-    method::{AboutTransaction, Command, METHODS, Method, Streamed, similar},
-};
 use self::{
+    dispatch::Call,
     document::{Begun, Rest},
     growth::{Growth, LARGE_ANSWERS, PATIENCE},
-    method::{Action, Call, Row},
+    table::Row,
+};
+pub(crate) use self::{
+    document::{Document, Pieces},
+    entry::{Action, Entry, Shape},
+    error::CallError,
+    method::{AboutTransaction, Command, Method, Streamed},
+    openrpc::document_of,
+    table::MethodTable,
 };
 use crate::{
     driver::NodeHandle,
@@ -43,15 +49,15 @@ use crate::{
     metrics::Metrics,
 };
 
-pub use self::selection::{MethodList, MethodListError};
-
-/// Which methods a node answers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The methods that a service answers.
+#[derive(Clone, Debug)]
 pub(crate) struct Offer {
-    /// Whether it answers those for developers.
+    /// All methods.
+    pub(crate) table: &'static MethodTable,
+    /// Whether the service answers methods for developers.
     pub(crate) developer: bool,
-    /// Those that the operator has listed; `None` for all.
-    pub(crate) methods: Option<MethodList>,
+    /// Whether the service answers the method at each position of the table; `None` for all.
+    pub(crate) listed: Option<Box<[bool]>>,
 }
 
 /// Bounds on what one request may ask for.
@@ -84,10 +90,7 @@ const SHORT_ANSWER: usize = 128;
 #[derive(Debug)]
 pub(crate) struct Service {
     node: NodeHandle,
-    /// Whether methods for developers are answered.
-    developer: bool,
-    /// Whether the method of each row is answered; `None` for all.
-    listed: Option<Box<[bool]>>,
+    offer: Offer,
     /// The texts of the document of the interface: for callers who may call methods for developers, and for others.
     documents: [OnceLock<Bytes>; 2],
     /// Whether a foreign caller has called a method for developers.
@@ -101,11 +104,9 @@ pub(crate) struct Service {
 
 impl Service {
     pub(crate) fn new(node: NodeHandle, offer: Offer, limits: RpcLimits, metrics: Arc<Metrics>) -> Self {
-        let Offer { developer, methods } = offer;
         Self {
             node,
-            developer,
-            listed: methods.map(|methods| methods.select()),
+            offer,
             documents: Default::default(),
             foreign_seen: AtomicBool::new(false),
             limits,
@@ -127,7 +128,12 @@ impl Service {
         Answered { reply, wait: permit.allowance.wait_for_first() }
     }
 
-    async fn answer_single(&self, entry: &Entry<'_>, memory: Memory, permit: &mut Permit<'_>) -> Option<Reply> {
+    async fn answer_single(
+        &self,
+        entry: &envelope::Entry<'_>,
+        memory: Memory,
+        permit: &mut Permit<'_>,
+    ) -> Option<Reply> {
         let (mut text, mut growth) = (Text::with_capacity(USUAL_ANSWER), Growth::single(memory));
         let rest = self.answer_entry(&mut text, entry, permit, &mut growth).await;
         if growth.has_ended() {
@@ -164,7 +170,12 @@ impl Service {
     }
 
     /// Answers one element after the other, since later ones may build on earlier ones.
-    async fn answer_batch(&self, entries: &[Entry<'_>], memory: Memory, permit: &mut Permit<'_>) -> Option<Reply> {
+    async fn answer_batch(
+        &self,
+        entries: &[envelope::Entry<'_>],
+        memory: Memory,
+        permit: &mut Permit<'_>,
+    ) -> Option<Reply> {
         let ids = entries.iter().map(|entry| match entry {
             Ok(request) => request.id.as_ref().map_or(0, |id| id.as_json().len()),
             Err(rejection) => rejection.id.as_json().len(),
@@ -200,7 +211,7 @@ impl Service {
     async fn answer_element(
         &self,
         text: &mut Text,
-        entry: &Entry<'_>,
+        entry: &envelope::Entry<'_>,
         permit: &mut Permit<'_>,
         growth: &mut Growth<'_>,
     ) -> Result<(), RpcError> {
@@ -218,7 +229,7 @@ impl Service {
     async fn answer_entry(
         &self,
         out: &mut Text,
-        entry: &Entry<'_>,
+        entry: &envelope::Entry<'_>,
         permit: &mut Permit<'_>,
         growth: &mut Growth<'_>,
     ) -> Option<Rest> {
@@ -248,12 +259,13 @@ impl Service {
         permit: &mut Permit<'_>,
         growth: &mut Growth<'_>,
     ) -> Result<Option<Rest>, RpcError> {
-        let row = method::find(&request.method);
+        let table = self.offer.table;
+        let row = table.find(&request.method);
         permit.charge(row.map_or(NonZeroU32::MIN, |row| row.weight))?;
-        let developer = self.developer && permit.foreign.is_none();
+        let developer = self.offer.developer && permit.foreign.is_none();
         let row = row.ok_or_else(|| {
-            method::absent(&request.method, |position| {
-                METHODS.get(position).is_some_and(|entry| self.is_offered(position, entry, developer))
+            table.absent(&request.method, |position| {
+                table.entries().get(position).is_some_and(|entry| self.is_offered(position, entry, developer))
             })
         })?;
         if !self.is_listed(row.position) {
@@ -271,11 +283,11 @@ impl Service {
 
     /// Whether the operator offers the method of a row.
     fn is_listed(&self, position: usize) -> bool {
-        self.listed.as_ref().is_none_or(|listed| listed.get(position) == Some(&true))
+        self.offer.listed.as_ref().is_none_or(|listed| listed.get(position) == Some(&true))
     }
 
     /// Whether a caller may call the method of a row. `developer` says whether it may call methods for developers.
-    fn is_offered(&self, position: usize, entry: &method::Entry, developer: bool) -> bool {
+    fn is_offered(&self, position: usize, entry: &Entry, developer: bool) -> bool {
         self.is_listed(position) && (developer || !entry.for_developers)
     }
 
@@ -284,13 +296,16 @@ impl Service {
     fn document(&self, developer: bool) -> &Bytes {
         let [whole, ordinary] = &self.documents;
         let text = if developer { whole } else { ordinary };
-        let is_offered = |position, entry: &method::Entry| self.is_offered(position, entry, developer);
-        text.get_or_init(|| openrpc::document_of(is_offered).to_string().into())
+        text.get_or_init(|| {
+            let entries = self.offer.table.entries().iter().enumerate();
+            let offered = entries.filter(|(position, entry)| self.is_offered(*position, entry, developer));
+            document_of(offered.map(|(_, entry)| entry)).to_string().into()
+        })
     }
 
     /// Checks that the caller may call methods for developers.
     fn check_developer(&self, foreign: Option<&Foreign>) -> Result<(), CallError> {
-        if !self.developer {
+        if !self.offer.developer {
             return Err(CallError::DeveloperOff);
         }
         let Some(foreign) = foreign else { return Ok(()) };
@@ -320,7 +335,7 @@ impl Service {
             }
             Action::PerHead(render) => {
                 let end = write_result_in_parts(out.end(), call.id, b"");
-                match self.node.context().per_head((row.position, METHODS.len()), render) {
+                match self.node.context().per_head((row.position, self.offer.table.entries().len()), render) {
                     Ok(answer) => out.share(answer),
                     Err(error) => {
                         out.rewind(start);
@@ -388,9 +403,4 @@ fn write_raw(out: &mut Text, id: &Id<'_>, result: Box<RawValue>) {
     let end = write_result_in_parts(out.end(), id, b"");
     out.append(String::from(Box::<str>::from(result)).into_bytes());
     out.end().extend_from_slice(end);
-}
-
-/// Returns the OpenRPC document of the interface, as text.
-pub fn openrpc() -> String {
-    format!("{:#}", openrpc::document())
 }

@@ -1,29 +1,19 @@
-//! The OpenRPC document of the interface, made from the method table.
+//! The OpenRPC document of methods, made from their entries.
 
-use std::{borrow::Cow, sync::LazyLock};
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema};
-use serde::Deserialize;
+use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::{METHODS, method::Entry};
+use super::entry::Entry;
 
 /// Version of the OpenRPC specification that the document follows.
 const OPENRPC: &str = "1.3.2";
 
-/// Returns the document of all methods.
-pub(crate) fn document() -> &'static Value {
-    static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document_of(|_, _| true));
-    &DOCUMENT
-}
-
-/// Returns the document of the methods that satisfy a condition, which gets their positions in the table too.
-pub(super) fn document_of(is_offered: impl Fn(usize, &Entry) -> bool) -> Value {
+/// Returns the document of some methods.
+pub(crate) fn document_of<'a>(entries: impl Iterator<Item = &'a Entry>) -> Value {
     let mut generator = SchemaSettings::draft07()
         .with(|settings| settings.definitions_path = "/components/schemas".into())
         .into_generator();
-    let offered = METHODS.iter().enumerate().filter(|(position, entry)| is_offered(*position, entry));
-    let methods: Vec<_> = offered.map(|(_, entry)| describe(entry, &mut generator)).collect();
+    let methods: Vec<_> = entries.map(|entry| describe(entry, &mut generator)).collect();
     json!({
         "openrpc": OPENRPC,
         "info": {
@@ -76,70 +66,4 @@ fn describe(entry: &Entry, generator: &mut SchemaGenerator) -> Value {
         method.insert("x-weight".to_owned(), json!(entry.weight));
     }
     method
-}
-
-/// The name of the method that answers with this document.
-pub(super) const DISCOVER: &str = "rpc.discover";
-
-/// This document, with the methods that the caller may call.
-#[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct Discover {}
-
-/// An OpenRPC document.
-#[derive(Debug)]
-pub(crate) enum Document {}
-
-impl JsonSchema for Document {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "OpenRpcDocument".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "$ref": "https://meta.open-rpc.org/" })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn committed_document_is_the_one_of_the_table() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openrpc.json");
-        let committed: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-        assert!(&committed == document(), "run `silica openrpc > docs/openrpc.json` and review what changed");
-    }
-
-    #[test]
-    fn every_method_and_parameter_is_described() {
-        for method in document()["methods"].as_array().unwrap() {
-            let name = &method["name"];
-            assert!(!method["summary"].as_str().unwrap().is_empty(), "{name} has no summary");
-            for param in method["params"].as_array().unwrap() {
-                assert!(param["description"].is_string(), "{param} of {name} has no description");
-                assert!(param["schema"].is_object(), "{param} of {name} has no type");
-            }
-        }
-    }
-
-    #[test]
-    fn references_lead_somewhere() {
-        fn check(value: &Value) {
-            match value {
-                Value::Object(members) => {
-                    if let Some(path) = members.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix('#')) {
-                        assert!(document().pointer(path).is_some(), "{path}");
-                    }
-                    members.values().for_each(check);
-                }
-                Value::Array(elements) => elements.iter().for_each(check),
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-            }
-        }
-        check(document());
-    }
 }

@@ -16,12 +16,19 @@ use crate::{
     driver::{self, RunningDriver},
     head::Context,
     http::{HttpLimits, Share},
+    methods,
 };
 
 /// A service over a new chain, and the driver behind it.
 pub(super) struct Fixture {
     service: Service,
     driver: RunningDriver,
+}
+
+/// The methods, as an operator offers them.
+fn offer(developer: bool, list: Option<&str>) -> Offer {
+    let listed = list.map(|list| list.parse::<methods::MethodList>().unwrap().select());
+    Offer { table: methods::table(), developer, listed }
 }
 
 pub(super) fn fixture(mode: BlockMode) -> Fixture {
@@ -36,10 +43,7 @@ pub(super) fn fixture(mode: BlockMode) -> Fixture {
     )
     .unwrap();
     let (handle, driver) = driver::start(chain, producer, Solo::new(key), mode, Clock::default(), None).unwrap();
-    Fixture {
-        service: Service::new(handle, Offer { developer: true, methods: None }, RpcLimits::default(), Arc::default()),
-        driver,
-    }
+    Fixture { service: Service::new(handle, offer(true, None), RpcLimits::default(), Arc::default()), driver }
 }
 
 impl Fixture {
@@ -81,8 +85,8 @@ impl Fixture {
 #[tokio::test]
 async fn methods_for_developers_are_refused_where_they_are_off() {
     let mut fixture = fixture(BlockMode::Manual);
-    fixture.service.developer = false;
-    for entry in METHODS {
+    fixture.service.offer.developer = false;
+    for entry in methods::table().entries() {
         let answer = fixture.call(entry.name, json!([])).await;
         assert_eq!(answer["error"]["code"] == -32600, entry.for_developers, "{}: {answer}", entry.name);
     }
@@ -96,7 +100,7 @@ async fn methods_for_developers_are_refused_where_they_are_off() {
 async fn methods_for_developers_alone_are_refused_to_foreign_callers() {
     let fixture = fixture(BlockMode::Manual);
     let caller = Caller::of_foreign_page();
-    for entry in METHODS {
+    for entry in methods::table().entries() {
         let request = json!({"id": 1, "jsonrpc": "2.0", "method": entry.name, "params": []});
         let answer: Value = serde_json::from_str(&fixture.ask_as(&caller, &request.to_string()).await).unwrap();
         assert_eq!(answer["error"]["code"] == -32600, entry.for_developers, "{}: {answer}", entry.name);
@@ -257,7 +261,7 @@ async fn document_of_the_interface_is_made_once_for_each_kind_of_caller() {
     let first = [true, false].map(document);
     fixture.call("IncreaseBlocknum", json!([1])).await;
     assert_eq!([true, false].map(document), first);
-    assert_eq!(fixture.service.document(true), openrpc::document().to_string().as_bytes());
+    assert_eq!(fixture.service.document(true), methods::document().to_string().as_bytes());
 }
 
 /// Names of the methods that `rpc.discover` describes to a caller.
@@ -280,8 +284,8 @@ async fn suggested(fixture: &Fixture, caller: &Caller, name: &str) -> Value {
 async fn caller_sees_the_methods_that_it_may_call_and_no_other() {
     let mut fixture = fixture(BlockMode::Manual);
     let (local, page) = (Caller::local(), Caller::of_foreign_page());
-    let names = |fits: fn(&method::Entry) -> bool| -> Vec<&str> {
-        METHODS.iter().filter(|entry| fits(entry)).map(|entry| entry.name).collect()
+    let names = |fits: fn(&Entry) -> bool| -> Vec<&str> {
+        methods::table().entries().iter().filter(|entry| fits(entry)).map(|entry| entry.name).collect()
     };
     let (all, ordinary) = (names(|_| true), names(|entry| !entry.for_developers));
     assert!(ordinary.len() < all.len());
@@ -290,15 +294,13 @@ async fn caller_sees_the_methods_that_it_may_call_and_no_other() {
     assert_eq!(suggested(&fixture, &local, "silica_setBallance").await, "silica_setBalance");
     assert_ne!(suggested(&fixture, &page, "silica_setBallance").await, "silica_setBalance");
 
-    let off = Offer { developer: false, methods: None };
-    fixture.service = Service::new(fixture.node(), off, RpcLimits::default(), Arc::default());
+    fixture.service = Service::new(fixture.node(), offer(false, None), RpcLimits::default(), Arc::default());
     assert_eq!(described(&fixture, &local).await, ordinary);
     assert_ne!(suggested(&fixture, &local, "silica_setBallance").await, "silica_setBalance");
 
-    let methods = Some("Get*,rpc.discover,silica_setBalance".parse().unwrap());
-    let listed = Offer { developer: true, methods };
+    let listed = offer(true, Some("Get*,rpc.discover,silica_setBalance"));
     fixture.service = Service::new(fixture.node(), listed, RpcLimits::default(), Arc::default());
-    let get = |entry: &method::Entry| entry.name.starts_with("Get") || entry.name == "rpc.discover";
+    let get = |entry: &Entry| entry.name.starts_with("Get") || entry.name == "rpc.discover";
     assert_eq!(described(&fixture, &page).await, names(get));
     let with_one: Vec<_> =
         all.into_iter().filter(|name| *name == "silica_setBalance" || names(get).contains(name)).collect();
@@ -479,9 +481,9 @@ async fn refusal_has_the_id_of_its_request() {
 #[tokio::test]
 async fn every_method_counts_its_parameters() {
     let fixture = fixture(BlockMode::Manual);
-    for entry in METHODS {
+    for entry in methods::table().entries() {
         let fields = (entry.shape.fields)();
-        let methods = openrpc::document()["methods"].as_array().unwrap();
+        let methods = methods::document()["methods"].as_array().unwrap();
         let described = methods.iter().find(|method| method["name"] == entry.name).unwrap();
         let required = described["params"].as_array().unwrap().iter().any(|param| param["required"] == true);
         let refused = [json!([]), json!({}), Value::Null, json!(vec![Value::Null; fields.len() + 1])];
@@ -498,12 +500,13 @@ async fn every_method_counts_its_parameters() {
 
 #[tokio::test]
 async fn names_are_unique_and_in_order() {
-    let names: Vec<_> = METHODS.iter().flat_map(|entry| std::iter::once(&entry.name).chain(entry.aliases)).collect();
+    let names: Vec<_> =
+        methods::table().entries().iter().flat_map(|entry| std::iter::once(&entry.name).chain(entry.aliases)).collect();
     let mut unique = names.clone();
     unique.sort_unstable();
     unique.dedup();
     assert_eq!(unique.len(), names.len());
-    let order: Vec<_> = METHODS.iter().map(|entry| entry.name.to_lowercase()).collect();
+    let order: Vec<_> = methods::table().entries().iter().map(|entry| entry.name.to_lowercase()).collect();
     assert!(order.is_sorted(), "{order:?}");
 }
 
@@ -526,10 +529,10 @@ async fn other_spellings_of_names_are_taken() {
 async fn answers_per_head_are_kept_until_the_next() {
     let fixture = fixture(BlockMode::Manual);
     let context = fixture.context();
-    let row = method::find("GetLatestTxBlock").unwrap();
+    let row = methods::table().find("GetLatestTxBlock").unwrap();
     let Action::PerHead(render) = row.action else { panic!("the answer stays until the next block") };
-    let first = std::ptr::from_ref(context.per_head((row.position, METHODS.len()), render).unwrap());
-    assert!(std::ptr::eq(first, context.per_head((row.position, METHODS.len()), render).unwrap()));
+    let first = std::ptr::from_ref(context.per_head((row.position, methods::table().entries().len()), render).unwrap());
+    assert!(std::ptr::eq(first, context.per_head((row.position, methods::table().entries().len()), render).unwrap()));
     let number = async || fixture.call("GetLatestTxBlock", json!([])).await["result"]["header"]["BlockNum"].clone();
     assert_eq!(number().await, "0");
     assert_eq!(fixture.call("IncreaseBlocknum", json!([2])).await["result"], "3");

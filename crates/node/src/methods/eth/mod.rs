@@ -22,9 +22,8 @@ use silica_protocol::{
 };
 use silica_state::FoundTransaction;
 
-pub(crate) use self::params::EthFault;
 use self::{
-    params::{BlockTag, EthAddress, EthBlockHash, EthTxHash, HexBytes},
+    params::{BlockTag, EthAddress, EthBlockHash, EthFault, EthTxHash, HexBytes},
     shapes::{Block, Bytes, Place, Quantity, Receipt, Transaction, Transactions, Wei},
 };
 use super::written::Written;
@@ -133,7 +132,7 @@ impl Method for Web3Sha3 {
     type Output = Bytes;
 
     fn call(self, _: &Context) -> Result<Bytes, CallError> {
-        let HexBytes(data) = self.data.get().map_err(|fault| CallError::Eth(fault.of(0)))?;
+        let HexBytes(data) = self.data.get().map_err(|fault| CallError::from(fault.of(0)))?;
         Ok(Bytes::from(Keccak256::digest(data).to_vec()))
     }
 }
@@ -265,12 +264,12 @@ fn account(
     address: Text<EthAddress>,
     block: Text<BlockTag>,
 ) -> Result<(Address, Option<Account>), CallError> {
-    let EthAddress(address) = address.get().map_err(|fault| CallError::Eth(fault.of(0)))?;
-    let tag = block.get().map_err(|fault| CallError::Eth(fault.of(1)))?;
+    let EthAddress(address) = address.get().map_err(|fault| CallError::from(fault.of(0)))?;
+    let tag = block.get().map_err(|fault| CallError::from(fault.of(1)))?;
     let number = tag.number(at.head());
     let account = at.snapshot.account_at(&address, number).map_err(|error| match error {
-        ProofError::NotMined { block } => CallError::Eth(EthFault::NoSuchBlock { block }),
-        ProofError::Expired { earliest } => CallError::Eth(EthFault::StateGone { block: number, earliest }),
+        ProofError::NotMined { block } => CallError::from(EthFault::NoSuchBlock { block }),
+        ProofError::Expired { earliest } => CallError::from(EthFault::StateGone { block: number, earliest }),
         error @ (ProofError::UnknownAccount
         | ProofError::NotAContract
         | ProofError::NoStorage
@@ -295,7 +294,7 @@ impl Method for EthGetBlockByNumber {
     type Output = Option<Block>;
 
     fn call(self, at: &Context) -> Result<Self::Output, CallError> {
-        let tag = self.block.get().map_err(|fault| CallError::Eth(fault.of(0)))?;
+        let tag = self.block.get().map_err(|fault| CallError::from(fault.of(0)))?;
         block(at, tag.number(at.head()), self.full)
     }
 }
@@ -321,13 +320,13 @@ impl Command for EthGetBlockByHash {
     type Output = Written<Option<Block>>;
 
     async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
-        let EthBlockHash(hash) = self.hash.get().map_err(|fault| CallError::Eth(fault.of(0)))?;
+        let EthBlockHash(hash) = self.hash.get().map_err(|fault| CallError::from(fault.of(0)))?;
         let asked = node.clone();
         let answer = node.slowly(move || match asked.find_block(&hash, MOST_LOOKED_AT)? {
             (at, Sought::Found(number)) => Written::new(&block(&at, number, self.full)?),
             (_, Sought::Nowhere) => Written::new(&None),
-            (_, Sought::Unseen(oldest)) => Err(CallError::Eth(EthFault::Unseen { oldest })),
-            (_, Sought::TooOld(oldest)) => Err(CallError::Eth(EthFault::TooOld { oldest })),
+            (_, Sought::Unseen(oldest)) => Err(CallError::from(EthFault::Unseen { oldest })),
+            (_, Sought::TooOld(oldest)) => Err(CallError::from(EthFault::TooOld { oldest })),
         });
         answer.await.ok_or(CallError::Aside(AsideError::Panicked))?
     }
@@ -345,7 +344,7 @@ impl AboutTransaction for EthGetTransactionByHash {
     type Output = Option<Transaction>;
 
     fn hash(self) -> Result<TxHash, CallError> {
-        self.hash.get().map(|EthTxHash(hash)| hash).map_err(|fault| CallError::Eth(fault.of(0)))
+        self.hash.get().map(|EthTxHash(hash)| hash).map_err(|fault| CallError::from(fault.of(0)))
     }
 
     fn answer(found: &FoundTransaction, at: &Context) -> Result<Self::Output, CallError> {
@@ -370,7 +369,7 @@ impl Method for EthGetTransactionReceipt {
     type Output = Option<Receipt>;
 
     fn call(self, at: &Context) -> Result<Self::Output, CallError> {
-        let EthTxHash(hash) = self.hash.get().map_err(|fault| CallError::Eth(fault.of(0)))?;
+        let EthTxHash(hash) = self.hash.get().map_err(|fault| CallError::from(fault.of(0)))?;
         let Some(stored) = at.snapshot.transaction(&hash)? else { return Ok(None) };
         let Some(block) = at.snapshot.tx_block(stored.block)? else { return Ok(None) };
         let mut gas_before = 0;

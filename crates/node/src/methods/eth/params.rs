@@ -1,8 +1,11 @@
 //! What callers write as Ethereum's clients do: addresses and hashes with a prefix, quantities, names of blocks.
 
-use silica_protocol::{Address, BlockHash, BlockNumber, TxHash};
+use silica_protocol::{Address, BlockHash, BlockNumber, TxHash, rpc::error::RpcErrorCode};
 
-use crate::rpc::params::{FromParam, Text};
+use crate::rpc::{
+    CallError,
+    params::{FromParam, Text},
+};
 
 /// Characters of a text that is told back to whoever wrote it.
 const SHOWN: usize = 80;
@@ -62,6 +65,20 @@ pub(crate) enum EthFault {
         /// The first one whose state is kept.
         earliest: BlockNumber,
     },
+}
+
+/// Codes as clients of Ethereum know them.
+impl From<EthFault> for CallError {
+    fn from(fault: EthFault) -> Self {
+        let code = match fault {
+            EthFault::Argument { .. } => RpcErrorCode::INVALID_PARAMS,
+            EthFault::NoSuchBlock { .. }
+            | EthFault::StateGone { .. }
+            | EthFault::TooOld { .. }
+            | EthFault::Unseen { .. } => RpcErrorCode::SERVER_ERROR,
+        };
+        Self::Chosen { code, text: fault.to_string().into() }
+    }
 }
 
 /// Something that is written in hexadecimal behind `0x`.

@@ -1,14 +1,14 @@
-//! Which methods a node answers, as its operator has listed them.
+//! The list of methods that a node answers (`--methods`).
 
 use std::str::FromStr;
 
 use super::METHODS;
 
-/// Names of methods, and beginnings of names before a `*`, separated by commas.
+/// Names of methods, and prefixes of names before a `*`, separated by commas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MethodList(Vec<String>);
 
-/// Reason why a list of methods is not taken.
+/// An element of a list of methods fits no method.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected names of methods separated by commas, or beginnings of names as Get*, got {got:?}, which fits no method"
@@ -22,11 +22,7 @@ impl FromStr for MethodList {
 
     fn from_str(text: &str) -> Result<Self, MethodListError> {
         let patterns: Vec<String> = text.split(',').map(|pattern| pattern.trim().to_owned()).collect();
-        let useless = |pattern: &&String| {
-            !METHODS
-                .iter()
-                .any(|entry| std::iter::once(&entry.name).chain(entry.aliases).any(|name| fits(pattern, name)))
-        };
+        let useless = |pattern: &&String| !METHODS.iter().any(|entry| entry.names().any(|name| fits(pattern, name)));
         match patterns.iter().find(useless) {
             Some(got) => Err(MethodListError { got: got.chars().take(64).collect() }),
             None => Ok(Self(patterns)),
@@ -35,13 +31,10 @@ impl FromStr for MethodList {
 }
 
 impl MethodList {
-    /// Returns for each row of the table whether its method is listed, by its name or by another spelling of it.
-    pub(super) fn select(&self) -> Box<[bool]> {
+    /// Returns for each entry of the table whether the list has its method, under any of its names.
+    pub(crate) fn select(&self) -> Box<[bool]> {
         let is_listed = |name: &str| self.0.iter().any(|pattern| fits(pattern, name));
-        METHODS
-            .iter()
-            .map(|entry| std::iter::once(&entry.name).chain(entry.aliases).any(|name| is_listed(name)))
-            .collect()
+        METHODS.iter().map(|entry| entry.names().any(is_listed)).collect()
     }
 }
 

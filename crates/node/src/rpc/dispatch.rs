@@ -1,0 +1,273 @@
+//! Calls of methods: reads the parameters, runs the body, and writes the result. A panic of a method is confined to its
+//! call.
+
+use std::{
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::{Pin, pin},
+    sync::Arc,
+};
+
+use hyper::body::Bytes;
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+use silica_protocol::rpc::{
+    envelope::{Id, write_result},
+    error::RpcError,
+};
+
+use super::{
+    document::Begun,
+    error::CallError,
+    method::{AboutTransaction, Command, Method, Streamed},
+    params,
+};
+use crate::{driver::NodeHandle, head::Context};
+
+/// Size of a transaction's record in bytes above which its answer is computed on a blocking thread.
+const LARGE_TRANSACTION: usize = 64 << 10;
+
+/// The parts of a request that its method needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call<'a> {
+    /// The id of the request.
+    pub(crate) id: &'a Id<'a>,
+    /// The parameters, as the client sent them.
+    pub(crate) params: Option<&'a RawValue>,
+    /// The names of the parameters that the method declares.
+    pub(crate) fields: &'static [&'static str],
+}
+
+/// Computes the first piece of an answer.
+pub(crate) type Beginning = Pin<Box<dyn Future<Output = Result<Begun, RpcError>> + Send>>;
+
+/// Computes an answer.
+pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Box<RawValue>, RpcError>> + Send>>;
+
+/// Runs a query and writes its answer.
+pub(super) fn query<M: Method>(request: Call<'_>, at: &Context, out: &mut Vec<u8>) -> Result<(), RpcError> {
+    let method: M = params::read(request.params, request.fields)?;
+    write_result(out, request.id, &call(method, at)?).map_err(|error| internal(M::NAME, &error))
+}
+
+/// Runs a query about a transaction: at once, or on a blocking thread if the transaction is large.
+pub(super) fn weigh<M: AboutTransaction>(
+    request: Call<'_>,
+    node: &NodeHandle,
+    out: &mut Vec<u8>,
+) -> Result<Option<Running>, RpcError> {
+    let method: M = params::read(request.params, request.fields)?;
+    let at = node.context();
+    let hash = method.hash().map_err(|error| error.into_rpc(M::NAME))?;
+    let found = confined(M::NAME, || Ok(at.snapshot.find_transaction(&hash)?))?;
+    if found.bytes() > LARGE_TRANSACTION {
+        // The head may change until the query gets a thread.
+        let answer = move |at: &Context| M::answer(&at.snapshot.find_transaction(&hash)?, at);
+        return Ok(Some(aside(M::NAME, node.clone(), answer)));
+    }
+    let answer = confined(M::NAME, || M::answer(&found, &at))?;
+    write_result(out, request.id, &answer).map(|()| None).map_err(|error| internal(M::NAME, &error))
+}
+
+/// Runs a query without parameters and returns its result as JSON.
+pub(super) fn render<M: Method>(at: &Context) -> Result<Bytes, RpcError> {
+    let result = call::<M>(params::read(None, &[])?, at)?;
+    serde_json::to_vec(&result).map(Bytes::from).map_err(|error| internal(M::NAME, &error))
+}
+
+fn call<M: Method>(method: M, at: &Context) -> Result<M::Output, RpcError> {
+    confined(M::NAME, || method.call(at))
+}
+
+/// Runs a part of a method. A panic becomes an internal error.
+fn confined<T>(name: &'static str, work: impl FnOnce() -> Result<T, CallError>) -> Result<T, RpcError> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(result) => result.map_err(|error| error.into_rpc(name)),
+        Err(_) => Err(panicked(name)),
+    }
+}
+
+/// Runs a query on a blocking thread.
+pub(super) fn ask<M: Method + Send + 'static>(request: Call<'_>, node: NodeHandle) -> Result<Running, RpcError> {
+    let method: M = params::read_for(M::NAME, request.params, request.fields)?;
+    Ok(aside(M::NAME, node, move |at| method.call(at)))
+}
+
+/// Computes an answer on a blocking thread.
+fn aside<T: Serialize>(
+    name: &'static str,
+    node: NodeHandle,
+    answer: impl FnOnce(&Context) -> Result<T, CallError> + Send + 'static,
+) -> Running {
+    Box::pin(async move {
+        let asked = node.clone();
+        let answer = node.slowly(move || {
+            let at = Arc::clone(&asked.context());
+            to_raw_value(&confined(name, || answer(&at))?).map_err(|error| internal(name, &error))
+        });
+        answer.await.unwrap_or_else(|| Err(panicked(name)))
+    })
+}
+
+/// Computes the first piece of an answer on a blocking thread.
+pub(super) fn begin<M: Streamed>(request: Call<'_>, node: NodeHandle) -> Result<Beginning, RpcError> {
+    let method: M = params::read(request.params, request.fields)?;
+    Ok(Box::pin(async move {
+        let asked = node.clone();
+        // The first piece may be large, and take many reads.
+        let begun = node.slowly(move || {
+            let at = Arc::clone(&asked.context());
+            let begun = method.begin(&at).and_then(|document| Ok(Begun::new(document, M::NAME)?));
+            begun.map_err(|error| error.into_rpc(M::NAME))
+        });
+        begun.await.unwrap_or_else(|| Err(panicked(M::NAME)))
+    }))
+}
+
+/// Runs a command.
+pub(super) fn run<C: Command>(request: Call<'_>, node: NodeHandle) -> Result<Running, RpcError> {
+    let command: C = params::read_for(C::NAME, request.params, request.fields)?;
+    Ok(Box::pin(async move {
+        match confined_future(command.run(&node)).await {
+            Some(Ok(result)) => to_raw_value(&result).map_err(|error| internal(C::NAME, &error)),
+            Some(Err(error)) => Err(error.into_rpc(C::NAME)),
+            None => Err(panicked(C::NAME)),
+        }
+    }))
+}
+
+/// Runs `future`; `None` if it panics.
+async fn confined_future<F: Future>(future: F) -> Option<F::Output> {
+    let mut future = pin!(future);
+    std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+        Ok(poll) => poll.map(Some),
+        Err(_) => std::task::Poll::Ready(None),
+    })
+    .await
+}
+
+/// Returns the error for a panic, which the hook of the process has logged.
+fn panicked(method: &str) -> RpcError {
+    tracing::error!(method, "a method panicked");
+    RpcError::INTERNAL_ERROR
+}
+
+fn internal(method: &str, error: &serde_json::Error) -> RpcError {
+    tracing::error!(method, %error, "an answer has no JSON form");
+    RpcError::INTERNAL_ERROR
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicBool, Ordering},
+        time::Duration,
+    };
+
+    use schemars::JsonSchema;
+    use serde::Deserialize;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::{
+        block_mode::BlockMode,
+        driver::SLOW_QUESTIONS,
+        methods::tx_block,
+        rpc::{
+            entry::{Action, Entry},
+            tests::fixture,
+        },
+    };
+
+    /// A method that fails in the worst way.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Panics {}
+
+    impl Method for Panics {
+        const NAME: &'static str = "Panics";
+        type Output = ();
+
+        fn call(self, _: &Context) -> Result<(), CallError> {
+            panic!("as it does")
+        }
+    }
+
+    #[tokio::test]
+    async fn panic_of_a_query_is_confined() {
+        let fixture = fixture(BlockMode::Manual);
+        let context = fixture.context();
+        assert_eq!(call(Panics {}, &context), Err(RpcError::INTERNAL_ERROR));
+        assert_eq!(render::<Panics>(&context).unwrap_err(), RpcError::INTERNAL_ERROR);
+    }
+
+    static RELEASED: AtomicBool = AtomicBool::new(false);
+
+    /// A question that takes until others have had their turn. It answers whether they had.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Waits {}
+
+    impl Method for Waits {
+        const NAME: &'static str = "Waits";
+        type Output = bool;
+
+        fn call(self, _: &Context) -> Result<bool, CallError> {
+            for _ in 0..2_000 {
+                if RELEASED.load(Ordering::Relaxed) {
+                    return Ok(true);
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Ok(false)
+        }
+    }
+
+    #[tokio::test]
+    async fn slow_question_does_not_hold_up_the_only_thread() {
+        let fixture = fixture(BlockMode::Manual);
+        let Action::Later(ask) = Entry::slow::<Waits>().action else { panic!("it is answered later") };
+        let answer = ask(Call { id: &Id::NULL, params: None, fields: &[] }, fixture.node()).unwrap();
+        let (answer, ()) = tokio::join!(answer, async { RELEASED.store(true, Ordering::Relaxed) });
+        assert_eq!(answer.unwrap().get(), "true");
+    }
+
+    #[tokio::test]
+    async fn slow_questions_are_answered_in_turn() {
+        let node = fixture(BlockMode::Manual).node();
+        let Action::Later(ask) = Entry::slow::<tx_block::GetNumTxBlocks>().action else {
+            panic!("it is answered later")
+        };
+        let call = Call { id: &Id::NULL, params: None, fields: &[] };
+        let mut turns = Vec::new();
+        while turns.len() < SLOW_QUESTIONS - 1 {
+            turns.push(node.slow_turn().await);
+        }
+        // The one that is left is given back after each.
+        for _ in 0..3 {
+            assert_eq!(ask(call, node.clone()).unwrap().await.unwrap().get(), "\"1\"");
+        }
+        let last = node.slow_turn().await;
+        let mut waits = ask(call, node.clone()).unwrap();
+        assert!(timeout(Duration::from_millis(20), &mut waits).await.is_err());
+        drop(last);
+        assert_eq!(waits.await.unwrap().get(), "\"1\"");
+        drop(turns);
+    }
+
+    #[tokio::test]
+    async fn panic_of_a_slow_question_is_confined() {
+        let fixture = fixture(BlockMode::Manual);
+        let answer = ask::<Panics>(Call { id: &Id::NULL, params: None, fields: &[] }, fixture.node()).unwrap();
+        assert_eq!(answer.await.unwrap_err(), RpcError::INTERNAL_ERROR);
+    }
+
+    #[tokio::test]
+    async fn panic_of_a_command_is_confined() {
+        assert_eq!(confined_future(async { 7 }).await, Some(7));
+        assert_eq!(confined_future(async { panic!("as it does") }).await, None::<()>);
+        let later = async {
+            tokio::task::yield_now().await;
+            panic!("only now")
+        };
+        assert_eq!(confined_future(later).await, None::<()>);
+    }
+}

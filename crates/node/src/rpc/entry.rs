@@ -1,0 +1,123 @@
+//! The entry of a method in the table: how the service calls it, and what it costs.
+
+use std::num::NonZeroU32;
+
+use hyper::body::Bytes;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use silica_protocol::rpc::error::RpcError;
+
+use super::{
+    dispatch::{self, Beginning, Call, Running},
+    method::{AboutTransaction, Command, Method, Streamed},
+    params,
+};
+use crate::{driver::NodeHandle, head::Context};
+
+/// One method of the table: its names, how it is called, and its description.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    /// Name on the wire.
+    pub(crate) name: &'static str,
+    /// Other names under which clients call it.
+    pub(crate) aliases: &'static [&'static str],
+    /// How it is called.
+    pub(crate) action: Action,
+    /// What the OpenRPC document needs of it.
+    pub(crate) shape: Shape,
+    /// Whether it does what no client of a real network can do. An operator can switch such methods off.
+    pub(crate) for_developers: bool,
+    /// The units of a client's limit of calls that one call takes. A short answer from memory takes 1.
+    pub(crate) weight: NonZeroU32,
+}
+
+/// How a method is called.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Action {
+    /// Writes its answer at once.
+    Query(fn(Call<'_>, &Context, &mut Vec<u8>) -> Result<(), RpcError>),
+    /// Writes its answer at once, or later if the answer is large.
+    Weighed(Weigh),
+    /// Has no parameters, and one answer until the next head.
+    PerHead(fn(&Context) -> Result<Bytes, RpcError>),
+    /// Reads its parameters at once, and answers later.
+    Later(fn(Call<'_>, NodeHandle) -> Result<Running, RpcError>),
+    /// Has no parameters, and answers with the document of the methods that the client may call.
+    Discover,
+    /// Reads its parameters at once, and begins its answer later.
+    Streamed(fn(Call<'_>, NodeHandle) -> Result<Beginning, RpcError>),
+}
+
+/// Writes an answer, or returns a future that computes it.
+type Weigh = fn(Call<'_>, &NodeHandle, &mut Vec<u8>) -> Result<Option<Running>, RpcError>;
+
+/// The types of a method, for the OpenRPC document.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// Names of the parameters, in order.
+    pub(crate) fields: fn() -> &'static [&'static str],
+    /// Description and types of the parameters.
+    pub(crate) params: fn(&mut SchemaGenerator) -> Schema,
+    /// Type of the answer.
+    pub(crate) result: fn(&mut SchemaGenerator) -> Schema,
+}
+
+impl Shape {
+    /// The types `P` of the parameters and `R` of the result.
+    pub(crate) const fn of<P: DeserializeOwned + JsonSchema, R: JsonSchema>() -> Self {
+        Self { fields: params::fields::<P>, params: P::json_schema, result: SchemaGenerator::subschema_for::<R> }
+    }
+}
+
+impl Entry {
+    /// A method that is called by `action`.
+    pub(crate) const fn new(name: &'static str, action: Action, shape: Shape) -> Self {
+        Self { name, aliases: &[], action, shape, for_developers: false, weight: NonZeroU32::MIN }
+    }
+
+    /// A query that reads its parameters and answers at once.
+    pub(crate) const fn of<M: Method>() -> Self {
+        let entry = Self::new(M::NAME, Action::Query(dispatch::query::<M>), Shape::of::<M, M::Output>());
+        Self { aliases: M::ALIASES, ..entry }
+    }
+
+    /// A query without parameters, whose answer is cached for each head.
+    pub(crate) const fn per_head<M: Method>() -> Self {
+        Self { action: Action::PerHead(dispatch::render::<M>), ..Self::of::<M>() }
+    }
+
+    /// A query that takes long, and therefore runs on a blocking thread.
+    pub(crate) const fn slow<M: Method + Send + 'static>() -> Self {
+        Self { action: Action::Later(dispatch::ask::<M>), ..Self::of::<M>() }
+    }
+
+    /// A query about one transaction. It runs on a blocking thread if the transaction is large.
+    pub(crate) const fn about<M: AboutTransaction>() -> Self {
+        Self::new(M::NAME, Action::Weighed(dispatch::weigh::<M>), Shape::of::<M, M::Output>())
+    }
+
+    /// A query whose answer is written in pieces.
+    pub(crate) const fn streamed<M: Streamed>() -> Self {
+        Self::new(M::NAME, Action::Streamed(dispatch::begin::<M>), Shape::of::<M, M::Output>())
+    }
+
+    /// A command that every client may call.
+    pub(crate) const fn command<C: Command>() -> Self {
+        Self::new(C::NAME, Action::Later(dispatch::run::<C>), Shape::of::<C, C::Output>())
+    }
+
+    /// A command for developers.
+    pub(crate) const fn for_developers<C: Command>() -> Self {
+        Self { for_developers: true, ..Self::command::<C>() }
+    }
+
+    /// Returns the same method with this weight.
+    pub(crate) const fn of_weight(self, weight: u32) -> Self {
+        Self { weight: NonZeroU32::new(weight).expect("a call costs something"), ..self }
+    }
+
+    /// Returns every name of the method, the one on the wire first.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.name).chain(self.aliases.iter().copied())
+    }
+}

@@ -1,0 +1,85 @@
+//! The method table: the methods that a [`Service`](super::Service) calls, found by their names.
+
+use std::{collections::HashMap, num::NonZeroU32};
+
+use silica_protocol::rpc::error::RpcError;
+
+use super::entry::{Action, Entry};
+
+/// Similarity of two names, from 0 to 1, from which on the table suggests the one for the other.
+const SIMILAR: f64 = 0.9;
+
+/// Characters of a name above which the table suggests nothing: a comparison takes time with the product of both lengths.
+const LONGEST: usize = 64;
+
+/// The methods of a service, in the order of their names.
+#[derive(Debug)]
+pub(crate) struct MethodTable {
+    entries: &'static [Entry],
+    rows: HashMap<&'static str, Row>,
+    /// The names in lower case, in the order of the entries.
+    lower: Vec<String>,
+    /// Returns the error for a method that the node knows, and does not have.
+    refusal: fn(&str) -> Option<RpcError>,
+}
+
+/// An entry, and what follows from it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    /// Name on the wire.
+    pub(crate) name: &'static str,
+    /// Position in the table.
+    pub(crate) position: usize,
+    /// How the method is called.
+    pub(crate) action: Action,
+    /// The names of its parameters.
+    pub(crate) fields: &'static [&'static str],
+    /// Whether it is for developers.
+    pub(crate) for_developers: bool,
+    /// The units of a client's limit of calls that one call takes.
+    pub(crate) weight: NonZeroU32,
+}
+
+impl MethodTable {
+    /// Indexes `entries` by their names. `refusal` returns the error for a method that the node knows, and does not have.
+    pub(crate) fn new(entries: &'static [Entry], refusal: fn(&str) -> Option<RpcError>) -> Self {
+        let rows = entries.iter().enumerate().flat_map(|(position, entry)| {
+            let Entry { name, action, shape, for_developers, weight, .. } = *entry;
+            let row = Row { name, position, action, fields: (shape.fields)(), for_developers, weight };
+            entry.names().map(move |name| (name, row))
+        });
+        let lower = entries.iter().map(|entry| entry.name.to_lowercase()).collect();
+        Self { entries, rows: rows.collect(), lower, refusal }
+    }
+
+    /// Returns all entries, in the order of their names.
+    pub(crate) const fn entries(&self) -> &'static [Entry] {
+        self.entries
+    }
+
+    /// Returns the row of a method, by its name or by another name of it.
+    pub(crate) fn find(&self, name: &str) -> Option<&Row> {
+        self.rows.get(name)
+    }
+
+    /// Returns the error for a name that no method has. It suggests only a method whose position `is_offered` accepts.
+    pub(crate) fn absent(&self, name: &str, is_offered: impl Fn(usize) -> bool) -> RpcError {
+        (self.refusal)(name).unwrap_or_else(|| match self.similar(name, is_offered) {
+            Some(similar) => RpcError::METHOD_NOT_FOUND.with_suggestion(similar),
+            None => RpcError::METHOD_NOT_FOUND,
+        })
+    }
+
+    /// Returns the method with the most similar name, of those whose position `is_offered` accepts. Returns `None` if no name
+    /// is similar, or if `name` is that of a method: a node that does not find such a method has switched it off, or is
+    /// another program.
+    pub(crate) fn similar(&self, name: &str, is_offered: impl Fn(usize) -> bool) -> Option<&'static str> {
+        if name.len() > LONGEST || self.find(name).is_some() {
+            return None;
+        }
+        let name = name.to_lowercase();
+        let offered = self.lower.iter().zip(self.entries).enumerate().filter(|(position, _)| is_offered(*position));
+        let known = offered.map(|(_, (lower, entry))| (strsim::jaro_winkler(lower, &name), entry.name));
+        known.filter(|(likeness, _)| *likeness >= SIMILAR).max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
+    }
+}
