@@ -20,10 +20,11 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use silica_chain::ChainConfig;
 use silica_crypto::{KeyPair, SecretKey, SecretKeyError};
-use silica_protocol::{GasPrice, sha256};
+use silica_protocol::{ChainId, GasPrice, sha256};
 use silica_scilla::rules::{Rules, UnknownRules};
-use silica_state::{OpenOutcome, Store};
+use silica_state::{OpenError, OpenOutcome, Store};
 use zeroize::Zeroizing;
 
 use crate::files::{self, FileError, UntrustedFile, Wanted};
@@ -51,7 +52,7 @@ pub(crate) const LONGEST_ACCOUNTS: u64 = 64 << 20;
 pub(crate) const LONGEST_POOL: u64 = 4 << 30;
 
 /// What the operator can do when blocks are lost, which nothing else in the directory replaces.
-pub(crate) const REMEDY_OF_LOSS: &str =
+const REMEDY_OF_LOSS: &str =
     "; restore the data directory from a copy, or load a dump into another one with `silica db load`";
 
 /// What this program creates in a data directory.
@@ -224,6 +225,21 @@ impl Manifest {
         self.scilla_rules.unwrap_or(Rules::UNNAMED)
     }
 
+    /// Returns the parameters of the chain, with the default policy.
+    pub(crate) fn chain_config(&self) -> ChainConfig {
+        let default = ChainConfig::isolated();
+        let mut policy = default.policy;
+        policy.operator_price = self.gas_price.as_ref().and_then(|price| price.parse().ok());
+        ChainConfig {
+            chain_id: ChainId::new(self.chain_id),
+            shards: self.shards,
+            blocks_per_ds_epoch: self.blocks_per_ds_epoch,
+            rules: silica_chain::config::Rules { scilla: self.scilla_rules(), ..default.rules },
+            policy,
+            ..default
+        }
+    }
+
     /// The version of the layout that can hold it.
     const fn format(&self) -> u32 {
         if self.scilla_rules.is_some() { FORMAT } else { FORMAT_WITHOUT_RULES }
@@ -249,6 +265,15 @@ impl ManifestFile {
 
 fn digest(text: &str) -> String {
     hex::encode(sha256(&[text.as_bytes()]))
+}
+
+/// Returns what an operator can do about a store that cannot be opened, as the end of an error text.
+pub(crate) fn remedy(error: &OpenError) -> &'static str {
+    match () {
+        () if error.is_loss() => REMEDY_OF_LOSS,
+        () if error.is_no_room() => "; free space on the disk",
+        () => "",
+    }
 }
 
 /// A data directory that this process alone uses.

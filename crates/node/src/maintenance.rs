@@ -11,10 +11,8 @@ use silica_protocol::{BlockNumber, StateRoot};
 use silica_state::{CheckReport, CloseError, Durability, OpenError, OpenOutcome, StateError, Store, StoreOptions};
 
 use crate::{
-    config::Config,
-    data_dir::{DataDir, DataDirError, Manifest},
+    data_dir::{DataDir, DataDirError, Manifest, remedy},
     progress::Progress,
-    startup::{chain_config, remedy},
 };
 
 /// Reason why a data directory was not checked or rebuilt, or what is wrong with it.
@@ -165,7 +163,7 @@ impl ChainFiles {
         let manifest = data_dir.manifest()?.ok_or_else(empty)?;
         let genesis = Genesis::from_accounts_json(&data_dir.accounts(&manifest)?)?;
         let key = data_dir.key(&manifest)?;
-        let config = chain_config(&Config::default(), &manifest);
+        let config = manifest.chain_config();
         Ok(Self { data_dir, manifest, config, genesis, key })
     }
 

@@ -15,7 +15,7 @@ use silica_chain::{
     consensus::{Solo, run_seal},
 };
 use silica_crypto::{KeyPair, SecretKeyError};
-use silica_protocol::{BlockNumber, ChainId, Version};
+use silica_protocol::{BlockNumber, Version};
 use silica_scilla::rules::Rules;
 use silica_state::{ArchiveError, OpenOutcome, Store, StoreOptions};
 use tokio::{
@@ -30,7 +30,7 @@ use crate::{
     block_mode::BlockMode,
     clock::{self, Clock},
     config::{Config, DEFAULT_WEBSOCKET_PORT, Developer, Durability, WebSocketPort},
-    data_dir::{self, DataDir, DataDirError, LONGEST_ACCOUNTS, LONGEST_POOL, Manifest, Parameters},
+    data_dir::{self, DataDir, DataDirError, LONGEST_ACCOUNTS, LONGEST_POOL, Manifest, Parameters, remedy},
     driver::{self, NodeHandle, RunningDriver},
     dump,
     endpoint::Endpoint,
@@ -167,15 +167,6 @@ fn decide_on_developer(config: &Config, addr: SocketAddr, websocket: Option<Sock
 
 fn at(path: Option<&PathBuf>) -> String {
     path.map(|path| format!(" in {}", path.display())).unwrap_or_default()
-}
-
-/// What the operator can do about a store that cannot be opened.
-pub(crate) fn remedy(error: &silica_state::OpenError) -> &'static str {
-    match () {
-        () if error.is_loss() => data_dir::REMEDY_OF_LOSS,
-        () if error.is_no_room() => "; free space on the disk",
-        () => "",
-    }
 }
 
 fn listen_hint(source: &io::Error) -> &'static str {
@@ -437,22 +428,15 @@ fn parameters(config: &Config) -> Parameters {
     }
 }
 
-pub(crate) fn chain_config(config: &Config, manifest: &Manifest) -> ChainConfig {
-    let default = ChainConfig::isolated();
-    let mut policy = default.policy;
+/// The parameters of the chain, with the policy of the configuration.
+fn chain_config(config: &Config, manifest: &Manifest) -> ChainConfig {
+    let mut chain = manifest.chain_config();
+    let policy = &mut chain.policy;
     policy.nonces = config.profile.nonces();
     policy.proof_window = NonZeroU64::new(config.proof_window).unwrap_or(policy.proof_window);
     policy.pool.transactions = usize::try_from(config.max_pending).unwrap_or(usize::MAX);
     policy.pool.gapped_per_sender = usize::try_from(config.max_gapped).unwrap_or(usize::MAX);
-    policy.operator_price = manifest.gas_price.as_ref().and_then(|price| price.parse().ok());
-    ChainConfig {
-        chain_id: ChainId::new(manifest.chain_id),
-        shards: manifest.shards,
-        blocks_per_ds_epoch: manifest.blocks_per_ds_epoch,
-        rules: silica_chain::config::Rules { scilla: manifest.scilla_rules(), ..default.rules },
-        policy,
-        ..default
-    }
+    chain
 }
 
 fn store_options(config: &Config) -> StoreOptions {

@@ -28,7 +28,6 @@ use crate::{
     driver::NodeHandle,
     files::{self, parent_of, sync_directory},
     maintenance::{self, ChainFiles, DbReport, MaintenanceError},
-    rpc::params::FromParam,
 };
 
 /// Reason why a chain was not written to a file.
@@ -280,21 +279,25 @@ pub fn dump_db(data_dir: &Path, file: &Path) -> Result<DumpReport, DumpError> {
     Source { data_dir: &chain.data_dir, pool, head, version }.write(snapshot.record_rows(), file)
 }
 
-/// The name of a file that a running node writes: nobody who may call methods can name a file of others by it.
+/// The name of a file that a running node writes. A client that may call methods cannot name a file outside the directory
+/// of dumps with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DumpName(String);
 
-/// Characters of a name.
+/// Maximum of characters in a name.
 const LONGEST_NAME: usize = 64;
 
-impl FromParam for DumpName {
-    type Fault = String;
-    const NAME: &'static str = "DumpName";
-    const DESCRIPTION: &'static str =
+impl DumpName {
+    /// What a name may be, for the descriptions of methods.
+    pub(crate) const DESCRIPTION: &str =
         "A name of 1 to 64 letters, digits, dots, hyphens and underscores that does not begin with a dot.";
-    const EXAMPLE: &'static str = "before-upgrade.dump";
 
-    fn from_param(text: &str) -> Result<Self, String> {
+    /// Checks a name.
+    ///
+    /// # Errors
+    ///
+    /// What was expected, and what came.
+    pub(crate) fn new(text: &str) -> Result<Self, String> {
         let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
         let fits = (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(is_known) && !text.starts_with('.');
         if fits {

@@ -184,7 +184,7 @@ async fn next_start_removes_what_a_crash_has_left_of_a_file() {
     let dumps = data_dir.join("dumps");
     fs::create_dir(&dumps).unwrap();
     let (whole, draft) = (dumps.join("a.new"), draft_of(&dumps.join("a.new")));
-    DumpName::from_param(draft.file_name().unwrap().to_str().unwrap()).unwrap_err();
+    DumpName::new(draft.file_name().unwrap().to_str().unwrap()).unwrap_err();
     for file in [&whole, &draft] {
         fs::write(file, "key").unwrap();
     }
@@ -196,9 +196,9 @@ async fn next_start_removes_what_a_crash_has_left_of_a_file() {
 #[test]
 fn names_are_files_and_no_places() {
     for name in ["a", "A.b-c_9", &"x".repeat(64)] {
-        assert_eq!(DumpName::from_param(name), Ok(DumpName(name.to_owned())));
+        assert_eq!(DumpName::new(name), Ok(DumpName(name.to_owned())));
     }
     for name in ["", ".", "..", ".a", "a/b", "/", "a\\b", "a b", "\u{e4}", "a\n", &"x".repeat(65)] {
-        DumpName::from_param(name).unwrap_err();
+        DumpName::new(name).unwrap_err();
     }
 }

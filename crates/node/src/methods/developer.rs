@@ -15,7 +15,7 @@ use crate::{
     dump::{self, DumpName, DumpReport},
     rpc::{
         CallError, Command,
-        params::{Integral, Text},
+        params::{FromParam, Integral, Text},
     },
 };
 
@@ -175,6 +175,17 @@ impl Command for Revert {
     async fn run(self, node: &NodeHandle) -> Result<bool, CallError> {
         node.revert(self.id.0).await?.map_err(|error| CallError::parameter("id", &error))?;
         Ok(true)
+    }
+}
+
+impl FromParam for DumpName {
+    type Fault = String;
+    const NAME: &'static str = "DumpName";
+    const DESCRIPTION: &'static str = Self::DESCRIPTION;
+    const EXAMPLE: &'static str = "before-upgrade.dump";
+
+    fn from_param(text: &str) -> Result<Self, String> {
+        Self::new(text)
     }
 }
 
