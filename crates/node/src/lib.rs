@@ -61,22 +61,17 @@ mod files;
 mod head;
 mod home;
 mod http;
-mod load;
+mod listen;
 mod maintenance;
-mod manual;
 mod methods;
 mod metrics;
-mod mnemonic;
 mod parent;
 mod pause;
-mod profile;
 mod progress;
-mod proof;
 mod protection;
 mod ready_file;
 mod request_id;
 mod rpc;
-mod settings;
 mod snapshots;
 mod startup;
 mod statistics;
@@ -87,31 +82,28 @@ mod terminal;
 pub use crate::{
     banner::{Banner, BannerForm, FundedAccount},
     block_mode::{BlockMode, BlockModeError},
-    cli::{
-        AccountCommand, AddressArgs, AmountError, Answer, Assignment, BalanceArgs, BlockArgs, CallArgs, ClientCommand,
-        ClientError, DeployArgs, GetProofArgs, KeyArgs, NewArgs, NodeArgs, OrderArgs, ParamArgs, RpcArgs, SendArgs,
-        StateArgs, TxArgs, client, get_proof, hide_keys,
+    cli::{Cli, Command, ConfigCommand, DbArgs, DbCommand, completions, man_page, usage_error, write_man_pages},
+    client::{
+        AccountCommand, AddressArgs, AmountError, Answer, AnswerError, Assignment, BalanceArgs, BlockArgs, CallArgs,
+        ClientCommand, ClientError, DeployArgs, GetProofArgs, KeyArgs, LoadArgs, LoadError, LoadReport, NewArgs,
+        NodeArgs, NodeUrl, NodeUrlError, OrderArgs, ParamArgs, ProofCommand, ProofReport, RpcArgs, SendArgs, StateArgs,
+        TxArgs, Variable, VerifyArgs, VerifyError, WhichBlock, client, get_proof, hide_keys, load, verify_proof,
     },
     config::{
-        Cli, Command, Config, ConfigCommand, DbArgs, DbCommand, Developer, Durability, LoadArgs, NodeUrl, NodeUrlError,
-        ProofCommand, RunArgs, VerifyArgs, WebSocketPort, WhichBlock,
+        Config, ConfigError, Developer, Durability, Mnemonic, MnemonicError, Origin, Origins, Place, Profile, RunArgs,
+        Settings,
     },
     data_dir::DataDirError,
     dump::{DumpError, DumpFault, DumpReport, NotLoaded, dump_db, load_db},
     files::UntrustedFile,
     http::{Access, Host, HttpLimits, List, ListError, Network, PageOrigin},
-    load::{LoadError, LoadReport, load},
+    listen::WebSocketPort,
     maintenance::{DbReport, MaintenanceError, check_db, rebuild_db},
-    manual::{completions, man_page, write_man_pages},
     methods::{MethodList, MethodListError, openrpc},
-    mnemonic::{Mnemonic, MnemonicError},
     parent::{LivingParent, Parent, ParentError},
-    profile::Profile,
-    proof::{AnswerError, ProofReport, Variable, VerifyError, verify_proof},
     protection::{protect_files, protect_memory},
     ready_file::{ReadyFile, ReadyFileError},
     rpc::RpcLimits,
-    settings::{ConfigError, Origin, Origins, Place, Settings, wrong_use},
     startup::{Node, RunningNode, StartError, StopError},
     telemetry::{FilterError, LogFormat, init as init_telemetry},
 };

@@ -63,7 +63,7 @@ fn main() -> ExitCode {
 
 /// Says what is wrong with the command line or the environment, without what may be a key in it, and ends.
 fn refuse(error: &clap::Error) -> ! {
-    let shown = silica_node::hide_keys(&silica_node::wrong_use(error, env::args_os()));
+    let shown = silica_node::hide_keys(&silica_node::usage_error(error, env::args_os()));
     if shown == error.to_string() {
         error.exit();
     }

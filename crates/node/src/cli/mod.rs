@@ -1,174 +1,93 @@
-//! The client: what people ask a node for who have no SDK.
-//!
-//! A command is a struct of arguments and a function from it to an [`Answer`], one file for each. They share how a `node`
-//! is asked, who signs (`key`), what money is (`amount`), what an `order` goes through until its block, how the values of
-//! contracts are written (`argument`, from the `params` of a command and the `program` of the contract), and how things
-//! are told (`receipt`, `rows`).
-//!
-//! Nothing that a node says is trusted with the terminal, with the hash of a transaction or with the memory and the time
-//! of this program. Keys come from files or the environment, and never leave.
+//! The command line: its subcommands, help, completions and manual pages.
 
-mod account;
-mod amount;
-mod argument;
-mod block;
-mod call;
-mod deploy;
-mod error;
-mod key;
-mod node;
-mod order;
-mod params;
-mod program;
-mod proof;
-mod receipt;
-mod rows;
-mod rpc;
-mod send;
-mod state;
-mod tx;
+mod db;
+mod manual;
+#[cfg(test)]
+mod tests;
+mod usage;
 
-use std::fmt;
+use std::path::PathBuf;
 
-use clap::Subcommand;
-use serde::Serialize;
-use serde_json::value::to_raw_value;
-use silica_protocol::TxHash;
+use clap::{Parser, Subcommand};
+use clap_complete::Shell;
 
 pub use self::{
-    account::{AccountCommand, AddressArgs, BalanceArgs, NewArgs},
-    amount::AmountError,
-    argument::Assignment,
-    block::BlockArgs,
-    call::CallArgs,
-    deploy::DeployArgs,
-    error::ClientError,
-    key::{KeyArgs, hide_keys},
-    node::NodeArgs,
-    order::OrderArgs,
-    params::ParamArgs,
-    proof::GetProofArgs,
-    rpc::RpcArgs,
-    send::SendArgs,
-    state::StateArgs,
-    tx::TxArgs,
+    db::{DbArgs, DbCommand},
+    manual::{completions, man_page, write_man_pages},
+    usage::usage_error,
 };
-use crate::terminal::Indented;
+use crate::{
+    client::{ClientCommand, LoadArgs, ProofCommand},
+    config::RunArgs,
+};
 
-/// What is said of the exit status by every command.
-const EXIT_STATUS: &str = "Exit status: 0 done; 1 refused, or the transaction failed; 2 wrong use, or no answer.";
+/// The end of `--help`.
+const EXAMPLES: &str = "\
+Examples:
+  silica                                  a network of one, kept in ./silica-data
+  silica --ephemeral                      the same, in memory only
+  silica --block-mode interval=1000       a block each second
+  silica --listen 127.0.0.1:0 --banner json --exit-with-parent
+                                          for a test suite: any free port, facts as JSON
+  silica account list                     the funded accounts of the node
+  silica send ADDRESS 5 --test-account 1  a payment of 5 ZIL
+  silica rpc GetBlockchainInfo            any method
+  silica SUBCOMMAND --help                the options of a subcommand";
 
-/// What a node can be asked for.
-#[derive(Debug, Subcommand)]
-pub enum ClientCommand {
-    /// Make keys, and look at accounts.
+/// A Zilliqa node in one process: a network of one that speaks JSON-RPC.
+///
+/// Without a subcommand the node runs.
+#[derive(Debug, Parser)]
+#[command(name = "silica", version, args_conflicts_with_subcommands = true, max_term_width = 100,
+          after_long_help = EXAMPLES)]
+pub struct Cli {
+    /// What to do; the node runs when nothing is said.
     #[command(subcommand)]
-    Account(AccountCommand),
-    /// Send money.
-    #[command(after_help = EXIT_STATUS)]
-    Send(SendArgs),
-    /// Deploy a contract or a library.
-    #[command(after_help = EXIT_STATUS)]
-    Deploy(DeployArgs),
-    /// Call a transition of a contract.
-    #[command(after_help = EXIT_STATUS)]
-    Call(CallArgs),
-    /// Show what a contract holds.
-    #[command(after_help = EXIT_STATUS)]
-    State(StateArgs),
-    /// Show a transaction and what became of it.
-    #[command(
-        after_help = "Exit status: 0 it is in a block and did what it should; 1 it failed, was dropped, or is not known; 2 \
-                      it waits, or no answer came."
-    )]
-    Tx(TxArgs),
-    /// Show a Tx block or a DS block.
-    #[command(after_help = EXIT_STATUS)]
-    Block(BlockArgs),
-    /// Call any method, and print what it answers as JSON.
-    #[command(after_help = EXIT_STATUS)]
-    Rpc(RpcArgs),
+    pub command: Option<Command>,
+    /// How to run the node.
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
-/// What a command has to say, ready to be shown, and the exit status.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    text: String,
-    note: Option<String>,
-    status: u8,
-    sent: Option<TxHash>,
+/// What the binary can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the node (the default).
+    Run(RunArgs),
+    /// Show the configuration.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Check or rebuild a data directory that no node is using.
+    #[command(subcommand)]
+    Db(DbCommand),
+    /// Send pre-signed payments to a node and report throughput and latency.
+    Load(LoadArgs),
+    /// Ask a node.
+    #[command(flatten)]
+    Client(ClientCommand),
+    /// Ask for proofs of state, and check them.
+    #[command(subcommand)]
+    Proof(ProofCommand),
+    /// Print the OpenRPC document of the interface.
+    Openrpc,
+    /// Print completions for a shell.
+    Completions {
+        /// For which one.
+        shell: Shell,
+    },
+    /// Print the manual page.
+    Man {
+        /// Write it, and one for each subcommand, into this directory instead.
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
 }
 
-impl Answer {
-    fn done(text: impl fmt::Display) -> Self {
-        Self { text: text.to_string(), note: None, status: 0, sent: None }
-    }
-
-    fn json(value: &impl Serialize) -> Self {
-        let json = to_raw_value(value).expect("answers are made of text and of JSON, and have no maps");
-        Self::done(Indented(&json))
-    }
-
-    fn with_status(self, status: u8) -> Self {
-        Self { status, ..self }
-    }
-
-    fn with_note(self, note: String) -> Self {
-        Self { note: Some(note), ..self }
-    }
-
-    fn with_sent(self, hash: TxHash) -> Self {
-        Self { sent: Some(hash), ..self }
-    }
-
-    /// The transaction that was sent for it, which has to be told even if the answer cannot be.
-    pub const fn sent(&self) -> Option<TxHash> {
-        self.sent
-    }
-
-    /// What is said beside the answer, for people.
-    pub fn note(&self) -> Option<&str> {
-        self.note.as_deref()
-    }
-
-    /// The exit status.
-    pub const fn exit_status(&self) -> u8 {
-        self.status
-    }
-}
-
-impl fmt::Display for Answer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-/// Does what a command of the client asks for.
-///
-/// # Errors
-///
-/// [`ClientError`]: why it was not done.
-pub async fn client(command: &ClientCommand) -> Result<Answer, ClientError> {
-    match command {
-        ClientCommand::Account(AccountCommand::New(args)) => account::new(args),
-        ClientCommand::Account(AccountCommand::List(args)) => account::list(args).await,
-        ClientCommand::Account(AccountCommand::Address(args)) => account::address(args),
-        ClientCommand::Account(AccountCommand::Balance(args)) => account::balance(args).await,
-        ClientCommand::Send(args) => send::send(args).await,
-        ClientCommand::Deploy(args) => deploy::deploy(args).await,
-        ClientCommand::Call(args) => call::call(args).await,
-        ClientCommand::State(args) => state::state(args).await,
-        ClientCommand::Tx(args) => tx::tx(args).await,
-        ClientCommand::Block(args) => block::block(args).await,
-        ClientCommand::Rpc(args) => rpc::rpc(args).await,
-    }
-}
-
-/// Asks a node for a proof of state.
-///
-/// # Errors
-///
-/// [`ClientError`]: why there is none.
-pub async fn get_proof(args: &GetProofArgs) -> Result<Answer, ClientError> {
-    proof::get(args).await
+/// What can be asked about the configuration.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Print what the node would run with, as TOML, and where each value comes from.
+    ///
+    /// The output is a file that --config takes. Secrets are left out.
+    Print(RunArgs),
 }

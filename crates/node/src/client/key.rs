@@ -16,7 +16,7 @@ use silica_protocol::ChainId;
 use zeroize::Zeroizing;
 
 use super::error::ClientError;
-use crate::config::NodeUrl;
+use crate::client::url::NodeUrl;
 
 /// The variable of the environment that may hold a key.
 const VARIABLE: &str = "SILICA_KEY";

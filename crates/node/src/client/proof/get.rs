@@ -4,9 +4,9 @@ use clap::Args;
 use silica_chain::variable_key;
 use silica_protocol::Address;
 
-use super::{Answer, block::tx_block, error::ClientError, node::NodeArgs};
+use crate::client::{Answer, block::tx_block, error::ClientError, node::NodeArgs};
 use crate::{
-    config::{WhichBlock, any_address, variable_name},
+    client::values::{WhichBlock, any_address, variable_name},
     terminal::visible,
 };
 
@@ -31,7 +31,7 @@ pub struct GetProofArgs {
 }
 
 /// Asks for a proof. It is said which root it belongs to, so that it can be compared with one that is trusted.
-pub(super) async fn get(args: &GetProofArgs) -> Result<Answer, ClientError> {
+pub(in crate::client) async fn get(args: &GetProofArgs) -> Result<Answer, ClientError> {
     let rpc = args.node.rpc();
     let (block, _) = tx_block(&rpc, args.block).await?;
     let hash = variable_key(&args.address, &args.variable, &args.keys).variable_hash();

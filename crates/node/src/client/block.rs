@@ -17,7 +17,7 @@ use super::{
     receipt::in_zil,
     rows::Rows,
 };
-use crate::config::WhichBlock;
+use crate::client::values::WhichBlock;
 
 /// So many transactions of a block are listed.
 const LISTED: usize = 20;

@@ -9,7 +9,7 @@ use super::{
     error::ClientError,
     order::{Order, OrderArgs, Terms, carry_out},
 };
-use crate::config::any_address;
+use crate::client::values::any_address;
 
 /// How much, and to whom.
 #[derive(Clone, Debug, Args)]

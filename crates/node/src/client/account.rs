@@ -20,7 +20,7 @@ use super::{
     receipt::in_zil,
     rows::Rows,
 };
-use crate::{config::any_address, data_dir::draw_key, terminal::visible};
+use crate::{client::values::any_address, data_dir::draw_key, terminal::visible};
 
 /// What can be done with accounts.
 #[derive(Debug, Subcommand)]

@@ -19,7 +19,7 @@ use silica_protocol::{
 use tokio::time::sleep;
 
 use super::{LoadError, PAUSE};
-use crate::client::Client;
+use crate::client::http::Client;
 
 /// A connection to a node, spoken to in JSON-RPC.
 #[derive(Debug)]

@@ -14,8 +14,7 @@ use silica_protocol::{
 
 use super::VerifyError;
 use crate::{
-    client::Client,
-    config::{NodeUrl, WhichBlock},
+    client::{http::Client, url::NodeUrl, values::WhichBlock},
     terminal::visible,
 };
 

@@ -16,7 +16,7 @@ use super::{
     rpc::{RpcClient, SignedRequest, Submission},
     token::Token,
 };
-use crate::config::LoadArgs;
+use crate::client::load::LoadArgs;
 
 /// What each payment moves.
 const AMOUNT: Qa = Qa::new(1_000_000);

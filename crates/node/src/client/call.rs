@@ -12,7 +12,7 @@ use super::{
     params::{ParamArgs, Params},
     program::Interface,
 };
-use crate::config::any_address;
+use crate::client::values::any_address;
 
 /// What to call, with what.
 #[derive(Clone, Debug, Args)]

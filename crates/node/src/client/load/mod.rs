@@ -20,6 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use clap::{Args, value_parser};
 use tokio::{task::JoinSet, time::sleep};
 
 use self::{
@@ -27,7 +28,36 @@ use self::{
     plan::{Plan, Share},
     rpc::{RpcClient, Submission},
 };
-use crate::config::LoadArgs;
+use crate::listen::{DEFAULT_LISTEN, socket_address};
+
+/// What load to send.
+#[derive(Clone, Debug, Args)]
+pub struct LoadArgs {
+    /// Node to send to.
+    #[arg(long, value_name = "ADDR:PORT", default_value_t = DEFAULT_LISTEN, value_parser = socket_address)]
+    pub target: SocketAddr,
+    /// Payments to send, all senders together.
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = value_parser!(u32).range(1..=10_000_000))]
+    pub payments: u32,
+    /// Transfer tokens of a contract, which is deployed first, instead of money.
+    #[arg(long)]
+    pub tokens: bool,
+    /// Accounts that send; they are funded first.
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u32).range(1..=100_000))]
+    pub senders: u32,
+    /// Keep-alive connections.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = value_parser!(u32).range(1..=10_000))]
+    pub connections: u32,
+    /// Payments or transfers in one request.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u32).range(1..=1_000))]
+    pub batch: u32,
+    /// Give up after this many seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = value_parser!(u64).range(1..=86_400))]
+    pub time_limit: u64,
+    /// Allow a target that is not on this machine.
+    #[arg(long)]
+    pub allow_remote: bool,
+}
 
 /// Pause between two looks at whether transactions are in blocks, and before a full pool is tried again.
 const PAUSE: Duration = Duration::from_millis(20);

@@ -13,7 +13,10 @@ use silica_protocol::rpc::{
 use tokio::time::timeout;
 
 use super::error::ClientError;
-use crate::{client::Client, config::NodeUrl, terminal::visible};
+use crate::{
+    client::{http::Client, url::NodeUrl},
+    terminal::visible,
+};
 
 /// How long a node may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -14,7 +14,7 @@ use silica_scilla::{
 };
 
 use super::{error::ClientError, rows::listed};
-use crate::config::any_address;
+use crate::client::values::any_address;
 
 /// A parameter as it is written on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 
 mod answer;
 mod fetch;
+pub(super) mod get;
 mod report;
 
 use std::{
@@ -13,15 +14,71 @@ use std::{
     path::PathBuf,
 };
 
-use silica_protocol::StateRoot;
+use clap::{ArgGroup, Args, Subcommand};
+use silica_protocol::{Address, StateRoot, VariableHash};
 use silica_state::{ProvenState, StateProofError, verify_account_proof, verify_state_proof};
 
 use self::answer::Reply;
 pub use self::{
     answer::AnswerError,
+    get::GetProofArgs,
     report::{ProofReport, Variable},
 };
-use crate::{client::MAX_BODY, config::VerifyArgs};
+use super::{
+    http::MAX_BODY,
+    url::NodeUrl,
+    values::{WhichBlock, any_address, variable_name},
+};
+
+/// What can be done with proofs.
+#[derive(Debug, Subcommand)]
+pub enum ProofCommand {
+    /// Check an answer of `GetStateProof` against the state root of a Tx block, and say what it proves.
+    ///
+    /// Nothing in the answer is trusted. Of an account the proof has balance, nonce, code hash and storage root; of a
+    /// variable the stored value; or it proves that there is none.
+    #[command(
+        after_help = "Exit status: 0 the answer proves what is printed, 1 it proves nothing, 2 there was nothing \
+                            to check: wrong use, an unreadable file, or a node that does not answer."
+    )]
+    Verify(VerifyArgs),
+    /// Ask a node for a proof of a contract's variable, and print it as JSON.
+    ///
+    /// Nothing is checked: that is what `silica proof verify` does with the answer.
+    Get(GetProofArgs),
+}
+
+/// Which proof, of what.
+#[derive(Clone, Debug, Args)]
+#[command(group = ArgGroup::new("source").args(["file", "url"]))]
+#[command(group = ArgGroup::new("key").args(["variable", "variable_hash"]))]
+#[command(group = ArgGroup::new("trusted").args(["root", "url"]).required(true).multiple(true))]
+pub struct VerifyArgs {
+    /// The answer as JSON, alone or in its envelope; standard input when nothing or - is said.
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Ask this node for the block and for the proof.
+    #[arg(long, value_name = "http://HOST:PORT", requires = "key")]
+    pub url: Option<NodeUrl>,
+    /// Number of the Tx block whose state is proved, or latest.
+    #[arg(long, value_name = "NUMBER", default_value = "latest", requires = "url")]
+    pub block: WhichBlock,
+    /// `StateRootHash` of the Tx block; with --url, the node's block must have it too.
+    #[arg(long, value_name = "HEX")]
+    pub root: Option<StateRoot>,
+    /// The account, in hexadecimal or as bech32.
+    #[arg(long, value_name = "ADDRESS", value_parser = any_address)]
+    pub address: Address,
+    /// Name of the contract's variable.
+    #[arg(long, value_name = "NAME", value_parser = variable_name)]
+    pub variable: Option<String>,
+    /// Key of the variable's map, without quotes; one for each map, from the outermost.
+    #[arg(long, value_name = "KEY", requires = "variable", allow_hyphen_values = true)]
+    pub index: Vec<String>,
+    /// Hash of the variable's storage key, instead of its name.
+    #[arg(long, value_name = "HEX")]
+    pub variable_hash: Option<VariableHash>,
+}
 
 /// Longest answer that is read, in bytes. A path has at most 209 nodes of 532 bytes, but the last of them holds the value,
 /// which may be as large as gas pays for.
@@ -161,7 +218,6 @@ mod tests {
     use silica_state::trie::MemoryTrie;
 
     use super::*;
-    use crate::config::WhichBlock;
 
     #[tokio::test]
     async fn large_values_are_proven() {

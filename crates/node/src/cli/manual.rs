@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use crate::config::Cli;
+use super::Cli;
 
 /// Returns the completions for a shell, as a script of it.
 pub fn completions(shell: Shell) -> String {

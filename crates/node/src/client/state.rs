@@ -7,7 +7,7 @@ use serde_json::{json, value::RawValue};
 use silica_protocol::Address;
 
 use super::{Answer, error::ClientError, key::hide_keys, node::NodeArgs, node::read, receipt::plain, rows::Rows};
-use crate::{config::any_address, terminal::visible};
+use crate::{client::values::any_address, terminal::visible};
 
 /// What of which contract.
 #[derive(Clone, Debug, Args)]

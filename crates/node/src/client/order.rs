@@ -29,7 +29,7 @@ use super::{
     receipt::{Executed, in_zil},
     rows::Rows,
 };
-use crate::config::NodeUrl;
+use crate::client::url::NodeUrl;
 
 /// Time between two questions whether a transaction is in a block.
 const PAUSE: Duration = Duration::from_millis(300);

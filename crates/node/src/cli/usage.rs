@@ -1,0 +1,41 @@
+//! Texts for command lines that are wrong.
+
+use std::ffi::OsString;
+
+use clap::{
+    Arg, Command, CommandFactory,
+    builder::Resettable,
+    error::{ContextKind, ContextValue},
+};
+
+use super::Cli;
+
+/// Returns the text of a usage error of the command line `words`. If an invalid value came from an environment variable, the
+/// text names the variable instead of the flag.
+pub fn usage_error(error: &clap::Error, words: impl IntoIterator<Item = OsString>) -> String {
+    let text = error.to_string();
+    let Some(ContextValue::String(named)) = error.get(ContextKind::InvalidArg) else { return text };
+    let typed = without_env(Cli::command()).try_get_matches_from(words).err();
+    if typed.is_some_and(|error| error.to_string() == text) {
+        return text;
+    }
+    let long = named.trim_start_matches('-').split([' ', '=']).next().unwrap_or_default();
+    let quoted = format!("'{named}'");
+    let shown = if text.contains(&quoted) { &quoted } else { named };
+    match variable(&Cli::command(), long) {
+        Some(variable) => text.replacen(shown, &variable, 1),
+        None => text,
+    }
+}
+
+/// Returns the command without its environment variables.
+pub(super) fn without_env(command: Command) -> Command {
+    command.mut_args(|arg| arg.env(Resettable::Reset)).mut_subcommands(without_env)
+}
+
+/// Returns the environment variable of an option of the command or of one of its subcommands. It is the same for all.
+fn variable(command: &Command, long: &str) -> Option<String> {
+    let here = command.get_arguments().find(|arg| arg.get_long() == Some(long)).and_then(Arg::get_env);
+    let here = here.map(|name| name.to_string_lossy().into_owned());
+    here.or_else(|| command.get_subcommands().find_map(|command| variable(command, long)))
+}

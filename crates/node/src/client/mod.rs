@@ -1,0 +1,181 @@
+//! The client: commands that send requests to a node, for users without an SDK.
+//!
+//! A command is a struct of arguments and a function from it to an [`Answer`], one file for each. The files that commands
+//! share: `http`, `node` and `url` send requests, `key` signs, `amount` reads money, `order` sends a transaction and waits
+//! for its block, `argument`, `params` and `program` read values of contracts, `receipt` and `rows` print. `load` measures
+//! a node under load, and `proof` fetches and verifies proofs of state.
+//!
+//! The client trusts no answer of a node: it bounds the time and the memory of each, and removes control characters before
+//! it prints. Keys come from files or from the environment, and are never sent.
+
+mod account;
+mod amount;
+mod argument;
+mod block;
+mod call;
+mod deploy;
+mod error;
+mod http;
+mod key;
+mod load;
+mod node;
+mod order;
+mod params;
+mod program;
+mod proof;
+mod receipt;
+mod rows;
+mod rpc;
+mod send;
+mod state;
+mod tx;
+mod url;
+mod values;
+
+use std::fmt;
+
+use clap::Subcommand;
+use serde::Serialize;
+use serde_json::value::to_raw_value;
+use silica_protocol::TxHash;
+
+pub use self::{
+    account::{AccountCommand, AddressArgs, BalanceArgs, NewArgs},
+    amount::AmountError,
+    argument::Assignment,
+    block::BlockArgs,
+    call::CallArgs,
+    deploy::DeployArgs,
+    error::ClientError,
+    key::{KeyArgs, hide_keys},
+    load::{LoadArgs, LoadError, LoadReport, load},
+    node::NodeArgs,
+    order::OrderArgs,
+    params::ParamArgs,
+    proof::{AnswerError, GetProofArgs, ProofCommand, ProofReport, Variable, VerifyArgs, VerifyError, verify_proof},
+    rpc::RpcArgs,
+    send::SendArgs,
+    state::StateArgs,
+    tx::TxArgs,
+    url::{NodeUrl, NodeUrlError},
+    values::WhichBlock,
+};
+use crate::terminal::Indented;
+
+/// What is said of the exit status by every command.
+const EXIT_STATUS: &str = "Exit status: 0 done; 1 refused, or the transaction failed; 2 wrong use, or no answer.";
+
+/// What a node can be asked for.
+#[derive(Debug, Subcommand)]
+pub enum ClientCommand {
+    /// Make keys, and look at accounts.
+    #[command(subcommand)]
+    Account(AccountCommand),
+    /// Send money.
+    #[command(after_help = EXIT_STATUS)]
+    Send(SendArgs),
+    /// Deploy a contract or a library.
+    #[command(after_help = EXIT_STATUS)]
+    Deploy(DeployArgs),
+    /// Call a transition of a contract.
+    #[command(after_help = EXIT_STATUS)]
+    Call(CallArgs),
+    /// Show what a contract holds.
+    #[command(after_help = EXIT_STATUS)]
+    State(StateArgs),
+    /// Show a transaction and what became of it.
+    #[command(
+        after_help = "Exit status: 0 it is in a block and did what it should; 1 it failed, was dropped, or is not known; 2 \
+                      it waits, or no answer came."
+    )]
+    Tx(TxArgs),
+    /// Show a Tx block or a DS block.
+    #[command(after_help = EXIT_STATUS)]
+    Block(BlockArgs),
+    /// Call any method, and print what it answers as JSON.
+    #[command(after_help = EXIT_STATUS)]
+    Rpc(RpcArgs),
+}
+
+/// What a command has to say, ready to be shown, and the exit status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    text: String,
+    note: Option<String>,
+    status: u8,
+    sent: Option<TxHash>,
+}
+
+impl Answer {
+    fn done(text: impl fmt::Display) -> Self {
+        Self { text: text.to_string(), note: None, status: 0, sent: None }
+    }
+
+    fn json(value: &impl Serialize) -> Self {
+        let json = to_raw_value(value).expect("answers are made of text and of JSON, and have no maps");
+        Self::done(Indented(&json))
+    }
+
+    fn with_status(self, status: u8) -> Self {
+        Self { status, ..self }
+    }
+
+    fn with_note(self, note: String) -> Self {
+        Self { note: Some(note), ..self }
+    }
+
+    fn with_sent(self, hash: TxHash) -> Self {
+        Self { sent: Some(hash), ..self }
+    }
+
+    /// The transaction that was sent for it, which has to be told even if the answer cannot be.
+    pub const fn sent(&self) -> Option<TxHash> {
+        self.sent
+    }
+
+    /// What is said beside the answer, for people.
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    /// The exit status.
+    pub const fn exit_status(&self) -> u8 {
+        self.status
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Does what a command of the client asks for.
+///
+/// # Errors
+///
+/// [`ClientError`]: why it was not done.
+pub async fn client(command: &ClientCommand) -> Result<Answer, ClientError> {
+    match command {
+        ClientCommand::Account(AccountCommand::New(args)) => account::new(args),
+        ClientCommand::Account(AccountCommand::List(args)) => account::list(args).await,
+        ClientCommand::Account(AccountCommand::Address(args)) => account::address(args),
+        ClientCommand::Account(AccountCommand::Balance(args)) => account::balance(args).await,
+        ClientCommand::Send(args) => send::send(args).await,
+        ClientCommand::Deploy(args) => deploy::deploy(args).await,
+        ClientCommand::Call(args) => call::call(args).await,
+        ClientCommand::State(args) => state::state(args).await,
+        ClientCommand::Tx(args) => tx::tx(args).await,
+        ClientCommand::Block(args) => block::block(args).await,
+        ClientCommand::Rpc(args) => rpc::rpc(args).await,
+    }
+}
+
+/// Asks a node for a proof of state.
+///
+/// # Errors
+///
+/// [`ClientError`]: why there is none.
+pub async fn get_proof(args: &GetProofArgs) -> Result<Answer, ClientError> {
+    proof::get::get(args).await
+}

@@ -1,0 +1,38 @@
+//! Values on the command line that several commands take.
+
+use std::str::FromStr;
+
+use silica_protocol::{Address, HexError};
+
+/// A Tx block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhichBlock {
+    /// The latest one.
+    Latest,
+    /// The one with this number.
+    Number(u64),
+}
+
+impl FromStr for WhichBlock {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "latest" => Ok(Self::Latest),
+            number => number.parse().map(Self::Number).map_err(|_| "expected a block number or latest".to_owned()),
+        }
+    }
+}
+
+pub(crate) fn any_address(text: &str) -> Result<Address, String> {
+    if text.starts_with("zil1") {
+        return Address::from_bech32(text).map_err(|error| error.to_string());
+    }
+    text.parse().map_err(|error: HexError| error.to_string())
+}
+
+/// Takes what the name of a field can look like: anything else would be the key of something with another name.
+pub(crate) fn variable_name(text: &str) -> Result<String, String> {
+    let is_name = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if is_name { Ok(text.to_owned()) } else { Err("expected letters, digits and underscores".to_owned()) }
+}

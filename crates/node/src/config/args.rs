@@ -1,0 +1,244 @@
+//! The options of a node, as the command line has them, and the configuration that they give.
+//!
+//! A field of [`RunArgs`] is a flag, a variable of the environment and a key of the TOML file. `silica config print` prints
+//! it and `--help` describes it. [`Settings`](super::Settings) decides which of several values is used.
+
+use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
+
+use clap::{Args, builder::BoolishValueParser, value_parser};
+use silica_chain::config::MAX_SHARDS;
+use silica_protocol::ChainId;
+use silica_scilla::rules::Edition;
+
+use super::{Config, Developer, Durability, Mnemonic, Origins, Profile, mnemonic::WordsParser};
+use crate::{
+    banner::BannerForm,
+    block_mode::BlockMode,
+    http::{Access, Host, HttpLimits, List, Network, PageOrigin},
+    listen::{DEFAULT_LISTEN, WebSocketPort, socket_address},
+    methods::MethodList,
+    parent::Parent,
+    rpc::RpcLimits,
+    telemetry::LogFormat,
+};
+
+/// Headings under which `--help` lists options; those without one come first.
+const FOR_PROGRAMS: &str = "For programs that start the node";
+const NEW_CHAIN: &str = "Chain";
+const STORAGE: &str = "Storage";
+const LIMITS: &str = "Limits";
+const LOG: &str = "Log and stop";
+
+/// How to run the node.
+///
+/// Of several places that give a value, the flag is heard first, then the environment, the TOML file, the profile.
+#[derive(Clone, Debug, Args)]
+pub struct RunArgs {
+    /// Network to be, which sets chain id, port and accounts.
+    #[arg(long, value_name = "NAME", default_value = "isolated", env = "SILICA_PROFILE")]
+    pub profile: Profile,
+    /// TOML file of further options, under the names of the flags without dashes in front.
+    #[arg(long, value_name = "FILE", env = "SILICA_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// Directory that holds the chain; made if it does not exist.
+    #[arg(long, value_name = "DIR", default_value = "silica-data", env = "SILICA_DATA_DIR")]
+    pub data_dir: PathBuf,
+    /// Keep everything in memory and forget it at the end.
+    #[arg(long, value_parser = BoolishValueParser::new(), env = "SILICA_EPHEMERAL")]
+    pub ephemeral: bool,
+    /// Address and port of the JSON-RPC server.
+    #[arg(long, value_name = "ADDR:PORT", default_value_t = DEFAULT_LISTEN, value_parser = socket_address,
+          env = "SILICA_LISTEN")]
+    pub listen: SocketAddr,
+    /// Another port, for subscribers, or off [default: port 4401 of the same address, if it is free]. Both ports speak
+    /// JSON-RPC, over HTTP and as messages, and the subscription protocol.
+    #[arg(long, value_name = "ADDR:PORT", env = "SILICA_WEBSOCKET")]
+    pub websocket: Option<WebSocketPort>,
+    /// Address and port of the pages `/metrics`, `/ready` and `/health` alone, which leave JSON-RPC's port then, but for
+    /// `/health` [default: the port of JSON-RPC].
+    #[arg(long, hide_short_help = true, value_name = "ADDR:PORT", value_parser = socket_address,
+          env = "SILICA_OPERATOR_LISTEN")]
+    pub operator_listen: Option<SocketAddr>,
+    /// Identity of the network [default: that of the data directory, 222 for a new one].
+    #[arg(long, value_name = "ID", env = "SILICA_CHAIN_ID")]
+    pub chain_id: Option<ChainId>,
+    /// When blocks are made: `instant` (with each transaction), `interval=MS`, `instant+interval=MS` (with each transaction
+    /// and empty ones at the interval), `manual` (with `IncreaseBlocknum`), or `manual-immediate` (with each transaction,
+    /// while only `IncreaseBlocknum` moves the block number that contracts read).
+    #[arg(long, value_name = "MODE", default_value = "instant", env = "SILICA_BLOCK_MODE")]
+    pub block_mode: BlockMode,
+    /// What `TogglePause` and `CheckPause` have to be called with [default: nobody can pause the node].
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "ID", env = "SILICA_PAUSE_ID", hide_env_values = true)]
+    pub pause_id: Option<String>,
+    /// Accounts of a new chain, in the form of the isolated server [default: its published test accounts].
+    #[arg(long, help_heading = NEW_CHAIN, value_name = "FILE", env = "SILICA_ACCOUNTS_FILE")]
+    pub accounts_file: Option<PathBuf>,
+    /// Words (BIP-39) of which a new chain has the accounts m/44'/313'/0'/0/0 and following. Others on this machine can
+    /// read the command line: better to be in the environment or the TOML file.
+    #[arg(long, help_heading = NEW_CHAIN, value_name = "WORDS", hide_env_values = true, value_parser = WordsParser, env = "SILICA_MNEMONIC")]
+    pub mnemonic: Option<Mnemonic>,
+    /// How many accounts the words give.
+    #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "N", default_value_t = 10, value_parser = value_parser!(u32).range(1..=1_000),
+          env = "SILICA_ACCOUNTS")]
+    pub accounts: u32,
+    /// Print the secret keys of the chain's accounts at the start, also those that are not published. The keys
+    /// then stand in the terminal and in the ready file, and in a log that has the output.
+    #[arg(long, help_heading = NEW_CHAIN, value_parser = BoolishValueParser::new(), env = "SILICA_SHOW_KEYS")]
+    pub show_keys: bool,
+    /// Virtual shards of a new chain [default: 1].
+    #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "N", value_parser = value_parser!(u32).range(1..=i64::from(MAX_SHARDS)),
+          env = "SILICA_SHARDS")]
+    pub shards: Option<u32>,
+    /// Tx blocks for each DS block of a new chain [default: 100].
+    #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "N", value_parser = value_parser!(u64).range(2..), env = "SILICA_BLOCKS_PER_DS_EPOCH")]
+    pub blocks_per_ds_epoch: Option<u64>,
+    /// Release of the Scilla interpreter by whose rules a new chain runs contracts: 0.13, 0.11 or latest [default: that of
+    /// the data directory, 0.13 for a new one].
+    #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "RELEASE", env = "SILICA_SCILLA_RULES")]
+    pub scilla_rules: Option<Edition>,
+    /// Latest Tx blocks whose state can be proved.
+    #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "N", default_value_t = 50, value_parser = value_parser!(u64).range(50..=10_000),
+          env = "SILICA_PROOF_WINDOW")]
+    pub proof_window: u64,
+    /// Memory for recently used state, in megabytes.
+    #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "MB", default_value_t = 256, value_parser = value_parser!(u64).range(8..=1_048_576),
+          env = "SILICA_CACHE_MB")]
+    pub cache_mb: u64,
+    /// Whether a block is flushed to disk before it is acknowledged.
+    #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "MODE", default_value = "flush", env = "SILICA_DURABILITY")]
+    pub durability: Durability,
+    /// Largest request body in bytes.
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "BYTES", default_value_t = 5 * 1024 * 1024, env = "SILICA_MAX_BODY_BYTES")]
+    pub max_body_bytes: usize,
+    /// Memory for large request bodies and answers of all connections together, in megabytes; further ones wait. One answer
+    /// that is made as a whole may take half of it.
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "MB", default_value_t = 64, value_parser = value_parser!(u32).range(1..=1_048_576),
+          env = "SILICA_MAX_BODIES_MB")]
+    pub max_bodies_mb: u32,
+    /// Connections open at once; further ones wait, and idle ones give way to them.
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 900, value_parser = value_parser!(u32).range(1..),
+          env = "SILICA_MAX_CONNECTIONS")]
+    pub max_connections: u32,
+    /// Transactions that may be pending at once; beyond it a better one takes the place of another.
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 100_000, value_parser = value_parser!(u32).range(1..=10_000_000),
+          env = "SILICA_MAX_PENDING")]
+    pub max_pending: u32,
+    /// Pending transactions of one sender that need a lower nonce or more balance.
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 64, value_parser = value_parser!(u32).range(1..=1_000),
+          env = "SILICA_MAX_GAPPED")]
+    pub max_gapped: u32,
+    /// Whether methods for developers are answered, which do what no client of a real network can do: `auto` (unless some
+    /// port listens beyond this machine), `on`, or `off`.
+    #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true, env = "SILICA_DEVELOPER")]
+    pub developer: Developer,
+    /// Hosts, beside loopback, under which methods for developers may be called and `/metrics` is read: names or addresses,
+    /// separated by commas. `/metrics` is also read under every IP address.
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "HOSTS", env = "SILICA_ALLOWED_HOSTS")]
+    pub allowed_hosts: Option<List<Host>>,
+    /// Origins, beside loopback, whose web pages may call methods for developers, as `https://ide.example`, separated by
+    /// commas.
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "ORIGINS", env = "SILICA_ALLOWED_ORIGINS")]
+    pub allowed_origins: Option<List<PageOrigin>>,
+    /// Methods that are answered, separated by commas: names, or beginnings of names as `Get*` [default: all].
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "METHODS", env = "SILICA_METHODS")]
+    pub methods: Option<MethodList>,
+    /// Calls in one batch.
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 1_000, value_parser = value_parser!(u32).range(1..),
+          env = "SILICA_MAX_BATCH")]
+    pub max_batch: u32,
+    /// Largest answer to a batch, in megabytes; calls beyond it are answered with an error.
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "MB", default_value_t = 25, value_parser = value_parser!(u32).range(1..=65_536),
+          env = "SILICA_MAX_BATCH_ANSWER_MB")]
+    pub max_batch_answer_mb: u32,
+    /// Time from the first byte of a request to its last, in seconds.
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "SECONDS", default_value_t = 30, value_parser = value_parser!(u64).range(1..=86_400),
+          env = "SILICA_REQUEST_TIMEOUT")]
+    pub request_timeout: u64,
+    /// Time that a connection may lie idle, or leave an answer unread, in seconds.
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "SECONDS", default_value_t = 120, value_parser = value_parser!(u64).range(1..=86_400),
+          env = "SILICA_IDLE_TIMEOUT")]
+    pub idle_timeout: u64,
+    /// Calls that one address may make each second, and as many at once; 0 for as many as it likes. Expensive methods count
+    /// several times.
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 0,
+          env = "SILICA_RATE_LIMIT")]
+    pub rate_limit: u32,
+    /// Proxies whose `X-Forwarded-For` or `Forwarded` says which address makes a call: addresses or networks, as
+    /// 127.0.0.1,10.0.0.0/8.
+    #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "PROXIES",
+          env = "SILICA_TRUSTED_PROXIES")]
+    pub trusted_proxies: Option<List<Network>>,
+    /// In which form the node describes itself on standard output once it is ready: `text`, `json` (one line) or `none`.
+    #[arg(long, help_heading = FOR_PROGRAMS, value_name = "FORM", default_value = "text", hide_possible_values = true,
+          env = "SILICA_BANNER")]
+    pub banner: BannerForm,
+    /// File that the node writes once it is ready, with the same JSON as `--banner json`, and removes when it stops.
+    #[arg(long, help_heading = FOR_PROGRAMS, value_name = "FILE", env = "SILICA_READY_FILE")]
+    pub ready_file: Option<PathBuf>,
+    /// Stop in good order when the process that started the node ends. With its number, a process that ended before the node
+    /// looked is noticed in any case; without, it is the parent at the start.
+    #[arg(long, help_heading = FOR_PROGRAMS, value_name = "PID", num_args = 0..=1, require_equals = true,
+          default_missing_value = "any", env = "SILICA_EXIT_WITH_PARENT")]
+    pub exit_with_parent: Option<Parent>,
+    /// Time that stopping in good order may take, in seconds; then the process ends as it is.
+    #[arg(long, help_heading = LOG, hide_short_help = true, value_name = "SECONDS", default_value_t = 30, value_parser = value_parser!(u64).range(1..=86_400),
+          env = "SILICA_STOP_TIMEOUT")]
+    pub stop_timeout: u64,
+    /// What lines of the log look like.
+    #[arg(long, help_heading = LOG, hide_short_help = true, value_name = "FORM", default_value = "pretty", env = "SILICA_LOG_FORMAT")]
+    pub log_format: LogFormat,
+    /// What to log, as a level or as a list of module=level.
+    #[arg(long, help_heading = LOG, value_name = "FILTER", default_value = "info", env = "SILICA_LOG")]
+    pub log: String,
+}
+
+impl From<RunArgs> for Config {
+    fn from(args: RunArgs) -> Self {
+        let bodies_bytes = usize::try_from(u64::from(args.max_bodies_mb) << 20).unwrap_or(usize::MAX);
+        Self {
+            data_dir: (!args.ephemeral).then_some(args.data_dir),
+            listen: args.listen,
+            websocket: args.websocket,
+            operator_listen: args.operator_listen,
+            chain_id: args.chain_id,
+            block_mode: args.block_mode,
+            pause_id: args.pause_id,
+            profile: args.profile,
+            accounts_file: args.accounts_file,
+            mnemonic: args.mnemonic.map(|words| (words, args.accounts)),
+            show_keys: args.show_keys,
+            ready_file: args.ready_file,
+            shards: args.shards,
+            blocks_per_ds_epoch: args.blocks_per_ds_epoch,
+            scilla_rules: args.scilla_rules,
+            proof_window: args.proof_window,
+            cache_bytes: args.cache_mb << 20,
+            durability: args.durability,
+            max_pending: args.max_pending,
+            max_gapped: args.max_gapped,
+            developer: args.developer,
+            access: Access {
+                hosts: args.allowed_hosts.unwrap_or_default(),
+                origins: args.allowed_origins.unwrap_or_default(),
+                proxies: args.trusted_proxies.unwrap_or_default(),
+            },
+            methods: args.methods,
+            http: HttpLimits {
+                body_bytes: args.max_body_bytes,
+                bodies_bytes,
+                connections: usize::try_from(args.max_connections).unwrap_or(usize::MAX),
+                request_timeout: Duration::from_secs(args.request_timeout),
+                idle_timeout: Duration::from_secs(args.idle_timeout),
+                each_second: NonZeroU32::new(args.rate_limit),
+                grace: HttpLimits::default().grace.min(Duration::from_secs(args.stop_timeout) / 2),
+                ..HttpLimits::default()
+            },
+            rpc: RpcLimits {
+                batch: usize::try_from(args.max_batch).unwrap_or(usize::MAX),
+                batch_answer_bytes: usize::try_from(u64::from(args.max_batch_answer_mb) << 20).unwrap_or(usize::MAX),
+                answer_bytes: bodies_bytes.max(args.max_body_bytes) / 2,
+            },
+            origins: Origins::default(),
+        }
+    }
+}
