@@ -11,7 +11,8 @@ use silica_protocol::{
 use super::transaction::info;
 use crate::{
     block_mode::BlockMode,
-    driver::{AsideError, ImpersonationError, NodeHandle},
+    blocking::BlockingError,
+    driver::{ImpersonationError, NodeHandle},
     dump::{self, DumpName, DumpReport},
     rpc::{
         CallError, Command,
@@ -205,8 +206,8 @@ impl Command for Dump {
     async fn run(self, node: &NodeHandle) -> Result<DumpReport, CallError> {
         let name = self.name.get().map_err(|error| CallError::parameter("name", &error))?;
         let asked = node.clone();
-        let dumped = node.dump(move || dump::dump_running(&asked, &name)).await;
-        Ok(dumped.ok_or(AsideError::Panicked)??)
+        let dumped = node.blocking().dump(move || dump::dump_running(&asked, &name)).await;
+        Ok(dumped.ok_or(BlockingError::Panicked)??)
     }
 }
 
@@ -249,7 +250,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::{Config, Node, driver::SLOW_QUESTIONS, dump::DumpError};
+    use crate::{Config, Node, blocking::QUERIES, dump::DumpError};
 
     #[tokio::test]
     async fn chain_is_written_to_a_file_without_the_turn_of_a_question() {
@@ -257,8 +258,8 @@ mod tests {
             .await
             .unwrap();
         let mut turns = Vec::new();
-        for _ in 0..SLOW_QUESTIONS {
-            turns.push(node.handle().slow_turn().await);
+        for _ in 0..QUERIES {
+            turns.push(node.handle().blocking().query_permit().await);
         }
         let dump: Dump = serde_json::from_str(r#"["a"]"#).unwrap();
         let answer = timeout(Duration::from_secs(10), dump.run(node.handle())).await.unwrap();

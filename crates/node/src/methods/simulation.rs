@@ -72,7 +72,7 @@ pub(super) async fn simulate<T: 'static, J: Serialize + 'static>(
     shape: fn(T) -> J,
 ) -> Result<Written<J>, CallError> {
     let request = transaction.0?;
-    node.aside(move |chain| Written::new(&shape(work(chain, &request)?))).await?
+    node.simulate(move |chain| Written::new(&shape(work(chain, &request)?))).await?
 }
 
 pub(super) fn simulation(simulation: Simulation) -> SimulationJson {

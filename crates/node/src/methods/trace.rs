@@ -52,7 +52,7 @@ impl Command for TraceTransaction {
                 truncated,
             })
         };
-        node.aside(trace).await?
+        node.simulate(trace).await?
     }
 }
 

@@ -101,7 +101,7 @@ fn aside<T: Serialize>(
 ) -> Running {
     Box::pin(async move {
         let asked = node.clone();
-        let answer = node.slowly(move || {
+        let answer = node.blocking().query(move || {
             let at = Arc::clone(&asked.context());
             to_raw_value(&confined(name, || answer(&at))?).map_err(|error| internal(name, &error))
         });
@@ -115,7 +115,7 @@ pub(super) fn begin<M: Streamed>(request: Call<'_>, node: NodeHandle) -> Result<
     Ok(Box::pin(async move {
         let asked = node.clone();
         // The first piece may be large, and take many reads.
-        let begun = node.slowly(move || {
+        let begun = node.blocking().query(move || {
             let at = Arc::clone(&asked.context());
             let begun = method.begin(&at).and_then(|document| Ok(Begun::new(document, M::NAME)?));
             begun.map_err(|error| error.into_rpc(M::NAME))
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use crate::{
         block_mode::BlockMode,
-        driver::SLOW_QUESTIONS,
+        blocking::QUERIES,
         methods::tx_block,
         rpc::{
             entry::{Action, Entry},
@@ -238,14 +238,14 @@ mod tests {
         };
         let call = Call { id: &Id::NULL, params: None, fields: &[] };
         let mut turns = Vec::new();
-        while turns.len() < SLOW_QUESTIONS - 1 {
-            turns.push(node.slow_turn().await);
+        while turns.len() < QUERIES - 1 {
+            turns.push(node.blocking().query_permit().await);
         }
         // The one that is left is given back after each.
         for _ in 0..3 {
             assert_eq!(ask(call, node.clone()).unwrap().await.unwrap().get(), "\"1\"");
         }
-        let last = node.slow_turn().await;
+        let last = node.blocking().query_permit().await;
         let mut waits = ask(call, node.clone()).unwrap();
         assert!(timeout(Duration::from_millis(20), &mut waits).await.is_err());
         drop(last);

@@ -23,7 +23,8 @@ use silica_state::{ArchiveError, HistoryError, StateError};
 
 use super::params::{HashFault, NumberFault, PriceFault};
 use crate::{
-    driver::{AsideError, DriverError, SubmitError},
+    blocking::BlockingError,
+    driver::{DriverError, SubmitError},
     dump::DumpError,
     http::Foreign,
 };
@@ -39,7 +40,7 @@ pub(crate) enum CallError {
     /// No account was ever made at the address whose balance is asked for.
     AccountNotCreated,
     /// Something that has a thread of its own was not done.
-    Aside(AsideError),
+    Blocking(BlockingError),
     /// An address cannot be read.
     Address(AddressError),
     /// No account was ever made at the address of which a contract is expected.
@@ -160,7 +161,7 @@ from! {
     AddressError => Address,
     AdmissionError => Refused,
     ArchiveError => Archive,
-    AsideError => Aside,
+    BlockingError => Blocking,
     BlockTransactionsError => BlockTransactions,
     DriverError => Driver,
     DumpError => Dump,
@@ -241,8 +242,8 @@ impl CallError {
             Self::AddressUnknown => text(Code::INVALID_ADDRESS_OR_KEY, "Address does not exist"),
             Self::Archive(error) => return Err(error.into()),
             // Not the code of a simulation that fails.
-            Self::Aside(error @ AsideError::Busy) => told(Code::SERVER_ERROR, &error),
-            Self::Aside(error @ AsideError::Panicked) => return Err(error.into()),
+            Self::Blocking(error @ BlockingError::Busy) => told(Code::SERVER_ERROR, &error),
+            Self::Blocking(error @ BlockingError::Panicked) => return Err(error.into()),
             Self::BlockTransactions(error) => return block_transactions(error),
             Self::ContractQueried => text(Code::INVALID_ADDRESS_OR_KEY, "A contract account queried"),
             Self::DeploymentHash(HashFault::Digit) => text(Code::MISC_ERROR, "Unable To Process"),

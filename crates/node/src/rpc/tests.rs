@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout};
 use super::{growth::LARGE_ANSWER, *};
 use crate::{
     block_mode::BlockMode,
+    blocking,
     clock::Clock,
     data_dir::draw_key,
     driver::{self, RunningDriver},
@@ -356,8 +357,8 @@ async fn streamed_answers_are_begun_in_turn() {
     let fixture = fixture(BlockMode::Instant);
     let node = fixture.node();
     let mut turns = Vec::new();
-    while turns.len() < driver::SLOW_QUESTIONS {
-        turns.push(node.slow_turn().await);
+    while turns.len() < blocking::QUERIES {
+        turns.push(node.blocking().query_permit().await);
     }
     let mut answer = pin!(fixture.call("GetTxnBodiesForTxBlock", json!(["0"])));
     assert!(timeout(Duration::from_millis(20), &mut answer).await.is_err());
@@ -397,8 +398,8 @@ async fn answer_sent_as_it_is_made_reserves_memory_first() {
     let mut answer = pin!(ask());
     assert!(timeout(HttpLimits::default().bodies_timeout / 2, &mut answer).await.is_err());
     let (node, mut turns) = (fixture.node(), Vec::new());
-    while turns.len() < driver::SLOW_QUESTIONS {
-        turns.push(node.slow_turn().await);
+    while turns.len() < blocking::QUERIES {
+        turns.push(node.blocking().query_permit().await);
     }
     drop(others);
     assert!(timeout(Duration::from_millis(10), &mut answer).await.is_err(), "it kept what had begun while it waited");
@@ -453,8 +454,8 @@ async fn large_transactions_are_told_in_turn_and_others_at_once() {
     }
     let node = fixture.node();
     let mut turns = Vec::new();
-    while turns.len() < driver::SLOW_QUESTIONS {
-        turns.push(node.slow_turn().await);
+    while turns.len() < blocking::QUERIES {
+        turns.push(node.blocking().query_permit().await);
     }
     let methods = ["GetTransaction", "GetSoftConfirmedTransaction", "GetTransactionStatus", "GetPendingTxn"];
     let mut waiting: Vec<_> = methods.iter().map(|method| Box::pin(fixture.call(method, json!([large])))).collect();

@@ -189,7 +189,7 @@ impl Newspaper {
         let page = self.page(block);
         let read = async {
             let asked = node.clone();
-            node.slowly(move || read_at(&asked, block)).await.unwrap_or(Err(Unread::Failed)).map(Arc::new)
+            node.blocking().query(move || read_at(&asked, block)).await.unwrap_or(Err(Unread::Failed)).map(Arc::new)
         };
         let news = page.get_or_try_init(|| read).await.map(Arc::clone)?;
         self.tidy();

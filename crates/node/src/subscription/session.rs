@@ -133,7 +133,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         } else {
             let (mut topics, query) = (mem::take(&mut self.topics), text.clone());
             let places = Arc::clone(&self.lobby.places);
-            let looked_up = self.lobby.node.slowly(move || {
+            let looked_up = self.lobby.node.blocking().query(move || {
                 let taken = take(&mut topics, &query, &places, &context);
                 (topics, taken)
             });
@@ -168,7 +168,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             let memory = self.wire.meanwhile(self.share.reserve(bytes)).await?.ok_or(TOO_MANY_EVENTS)?;
             let Some(news) = self.news().await? else { return Ok(()) };
             let topics = mem::take(&mut self.topics);
-            let written = self.lobby.node.slowly(move || {
+            let written = self.lobby.node.blocking().query(move || {
                 // A vector that grows would take more than was reserved.
                 let mut text = Vec::with_capacity(bytes);
                 let written = serde_json::to_writer(&mut text, &topics.notification(&news));

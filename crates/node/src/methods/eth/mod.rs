@@ -29,7 +29,8 @@ use self::{
 use super::written::Written;
 use crate::{
     block_hashes::Sought,
-    driver::{AsideError, NodeHandle},
+    blocking::BlockingError,
+    driver::NodeHandle,
     head::Context,
     rpc::{AboutTransaction, CallError, Command, Method, params::Text},
 };
@@ -322,13 +323,13 @@ impl Command for EthGetBlockByHash {
     async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
         let EthBlockHash(hash) = self.hash.get().map_err(|fault| CallError::from(fault.of(0)))?;
         let asked = node.clone();
-        let answer = node.slowly(move || match asked.find_block(&hash, MOST_LOOKED_AT)? {
+        let answer = node.blocking().query(move || match asked.find_block(&hash, MOST_LOOKED_AT)? {
             (at, Sought::Found(number)) => Written::new(&block(&at, number, self.full)?),
             (_, Sought::Nowhere) => Written::new(&None),
             (_, Sought::Unseen(oldest)) => Err(CallError::from(EthFault::Unseen { oldest })),
             (_, Sought::TooOld(oldest)) => Err(CallError::from(EthFault::TooOld { oldest })),
         });
-        answer.await.ok_or(CallError::Aside(AsideError::Panicked))?
+        answer.await.ok_or(CallError::Blocking(BlockingError::Panicked))?
     }
 }
 

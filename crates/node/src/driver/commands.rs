@@ -1,0 +1,60 @@
+//! Commands of developers and operators: edits, the block mode, the minimum gas price.
+
+use silica_chain::{
+    Edit, EngineError, GasPriceError,
+    consensus::{Engine, Input},
+};
+use silica_protocol::GasPrice;
+
+use super::{Driver, DriverError, event::Edited, failed, first_tick};
+use crate::block_mode::BlockMode;
+
+impl<E: Engine> Driver<E> {
+    /// Makes a block with an edit of the state.
+    pub(super) fn edit(&mut self, edit: Edit) -> Result<Edited, DriverError> {
+        self.node.require_no_pause()?;
+        self.recover()?;
+        match self.advance(Input::Edit { at: self.time(), edit }) {
+            Ok(_) => {
+                let block = self.node.context().head();
+                // A pending transaction may have the next nonce now. The edit is done even if its block fails.
+                self.drain();
+                Ok(Ok(block))
+            }
+            Err(EngineError::Edit(refused)) => Ok(Err(refused)),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    /// Changes the block mode, and makes blocks for pending transactions if the new mode is instant.
+    pub(super) fn set_mode(&mut self, mode: BlockMode) {
+        self.node.publish_mode(mode);
+        self.next_tick = first_tick(mode);
+        // Empty the pool before the nonce policy changes. Otherwise the chain rejects a transaction behind a pending one as a
+        // nonce gap.
+        self.drain();
+        self.producer.set_nonce_policy(mode.nonces(self.node.chain().config().policy.nonces));
+        self.producer.set_numbering(mode.numbering());
+        self.node.publish();
+        // Transactions may have entered the pool meanwhile.
+        self.drain();
+    }
+
+    /// Sets the minimum gas price, and stores it for the next start.
+    pub(super) fn set_minimum_gas_price(&mut self, price: GasPrice) -> Result<(), GasPriceError> {
+        self.producer.set_minimum_gas_price(price)?;
+        self.node.publish();
+        self.keep_gas_price(Some(price));
+        Ok(())
+    }
+
+    /// Stores the minimum gas price for the next start.
+    pub(super) fn keep_gas_price(&self, price: Option<GasPrice>) {
+        if let Some(Err(error)) = self.data_dir.as_ref().map(|data_dir| data_dir.keep_gas_price(price)) {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "failed to store the minimum gas price: the next start does not have it"
+            );
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What the driver does, one event at a time.
+
+use silica_chain::{Edit, EditError, GasPriceError, Submitted, VerifiedTransaction};
+use silica_protocol::{BlockNumber, GasPrice, Timestamp};
+use tokio::sync::oneshot;
+
+use super::{DriverError, SubmitError, snapshots::UnknownSnapshot};
+use crate::{block_mode::BlockMode, clock::ClockError};
+
+/// A task of the driver, with the channel for its reply.
+pub(super) enum Event {
+    /// Include a transaction in a block, and reply when the block is on disk.
+    Arrival { transaction: VerifiedTransaction, reply: oneshot::Sender<Result<Submitted, SubmitError>> },
+    /// Make blocks.
+    Mine { blocks: u64, reply: oneshot::Sender<Result<(), DriverError>> },
+    /// Begin or end the pause. The reply is whether the node is paused now.
+    TogglePause { reply: oneshot::Sender<bool> },
+    /// Edit the state.
+    Edit { edit: Edit, reply: oneshot::Sender<Result<Edited, DriverError>> },
+    /// Change the block mode.
+    SetBlockMode { mode: BlockMode, reply: oneshot::Sender<()> },
+    /// Take a snapshot. The reply is its number.
+    Snapshot { reply: oneshot::Sender<Result<u32, DriverError>> },
+    /// Revert the chain to a snapshot.
+    Revert { to: u32, reply: oneshot::Sender<Result<Reverted, DriverError>> },
+    /// Set the time of the next block.
+    SetNextTime { time: Timestamp, reply: oneshot::Sender<Result<(), ClockError>> },
+    /// Make blocks for a transaction that entered the pool while the mode changed to an instant one.
+    Waiting,
+    /// Set the minimum gas price of the operator.
+    SetMinimumGasPrice { price: GasPrice, reply: oneshot::Sender<Result<(), GasPriceError>> },
+    /// Make the block that is due at its interval.
+    Tick,
+    /// Try again to make blocks after a failure.
+    Retry,
+    /// Stop.
+    Shutdown,
+}
+
+/// The block that has an edit, or why there is none.
+pub(super) type Edited = Result<BlockNumber, EditError>;
+
+/// Why the chain was not reverted, if it was not.
+pub(super) type Reverted = Result<(), UnknownSnapshot>;

@@ -1,0 +1,295 @@
+//! The handle of the node that requests have.
+
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+        mpsc::Sender,
+    },
+};
+
+use arc_swap::{ArcSwap, Guard};
+use silica_chain::{Chain, Edit, GasPriceError, Submitted, VerifiedTransaction};
+use silica_protocol::{BlockHash, GasPrice, SimulationRequest, Timestamp};
+use silica_state::ArchiveError;
+use tokio::sync::{oneshot, watch};
+
+use super::{
+    DriverError, ImpersonationError, SubmitError,
+    event::{Edited, Event, Reverted},
+    pause::Pause,
+};
+use crate::{
+    block_hashes::{BlockHashes, Sought},
+    block_mode::BlockMode,
+    blocking::{BlockingError, BlockingPools},
+    clock::{Clock, ClockError},
+    data_dir::DataDir,
+    head::{Context, Reverts, Tip},
+};
+
+/// The node, as requests see it: its chain, its published head, and the queue of the driver.
+#[derive(Clone)]
+pub(crate) struct NodeHandle {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    chain: Chain,
+    clock: Clock,
+    mode: RwLock<BlockMode>,
+    context: ArcSwap<Context>,
+    /// The latest Tx block. Followers of the chain subscribe to it.
+    head: watch::Sender<Tip>,
+    events: Sender<Event>,
+    blocking: BlockingPools,
+    /// Held while a transaction without signature gets its nonce and enters the pool.
+    impersonated: tokio::sync::Mutex<()>,
+    pause: Pause,
+    /// Where the chain is kept; `None` in memory.
+    data_dir: Option<Arc<DataDir>>,
+    /// The index for searches by the hash of a block.
+    block_hashes: Mutex<BlockHashes>,
+    stopping: AtomicBool,
+    /// Whether block production has failed since the latest block.
+    failing: AtomicBool,
+    /// Whether the log has the message that the files of the chain are gone.
+    reported_gone: AtomicBool,
+}
+
+impl fmt::Debug for NodeHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NodeHandle").field("mode", &self.mode()).finish_non_exhaustive()
+    }
+}
+
+impl NodeHandle {
+    /// Returns the published head.
+    pub(crate) fn context(&self) -> Guard<Arc<Context>> {
+        self.shared.context.load()
+    }
+
+    /// Subscribes to the latest Tx block. When it changes, [`context`](Self::context) returns that head or a later one.
+    pub(crate) fn heads(&self) -> watch::Receiver<Tip> {
+        self.shared.head.subscribe()
+    }
+
+    /// Returns the chain.
+    pub(crate) fn chain(&self) -> &Chain {
+        &self.shared.chain
+    }
+
+    /// Returns the clock of the node.
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.shared.clock
+    }
+
+    /// Returns the block mode.
+    pub(crate) fn mode(&self) -> BlockMode {
+        *self.shared.mode.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Submits a transaction without signature, as [`submit`](Self::submit) does. Such transactions are submitted one after
+    /// another, since each takes the nonce after the previous one.
+    pub(crate) async fn impersonate(&self, request: &SimulationRequest) -> Result<Submitted, ImpersonationError> {
+        let _turn = self.shared.impersonated.lock().await;
+        let transaction = self.chain().impersonate(request)?;
+        Ok(self.submit(transaction).await?)
+    }
+
+    /// Submits a transaction. In instant modes returns once its block is on disk, in the others once it is in the pool.
+    pub(crate) async fn submit(&self, transaction: VerifiedTransaction) -> Result<Submitted, SubmitError> {
+        self.require_no_pause()?;
+        if self.mode().is_instant() {
+            return self.ask(|reply| Event::Arrival { transaction, reply }).await?;
+        }
+        let submitted = self.shared.chain.submit(transaction, self.clock().now())?;
+        if self.mode().is_instant() {
+            // The mode changed meanwhile, and the driver may have emptied the pool before this transaction entered it.
+            self.shared.events.send(Event::Waiting).map_err(|_| DriverError::Stopping)?;
+        }
+        Ok(submitted)
+    }
+
+    /// Changes the block mode. A change to an instant mode first makes blocks for the pending transactions, if it can.
+    pub(crate) async fn set_mode(&self, mode: BlockMode) -> Result<(), DriverError> {
+        self.ask(|reply| Event::SetBlockMode { mode, reply }).await
+    }
+
+    /// Edits the state. Returns the block that has the edit once it is on disk.
+    pub(crate) async fn edit(&self, edit: Edit) -> Result<Edited, DriverError> {
+        self.ask(|reply| Event::Edit { edit, reply }).await?
+    }
+
+    /// Takes a snapshot to which the chain can be reverted. Returns its number.
+    pub(crate) async fn snapshot(&self) -> Result<u32, DriverError> {
+        self.ask(|reply| Event::Snapshot { reply }).await?
+    }
+
+    /// Reverts the chain to a snapshot.
+    pub(crate) async fn revert(&self, to: u32) -> Result<Reverted, DriverError> {
+        self.ask(|reply| Event::Revert { to, reply }).await?
+    }
+
+    /// Sets the time of the next block.
+    pub(crate) async fn set_next_time(&self, time: Timestamp) -> Result<Result<(), ClockError>, DriverError> {
+        self.ask(|reply| Event::SetNextTime { time, reply }).await
+    }
+
+    /// Makes `blocks` blocks. Returns once they are on disk.
+    pub(crate) async fn mine(&self, blocks: u64) -> Result<(), DriverError> {
+        self.ask(|reply| Event::Mine { blocks, reply }).await?
+    }
+
+    /// Returns the pools of blocking threads.
+    pub(crate) fn blocking(&self) -> &BlockingPools {
+        &self.shared.blocking
+    }
+
+    /// Runs `work` with the chain in the pool for simulations.
+    ///
+    /// # Errors
+    ///
+    /// The pool is busy, or `work` panicked.
+    pub(crate) async fn simulate<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Chain) -> T + Send + 'static,
+    ) -> Result<T, BlockingError> {
+        let chain = self.shared.chain.clone();
+        self.shared.blocking.simulate(move || work(&chain)).await
+    }
+
+    /// Returns the data directory; `None` if the chain is in memory.
+    pub(crate) fn data_dir(&self) -> Option<&DataDir> {
+        self.shared.data_dir.as_deref()
+    }
+
+    /// Returns the state of the pause.
+    pub(crate) fn pause(&self) -> &Pause {
+        &self.shared.pause
+    }
+
+    /// Returns an error while the node is paused.
+    pub(crate) fn require_no_pause(&self) -> Result<(), DriverError> {
+        if self.shared.pause.lasts() { Err(DriverError::Paused) } else { Ok(()) }
+    }
+
+    /// Searches the Tx block with a hash, and returns the result with the head that it is valid for. Reads at most `most` blocks
+    /// that earlier searches have not read. May take long.
+    pub(crate) fn find_block(&self, hash: &BlockHash, most: u64) -> Result<(Arc<Context>, Sought), ArchiveError> {
+        let mut hashes = self.shared.block_hashes.lock().unwrap_or_else(PoisonError::into_inner);
+        // Take the head under the lock. Otherwise another search may have seen a later head.
+        let at = Arc::clone(&self.context());
+        let sought = hashes.find(&at.snapshot, hash, most)?;
+        Ok((at, sought))
+    }
+
+    /// Begins or ends the pause, and returns whether the node is paused now. When it returns, no block is being made in a
+    /// pause.
+    pub(crate) async fn toggle_pause(&self) -> Result<bool, DriverError> {
+        self.ask(|reply| Event::TogglePause { reply }).await
+    }
+
+    /// Sets the minimum gas price at once.
+    pub(crate) async fn set_minimum_gas_price(
+        &self,
+        price: GasPrice,
+    ) -> Result<Result<(), GasPriceError>, DriverError> {
+        self.ask(|reply| Event::SetMinimumGasPrice { price, reply }).await
+    }
+
+    /// Returns `false` after block production has failed, until a block succeeds or the store has recovered.
+    pub(crate) fn makes_blocks(&self) -> bool {
+        !self.shared.failing.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether the node is ready, or the reason why not: block production has failed, or the files of the chain were
+    /// deleted or replaced.
+    pub(crate) fn readiness(&self) -> Result<(), &'static str> {
+        let in_place = self.shared.chain.require_in_place();
+        let reported = self.shared.reported_gone.swap(in_place.is_err(), Ordering::Relaxed);
+        if let Err(error) = in_place {
+            if !reported {
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    advice = "stop the node, bring the data directory back, and start the node again",
+                    "no block can be made"
+                );
+            }
+            return Err("the data directory was deleted or replaced");
+        }
+        if self.makes_blocks() { Ok(()) } else { Err("no block can be made") }
+    }
+
+    /// Sends an event to the driver and waits for its reply.
+    async fn ask<T>(&self, event: impl FnOnce(oneshot::Sender<T>) -> Event) -> Result<T, DriverError> {
+        let (reply, answer) = oneshot::channel();
+        self.shared.events.send(event(reply)).map_err(|_| DriverError::Stopping)?;
+        answer.await.map_err(|_| DriverError::Stopping)
+    }
+
+    /// The handle of a driver whose queue receives `events`.
+    pub(super) fn new(
+        chain: Chain,
+        clock: Clock,
+        mode: BlockMode,
+        data_dir: Option<Arc<DataDir>>,
+        events: Sender<Event>,
+    ) -> Self {
+        let context = Context::new(&chain, Arc::default());
+        let shared = Shared {
+            chain,
+            clock,
+            mode: RwLock::new(mode),
+            head: watch::Sender::new(context.tip()),
+            context: ArcSwap::from_pointee(context),
+            events,
+            blocking: BlockingPools::default(),
+            impersonated: tokio::sync::Mutex::default(),
+            pause: Pause::default(),
+            data_dir,
+            block_hashes: Mutex::default(),
+            stopping: AtomicBool::new(false),
+            failing: AtomicBool::new(false),
+            reported_gone: AtomicBool::new(false),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Changes the published block mode.
+    pub(super) fn publish_mode(&self, mode: BlockMode) {
+        *self.shared.mode.write().unwrap_or_else(PoisonError::into_inner) = mode;
+    }
+
+    /// Publishes whether block production has failed.
+    pub(super) fn publish_failing(&self, failing: bool) {
+        self.shared.failing.store(failing, Ordering::Relaxed);
+    }
+
+    /// Returns whether the node is stopping.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.shared.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Stops the driver after the event in progress.
+    pub(super) fn shut_down(&self) {
+        self.shared.stopping.store(true, Ordering::Relaxed);
+        // A driver that has ended has closed its queue.
+        drop(self.shared.events.send(Event::Shutdown));
+    }
+
+    /// Publishes the head of the chain.
+    pub(super) fn publish(&self) {
+        let reverts = Arc::clone(&self.context().reverts);
+        self.publish_after(reverts);
+    }
+
+    /// Publishes the head of the chain after a revert.
+    pub(super) fn publish_after(&self, reverts: Arc<Reverts>) {
+        let context = Arc::new(Context::new(&self.shared.chain, reverts));
+        let tip = context.tip();
+        self.shared.context.store(context);
+        self.shared.head.send_if_modified(|latest| std::mem::replace(latest, tip) != tip);
+    }
+}

@@ -1,0 +1,111 @@
+//! Jobs that wait for those before them: blocks on demand, snapshots and reverts.
+//!
+//! Many blocks are made in parts. Between two parts the driver handles other events, so that neither a payment nor a stop
+//! waits for all of them.
+
+use std::{sync::Arc, time::Instant};
+
+use silica_chain::consensus::{Engine, Input};
+use tokio::sync::oneshot;
+
+use super::{Driver, DriverError, answer, event::Reverted, first_tick, recovery::PAUSE_AFTER_FAILURE, snapshots::Kept};
+
+/// Blocks that the engine makes at once. Empty ones take some 20 ms.
+pub(super) const DEMAND: u64 = 8_192;
+
+/// A job of the queue. Jobs run in order of arrival, between other events.
+pub(super) enum Demand {
+    /// Make blocks.
+    Blocks { blocks: u64, reply: oneshot::Sender<Result<(), DriverError>> },
+    /// Take a snapshot.
+    Snapshot { reply: oneshot::Sender<Result<u32, DriverError>> },
+    /// Revert the chain.
+    Revert { to: u32, reply: oneshot::Sender<Result<Reverted, DriverError>> },
+}
+
+impl Demand {
+    /// Replies with an error.
+    fn refuse(self, error: DriverError) {
+        match self {
+            Self::Blocks { reply, .. } => answer(reply, Err(error)),
+            Self::Snapshot { reply } => answer(reply, Err(error)),
+            Self::Revert { reply, .. } => answer(reply, Err(error)),
+        }
+    }
+}
+
+impl<E: Engine> Driver<E> {
+    /// Runs the first job, or a part of it.
+    pub(super) fn meet_demand(&mut self) {
+        let Some(demand) = self.demands.pop_front() else { return };
+        if self.node.is_stopping() {
+            return demand.refuse(DriverError::Stopping);
+        }
+        match demand {
+            Demand::Blocks { blocks, reply } => self.make_blocks(blocks, reply),
+            Demand::Snapshot { reply } => {
+                let result = self.recover().and_then(|()| self.snapshot());
+                answer(reply, result);
+            }
+            Demand::Revert { to, reply } => {
+                let result = self.recover().and_then(|()| self.revert(to));
+                answer(reply, result);
+            }
+        }
+    }
+
+    /// Makes the first part of `blocks` blocks, and queues the rest in front.
+    fn make_blocks(&mut self, blocks: u64, reply: oneshot::Sender<Result<(), DriverError>>) {
+        let part = blocks.min(DEMAND);
+        match (self.step(Input::Demand { at: self.time(), blocks: part }), blocks.saturating_sub(part)) {
+            (Err(error), _) => answer(reply, Err(error)),
+            (Ok(_), 0) => answer(reply, Ok(())),
+            (Ok(_), blocks) => self.demands.push_front(Demand::Blocks { blocks, reply }),
+        }
+    }
+
+    /// Takes a snapshot.
+    fn snapshot(&mut self) -> Result<u32, DriverError> {
+        let point = self.producer.save().map_err(|error| {
+            tracing::error!(error = &error as &dyn std::error::Error, "the chain cannot be kept as it is");
+            DriverError::Failed
+        })?;
+        Ok(self.snapshots.add(Kept { point, mode: self.node.mode(), moment: self.node.clock().moment() }))
+    }
+
+    /// Reverts the chain to a snapshot.
+    fn revert(&mut self, to: u32) -> Result<Reverted, DriverError> {
+        self.node.require_no_pause()?;
+        let Kept { point, mode, moment } = match self.snapshots.get(to) {
+            Ok(kept) => kept,
+            Err(unknown) => return Ok(Err(unknown)),
+        };
+        let (mode, moment) = (*mode, *moment);
+        let (block, price, price_before) = (point.block(), point.operator_price(), self.producer.operator_price());
+        if let Err(error) = self.producer.revert(point) {
+            let advice = if error.leaves_chain() {
+                "nothing was changed"
+            } else {
+                self.snapshots.clear();
+                self.retry.get_or_insert_with(|| Instant::now() + PAUSE_AFTER_FAILURE);
+                self.node.publish_failing(true);
+                "the snapshots are forgotten; start the node again unless it goes on by itself"
+            };
+            tracing::error!(error = &error as &dyn std::error::Error, advice, "the chain could not be taken back");
+            return Err(DriverError::Failed);
+        }
+        tracing::debug!(number = %block, "taken back");
+        self.snapshots.forget_from(to);
+        self.node.publish_mode(mode);
+        self.next_tick = first_tick(mode);
+        self.node.clock().go_back(moment);
+        if price != price_before {
+            self.keep_gas_price(price);
+        }
+        let reverts = self.node.context().reverts.after(block);
+        self.node.publish_after(Arc::new(reverts));
+        // The revert is done, even if the block that is due now fails.
+        self.drain();
+        Ok(Ok(()))
+    }
+}
