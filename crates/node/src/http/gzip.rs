@@ -11,7 +11,7 @@ use hyper::header::{ACCEPT_ENCODING, HeaderMap};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
-    stream::{Broken, Source},
+    response_body::{Broken, Source},
     text::Text,
 };
 

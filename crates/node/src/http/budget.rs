@@ -8,8 +8,10 @@ use tokio::{
 };
 
 use super::{
-    AnswerBody, HttpLimits, Patience, Reply, gzip,
-    stream::{Large, Stream},
+    AnswerBody, HttpLimits, Reply,
+    deadline::Patience,
+    gzip,
+    response_body::{Large, Stream},
     text::Text,
 };
 use crate::metrics::Metrics;

@@ -16,8 +16,8 @@ use tokio::{
 };
 
 use super::{
-    Patience,
-    room::{Memory, Room, SMALL_ANSWER},
+    budget::{Memory, Room, SMALL_ANSWER},
+    deadline::Patience,
     text::Text,
 };
 use crate::request_id::carried;

@@ -1,0 +1,154 @@
+//! The life of a connection: requests in turn, deadlines, eviction, the upgrade to a WebSocket.
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    net::IpAddr,
+    pin::{Pin, pin},
+    sync::{Arc, Mutex},
+};
+
+use futures_util::{StreamExt, stream::FuturesUnordered};
+use hyper::{
+    Request, Response,
+    body::Incoming,
+    server::conn::http1::{self, UpgradeableConnection},
+    service::{Service, service_fn},
+    upgrade::OnUpgrade,
+};
+use hyper_util::rt::TokioIo;
+use tokio::{
+    net::TcpStream,
+    sync::{SemaphorePermit, watch},
+    time::interval,
+};
+
+use super::{
+    Answer, AnswerBody, Caller, HttpLimits, Share,
+    budget::Room,
+    deadline::{Patience, Watched},
+    listener::{Gate, stopped},
+    request_body::READ_AT_ONCE,
+    routes::{Asked, respond},
+};
+
+/// Serves a connection until it ends.
+pub(super) async fn serve_connection<A: Answer>(
+    (stream, peer): (TcpStream, IpAddr),
+    answer: Arc<A>,
+    limits: HttpLimits,
+    (gate, room): (&Gate, &Arc<Room>),
+    stop: watch::Receiver<bool>,
+) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "connection ended");
+        return;
+    }
+    let patience = Arc::new(Patience::new(limits));
+    let io = TokioIo::new(Watched { stream, patience: Arc::clone(&patience) });
+    let upgrade = Mutex::new(None);
+    let ended = {
+        let asked = Asked { answer: &*answer, gate, room, peer, patience: &patience, upgrading: &upgrade, stop: &stop };
+        let service = service_fn(|request| respond(request, &asked));
+        let mut builder = http1::Builder::new();
+        builder.header_read_timeout(None).half_close(true).max_buf_size(READ_AT_ONCE);
+        let connection = pin!(builder.serve_connection(io, service).with_upgrades());
+        speak_http(connection, limits, room, &patience, stop.clone()).await
+    };
+    let upgrade = upgrade.into_inner().unwrap_or_default();
+    if let (Ended::InOrder, Some(Upgrading { upgrade, caller, place })) = (ended, upgrade) {
+        match upgrade.await {
+            Ok(upgraded) => {
+                let share = Share::new(Arc::clone(room), limits);
+                answer.converse(TokioIo::new(upgraded), caller, share, stop).await;
+            }
+            Err(error) => tracing::debug!(%error, "connection ended"),
+        }
+        drop(place);
+    }
+}
+
+/// A client that is being upgraded to a WebSocket, with its connection slot.
+pub(super) struct Upgrading<'a> {
+    pub(super) upgrade: OnUpgrade,
+    pub(super) caller: Caller,
+    pub(super) place: SemaphorePermit<'a>,
+}
+
+/// How the HTTP part of a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// Both sides closed it, or it was upgraded.
+    InOrder,
+    /// It was evicted or broke.
+    Early,
+}
+
+/// Serves requests until the connection ends, has to end, or is upgraded.
+async fn speak_http<S>(
+    mut connection: Pin<&mut UpgradeableConnection<TokioIo<Watched>, S>>,
+    limits: HttpLimits,
+    room: &Room,
+    patience: &Patience,
+    mut stop: watch::Receiver<bool>,
+) -> Ended
+where
+    S: Service<Request<Incoming>, Response = Response<AnswerBody>, Error = Infallible>,
+{
+    // Poll the rare signals only when they wake: each request polls the connection several times, and the wakers of these
+    // signals are shared by all connections.
+    let mut words = FuturesUnordered::<Pin<Box<dyn Future<Output = Word> + Send + '_>>>::new();
+    words.push(Box::pin(async { Word::GiveUp(until_given_up(limits, room, patience).await) }));
+    words.push(Box::pin(async {
+        stopped(&mut stop).await;
+        Word::Stop
+    }));
+    loop {
+        let word = tokio::select! {
+            biased;
+            result = connection.as_mut() => {
+                let Err(error) = result else { return Ended::InOrder };
+                tracing::debug!(%error, "connection ended");
+                return Ended::Early;
+            }
+            Some(word) = words.next() => word,
+        };
+        match word {
+            Word::Stop if patience.is_incomplete() => {
+                tracing::debug!("closed a connection whose request had not come whole");
+                return Ended::Early;
+            }
+            Word::Stop => connection.as_mut().graceful_shutdown(),
+            Word::GiveUp(reason) => {
+                tracing::debug!("closed a connection that was {reason}");
+                return Ended::Early;
+            }
+        }
+    }
+}
+
+/// A signal to a connection.
+enum Word {
+    /// The server is stopping.
+    Stop,
+    /// It is to be evicted, and why.
+    GiveUp(&'static str),
+}
+
+/// Waits until a connection is to be evicted, and returns why.
+async fn until_given_up(limits: HttpLimits, room: &Room, patience: &Patience) -> &'static str {
+    let mut check = interval(limits.request_timeout / 2);
+    loop {
+        tokio::select! {
+            _ = check.tick() => if patience.exhausted() {
+                return "too slow or idle";
+            },
+            () = room.place_wanted.notified() => if patience.gives_way() {
+                return "slow or idle while others waited";
+            },
+            () = room.memory_wanted.notified() => if patience.holds_memory() && patience.gives_way() {
+                return "slow with a large body while others waited";
+            },
+        }
+    }
+}

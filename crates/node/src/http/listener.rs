@@ -1,0 +1,130 @@
+//! The listeners of a server, and its connections.
+
+use std::{future::poll_fn, io, net::SocketAddr, sync::Arc, task::Poll, time::Duration};
+
+use hyper::{Method, Request};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::JoinSet,
+    time::timeout,
+};
+
+use super::{
+    Access, Answer, HttpLimits, budget::Room, connection::serve_connection, rate_limit::Limiter, routes::FOR_OPERATORS,
+};
+use crate::metrics::{Metrics, Open};
+
+/// Bound listeners, which have accepted no connection yet.
+#[derive(Debug)]
+pub(crate) struct Server {
+    listeners: Vec<TcpListener>,
+    limits: HttpLimits,
+    gate: Gate,
+    metrics: Arc<Metrics>,
+}
+
+/// The checks of a request before its body is read.
+#[derive(Debug, Default)]
+pub(super) struct Gate {
+    pub(super) serves: Serves,
+    pub(super) access: Access,
+    /// The rate limit of each client; `None` for no limit.
+    pub(super) limiter: Option<Arc<Limiter>>,
+}
+
+impl Gate {
+    /// Returns whether the answer to a request is for operators. A page of another origin may not read it. A POST is JSON-RPC
+    /// on every path.
+    pub(super) fn is_for_operators<B>(&self, request: &Request<B>) -> bool {
+        let is_read = || [Method::GET, Method::HEAD].contains(request.method());
+        self.serves == Serves::Pages || (is_read() && FOR_OPERATORS.contains(&request.uri().path()))
+    }
+}
+
+/// What a server serves at its addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Serves {
+    /// JSON-RPC and every page.
+    #[default]
+    All,
+    /// JSON-RPC, and the pages that are not for operators.
+    Public,
+    /// Pages without JSON-RPC.
+    Pages,
+}
+
+impl Server {
+    /// A server without listeners.
+    pub(crate) fn new(limits: HttpLimits, serves: Serves, access: Access, metrics: Arc<Metrics>) -> Self {
+        let gate = Gate { serves, access, limiter: limits.each_second.map(Limiter::new).map(Arc::new) };
+        Self { listeners: Vec::new(), limits, gate, metrics }
+    }
+
+    /// Binds `address`, and returns the bound address, which has the port that the system chose for port 0. Connections wait in
+    /// the queue of the system until [`Server::serve`] runs.
+    pub(crate) async fn bind(&mut self, address: SocketAddr) -> io::Result<SocketAddr> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        self.listeners.push(listener);
+        Ok(address)
+    }
+
+    /// Accepts a connection from any of the listeners.
+    async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        let mut accepted = Poll::Pending;
+        poll_fn(|cx| {
+            for listener in &self.listeners {
+                accepted = listener.poll_accept(cx);
+                if accepted.is_ready() {
+                    break;
+                }
+            }
+            std::mem::replace(&mut accepted, Poll::Pending)
+        })
+        .await
+    }
+
+    /// Serves until `stop` becomes true. Then waits for the answers to complete requests, for the grace period at most.
+    pub(crate) async fn serve<A: Answer>(mut self, answer: Arc<A>, stop: watch::Receiver<bool>) {
+        let mut stop_seen = stop.clone();
+        let room = Arc::new(Room::new(self.limits, Arc::clone(&self.metrics)));
+        let gate = Arc::new(std::mem::take(&mut self.gate));
+        let mut connections = JoinSet::new();
+        let mut waiting = None;
+        loop {
+            tokio::select! {
+                accepted = self.accept(), if waiting.is_none() => match accepted {
+                    Ok(accepted) => waiting = Some(accepted),
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot accept connections");
+                        // The process may be out of file descriptors: evict idle connections, which hold some.
+                        room.place_wanted.notify_waiters();
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                    }
+                },
+                place = room.enter(), if waiting.is_some() => if let Some((stream, peer)) = waiting.take() {
+                    let (answer, limits, stop) = (Arc::clone(&answer), self.limits, stop.clone());
+                    let (room, gate) = (Arc::clone(&room), Arc::clone(&gate));
+                    connections.spawn(async move {
+                        let _open = Open::count(&room.metrics.connections);
+                        serve_connection((stream, peer.ip()), answer, limits, (&gate, &room), stop).await;
+                        drop(place);
+                    });
+                },
+                Some(_) = connections.join_next() => {}
+                () = stopped(&mut stop_seen) => break,
+            }
+        }
+        drop(self.listeners);
+        let finished = async { while connections.join_next().await.is_some() {} };
+        if timeout(self.limits.grace, finished).await.is_err() {
+            tracing::warn!(connections = connections.len(), "closed connections whose requests did not finish");
+        }
+    }
+}
+
+/// Waits until `stop` becomes true or its sender is dropped.
+pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
+    drop(stop.wait_for(|stop| *stop).await);
+}

@@ -1,0 +1,84 @@
+//! Answers to requests that are posted.
+
+use std::sync::Arc;
+
+use hyper::{
+    Request, Response, StatusCode,
+    body::{Bytes, Incoming},
+};
+
+use super::{
+    Answer, AnswerBody, Answered, Caller, Memory, Refusal, Reply, Text,
+    budget::Room,
+    deadline::Patience,
+    gzip::{self, Gzip},
+    request_body::{BodyError, read_body},
+    response::{TOO_OFTEN, encoded, json, refused, retried_after, varied},
+    response_body::Stream,
+    routes::Asked,
+};
+
+/// The text for a client for whose answer there is no memory.
+pub(crate) const TOO_MANY_ANSWERS: &str = "too many large answers at once, try again later";
+
+/// Answers a POST.
+pub(super) async fn post<A: Answer>(
+    request: Request<Incoming>,
+    caller: &Caller,
+    asked: &Asked<'_, '_, A>,
+) -> Response<AnswerBody> {
+    let Asked { answer, room, patience, .. } = *asked;
+    let gzip = gzip::is_accepted(request.headers());
+    match read_body(request, room, patience).await {
+        Ok((body, memory)) => {
+            patience.request_complete();
+            let memory_of_answer = Memory::new(Arc::clone(room), patience.limits.bodies_timeout);
+            let Answered { reply, wait } = answer.answer(body, caller, memory_of_answer).await;
+            drop(memory);
+            if let Some(wait) = wait {
+                return retried_after(wait, refused(answer, Refusal::TooOften, TOO_OFTEN));
+            }
+            let response = match reply {
+                None => None,
+                Some(reply) if gzip && (reply.rest.is_some() || reply.beginning.len() >= gzip::SMALLEST) => {
+                    Box::pin(compressed(reply, room, patience)).await
+                }
+                Some(reply) if reply.is_small() => Some(json(StatusCode::OK, reply.beginning.into_bytes())),
+                Some(reply) => Box::pin(whole(reply, room, patience)).await,
+            };
+            response.unwrap_or_else(|| refused(answer, Refusal::NoMemory, TOO_MANY_ANSWERS))
+        }
+        Err(BodyError::TooLarge { limit }) => {
+            refused(answer, Refusal::TooLarge, &format!("request body exceeds {limit} bytes"))
+        }
+        Err(BodyError::NoMemory) => {
+            refused(answer, Refusal::NoMemory, "too many large requests at once, try again later")
+        }
+        Err(BodyError::Broken(error)) => {
+            refused(answer, Refusal::Unreadable, &format!("request body cannot be read: {error}"))
+        }
+    }
+}
+
+/// Returns the response with an answer, once there is memory for it; `None` if there is none in time.
+async fn whole(reply: Reply, room: &Arc<Room>, patience: &Arc<Patience>) -> Option<Response<AnswerBody>> {
+    let body = room.body(reply, patience).await?;
+    Some(json(StatusCode::OK, Bytes::new()).map(|_| body))
+}
+
+/// Returns the response with an answer that is compressed while it is sent, once there is memory for it. If too many answers
+/// are being compressed, the answer is sent as it is. `None` if there is no memory in time.
+async fn compressed(reply: Reply, room: &Arc<Room>, patience: &Arc<Patience>) -> Option<Response<AnswerBody>> {
+    let Ok(turn) = Arc::clone(&room.compressions).try_acquire_owned() else {
+        return whole(reply, room, patience).await.map(varied);
+    };
+    let Reply { beginning, rest, mut memory } = reply;
+    let there = beginning.memory();
+    let needed = if rest.is_some() { room.stream_memory(there) } else { there };
+    if !memory.keep(there, needed).await {
+        return None;
+    }
+    let source = Box::new(Gzip::new(beginning, rest, turn));
+    let stream = Stream::new(Text::default(), source, Arc::clone(room), Arc::clone(patience), memory);
+    Some(encoded(json(StatusCode::OK, Bytes::new()).map(|_| AnswerBody::Stream(stream))))
+}

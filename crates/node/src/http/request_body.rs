@@ -1,0 +1,108 @@
+//! Bodies of requests, within the common memory.
+
+use http_body_util::BodyExt;
+use hyper::{
+    Request,
+    body::{Body, Bytes, Incoming},
+};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::{budget::Room, deadline::Patience};
+
+/// Bytes of a body that is too large which are read and discarded, as a multiple of the limit.
+const DISCARDED_BODIES: usize = 8;
+
+/// Bytes that a connection reads at once, and up to which a body takes no part of the common memory.
+pub(super) const READ_AT_ONCE: usize = 32 * 1024;
+
+/// Reason why a request body is rejected.
+#[derive(Debug)]
+pub(super) enum BodyError {
+    /// It has more bytes than the limit.
+    TooLarge {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// Other bodies and answers use the memory.
+    NoMemory,
+    /// The connection broke, or the body is not valid HTTP.
+    Broken(hyper::Error),
+}
+
+/// Reads a body up to the limit. Returns it with its part of the common memory, if it is large. A body that arrived in one
+/// piece is not copied.
+///
+/// A larger body is rejected as soon as it is known to be larger. A client may send all of it before it reads, and would
+/// lose the answer if the connection were closed at once. Therefore the rest is read and discarded meanwhile.
+pub(super) async fn read_body(
+    request: Request<Incoming>,
+    room: &Room,
+    patience: &Patience,
+) -> Result<(Bytes, Option<OwnedSemaphorePermit>), BodyError> {
+    let mut body = request.into_body();
+    let limit = patience.limits.body_bytes;
+    if body.size_hint().lower() > u64::try_from(limit).unwrap_or(u64::MAX) {
+        return refuse(body, limit, BodyError::TooLarge { limit });
+    }
+    let first = next_data(&mut body).await?.unwrap_or_default();
+    if first.len() <= limit && body.is_end_stream() {
+        return Ok((first, None));
+    }
+    Box::pin(read_rest(first, body, room, patience)).await
+}
+
+/// Reads the rest of a body that begins with `first`.
+async fn read_rest(
+    first: Bytes,
+    mut body: Incoming,
+    room: &Room,
+    patience: &Patience,
+) -> Result<(Bytes, Option<OwnedSemaphorePermit>), BodyError> {
+    let limit = patience.limits.body_bytes;
+    let left = body.size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
+    let expected = left.map_or(limit, |left| left.saturating_add(first.len()));
+    let (mut whole, mut memory) = (Vec::from(first), None);
+    while whole.len() <= limit {
+        if memory.is_none() && whole.len() >= READ_AT_ONCE {
+            // Reserve all of it at once: two bodies with a half each would wait for each other.
+            patience.memory_awaited();
+            memory = room.reserve(expected, patience.limits.bodies_timeout).await;
+            patience.memory_decided(memory.is_some());
+            if memory.is_none() {
+                return refuse(body, limit, BodyError::NoMemory);
+            }
+            whole.reserve_exact(expected.saturating_sub(whole.len()));
+        }
+        match next_data(&mut body).await? {
+            Some(data) => whole.extend_from_slice(&data),
+            None => return Ok((whole.into(), memory)),
+        }
+    }
+    refuse(body, limit, BodyError::TooLarge { limit })
+}
+
+/// Rejects a body, and discards its rest.
+fn refuse<T>(body: Incoming, limit: usize, error: BodyError) -> Result<T, BodyError> {
+    tokio::spawn(discard(body, limit.saturating_mul(DISCARDED_BODIES)));
+    Err(error)
+}
+
+/// Reads up to `limit` bytes and discards them.
+pub(super) async fn discard(mut body: Incoming, mut limit: usize) {
+    while let Ok(Some(data)) = next_data(&mut body).await {
+        match limit.checked_sub(data.len()) {
+            Some(rest) => limit = rest,
+            None => return,
+        }
+    }
+}
+
+/// Reads the next bytes; `None` at the end.
+async fn next_data(body: &mut Incoming) -> Result<Option<Bytes>, BodyError> {
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame.map_err(BodyError::Broken)?.into_data() {
+            return Ok(Some(data));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,130 @@
+//! Responses and their headers.
+
+use std::time::Duration;
+
+use hyper::{
+    Response, StatusCode,
+    body::Bytes,
+    header::{self, HeaderValue},
+};
+
+use super::{Answer, AnswerBody, Page, Refusal, gzip};
+
+/// Adds headers that keep a page from loading or running anything, from being framed, and from being read as another type.
+pub(super) fn guarded(mut response: Response<AnswerBody>) -> Response<AnswerBody> {
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(
+            "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        ),
+    );
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Returns the response with a page, compressed if the client accepts that and the page is long enough.
+pub(super) fn shown(Page { is_well, media_type, text }: Page, gzip: bool) -> Response<AnswerBody> {
+    let status = if is_well { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    if gzip && text.len() >= gzip::SMALLEST {
+        return encoded(response(status, media_type, gzip::whole(text.as_bytes())));
+    }
+    response(status, media_type, text)
+}
+
+/// The text for a client above its rate limit.
+pub(super) const TOO_OFTEN: &str = "too many requests, try again later";
+
+/// Adds the time after which the client may try again.
+pub(super) fn retried_after(wait: Duration, response: Response<AnswerBody>) -> Response<AnswerBody> {
+    with_header(response, header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)))
+}
+
+/// Returns the time in seconds, rounded up.
+pub(crate) const fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs().saturating_add((time.subsec_nanos() > 0) as u64)
+}
+
+/// Returns the response for a method of HTTP that is not served. The media type is the reference's, although the text is no
+/// JSON (rpc page, section 1.1).
+pub(super) fn not_allowed(allowed: &'static str) -> Response<AnswerBody> {
+    with_header(
+        json(StatusCode::METHOD_NOT_ALLOWED, "Not allowed HTTP Method"),
+        header::ALLOW,
+        HeaderValue::from_static(allowed),
+    )
+}
+
+/// Adds the headers of a compressed body.
+pub(super) fn encoded(response: Response<AnswerBody>) -> Response<AnswerBody> {
+    varied(with_header(response, header::CONTENT_ENCODING, HeaderValue::from_static("gzip")))
+}
+
+/// Adds the header by which caches keep the compressed and the plain form apart.
+pub(super) fn varied(response: Response<AnswerBody>) -> Response<AnswerBody> {
+    with_vary(response, "accept-encoding")
+}
+
+/// Adds the header by which caches keep answers to requests with different values of a header apart.
+pub(super) fn with_vary(response: Response<AnswerBody>, on: &'static str) -> Response<AnswerBody> {
+    with_header(response, header::VARY, HeaderValue::from_static(on))
+}
+
+/// Returns the response that rejects a POST, with a body that the service writes.
+pub(super) fn refused(answer: &impl Answer, reason: Refusal, text: &str) -> Response<AnswerBody> {
+    closing(json(reason.status(), answer.refuse(reason, text)))
+}
+
+/// Returns the response that rejects another request, with a plain text.
+pub(super) fn refusal(status: StatusCode, text: impl Into<Bytes>) -> Response<AnswerBody> {
+    closing(response(status, "text/plain", text))
+}
+
+/// Adds the header that ends the connection.
+fn closing(response: Response<AnswerBody>) -> Response<AnswerBody> {
+    with_header(response, header::CONNECTION, HeaderValue::from_static("close"))
+}
+
+/// Headers that pages of other origins may read.
+pub(super) const EXPOSED: &str = "x-request-id, retry-after";
+
+/// Returns the response to a preflight, as the reference has it (rpc page, section 1.1), with the header of ours that a page
+/// may send.
+pub(super) fn options(allowed: &'static str) -> Response<AnswerBody> {
+    let mut response = Response::new(AnswerBody::from(Bytes::new()));
+    let headers = response.headers_mut();
+    headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static("origin, content-type, accept, x-request-id"),
+    );
+    headers.insert("DAV", HeaderValue::from_static("1"));
+    response
+}
+
+/// Returns a response with JSON.
+pub(super) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<AnswerBody> {
+    response(status, "application/json", body)
+}
+
+/// Returns a response that pages of every origin may read.
+fn response(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response<AnswerBody> {
+    let mut response = Response::new(AnswerBody::from(body.into()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    response
+}
+
+/// Adds a header.
+pub(super) fn with_header(
+    mut response: Response<AnswerBody>,
+    name: header::HeaderName,
+    value: HeaderValue,
+) -> Response<AnswerBody> {
+    response.headers_mut().insert(name, value);
+    response
+}

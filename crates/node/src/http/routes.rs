@@ -1,0 +1,217 @@
+//! The routes: which request gets which answer.
+
+use std::{
+    convert::Infallible,
+    net::IpAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use hyper::{
+    HeaderMap, Method, Request, Response, StatusCode, Version,
+    body::{Bytes, Incoming},
+    header::{self, HeaderValue},
+};
+use tokio::sync::watch;
+use tokio_tungstenite::tungstenite::handshake::server::create_response;
+
+use super::{
+    Answer, AnswerBody, Caller, Refusal,
+    budget::Room,
+    connection::Upgrading,
+    deadline::Patience,
+    gzip,
+    listener::{Gate, Serves},
+    post::post,
+    request_body::discard,
+    response::{
+        EXPOSED, TOO_OFTEN, guarded, json, not_allowed, options, refusal, refused, retried_after, shown, with_header,
+        with_vary,
+    },
+};
+use crate::request_id::{self, RequestId};
+
+/// The context in which a request is answered.
+pub(super) struct Asked<'a, 'room, A> {
+    pub(super) answer: &'a A,
+    pub(super) gate: &'a Gate,
+    pub(super) room: &'room Arc<Room>,
+    pub(super) peer: IpAddr,
+    pub(super) patience: &'a Arc<Patience>,
+    pub(super) upgrading: &'a Mutex<Option<Upgrading<'room>>>,
+    pub(super) stop: &'a watch::Receiver<bool>,
+}
+
+/// Answers a request within the scope of its id, and counts it.
+pub(super) async fn respond<A: Answer>(
+    request: Request<Incoming>,
+    asked: &Asked<'_, '_, A>,
+) -> Result<Response<AnswerBody>, Infallible> {
+    asked.patience.request_begins();
+    let id = RequestId::of(request.headers());
+    let header = id.header();
+    let is_for_operators = asked.gate.is_for_operators(&request);
+    let mut response = id.scope(route(request, asked)).await;
+    let headers = response.headers_mut();
+    if is_for_operators {
+        headers.remove(header::ACCESS_CONTROL_ALLOW_ORIGIN);
+    }
+    headers.insert(request_id::HEADER, header);
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
+    asked.room.metrics.answered(response.status().as_u16());
+    asked.patience.answer_begins();
+    Ok(response)
+}
+
+/// Routes a request. Rare requests have a boxed future, so that the future of a POST stays small.
+async fn route<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) -> Response<AnswerBody> {
+    let response = if *request.method() != Method::POST || asked.gate.serves == Serves::Pages {
+        Box::pin(route_others(request, asked)).await
+    } else if let Some((refusal, text)) = fault(&request) {
+        tokio::spawn(discard(request.into_body(), asked.patience.limits.body_bytes));
+        refused(asked.answer, refusal, &text)
+    } else {
+        let caller = asked.caller(&request);
+        match caller.arrive() {
+            Err(wait) => {
+                tokio::spawn(discard(request.into_body(), asked.patience.limits.body_bytes));
+                retried_after(wait, refused(asked.answer, Refusal::TooOften, TOO_OFTEN))
+            }
+            Ok(()) => post(request, &caller, asked).await,
+        }
+    };
+    tracing::debug!(status = response.status().as_u16(), "answered");
+    response
+}
+
+/// Answers a request that is no POST, or that arrives where only pages are served.
+async fn route_others<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) -> Response<AnswerBody> {
+    if let Some((reason, text)) = fault(&request) {
+        return refusal(reason.status(), text);
+    }
+    let (method, path, serves) = (request.method(), request.uri().path(), asked.gate.serves);
+    if *method == Method::GET && serves != Serves::Pages && asks_for_websocket(&request) {
+        let caller = asked.caller(&request);
+        return match caller.arrive() {
+            Err(wait) => retried_after(wait, refusal(StatusCode::TOO_MANY_REQUESTS, TOO_OFTEN)),
+            Ok(()) => upgrade(request, caller, asked.room, asked.upgrading),
+        };
+    }
+    let is_hidden = serves == Serves::Public && FOR_OPERATORS.contains(&path);
+    let is_page = path == HEALTH || (asked.answer.has_page(path) && !is_hidden);
+    // Health checks of proxies may send any host. Their answer is one word or a reason.
+    if is_page
+        && path == METRICS
+        && let Some(got) = asked.gate.access.unknown_name(request.uri(), request.headers())
+    {
+        return refusal(StatusCode::FORBIDDEN, format!("expected {HOSTS_OF_METRICS}, got the host {got:?}"));
+    }
+    let allowed = match (serves, is_page) {
+        (Serves::Pages, true) => "GET, HEAD, OPTIONS",
+        (Serves::Pages, false) => return refusal(StatusCode::NOT_FOUND, "there is no such page"),
+        (Serves::All | Serves::Public, true) => "GET, HEAD, POST, OPTIONS",
+        (Serves::All | Serves::Public, false) => "POST, OPTIONS",
+    };
+    match *method {
+        Method::OPTIONS => options(allowed),
+        // Of an answer to HEAD the body is not sent.
+        Method::GET | Method::HEAD if path == HEALTH => json(StatusCode::OK, r#"{"health":true}"#),
+        Method::GET | Method::HEAD if is_page && path == READY && *asked.stop.borrow() => {
+            json(StatusCode::SERVICE_UNAVAILABLE, r#"{"ready":false,"reason":"the node is stopping"}"#)
+        }
+        Method::GET | Method::HEAD if path == HOME => {
+            let page = if accepts_html(request.headers()) { asked.answer.page(path).await } else { None };
+            with_vary(page.map_or_else(|| not_allowed(allowed), |page| guarded(shown(page, false))), "accept")
+        }
+        Method::GET | Method::HEAD if is_page => match asked.answer.page(path).await {
+            Some(page) => shown(page, gzip::is_accepted(request.headers())),
+            None => not_allowed(allowed),
+        },
+        _ => not_allowed(allowed),
+    }
+}
+
+/// The page that says whether the process answers.
+const HEALTH: &str = "/health";
+
+/// The page that says whether the node is ready for requests.
+pub(crate) const READY: &str = "/ready";
+
+/// The page with the metrics.
+pub(crate) const METRICS: &str = "/metrics";
+
+/// Pages for operators. If operators have an address of their own, other addresses do not serve these pages.
+pub(super) const FOR_OPERATORS: [&str; 2] = [READY, METRICS];
+
+/// The hosts under which the server serves `/metrics`, for the text of an error.
+const HOSTS_OF_METRICS: &str = "an IP address, a loopback name, or one of --allowed-hosts as host";
+
+/// The page about the node, for browsers only.
+pub(crate) const HOME: &str = "/";
+
+/// Returns whether a client names HTML among the types that it accepts, as browsers do. A client that accepts any type does
+/// not ask for a page.
+fn accepts_html(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.flat_map(|list| list.split(',')).any(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let is_html = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("text/html"));
+        let weight = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
+        is_html && !weight.is_some_and(|weight| weight.parse() == Ok(0.0))
+    })
+}
+
+impl<A> Asked<'_, '_, A> {
+    fn caller(&self, request: &Request<Incoming>) -> Caller {
+        let Gate { access, limiter, .. } = self.gate;
+        Caller::of(access, limiter.as_ref(), self.peer, request.uri(), request.headers())
+    }
+}
+
+/// Returns the fault of a request's head that hyper accepts and HTTP forbids (RFC 9112, sections 3.2 and 6.1; RFC 9110,
+/// section 8.4).
+fn fault(request: &Request<Incoming>) -> Option<(Refusal, String)> {
+    let headers = request.headers();
+    let hosts = headers.get_all(header::HOST).iter().count();
+    if hosts > 1 || (hosts == 0 && request.version() == Version::HTTP_11) {
+        return Some((Refusal::Unreadable, format!("expected one header Host, got {hosts}")));
+    }
+    let other = |name, known: &str| {
+        let mut values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+        values.find(|value| !value.trim().eq_ignore_ascii_case(known))
+    };
+    if let Some(got) = other(header::TRANSFER_ENCODING, "chunked") {
+        return Some((Refusal::Transferred, format!("expected the Transfer-Encoding chunked, got {got:?}")));
+    }
+    let got = other(header::CONTENT_ENCODING, "identity")?;
+    Some((Refusal::Encoded, format!("expected a body without Content-Encoding, got {got:?}")))
+}
+
+/// Returns whether a client asks for a WebSocket. The server ignores other protocols in the header.
+fn asks_for_websocket(request: &Request<Incoming>) -> bool {
+    let names = request.headers().get_all(header::UPGRADE).iter().filter_map(|value| value.to_str().ok());
+    names.flat_map(|names| names.split(',')).any(|name| name.trim().eq_ignore_ascii_case("websocket"))
+}
+
+/// Answers the handshake of a WebSocket, if a connection slot for one is free.
+fn upgrade<'a>(
+    mut request: Request<Incoming>,
+    caller: Caller,
+    room: &'a Room,
+    upgrading: &Mutex<Option<Upgrading<'a>>>,
+) -> Response<AnswerBody> {
+    let upgrade = hyper::upgrade::on(&mut request);
+    let (parts, _) = request.into_parts();
+    let response = match create_response(&Request::from_parts(parts, ())) {
+        Ok(response) => response,
+        Err(error) => {
+            let version = (header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+            let refused = refusal(StatusCode::BAD_REQUEST, format!("that is no WebSocket handshake: {error}"));
+            return with_header(refused, version.0, version.1);
+        }
+    };
+    let Ok(place) = room.upgrades.try_acquire() else {
+        return refusal(StatusCode::SERVICE_UNAVAILABLE, "too many subscribers at once, try again later");
+    };
+    *upgrading.lock().unwrap_or_else(PoisonError::into_inner) = Some(Upgrading { upgrade, caller, place });
+    response.map(|()| AnswerBody::from(Bytes::new()))
+}
