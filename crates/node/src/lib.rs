@@ -12,39 +12,38 @@
 //! # }
 //! ```
 //!
-//! # Modules, in reading order
+//! # Modules
 //!
-//! - `config`: the command line, and the [`Config`] that a node is started with; `settings`: which value each option has,
-//!   of flag, environment, TOML file and `profile`; `mnemonic`: accounts from words.
-//! - `startup`: [`Node::start`] opens a `data_dir` and a chain, starts the `driver` and the server, and has a
-//!   [`Banner`] to show; [`RunningNode::stop`] undoes it.
-//! - `files`: how files of a data directory are created, checked and read; `protection`: what other processes of the host
-//!   can see of this one.
-//! - `ready_file` and `parent`: what a program that starts the node needs to find it, and not to leave it behind.
-//! - `driver`: the loop that makes blocks, on a thread of its own, and the handle that requests have of the node;
-//!   `pause` is what keeps it from making any.
-//! - `http`: connections, bodies and their bounds; it knows no JSON.
-//! - `rpc`: from the bytes of a body to the bytes of its answer; the `method` table, what callers may write as
-//!   `params`, which `error` gets which code, and the [OpenRPC document](openrpc) of it all.
-//! - `subscription`: WebSocket connections and what they are told of each block; `endpoint` puts it beside `rpc`, and
-//!   `home`, the page for browsers.
-//! - `methods`: what each method does, one file per family; `statistics` has their rates.
-//! - `clock`, `telemetry` and `progress`: the time, the log, and how far something is that takes long. `request_id`: the
-//!   name of a request in answer and log; `metrics`: what is counted, for Prometheus.
-//! - `maintenance`: checking and rebuilding a data directory; `load`: a load for measuring a node; `proof`: checking
-//!   proofs of state; `cli`: commands that ask a node; `client`: the HTTP client of them all; `terminal`: what others wrote,
-//!   as it can be shown; `manual`: completions and manual pages.
+//! A module imports modules of lower layers only; code for tests may import any module.
+//!
+//! Layers, lowest first:
+//!
+//! - `block_hashes`, `block_mode`, `clock`, `files`, `head`, `listen`: search by the hash of a block, when blocks are made,
+//!   the time, files that can be trusted, the published head of the chain, addresses at which a node listens.
+//! - `metrics`, `parent`, `progress`, `protection`, `request_id`, `statistics`, `terminal`: what Prometheus reads, the process
+//!   that started the node, progress in the log, secrets in memory and files, the id of a request, rates, safe output.
+//! - `banner`, `blocking`, `data_dir`, `http`, `ready_file`, `telemetry`: the facts of a started node, the pools of blocking
+//!   threads, the files of a chain, connections and their bounds, the file for programs that start a node, the log.
+//! - `driver`, `home`, `maintenance`: the loop that makes blocks, with the handle that requests have; the page for browsers;
+//!   checks and rebuilds of a data directory.
+//! - `dump`: a chain in one file.
+//! - `rpc`: from the bytes of a request body to the bytes of its answer. It knows no method: it gets the method table.
+//! - `methods`: what each method does, one file for each family; the method table, and the [OpenRPC document](openrpc).
+//! - `client`, `config`, `subscription`: commands that send requests to a node; the options of a node and its [`Config`];
+//!   WebSocket sessions and their notifications.
+//! - `cli`, `endpoint`: the tree of subcommands; JSON-RPC, subscriptions and pages behind the server.
+//! - `startup`: [`Node::start`] opens a chain, starts the driver and the server; [`RunningNode::stop`] ends them.
 //!
 //! # Invariants
 //!
 //! - This is the only crate with sockets, tasks, threads that wait for them, a clock and randomness. It does not know
 //!   how a block is made, or when a transaction is valid.
-//! - A request is answered from one snapshot, which the driver replaces as a whole. Reading the chain waits for no block
-//!   being made; only questions about waiting transactions take the pool's lock, for a look-up. What reads whole
-//!   blocks or computes old states again does so on a thread of its own.
-//! - A request that panics is answered as an internal error and harms no other. What is our own fault is logged in full
-//!   and told to nobody.
-//! - The transport and the envelope know no method; a method is one struct and one row.
+//! - A request is answered from one snapshot, which the driver replaces as a whole. A query does not wait for the block that
+//!   is being made. Only queries about pending transactions take the lock of the pool, for a look-up. Queries that read
+//!   whole blocks or compute old states run on blocking threads.
+//! - A request that panics is answered with an internal error, and harms no other request. A fault of the node is logged in
+//!   full, and the client gets no details of it.
+//! - The server and the envelope know no method. A method is one struct and one row of the table.
 
 mod banner;
 mod block_hashes;

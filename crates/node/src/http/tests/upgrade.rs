@@ -1,4 +1,4 @@
-//! Upgrades to WebSockets.
+//! The upgrade of a connection to a WebSocket.
 
 use super::*;
 

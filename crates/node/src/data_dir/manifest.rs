@@ -1,0 +1,130 @@
+//! The manifest: the parameters of the chain in a data directory, which may not change.
+
+use serde::{Deserialize, Serialize};
+use silica_chain::ChainConfig;
+use silica_crypto::KeyPair;
+use silica_protocol::{ChainId, sha256};
+use silica_scilla::rules::Rules;
+
+/// Newest version of the layout. The manifest of a chain whose Scilla rules have no name is written in the one before,
+/// which earlier programs read.
+pub(super) const FORMAT: u32 = 2;
+pub(super) const FORMAT_WITHOUT_RULES: u32 = 1;
+
+/// The parameters of a chain, and the digests of the other files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Manifest {
+    /// Identity of the network.
+    pub(crate) chain_id: u16,
+    /// Virtual shards.
+    pub(crate) shards: u32,
+    /// Tx blocks for each DS block.
+    pub(crate) blocks_per_ds_epoch: u64,
+    /// SHA-256 of the file of accounts.
+    pub(super) accounts: String,
+    /// The node's public key.
+    pub(super) node_key: String,
+    /// Hash of the genesis block, once it is made.
+    pub(crate) genesis: Option<String>,
+    /// The minimum gas price that the operator set last, in Qa.
+    pub(crate) gas_price: Option<String>,
+    /// The Scilla rules; `None` in a chain that was made before rules had a name.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "rules_text")]
+    pub(super) scilla_rules: Option<Rules>,
+}
+
+/// Rules, written as text.
+mod rules_text {
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+    use silica_scilla::rules::Rules;
+
+    #[expect(
+        clippy::ref_option,
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde calls it with a reference to the field"
+    )]
+    pub(super) fn serialize<S: Serializer>(rules: &Option<Rules>, serializer: S) -> Result<S::Ok, S::Error> {
+        match rules {
+            Some(rules) => serializer.collect_str(rules),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rules>, D::Error> {
+        String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
+    }
+}
+
+/// The parameters of a new chain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parameters {
+    pub(crate) chain_id: u16,
+    pub(crate) shards: u32,
+    pub(crate) blocks_per_ds_epoch: u64,
+    pub(crate) scilla_rules: Rules,
+}
+
+impl Manifest {
+    /// The manifest of a new chain with these genesis accounts and this key of the node.
+    pub(crate) fn new(parameters: Parameters, accounts: &str, key: &KeyPair) -> Self {
+        let Parameters { chain_id, shards, blocks_per_ds_epoch, scilla_rules } = parameters;
+        Self {
+            chain_id,
+            shards,
+            blocks_per_ds_epoch,
+            accounts: digest(accounts),
+            node_key: key.public().to_string(),
+            genesis: None,
+            gas_price: None,
+            scilla_rules: Some(scilla_rules),
+        }
+    }
+
+    /// Returns the Scilla rules of the chain.
+    pub(crate) fn scilla_rules(&self) -> Rules {
+        self.scilla_rules.unwrap_or(Rules::UNNAMED)
+    }
+
+    /// Returns the parameters of the chain, with the default policy.
+    pub(crate) fn chain_config(&self) -> ChainConfig {
+        let default = ChainConfig::isolated();
+        let mut policy = default.policy;
+        policy.operator_price = self.gas_price.as_ref().and_then(|price| price.parse().ok());
+        ChainConfig {
+            chain_id: ChainId::new(self.chain_id),
+            shards: self.shards,
+            blocks_per_ds_epoch: self.blocks_per_ds_epoch,
+            rules: silica_chain::config::Rules { scilla: self.scilla_rules(), ..default.rules },
+            policy,
+            ..default
+        }
+    }
+
+    /// Returns the lowest version of the layout that can hold the manifest.
+    pub(super) const fn format(&self) -> u32 {
+        if self.scilla_rules.is_some() { FORMAT } else { FORMAT_WITHOUT_RULES }
+    }
+}
+
+/// The file of the manifest. It begins with the version of the layout, which every version of this program can read, and has
+/// a checksum, because a changed digit would make it another chain.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ManifestFile {
+    pub(super) format: u32,
+    pub(super) manifest: Manifest,
+    pub(super) checksum: String,
+}
+
+impl ManifestFile {
+    pub(super) fn new(manifest: Manifest) -> Self {
+        let text = serde_json::to_string(&manifest).expect("text and numbers have a JSON form");
+        Self { format: manifest.format(), manifest, checksum: digest(&text) }
+    }
+}
+
+/// Returns the SHA-256 of a text, hexadecimal.
+pub(super) fn digest(text: &str) -> String {
+    hex::encode(sha256(&[text.as_bytes()]))
+}

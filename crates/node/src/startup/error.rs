@@ -1,0 +1,106 @@
+//! Why a node did not start, or did not stop in order.
+
+use std::{io, net::SocketAddr, path::PathBuf};
+
+use silica_chain::{GenesisError, OpenError};
+use silica_crypto::SecretKeyError;
+
+use crate::{
+    data_dir::{DataDirError, remedy},
+    ready_file::ReadyFileError,
+};
+
+/// Reason why a node did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The data directory cannot be used.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// The file of accounts cannot be read.
+    #[error("cannot read accounts file {}", path.display())]
+    AccountsFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file of accounts does not hold accounts.
+    #[error("accounts file {}", path.display())]
+    Accounts {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: GenesisError,
+    },
+    /// The mnemonic gives no key, which happens to one seed in 2¹²⁷.
+    #[error("the words of the mnemonic give no key")]
+    Words(#[from] SecretKeyError),
+    /// The store cannot be opened.
+    #[error("cannot open the chain{}{}", at(path.as_ref()), remedy(source))]
+    Store {
+        /// Where it is kept; `None` in memory.
+        path: Option<PathBuf>,
+        /// What is wrong with it.
+        source: silica_state::OpenError,
+    },
+    /// The chain in the store cannot be continued.
+    #[error("cannot continue the chain{}", at(path.as_ref()))]
+    Chain {
+        /// Where it is kept; `None` in memory.
+        path: Option<PathBuf>,
+        /// Why not.
+        source: Box<OpenError>,
+    },
+    /// The server cannot listen.
+    #[error("cannot listen on {addr}{}", listen_hint(source))]
+    Listen {
+        /// Where.
+        addr: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system provides no thread, or no randomness.
+    #[error("the system refuses what a node needs")]
+    System(#[source] io::Error),
+    /// The ready file cannot be written where it is wanted.
+    #[error(transparent)]
+    ReadyFile(#[from] ReadyFileError),
+    /// Opening the chain panicked.
+    #[error("opening the chain panicked; the log says where")]
+    Panicked,
+}
+
+/// Reason why a node did not stop in order.
+#[derive(Debug, thiserror::Error)]
+pub enum StopError {
+    /// A thread panicked; the log says where.
+    #[error("a thread of the node panicked")]
+    Panicked,
+    /// Some pending transactions were not stored.
+    #[error("{lost} waiting transactions are lost, {kept} are kept")]
+    Pool {
+        /// Those that are stored, which are the oldest.
+        kept: usize,
+        /// Those that are lost.
+        lost: usize,
+        /// Why not.
+        source: Box<DataDirError>,
+    },
+    /// The store failed to close.
+    #[error("cannot close the chain")]
+    Store(#[source] silica_state::CloseError),
+}
+
+/// Returns the place of a store as a part of an error text.
+fn at(path: Option<&PathBuf>) -> String {
+    path.map(|path| format!(" in {}", path.display())).unwrap_or_default()
+}
+
+/// Returns what an operator can do if the server cannot listen.
+fn listen_hint(source: &io::Error) -> &'static str {
+    if source.kind() == io::ErrorKind::AddrInUse {
+        ": the port is in use; stop the other program, or choose another with --listen"
+    } else {
+        ""
+    }
+}

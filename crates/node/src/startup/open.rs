@@ -1,0 +1,253 @@
+//! Opening the chain of a node.
+
+use std::{
+    io,
+    num::NonZeroU64,
+    time::{Duration, Instant},
+};
+
+use silica_chain::{Chain, ChainConfig, Genesis, OpenError, PUBLISHED_BALANCE, Producer, consensus::run_seal};
+use silica_crypto::KeyPair;
+use silica_protocol::BlockNumber;
+use silica_scilla::rules::Rules;
+use silica_state::{ArchiveError, OpenOutcome, Store, StoreOptions};
+use tokio::{task::spawn_blocking, time::timeout};
+use zeroize::Zeroizing;
+
+use super::StartError;
+use crate::{
+    clock,
+    config::{Config, Durability, Profile, profile},
+    data_dir::{self, DataDir, DataDirError, LONGEST_ACCOUNTS, Manifest, Parameters},
+    dump, files,
+    progress::Progress,
+};
+
+/// Time between two log lines while a chain is being opened.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// An opened chain.
+pub(super) struct Opened {
+    /// Where it is kept; `None` in memory.
+    pub(super) data_dir: Option<DataDir>,
+    /// The file of the genesis accounts.
+    pub(super) accounts: Zeroizing<String>,
+    /// The key of the node.
+    pub(super) key: KeyPair,
+    pub(super) chain: Chain,
+    pub(super) producer: Producer,
+}
+
+/// Opens the chain on a blocking thread, and logs when that takes long.
+pub(super) async fn open_with_progress(config: Config) -> Result<Opened, StartError> {
+    let begun = Instant::now();
+    let mut opening = spawn_blocking(move || open(&config));
+    loop {
+        if let Ok(opened) = timeout(PATIENCE, &mut opening).await {
+            return opened.map_err(|_| StartError::Panicked)?;
+        }
+        tracing::info!("opening the chain, for {} s so far", begun.elapsed().as_secs());
+    }
+}
+
+/// Opens the chain of the configuration, or makes a new one.
+fn open(config: &Config) -> Result<Opened, StartError> {
+    let Some(path) = &config.data_dir else {
+        let accounts = read_accounts(config)?;
+        let key = data_dir::draw_key().map_err(StartError::System)?;
+        let manifest = Manifest::new(parameters(config), &accounts, &key);
+        let store = Store::ephemeral(store_options(config));
+        let (chain, producer) = open_chain(store, config, &manifest, &accounts, &key)?;
+        return Ok(Opened { data_dir: None, accounts, key, chain, producer });
+    };
+    let data_dir = DataDir::create(path)?;
+    if let Err(error) = dump::remove_drafts(&data_dir) {
+        let directory = data_dir.dumps();
+        tracing::warn!(%error, directory = %directory.display(), "files that were not finished are left, with the node's key");
+    }
+    let (mut manifest, accounts, key) = match data_dir.manifest()? {
+        Some(manifest) => {
+            check_same_chain(&data_dir, &manifest, config)?;
+            let accounts = data_dir.accounts(&manifest)?;
+            check_same_accounts(&data_dir, &accounts, config)?;
+            check_same_rules(&data_dir, &manifest, config)?;
+            let key = data_dir.key(&manifest)?;
+            (manifest, accounts, key)
+        }
+        None => begin_chain(&data_dir, config)?,
+    };
+    let mut progress = Progress::new("indexing blocks again");
+    let store =
+        Store::open_with_progress(&data_dir.store(), store_options(config), &mut |done, all| progress.tell(done, all))
+            .map_err(|source| StartError::Store { path: Some(path.clone()), source })?;
+    data_dir.check_not_lost(&manifest, &store)?;
+    let (chain, producer) = open_chain(store, config, &manifest, &accounts, &key)?;
+    check_genesis(&data_dir, &mut manifest, &chain)?;
+    Ok(Opened { data_dir: Some(data_dir), accounts, key, chain, producer })
+}
+
+/// Writes the files of a new chain. The manifest is the last one: from then on the directory holds a chain, even if this
+/// start is interrupted.
+fn begin_chain(data_dir: &DataDir, config: &Config) -> Result<(Manifest, Zeroizing<String>, KeyPair), StartError> {
+    let accounts = read_accounts(config)?;
+    parse_accounts(&accounts, config)?;
+    let key = data_dir.new_key()?;
+    data_dir.write_accounts(&accounts)?;
+    let manifest = Manifest::new(parameters(config), &accounts, &key);
+    data_dir.write_manifest(&manifest)?;
+    Ok((manifest, accounts, key))
+}
+
+/// Opens the chain in a store.
+fn open_chain(
+    store: Store,
+    config: &Config,
+    manifest: &Manifest,
+    accounts: &str,
+    key: &KeyPair,
+) -> Result<(Chain, Producer), StartError> {
+    store.seal_with(run_seal(key));
+    if let OpenOutcome::Ready { rebuilt: Some(reason), .. } = store.outcome() {
+        tracing::warn!("the derived state was damaged and has been rebuilt: {reason}");
+    }
+    let genesis = parse_accounts(accounts, config)?;
+    for warning in genesis.warnings() {
+        tracing::warn!("{warning}");
+    }
+    let failed = |source| StartError::Chain { path: config.data_dir.clone(), source: Box::new(source) };
+    let chain_config = chain_config(config, manifest);
+    if let OpenOutcome::NeedsReplay { from, head, reason } = store.outcome() {
+        tracing::warn!("the derived state is lost: {reason}; blocks {from} to {head} are executed again");
+        let mut progress = Progress::new("executing blocks again");
+        let mut tell = |number: BlockNumber, last: BlockNumber| progress.tell(number.get(), last.get());
+        silica_chain::rebuild(&store, chain_config.clone(), &genesis, key.public(), &mut tell)
+            .map_err(|source| failed(source.into()))?;
+    }
+    silica_chain::open(store, chain_config, &genesis, key.public(), clock::now()).map_err(failed)
+}
+
+/// Returns the parameters of a new chain.
+fn parameters(config: &Config) -> Parameters {
+    let default = ChainConfig::isolated();
+    Parameters {
+        chain_id: config.chain_id.unwrap_or(default.chain_id).get(),
+        shards: config.shards.unwrap_or(default.shards),
+        blocks_per_ds_epoch: config.blocks_per_ds_epoch.unwrap_or(default.blocks_per_ds_epoch),
+        scilla_rules: config.scilla_rules.map_or(default.rules.scilla, Rules::newest),
+    }
+}
+
+/// Returns the parameters of the chain, with the policy of the configuration.
+fn chain_config(config: &Config, manifest: &Manifest) -> ChainConfig {
+    let mut chain = manifest.chain_config();
+    let policy = &mut chain.policy;
+    policy.nonces = config.profile.nonces();
+    policy.proof_window = NonZeroU64::new(config.proof_window).unwrap_or(policy.proof_window);
+    policy.pool.transactions = usize::try_from(config.max_pending).unwrap_or(usize::MAX);
+    policy.pool.gapped_per_sender = usize::try_from(config.max_gapped).unwrap_or(usize::MAX);
+    chain
+}
+
+/// Returns the options of the store.
+fn store_options(config: &Config) -> StoreOptions {
+    StoreOptions {
+        cache_bytes: config.cache_bytes,
+        history: config.proof_window,
+        durability: match config.durability {
+            Durability::Flush => silica_state::Durability::Flush,
+            Durability::Relaxed => silica_state::Durability::Relaxed,
+        },
+        ..StoreOptions::default()
+    }
+}
+
+/// Checks that the configuration names no other parameters than those of the chain.
+fn check_same_chain(data_dir: &DataDir, manifest: &Manifest, config: &Config) -> Result<(), DataDirError> {
+    let differs = |name, option, found: u64, wanted: Option<u64>| match wanted {
+        Some(wanted) if wanted != found => Err(data_dir.other_chain(name, &found, &config.origins.of(option), &wanted)),
+        Some(_) | None => Ok(()),
+    };
+    differs("id", "chain-id", manifest.chain_id.into(), config.chain_id.map(|id| id.get().into()))?;
+    differs("shards", "shards", manifest.shards.into(), config.shards.map(Into::into))?;
+    let wanted = config.blocks_per_ds_epoch;
+    differs("blocks per DS epoch", "blocks-per-ds-epoch", manifest.blocks_per_ds_epoch, wanted)
+}
+
+/// Checks that the configuration names no other Scilla rules than those of the chain. The accounts are compared before: if a
+/// profile has other rules and other accounts, the accounts identify the chain better.
+fn check_same_rules(data_dir: &DataDir, manifest: &Manifest, config: &Config) -> Result<(), DataDirError> {
+    let found = manifest.scilla_rules().edition();
+    match config.scilla_rules {
+        Some(wanted) if wanted != found => {
+            Err(data_dir.other_chain("Scilla rules", &found, &config.origins.of("scilla-rules"), &wanted))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Checks that the configuration names no other genesis accounts than those of the chain. A given profile differs from the
+/// chain only if the chain has the accounts of another profile: they may come from a file.
+fn check_same_accounts(data_dir: &DataDir, kept: &str, config: &Config) -> Result<(), StartError> {
+    let (option, wanted_name) = match (&config.accounts_file, &config.mnemonic) {
+        (Some(file), _) => ("accounts-file", format!("those of {}", file.display())),
+        (None, Some((_, count))) => ("mnemonic", format!("{count} of its words")),
+        (None, None) if config.origins.has("profile") => ("profile", format!("those of {}", config.profile.name())),
+        (None, None) => return Ok(()),
+    };
+    let wanted = parse_accounts(&read_accounts(config)?, config)?;
+    let found = parse_accounts(kept, config)?;
+    if wanted.accounts() == found.accounts() {
+        return Ok(());
+    }
+    let mut owner = None;
+    for profile in Profile::ALL {
+        if parse_accounts(&profile.accounts(), config)?.accounts() == found.accounts() {
+            owner = owner.or(Some(format!("of profile {}", profile.name())));
+        }
+    }
+    match owner {
+        None if option == "profile" => Ok(()),
+        owner => {
+            let found = owner.unwrap_or_else(|| "of its own".to_owned());
+            Err(data_dir.other_chain("genesis accounts", &found, &config.origins.of(option), &wanted_name).into())
+        }
+    }
+}
+
+/// Compares the genesis block with the one in the manifest, or writes it there.
+fn check_genesis(data_dir: &DataDir, manifest: &mut Manifest, chain: &Chain) -> Result<(), StartError> {
+    let block = chain.snapshot().tx_block(BlockNumber::new(0));
+    let failed = |source: ArchiveError| StartError::Chain {
+        path: Some(data_dir.path().to_owned()),
+        source: Box::new(OpenError::from(source)),
+    };
+    let found = block.map_err(failed)?.map(|block| block.header.hash().to_string()).unwrap_or_default();
+    match &manifest.genesis {
+        Some(genesis) if *genesis == found => Ok(()),
+        Some(genesis) => Err(data_dir.other_chain("genesis block", &found, "the manifest", genesis).into()),
+        None => {
+            manifest.genesis = Some(found);
+            Ok(data_dir.write_manifest(manifest)?)
+        }
+    }
+}
+
+/// Returns the file of the genesis accounts that the configuration names.
+fn read_accounts(config: &Config) -> Result<Zeroizing<String>, StartError> {
+    match (&config.accounts_file, &config.mnemonic) {
+        (Some(path), _) => {
+            let unreadable = |source| StartError::AccountsFile { path: path.clone(), source };
+            let bytes = files::read_named(path, LONGEST_ACCOUNTS).map_err(unreadable)?;
+            let text = std::str::from_utf8(&bytes).map_err(|error| unreadable(io::Error::other(error)))?;
+            Ok(Zeroizing::new(text.to_owned()))
+        }
+        (None, Some((words, count))) => Ok(profile::funded(&words.keys(*count)?, PUBLISHED_BALANCE)),
+        (None, None) => Ok(config.profile.accounts()),
+    }
+}
+
+/// Reads the genesis accounts.
+fn parse_accounts(text: &str, config: &Config) -> Result<Genesis, StartError> {
+    let path = || config.accounts_file.clone().unwrap_or_else(|| "accounts.json".into());
+    Genesis::from_accounts_json(text).map_err(|source| StartError::Accounts { path: path(), source })
+}

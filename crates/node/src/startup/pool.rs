@@ -1,0 +1,60 @@
+//! The pool of pending transactions between a stop and the next start.
+
+use silica_chain::{Chain, PoolImport};
+
+use super::{StartError, StopError};
+use crate::{
+    clock,
+    data_dir::{DataDir, LONGEST_POOL},
+    driver::NodeHandle,
+};
+
+/// Puts the transactions that were pending at the last stop into the pool. If `is_disk_full`, their file stays, because the next
+/// stop could not write it again.
+pub(super) fn import_pool(data_dir: Option<&DataDir>, chain: &Chain, is_disk_full: bool) -> Result<(), StartError> {
+    let Some(data_dir) = data_dir else { return Ok(()) };
+    let Some(bytes) = data_dir.load_pool()? else { return Ok(()) };
+    if !is_disk_full {
+        data_dir.remove_pool()?;
+    }
+    match chain.import_pool(&bytes, clock::now()) {
+        Ok(PoolImport { admitted, refused, damaged: 0 }) => {
+            tracing::info!(admitted, refused, "waiting transactions");
+        }
+        Ok(PoolImport { admitted, refused, damaged }) => {
+            tracing::warn!(admitted, refused, damaged, "waiting transactions; the file of the pool is damaged");
+        }
+        Err(error) => tracing::warn!(%error, "the transactions that were waiting are lost"),
+    }
+    Ok(())
+}
+
+/// Stores the pending transactions, or as many of the oldest as the disk has room for.
+pub(super) fn export_pool(data_dir: &DataDir, handle: &NodeHandle) -> Result<(), StopError> {
+    let waiting = handle.chain().waiting();
+    let (mut most, mut kept, mut failure) = (waiting, 0, None);
+    while most > 0 {
+        let (bytes, count) = handle.chain().export_oldest(most, LONGEST_POOL);
+        match data_dir.write_pool(&bytes) {
+            Ok(()) => {
+                kept = count;
+                break;
+            }
+            Err(source) => failure = failure.or(Some(source)),
+        }
+        most = most.saturating_sub(most.div_ceil(4));
+    }
+    let lost = waiting.saturating_sub(kept);
+    if let Some(source) = failure {
+        return Err(StopError::Pool { kept, lost, source: Box::new(source) });
+    }
+    if lost > 0 {
+        tracing::warn!(
+            kept,
+            lost,
+            longest = LONGEST_POOL,
+            "the file of the pool has no room for all waiting transactions"
+        );
+    }
+    Ok(())
+}

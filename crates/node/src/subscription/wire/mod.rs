@@ -1,0 +1,321 @@
+//! One end of a WebSocket connection: whole messages in, texts in pieces out.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    future::{Future, pending, ready},
+    io,
+    pin::pin,
+    time::Duration,
+};
+
+use futures_util::{SinkExt, StreamExt};
+use hyper::body::{Body, Bytes};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
+    sync::watch,
+    task::yield_now,
+    time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, timeout, timeout_at},
+};
+use tokio_tungstenite::{
+    WebSocketStream,
+    tungstenite::{
+        self, Message, Utf8Bytes,
+        protocol::{
+            CloseFrame, Role, WebSocketConfig,
+            frame::{
+                Frame,
+                coding::{CloseCode, Data, OpCode},
+            },
+        },
+    },
+};
+
+use super::metered::Metered;
+use crate::http::{AnswerBody, Broken, Memory, PIECE, Share, stopped};
+
+/// Largest message of a client, in bytes. A batch of JSON-RPC may need more over HTTP.
+const LARGEST_MESSAGE: usize = 256 << 10;
+
+/// Bytes that are read at once.
+const READ_AT_ONCE: usize = 8 << 10;
+
+/// Bytes that wait to be sent, at most: a piece of a text, and what answers pings behind it.
+const UNSENT: usize = 2 * PIECE;
+
+/// How long a client is waited for.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    /// After which a client that has been silent is asked whether it is there, and again until it is given up.
+    silence: Duration,
+    /// That a client may take to read one piece of a text.
+    unread: Duration,
+    /// That an answer in the making is given once the node stops.
+    finish: Duration,
+    /// That a client is given to take the last message, and again to close its side.
+    linger: Duration,
+}
+
+const USUAL: Times = Times {
+    silence: Duration::from_mins(1),
+    unread: Duration::from_secs(30),
+    finish: Duration::from_secs(2),
+    linger: Duration::from_secs(1),
+};
+
+/// Why a session ends.
+#[derive(Debug)]
+pub(super) enum End {
+    /// The client is told.
+    Told(CloseCode, &'static str),
+    /// The client has said that it ends.
+    Closed,
+    /// The connection is gone, or nobody reads.
+    Gone,
+}
+
+impl End {
+    const STOPPING: Self = Self::Told(CloseCode::Away, "the node is stopping");
+
+    fn unread() -> Self {
+        tracing::debug!("closed a connection that did not read");
+        Self::Gone
+    }
+}
+
+impl From<Broken> for End {
+    /// An answer that has begun cannot be ended.
+    fn from(_: Broken) -> Self {
+        Self::Told(CloseCode::Error, "the rest of the answer is not to be had")
+    }
+}
+
+impl From<tungstenite::Error> for End {
+    fn from(error: tungstenite::Error) -> Self {
+        use tungstenite::Error;
+        tracing::debug!(%error, "connection ended");
+        match error {
+            Error::Capacity(_) => Self::Told(CloseCode::Size, "the message is too large"),
+            Error::Utf8(_) => Self::Told(CloseCode::Invalid, "the message is not UTF-8"),
+            Error::Protocol(_) => Self::Told(CloseCode::Protocol, "that is no frame"),
+            Error::Io(error) if error.kind() == io::ErrorKind::OutOfMemory => {
+                Self::Told(CloseCode::Again, "too many large messages at once")
+            }
+            Error::ConnectionClosed
+            | Error::AlreadyClosed
+            | Error::Io(_)
+            | Error::Tls(_)
+            | Error::WriteBufferFull(_)
+            | Error::AttackAttempt
+            | Error::Url(_)
+            | Error::Http(_)
+            | Error::HttpFormat(_) => Self::Gone,
+        }
+    }
+}
+
+/// What happened on the socket.
+enum Traffic {
+    /// What was to be sent was, or not in time.
+    Sent(bool),
+    Came(Option<Message>),
+}
+
+/// A message, with the memory that it holds if it is long.
+#[derive(Debug)]
+pub(super) struct Text {
+    pub(super) text: Utf8Bytes,
+    pub(super) memory: Option<Memory>,
+}
+
+/// One end of a WebSocket connection.
+///
+/// While something else is done, pings are answered and one message is kept; further ones stay with the client. What is
+/// sent is handed to the socket a piece at a time, so that no more than a piece of it is in memory twice.
+pub(super) struct Wire<S> {
+    socket: WebSocketStream<Metered<S>>,
+    times: Times,
+    share: Share,
+    stop: watch::Receiver<bool>,
+    reminders: Interval,
+    /// Whether the client has said anything since it was last asked.
+    heard: bool,
+    /// A message that came while something else was done.
+    kept: Option<Text>,
+    /// Until when the client has to take what answers its pings, or asks whether it is there.
+    due: Option<Instant>,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
+    /// Speaks over a stream behind the handshake.
+    pub(super) async fn new(stream: S, share: Share, stop: watch::Receiver<bool>) -> Self {
+        Self::with_times(stream, USUAL, share, stop).await
+    }
+
+    async fn with_times(stream: S, times: Times, share: Share, stop: watch::Receiver<bool>) -> Self {
+        let config = WebSocketConfig::default()
+            .read_buffer_size(READ_AT_ONCE)
+            .write_buffer_size(0)
+            .max_write_buffer_size(UNSENT)
+            .max_message_size(Some(LARGEST_MESSAGE))
+            .max_frame_size(Some(LARGEST_MESSAGE));
+        let stream = Metered::new(stream, share.clone(), LARGEST_MESSAGE);
+        let socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
+        let mut reminders = interval_at(Instant::now() + times.silence, times.silence);
+        reminders.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { socket, times, share, stop, reminders, heard: true, kept: None, due: None }
+    }
+
+    /// The next message. Nothing is lost when this is given up.
+    pub(super) async fn next(&mut self) -> Result<Text, End> {
+        let mut stop = self.stop.clone();
+        loop {
+            tokio::select! {
+                biased;
+                () = stopped(&mut stop) => return Err(End::STOPPING),
+                () = ready(()), if self.kept.is_some() => {}
+                step = self.step() => step?,
+            }
+            if let Some(text) = self.kept.take() {
+                return Ok(text);
+            }
+        }
+    }
+
+    /// Does something while the client is listened to.
+    pub(super) async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> Result<T, End> {
+        let (mut stop, finish) = (self.stop.clone(), self.times.finish);
+        let mut work = pin!(work);
+        let mut late = pin!(async move {
+            stopped(&mut stop).await;
+            sleep(finish).await;
+        });
+        loop {
+            tokio::select! {
+                // A message is being worked on: as long as it is there, the buffer that it was read into, which may be long, is
+                // not kept for what is read next.
+                biased;
+                step = self.step() => step?,
+                done = work.as_mut() => return Ok(done),
+                () = late.as_mut() => return Err(End::STOPPING),
+            }
+        }
+    }
+
+    /// Sends a text.
+    pub(super) async fn send(&mut self, mut text: AnswerBody) -> Result<(), End> {
+        let (mut data, mut open) = (Data::Text, false);
+        while let Some(piece) = self.meanwhile(text.next()).await? {
+            open = !text.is_end_stream();
+            self.write(piece?, data, !open).await?;
+            data = Data::Continue;
+            if open {
+                // Who reads is there, and may come late to what is asked.
+                self.heard = true;
+                self.reminders.reset();
+            }
+        }
+        if open { self.write(Bytes::new(), data, true).await } else { Ok(()) }
+    }
+
+    async fn write(&mut self, piece: Bytes, data: Data, is_last: bool) -> Result<(), End> {
+        let frame = Message::Frame(Frame::message(piece, OpCode::Data(data), is_last));
+        tokio::select! {
+            biased;
+            sent = timeout(self.times.unread, self.socket.send(frame)) => {
+                self.due = None;
+                Ok(sent.map_err(|_| End::unread())??)
+            }
+            () = stopped(&mut self.stop) => Err(End::STOPPING),
+            () = self.share.crowded() => Err(End::Told(CloseCode::Again, "too slow while others wait")),
+        }
+    }
+
+    /// Waits for one thing to happen, and sees to it.
+    async fn step(&mut self) -> Result<(), End> {
+        let (socket, due, is_full) = (&mut self.socket, self.due, self.kept.is_some());
+        let (share, holds_memory) = (&self.share, socket.get_ref().holds_memory());
+        let traffic = async move {
+            Ok::<_, End>(match due {
+                Some(due) => Traffic::Sent(timeout_at(due, socket.flush()).await.is_ok_and(|sent| sent.is_ok())),
+                None if is_full => pending().await,
+                None => Traffic::Came(socket.next().await.transpose()?),
+            })
+        };
+        tokio::select! {
+            // Whoever has said something is not asked whether it is there, however late it is heard.
+            biased;
+            traffic = traffic => match traffic? {
+                Traffic::Sent(true) => {
+                    self.due = None;
+                    // A client that pings without end does not keep the thread from others.
+                    yield_now().await;
+                    Ok(())
+                }
+                Traffic::Sent(false) => Err(End::unread()),
+                Traffic::Came(message) => self.take(message.ok_or(End::Gone)?),
+            },
+            () = share.crowded(), if holds_memory => Err(End::Told(CloseCode::Again, "too slow while others wait")),
+            _ = self.reminders.tick() => self.remind().await,
+        }
+    }
+
+    fn take(&mut self, message: Message) -> Result<(), End> {
+        self.heard = true;
+        match message {
+            Message::Text(text) => {
+                let memory = self.socket.get_mut().end_message();
+                self.kept = (!text.is_empty()).then_some(Text { text, memory });
+            }
+            // The answer is prepared already, and nothing more is read until it is sent.
+            Message::Ping(payload) => {
+                self.socket.get_mut().take_control_frame(payload.len());
+                self.due = Some(Instant::now() + self.times.unread);
+            }
+            Message::Pong(payload) => self.socket.get_mut().take_control_frame(payload.len()),
+            Message::Frame(_) => {}
+            Message::Binary(_) => return Err(End::Told(CloseCode::Unsupported, "messages are text")),
+            Message::Close(_) => return Err(End::Closed),
+        }
+        Ok(())
+    }
+
+    /// Asks whether the client is there, unless it has a message that waits, or is to take something anyway.
+    async fn remind(&mut self) -> Result<(), End> {
+        if self.kept.is_some() || self.due.is_some() {
+            return Ok(());
+        }
+        if !std::mem::take(&mut self.heard) {
+            return Err(End::Gone);
+        }
+        self.socket.feed(Message::Ping(Bytes::new())).await?;
+        self.due = Some(Instant::now() + self.times.unread);
+        Ok(())
+    }
+
+    /// Ends the connection.
+    pub(super) async fn end(mut self, end: End) {
+        let linger = self.times.linger;
+        let last = async {
+            match end {
+                End::Told(code, reason) => {
+                    let frame = CloseFrame { code, reason: Utf8Bytes::from_static(reason) };
+                    self.socket.send(Message::Close(Some(frame))).await.is_ok()
+                }
+                End::Closed => SinkExt::close(&mut self.socket).await.is_ok(),
+                End::Gone => false,
+            }
+        };
+        if !timeout(linger, last).await.unwrap_or(false) {
+            return;
+        }
+        // If bytes were left that nobody has read, the client might not see why it was closed.
+        let mut stream = self.socket.into_inner().into_inner();
+        let rest = async {
+            stream.shutdown().await?;
+            tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
+        };
+        drop(timeout(linger, rest).await);
+    }
+}

@@ -1,0 +1,272 @@
+//! The wire over streams in memory.
+
+use futures_util::FutureExt;
+use tokio::io::{DuplexStream, duplex};
+
+use super::{super::metered::SHORT_MESSAGE, *};
+use crate::http::{HttpLimits, Reply};
+
+/// On the clock of these tests, which stands still for as long as anything else can happen.
+const QUICK: Times = Times {
+    silence: Duration::from_millis(100),
+    unread: Duration::from_millis(800),
+    finish: Duration::from_millis(100),
+    linger: Duration::from_millis(100),
+};
+
+/// Both ends of a connection that holds so many bytes on their way, and what stops the node.
+struct Pair {
+    wire: Wire<DuplexStream>,
+    client: WebSocketStream<DuplexStream>,
+    stop: watch::Sender<bool>,
+}
+
+async fn pair(times: Times, limits: HttpLimits, bytes: usize) -> Pair {
+    let (here, there) = duplex(bytes);
+    let (stop, stopped) = watch::channel(false);
+    let wire = Wire::with_times(here, times, Share::alone(limits), stopped).await;
+    let client = WebSocketStream::from_raw_socket(there, Role::Client, None).await;
+    Pair { wire, client, stop }
+}
+
+async fn quick_pair() -> Pair {
+    pair(QUICK, HttpLimits::default(), 1000).await
+}
+
+impl Pair {
+    /// A text of so many bytes, with characters of two.
+    async fn text(&self, bytes: usize) -> AnswerBody {
+        let beginning = "é".repeat(bytes / 2).into_bytes();
+        self.wire.share.body(Reply::whole(beginning, self.wire.share.memory())).await.unwrap()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn large_text_is_one_message() {
+    let mut pair = quick_pair().await;
+    for bytes in [2, PIECE, PIECE + 2, 3 * PIECE + 1000] {
+        let text = pair.text(bytes).await;
+        let (sent, read) = tokio::join!(pair.wire.send(text), pair.client.next());
+        sent.unwrap();
+        let Message::Text(text) = read.unwrap().unwrap() else { panic!("it is a text") };
+        assert!(text.len() == bytes && text.chars().all(|c| c == 'é'));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_pings_and_does_not_read_is_given_up() {
+    let (here, mut there) = duplex(1000);
+    let (_stop, stopped) = watch::channel(false);
+    let mut wire = Wire::with_times(here, QUICK, Share::alone(HttpLimits::default()), stopped).await;
+    let ping = [[0x89, 0xfd].as_slice(), &[0; 4 + 125]].concat();
+    let mut taken = 0;
+    let pings = async {
+        while there.write_all(&ping).await.is_ok() {
+            taken += ping.len();
+        }
+    };
+    tokio::select! {
+        () = pings => panic!("the connection is still open"),
+        end = wire.next() => assert!(matches!(end, Err(End::Gone))),
+    }
+    assert!(taken < 30_000, "{taken} bytes of pings were taken");
+}
+
+#[tokio::test(start_paused = true)]
+async fn pings_are_answered_and_a_message_is_kept_meanwhile() {
+    let Pair { mut wire, mut client, stop: _stop } = quick_pair().await;
+    let asked = async {
+        client.send(Message::Ping(Bytes::from_static(b"?"))).await.unwrap();
+        assert_eq!(client.next().await.unwrap().unwrap(), Message::Pong(Bytes::from_static(b"?")));
+        client.send(Message::text("one")).await.unwrap();
+        client.send(Message::text("two")).await.unwrap();
+    };
+    wire.meanwhile(asked).await.unwrap();
+    assert_eq!(wire.next().await.unwrap().text, "one");
+    assert_eq!(wire.next().await.unwrap().text, "two");
+}
+
+#[tokio::test(start_paused = true)]
+async fn close_is_answered() {
+    let Pair { mut wire, mut client, stop: _stop } = quick_pair().await;
+    let frame = CloseFrame { code: CloseCode::Normal, reason: Utf8Bytes::from_static("done") };
+    client.close(Some(frame.clone())).await.unwrap();
+    let end = wire.next().await.unwrap_err();
+    assert!(matches!(end, End::Closed));
+    let ((), answer) = tokio::join!(wire.end(end), client.next());
+    assert_eq!(answer.unwrap().unwrap(), Message::Close(Some(frame)));
+    assert!(client.next().await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn last_message_comes_though_something_was_not_read() {
+    let Pair { mut wire, mut client, stop: _stop } = quick_pair().await;
+    let large = Message::binary(vec![0; LARGEST_MESSAGE + 1]);
+    let (sent, end) = tokio::join!(timeout(QUICK.unread, client.send(large)), async {
+        let end = wire.next().await.unwrap_err();
+        assert!(matches!(end, End::Told(CloseCode::Size, _)));
+        wire.end(end).await;
+    });
+    drop((sent, end));
+    let Message::Close(Some(frame)) = client.next().await.unwrap().unwrap() else { panic!("it is closed") };
+    assert_eq!(frame.code, CloseCode::Size);
+}
+
+#[tokio::test(start_paused = true)]
+async fn silent_client_is_asked_and_given_up() {
+    let begun = Instant::now();
+    let Pair { mut wire, mut client, stop: _stop } = quick_pair().await;
+    assert!(matches!(wire.next().await, Err(End::Gone)));
+    assert!(begun.elapsed() >= 2 * QUICK.silence);
+    assert!(matches!(client.next().now_or_never(), Some(Some(Ok(Message::Ping(_))))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_reads_for_long_is_not_taken_for_silent() {
+    let pair = quick_pair().await;
+    let text = pair.text(5 * PIECE).await;
+    let Pair { mut wire, mut client, stop: _stop } = pair;
+    // Nothing is read at first, but within the time for a piece.
+    let late = async {
+        sleep(QUICK.silence * 5 / 2).await;
+        client.next().await.unwrap().unwrap()
+    };
+    let (sent, _) = tokio::join!(wire.send(text), late);
+    sent.unwrap();
+    assert!(timeout(QUICK.silence / 2, wire.next()).await.is_err(), "it goes on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_does_not_read_is_given_up_and_not_waited_for_at_a_stop() {
+    let mut pair = quick_pair().await;
+    let text = pair.text(2000).await;
+    assert!(matches!(pair.wire.send(text).await, Err(End::Gone)));
+    let mut pair = quick_pair().await;
+    let text = pair.text(2000).await;
+    let begun = Instant::now();
+    let Pair { wire, stop, .. } = &mut pair;
+    let (sent, ()) = tokio::join!(wire.send(text), async {
+        sleep(Duration::from_millis(10)).await;
+        stop.send_replace(true);
+    });
+    assert!(matches!(sent, Err(End::Told(CloseCode::Away, _))));
+    assert!(begun.elapsed() < QUICK.unread);
+}
+
+#[tokio::test(start_paused = true)]
+async fn answer_in_the_making_is_given_time_at_a_stop() {
+    let Pair { mut wire, client: _client, stop } = quick_pair().await;
+    stop.send_replace(true);
+    assert_eq!(wire.meanwhile(sleep(QUICK.finish / 2).map(|()| 7)).await.unwrap(), 7);
+    assert!(matches!(wire.meanwhile(pending::<()>()).await, Err(End::Told(CloseCode::Away, _))));
+    assert!(matches!(wire.next().await, Err(End::Told(CloseCode::Away, _))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_holds_memory_and_does_not_read_gives_way() {
+    let limits = HttpLimits {
+        body_bytes: 1000,
+        bodies_bytes: 4 * PIECE,
+        crowded_timeout: Duration::from_millis(50),
+        ..HttpLimits::default()
+    };
+    let slow = Times { unread: Duration::from_mins(1), ..QUICK };
+    let mut pair = pair(slow, limits, 1000).await;
+    let (text, share) = (pair.text(3 * PIECE).await, pair.wire.share.clone());
+    let (sent, memory) = tokio::join!(
+        async {
+            let sent = pair.wire.send(text).await;
+            assert!(matches!(sent, Err(End::Told(CloseCode::Again, _))), "{sent:?}");
+        },
+        share.reserve(2 * PIECE)
+    );
+    assert_eq!((sent, memory.is_some()), ((), true));
+}
+
+fn little_memory() -> HttpLimits {
+    HttpLimits {
+        body_bytes: 1000,
+        bodies_bytes: LARGEST_MESSAGE,
+        bodies_timeout: Duration::from_secs(2),
+        crowded_timeout: Duration::from_millis(50),
+        ..HttpLimits::default()
+    }
+}
+
+/// Times in which nobody is too slow.
+const SLOW: Times = Times { silence: Duration::from_hours(1), unread: Duration::from_hours(1), ..QUICK };
+
+#[tokio::test(start_paused = true)]
+async fn long_message_holds_memory_until_it_was_worked_on() {
+    let Pair { mut wire, mut client, stop: _stop } = pair(SLOW, little_memory(), 1000).await;
+    let long = Message::text("x".repeat(LARGEST_MESSAGE));
+    let (message, _) = tokio::join!(wire.next(), client.send(long));
+    let message = message.unwrap();
+    assert_eq!((message.text.len(), message.memory.as_ref().unwrap().bytes()), (LARGEST_MESSAGE, LARGEST_MESSAGE));
+    let mut other = wire.share.memory();
+    assert!(!other.reserve(1000).await);
+    drop(message);
+    assert!(wire.share.memory().reserve(LARGEST_MESSAGE).await);
+    let (message, _) = tokio::join!(wire.next(), client.send(Message::text("x".repeat(SHORT_MESSAGE / 2))));
+    assert!(message.unwrap().memory.is_none(), "it is short");
+}
+
+#[tokio::test(start_paused = true)]
+async fn message_is_not_read_on_without_memory() {
+    let Pair { mut wire, mut client, stop: _stop } = pair(SLOW, little_memory(), 1000).await;
+    let mut others = wire.share.memory();
+    assert!(others.reserve(LARGEST_MESSAGE).await);
+    let sent = tokio::spawn(async move { client.send(Message::text("x".repeat(LARGEST_MESSAGE))).await });
+    assert!(timeout(Duration::from_secs(1), wire.next()).await.is_err() && !sent.is_finished());
+    drop(others);
+    assert_eq!(wire.next().await.unwrap().text.len(), LARGEST_MESSAGE);
+    sent.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn message_without_memory_for_too_long_ends_the_connection() {
+    let Pair { mut wire, mut client, stop: _stop } = pair(SLOW, little_memory(), 1000).await;
+    let mut others = wire.share.memory();
+    assert!(others.reserve(LARGEST_MESSAGE).await);
+    tokio::spawn(async move { client.send(Message::text("x".repeat(LARGEST_MESSAGE))).await });
+    let end = wire.next().await;
+    assert!(matches!(end, Err(End::Told(CloseCode::Again, "too many large messages at once"))), "{end:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_a_long_message_gives_way() {
+    let Pair { mut wire, mut client, stop: _stop } = pair(SLOW, little_memory(), 1000).await;
+    let half = tokio::spawn(async move {
+        let head = [&[0x81, 0xff][..], &(LARGEST_MESSAGE as u64).to_be_bytes(), &[0; 4]].concat();
+        let stream = client.get_mut();
+        stream.write_all(&head).await.unwrap();
+        stream.write_all(&vec![b'x'; LARGEST_MESSAGE / 2]).await.unwrap();
+        client
+    });
+    assert!(timeout(Duration::from_secs(10), wire.next()).await.is_err(), "it may take its time while it can");
+    let share = wire.share.clone();
+    let wanted = async { share.memory().reserve(1000).await };
+    let end = async {
+        let end = wire.next().await;
+        assert!(matches!(end, Err(End::Told(CloseCode::Again, _))), "{end:?}");
+        drop(wire);
+    };
+    assert!(tokio::join!(wanted, end).0);
+    drop(half);
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_are_told_leave_memory_to_those_who_ask() {
+    let limits = HttpLimits { body_bytes: 1000, bodies_bytes: 8 * PIECE, ..HttpLimits::default() };
+    let share = Share::alone(limits);
+    let told = share.reserve(3 * PIECE).await;
+    let mut waits = Box::pin(share.reserve(2 * PIECE));
+    assert!(waits.as_mut().now_or_never().is_none(), "half of the memory is for them");
+    let asked = Reply::whole(vec![b'x'; 4 * PIECE], share.memory());
+    assert!(share.body(asked).now_or_never().is_some_and(|body| body.is_some()), "the other half is not");
+    drop(told);
+    assert!(waits.await.is_some());
+    assert!(share.reserve(4 * PIECE).await.is_some());
+    // What is larger than their half would never have all of its memory.
+    assert!(share.reserve(4 * PIECE + 1).await.is_none());
+}
