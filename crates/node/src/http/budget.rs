@@ -9,7 +9,7 @@ use tokio::{
 
 use super::{
     AnswerBody, HttpLimits, Reply,
-    deadline::Patience,
+    deadline::ConnectionDeadline,
     gzip,
     response_body::{Large, Stream},
     text::Text,
@@ -122,7 +122,7 @@ impl Room {
     }
 
     /// The body of an answer, once there is memory for it; `None` when there is none.
-    pub(super) async fn body(self: &Arc<Self>, reply: Reply, patience: &Arc<Patience>) -> Option<AnswerBody> {
+    pub(super) async fn body(self: &Arc<Self>, reply: Reply, patience: &Arc<ConnectionDeadline>) -> Option<AnswerBody> {
         if reply.is_small() {
             return Some(reply.beginning.into_bytes().into());
         }
@@ -256,12 +256,12 @@ pub(crate) struct Unasked {
 #[derive(Clone, Debug)]
 pub(crate) struct Share {
     room: Arc<Room>,
-    patience: Arc<Patience>,
+    patience: Arc<ConnectionDeadline>,
 }
 
 impl Share {
     pub(super) fn new(room: Arc<Room>, limits: HttpLimits) -> Self {
-        Self { room, patience: Arc::new(Patience::new(limits)) }
+        Self { room, patience: Arc::new(ConnectionDeadline::new(limits)) }
     }
 
     /// The share of the only connection there is.
@@ -305,7 +305,7 @@ impl Share {
     pub(crate) async fn crowded(&self) {
         loop {
             self.room.memory_wanted.notified().await;
-            if self.patience.holds_memory() && self.patience.gives_way() {
+            if self.patience.holds_memory() && self.patience.should_evict() {
                 return;
             }
         }

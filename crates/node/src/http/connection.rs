@@ -26,7 +26,7 @@ use tokio::{
 use super::{
     Answer, AnswerBody, Caller, HttpLimits, Share,
     budget::Room,
-    deadline::{Patience, Watched},
+    deadline::{ConnectionDeadline, TrackedStream},
     listener::{Gate, stopped},
     request_body::READ_AT_ONCE,
     routes::{Asked, respond},
@@ -44,16 +44,16 @@ pub(super) async fn serve_connection<A: Answer>(
         tracing::debug!(%error, "connection ended");
         return;
     }
-    let patience = Arc::new(Patience::new(limits));
-    let io = TokioIo::new(Watched { stream, patience: Arc::clone(&patience) });
+    let deadline = Arc::new(ConnectionDeadline::new(limits));
+    let io = TokioIo::new(TrackedStream { stream, deadline: Arc::clone(&deadline) });
     let upgrade = Mutex::new(None);
     let ended = {
-        let asked = Asked { answer: &*answer, gate, room, peer, patience: &patience, upgrading: &upgrade, stop: &stop };
+        let asked = Asked { answer: &*answer, gate, room, peer, deadline: &deadline, upgrading: &upgrade, stop: &stop };
         let service = service_fn(|request| respond(request, &asked));
         let mut builder = http1::Builder::new();
         builder.header_read_timeout(None).half_close(true).max_buf_size(READ_AT_ONCE);
         let connection = pin!(builder.serve_connection(io, service).with_upgrades());
-        speak_http(connection, limits, room, &patience, stop.clone()).await
+        speak_http(connection, limits, room, &deadline, stop.clone()).await
     };
     let upgrade = upgrade.into_inner().unwrap_or_default();
     if let (Ended::InOrder, Some(Upgrading { upgrade, caller, place })) = (ended, upgrade) {
@@ -86,10 +86,10 @@ enum Ended {
 
 /// Serves requests until the connection ends, has to end, or is upgraded.
 async fn speak_http<S>(
-    mut connection: Pin<&mut UpgradeableConnection<TokioIo<Watched>, S>>,
+    mut connection: Pin<&mut UpgradeableConnection<TokioIo<TrackedStream>, S>>,
     limits: HttpLimits,
     room: &Room,
-    patience: &Patience,
+    deadline: &ConnectionDeadline,
     mut stop: watch::Receiver<bool>,
 ) -> Ended
 where
@@ -98,7 +98,7 @@ where
     // Poll the rare signals only when they wake: each request polls the connection several times, and the wakers of these
     // signals are shared by all connections.
     let mut words = FuturesUnordered::<Pin<Box<dyn Future<Output = Word> + Send + '_>>>::new();
-    words.push(Box::pin(async { Word::GiveUp(until_given_up(limits, room, patience).await) }));
+    words.push(Box::pin(async { Word::GiveUp(until_given_up(limits, room, deadline).await) }));
     words.push(Box::pin(async {
         stopped(&mut stop).await;
         Word::Stop
@@ -114,7 +114,7 @@ where
             Some(word) = words.next() => word,
         };
         match word {
-            Word::Stop if patience.is_incomplete() => {
+            Word::Stop if deadline.is_incomplete() => {
                 tracing::debug!("closed a connection whose request had not come whole");
                 return Ended::Early;
             }
@@ -136,17 +136,17 @@ enum Word {
 }
 
 /// Waits until a connection is to be evicted, and returns why.
-async fn until_given_up(limits: HttpLimits, room: &Room, patience: &Patience) -> &'static str {
+async fn until_given_up(limits: HttpLimits, room: &Room, deadline: &ConnectionDeadline) -> &'static str {
     let mut check = interval(limits.request_timeout / 2);
     loop {
         tokio::select! {
-            _ = check.tick() => if patience.exhausted() {
+            _ = check.tick() => if deadline.has_passed() {
                 return "too slow or idle";
             },
-            () = room.place_wanted.notified() => if patience.gives_way() {
+            () = room.place_wanted.notified() => if deadline.should_evict() {
                 return "slow or idle while others waited";
             },
-            () = room.memory_wanted.notified() => if patience.holds_memory() && patience.gives_way() {
+            () = room.memory_wanted.notified() => if deadline.holds_memory() && deadline.should_evict() {
                 return "slow with a large body while others waited";
             },
         }

@@ -1,4 +1,4 @@
-//! How long a connection is waited for.
+//! The deadline of a connection: how long the server waits for its client.
 
 use std::{
     io,
@@ -19,27 +19,27 @@ use tokio::{
 
 use super::HttpLimits;
 
-/// When a connection has been waited for long enough.
+/// The time until which the server waits for the client of a connection.
 ///
-/// A connection is idle, or has sent part of a request, or awaits its answer; the deadline is set at each change. One
-/// timer for each connection looks at it now and then, so that a request costs no timer.
+/// A connection is idle, or has sent a part of a request, or waits for its answer. Each change sets the deadline. One timer
+/// for each connection reads it from time to time, so that a request costs no timer.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct ConnectionDeadline {
     pub(super) limits: HttpLimits,
     accepted: Instant,
-    /// When the client was last waited for anew, in milliseconds since `accepted`.
+    /// When the present wait for the client began, in milliseconds since `accepted`.
     since: AtomicU64,
-    /// Until when it is waited for, likewise; `u64::MAX` while the server is the one to act.
+    /// Until when the server waits, in the same unit; `u64::MAX` while the client waits for the server.
     deadline: AtomicU64,
     idle: AtomicBool,
-    /// The request that began has come whole.
+    /// Whether the request in progress is complete.
     complete: AtomicBool,
     holds_memory: AtomicBool,
 }
 
-impl Patience {
+impl ConnectionDeadline {
     pub(super) fn new(limits: HttpLimits) -> Self {
-        let patience = Self {
+        let deadline = Self {
             limits,
             accepted: Instant::now(),
             since: AtomicU64::new(0),
@@ -48,8 +48,8 @@ impl Patience {
             complete: AtomicBool::new(false),
             holds_memory: AtomicBool::new(false),
         };
-        patience.wait(limits.idle_timeout);
-        patience
+        deadline.wait(limits.idle_timeout);
+        deadline
     }
 
     fn wait(&self, time: Duration) {
@@ -58,7 +58,7 @@ impl Patience {
         self.deadline.store(milliseconds(now.saturating_add(time)), Relaxed);
     }
 
-    /// Bytes came in; if none were expected, they open a request.
+    /// Notes that bytes came in. On an idle connection they begin a request.
     fn bytes_arrived(&self) {
         if self.idle.load(Relaxed) {
             self.request_begins();
@@ -76,7 +76,7 @@ impl Patience {
         self.deadline.store(u64::MAX, Relaxed);
     }
 
-    /// The client is waited for again, for the rest of its request or until it has read that there is no memory.
+    /// Waits for the client again: for the rest of its request, or until it has read that there is no memory.
     pub(super) fn memory_decided(&self, granted: bool) {
         self.holds_memory.store(granted, Relaxed);
         self.wait(self.limits.request_timeout);
@@ -93,23 +93,23 @@ impl Patience {
         self.wait(self.limits.idle_timeout);
     }
 
-    /// The client has taken a part of an answer, and is to take the next.
+    /// Notes that the client has read a part of an answer. It has to read the next one.
     pub(super) fn part_taken(&self) {
         self.holds_memory.store(true, Relaxed);
         self.wait(self.limits.idle_timeout);
     }
 
-    /// The next part of an answer is not made yet.
+    /// Notes that the next part of an answer is not made yet.
     pub(super) fn part_awaited(&self) {
         self.deadline.store(u64::MAX, Relaxed);
     }
 
-    /// The last part of an answer was taken, or none will be.
+    /// Notes that the last part of an answer was read, or that the client reads no more.
     pub(super) fn parts_end(&self) {
         self.holds_memory.store(false, Relaxed);
     }
 
-    pub(super) fn exhausted(&self) -> bool {
+    pub(super) fn has_passed(&self) -> bool {
         milliseconds(self.accepted.elapsed()) >= self.deadline.load(Relaxed)
     }
 
@@ -117,15 +117,15 @@ impl Patience {
         self.holds_memory.load(Relaxed)
     }
 
-    /// Whether a part of a request has come, and the rest has not.
+    /// Returns whether a request has begun, and is not complete.
     pub(super) fn is_incomplete(&self) -> bool {
         !self.idle.load(Relaxed) && !self.complete.load(Relaxed)
     }
 
-    /// Whether the connection should end for the sake of others: the client is waited for, and not only just now.
-    pub(super) fn gives_way(&self) -> bool {
+    /// Returns whether to evict the connection while others wait: the server has waited for its client for some time.
+    pub(super) fn should_evict(&self) -> bool {
         let waited = milliseconds(self.accepted.elapsed()).saturating_sub(self.since.load(Relaxed));
-        self.deadline.load(Relaxed) != u64::MAX && waited >= milliseconds(self.limits.crowded_timeout)
+        self.deadline.load(Relaxed) != u64::MAX && waited >= milliseconds(self.limits.contended_timeout)
     }
 }
 
@@ -133,25 +133,25 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A stream that tells its [`Patience`] when bytes come in.
+/// A stream that notes in its [`ConnectionDeadline`] when bytes come in.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct TrackedStream {
     pub(super) stream: TcpStream,
-    pub(super) patience: Arc<Patience>,
+    pub(super) deadline: Arc<ConnectionDeadline>,
 }
 
-impl AsyncRead for Watched {
+impl AsyncRead for TrackedStream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
         if buf.filled().len() > before {
-            self.patience.bytes_arrived();
+            self.deadline.bytes_arrived();
         }
         Poll::Ready(Ok(()))
     }
 }
 
-impl AsyncWrite for Watched {
+impl AsyncWrite for TrackedStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, buf)
     }

@@ -67,8 +67,8 @@ pub struct HttpLimits {
     pub request_timeout: Duration,
     /// Time a connection may lie idle between requests, or leave an answer unread.
     pub idle_timeout: Duration,
-    /// Time that either of these may last while others wait for a place.
-    pub crowded_timeout: Duration,
+    /// Time that either of these may last while other connections wait for a slot.
+    pub contended_timeout: Duration,
     /// Connections open at once; further ones wait for a place.
     pub connections: usize,
     /// Units of calls that one client may make each second, and as many at once; `None` for as many as it likes.
@@ -85,7 +85,7 @@ impl Default for HttpLimits {
             bodies_timeout: Duration::from_secs(10),
             request_timeout: Duration::from_secs(30),
             idle_timeout: Duration::from_mins(2),
-            crowded_timeout: Duration::from_secs(2),
+            contended_timeout: Duration::from_secs(2),
             connections: 900,
             each_second: None,
             grace: Duration::from_secs(5),

@@ -10,7 +10,7 @@ use hyper::{
 use super::{
     Answer, AnswerBody, Answered, Caller, Memory, Refusal, Reply, Text,
     budget::Room,
-    deadline::Patience,
+    deadline::ConnectionDeadline,
     gzip::{self, Gzip},
     request_body::{BodyError, read_body},
     response::{TOO_OFTEN, encoded, json, refused, retried_after, varied},
@@ -27,12 +27,12 @@ pub(super) async fn post<A: Answer>(
     caller: &Caller,
     asked: &Asked<'_, '_, A>,
 ) -> Response<AnswerBody> {
-    let Asked { answer, room, patience, .. } = *asked;
+    let Asked { answer, room, deadline, .. } = *asked;
     let gzip = gzip::is_accepted(request.headers());
-    match read_body(request, room, patience).await {
+    match read_body(request, room, deadline).await {
         Ok((body, memory)) => {
-            patience.request_complete();
-            let memory_of_answer = Memory::new(Arc::clone(room), patience.limits.bodies_timeout);
+            deadline.request_complete();
+            let memory_of_answer = Memory::new(Arc::clone(room), deadline.limits.bodies_timeout);
             let Answered { reply, wait } = answer.answer(body, caller, memory_of_answer).await;
             drop(memory);
             if let Some(wait) = wait {
@@ -41,10 +41,10 @@ pub(super) async fn post<A: Answer>(
             let response = match reply {
                 None => None,
                 Some(reply) if gzip && (reply.rest.is_some() || reply.beginning.len() >= gzip::SMALLEST) => {
-                    Box::pin(compressed(reply, room, patience)).await
+                    Box::pin(compressed(reply, room, deadline)).await
                 }
                 Some(reply) if reply.is_small() => Some(json(StatusCode::OK, reply.beginning.into_bytes())),
-                Some(reply) => Box::pin(whole(reply, room, patience)).await,
+                Some(reply) => Box::pin(whole(reply, room, deadline)).await,
             };
             response.unwrap_or_else(|| refused(answer, Refusal::NoMemory, TOO_MANY_ANSWERS))
         }
@@ -61,16 +61,20 @@ pub(super) async fn post<A: Answer>(
 }
 
 /// Returns the response with an answer, once there is memory for it; `None` if there is none in time.
-async fn whole(reply: Reply, room: &Arc<Room>, patience: &Arc<Patience>) -> Option<Response<AnswerBody>> {
-    let body = room.body(reply, patience).await?;
+async fn whole(reply: Reply, room: &Arc<Room>, deadline: &Arc<ConnectionDeadline>) -> Option<Response<AnswerBody>> {
+    let body = room.body(reply, deadline).await?;
     Some(json(StatusCode::OK, Bytes::new()).map(|_| body))
 }
 
 /// Returns the response with an answer that is compressed while it is sent, once there is memory for it. If too many answers
 /// are being compressed, the answer is sent as it is. `None` if there is no memory in time.
-async fn compressed(reply: Reply, room: &Arc<Room>, patience: &Arc<Patience>) -> Option<Response<AnswerBody>> {
+async fn compressed(
+    reply: Reply,
+    room: &Arc<Room>,
+    deadline: &Arc<ConnectionDeadline>,
+) -> Option<Response<AnswerBody>> {
     let Ok(turn) = Arc::clone(&room.compressions).try_acquire_owned() else {
-        return whole(reply, room, patience).await.map(varied);
+        return whole(reply, room, deadline).await.map(varied);
     };
     let Reply { beginning, rest, mut memory } = reply;
     let there = beginning.memory();
@@ -79,6 +83,6 @@ async fn compressed(reply: Reply, room: &Arc<Room>, patience: &Arc<Patience>) ->
         return None;
     }
     let source = Box::new(Gzip::new(beginning, rest, turn));
-    let stream = Stream::new(Text::default(), source, Arc::clone(room), Arc::clone(patience), memory);
+    let stream = Stream::new(Text::default(), source, Arc::clone(room), Arc::clone(deadline), memory);
     Some(encoded(json(StatusCode::OK, Bytes::new()).map(|_| AnswerBody::Stream(stream))))
 }

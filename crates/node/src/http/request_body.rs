@@ -7,7 +7,7 @@ use hyper::{
 };
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{budget::Room, deadline::Patience};
+use super::{budget::Room, deadline::ConnectionDeadline};
 
 /// Bytes of a body that is too large which are read and discarded, as a multiple of the limit.
 const DISCARDED_BODIES: usize = 8;
@@ -37,10 +37,10 @@ pub(super) enum BodyError {
 pub(super) async fn read_body(
     request: Request<Incoming>,
     room: &Room,
-    patience: &Patience,
+    deadline: &ConnectionDeadline,
 ) -> Result<(Bytes, Option<OwnedSemaphorePermit>), BodyError> {
     let mut body = request.into_body();
-    let limit = patience.limits.body_bytes;
+    let limit = deadline.limits.body_bytes;
     if body.size_hint().lower() > u64::try_from(limit).unwrap_or(u64::MAX) {
         return refuse(body, limit, BodyError::TooLarge { limit });
     }
@@ -48,7 +48,7 @@ pub(super) async fn read_body(
     if first.len() <= limit && body.is_end_stream() {
         return Ok((first, None));
     }
-    Box::pin(read_rest(first, body, room, patience)).await
+    Box::pin(read_rest(first, body, room, deadline)).await
 }
 
 /// Reads the rest of a body that begins with `first`.
@@ -56,18 +56,18 @@ async fn read_rest(
     first: Bytes,
     mut body: Incoming,
     room: &Room,
-    patience: &Patience,
+    deadline: &ConnectionDeadline,
 ) -> Result<(Bytes, Option<OwnedSemaphorePermit>), BodyError> {
-    let limit = patience.limits.body_bytes;
+    let limit = deadline.limits.body_bytes;
     let left = body.size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
     let expected = left.map_or(limit, |left| left.saturating_add(first.len()));
     let (mut whole, mut memory) = (Vec::from(first), None);
     while whole.len() <= limit {
         if memory.is_none() && whole.len() >= READ_AT_ONCE {
             // Reserve all of it at once: two bodies with a half each would wait for each other.
-            patience.memory_awaited();
-            memory = room.reserve(expected, patience.limits.bodies_timeout).await;
-            patience.memory_decided(memory.is_some());
+            deadline.memory_awaited();
+            memory = room.reserve(expected, deadline.limits.bodies_timeout).await;
+            deadline.memory_decided(memory.is_some());
             if memory.is_none() {
                 return refuse(body, limit, BodyError::NoMemory);
             }

@@ -17,7 +17,7 @@ use tokio::{
 
 use super::{
     budget::{Memory, Room, SMALL_ANSWER},
-    deadline::Patience,
+    deadline::ConnectionDeadline,
     text::Text,
 };
 use crate::request_id::carried;
@@ -146,31 +146,31 @@ fn take_piece(bytes: &mut Bytes) -> Option<Bytes> {
 /// An answer that was made as a whole.
 pub(crate) struct Large {
     rest: Text,
-    patience: Arc<Patience>,
+    deadline: Arc<ConnectionDeadline>,
 }
 
 /// What a large answer holds until its last byte was sent, or will not be.
 struct Held {
-    patience: Arc<Patience>,
+    deadline: Arc<ConnectionDeadline>,
     _memory: Vec<Memory>,
 }
 
 impl Large {
-    pub(super) fn new(answer: Text, patience: Arc<Patience>, memory: Vec<Memory>) -> Self {
-        let rest = answer.owned_by(Held { patience: Arc::clone(&patience), _memory: memory });
-        Self { rest, patience }
+    pub(super) fn new(answer: Text, deadline: Arc<ConnectionDeadline>, memory: Vec<Memory>) -> Self {
+        let rest = answer.owned_by(Held { deadline: Arc::clone(&deadline), _memory: memory });
+        Self { rest, deadline }
     }
 
     fn next_piece(&mut self) -> Option<Bytes> {
         let piece = self.rest.take(PIECE)?;
-        self.patience.part_taken();
+        self.deadline.part_taken();
         Some(piece)
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.patience.parts_end();
+        self.deadline.parts_end();
     }
 }
 
@@ -192,7 +192,7 @@ pub(crate) struct Stream {
     /// The next part; `None` behind the last.
     making: Option<JoinHandle<Made>>,
     room: Arc<Room>,
-    patience: Arc<Patience>,
+    deadline: Arc<ConnectionDeadline>,
     /// Given back when the stream ends, in whichever way.
     _memory: Memory,
 }
@@ -202,10 +202,10 @@ impl Stream {
         beginning: Text,
         rest: Box<dyn Source>,
         room: Arc<Room>,
-        patience: Arc<Patience>,
+        deadline: Arc<ConnectionDeadline>,
         memory: Memory,
     ) -> Self {
-        let mut stream = Self { made: beginning, making: None, room, patience, _memory: memory };
+        let mut stream = Self { made: beginning, making: None, room, deadline, _memory: memory };
         stream.make(rest);
         stream
     }
@@ -216,7 +216,7 @@ impl Stream {
     }
 
     fn make(&mut self, rest: Box<dyn Source>) {
-        let (room, longest) = (Arc::clone(&self.room), self.patience.limits.bodies_timeout);
+        let (room, longest) = (Arc::clone(&self.room), self.deadline.limits.bodies_timeout);
         self.making = Some(tokio::spawn(async move {
             let (part, rest) = next_piece(rest).await?;
             let more = part.len().saturating_sub(USUAL_PART);
@@ -239,7 +239,7 @@ impl Stream {
         while self.made.is_empty() {
             let Some(making) = &mut self.making else { return Poll::Ready(None) };
             // Until it is made, nobody waits for the client.
-            self.patience.part_awaited();
+            self.deadline.part_awaited();
             let made = ready!(Pin::new(making).poll(cx));
             self.making = None;
             match made.unwrap_or(Err(Broken)) {
@@ -250,18 +250,18 @@ impl Stream {
                     }
                 }
                 Err(broken) => {
-                    self.patience.part_taken();
+                    self.deadline.part_taken();
                     return Poll::Ready(Some(Err(broken)));
                 }
             }
         }
-        self.patience.part_taken();
+        self.deadline.part_taken();
         Poll::Ready(self.made.take(PIECE).map(Ok))
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.patience.parts_end();
+        self.deadline.parts_end();
     }
 }

@@ -18,7 +18,7 @@ use super::{
     Answer, AnswerBody, Caller, Refusal,
     budget::Room,
     connection::Upgrading,
-    deadline::Patience,
+    deadline::ConnectionDeadline,
     gzip,
     listener::{Gate, Serves},
     post::post,
@@ -36,7 +36,7 @@ pub(super) struct Asked<'a, 'room, A> {
     pub(super) gate: &'a Gate,
     pub(super) room: &'room Arc<Room>,
     pub(super) peer: IpAddr,
-    pub(super) patience: &'a Arc<Patience>,
+    pub(super) deadline: &'a Arc<ConnectionDeadline>,
     pub(super) upgrading: &'a Mutex<Option<Upgrading<'room>>>,
     pub(super) stop: &'a watch::Receiver<bool>,
 }
@@ -46,7 +46,7 @@ pub(super) async fn respond<A: Answer>(
     request: Request<Incoming>,
     asked: &Asked<'_, '_, A>,
 ) -> Result<Response<AnswerBody>, Infallible> {
-    asked.patience.request_begins();
+    asked.deadline.request_begins();
     let id = RequestId::of(request.headers());
     let header = id.header();
     let is_for_operators = asked.gate.is_for_operators(&request);
@@ -58,7 +58,7 @@ pub(super) async fn respond<A: Answer>(
     headers.insert(request_id::HEADER, header);
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
     asked.room.metrics.answered(response.status().as_u16());
-    asked.patience.answer_begins();
+    asked.deadline.answer_begins();
     Ok(response)
 }
 
@@ -67,13 +67,13 @@ async fn route<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) 
     let response = if *request.method() != Method::POST || asked.gate.serves == Serves::Pages {
         Box::pin(route_others(request, asked)).await
     } else if let Some((refusal, text)) = fault(&request) {
-        tokio::spawn(discard(request.into_body(), asked.patience.limits.body_bytes));
+        tokio::spawn(discard(request.into_body(), asked.deadline.limits.body_bytes));
         refused(asked.answer, refusal, &text)
     } else {
         let caller = asked.caller(&request);
         match caller.arrive() {
             Err(wait) => {
-                tokio::spawn(discard(request.into_body(), asked.patience.limits.body_bytes));
+                tokio::spawn(discard(request.into_body(), asked.deadline.limits.body_bytes));
                 retried_after(wait, refused(asked.answer, Refusal::TooOften, TOO_OFTEN))
             }
             Ok(()) => post(request, &caller, asked).await,

@@ -109,7 +109,7 @@ async fn answers_in_pieces_share_the_memory() {
     assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
     drop(unread);
     // Who does not read has to give way, where others have the time to wait for that.
-    let server = start(HttpLimits { crowded_timeout: MOMENT, ..calm() }).await;
+    let server = start(HttpLimits { contended_timeout: MOMENT, ..calm() }).await;
     let unread = begin(&server).await;
     let answer = exchange(server.addr, &post_of("pieces 1", CLOSE)).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
@@ -196,7 +196,7 @@ async fn large_answer_without_memory_is_503_and_small_ones_go_on() {
 
 #[tokio::test]
 async fn those_who_do_not_read_a_large_answer_give_way() {
-    let server = start(HttpLimits { crowded_timeout: MOMENT, ..large_answers() }).await;
+    let server = start(HttpLimits { contended_timeout: MOMENT, ..large_answers() }).await;
     let unread = unread_answers(server.addr).await;
     let answer = exchange(server.addr, &post_of(&format!("whole {HALF}"), CLOSE)).await;
     assert!(answer.starts_with("HTTP/1.1 200") && answer.len() > HALF);

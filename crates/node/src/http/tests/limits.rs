@@ -66,7 +66,7 @@ async fn connections_over_the_limit_wait_for_a_place() {
 
 /// Lets one connection take the only place and say `bytes`, and another one ask, and returns when that has its answer.
 async fn wait_behind(bytes: &str) -> Duration {
-    let server = start(HttpLimits { connections: 1, crowded_timeout: quick().crowded_timeout, ..calm() }).await;
+    let server = start(HttpLimits { connections: 1, contended_timeout: quick().contended_timeout, ..calm() }).await;
     let begun = Instant::now();
     let mut first = TcpStream::connect(server.addr).await.unwrap();
     first.write_all(bytes.as_bytes()).await.unwrap();
@@ -81,17 +81,17 @@ async fn those_who_only_hold_a_place_give_way() {
         let waited = wait_behind(bytes).await;
         // Not at once, since they might have been about to go on.
         let rounding = Duration::from_millis(1);
-        assert!(waited + rounding >= quick().crowded_timeout, "{bytes:?}: {waited:?}");
+        assert!(waited + rounding >= quick().contended_timeout, "{bytes:?}: {waited:?}");
     }
 }
 
 #[tokio::test]
 async fn request_that_is_being_answered_keeps_its_place() {
-    let server = start(HttpLimits { connections: 1, crowded_timeout: quick().crowded_timeout, ..calm() }).await;
+    let server = start(HttpLimits { connections: 1, contended_timeout: quick().contended_timeout, ..calm() }).await;
     let begun = server.post_wait().await;
     let addr = server.addr;
     let second = tokio::spawn(async move { exchange(addr, &post_of("abc", CLOSE)).await });
-    tokio::time::sleep(3 * quick().crowded_timeout).await;
+    tokio::time::sleep(3 * quick().contended_timeout).await;
     assert!(!second.is_finished());
     server.answer.go_on.notify_one();
     assert!(begun.await.unwrap().ends_with("\r\n\r\n4"));

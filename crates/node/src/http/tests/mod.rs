@@ -187,7 +187,7 @@ fn calm() -> HttpLimits {
         bodies_timeout: EVER,
         request_timeout: EVER,
         idle_timeout: EVER,
-        crowded_timeout: EVER,
+        contended_timeout: EVER,
         connections: 10,
         each_second: None,
         grace: EVER,
@@ -199,7 +199,7 @@ fn quick() -> HttpLimits {
     HttpLimits {
         request_timeout: Duration::from_millis(200),
         idle_timeout: Duration::from_millis(600),
-        crowded_timeout: Duration::from_millis(400),
+        contended_timeout: Duration::from_millis(400),
         ..calm()
     }
 }

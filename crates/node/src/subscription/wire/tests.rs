@@ -167,7 +167,7 @@ async fn who_holds_memory_and_does_not_read_gives_way() {
     let limits = HttpLimits {
         body_bytes: 1000,
         bodies_bytes: 4 * PIECE,
-        crowded_timeout: Duration::from_millis(50),
+        contended_timeout: Duration::from_millis(50),
         ..HttpLimits::default()
     };
     let slow = Times { unread: Duration::from_mins(1), ..QUICK };
@@ -188,7 +188,7 @@ fn little_memory() -> HttpLimits {
         body_bytes: 1000,
         bodies_bytes: LARGEST_MESSAGE,
         bodies_timeout: Duration::from_secs(2),
-        crowded_timeout: Duration::from_millis(50),
+        contended_timeout: Duration::from_millis(50),
         ..HttpLimits::default()
     }
 }
