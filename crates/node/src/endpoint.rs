@@ -11,7 +11,7 @@ use crate::{
     http::{Answer, Answered, Caller, HOME, METRICS, Memory, Page, READY, Refusal, Share, Upgrade},
     metrics::{self, Gauges, Metrics},
     rpc::{Offer, RpcLimits, Service},
-    subscription::Lobby,
+    subscription::SubscriptionHub,
 };
 
 /// Units of a client's calls that are counted when a request of HTTP arrives.
@@ -21,7 +21,7 @@ const ARRIVED: u32 = 1;
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     service: Service,
-    lobby: Lobby,
+    hub: SubscriptionHub,
     node: NodeHandle,
     metrics: Arc<Metrics>,
     home: Home,
@@ -40,7 +40,7 @@ impl Endpoint {
     ) -> Self {
         Self {
             service: Service::new(node.clone(), offer, limits, Arc::clone(&metrics)),
-            lobby: Lobby::new(node.clone(), Arc::clone(&metrics)),
+            hub: SubscriptionHub::new(node.clone(), Arc::clone(&metrics)),
             node,
             metrics,
             home,
@@ -106,6 +106,6 @@ impl Answer for Endpoint {
     }
 
     async fn converse(&self, stream: Upgrade, caller: Caller, share: Share, stop: watch::Receiver<bool>) {
-        self.lobby.receive(&self.service, (stream, caller), share, stop).await;
+        self.hub.receive(&self.service, (stream, caller), share, stop).await;
     }
 }

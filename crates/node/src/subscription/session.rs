@@ -14,7 +14,7 @@ use tokio::{
 use tokio_tungstenite::tungstenite::{Utf8Bytes, protocol::frame::coding::CloseCode};
 
 use super::{
-    news::{BlockNews, Newspaper, Unread},
+    block_events::{BlockEventCache, BlockEvents, Unread},
     topics::{MOST_OF_ALL, QueryError, Topics},
     wire::{End, Text, Wire},
 };
@@ -31,18 +31,18 @@ const SHORT: usize = 4 << 10;
 
 /// What all WebSocket connections share.
 #[derive(Debug)]
-pub(crate) struct Lobby {
+pub(crate) struct SubscriptionHub {
     node: NodeHandle,
-    newspaper: Newspaper,
+    events: BlockEventCache,
     /// Places for the addresses that clients follow.
     places: Arc<Semaphore>,
     metrics: Arc<Metrics>,
 }
 
-impl Lobby {
+impl SubscriptionHub {
     pub(crate) fn new(node: NodeHandle, metrics: Arc<Metrics>) -> Self {
-        let (newspaper, places) = (Newspaper::default(), Arc::new(Semaphore::new(MOST_OF_ALL)));
-        Self { node, newspaper, places, metrics }
+        let (events, places) = (BlockEventCache::default(), Arc::new(Semaphore::new(MOST_OF_ALL)));
+        Self { node, events, places, metrics }
     }
 
     /// Talks with a client behind the handshake, which said who the caller is, until either ends it or `stop` becomes true.
@@ -61,14 +61,14 @@ impl Lobby {
         let heads = self.node.heads();
         let Tip { number, reverts } = *heads.borrow();
         let (topics, next) = (Topics::default(), following(number));
-        let mut session = Session { lobby: self, service, caller, wire, share, topics, heads, next, reverts };
+        let mut session = Session { hub: self, service, caller, wire, share, topics, heads, next, reverts };
         let Err(end) = session.run().await;
         session.wire.end(end).await;
     }
 }
 
 struct Session<'a, S> {
-    lobby: &'a Lobby,
+    hub: &'a SubscriptionHub,
     service: &'a Service,
     caller: Caller,
     wire: Wire<S>,
@@ -92,15 +92,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             let behind = self.topics.any() && reverts == self.reverts && self.next <= number;
             tokio::select! {
                 biased;
-                text = self.wire.next() => self.hear(text?).await?,
+                text = self.wire.next() => self.on_message(text?).await?,
                 // One block at a time, however far the client is behind: nothing is lost, and nothing is piled up.
-                () = std::future::ready(()), if behind => self.tell().await?,
+                () = std::future::ready(()), if behind => self.notify().await?,
                 head = self.heads.changed(), if !behind => head.map_err(|_| End::Gone)?,
             }
         }
     }
 
-    async fn hear(&mut self, Text { text, memory }: Text) -> Result<(), End> {
+    async fn on_message(&mut self, Text { text, memory }: Text) -> Result<(), End> {
         if !is_rpc(&text) {
             return self.subscribe(text).await;
         }
@@ -124,16 +124,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         if let Err(wait) = self.caller.arrive() {
             return self.wire.send(Bytes::from(too_often(wait)).into()).await;
         }
-        let context = Arc::clone(&self.lobby.node.context());
+        let context = Arc::clone(&self.hub.node.context());
         if !self.topics.any() {
             (self.next, self.reverts) = (following(context.head()), context.reverts.count());
         }
         let taken = if text.len() <= SHORT {
-            take(&mut self.topics, &text, &self.lobby.places, &context)
+            take(&mut self.topics, &text, &self.hub.places, &context)
         } else {
             let (mut topics, query) = (mem::take(&mut self.topics), text.clone());
-            let places = Arc::clone(&self.lobby.places);
-            let looked_up = self.lobby.node.blocking().query(move || {
+            let places = Arc::clone(&self.hub.places);
+            let looked_up = self.hub.node.blocking().query(move || {
                 let taken = take(&mut topics, &query, &places, &context);
                 (topics, taken)
             });
@@ -147,7 +147,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
 
     /// Takes note that the chain was taken back: the client is told of the blocks that come in place of others.
     fn go_back(&mut self) {
-        let context = self.lobby.node.context();
+        let context = self.hub.node.context();
         if let Some(lowest) = context.reverts.since(self.reverts) {
             self.next = self.next.min(following(lowest));
         }
@@ -155,7 +155,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
     }
 
     /// Tells the client of the next block.
-    async fn tell(&mut self) -> Result<(), End> {
+    async fn notify(&mut self) -> Result<(), End> {
         let Some(news) = self.news().await? else { return Ok(()) };
         let bytes = self.topics.notification_bytes(&news).ok_or(TOO_MANY_EVENTS)?;
         let text = if bytes <= SMALL_ANSWER {
@@ -168,7 +168,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             let memory = self.wire.meanwhile(self.share.reserve(bytes)).await?.ok_or(TOO_MANY_EVENTS)?;
             let Some(news) = self.news().await? else { return Ok(()) };
             let topics = mem::take(&mut self.topics);
-            let written = self.lobby.node.blocking().query(move || {
+            let written = self.hub.node.blocking().query(move || {
                 // A vector that grows would take more than was reserved.
                 let mut text = Vec::with_capacity(bytes);
                 let written = serde_json::to_writer(&mut text, &topics.notification(&news));
@@ -185,9 +185,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
     }
 
     /// What happened in the next block; `None` when the chain was taken back, so that another may be the next.
-    async fn news(&mut self) -> Result<Option<Arc<BlockNews>>, End> {
+    async fn news(&mut self) -> Result<Option<Arc<BlockEvents>>, End> {
         let block = Tip { number: self.next, reverts: self.reverts };
-        match self.wire.meanwhile(self.lobby.newspaper.of(&self.lobby.node, block)).await? {
+        match self.wire.meanwhile(self.hub.events.of(&self.hub.node, block)).await? {
             Ok(news) => Ok(Some(news)),
             Err(Unread::Gone) => {
                 let heads = &mut self.heads;

@@ -13,7 +13,7 @@ use silica_protocol::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::news::{BlockNews, Events, transactions_bytes};
+use super::block_events::{BlockEvents, Events, transactions_bytes};
 
 /// Addresses that one client may name for a topic.
 const MOST_ADDRESSES: usize = 10_000;
@@ -157,7 +157,7 @@ impl Topics {
     }
 
     /// What the client is told of a block.
-    pub(super) fn notification<'a>(&self, news: &'a BlockNews) -> Notification<'a> {
+    pub(super) fn notification<'a>(&self, news: &'a BlockEvents) -> Notification<'a> {
         let mut values = Vec::new();
         if self.has(Topic::NewBlock) {
             values.push(TopicNews::NewBlock { value: Box::new(Cow::Borrowed(&news.block)) });
@@ -187,7 +187,7 @@ impl Topics {
     }
 
     /// Bytes of what the client is told of a block, about and rather too many; `None` when it cannot be told of its events.
-    pub(super) fn notification_bytes(&self, news: &BlockNews) -> Option<usize> {
+    pub(super) fn notification_bytes(&self, news: &BlockEvents) -> Option<usize> {
         let mut bytes = AROUND;
         if self.has(Topic::NewBlock) {
             bytes = news.block_bytes().saturating_add(bytes);
@@ -419,7 +419,7 @@ mod tests {
     #[test]
     fn size_of_a_notification_is_known_before_it_is_written() {
         let block = silica_protocol::rpc::block::TxBlockJson::missing();
-        let mut news = BlockNews::of(NewBlock { block, transactions: TransactionsByShard::default() });
+        let mut news = BlockEvents::of(NewBlock { block, transactions: TransactionsByShard::default() });
         let (contract, other) = (CONTRACT.parse().unwrap(), OTHER.parse().unwrap());
         for length in [0, 10, 100_000] {
             news.add_event(contract, EventNews { name: "\n".repeat(length), params: Vec::new() });

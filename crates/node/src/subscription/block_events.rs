@@ -35,7 +35,7 @@ const TRANSACTION_BYTES: usize = 512;
 
 /// What happened in a Tx block.
 #[derive(Debug)]
-pub(crate) struct BlockNews {
+pub(crate) struct BlockEvents {
     pub(super) block: NewBlock,
     /// Bytes of its JSON without the hashes of transactions.
     header_bytes: usize,
@@ -57,7 +57,7 @@ pub(super) struct Events {
     bytes: usize,
 }
 
-impl BlockNews {
+impl BlockEvents {
     /// Reads a block that is at most the head of the snapshot.
     ///
     /// # Errors
@@ -174,18 +174,18 @@ fn json_bytes(value: &impl Serialize) -> usize {
 }
 
 /// News of a block, once somebody asked for them.
-type Page = Arc<OnceCell<Arc<BlockNews>>>;
+type Page = Arc<OnceCell<Arc<BlockEvents>>>;
 
 /// The news of the latest blocks that somebody asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Newspaper {
+pub(crate) struct BlockEventCache {
     pages: Mutex<VecDeque<(Tip, Page)>>,
 }
 
-impl Newspaper {
+impl BlockEventCache {
     /// The news of a block of the chain that was taken back so often, which are read on a thread that may take its time unless
     /// they were asked for just before.
-    pub(super) async fn of(&self, node: &NodeHandle, block: Tip) -> Result<Arc<BlockNews>, Unread> {
+    pub(super) async fn of(&self, node: &NodeHandle, block: Tip) -> Result<Arc<BlockEvents>, Unread> {
         let page = self.page(block);
         let read = async {
             let asked = node.clone();
@@ -227,12 +227,12 @@ pub(super) enum Unread {
     Failed,
 }
 
-fn read_at(node: &NodeHandle, Tip { number, reverts }: Tip) -> Result<BlockNews, Unread> {
+fn read_at(node: &NodeHandle, Tip { number, reverts }: Tip) -> Result<BlockEvents, Unread> {
     let at = Arc::clone(&node.context());
     if at.reverts.count() != reverts {
         return Err(Unread::Gone);
     }
-    let news = BlockNews::read(&at.snapshot, number);
+    let news = BlockEvents::read(&at.snapshot, number);
     news.map_err(|error| {
         if let BlockTransactionsError::Archive(error) = &error
             && error.is_retired()
