@@ -14,7 +14,7 @@ pub(crate) struct Context {
     /// The identity of the network.
     pub(crate) chain_id: ChainId,
     /// The reverts before this head.
-    pub(crate) reverts: Arc<Reverts>,
+    pub(crate) reverts: Arc<RevertLog>,
     /// The answers that do not change until the next head, by the position of their method in the table. The first request
     /// for such an answer allocates the slots.
     answers: OnceLock<Box<[OnceLock<Bytes>]>>,
@@ -22,13 +22,13 @@ pub(crate) struct Context {
 
 impl Context {
     /// Takes a snapshot of the chain.
-    pub(crate) fn new(chain: &Chain, reverts: Arc<Reverts>) -> Self {
+    pub(crate) fn new(chain: &Chain, reverts: Arc<RevertLog>) -> Self {
         Self { snapshot: chain.snapshot(), chain_id: chain.config().chain_id, reverts, answers: OnceLock::new() }
     }
 
     /// Returns the latest Tx block and the count of reverts before it.
-    pub(crate) fn tip(&self) -> Tip {
-        Tip { number: self.head(), reverts: self.reverts.count() }
+    pub(crate) fn tip(&self) -> ChainTip {
+        ChainTip { number: self.head(), reverts: self.reverts.count() }
     }
 
     /// Returns the number of the latest Tx block.
@@ -59,7 +59,7 @@ impl Context {
 /// The latest Tx block, and how many reverts preceded it. Two tips with one number differ if the chain was reverted
 /// between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tip {
+pub(crate) struct ChainTip {
     /// The number of the block.
     pub(crate) number: BlockNumber,
     /// The count of reverts before it.
@@ -73,13 +73,13 @@ const MOST: usize = 1_024;
 ///
 /// A follower of the chain that missed some reverts asks for the lowest block since, and continues from there.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Reverts {
+pub(crate) struct RevertLog {
     count: u64,
     /// Ordinal and block of each revert that went to a lower block than all later reverts. Both ascend.
     lowest: Vec<(u64, BlockNumber)>,
 }
 
-impl Reverts {
+impl RevertLog {
     /// Returns the count of reverts.
     pub(crate) const fn count(&self) -> u64 {
         self.count
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn lowest_block_since_is_that_of_all_since() {
-        let (mut reverts, mut blocks, mut random) = (Reverts::default(), Vec::new(), 1_u64);
+        let (mut reverts, mut blocks, mut random) = (RevertLog::default(), Vec::new(), 1_u64);
         for _ in 0..100 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             blocks.push(random >> 58);
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn old_entries_are_merged_towards_the_lower_block() {
-        let mut reverts = Reverts::default();
+        let mut reverts = RevertLog::default();
         for block in 1..=5_000 {
             reverts = reverts.after(BlockNumber::new(block));
         }

@@ -26,7 +26,7 @@ use crate::{
     blocking::{BlockingError, BlockingPools},
     clock::{Clock, ClockError},
     data_dir::DataDir,
-    head::{Context, Reverts, Tip},
+    head::{ChainTip, Context, RevertLog},
 };
 
 /// The node, as requests see it: its chain, its published head, and the queue of the driver.
@@ -41,7 +41,7 @@ struct Shared {
     mode: RwLock<BlockMode>,
     context: ArcSwap<Context>,
     /// The latest Tx block. Followers of the chain subscribe to it.
-    head: watch::Sender<Tip>,
+    head: watch::Sender<ChainTip>,
     events: Sender<Event>,
     blocking: BlockingPools,
     /// Held while a transaction without signature gets its nonce and enters the pool.
@@ -71,7 +71,7 @@ impl NodeHandle {
     }
 
     /// Subscribes to the latest Tx block. When it changes, [`context`](Self::context) returns that head or a later one.
-    pub(crate) fn heads(&self) -> watch::Receiver<Tip> {
+    pub(crate) fn heads(&self) -> watch::Receiver<ChainTip> {
         self.shared.head.subscribe()
     }
 
@@ -127,7 +127,7 @@ impl NodeHandle {
         self.ask(|reply| Event::Snapshot { reply }).await?
     }
 
-    /// Reverts the chain to a snapshot.
+    /// RevertLog the chain to a snapshot.
     pub(crate) async fn revert(&self, to: u32) -> Result<Reverted, DriverError> {
         self.ask(|reply| Event::Revert { to, reply }).await?
     }
@@ -286,7 +286,7 @@ impl NodeHandle {
     }
 
     /// Publishes the head of the chain after a revert.
-    pub(super) fn publish_after(&self, reverts: Arc<Reverts>) {
+    pub(super) fn publish_after(&self, reverts: Arc<RevertLog>) {
         let context = Arc::new(Context::new(&self.shared.chain, reverts));
         let tip = context.tip();
         self.shared.context.store(context);

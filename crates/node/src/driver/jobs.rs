@@ -73,7 +73,7 @@ impl<E: Engine> Driver<E> {
         Ok(self.snapshots.add(Kept { point, mode: self.node.mode(), moment: self.node.clock().moment() }))
     }
 
-    /// Reverts the chain to a snapshot.
+    /// RevertLog the chain to a snapshot.
     fn revert(&mut self, to: u32) -> Result<Reverted, DriverError> {
         self.node.require_no_pause()?;
         let Kept { point, mode, moment } = match self.snapshots.get(to) {

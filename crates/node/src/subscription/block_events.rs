@@ -17,7 +17,7 @@ use silica_protocol::{
 };
 use tokio::sync::OnceCell;
 
-use crate::{driver::NodeHandle, head::Tip, methods::tx_block};
+use crate::{driver::NodeHandle, head::ChainTip, methods::tx_block};
 
 /// Blocks whose news are kept for those who ask a little later, and bytes beyond which only the latest are.
 const KEPT: usize = 4;
@@ -179,13 +179,13 @@ type Page = Arc<OnceCell<Arc<BlockEvents>>>;
 /// The news of the latest blocks that somebody asked for.
 #[derive(Debug, Default)]
 pub(crate) struct BlockEventCache {
-    pages: Mutex<VecDeque<(Tip, Page)>>,
+    pages: Mutex<VecDeque<(ChainTip, Page)>>,
 }
 
 impl BlockEventCache {
     /// The news of a block of the chain that was taken back so often, which are read on a thread that may take its time unless
     /// they were asked for just before.
-    pub(super) async fn of(&self, node: &NodeHandle, block: Tip) -> Result<Arc<BlockEvents>, Unread> {
+    pub(super) async fn of(&self, node: &NodeHandle, block: ChainTip) -> Result<Arc<BlockEvents>, Unread> {
         let page = self.page(block);
         let read = async {
             let asked = node.clone();
@@ -196,7 +196,7 @@ impl BlockEventCache {
         Ok(news)
     }
 
-    fn page(&self, block: Tip) -> Page {
+    fn page(&self, block: ChainTip) -> Page {
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, page)) = pages.iter().find(|(of, _)| *of == block) {
             return Arc::clone(page);
@@ -209,7 +209,7 @@ impl BlockEventCache {
     /// Lets the oldest pages go that are too many, or too large.
     fn tidy(&self) {
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = |(_, page): &(Tip, Page)| page.get().map_or(0, |news| news.bytes());
+        let bytes = |(_, page): &(ChainTip, Page)| page.get().map_or(0, |news| news.bytes());
         let mut sum: usize = pages.iter().map(bytes).sum();
         while pages.len() > 1 && (pages.len() > KEPT || sum > KEPT_BYTES) {
             let oldest = pages.pop_front();
@@ -227,7 +227,7 @@ pub(super) enum Unread {
     Failed,
 }
 
-fn read_at(node: &NodeHandle, Tip { number, reverts }: Tip) -> Result<BlockEvents, Unread> {
+fn read_at(node: &NodeHandle, ChainTip { number, reverts }: ChainTip) -> Result<BlockEvents, Unread> {
     let at = Arc::clone(&node.context());
     if at.reverts.count() != reverts {
         return Err(Unread::Gone);

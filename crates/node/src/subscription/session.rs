@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     driver::NodeHandle,
-    head::{Context, Tip},
+    head::{ChainTip, Context},
     http::{Caller, SMALL_ANSWER, Share, TOO_MANY_ANSWERS},
     metrics::{Metrics, Open},
     rpc::{self, Service, too_often},
@@ -59,7 +59,7 @@ impl SubscriptionHub {
         let _open = Open::count(&self.metrics.sessions);
         let wire = Wire::new(stream, share.clone(), stop).await;
         let heads = self.node.heads();
-        let Tip { number, reverts } = *heads.borrow();
+        let ChainTip { number, reverts } = *heads.borrow();
         let (topics, next) = (Topics::default(), following(number));
         let mut session = Session { hub: self, service, caller, wire, share, topics, heads, next, reverts };
         let Err(end) = session.run().await;
@@ -74,7 +74,7 @@ struct Session<'a, S> {
     wire: Wire<S>,
     share: Share,
     topics: Topics,
-    heads: watch::Receiver<Tip>,
+    heads: watch::Receiver<ChainTip>,
     /// The first block of which the client has not been told.
     next: BlockNumber,
     /// How often the chain had been taken back when that was so.
@@ -84,7 +84,7 @@ struct Session<'a, S> {
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
     async fn run(&mut self) -> Result<Infallible, End> {
         loop {
-            let Tip { number, reverts } = *self.heads.borrow();
+            let ChainTip { number, reverts } = *self.heads.borrow();
             if reverts > self.reverts {
                 self.go_back();
             }
@@ -186,7 +186,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
 
     /// What happened in the next block; `None` when the chain was taken back, so that another may be the next.
     async fn news(&mut self) -> Result<Option<Arc<BlockEvents>>, End> {
-        let block = Tip { number: self.next, reverts: self.reverts };
+        let block = ChainTip { number: self.next, reverts: self.reverts };
         match self.wire.meanwhile(self.hub.events.of(&self.hub.node, block)).await? {
             Ok(news) => Ok(Some(news)),
             Err(Unread::Gone) => {
