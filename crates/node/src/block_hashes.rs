@@ -15,15 +15,15 @@ use silica_state::ArchiveError;
 
 /// The result of a search for a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sought {
+pub(crate) enum HashLookup {
     /// The number of the block.
     Found(BlockNumber),
     /// No block of the chain has the hash.
-    Nowhere,
+    Absent,
     /// No block from this one to the latest has the hash. The next search reads older blocks.
-    Unseen(BlockNumber),
+    NotScanned(BlockNumber),
     /// No block from this one to the latest has the hash. Older blocks do not fit into the index.
-    TooOld(BlockNumber),
+    OutOfRange(BlockNumber),
 }
 
 /// The maximum of blocks in the index, which take some 30 MB.
@@ -50,22 +50,22 @@ impl Default for BlockHashes {
 
 impl BlockHashes {
     /// Searches the block with a hash. Reads at most `most` blocks that are older than those of the index.
-    pub(crate) fn find(&mut self, at: &Snapshot, hash: &BlockHash, most: u64) -> Result<Sought, ArchiveError> {
+    pub(crate) fn find(&mut self, at: &Snapshot, hash: &BlockHash, most: u64) -> Result<HashLookup, ArchiveError> {
         let mut oldest = self.catch_up(at, most)?;
         let end = oldest.saturating_sub(most);
         loop {
             let numbers = self.numbers.range((prefix(hash), 0)..=(prefix(hash), u64::MAX));
             for (_, number) in numbers {
                 if hash_of(at, *number)? == Some(*hash) {
-                    return Ok(Sought::Found(BlockNumber::new(*number)));
+                    return Ok(HashLookup::Found(BlockNumber::new(*number)));
                 }
             }
-            let Some(older) = oldest.checked_sub(1) else { return Ok(Sought::Nowhere) };
+            let Some(older) = oldest.checked_sub(1) else { return Ok(HashLookup::Absent) };
             if self.dropped || self.numbers.len() >= self.most {
-                return Ok(Sought::TooOld(BlockNumber::new(oldest)));
+                return Ok(HashLookup::OutOfRange(BlockNumber::new(oldest)));
             }
             if oldest <= end {
-                return Ok(Sought::Unseen(BlockNumber::new(oldest)));
+                return Ok(HashLookup::NotScanned(BlockNumber::new(oldest)));
             }
             oldest = older;
             self.see(at, older)?;
@@ -161,8 +161,8 @@ mod tests {
         at.tx_block(BlockNumber::new(number)).unwrap().unwrap().header.hash()
     }
 
-    fn found(number: u64) -> Sought {
-        Sought::Found(BlockNumber::new(number))
+    fn found(number: u64) -> HashLookup {
+        HashLookup::Found(BlockNumber::new(number))
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
             assert_eq!(hashes.find(&at, &hash(&at, number), 100).unwrap(), found(number));
             assert_eq!(hashes.numbers.len(), seen, "{number}");
         }
-        assert_eq!(hashes.find(&at, &BlockHash::ZERO, 100).unwrap(), Sought::Nowhere);
+        assert_eq!(hashes.find(&at, &BlockHash::ZERO, 100).unwrap(), HashLookup::Absent);
         assert_eq!(hashes.numbers.len(), 10);
     }
 
@@ -180,8 +180,8 @@ mod tests {
     fn long_search_goes_on_where_it_ended() {
         let (at, mut hashes) = (chain(9), BlockHashes::default());
         for oldest in [6, 3, 0] {
-            let unseen = Sought::Unseen(BlockNumber::new(oldest));
-            let expected = if oldest == 0 { Sought::Nowhere } else { unseen };
+            let unseen = HashLookup::NotScanned(BlockNumber::new(oldest));
+            let expected = if oldest == 0 { HashLookup::Absent } else { unseen };
             assert_eq!(hashes.find(&at, &BlockHash::ZERO, 3).unwrap(), expected);
             assert_eq!(hashes.find(&at, &hash(&at, oldest), 3).unwrap(), found(oldest));
             assert_eq!(hashes.numbers.len() as u64, 10 - oldest);
@@ -192,7 +192,7 @@ mod tests {
     fn no_more_is_kept_than_there_is_room_for() {
         let (at, longer) = (chain(9), chain(12));
         let mut hashes = BlockHashes { most: 4, ..BlockHashes::default() };
-        let too_old = |number| Sought::TooOld(BlockNumber::new(number));
+        let too_old = |number| HashLookup::OutOfRange(BlockNumber::new(number));
         for _ in 0..3 {
             assert_eq!(hashes.find(&at, &BlockHash::ZERO, 100).unwrap(), too_old(6));
             assert_eq!(hashes.find(&at, &hash(&at, 2), 100).unwrap(), too_old(6));
@@ -208,12 +208,15 @@ mod tests {
     fn new_blocks_take_the_room_of_the_oldest() {
         let mut hashes = BlockHashes { most: 4, ..BlockHashes::default() };
         let at = chain(9);
-        assert_eq!(hashes.find(&at, &BlockHash::ZERO, 100).unwrap(), Sought::TooOld(BlockNumber::new(6)));
+        assert_eq!(hashes.find(&at, &BlockHash::ZERO, 100).unwrap(), HashLookup::OutOfRange(BlockNumber::new(6)));
         for (head, oldest) in [(10, 8), (11, 8), (12, 10), (15, 13)] {
             // As if the longer chain were the same one.
             let at = chain(head);
             hashes.seen = hashes.seen.map(|(oldest, newest, _)| (oldest, newest, hash(&at, newest)));
-            assert_eq!(hashes.find(&at, &BlockHash::ZERO, 100).unwrap(), Sought::TooOld(BlockNumber::new(oldest)));
+            assert_eq!(
+                hashes.find(&at, &BlockHash::ZERO, 100).unwrap(),
+                HashLookup::OutOfRange(BlockNumber::new(oldest))
+            );
             let mut numbers: Vec<u64> = hashes.numbers.iter().map(|(_, number)| *number).collect();
             numbers.sort_unstable();
             assert_eq!(numbers, (oldest..=head).collect::<Vec<_>>());
@@ -223,7 +226,7 @@ mod tests {
     #[test]
     fn blocks_that_are_too_many_to_catch_up_with_are_looked_at_from_the_latest_on() {
         let (first, at, mut hashes) = (chain(2), chain(9), BlockHashes::default());
-        assert_eq!(hashes.find(&first, &BlockHash::ZERO, 3).unwrap(), Sought::Nowhere);
+        assert_eq!(hashes.find(&first, &BlockHash::ZERO, 3).unwrap(), HashLookup::Absent);
         hashes.seen = Some((0, 2, hash(&at, 2)));
         assert_eq!(hashes.find(&at, &hash(&at, 8), 6).unwrap(), found(8));
         assert_eq!(hashes.numbers.len(), 2);
@@ -234,7 +237,7 @@ mod tests {
         let mut hashes = BlockHashes::default();
         for [at, other] in [[5, 9], [9, 5], [5, 5]].map(|lengths| lengths.map(chain)) {
             assert_eq!(hashes.find(&at, &hash(&at, 2), 100).unwrap(), found(2));
-            assert_eq!(hashes.find(&other, &hash(&at, 2), 100).unwrap(), Sought::Nowhere);
+            assert_eq!(hashes.find(&other, &hash(&at, 2), 100).unwrap(), HashLookup::Absent);
             assert_eq!(hashes.find(&other, &hash(&other, 3), 100).unwrap(), found(3));
         }
     }

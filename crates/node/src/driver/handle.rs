@@ -21,7 +21,7 @@ use super::{
     pause::Pause,
 };
 use crate::{
-    block_hashes::{BlockHashes, Sought},
+    block_hashes::{BlockHashes, HashLookup},
     block_mode::BlockMode,
     blocking::{BlockingError, BlockingPools},
     clock::{Clock, ClockError},
@@ -177,7 +177,7 @@ impl NodeHandle {
 
     /// Searches the Tx block with a hash, and returns the result with the head that it is valid for. Reads at most `most` blocks
     /// that earlier searches have not read. May take long.
-    pub(crate) fn find_block(&self, hash: &BlockHash, most: u64) -> Result<(Arc<Context>, Sought), ArchiveError> {
+    pub(crate) fn find_block(&self, hash: &BlockHash, most: u64) -> Result<(Arc<Context>, HashLookup), ArchiveError> {
         let mut hashes = self.shared.block_hashes.lock().unwrap_or_else(PoisonError::into_inner);
         // Take the head under the lock. Otherwise another search may have seen a later head.
         let at = Arc::clone(&self.context());

@@ -28,7 +28,7 @@ use self::{
 };
 use super::written::Written;
 use crate::{
-    block_hashes::Sought,
+    block_hashes::HashLookup,
     blocking::BlockingError,
     driver::NodeHandle,
     head::Context,
@@ -324,10 +324,10 @@ impl Command for EthGetBlockByHash {
         let EthBlockHash(hash) = self.hash.get().map_err(|fault| CallError::from(fault.of(0)))?;
         let asked = node.clone();
         let answer = node.blocking().query(move || match asked.find_block(&hash, MOST_LOOKED_AT)? {
-            (at, Sought::Found(number)) => Written::new(&block(&at, number, self.full)?),
-            (_, Sought::Nowhere) => Written::new(&None),
-            (_, Sought::Unseen(oldest)) => Err(CallError::from(EthFault::Unseen { oldest })),
-            (_, Sought::TooOld(oldest)) => Err(CallError::from(EthFault::TooOld { oldest })),
+            (at, HashLookup::Found(number)) => Written::new(&block(&at, number, self.full)?),
+            (_, HashLookup::Absent) => Written::new(&None),
+            (_, HashLookup::NotScanned(oldest)) => Err(CallError::from(EthFault::Unseen { oldest })),
+            (_, HashLookup::OutOfRange(oldest)) => Err(CallError::from(EthFault::TooOld { oldest })),
         });
         answer.await.ok_or(CallError::Blocking(BlockingError::Panicked))?
     }
