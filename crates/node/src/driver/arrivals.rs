@@ -12,24 +12,24 @@ use tokio::sync::oneshot;
 use super::{Driver, DriverError, SubmitError, answer, event::Event};
 
 /// A transaction in the pool, and the channel to its sender.
-struct Waiting {
+struct PendingReply {
     submitted: Submitted,
     reply: oneshot::Sender<Result<Submitted, SubmitError>>,
 }
 
 /// The outcome of each transaction: the block that holds it, or why it was dropped.
-pub(super) struct Fates(HashMap<TxHash, Result<BlockNumber, DropReason>>);
+pub(super) struct TransactionOutcomes(HashMap<TxHash, Result<BlockNumber, DropReason>>);
 
-impl Fates {
+impl TransactionOutcomes {
     /// Collects the outcomes from the effects of a step.
     pub(super) fn of(effects: &[Effect]) -> Self {
-        let mut fates = HashMap::new();
+        let mut outcomes = HashMap::new();
         for effect in effects {
             let dropped = match effect {
                 Effect::Committed(block) => {
                     let number = block.tx_block().header.number;
                     tracing::debug!(%number, transactions = block.transactions().len(), "block");
-                    fates.extend(block.transactions().iter().map(|(tx, _)| (tx.hash(), Ok(number))));
+                    outcomes.extend(block.transactions().iter().map(|(tx, _)| (tx.hash(), Ok(number))));
                     block.dropped()
                 }
                 Effect::Passed(numbers) => {
@@ -38,18 +38,18 @@ impl Fates {
                 }
                 Effect::Dropped(dropped) => dropped,
             };
-            fates.extend(dropped.iter().map(|(tx, reason)| (tx.hash(), Err(*reason))));
+            outcomes.extend(dropped.iter().map(|(tx, reason)| (tx.hash(), Err(*reason))));
         }
-        Self(fates)
+        Self(outcomes)
     }
 }
 
 impl<E: Engine> Driver<E> {
     /// Makes blocks for pending transactions if the mode is instant. A failure is logged. The transactions stay in the pool,
     /// and the next block includes them.
-    pub(super) fn drain(&mut self) {
+    pub(super) fn flush_pool(&mut self) {
         if self.node.mode().is_instant() && self.node.chain().waiting() > 0 && !self.node.pause().lasts() {
-            let _: Result<Fates, DriverError> = self.step(Input::Arrival(self.time()));
+            let _: Result<TransactionOutcomes, DriverError> = self.step(Input::Arrival(self.time()));
         }
     }
 
@@ -65,7 +65,7 @@ impl<E: Engine> Driver<E> {
             match self.queue.try_recv() {
                 Ok(Event::Arrival { transaction, reply }) => self.submit(transaction, reply, &mut waiting),
                 Ok(other) => {
-                    self.held = Some(other);
+                    self.deferred = Some(other);
                     break;
                 }
                 Err(_) => break,
@@ -75,14 +75,14 @@ impl<E: Engine> Driver<E> {
         if waiting.is_empty() && self.node.chain().waiting() == 0 {
             return;
         }
-        let fates = self.step(Input::Arrival(self.time()));
-        for Waiting { submitted, reply } in waiting {
+        let outcomes = self.step(Input::Arrival(self.time()));
+        for PendingReply { submitted, reply } in waiting {
             answer(
                 reply,
-                fates
+                outcomes
                     .as_ref()
                     .map_err(|error| SubmitError::Driver(*error))
-                    .and_then(|fates| self.fate(&submitted.hash, fates).map(|()| submitted)),
+                    .and_then(|outcomes| self.outcome(&submitted.hash, outcomes).map(|()| submitted)),
             );
         }
     }
@@ -92,18 +92,18 @@ impl<E: Engine> Driver<E> {
         &self,
         transaction: VerifiedTransaction,
         reply: oneshot::Sender<Result<Submitted, SubmitError>>,
-        waiting: &mut Vec<Waiting>,
+        waiting: &mut Vec<PendingReply>,
     ) {
         match self.node.chain().submit(transaction, self.node.clock().now()) {
-            Ok(submitted) => waiting.push(Waiting { submitted, reply }),
+            Ok(submitted) => waiting.push(PendingReply { submitted, reply }),
             Err(error) => answer(reply, Err(error.into())),
         }
     }
 
     /// Returns why a transaction was not accepted, if so. A transaction that is still in the pool is accepted: the blocks had no
     /// room for it, or it was there before.
-    fn fate(&self, hash: &TxHash, fates: &Fates) -> Result<(), SubmitError> {
-        match fates.0.get(hash) {
+    fn outcome(&self, hash: &TxHash, outcomes: &TransactionOutcomes) -> Result<(), SubmitError> {
+        match outcomes.0.get(hash) {
             Some(Ok(_)) => Ok(()),
             Some(Err(reason)) => Err(SubmitError::Dropped(*reason)),
             // Another transaction that arrived at the same time may have used its nonce.

@@ -18,7 +18,7 @@ impl<E: Engine> Driver<E> {
             Ok(_) => {
                 let block = self.node.context().head();
                 // A pending transaction may have the next nonce now. The edit is done even if its block fails.
-                self.drain();
+                self.flush_pool();
                 Ok(Ok(block))
             }
             Err(EngineError::Edit(refused)) => Ok(Err(refused)),
@@ -32,12 +32,12 @@ impl<E: Engine> Driver<E> {
         self.next_tick = first_tick(mode);
         // Empty the pool before the nonce policy changes. Otherwise the chain rejects a transaction behind a pending one as a
         // nonce gap.
-        self.drain();
+        self.flush_pool();
         self.producer.set_nonce_policy(mode.nonces(self.node.chain().config().policy.nonces));
         self.producer.set_numbering(mode.numbering());
         self.node.publish();
         // Transactions may have entered the pool meanwhile.
-        self.drain();
+        self.flush_pool();
     }
 
     /// Sets the minimum gas price, and stores it for the next start.

@@ -12,7 +12,7 @@ pub(super) enum Event {
     /// Include a transaction in a block, and reply when the block is on disk.
     Arrival { transaction: VerifiedTransaction, reply: oneshot::Sender<Result<Submitted, SubmitError>> },
     /// Make blocks.
-    Mine { blocks: u64, reply: oneshot::Sender<Result<(), DriverError>> },
+    ProduceBlocks { blocks: u64, reply: oneshot::Sender<Result<(), DriverError>> },
     /// Begin or end the pause. The reply is whether the node is paused now.
     TogglePause { reply: oneshot::Sender<bool> },
     /// Edit the state.
@@ -26,7 +26,7 @@ pub(super) enum Event {
     /// Set the time of the next block.
     SetNextTime { time: Timestamp, reply: oneshot::Sender<Result<(), ClockError>> },
     /// Make blocks for a transaction that entered the pool while the mode changed to an instant one.
-    Waiting,
+    FlushPool,
     /// Set the minimum gas price of the operator.
     SetMinimumGasPrice { price: GasPrice, reply: oneshot::Sender<Result<(), GasPriceError>> },
     /// Make the block that is due at its interval.

@@ -107,7 +107,7 @@ impl NodeHandle {
         let submitted = self.shared.chain.submit(transaction, self.clock().now())?;
         if self.mode().is_instant() {
             // The mode changed meanwhile, and the driver may have emptied the pool before this transaction entered it.
-            self.shared.events.send(Event::Waiting).map_err(|_| DriverError::Stopping)?;
+            self.shared.events.send(Event::FlushPool).map_err(|_| DriverError::Stopping)?;
         }
         Ok(submitted)
     }
@@ -139,7 +139,7 @@ impl NodeHandle {
 
     /// Makes `blocks` blocks. Returns once they are on disk.
     pub(crate) async fn mine(&self, blocks: u64) -> Result<(), DriverError> {
-        self.ask(|reply| Event::Mine { blocks, reply }).await?
+        self.ask(|reply| Event::ProduceBlocks { blocks, reply }).await?
     }
 
     /// Returns the pools of blocking threads.

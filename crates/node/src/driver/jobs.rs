@@ -8,13 +8,15 @@ use std::{sync::Arc, time::Instant};
 use silica_chain::consensus::{Engine, Input};
 use tokio::sync::oneshot;
 
-use super::{Driver, DriverError, answer, event::Reverted, first_tick, recovery::PAUSE_AFTER_FAILURE, snapshots::Kept};
+use super::{
+    Driver, DriverError, answer, event::Reverted, first_tick, recovery::PAUSE_AFTER_FAILURE, snapshots::DevSnapshot,
+};
 
 /// Blocks that the engine makes at once. Empty ones take some 20 ms.
-pub(super) const DEMAND: u64 = 8_192;
+pub(super) const BLOCKS_AT_ONCE: u64 = 8_192;
 
 /// A job of the queue. Jobs run in order of arrival, between other events.
-pub(super) enum Demand {
+pub(super) enum Job {
     /// Make blocks.
     Blocks { blocks: u64, reply: oneshot::Sender<Result<(), DriverError>> },
     /// Take a snapshot.
@@ -23,7 +25,7 @@ pub(super) enum Demand {
     Revert { to: u32, reply: oneshot::Sender<Result<Reverted, DriverError>> },
 }
 
-impl Demand {
+impl Job {
     /// Replies with an error.
     fn refuse(self, error: DriverError) {
         match self {
@@ -36,18 +38,18 @@ impl Demand {
 
 impl<E: Engine> Driver<E> {
     /// Runs the first job, or a part of it.
-    pub(super) fn meet_demand(&mut self) {
-        let Some(demand) = self.demands.pop_front() else { return };
+    pub(super) fn run_next_job(&mut self) {
+        let Some(job) = self.jobs.pop_front() else { return };
         if self.node.is_stopping() {
-            return demand.refuse(DriverError::Stopping);
+            return job.refuse(DriverError::Stopping);
         }
-        match demand {
-            Demand::Blocks { blocks, reply } => self.make_blocks(blocks, reply),
-            Demand::Snapshot { reply } => {
+        match job {
+            Job::Blocks { blocks, reply } => self.make_blocks(blocks, reply),
+            Job::Snapshot { reply } => {
                 let result = self.recover().and_then(|()| self.snapshot());
                 answer(reply, result);
             }
-            Demand::Revert { to, reply } => {
+            Job::Revert { to, reply } => {
                 let result = self.recover().and_then(|()| self.revert(to));
                 answer(reply, result);
             }
@@ -56,11 +58,11 @@ impl<E: Engine> Driver<E> {
 
     /// Makes the first part of `blocks` blocks, and queues the rest in front.
     fn make_blocks(&mut self, blocks: u64, reply: oneshot::Sender<Result<(), DriverError>>) {
-        let part = blocks.min(DEMAND);
+        let part = blocks.min(BLOCKS_AT_ONCE);
         match (self.step(Input::Demand { at: self.time(), blocks: part }), blocks.saturating_sub(part)) {
             (Err(error), _) => answer(reply, Err(error)),
             (Ok(_), 0) => answer(reply, Ok(())),
-            (Ok(_), blocks) => self.demands.push_front(Demand::Blocks { blocks, reply }),
+            (Ok(_), blocks) => self.jobs.push_front(Job::Blocks { blocks, reply }),
         }
     }
 
@@ -70,13 +72,13 @@ impl<E: Engine> Driver<E> {
             tracing::error!(error = &error as &dyn std::error::Error, "the chain cannot be kept as it is");
             DriverError::Failed
         })?;
-        Ok(self.snapshots.add(Kept { point, mode: self.node.mode(), moment: self.node.clock().moment() }))
+        Ok(self.snapshots.add(DevSnapshot { point, mode: self.node.mode(), moment: self.node.clock().moment() }))
     }
 
     /// RevertLog the chain to a snapshot.
     fn revert(&mut self, to: u32) -> Result<Reverted, DriverError> {
         self.node.require_no_pause()?;
-        let Kept { point, mode, moment } = match self.snapshots.get(to) {
+        let DevSnapshot { point, mode, moment } = match self.snapshots.get(to) {
             Ok(kept) => kept,
             Err(unknown) => return Ok(Err(unknown)),
         };
@@ -105,7 +107,7 @@ impl<E: Engine> Driver<E> {
         let reverts = self.node.context().reverts.after(block);
         self.node.publish_after(Arc::new(reverts));
         // The revert is done, even if the block that is due now fails.
-        self.drain();
+        self.flush_pool();
         Ok(Ok(()))
     }
 }

@@ -42,7 +42,9 @@ use silica_chain::{
 use silica_protocol::Timestamp;
 use tokio::sync::oneshot;
 
-use self::{arrivals::Fates, event::Event, jobs::Demand, recovery::PAUSE_AFTER_FAILURE, snapshots::Snapshots};
+use self::{
+    arrivals::TransactionOutcomes, event::Event, jobs::Job, recovery::PAUSE_AFTER_FAILURE, snapshots::DevSnapshots,
+};
 pub(crate) use self::{
     error::{DriverError, ImpersonationError, SubmitError},
     handle::NodeHandle,
@@ -89,9 +91,9 @@ pub(crate) fn start(
         engine,
         data_dir,
         queue,
-        held: None,
-        demands: VecDeque::new(),
-        snapshots: Snapshots::default(),
+        deferred: None,
+        jobs: VecDeque::new(),
+        snapshots: DevSnapshots::default(),
         next_tick: first_tick(mode),
         retry: None,
         attempts: 0,
@@ -114,11 +116,11 @@ struct Driver<E> {
     data_dir: Option<Arc<DataDir>>,
     queue: Receiver<Event>,
     /// An event that was taken from the queue and is handled next.
-    held: Option<Event>,
+    deferred: Option<Event>,
     /// The jobs, in order of arrival.
-    demands: VecDeque<Demand>,
+    jobs: VecDeque<Job>,
     /// The snapshots to which the chain can be reverted.
-    snapshots: Snapshots,
+    snapshots: DevSnapshots,
     next_tick: Option<Instant>,
     /// The time of the next attempt to make blocks after a failure; `None` while none has failed.
     retry: Option<Instant>,
@@ -134,15 +136,15 @@ impl<E: Engine> Driver<E> {
         // If the store was opened on a full disk, this plans the next attempt.
         let _: Result<(), DriverError> = self.recover();
         // The pool has the transactions that were pending when the node stopped.
-        self.drain();
+        self.flush_pool();
         loop {
             match self.next_event() {
                 Some(Event::Arrival { transaction, reply }) => self.arrivals(transaction, reply),
-                Some(Event::Mine { blocks, reply }) => self.demands.push_back(Demand::Blocks { blocks, reply }),
+                Some(Event::ProduceBlocks { blocks, reply }) => self.jobs.push_back(Job::Blocks { blocks, reply }),
                 Some(Event::TogglePause { reply }) => {
                     let paused = self.node.pause().toggle();
                     // Transactions may be pending since a change of the mode, and no other event makes their block.
-                    self.drain();
+                    self.flush_pool();
                     answer(reply, paused);
                 }
                 Some(Event::Edit { edit, reply }) => {
@@ -153,16 +155,16 @@ impl<E: Engine> Driver<E> {
                     self.set_mode(mode);
                     answer(reply, ());
                 }
-                Some(Event::Snapshot { reply }) => self.demands.push_back(Demand::Snapshot { reply }),
+                Some(Event::Snapshot { reply }) => self.jobs.push_back(Job::Snapshot { reply }),
                 Some(Event::Revert { to, reply }) => match self.snapshots.get(to) {
-                    Ok(_) => self.demands.push_back(Demand::Revert { to, reply }),
+                    Ok(_) => self.jobs.push_back(Job::Revert { to, reply }),
                     Err(unknown) => answer(reply, Ok(Err(unknown))),
                 },
                 Some(Event::SetNextTime { time, reply }) => {
                     let latest = self.node.context().snapshot.latest_tx_block().timestamp;
                     answer(reply, self.node.clock().set_next(time, latest));
                 }
-                Some(Event::Waiting) => self.drain(),
+                Some(Event::FlushPool) => self.flush_pool(),
                 Some(Event::SetMinimumGasPrice { price, reply }) => {
                     let result = self.set_minimum_gas_price(price);
                     answer(reply, result);
@@ -172,19 +174,19 @@ impl<E: Engine> Driver<E> {
                 Some(Event::Shutdown) => return self.producer,
                 None => {}
             }
-            self.meet_demand();
+            self.run_next_job();
         }
     }
 
     /// Returns the next event; `None` if there are only jobs.
     fn next_event(&mut self) -> Option<Event> {
-        if let Some(event) = self.held.take() {
+        if let Some(event) = self.deferred.take() {
             return Some(event);
         }
         // The earlier one comes first.
         let timed = [self.next_tick.map(|at| (at, Event::Tick)), self.retry.map(|at| (at, Event::Retry))];
         let timed = timed.into_iter().flatten().min_by_key(|(at, _)| *at);
-        if !self.demands.is_empty() {
+        if !self.jobs.is_empty() {
             return match self.queue.try_recv() {
                 Ok(event) => Some(event),
                 Err(TryRecvError::Empty) => timed.filter(|(at, _)| *at <= Instant::now()).map(|(_, event)| event),
@@ -220,11 +222,11 @@ impl<E: Engine> Driver<E> {
     /// # Errors
     ///
     /// The node is paused, or the step failed. The log has the reason.
-    fn step(&mut self, input: Input) -> Result<Fates, DriverError> {
+    fn step(&mut self, input: Input) -> Result<TransactionOutcomes, DriverError> {
         self.node.require_no_pause()?;
         self.recover()?;
         match self.advance(input) {
-            Ok(effects) => Ok(Fates::of(&effects)),
+            Ok(effects) => Ok(TransactionOutcomes::of(&effects)),
             Err(error) => Err(failed(&error)),
         }
     }

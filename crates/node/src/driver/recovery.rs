@@ -18,7 +18,7 @@ impl<E: Engine> Driver<E> {
     pub(super) fn retry(&mut self) {
         self.retry = Some(Instant::now() + PAUSE_AFTER_FAILURE);
         if self.recover().is_ok() {
-            self.drain();
+            self.flush_pool();
         }
     }
 

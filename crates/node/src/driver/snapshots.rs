@@ -14,16 +14,16 @@ const MOST_TRANSACTIONS: usize = 1_000_000;
 
 /// The chain as it was, and how its blocks were made.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct DevSnapshot {
     pub(crate) point: SavePoint,
     pub(crate) mode: BlockMode,
     pub(crate) moment: Moment,
 }
 
-/// Snapshots by their numbers.
+/// DevSnapshots by their numbers.
 #[derive(Debug, Default)]
-pub(crate) struct Snapshots {
-    kept: BTreeMap<u32, Kept>,
+pub(crate) struct DevSnapshots {
+    kept: BTreeMap<u32, DevSnapshot>,
     /// Number of the latest.
     latest: u32,
     /// Transactions that are kept for all of them.
@@ -37,9 +37,9 @@ pub(crate) struct UnknownSnapshot {
     number: u32,
 }
 
-impl Snapshots {
+impl DevSnapshots {
     /// Keeps another, and returns its number. Numbers begin with 1 and are used once.
-    pub(crate) fn add(&mut self, kept: Kept) -> u32 {
+    pub(crate) fn add(&mut self, kept: DevSnapshot) -> u32 {
         self.latest = self.latest.wrapping_add(1);
         self.transactions = self.transactions.saturating_add(kept.point.transactions());
         self.kept.insert(self.latest, kept);
@@ -52,7 +52,7 @@ impl Snapshots {
     }
 
     /// Returns the one of a number.
-    pub(crate) fn get(&self, number: u32) -> Result<&Kept, UnknownSnapshot> {
+    pub(crate) fn get(&self, number: u32) -> Result<&DevSnapshot, UnknownSnapshot> {
         self.kept.get(&number).ok_or(UnknownSnapshot { number })
     }
 

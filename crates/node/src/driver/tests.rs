@@ -16,7 +16,7 @@ use silica_crypto::{KeyPair, SecretKey, sign};
 use silica_protocol::{Address, BlockNumber, Gas, GasPrice, Nonce, Qa, Signature, Transaction, Version};
 use silica_state::{Store, StoreOptions};
 
-use super::{jobs::DEMAND, *};
+use super::{jobs::BLOCKS_AT_ONCE, *};
 use crate::{blocking::QUERIES, clock, data_dir::draw_key};
 
 /// An engine that fails so many times before it does its work.
@@ -307,10 +307,10 @@ async fn snapshots_wait_for_blocks_that_were_demanded_before() {
     let (chain, producer, engine) = chain();
     let (node, driver) = start(chain.clone(), producer, engine, BlockMode::Manual, Clock::default(), None).unwrap();
     let head = || chain.snapshot().latest_tx_block().header.number.get();
-    let (mined, id) = tokio::join!(node.mine(DEMAND + 1), node.snapshot());
-    assert_eq!((mined, head()), (Ok(()), DEMAND + 1));
-    let (mined, reverted) = tokio::join!(node.mine(2 * DEMAND), node.revert(id.unwrap()));
-    assert_eq!((mined, reverted, head()), (Ok(()), Ok(Ok(())), DEMAND + 1));
+    let (mined, id) = tokio::join!(node.mine(BLOCKS_AT_ONCE + 1), node.snapshot());
+    assert_eq!((mined, head()), (Ok(()), BLOCKS_AT_ONCE + 1));
+    let (mined, reverted) = tokio::join!(node.mine(2 * BLOCKS_AT_ONCE), node.revert(id.unwrap()));
+    assert_eq!((mined, reverted, head()), (Ok(()), Ok(Ok(())), BLOCKS_AT_ONCE + 1));
     drop(driver.stop().unwrap());
 }
 
@@ -320,11 +320,12 @@ async fn demands_are_met_whole_and_in_turn() {
     let demands = Arc::new(Mutex::new(Vec::new()));
     let engine = Counts { demands: Arc::clone(&demands), engine };
     let (node, driver) = start(chain.clone(), producer, engine, BlockMode::Manual, Clock::default(), None).unwrap();
-    let (first, second, third) = tokio::join!(node.mine(2 * DEMAND + 1), node.mine(DEMAND), node.mine(2));
+    let (first, second, third) =
+        tokio::join!(node.mine(2 * BLOCKS_AT_ONCE + 1), node.mine(BLOCKS_AT_ONCE), node.mine(2));
     assert_eq!((first, second, third), (Ok(()), Ok(()), Ok(())));
     drop(driver.stop().unwrap());
-    assert_eq!(*demands.lock().unwrap(), [DEMAND, DEMAND, 1, DEMAND, 2]);
-    assert_eq!(chain.snapshot().latest_tx_block().header.number.get(), 3 * DEMAND + 3);
+    assert_eq!(*demands.lock().unwrap(), [BLOCKS_AT_ONCE, BLOCKS_AT_ONCE, 1, BLOCKS_AT_ONCE, 2]);
+    assert_eq!(chain.snapshot().latest_tx_block().header.number.get(), 3 * BLOCKS_AT_ONCE + 3);
 }
 
 #[tokio::test]
@@ -334,11 +335,11 @@ async fn blocks_at_intervals_go_on_while_others_are_demanded() {
     let engine = Counts { demands: Arc::clone(&demands), engine };
     let mode = BlockMode::Interval(Duration::from_millis(1));
     let (node, driver) = start(chain.clone(), producer, engine, mode, Clock::default(), None).unwrap();
-    assert_eq!(node.mine(5 * DEMAND).await, Ok(()));
+    assert_eq!(node.mine(5 * BLOCKS_AT_ONCE).await, Ok(()));
     drop(driver.stop().unwrap());
-    assert_eq!(*demands.lock().unwrap(), [DEMAND; 5]);
+    assert_eq!(*demands.lock().unwrap(), [BLOCKS_AT_ONCE; 5]);
     // Each part takes longer than the interval.
-    assert!(chain.snapshot().latest_tx_block().header.number.get() >= 5 * DEMAND + 4);
+    assert!(chain.snapshot().latest_tx_block().header.number.get() >= 5 * BLOCKS_AT_ONCE + 4);
 }
 
 #[tokio::test]
