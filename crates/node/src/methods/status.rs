@@ -13,7 +13,7 @@ use silica_state::FoundTransaction;
 
 use crate::{
     head::Context,
-    rpc::{AboutTransaction, CallError, Method, params::Text},
+    rpc::{CallError, Method, TransactionQuery, params::Text},
 };
 
 /// Where a submitted transaction stands: waiting, confirmed or dropped, and why.
@@ -23,7 +23,7 @@ pub(crate) struct GetTransactionStatus {
     hash: Text<TxHash>,
 }
 
-impl AboutTransaction for GetTransactionStatus {
+impl TransactionQuery for GetTransactionStatus {
     const NAME: &'static str = "GetTransactionStatus";
     type Output = TransactionStatus;
 
@@ -70,7 +70,7 @@ pub(crate) struct GetPendingTxn {
     hash: Text<TxHash>,
 }
 
-impl AboutTransaction for GetPendingTxn {
+impl TransactionQuery for GetPendingTxn {
     const NAME: &'static str = "GetPendingTxn";
     type Output = PendingStatus;
 

@@ -20,7 +20,7 @@ use crate::{
     driver::NodeHandle,
     head::Context,
     rpc::{
-        AboutTransaction, CallError, Command, Method,
+        CallError, Command, Method, TransactionQuery,
         params::{BareTxHash, Text},
     },
 };
@@ -64,7 +64,7 @@ pub(crate) struct GetTransaction {
     hash: Text<TxHash>,
 }
 
-impl AboutTransaction for GetTransaction {
+impl TransactionQuery for GetTransaction {
     const NAME: &'static str = "GetTransaction";
     type Output = TransactionJson;
 
@@ -87,7 +87,7 @@ pub(crate) struct GetSoftConfirmedTransaction {
     hash: Text<BareTxHash>,
 }
 
-impl AboutTransaction for GetSoftConfirmedTransaction {
+impl TransactionQuery for GetSoftConfirmedTransaction {
     const NAME: &'static str = "GetSoftConfirmedTransaction";
     type Output = TransactionJson;
 

@@ -19,7 +19,7 @@ use silica_protocol::rpc::{
 use super::{
     document::Begun,
     error::CallError,
-    method::{AboutTransaction, Command, Method, Streamed},
+    method::{Command, Method, Streamed, TransactionQuery},
     params,
 };
 use crate::{driver::NodeHandle, head::Context};
@@ -51,7 +51,7 @@ pub(super) fn query<M: Method>(request: Call<'_>, at: &Context, out: &mut Vec<u8
 }
 
 /// Runs a query about a transaction: at once, or on a blocking thread if the transaction is large.
-pub(super) fn weigh<M: AboutTransaction>(
+pub(super) fn weigh<M: TransactionQuery>(
     request: Call<'_>,
     node: &NodeHandle,
     out: &mut Vec<u8>,
@@ -59,13 +59,13 @@ pub(super) fn weigh<M: AboutTransaction>(
     let method: M = params::read(request.params, request.fields)?;
     let at = node.context();
     let hash = method.hash().map_err(|error| error.into_rpc(M::NAME))?;
-    let found = confined(M::NAME, || Ok(at.snapshot.find_transaction(&hash)?))?;
+    let found = catch_panic(M::NAME, || Ok(at.snapshot.find_transaction(&hash)?))?;
     if found.bytes() > LARGE_TRANSACTION {
         // The head may change until the query gets a thread.
         let answer = move |at: &Context| M::answer(&at.snapshot.find_transaction(&hash)?, at);
-        return Ok(Some(aside(M::NAME, node.clone(), answer)));
+        return Ok(Some(run_blocking(M::NAME, node.clone(), answer)));
     }
-    let answer = confined(M::NAME, || M::answer(&found, &at))?;
+    let answer = catch_panic(M::NAME, || M::answer(&found, &at))?;
     write_result(out, request.id, &answer).map(|()| None).map_err(|error| internal(M::NAME, &error))
 }
 
@@ -76,11 +76,11 @@ pub(super) fn render<M: Method>(at: &Context) -> Result<Bytes, RpcError> {
 }
 
 fn call<M: Method>(method: M, at: &Context) -> Result<M::Output, RpcError> {
-    confined(M::NAME, || method.call(at))
+    catch_panic(M::NAME, || method.call(at))
 }
 
 /// Runs a part of a method. A panic becomes an internal error.
-fn confined<T>(name: &'static str, work: impl FnOnce() -> Result<T, CallError>) -> Result<T, RpcError> {
+fn catch_panic<T>(name: &'static str, work: impl FnOnce() -> Result<T, CallError>) -> Result<T, RpcError> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(result) => result.map_err(|error| error.into_rpc(name)),
         Err(_) => Err(panicked(name)),
@@ -90,11 +90,11 @@ fn confined<T>(name: &'static str, work: impl FnOnce() -> Result<T, CallError>) 
 /// Runs a query on a blocking thread.
 pub(super) fn ask<M: Method + Send + 'static>(request: Call<'_>, node: NodeHandle) -> Result<Running, RpcError> {
     let method: M = params::read_for(M::NAME, request.params, request.fields)?;
-    Ok(aside(M::NAME, node, move |at| method.call(at)))
+    Ok(run_blocking(M::NAME, node, move |at| method.call(at)))
 }
 
 /// Computes an answer on a blocking thread.
-fn aside<T: Serialize>(
+fn run_blocking<T: Serialize>(
     name: &'static str,
     node: NodeHandle,
     answer: impl FnOnce(&Context) -> Result<T, CallError> + Send + 'static,
@@ -103,7 +103,7 @@ fn aside<T: Serialize>(
         let asked = node.clone();
         let answer = node.blocking().query(move || {
             let at = Arc::clone(&asked.context());
-            to_raw_value(&confined(name, || answer(&at))?).map_err(|error| internal(name, &error))
+            to_raw_value(&catch_panic(name, || answer(&at))?).map_err(|error| internal(name, &error))
         });
         answer.await.unwrap_or_else(|| Err(panicked(name)))
     })
@@ -128,7 +128,7 @@ pub(super) fn begin<M: Streamed>(request: Call<'_>, node: NodeHandle) -> Result<
 pub(super) fn run<C: Command>(request: Call<'_>, node: NodeHandle) -> Result<Running, RpcError> {
     let command: C = params::read_for(C::NAME, request.params, request.fields)?;
     Ok(Box::pin(async move {
-        match confined_future(command.run(&node)).await {
+        match catch_panic_async(command.run(&node)).await {
             Some(Ok(result)) => to_raw_value(&result).map_err(|error| internal(C::NAME, &error)),
             Some(Err(error)) => Err(error.into_rpc(C::NAME)),
             None => Err(panicked(C::NAME)),
@@ -137,7 +137,7 @@ pub(super) fn run<C: Command>(request: Call<'_>, node: NodeHandle) -> Result<Run
 }
 
 /// Runs `future`; `None` if it panics.
-async fn confined_future<F: Future>(future: F) -> Option<F::Output> {
+async fn catch_panic_async<F: Future>(future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     std::future::poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
         Ok(poll) => poll.map(Some),
@@ -224,7 +224,7 @@ mod tests {
     #[tokio::test]
     async fn slow_question_does_not_hold_up_the_only_thread() {
         let fixture = fixture(BlockMode::Manual);
-        let Action::Later(ask) = Entry::slow::<Waits>().action else { panic!("it is answered later") };
+        let Action::Async(ask) = Entry::slow::<Waits>().action else { panic!("it is answered later") };
         let answer = ask(Call { id: &Id::NULL, params: None, fields: &[] }, fixture.node()).unwrap();
         let (answer, ()) = tokio::join!(answer, async { RELEASED.store(true, Ordering::Relaxed) });
         assert_eq!(answer.unwrap().get(), "true");
@@ -233,7 +233,7 @@ mod tests {
     #[tokio::test]
     async fn slow_questions_are_answered_in_turn() {
         let node = fixture(BlockMode::Manual).node();
-        let Action::Later(ask) = Entry::slow::<tx_block::GetNumTxBlocks>().action else {
+        let Action::Async(ask) = Entry::slow::<tx_block::GetNumTxBlocks>().action else {
             panic!("it is answered later")
         };
         let call = Call { id: &Id::NULL, params: None, fields: &[] };
@@ -262,12 +262,12 @@ mod tests {
 
     #[tokio::test]
     async fn panic_of_a_command_is_confined() {
-        assert_eq!(confined_future(async { 7 }).await, Some(7));
-        assert_eq!(confined_future(async { panic!("as it does") }).await, None::<()>);
+        assert_eq!(catch_panic_async(async { 7 }).await, Some(7));
+        assert_eq!(catch_panic_async(async { panic!("as it does") }).await, None::<()>);
         let later = async {
             tokio::task::yield_now().await;
             panic!("only now")
         };
-        assert_eq!(confined_future(later).await, None::<()>);
+        assert_eq!(catch_panic_async(later).await, None::<()>);
     }
 }

@@ -9,7 +9,7 @@ use silica_protocol::rpc::error::RpcError;
 
 use super::{
     dispatch::{self, Beginning, Call, Running},
-    method::{AboutTransaction, Command, Method, Streamed},
+    method::{Command, Method, Streamed, TransactionQuery},
     params,
 };
 use crate::{driver::NodeHandle, head::Context};
@@ -37,11 +37,11 @@ pub(crate) enum Action {
     /// Writes its answer at once.
     Query(fn(Call<'_>, &Context, &mut Vec<u8>) -> Result<(), RpcError>),
     /// Writes its answer at once, or later if the answer is large.
-    Weighed(Weigh),
+    SizeDependent(AnswerOrRun),
     /// Has no parameters, and one answer until the next head.
-    PerHead(fn(&Context) -> Result<Bytes, RpcError>),
+    CachedPerHead(fn(&Context) -> Result<Bytes, RpcError>),
     /// Reads its parameters at once, and answers later.
-    Later(fn(Call<'_>, NodeHandle) -> Result<Running, RpcError>),
+    Async(fn(Call<'_>, NodeHandle) -> Result<Running, RpcError>),
     /// Has no parameters, and answers with the document of the methods that the client may call.
     Discover,
     /// Reads its parameters at once, and begins its answer later.
@@ -49,7 +49,7 @@ pub(crate) enum Action {
 }
 
 /// Writes an answer, or returns a future that computes it.
-type Weigh = fn(Call<'_>, &NodeHandle, &mut Vec<u8>) -> Result<Option<Running>, RpcError>;
+type AnswerOrRun = fn(Call<'_>, &NodeHandle, &mut Vec<u8>) -> Result<Option<Running>, RpcError>;
 
 /// The types of a method, for the OpenRPC document.
 #[derive(Clone, Copy, Debug)]
@@ -83,17 +83,17 @@ impl Entry {
 
     /// A query without parameters, whose answer is cached for each head.
     pub(crate) const fn per_head<M: Method>() -> Self {
-        Self { action: Action::PerHead(dispatch::render::<M>), ..Self::of::<M>() }
+        Self { action: Action::CachedPerHead(dispatch::render::<M>), ..Self::of::<M>() }
     }
 
     /// A query that takes long, and therefore runs on a blocking thread.
     pub(crate) const fn slow<M: Method + Send + 'static>() -> Self {
-        Self { action: Action::Later(dispatch::ask::<M>), ..Self::of::<M>() }
+        Self { action: Action::Async(dispatch::ask::<M>), ..Self::of::<M>() }
     }
 
     /// A query about one transaction. It runs on a blocking thread if the transaction is large.
-    pub(crate) const fn about<M: AboutTransaction>() -> Self {
-        Self::new(M::NAME, Action::Weighed(dispatch::weigh::<M>), Shape::of::<M, M::Output>())
+    pub(crate) const fn about<M: TransactionQuery>() -> Self {
+        Self::new(M::NAME, Action::SizeDependent(dispatch::weigh::<M>), Shape::of::<M, M::Output>())
     }
 
     /// A query whose answer is written in pieces.
@@ -103,7 +103,7 @@ impl Entry {
 
     /// A command that every client may call.
     pub(crate) const fn command<C: Command>() -> Self {
-        Self::new(C::NAME, Action::Later(dispatch::run::<C>), Shape::of::<C, C::Output>())
+        Self::new(C::NAME, Action::Async(dispatch::run::<C>), Shape::of::<C, C::Output>())
     }
 
     /// A command for developers.

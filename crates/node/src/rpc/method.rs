@@ -27,7 +27,7 @@ pub(crate) trait Method: DeserializeOwned + JsonSchema {
 }
 
 /// A query about one transaction, whose receipt may have megabytes. The hash of the transaction is its only parameter.
-pub(crate) trait AboutTransaction: DeserializeOwned + JsonSchema {
+pub(crate) trait TransactionQuery: DeserializeOwned + JsonSchema {
     /// Name on the wire.
     const NAME: &'static str;
     /// Type of the result.

@@ -39,7 +39,7 @@ pub(crate) use self::{
     document::{Document, Pieces},
     entry::{Action, Entry, Shape},
     error::CallError,
-    method::{AboutTransaction, Command, Method, Streamed},
+    method::{Command, Method, Streamed, TransactionQuery},
     openrpc::document_of,
     table::MethodTable,
 };
@@ -328,12 +328,12 @@ impl Service {
         let (start, length) = (out.mark(), out.len());
         match row.action {
             Action::Query(query) => query(call, &self.node.context(), out.end())?,
-            Action::Weighed(weigh) => {
+            Action::SizeDependent(weigh) => {
                 if let Some(later) = weigh(call, &self.node, out.end())? {
                     write_raw(out, call.id, later.await?);
                 }
             }
-            Action::PerHead(render) => {
+            Action::CachedPerHead(render) => {
                 let end = write_result_in_parts(out.end(), call.id, b"");
                 match self.node.context().per_head((row.position, self.offer.table.entries().len()), render) {
                     Ok(answer) => out.share(answer),
@@ -349,7 +349,7 @@ impl Service {
                 out.share(self.document(developer));
                 out.end().extend_from_slice(end);
             }
-            Action::Later(start) => write_raw(out, call.id, start(call, self.node.clone())?.await?),
+            Action::Async(start) => write_raw(out, call.id, start(call, self.node.clone())?.await?),
             Action::Streamed(begin) => {
                 let mut begun = begin(call, self.node.clone())?.await?;
                 if begun.rest.is_some() && !growth.try_begin_stream(out) {

@@ -531,7 +531,7 @@ async fn answers_per_head_are_kept_until_the_next() {
     let fixture = fixture(BlockMode::Manual);
     let context = fixture.context();
     let row = methods::table().find("GetLatestTxBlock").unwrap();
-    let Action::PerHead(render) = row.action else { panic!("the answer stays until the next block") };
+    let Action::CachedPerHead(render) = row.action else { panic!("the answer stays until the next block") };
     let first = std::ptr::from_ref(context.per_head((row.position, methods::table().entries().len()), render).unwrap());
     assert!(std::ptr::eq(first, context.per_head((row.position, methods::table().entries().len()), render).unwrap()));
     let number = async || fixture.call("GetLatestTxBlock", json!([])).await["result"]["header"]["BlockNum"].clone();

@@ -32,7 +32,7 @@ use crate::{
     blocking::BlockingError,
     driver::NodeHandle,
     head::Context,
-    rpc::{AboutTransaction, CallError, Command, Method, params::Text},
+    rpc::{CallError, Command, Method, TransactionQuery, params::Text},
 };
 
 /// Set in the chain id that Ethereum's methods tell (rpc page, section 2.8; the successor does it too), so that no
@@ -340,7 +340,7 @@ pub(crate) struct EthGetTransactionByHash {
     hash: Text<EthTxHash>,
 }
 
-impl AboutTransaction for EthGetTransactionByHash {
+impl TransactionQuery for EthGetTransactionByHash {
     const NAME: &'static str = "eth_getTransactionByHash";
     type Output = Option<Transaction>;
 
