@@ -88,8 +88,8 @@ pub use crate::{
         TxArgs, Variable, VerifyArgs, VerifyError, WhichBlock, client, get_proof, hide_keys, load, verify_proof,
     },
     config::{
-        Config, ConfigError, Developer, Durability, Mnemonic, MnemonicError, Origin, Origins, Place, Profile, RunArgs,
-        Settings,
+        Config, ConfigError, Developer, Durability, FileLocation, Mnemonic, MnemonicError, Origin, Origins, Profile,
+        RunArgs, Settings,
     },
     data_dir::DataDirError,
     dump::{DumpError, DumpFault, DumpReport, NotLoaded, dump_db, load_db},

@@ -95,8 +95,8 @@ fn print(text: &str) -> Result<(), AnyError> {
     }
 }
 
-/// What was said to the subcommand that is asked for, which has the options.
-fn innermost(mut matches: &ArgMatches) -> &ArgMatches {
+/// Returns the matches of the innermost subcommand, which has the options.
+fn leaf_matches(mut matches: &ArgMatches) -> &ArgMatches {
     while let Some((_, further)) = matches.subcommand() {
         matches = further;
     }
@@ -104,7 +104,7 @@ fn innermost(mut matches: &ArgMatches) -> &ArgMatches {
 }
 
 fn settings(matches: &ArgMatches) -> Result<Settings, AnyError> {
-    Ok(Settings::gather(innermost(matches))?)
+    Ok(Settings::gather(leaf_matches(matches))?)
 }
 
 fn print_config(matches: &ArgMatches) -> Result<(), AnyError> {
@@ -250,7 +250,7 @@ fn verify(args: &VerifyArgs) -> ExitCode {
 fn maintain(command: DbCommand, matches: &ArgMatches) -> Result<(), AnyError> {
     silica_node::protect_files();
     silica_node::init_telemetry("info", LogFormat::default())?;
-    let data_dir = Settings::data_dir(innermost(matches))?;
+    let data_dir = Settings::data_dir(leaf_matches(matches))?;
     let report = match command {
         DbCommand::Check(_) => silica_node::check_db(&data_dir)?.to_string(),
         DbCommand::Rebuild(_) => silica_node::rebuild_db(&data_dir)?.to_string(),

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use super::{Origin, Place};
+use super::{FileLocation, Origin};
 
 /// Reason why options give no configuration.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +19,7 @@ pub enum ConfigError {
     #[error("{place}: expected TOML: {reason}")]
     Syntax {
         /// Where.
-        place: Place,
+        place: FileLocation,
         /// What is wrong.
         reason: String,
     },
@@ -27,7 +27,7 @@ pub enum ConfigError {
     #[error("{place}: unknown key {key:?}{}", nearest.as_ref().map(|near| format!("; did you mean {near:?}?")).unwrap_or_default())]
     Unknown {
         /// Where.
-        place: Place,
+        place: FileLocation,
         /// The name.
         key: String,
         /// The most similar name that there is.
@@ -37,7 +37,7 @@ pub enum ConfigError {
     #[error("{place}: {key}: {wrong}")]
     Value {
         /// Where.
-        place: Place,
+        place: FileLocation,
         /// The option.
         key: String,
         /// What was expected and what came.
@@ -53,7 +53,7 @@ pub enum ConfigError {
     },
     /// An option has no meaning without another.
     #[error("{option} (by {origin}) means nothing without {needed}")]
-    Alone {
+    MissingCompanion {
         /// The option.
         option: &'static str,
         /// Its source.
@@ -63,5 +63,5 @@ pub enum ConfigError {
     },
     /// Options that are valid alone cannot be used together.
     #[error(transparent)]
-    Together(#[from] clap::Error),
+    Clap(#[from] clap::Error),
 }

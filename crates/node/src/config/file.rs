@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 use zeroize::Zeroizing;
 
 use super::{
-    ConfigError, Mnemonic, Place,
+    ConfigError, FileLocation, Mnemonic,
     settings::{WORDS, command, is_option, is_switch},
 };
 use crate::files;
@@ -21,7 +21,7 @@ const LONGEST: u64 = 1 << 20;
 /// The options in a TOML file, as text, with their places.
 #[derive(Debug, Default)]
 pub(super) struct File {
-    pub(super) options: BTreeMap<String, (Zeroizing<String>, Place)>,
+    pub(super) options: BTreeMap<String, (Zeroizing<String>, FileLocation)>,
 }
 
 impl File {
@@ -40,7 +40,7 @@ impl File {
     pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Self, ConfigError> {
         let place = |position: usize| {
             let lines = bytes.iter().take(position).filter(|byte| **byte == b'\n').count();
-            Place { path: path.to_owned(), line: lines.saturating_add(1) }
+            FileLocation { path: path.to_owned(), line: lines.saturating_add(1) }
         };
         let text = std::str::from_utf8(bytes).map_err(|error| ConfigError::Syntax {
             place: place(error.valid_up_to()),
@@ -72,7 +72,7 @@ impl File {
 }
 
 /// Returns a value of the file as text, if its option takes it.
-fn checked(arg: &Arg, value: &DeValue<'_>, place: &Place) -> Result<String, ConfigError> {
+fn checked(arg: &Arg, value: &DeValue<'_>, place: &FileLocation) -> Result<String, ConfigError> {
     let key = arg.get_long().unwrap_or_default().to_owned();
     let secret = arg.is_hide_env_values_set();
     let refused = |expected: String, got: &str, reason: Option<String>| {

@@ -29,7 +29,7 @@ pub use self::{
     args::RunArgs,
     error::ConfigError,
     mnemonic::{Mnemonic, MnemonicError},
-    origin::{Origin, Origins, Place},
+    origin::{FileLocation, Origin, Origins},
     profile::Profile,
     settings::Settings,
 };

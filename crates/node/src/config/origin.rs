@@ -6,12 +6,12 @@ use super::Profile;
 
 /// A line of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FileLocation {
     pub(super) path: PathBuf,
     pub(super) line: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FileLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.path.display(), self.line)
     }
@@ -25,7 +25,7 @@ pub enum Origin {
     /// A variable of the environment.
     Environment(String),
     /// The TOML file.
-    File(Place),
+    File(FileLocation),
     /// The profile.
     Profile(Profile),
     /// No source: the default.

@@ -28,21 +28,21 @@ const UNSAID: [&str; 2] = ["profile", "accounts"];
 
 /// The text of a value. It is overwritten in memory when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
-struct Said(OsString);
+struct Given(OsString);
 
-impl fmt::Debug for Said {
+impl fmt::Debug for Given {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Said(..)")
+        f.write_str("Given(..)")
     }
 }
 
-impl Drop for Said {
+impl Drop for Given {
     fn drop(&mut self) {
         std::mem::take(&mut self.0).into_encoded_bytes().zeroize();
     }
 }
 
-impl Said {
+impl Given {
     fn new(text: impl Into<OsString>) -> Self {
         Self(text.into())
     }
@@ -53,7 +53,7 @@ impl Said {
 struct Setting {
     arg: Arg,
     /// `None` if no source gives one, and there is no default.
-    value: Option<Said>,
+    value: Option<Given>,
     origin: Origin,
 }
 
@@ -67,7 +67,7 @@ impl Setting {
     }
 
     fn text(&self) -> Option<&OsStr> {
-        self.value.as_ref().map(|said| said.0.as_os_str())
+        self.value.as_ref().map(|given| given.0.as_os_str())
     }
 }
 
@@ -132,7 +132,7 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// [`ConfigError::Together`], when options do not go together.
+    /// [`ConfigError::Clap`], when options do not go together.
     pub fn args(&self) -> Result<RunArgs, ConfigError> {
         let mut line = vec![OsString::from("silica")];
         let mut words = None;
@@ -182,7 +182,7 @@ impl Settings {
                 (_, Some(_)) => first,
             };
             for setting in self.0.iter_mut().filter(|setting| setting.key() == loser) {
-                setting.value = is_switch(&setting.arg).then(|| Said::new("false"));
+                setting.value = is_switch(&setting.arg).then(|| Given::new("false"));
                 setting.origin = Origin::Default;
             }
         }
@@ -193,7 +193,7 @@ impl Settings {
         match (self.given("accounts"), self.given("mnemonic")) {
             (Some(accounts), None) => {
                 let origin = accounts.origin.clone();
-                Err(ConfigError::Alone { option: "accounts", origin, needed: "mnemonic" })
+                Err(ConfigError::MissingCompanion { option: "accounts", origin, needed: "mnemonic" })
             }
             _ => Ok(()),
         }
@@ -242,18 +242,19 @@ pub(super) fn is_switch(arg: &Arg) -> bool {
 fn look_up(arg: &Arg, given: &ArgMatches, file: &mut File, profile: Option<Profile>) -> Setting {
     let key = arg.get_long().unwrap_or_default();
     let from_file = file.options.remove(key);
-    let said = || given.get_raw(arg.get_id().as_str())?.next().map(Said::new);
+    let said = || given.get_raw(arg.get_id().as_str())?.next().map(Given::new);
     let (value, origin) = match given.value_source(arg.get_id().as_str()) {
-        Some(ValueSource::CommandLine) => (on_or(arg, given, said()), Origin::Flag(key.to_owned())),
-        Some(ValueSource::EnvVariable) => {
-            (on_or(arg, given, said()), Origin::Environment(format!("SILICA_{}", key.replace('-', "_").to_uppercase())))
-        }
+        Some(ValueSource::CommandLine) => (switch_value(arg, given, said()), Origin::Flag(key.to_owned())),
+        Some(ValueSource::EnvVariable) => (
+            switch_value(arg, given, said()),
+            Origin::Environment(format!("SILICA_{}", key.replace('-', "_").to_uppercase())),
+        ),
         _ => match (from_file, profile.and_then(|profile| preset(profile, key))) {
-            (Some((value, place)), _) => (Some(Said::new(value.as_str())), Origin::File(place)),
-            (None, Some((value, origin))) => (Some(Said::new(value)), origin),
-            (None, None) if is_switch(arg) => (Some(Said::new("false")), Origin::Default),
+            (Some((value, place)), _) => (Some(Given::new(value.as_str())), Origin::File(place)),
+            (None, Some((value, origin))) => (Some(Given::new(value)), origin),
+            (None, None) if is_switch(arg) => (Some(Given::new("false")), Origin::Default),
             (None, None) => {
-                (arg.get_default_values().first().map(|text| Said::new(text.to_os_string())), Origin::Default)
+                (arg.get_default_values().first().map(|text| Given::new(text.to_os_string())), Origin::Default)
             }
         },
     };
@@ -261,8 +262,8 @@ fn look_up(arg: &Arg, given: &ArgMatches, file: &mut File, profile: Option<Profi
 }
 
 /// Returns the value of an option: a switch is on or off, another option has the given text.
-fn on_or(arg: &Arg, given: &ArgMatches, said: Option<Said>) -> Option<Said> {
-    if is_switch(arg) { Some(Said::new(given.get_flag(arg.get_id().as_str()).to_string())) } else { said }
+fn switch_value(arg: &Arg, given: &ArgMatches, said: Option<Given>) -> Option<Given> {
+    if is_switch(arg) { Some(Given::new(given.get_flag(arg.get_id().as_str()).to_string())) } else { said }
 }
 
 fn preset(profile: Profile, key: &str) -> Option<(&'static str, Origin)> {
