@@ -8,7 +8,7 @@ use tokio::{sync::watch, task::spawn_blocking};
 use crate::{
     driver::NodeHandle,
     home::Home,
-    http::{Answer, Answered, Caller, HOME, METRICS, Memory, Page, READY, Refusal, Share, Upgrade},
+    http::{Answer, Answered, Caller, HOME, METRICS, Memory, MemoryLease, Page, READY, Refusal, Upgrade},
     metrics::{self, Gauges, Metrics},
     rpc::{Offer, RpcLimits, Service},
     subscription::SubscriptionHub,
@@ -105,7 +105,7 @@ impl Answer for Endpoint {
         }
     }
 
-    async fn converse(&self, stream: Upgrade, caller: Caller, share: Share, stop: watch::Receiver<bool>) {
+    async fn converse(&self, stream: Upgrade, caller: Caller, share: MemoryLease, stop: watch::Receiver<bool>) {
         self.hub.receive(&self.service, (stream, caller), share, stop).await;
     }
 }

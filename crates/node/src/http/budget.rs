@@ -1,4 +1,4 @@
-//! What connections share: places and memory, and word to their holders that others wait.
+//! What connections share: slots and memory, and word to their holders that others wait.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -30,12 +30,12 @@ const TURN: Duration = Duration::from_millis(500);
 
 /// Places for connections and memory for bodies and answers, and word to their holders that others wait.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct ResourceLimits {
     pub(super) metrics: Arc<Metrics>,
     /// Turns for answers that are compressed.
     pub(super) compressions: Arc<Semaphore>,
-    places: Arc<Semaphore>,
-    pub(super) place_wanted: Notify,
+    slots: Arc<Semaphore>,
+    pub(super) slot_wanted: Notify,
     /// In units.
     memory: Arc<Semaphore>,
     pub(super) memory_wanted: Notify,
@@ -43,38 +43,38 @@ pub(super) struct Room {
     waiting: Semaphore,
     /// Likewise, for what is sent without having been asked for: half of it, so that those who ask never wait until all who
     /// are told have read.
-    unasked: Arc<Semaphore>,
+    pushes: Arc<Semaphore>,
     /// All memory there is.
     units: u32,
     /// Places for upgraded connections, which stay, so that there are some for those who come and go.
     pub(super) upgrades: Semaphore,
 }
 
-impl Room {
+impl ResourceLimits {
     pub(super) fn new(limits: HttpLimits, metrics: Arc<Metrics>) -> Self {
         let units = limits.bodies_bytes.max(limits.body_bytes).div_ceil(UNIT);
         Self {
             metrics,
             compressions: Arc::new(Semaphore::new(gzip::AT_ONCE)),
-            places: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
-            place_wanted: Notify::new(),
+            slots: Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS))),
+            slot_wanted: Notify::new(),
             memory: Arc::new(Semaphore::new(units.min(Semaphore::MAX_PERMITS))),
             memory_wanted: Notify::new(),
             waiting: Semaphore::new(units.min(Semaphore::MAX_PERMITS).div_ceil(2)),
-            unasked: Arc::new(Semaphore::new(units.min(Semaphore::MAX_PERMITS).div_ceil(2))),
+            pushes: Arc::new(Semaphore::new(units.min(Semaphore::MAX_PERMITS).div_ceil(2))),
             units: u32::try_from(units.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX),
             upgrades: Semaphore::new((limits.connections / 2).min(Semaphore::MAX_PERMITS)),
         }
     }
 
     /// Waits for a free place, and lets it be known for as long as there is none.
-    pub(super) async fn enter(&self) -> OwnedSemaphorePermit {
+    pub(super) async fn acquire_slot(&self) -> OwnedSemaphorePermit {
         loop {
-            if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+            if let Ok(place) = Arc::clone(&self.slots).try_acquire_owned() {
                 return place;
             }
-            self.place_wanted.notify_waiters();
-            if let Ok(Ok(place)) = timeout(REMINDER, Arc::clone(&self.places).acquire_owned()).await {
+            self.slot_wanted.notify_waiters();
+            if let Ok(Ok(place)) = timeout(REMINDER, Arc::clone(&self.slots).acquire_owned()).await {
                 return place;
             }
         }
@@ -102,19 +102,19 @@ impl Room {
 
     /// Waits without a limit of time for memory for a notification. Memory is given in the order of arrival. So that requests
     /// do not wait behind a large notification, it leaves the queue and joins it again at the end. It then returns the memory
-    /// that it has gathered; therefore each wait is twice as long as the one before, up to half of `patience`, the time for
+    /// that it has gathered; therefore each wait is twice as long as the one before, up to half of `longest_wait`, the time for
     /// which a request waits. Returns `None` for a notification larger than half of the memory.
-    async fn reserve_unasked(self: &Arc<Self>, bytes: usize, patience: Duration) -> Option<Unasked> {
+    async fn reserve_push(self: &Arc<Self>, bytes: usize, longest_wait: Duration) -> Option<PushLease> {
         let units = units_of(bytes);
         if units > self.units.div_ceil(2) {
             return None;
         }
-        let place = self.claim(&self.unasked, units, Duration::MAX).await?;
-        let (mut turn, longest) = (TURN, TURN.max(patience / 2));
+        let place = self.claim(&self.pushes, units, Duration::MAX).await?;
+        let (mut turn, longest) = (TURN, TURN.max(longest_wait / 2));
         while !self.memory.is_closed() {
             if let Some(memory) = self.claim(&self.memory, units, turn).await {
                 let held = |permit| Memory { held: Some(permit), ..Memory::new(Arc::clone(self), Duration::ZERO) };
-                return Some(Unasked { memory: held(memory), place: held(place) });
+                return Some(PushLease { memory: held(memory), place: held(place) });
             }
             turn = turn.saturating_mul(2).min(longest);
         }
@@ -122,20 +122,20 @@ impl Room {
     }
 
     /// The body of an answer, once there is memory for it; `None` when there is none.
-    pub(super) async fn body(self: &Arc<Self>, reply: Reply, patience: &Arc<ConnectionDeadline>) -> Option<AnswerBody> {
+    pub(super) async fn body(self: &Arc<Self>, reply: Reply, deadline: &Arc<ConnectionDeadline>) -> Option<AnswerBody> {
         if reply.is_small() {
             return Some(reply.beginning.into_bytes().into());
         }
         let Reply { beginning, rest, mut memory } = reply;
         let made = beginning.memory();
         let needed = rest.as_ref().map_or(made, |_| self.stream_memory(made));
-        if !memory.keep(made, needed).await {
+        if !memory.reserve_response(made, needed).await {
             return None;
         }
-        let patience = Arc::clone(patience);
+        let deadline = Arc::clone(deadline);
         Some(match rest {
-            None => AnswerBody::Large(Large::new(beginning, patience, vec![memory])),
-            Some(rest) => AnswerBody::Stream(Stream::new(beginning, rest, Arc::clone(self), patience, memory)),
+            None => AnswerBody::Large(Large::new(beginning, deadline, vec![memory])),
+            Some(rest) => AnswerBody::Stream(Stream::new(beginning, rest, Arc::clone(self), deadline, memory)),
         })
     }
 
@@ -162,16 +162,16 @@ fn units_of(bytes: usize) -> u32 {
 /// bounded over all its steps together: then it gets no more, and has to do with what it holds.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    room: Arc<Room>,
+    resources: Arc<ResourceLimits>,
     held: Option<OwnedSemaphorePermit>,
     /// Time for which it may still wait.
-    patience: Duration,
+    longest_wait: Duration,
 }
 
 impl Memory {
     /// None yet, for an answer that may wait for so long.
-    pub(super) fn new(room: Arc<Room>, patience: Duration) -> Self {
-        Self { room, held: None, patience }
+    pub(super) fn new(resources: Arc<ResourceLimits>, longest_wait: Duration) -> Self {
+        Self { resources, held: None, longest_wait }
     }
 
     /// Bytes that it holds.
@@ -190,24 +190,24 @@ impl Memory {
         if units == 0 {
             return true;
         }
-        let Ok(permit) = Arc::clone(&self.room.memory).try_acquire_many_owned(units) else { return false };
+        let Ok(permit) = Arc::clone(&self.resources.memory).try_acquire_many_owned(units) else { return false };
         self.add(permit);
         true
     }
 
     /// Bytes that all answers have together.
     pub(crate) fn all(&self) -> usize {
-        self.room.all()
+        self.resources.all()
     }
 
     /// Returns the memory that an answer needs which is made a piece at a time and begins with `beginning` bytes.
     pub(crate) fn stream(&self, beginning: usize) -> usize {
-        self.room.stream_memory(beginning)
+        self.resources.stream_memory(beginning)
     }
 
     /// Waits until it holds `needed` bytes in all, of which `made` are there already. Returns whether it does: not if too
     /// many others wait with what they have made, since the memory would not be bounded otherwise.
-    pub(crate) async fn keep(&mut self, made: usize, needed: usize) -> bool {
+    pub(crate) async fn reserve_response(&mut self, made: usize, needed: usize) -> bool {
         self.grow(needed, made.saturating_sub(self.bytes())).await
     }
 
@@ -221,7 +221,7 @@ impl Memory {
         if self.try_reserve(bytes) {
             return true;
         }
-        if units_of(bytes) > self.room.units {
+        if units_of(bytes) > self.resources.units {
             return false;
         }
         let permit = self.wait(units_of(bytes.saturating_sub(self.bytes())), unreserved).await;
@@ -236,17 +236,17 @@ impl Memory {
     }
 
     async fn wait(&mut self, units: u32, unreserved: usize) -> Option<OwnedSemaphorePermit> {
-        let _waiting = self.room.waiting.try_acquire_many(units_of(unreserved)).ok()?;
+        let _waiting = self.resources.waiting.try_acquire_many(units_of(unreserved)).ok()?;
         let begun = Instant::now();
-        let permit = self.room.claim(&self.room.memory, units, self.patience).await;
-        self.patience = self.patience.saturating_sub(begun.elapsed());
+        let permit = self.resources.claim(&self.resources.memory, units, self.longest_wait).await;
+        self.longest_wait = self.longest_wait.saturating_sub(begun.elapsed());
         permit
     }
 }
 
 /// Memory for something that nobody has asked for just now.
 #[derive(Debug)]
-pub(crate) struct Unasked {
+pub(crate) struct PushLease {
     memory: Memory,
     /// Among all such memory.
     place: Memory,
@@ -254,58 +254,58 @@ pub(crate) struct Unasked {
 
 /// What a connection that is no longer HTTP has in common with the others.
 #[derive(Clone, Debug)]
-pub(crate) struct Share {
-    room: Arc<Room>,
-    patience: Arc<ConnectionDeadline>,
+pub(crate) struct MemoryLease {
+    resources: Arc<ResourceLimits>,
+    deadline: Arc<ConnectionDeadline>,
 }
 
-impl Share {
-    pub(super) fn new(room: Arc<Room>, limits: HttpLimits) -> Self {
-        Self { room, patience: Arc::new(ConnectionDeadline::new(limits)) }
+impl MemoryLease {
+    pub(super) fn new(resources: Arc<ResourceLimits>, limits: HttpLimits) -> Self {
+        Self { resources, deadline: Arc::new(ConnectionDeadline::new(limits)) }
     }
 
     /// The share of the only connection there is.
     #[cfg(test)]
     pub(crate) fn alone(limits: HttpLimits) -> Self {
-        Self::new(Arc::new(Room::new(limits, Arc::default())), limits)
+        Self::new(Arc::new(ResourceLimits::new(limits, Arc::default())), limits)
     }
 
     /// Memory for an answer, none of which is reserved yet.
     pub(crate) fn memory(&self) -> Memory {
-        Memory::new(Arc::clone(&self.room), self.patience.limits.bodies_timeout)
+        Memory::new(Arc::clone(&self.resources), self.deadline.limits.bodies_timeout)
     }
 
     /// A long message of the client holds memory, and its rest is awaited.
     pub(crate) fn message_begins(&self) {
-        self.patience.memory_decided(true);
+        self.deadline.memory_decided(true);
     }
 
     /// The long message of the client is complete.
     pub(crate) fn message_ends(&self) {
-        self.patience.parts_end();
+        self.deadline.parts_end();
     }
 
     /// The body of an answer, once there is memory for it; `None` when there is none.
     pub(crate) async fn body(&self, reply: Reply) -> Option<AnswerBody> {
-        self.room.body(reply, &self.patience).await
+        self.resources.body(reply, &self.deadline).await
     }
 
     /// Waits, however long, for memory for something that nobody has asked for just now and that is still to be made;
     /// `None` for what is larger than half of the memory.
-    pub(crate) async fn reserve(&self, bytes: usize) -> Option<Unasked> {
-        self.room.reserve_unasked(bytes, self.patience.limits.bodies_timeout).await
+    pub(crate) async fn reserve(&self, bytes: usize) -> Option<PushLease> {
+        self.resources.reserve_push(bytes, self.deadline.limits.bodies_timeout).await
     }
 
     /// The body of something for which memory was reserved.
-    pub(crate) fn reserved(&self, text: Vec<u8>, Unasked { memory, place }: Unasked) -> AnswerBody {
-        AnswerBody::Large(Large::new(Text::from(text), Arc::clone(&self.patience), vec![memory, place]))
+    pub(crate) fn reserved(&self, text: Vec<u8>, PushLease { memory, place }: PushLease) -> AnswerBody {
+        AnswerBody::Large(Large::new(Text::from(text), Arc::clone(&self.deadline), vec![memory, place]))
     }
 
     /// Waits until the client holds memory that others want, and has been slow to take what is there for it.
     pub(crate) async fn crowded(&self) {
         loop {
-            self.room.memory_wanted.notified().await;
-            if self.patience.holds_memory() && self.patience.should_evict() {
+            self.resources.memory_wanted.notified().await;
+            if self.deadline.holds_memory() && self.deadline.should_evict() {
                 return;
             }
         }
@@ -324,16 +324,16 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_asks_does_not_wait_behind_who_is_told() {
         let limits = HttpLimits { body_bytes: 0, bodies_bytes: 10 * UNIT, ..HttpLimits::default() };
-        let room = Arc::new(Room::new(limits, Arc::default()));
-        let slow = room.reserve(6 * UNIT, Duration::ZERO).await.unwrap();
+        let resources = Arc::new(ResourceLimits::new(limits, Arc::default()));
+        let slow = resources.reserve(6 * UNIT, Duration::ZERO).await.unwrap();
         let asks = async {
             // Behind the other.
             tokio::task::yield_now().await;
-            let asked = room.reserve(4 * UNIT, PATIENCE).await;
+            let asked = resources.reserve(4 * UNIT, PATIENCE).await;
             drop(slow);
             asked.is_some()
         };
-        let (told, asked) = tokio::join!(room.reserve_unasked(5 * UNIT, PATIENCE), asks);
+        let (told, asked) = tokio::join!(resources.reserve_push(5 * UNIT, PATIENCE), asks);
         assert!(told.is_some() && asked);
     }
 
@@ -342,52 +342,52 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_is_told_much_does_not_wait_until_nobody_asks() {
         let limits = HttpLimits { body_bytes: 0, bodies_bytes: 10 * UNIT, ..HttpLimits::default() };
-        let room = Arc::new(Room::new(limits, Arc::default()));
+        let resources = Arc::new(ResourceLimits::new(limits, Arc::default()));
         for asker in 0..20 {
-            let room = Arc::clone(&room);
+            let resources = Arc::clone(&resources);
             tokio::spawn(async move {
                 sleep(Duration::from_millis(200) * asker).await;
-                while let Some(memory) = room.reserve(UNIT, PATIENCE).await {
+                while let Some(memory) = resources.reserve(UNIT, PATIENCE).await {
                     sleep(Duration::from_secs(2)).await;
                     drop(memory);
                 }
             });
         }
         sleep(Duration::from_secs(5)).await;
-        assert!(timeout(PATIENCE, room.reserve_unasked(5 * UNIT, PATIENCE)).await.unwrap().is_some());
+        assert!(timeout(PATIENCE, resources.reserve_push(5 * UNIT, PATIENCE)).await.unwrap().is_some());
     }
 
     #[tokio::test]
     async fn what_is_told_takes_half_of_the_memory_at_most() {
         let limits = HttpLimits { body_bytes: 0, bodies_bytes: 10 * UNIT, ..HttpLimits::default() };
-        let room = Arc::new(Room::new(limits, Arc::default()));
-        assert!(room.reserve_unasked(5 * UNIT + 1, PATIENCE).await.is_none());
-        let _told = room.reserve_unasked(5 * UNIT, PATIENCE).await.unwrap();
-        assert!(room.reserve(5 * UNIT, Duration::ZERO).await.is_some());
+        let resources = Arc::new(ResourceLimits::new(limits, Arc::default()));
+        assert!(resources.reserve_push(5 * UNIT + 1, PATIENCE).await.is_none());
+        let _told = resources.reserve_push(5 * UNIT, PATIENCE).await.unwrap();
+        assert!(resources.reserve(5 * UNIT, Duration::ZERO).await.is_some());
     }
 
-    fn room(units: usize) -> Arc<Room> {
+    fn resources(units: usize) -> Arc<ResourceLimits> {
         let limits = HttpLimits { body_bytes: 0, bodies_bytes: units * UNIT, ..HttpLimits::default() };
-        Arc::new(Room::new(limits, Arc::default()))
+        Arc::new(ResourceLimits::new(limits, Arc::default()))
     }
 
     #[tokio::test]
     async fn answer_holds_memory_for_each_of_its_bytes() {
-        let room = room(10);
-        let mut memory = Memory::new(Arc::clone(&room), PATIENCE);
-        assert!(memory.reserve(3 * UNIT).await && memory.keep(5 * UNIT, 6 * UNIT).await);
-        assert_eq!((memory.bytes(), room.memory.available_permits()), (6 * UNIT, 4));
-        assert!(!memory.keep(11 * UNIT, 11 * UNIT).await, "that is more than there is");
+        let resources = resources(10);
+        let mut memory = Memory::new(Arc::clone(&resources), PATIENCE);
+        assert!(memory.reserve(3 * UNIT).await && memory.reserve_response(5 * UNIT, 6 * UNIT).await);
+        assert_eq!((memory.bytes(), resources.memory.available_permits()), (6 * UNIT, 4));
+        assert!(!memory.reserve_response(11 * UNIT, 11 * UNIT).await, "that is more than there is");
         memory.shrink(2 * UNIT + 1);
-        assert_eq!((memory.bytes(), room.memory.available_permits()), (3 * UNIT, 7));
+        assert_eq!((memory.bytes(), resources.memory.available_permits()), (3 * UNIT, 7));
         drop(memory);
-        assert_eq!(room.memory.available_permits(), 10);
+        assert_eq!(resources.memory.available_permits(), 10);
     }
 
     #[tokio::test(start_paused = true)]
     async fn answers_that_wait_for_each_other_do_so_for_a_bounded_time() {
-        let room = room(10);
-        let mut answers = [(); 2].map(|()| Memory::new(Arc::clone(&room), PATIENCE));
+        let resources = resources(10);
+        let mut answers = [(); 2].map(|()| Memory::new(Arc::clone(&resources), PATIENCE));
         let begun = Instant::now();
         let [one, other] = &mut answers;
         assert!(one.reserve(5 * UNIT).await && other.reserve(5 * UNIT).await);
@@ -399,14 +399,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn time_that_an_answer_waits_is_bounded_over_all_its_steps() {
-        let room = room(10);
-        let mut others: Vec<_> = (0..9).map(|_| Arc::clone(&room.memory).try_acquire_owned().unwrap()).collect();
+        let resources = resources(10);
+        let mut others: Vec<_> = (0..9).map(|_| Arc::clone(&resources.memory).try_acquire_owned().unwrap()).collect();
         let release = async {
             while others.pop().is_some() {
                 sleep(PATIENCE / 3).await;
             }
         };
-        let mut memory = Memory::new(Arc::clone(&room), PATIENCE);
+        let mut memory = Memory::new(Arc::clone(&resources), PATIENCE);
         let grow = async {
             let mut units = 1;
             while memory.reserve(units * UNIT).await {
@@ -421,17 +421,19 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn answers_that_were_made_and_wait_take_half_as_much_as_there_is() {
-        let room = room(10);
-        let memory = || Memory::new(Arc::clone(&room), PATIENCE);
+        let resources = resources(10);
+        let memory = || Memory::new(Arc::clone(&resources), PATIENCE);
         let (mut sent, mut first, mut second, mut third) = (memory(), memory(), memory(), memory());
-        assert!(sent.keep(10 * UNIT, 10 * UNIT).await);
-        let waits = async { tokio::join!(first.keep(3 * UNIT, 3 * UNIT), second.keep(2 * UNIT, 2 * UNIT)) };
+        assert!(sent.reserve_response(10 * UNIT, 10 * UNIT).await);
+        let waits = async {
+            tokio::join!(first.reserve_response(3 * UNIT, 3 * UNIT), second.reserve_response(2 * UNIT, 2 * UNIT))
+        };
         let refused = async {
             let begun = Instant::now();
-            assert!(!third.keep(UNIT, UNIT).await && begun.elapsed().is_zero(), "it would wait");
+            assert!(!third.reserve_response(UNIT, UNIT).await && begun.elapsed().is_zero(), "it would wait");
             drop(sent);
         };
         assert_eq!(tokio::join!(waits, refused).0, (true, true));
-        assert!(third.keep(UNIT, UNIT).await);
+        assert!(third.reserve_response(UNIT, UNIT).await);
     }
 }

@@ -24,8 +24,8 @@ use tokio::{
 };
 
 use super::{
-    Answer, AnswerBody, Caller, HttpLimits, Share,
-    budget::Room,
+    Answer, AnswerBody, Caller, HttpLimits, MemoryLease,
+    budget::ResourceLimits,
     deadline::{ConnectionDeadline, TrackedStream},
     listener::{Gate, stopped},
     request_body::READ_AT_ONCE,
@@ -37,7 +37,7 @@ pub(super) async fn serve_connection<A: Answer>(
     (stream, peer): (TcpStream, IpAddr),
     answer: Arc<A>,
     limits: HttpLimits,
-    (gate, room): (&Gate, &Arc<Room>),
+    (gate, resources): (&Gate, &Arc<ResourceLimits>),
     stop: watch::Receiver<bool>,
 ) {
     if let Err(error) = stream.set_nodelay(true) {
@@ -48,18 +48,19 @@ pub(super) async fn serve_connection<A: Answer>(
     let io = TokioIo::new(TrackedStream { stream, deadline: Arc::clone(&deadline) });
     let upgrade = Mutex::new(None);
     let ended = {
-        let asked = Asked { answer: &*answer, gate, room, peer, deadline: &deadline, upgrading: &upgrade, stop: &stop };
+        let asked =
+            Asked { answer: &*answer, gate, resources, peer, deadline: &deadline, upgrading: &upgrade, stop: &stop };
         let service = service_fn(|request| respond(request, &asked));
         let mut builder = http1::Builder::new();
         builder.header_read_timeout(None).half_close(true).max_buf_size(READ_AT_ONCE);
         let connection = pin!(builder.serve_connection(io, service).with_upgrades());
-        speak_http(connection, limits, room, &deadline, stop.clone()).await
+        speak_http(connection, limits, resources, &deadline, stop.clone()).await
     };
     let upgrade = upgrade.into_inner().unwrap_or_default();
     if let (Ended::InOrder, Some(Upgrading { upgrade, caller, place })) = (ended, upgrade) {
         match upgrade.await {
             Ok(upgraded) => {
-                let share = Share::new(Arc::clone(room), limits);
+                let share = MemoryLease::new(Arc::clone(resources), limits);
                 answer.converse(TokioIo::new(upgraded), caller, share, stop).await;
             }
             Err(error) => tracing::debug!(%error, "connection ended"),
@@ -88,7 +89,7 @@ enum Ended {
 async fn speak_http<S>(
     mut connection: Pin<&mut UpgradeableConnection<TokioIo<TrackedStream>, S>>,
     limits: HttpLimits,
-    room: &Room,
+    resources: &ResourceLimits,
     deadline: &ConnectionDeadline,
     mut stop: watch::Receiver<bool>,
 ) -> Ended
@@ -98,7 +99,7 @@ where
     // Poll the rare signals only when they wake: each request polls the connection several times, and the wakers of these
     // signals are shared by all connections.
     let mut words = FuturesUnordered::<Pin<Box<dyn Future<Output = Word> + Send + '_>>>::new();
-    words.push(Box::pin(async { Word::GiveUp(until_given_up(limits, room, deadline).await) }));
+    words.push(Box::pin(async { Word::GiveUp(until_given_up(limits, resources, deadline).await) }));
     words.push(Box::pin(async {
         stopped(&mut stop).await;
         Word::Stop
@@ -136,17 +137,17 @@ enum Word {
 }
 
 /// Waits until a connection is to be evicted, and returns why.
-async fn until_given_up(limits: HttpLimits, room: &Room, deadline: &ConnectionDeadline) -> &'static str {
+async fn until_given_up(limits: HttpLimits, resources: &ResourceLimits, deadline: &ConnectionDeadline) -> &'static str {
     let mut check = interval(limits.request_timeout / 2);
     loop {
         tokio::select! {
             _ = check.tick() => if deadline.has_passed() {
                 return "too slow or idle";
             },
-            () = room.place_wanted.notified() => if deadline.should_evict() {
+            () = resources.slot_wanted.notified() => if deadline.should_evict() {
                 return "slow or idle while others waited";
             },
-            () = room.memory_wanted.notified() => if deadline.holds_memory() && deadline.should_evict() {
+            () = resources.memory_wanted.notified() => if deadline.holds_memory() && deadline.should_evict() {
                 return "slow with a large body while others waited";
             },
         }

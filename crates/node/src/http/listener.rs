@@ -11,7 +11,8 @@ use tokio::{
 };
 
 use super::{
-    Access, Answer, HttpLimits, budget::Room, connection::serve_connection, rate_limit::Limiter, routes::FOR_OPERATORS,
+    Access, Answer, HttpLimits, budget::ResourceLimits, connection::serve_connection, rate_limit::Limiter,
+    routes::FOR_OPERATORS,
 };
 use crate::metrics::{Metrics, Open};
 
@@ -88,7 +89,7 @@ impl Server {
     /// Serves until `stop` becomes true. Then waits for the answers to complete requests, for the grace period at most.
     pub(crate) async fn serve<A: Answer>(mut self, answer: Arc<A>, stop: watch::Receiver<bool>) {
         let mut stop_seen = stop.clone();
-        let room = Arc::new(Room::new(self.limits, Arc::clone(&self.metrics)));
+        let resources = Arc::new(ResourceLimits::new(self.limits, Arc::clone(&self.metrics)));
         let gate = Arc::new(std::mem::take(&mut self.gate));
         let mut connections = JoinSet::new();
         let mut waiting = None;
@@ -99,16 +100,16 @@ impl Server {
                     Err(error) => {
                         tracing::warn!(%error, "cannot accept connections");
                         // The process may be out of file descriptors: evict idle connections, which hold some.
-                        room.place_wanted.notify_waiters();
+                        resources.slot_wanted.notify_waiters();
                         tokio::time::sleep(Duration::from_millis(100)).await;
                     }
                 },
-                place = room.enter(), if waiting.is_some() => if let Some((stream, peer)) = waiting.take() {
+                place = resources.acquire_slot(), if waiting.is_some() => if let Some((stream, peer)) = waiting.take() {
                     let (answer, limits, stop) = (Arc::clone(&answer), self.limits, stop.clone());
-                    let (room, gate) = (Arc::clone(&room), Arc::clone(&gate));
+                    let (resources, gate) = (Arc::clone(&resources), Arc::clone(&gate));
                     connections.spawn(async move {
-                        let _open = Open::count(&room.metrics.connections);
-                        serve_connection((stream, peer.ip()), answer, limits, (&gate, &room), stop).await;
+                        let _open = Open::count(&resources.metrics.connections);
+                        serve_connection((stream, peer.ip()), answer, limits, (&gate, &resources), stop).await;
                         drop(place);
                     });
                 },

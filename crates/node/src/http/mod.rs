@@ -42,7 +42,7 @@ use tokio::sync::watch;
 pub use self::access::{Access, Host, List, ListError, Network, PageOrigin};
 pub(crate) use self::{
     access::Foreign,
-    budget::{Memory, SMALL_ANSWER, Share},
+    budget::{Memory, MemoryLease, SMALL_ANSWER},
     caller::Caller,
     listener::{Server, Serves, stopped},
     post::TOO_MANY_ANSWERS,
@@ -113,7 +113,7 @@ pub(crate) trait Answer: Send + Sync + 'static {
         &self,
         stream: Upgrade,
         caller: Caller,
-        share: Share,
+        share: MemoryLease,
         stop: watch::Receiver<bool>,
     ) -> impl Future<Output = ()> + Send;
 }

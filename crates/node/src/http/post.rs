@@ -9,7 +9,7 @@ use hyper::{
 
 use super::{
     Answer, AnswerBody, Answered, Caller, Memory, Refusal, Reply, Text,
-    budget::Room,
+    budget::ResourceLimits,
     deadline::ConnectionDeadline,
     gzip::{self, Gzip},
     request_body::{BodyError, read_body},
@@ -27,12 +27,12 @@ pub(super) async fn post<A: Answer>(
     caller: &Caller,
     asked: &Asked<'_, '_, A>,
 ) -> Response<AnswerBody> {
-    let Asked { answer, room, deadline, .. } = *asked;
+    let Asked { answer, resources, deadline, .. } = *asked;
     let gzip = gzip::is_accepted(request.headers());
-    match read_body(request, room, deadline).await {
+    match read_body(request, resources, deadline).await {
         Ok((body, memory)) => {
             deadline.request_complete();
-            let memory_of_answer = Memory::new(Arc::clone(room), deadline.limits.bodies_timeout);
+            let memory_of_answer = Memory::new(Arc::clone(resources), deadline.limits.bodies_timeout);
             let Answered { reply, wait } = answer.answer(body, caller, memory_of_answer).await;
             drop(memory);
             if let Some(wait) = wait {
@@ -41,10 +41,10 @@ pub(super) async fn post<A: Answer>(
             let response = match reply {
                 None => None,
                 Some(reply) if gzip && (reply.rest.is_some() || reply.beginning.len() >= gzip::SMALLEST) => {
-                    Box::pin(compressed(reply, room, deadline)).await
+                    Box::pin(compressed(reply, resources, deadline)).await
                 }
                 Some(reply) if reply.is_small() => Some(json(StatusCode::OK, reply.beginning.into_bytes())),
-                Some(reply) => Box::pin(whole(reply, room, deadline)).await,
+                Some(reply) => Box::pin(whole(reply, resources, deadline)).await,
             };
             response.unwrap_or_else(|| refused(answer, Refusal::NoMemory, TOO_MANY_ANSWERS))
         }
@@ -61,8 +61,12 @@ pub(super) async fn post<A: Answer>(
 }
 
 /// Returns the response with an answer, once there is memory for it; `None` if there is none in time.
-async fn whole(reply: Reply, room: &Arc<Room>, deadline: &Arc<ConnectionDeadline>) -> Option<Response<AnswerBody>> {
-    let body = room.body(reply, deadline).await?;
+async fn whole(
+    reply: Reply,
+    resources: &Arc<ResourceLimits>,
+    deadline: &Arc<ConnectionDeadline>,
+) -> Option<Response<AnswerBody>> {
+    let body = resources.body(reply, deadline).await?;
     Some(json(StatusCode::OK, Bytes::new()).map(|_| body))
 }
 
@@ -70,19 +74,19 @@ async fn whole(reply: Reply, room: &Arc<Room>, deadline: &Arc<ConnectionDeadline
 /// are being compressed, the answer is sent as it is. `None` if there is no memory in time.
 async fn compressed(
     reply: Reply,
-    room: &Arc<Room>,
+    resources: &Arc<ResourceLimits>,
     deadline: &Arc<ConnectionDeadline>,
 ) -> Option<Response<AnswerBody>> {
-    let Ok(turn) = Arc::clone(&room.compressions).try_acquire_owned() else {
-        return whole(reply, room, deadline).await.map(varied);
+    let Ok(turn) = Arc::clone(&resources.compressions).try_acquire_owned() else {
+        return whole(reply, resources, deadline).await.map(varied);
     };
     let Reply { beginning, rest, mut memory } = reply;
     let there = beginning.memory();
-    let needed = if rest.is_some() { room.stream_memory(there) } else { there };
-    if !memory.keep(there, needed).await {
+    let needed = if rest.is_some() { resources.stream_memory(there) } else { there };
+    if !memory.reserve_response(there, needed).await {
         return None;
     }
     let source = Box::new(Gzip::new(beginning, rest, turn));
-    let stream = Stream::new(Text::default(), source, Arc::clone(room), Arc::clone(deadline), memory);
+    let stream = Stream::new(Text::default(), source, Arc::clone(resources), Arc::clone(deadline), memory);
     Some(encoded(json(StatusCode::OK, Bytes::new()).map(|_| AnswerBody::Stream(stream))))
 }

@@ -7,7 +7,7 @@ use hyper::{
 };
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{budget::Room, deadline::ConnectionDeadline};
+use super::{budget::ResourceLimits, deadline::ConnectionDeadline};
 
 /// Bytes of a body that is too large which are read and discarded, as a multiple of the limit.
 const DISCARDED_BODIES: usize = 8;
@@ -36,7 +36,7 @@ pub(super) enum BodyError {
 /// lose the answer if the connection were closed at once. Therefore the rest is read and discarded meanwhile.
 pub(super) async fn read_body(
     request: Request<Incoming>,
-    room: &Room,
+    resources: &ResourceLimits,
     deadline: &ConnectionDeadline,
 ) -> Result<(Bytes, Option<OwnedSemaphorePermit>), BodyError> {
     let mut body = request.into_body();
@@ -48,14 +48,14 @@ pub(super) async fn read_body(
     if first.len() <= limit && body.is_end_stream() {
         return Ok((first, None));
     }
-    Box::pin(read_rest(first, body, room, deadline)).await
+    Box::pin(read_rest(first, body, resources, deadline)).await
 }
 
 /// Reads the rest of a body that begins with `first`.
 async fn read_rest(
     first: Bytes,
     mut body: Incoming,
-    room: &Room,
+    resources: &ResourceLimits,
     deadline: &ConnectionDeadline,
 ) -> Result<(Bytes, Option<OwnedSemaphorePermit>), BodyError> {
     let limit = deadline.limits.body_bytes;
@@ -66,7 +66,7 @@ async fn read_rest(
         if memory.is_none() && whole.len() >= READ_AT_ONCE {
             // Reserve all of it at once: two bodies with a half each would wait for each other.
             deadline.memory_awaited();
-            memory = room.reserve(expected, deadline.limits.bodies_timeout).await;
+            memory = resources.reserve(expected, deadline.limits.bodies_timeout).await;
             deadline.memory_decided(memory.is_some());
             if memory.is_none() {
                 return refuse(body, limit, BodyError::NoMemory);

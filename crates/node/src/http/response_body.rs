@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use super::{
-    budget::{Memory, Room, SMALL_ANSWER},
+    budget::{Memory, ResourceLimits, SMALL_ANSWER},
     deadline::ConnectionDeadline,
     text::Text,
 };
@@ -191,7 +191,7 @@ pub(crate) struct Stream {
     made: Text,
     /// The next part; `None` behind the last.
     making: Option<JoinHandle<Made>>,
-    room: Arc<Room>,
+    resources: Arc<ResourceLimits>,
     deadline: Arc<ConnectionDeadline>,
     /// Given back when the stream ends, in whichever way.
     _memory: Memory,
@@ -201,11 +201,11 @@ impl Stream {
     pub(super) fn new(
         beginning: Text,
         rest: Box<dyn Source>,
-        room: Arc<Room>,
+        resources: Arc<ResourceLimits>,
         deadline: Arc<ConnectionDeadline>,
         memory: Memory,
     ) -> Self {
-        let mut stream = Self { made: beginning, making: None, room, deadline, _memory: memory };
+        let mut stream = Self { made: beginning, making: None, resources, deadline, _memory: memory };
         stream.make(rest);
         stream
     }
@@ -216,15 +216,15 @@ impl Stream {
     }
 
     fn make(&mut self, rest: Box<dyn Source>) {
-        let (room, longest) = (Arc::clone(&self.room), self.deadline.limits.bodies_timeout);
+        let (resources, longest) = (Arc::clone(&self.resources), self.deadline.limits.bodies_timeout);
         self.making = Some(tokio::spawn(async move {
             let (part, rest) = next_piece(rest).await?;
             let more = part.len().saturating_sub(USUAL_PART);
             if more == 0 {
                 return Ok((part.into(), rest));
             }
-            let mut memory = Memory::new(room, longest);
-            if !memory.keep(part.len(), more).await {
+            let mut memory = Memory::new(resources, longest);
+            if !memory.reserve_response(part.len(), more).await {
                 tracing::info!(
                     bytes = part.len(),
                     "an answer was broken off, since there is no memory for its next part"

@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::handshake::server::create_response;
 
 use super::{
     Answer, AnswerBody, Caller, Refusal,
-    budget::Room,
+    budget::ResourceLimits,
     connection::Upgrading,
     deadline::ConnectionDeadline,
     gzip,
@@ -31,13 +31,13 @@ use super::{
 use crate::request_id::{self, RequestId};
 
 /// The context in which a request is answered.
-pub(super) struct Asked<'a, 'room, A> {
+pub(super) struct Asked<'a, 'resources, A> {
     pub(super) answer: &'a A,
     pub(super) gate: &'a Gate,
-    pub(super) room: &'room Arc<Room>,
+    pub(super) resources: &'resources Arc<ResourceLimits>,
     pub(super) peer: IpAddr,
     pub(super) deadline: &'a Arc<ConnectionDeadline>,
-    pub(super) upgrading: &'a Mutex<Option<Upgrading<'room>>>,
+    pub(super) upgrading: &'a Mutex<Option<Upgrading<'resources>>>,
     pub(super) stop: &'a watch::Receiver<bool>,
 }
 
@@ -57,7 +57,7 @@ pub(super) async fn respond<A: Answer>(
     }
     headers.insert(request_id::HEADER, header);
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
-    asked.room.metrics.answered(response.status().as_u16());
+    asked.resources.metrics.answered(response.status().as_u16());
     asked.deadline.answer_begins();
     Ok(response)
 }
@@ -93,7 +93,7 @@ async fn route_others<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '
         let caller = asked.caller(&request);
         return match caller.arrive() {
             Err(wait) => retried_after(wait, refusal(StatusCode::TOO_MANY_REQUESTS, TOO_OFTEN)),
-            Ok(()) => upgrade(request, caller, asked.room, asked.upgrading),
+            Ok(()) => upgrade(request, caller, asked.resources, asked.upgrading),
         };
     }
     let is_hidden = serves == Serves::Public && FOR_OPERATORS.contains(&path);
@@ -196,7 +196,7 @@ fn asks_for_websocket(request: &Request<Incoming>) -> bool {
 fn upgrade<'a>(
     mut request: Request<Incoming>,
     caller: Caller,
-    room: &'a Room,
+    resources: &'a ResourceLimits,
     upgrading: &Mutex<Option<Upgrading<'a>>>,
 ) -> Response<AnswerBody> {
     let upgrade = hyper::upgrade::on(&mut request);
@@ -209,7 +209,7 @@ fn upgrade<'a>(
             return with_header(refused, version.0, version.1);
         }
     };
-    let Ok(place) = room.upgrades.try_acquire() else {
+    let Ok(place) = resources.upgrades.try_acquire() else {
         return refusal(StatusCode::SERVICE_UNAVAILABLE, "too many subscribers at once, try again later");
     };
     *upgrading.lock().unwrap_or_else(PoisonError::into_inner) = Some(Upgrading { upgrade, caller, place });

@@ -134,7 +134,7 @@ mod tests {
     use tokio::sync::Semaphore;
 
     use super::*;
-    use crate::http::{HttpLimits, Share};
+    use crate::http::{HttpLimits, MemoryLease};
 
     /// So many pieces of one byte; below none it breaks.
     impl Pieces for i32 {
@@ -172,7 +172,7 @@ mod tests {
     async fn rest_is_appended_up_to_a_limit() {
         let turns = Semaphore::new(1);
         let append = async |pieces: i32, most: usize| {
-            let memory = Share::alone(HttpLimits::default()).memory();
+            let memory = MemoryLease::alone(HttpLimits::default()).memory();
             let mut growth = Growth::batch(memory, (1, 0), most, (&turns, Duration::ZERO)).await.unwrap();
             let mut text = Text::default();
             begun(pieces).rest.unwrap().closed_by(b"}").append(&mut text, &mut growth).await.map(|()| text.into_bytes())

@@ -117,7 +117,7 @@ impl<'a> Growth<'a> {
             return Err(self.end(TOO_LARGE));
         }
         let made = self.taken(text);
-        if text.memory() > SMALL_ANSWER && !self.memory.keep(made, made).await {
+        if text.memory() > SMALL_ANSWER && !self.memory.reserve_response(made, made).await {
             return Err(self.end(NO_MEMORY));
         }
         Ok(())

@@ -16,7 +16,7 @@ use crate::{
     data_dir::draw_key,
     driver::{self, RunningDriver},
     head::Context,
-    http::{HttpLimits, Share},
+    http::{HttpLimits, MemoryLease},
     methods,
 };
 
@@ -61,7 +61,7 @@ impl Fixture {
     }
 
     async fn ask_as(&self, caller: &Caller, body: &str) -> String {
-        let memory = Share::alone(HttpLimits::default()).memory();
+        let memory = MemoryLease::alone(HttpLimits::default()).memory();
         self.reply(caller, body, memory).await.expect("there is memory")
     }
 
@@ -120,7 +120,7 @@ async fn first_call_beyond_the_limit_differs_from_later_ones() {
     let caller = Caller::limited(NonZeroU32::new(3).unwrap());
     let one = r#"{"id":1,"jsonrpc":"2.0","method":"GetNetworkId","params":[]}"#;
     let body = Bytes::from(format!("[{one},7,{one},{one},{one}]"));
-    let memory = || Share::alone(HttpLimits::default()).memory();
+    let memory = || MemoryLease::alone(HttpLimits::default()).memory();
     let Answered { reply, wait } = fixture.service.answer(body.clone(), &caller, 0, memory()).await;
     assert_eq!(wait, None, "some were answered");
     let answers: Vec<Value> = serde_json::from_slice(&reply.unwrap().beginning.into_bytes()).unwrap();
@@ -237,8 +237,8 @@ async fn batch_that_waits_for_too_long_is_answered_in_part() {
 }
 
 /// A share of `bytes` bytes of memory.
-fn share_of(bytes: usize) -> Share {
-    Share::alone(HttpLimits { body_bytes: 0, bodies_bytes: bytes, ..HttpLimits::default() })
+fn share_of(bytes: usize) -> MemoryLease {
+    MemoryLease::alone(HttpLimits { body_bytes: 0, bodies_bytes: bytes, ..HttpLimits::default() })
 }
 
 #[tokio::test]
@@ -546,7 +546,7 @@ async fn driver_that_has_stopped_is_an_internal_error() {
     let Fixture { service, driver } = fixture;
     drop(driver.stop().unwrap());
     let body = r#"{"id":1,"jsonrpc":"2.0","method":"IncreaseBlocknum","params":[1]}"#;
-    let memory = Share::alone(HttpLimits::default()).memory();
+    let memory = MemoryLease::alone(HttpLimits::default()).memory();
     let answered = service.answer(Bytes::from_static(body.as_bytes()), &Caller::local(), 0, memory).await;
     let answer = answered.reply.unwrap().beginning.into_bytes();
     assert_eq!(answer, r#"{"error":{"code":-32603,"message":"INTERNAL_ERROR: "},"id":1,"jsonrpc":"2.0"}"#);

@@ -10,7 +10,7 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::http::{Memory, SMALL_ANSWER, Share};
+use crate::http::{Memory, MemoryLease, SMALL_ANSWER};
 
 /// Bytes of a message that are read without memory of their own.
 pub(super) const SHORT_MESSAGE: usize = SMALL_ANSWER;
@@ -22,7 +22,7 @@ const CONTROL_HEAD: usize = 6;
 /// memory, and nothing is read while there is none.
 pub(super) struct Metered<S> {
     stream: S,
-    share: Share,
+    share: MemoryLease,
     /// Bytes of memory that a long message takes.
     most: usize,
     /// Bytes that were read since the end of the last message.
@@ -38,7 +38,7 @@ enum Claim {
 }
 
 impl<S> Metered<S> {
-    pub(super) fn new(stream: S, share: Share, most: usize) -> Self {
+    pub(super) fn new(stream: S, share: MemoryLease, most: usize) -> Self {
         Self { stream, share, most, read: 0, claim: Claim::None }
     }
 

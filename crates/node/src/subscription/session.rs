@@ -21,7 +21,7 @@ use super::{
 use crate::{
     driver::NodeHandle,
     head::{ChainTip, Context},
-    http::{Caller, SMALL_ANSWER, Share, TOO_MANY_ANSWERS},
+    http::{Caller, MemoryLease, SMALL_ANSWER, TOO_MANY_ANSWERS},
     metrics::{Metrics, Open},
     rpc::{self, Service, too_often},
 };
@@ -51,7 +51,7 @@ impl SubscriptionHub {
         &self,
         service: &Service,
         (stream, caller): (S, Caller),
-        share: Share,
+        share: MemoryLease,
         stop: watch::Receiver<bool>,
     ) where
         S: AsyncRead + AsyncWrite + Unpin + Send,
@@ -72,7 +72,7 @@ struct Session<'a, S> {
     service: &'a Service,
     caller: Caller,
     wire: Wire<S>,
-    share: Share,
+    share: MemoryLease,
     topics: Topics,
     heads: watch::Receiver<ChainTip>,
     /// The first block of which the client has not been told.

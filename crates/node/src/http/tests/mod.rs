@@ -55,7 +55,7 @@ impl Answer for Length {
     }
 
     /// Sends back what comes, until the client or the server has enough.
-    async fn converse(&self, mut stream: Upgrade, _: Caller, _: Share, mut stop: watch::Receiver<bool>) {
+    async fn converse(&self, mut stream: Upgrade, _: Caller, _: MemoryLease, mut stop: watch::Receiver<bool>) {
         let mut bytes = [0; 100];
         loop {
             tokio::select! {
@@ -134,7 +134,7 @@ impl Source for Giant {
 }
 
 /// Bytes of a future that answers a request, which are moved for each.
-fn size<'a, 'room, F>(_: fn(Request<Incoming>, &'a Asked<'a, 'room, Endpoint>) -> F) -> usize {
+fn size<'a, 'resources, F>(_: fn(Request<Incoming>, &'a Asked<'a, 'resources, Endpoint>) -> F) -> usize {
     size_of::<F>()
 }
 
@@ -179,7 +179,7 @@ const HANGS: Duration = Duration::from_mins(3);
 /// A time that is not over before a test has ended, or been given up.
 const EVER: Duration = Duration::from_hours(1);
 
-/// Little memory, few places, and all the time there is.
+/// Little memory, few slots, and all the time there is.
 fn calm() -> HttpLimits {
     HttpLimits {
         body_bytes: 1000,

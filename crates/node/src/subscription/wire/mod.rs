@@ -33,7 +33,7 @@ use tokio_tungstenite::{
 };
 
 use super::metered::Metered;
-use crate::http::{AnswerBody, Broken, Memory, PIECE, Share, stopped};
+use crate::http::{AnswerBody, Broken, Memory, MemoryLease, PIECE, stopped};
 
 /// Largest message of a client, in bytes. A batch of JSON-RPC may need more over HTTP.
 const LARGEST_MESSAGE: usize = 256 << 10;
@@ -136,7 +136,7 @@ pub(super) struct Text {
 pub(super) struct Wire<S> {
     socket: WebSocketStream<Metered<S>>,
     times: Times,
-    share: Share,
+    share: MemoryLease,
     stop: watch::Receiver<bool>,
     reminders: Interval,
     /// Whether the client has said anything since it was last asked.
@@ -149,11 +149,11 @@ pub(super) struct Wire<S> {
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
     /// Speaks over a stream behind the handshake.
-    pub(super) async fn new(stream: S, share: Share, stop: watch::Receiver<bool>) -> Self {
+    pub(super) async fn new(stream: S, share: MemoryLease, stop: watch::Receiver<bool>) -> Self {
         Self::with_times(stream, USUAL, share, stop).await
     }
 
-    async fn with_times(stream: S, times: Times, share: Share, stop: watch::Receiver<bool>) -> Self {
+    async fn with_times(stream: S, times: Times, share: MemoryLease, stop: watch::Receiver<bool>) -> Self {
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_AT_ONCE)
             .write_buffer_size(0)

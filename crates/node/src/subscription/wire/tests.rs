@@ -24,7 +24,7 @@ struct Pair {
 async fn pair(times: Times, limits: HttpLimits, bytes: usize) -> Pair {
     let (here, there) = duplex(bytes);
     let (stop, stopped) = watch::channel(false);
-    let wire = Wire::with_times(here, times, Share::alone(limits), stopped).await;
+    let wire = Wire::with_times(here, times, MemoryLease::alone(limits), stopped).await;
     let client = WebSocketStream::from_raw_socket(there, Role::Client, None).await;
     Pair { wire, client, stop }
 }
@@ -57,7 +57,7 @@ async fn large_text_is_one_message() {
 async fn who_pings_and_does_not_read_is_given_up() {
     let (here, mut there) = duplex(1000);
     let (_stop, stopped) = watch::channel(false);
-    let mut wire = Wire::with_times(here, QUICK, Share::alone(HttpLimits::default()), stopped).await;
+    let mut wire = Wire::with_times(here, QUICK, MemoryLease::alone(HttpLimits::default()), stopped).await;
     let ping = [[0x89, 0xfd].as_slice(), &[0; 4 + 125]].concat();
     let mut taken = 0;
     let pings = async {
@@ -258,7 +258,7 @@ async fn half_a_long_message_gives_way() {
 #[tokio::test(start_paused = true)]
 async fn those_who_are_told_leave_memory_to_those_who_ask() {
     let limits = HttpLimits { body_bytes: 1000, bodies_bytes: 8 * PIECE, ..HttpLimits::default() };
-    let share = Share::alone(limits);
+    let share = MemoryLease::alone(limits);
     let told = share.reserve(3 * PIECE).await;
     let mut waits = Box::pin(share.reserve(2 * PIECE));
     assert!(waits.as_mut().now_or_never().is_none(), "half of the memory is for them");
