@@ -8,7 +8,7 @@ use tokio::{sync::watch, task::spawn_blocking};
 use crate::{
     driver::NodeHandle,
     home::Home,
-    http::{Answer, Answered, Caller, HOME, METRICS, Memory, MemoryLease, Page, READY, Refusal, Upgrade},
+    http::{Answered, Caller, HOME, Handler, METRICS, Memory, MemoryLease, Page, READY, RejectReason, Upgrade},
     metrics::{self, Gauges, Metrics},
     rpc::{Offer, RpcLimits, Service},
     subscription::SubscriptionHub,
@@ -80,13 +80,13 @@ fn gauges(node: &NodeHandle) -> Gauges {
     }
 }
 
-impl Answer for Endpoint {
+impl Handler for Endpoint {
     async fn answer(&self, body: Bytes, caller: &Caller, memory: Memory) -> Answered {
         self.service.answer(body, caller, ARRIVED, memory).await
     }
 
-    fn refuse(&self, refusal: Refusal, text: &str) -> Vec<u8> {
-        Service::refuse_body(refusal, text)
+    fn reject(&self, reason: RejectReason, text: &str) -> Vec<u8> {
+        Service::reject_body(reason, text)
     }
 
     fn has_page(&self, path: &str) -> bool {
@@ -105,7 +105,7 @@ impl Answer for Endpoint {
         }
     }
 
-    async fn converse(&self, stream: Upgrade, caller: Caller, share: MemoryLease, stop: watch::Receiver<bool>) {
+    async fn handle_websocket(&self, stream: Upgrade, caller: Caller, share: MemoryLease, stop: watch::Receiver<bool>) {
         self.hub.receive(&self.service, (stream, caller), share, stop).await;
     }
 }

@@ -24,16 +24,16 @@ use tokio::{
 };
 
 use super::{
-    Answer, AnswerBody, Caller, HttpLimits, MemoryLease,
+    AnswerBody, Caller, Handler, HttpLimits, MemoryLease,
     budget::ResourceLimits,
     deadline::{ConnectionDeadline, TrackedStream},
     listener::{Gate, stopped},
     request_body::READ_AT_ONCE,
-    routes::{Asked, respond},
+    routes::{RequestContext, respond},
 };
 
 /// Serves a connection until it ends.
-pub(super) async fn serve_connection<A: Answer>(
+pub(super) async fn serve_connection<A: Handler>(
     (stream, peer): (TcpStream, IpAddr),
     answer: Arc<A>,
     limits: HttpLimits,
@@ -48,8 +48,15 @@ pub(super) async fn serve_connection<A: Answer>(
     let io = TokioIo::new(TrackedStream { stream, deadline: Arc::clone(&deadline) });
     let upgrade = Mutex::new(None);
     let ended = {
-        let asked =
-            Asked { answer: &*answer, gate, resources, peer, deadline: &deadline, upgrading: &upgrade, stop: &stop };
+        let asked = RequestContext {
+            answer: &*answer,
+            gate,
+            resources,
+            peer,
+            deadline: &deadline,
+            upgrading: &upgrade,
+            stop: &stop,
+        };
         let service = service_fn(|request| respond(request, &asked));
         let mut builder = http1::Builder::new();
         builder.header_read_timeout(None).half_close(true).max_buf_size(READ_AT_ONCE);
@@ -61,7 +68,7 @@ pub(super) async fn serve_connection<A: Answer>(
         match upgrade.await {
             Ok(upgraded) => {
                 let share = MemoryLease::new(Arc::clone(resources), limits);
-                answer.converse(TokioIo::new(upgraded), caller, share, stop).await;
+                answer.handle_websocket(TokioIo::new(upgraded), caller, share, stop).await;
             }
             Err(error) => tracing::debug!(%error, "connection ended"),
         }
@@ -98,29 +105,29 @@ where
 {
     // Poll the rare signals only when they wake: each request polls the connection several times, and the wakers of these
     // signals are shared by all connections.
-    let mut words = FuturesUnordered::<Pin<Box<dyn Future<Output = Word> + Send + '_>>>::new();
-    words.push(Box::pin(async { Word::GiveUp(until_given_up(limits, resources, deadline).await) }));
-    words.push(Box::pin(async {
+    let mut signals = FuturesUnordered::<Pin<Box<dyn Future<Output = ConnectionSignal> + Send + '_>>>::new();
+    signals.push(Box::pin(async { ConnectionSignal::GiveUp(until_given_up(limits, resources, deadline).await) }));
+    signals.push(Box::pin(async {
         stopped(&mut stop).await;
-        Word::Stop
+        ConnectionSignal::Stop
     }));
     loop {
-        let word = tokio::select! {
+        let signal = tokio::select! {
             biased;
             result = connection.as_mut() => {
                 let Err(error) = result else { return Ended::InOrder };
                 tracing::debug!(%error, "connection ended");
                 return Ended::Early;
             }
-            Some(word) = words.next() => word,
+            Some(signal) = signals.next() => signal,
         };
-        match word {
-            Word::Stop if deadline.is_incomplete() => {
+        match signal {
+            ConnectionSignal::Stop if deadline.is_incomplete() => {
                 tracing::debug!("closed a connection whose request had not come whole");
                 return Ended::Early;
             }
-            Word::Stop => connection.as_mut().graceful_shutdown(),
-            Word::GiveUp(reason) => {
+            ConnectionSignal::Stop => connection.as_mut().graceful_shutdown(),
+            ConnectionSignal::GiveUp(reason) => {
                 tracing::debug!("closed a connection that was {reason}");
                 return Ended::Early;
             }
@@ -129,7 +136,7 @@ where
 }
 
 /// A signal to a connection.
-enum Word {
+enum ConnectionSignal {
     /// The server is stopping.
     Stop,
     /// It is to be evicted, and why.

@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use super::{
-    Access, Answer, HttpLimits, budget::ResourceLimits, connection::serve_connection, rate_limit::Limiter,
+    Access, Handler, HttpLimits, budget::ResourceLimits, connection::serve_connection, rate_limit::Limiter,
     routes::FOR_OPERATORS,
 };
 use crate::metrics::{Metrics, Open};
@@ -87,7 +87,7 @@ impl Server {
     }
 
     /// Serves until `stop` becomes true. Then waits for the answers to complete requests, for the grace period at most.
-    pub(crate) async fn serve<A: Answer>(mut self, answer: Arc<A>, stop: watch::Receiver<bool>) {
+    pub(crate) async fn serve<A: Handler>(mut self, answer: Arc<A>, stop: watch::Receiver<bool>) {
         let mut stop_seen = stop.clone();
         let resources = Arc::new(ResourceLimits::new(self.limits, Arc::clone(&self.metrics)));
         let gate = Arc::new(std::mem::take(&mut self.gate));

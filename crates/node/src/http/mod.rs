@@ -1,14 +1,14 @@
-//! HTTP over hyper: reads request bodies, hands them to an [`Answer`], and sends its answers.
+//! HTTP over hyper: reads request bodies, hands them to a [`Handler`], and sends its answers.
 //!
 //! ```text
-//! listener ─▶ connection ─▶ routes ─▶ request_body ─▶ Answer
+//! listener ─▶ connection ─▶ routes ─▶ request_body ─▶ Handler
 //!                │            │                         │
 //!             deadline     response ◀── response_body ◀─┘
 //! ```
 //!
 //! Nothing here knows JSON or a method. A body that was posted to any path is handed over whole. Every answer has status
 //! 200, since JSON-RPC carries its own errors. If the server rejects a body, or its answer, the status says so, and the
-//! [`Answer`] writes the body all the same, because some clients read nothing else.
+//! [`Handler`] writes the body all the same, because some clients read nothing else.
 //!
 //! The resources that a client can hold are bounded: the number of connections, the size of a body and of all bodies and
 //! answers together, the time from the first byte of a request to its last, the time of a connection without a request or
@@ -94,13 +94,13 @@ impl Default for HttpLimits {
 }
 
 /// The service behind the server. It turns the body of a request into the body of its answer.
-pub(crate) trait Answer: Send + Sync + 'static {
+pub(crate) trait Handler: Send + Sync + 'static {
     /// Answers one request body, whose arrival has been counted. Reserves `memory` for the answer if the answer is known to be
     /// large before it is made.
     fn answer(&self, body: Bytes, caller: &Caller, memory: Memory) -> impl Future<Output = Answered> + Send;
 
     /// Writes the body of a response that rejects a request, with a text for people.
-    fn refuse(&self, refusal: Refusal, text: &str) -> Vec<u8>;
+    fn reject(&self, reason: RejectReason, text: &str) -> Vec<u8>;
 
     /// Returns whether there is a page for operators under a path.
     fn has_page(&self, path: &str) -> bool;
@@ -109,7 +109,7 @@ pub(crate) trait Answer: Send + Sync + 'static {
     fn page(&self, path: &str) -> impl Future<Output = Option<Page>> + Send;
 
     /// Serves a WebSocket connection after the handshake, until one side closes it or `stop` becomes true.
-    fn converse(
+    fn handle_websocket(
         &self,
         stream: Upgrade,
         caller: Caller,
@@ -127,7 +127,7 @@ pub(crate) struct Answered {
 
 /// Reason why the server rejects a request that was posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum RejectReason {
     /// The request is not valid HTTP.
     Unreadable,
     /// The content encoding of the body is not supported.
@@ -142,7 +142,7 @@ pub(crate) enum Refusal {
     NoMemory,
 }
 
-impl Refusal {
+impl RejectReason {
     /// Returns the status of the response.
     const fn status(self) -> StatusCode {
         match self {

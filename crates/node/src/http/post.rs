@@ -8,26 +8,26 @@ use hyper::{
 };
 
 use super::{
-    Answer, AnswerBody, Answered, Caller, Memory, Refusal, Reply, Text,
+    AnswerBody, Answered, Caller, Handler, Memory, RejectReason, Reply, Text,
     budget::ResourceLimits,
     deadline::ConnectionDeadline,
     gzip::{self, Gzip},
     request_body::{BodyError, read_body},
     response::{TOO_OFTEN, encoded, json, refused, retried_after, varied},
     response_body::Stream,
-    routes::Asked,
+    routes::RequestContext,
 };
 
 /// The text for a client for whose answer there is no memory.
 pub(crate) const TOO_MANY_ANSWERS: &str = "too many large answers at once, try again later";
 
 /// Answers a POST.
-pub(super) async fn post<A: Answer>(
+pub(super) async fn post<A: Handler>(
     request: Request<Incoming>,
     caller: &Caller,
-    asked: &Asked<'_, '_, A>,
+    asked: &RequestContext<'_, '_, A>,
 ) -> Response<AnswerBody> {
-    let Asked { answer, resources, deadline, .. } = *asked;
+    let RequestContext { answer, resources, deadline, .. } = *asked;
     let gzip = gzip::is_accepted(request.headers());
     match read_body(request, resources, deadline).await {
         Ok((body, memory)) => {
@@ -36,7 +36,7 @@ pub(super) async fn post<A: Answer>(
             let Answered { reply, wait } = answer.answer(body, caller, memory_of_answer).await;
             drop(memory);
             if let Some(wait) = wait {
-                return retried_after(wait, refused(answer, Refusal::TooOften, TOO_OFTEN));
+                return retried_after(wait, refused(answer, RejectReason::TooOften, TOO_OFTEN));
             }
             let response = match reply {
                 None => None,
@@ -46,16 +46,16 @@ pub(super) async fn post<A: Answer>(
                 Some(reply) if reply.is_small() => Some(json(StatusCode::OK, reply.beginning.into_bytes())),
                 Some(reply) => Box::pin(whole(reply, resources, deadline)).await,
             };
-            response.unwrap_or_else(|| refused(answer, Refusal::NoMemory, TOO_MANY_ANSWERS))
+            response.unwrap_or_else(|| refused(answer, RejectReason::NoMemory, TOO_MANY_ANSWERS))
         }
         Err(BodyError::TooLarge { limit }) => {
-            refused(answer, Refusal::TooLarge, &format!("request body exceeds {limit} bytes"))
+            refused(answer, RejectReason::TooLarge, &format!("request body exceeds {limit} bytes"))
         }
         Err(BodyError::NoMemory) => {
-            refused(answer, Refusal::NoMemory, "too many large requests at once, try again later")
+            refused(answer, RejectReason::NoMemory, "too many large requests at once, try again later")
         }
         Err(BodyError::Broken(error)) => {
-            refused(answer, Refusal::Unreadable, &format!("request body cannot be read: {error}"))
+            refused(answer, RejectReason::Unreadable, &format!("request body cannot be read: {error}"))
         }
     }
 }

@@ -8,7 +8,7 @@ use hyper::{
     header::{self, HeaderValue},
 };
 
-use super::{Answer, AnswerBody, Page, Refusal, gzip};
+use super::{AnswerBody, Handler, Page, RejectReason, gzip};
 
 /// Adds headers that keep a page from loading or running anything, from being framed, and from being read as another type.
 pub(super) fn guarded(mut response: Response<AnswerBody>) -> Response<AnswerBody> {
@@ -72,8 +72,8 @@ pub(super) fn with_vary(response: Response<AnswerBody>, on: &'static str) -> Res
 }
 
 /// Returns the response that rejects a POST, with a body that the service writes.
-pub(super) fn refused(answer: &impl Answer, reason: Refusal, text: &str) -> Response<AnswerBody> {
-    closing(json(reason.status(), answer.refuse(reason, text)))
+pub(super) fn refused(answer: &impl Handler, reason: RejectReason, text: &str) -> Response<AnswerBody> {
+    closing(json(reason.status(), answer.reject(reason, text)))
 }
 
 /// Returns the response that rejects another request, with a plain text.

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio_tungstenite::tungstenite::handshake::server::create_response;
 
 use super::{
-    Answer, AnswerBody, Caller, Refusal,
+    AnswerBody, Caller, Handler, RejectReason,
     budget::ResourceLimits,
     connection::Upgrading,
     deadline::ConnectionDeadline,
@@ -31,7 +31,7 @@ use super::{
 use crate::request_id::{self, RequestId};
 
 /// The context in which a request is answered.
-pub(super) struct Asked<'a, 'resources, A> {
+pub(super) struct RequestContext<'a, 'resources, A> {
     pub(super) answer: &'a A,
     pub(super) gate: &'a Gate,
     pub(super) resources: &'resources Arc<ResourceLimits>,
@@ -42,9 +42,9 @@ pub(super) struct Asked<'a, 'resources, A> {
 }
 
 /// Answers a request within the scope of its id, and counts it.
-pub(super) async fn respond<A: Answer>(
+pub(super) async fn respond<A: Handler>(
     request: Request<Incoming>,
-    asked: &Asked<'_, '_, A>,
+    asked: &RequestContext<'_, '_, A>,
 ) -> Result<Response<AnswerBody>, Infallible> {
     asked.deadline.request_begins();
     let id = RequestId::of(request.headers());
@@ -63,7 +63,7 @@ pub(super) async fn respond<A: Answer>(
 }
 
 /// Routes a request. Rare requests have a boxed future, so that the future of a POST stays small.
-async fn route<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) -> Response<AnswerBody> {
+async fn route<A: Handler>(request: Request<Incoming>, asked: &RequestContext<'_, '_, A>) -> Response<AnswerBody> {
     let response = if *request.method() != Method::POST || asked.gate.serves == Serves::Pages {
         Box::pin(route_others(request, asked)).await
     } else if let Some((refusal, text)) = fault(&request) {
@@ -74,7 +74,7 @@ async fn route<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) 
         match caller.arrive() {
             Err(wait) => {
                 tokio::spawn(discard(request.into_body(), asked.deadline.limits.body_bytes));
-                retried_after(wait, refused(asked.answer, Refusal::TooOften, TOO_OFTEN))
+                retried_after(wait, refused(asked.answer, RejectReason::TooOften, TOO_OFTEN))
             }
             Ok(()) => post(request, &caller, asked).await,
         }
@@ -84,7 +84,10 @@ async fn route<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) 
 }
 
 /// Answers a request that is no POST, or that arrives where only pages are served.
-async fn route_others<A: Answer>(request: Request<Incoming>, asked: &Asked<'_, '_, A>) -> Response<AnswerBody> {
+async fn route_others<A: Handler>(
+    request: Request<Incoming>,
+    asked: &RequestContext<'_, '_, A>,
+) -> Response<AnswerBody> {
     if let Some((reason, text)) = fault(&request) {
         return refusal(reason.status(), text);
     }
@@ -160,7 +163,7 @@ fn accepts_html(headers: &HeaderMap) -> bool {
     })
 }
 
-impl<A> Asked<'_, '_, A> {
+impl<A> RequestContext<'_, '_, A> {
     fn caller(&self, request: &Request<Incoming>) -> Caller {
         let Gate { access, limiter, .. } = self.gate;
         Caller::of(access, limiter.as_ref(), self.peer, request.uri(), request.headers())
@@ -169,21 +172,21 @@ impl<A> Asked<'_, '_, A> {
 
 /// Returns the fault of a request's head that hyper accepts and HTTP forbids (RFC 9112, sections 3.2 and 6.1; RFC 9110,
 /// section 8.4).
-fn fault(request: &Request<Incoming>) -> Option<(Refusal, String)> {
+fn fault(request: &Request<Incoming>) -> Option<(RejectReason, String)> {
     let headers = request.headers();
     let hosts = headers.get_all(header::HOST).iter().count();
     if hosts > 1 || (hosts == 0 && request.version() == Version::HTTP_11) {
-        return Some((Refusal::Unreadable, format!("expected one header Host, got {hosts}")));
+        return Some((RejectReason::Unreadable, format!("expected one header Host, got {hosts}")));
     }
     let other = |name, known: &str| {
         let mut values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
         values.find(|value| !value.trim().eq_ignore_ascii_case(known))
     };
     if let Some(got) = other(header::TRANSFER_ENCODING, "chunked") {
-        return Some((Refusal::Transferred, format!("expected the Transfer-Encoding chunked, got {got:?}")));
+        return Some((RejectReason::Transferred, format!("expected the Transfer-Encoding chunked, got {got:?}")));
     }
     let got = other(header::CONTENT_ENCODING, "identity")?;
-    Some((Refusal::Encoded, format!("expected a body without Content-Encoding, got {got:?}")))
+    Some((RejectReason::Encoded, format!("expected a body without Content-Encoding, got {got:?}")))
 }
 
 /// Returns whether a client asks for a WebSocket. The server ignores other protocols in the header.

@@ -45,7 +45,7 @@ pub(crate) use self::{
 };
 use crate::{
     driver::NodeHandle,
-    http::{self, Allowance, Answered, Caller, Foreign, Memory, Refusal, Reply, SMALL_ANSWER, Text},
+    http::{self, Allowance, Answered, Caller, Foreign, Memory, RejectReason, Reply, SMALL_ANSWER, Text},
     metrics::Metrics,
 };
 
@@ -157,12 +157,12 @@ impl Service {
     }
 
     /// The answer to a body that was not taken, or whose answer is not to be had. Its id is not known, as nobody has read it.
-    pub(crate) fn refuse_body(refusal: Refusal, text: &str) -> Vec<u8> {
-        let code = match refusal {
-            Refusal::Encoded | Refusal::TooLarge | Refusal::Transferred | Refusal::Unreadable => {
+    pub(crate) fn reject_body(reason: RejectReason, text: &str) -> Vec<u8> {
+        let code = match reason {
+            RejectReason::Encoded | RejectReason::TooLarge | RejectReason::Transferred | RejectReason::Unreadable => {
                 RpcErrorCode::INVALID_REQUEST
             }
-            Refusal::TooOften | Refusal::NoMemory => RpcErrorCode::SERVER_ERROR,
+            RejectReason::TooOften | RejectReason::NoMemory => RpcErrorCode::SERVER_ERROR,
         };
         let mut out = Vec::new();
         write_error(&mut out, &Id::NULL, &RpcError::new(code, text.to_owned()));

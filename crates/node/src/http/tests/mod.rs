@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::{
-    routes::{Asked, respond},
+    routes::{RequestContext, respond},
     *,
 };
 use crate::endpoint::Endpoint;
@@ -36,13 +36,13 @@ struct Length {
 /// Where there is something for those who look after the node.
 const PAGE: &str = "/page";
 
-impl Answer for Length {
+impl Handler for Length {
     async fn answer(&self, body: Bytes, _: &Caller, memory: Memory) -> Answered {
         Answered { reply: Some(self.reply(body, memory).await), wait: None }
     }
 
-    fn refuse(&self, refusal: Refusal, text: &str) -> Vec<u8> {
-        format!("<{refusal:?}: {text}>").into_bytes()
+    fn reject(&self, reason: RejectReason, text: &str) -> Vec<u8> {
+        format!("<{reason:?}: {text}>").into_bytes()
     }
 
     fn has_page(&self, path: &str) -> bool {
@@ -55,7 +55,7 @@ impl Answer for Length {
     }
 
     /// Sends back what comes, until the client or the server has enough.
-    async fn converse(&self, mut stream: Upgrade, _: Caller, _: MemoryLease, mut stop: watch::Receiver<bool>) {
+    async fn handle_websocket(&self, mut stream: Upgrade, _: Caller, _: MemoryLease, mut stop: watch::Receiver<bool>) {
         let mut bytes = [0; 100];
         loop {
             tokio::select! {
@@ -134,7 +134,7 @@ impl Source for Giant {
 }
 
 /// Bytes of a future that answers a request, which are moved for each.
-fn size<'a, 'resources, F>(_: fn(Request<Incoming>, &'a Asked<'a, 'resources, Endpoint>) -> F) -> usize {
+fn size<'a, 'resources, F>(_: fn(Request<Incoming>, &'a RequestContext<'a, 'resources, Endpoint>) -> F) -> usize {
     size_of::<F>()
 }
 
