@@ -11,7 +11,7 @@ use hyper::header::{ACCEPT_ENCODING, HeaderMap};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
-    response_body::{Broken, Source},
+    response_body::{ChunkSource, Truncated},
     text::Text,
 };
 
@@ -46,19 +46,19 @@ pub(super) fn whole(bytes: &[u8]) -> Vec<u8> {
 /// An answer in compressed pieces: what is there already, then what still comes.
 pub(super) struct Gzip {
     there: Text,
-    rest: Option<Box<dyn Source>>,
+    rest: Option<Box<dyn ChunkSource>>,
     encoder: GzEncoder<Vec<u8>>,
     /// Given back with the last piece.
     _turn: OwnedSemaphorePermit,
 }
 
 impl Gzip {
-    pub(super) fn new(there: Text, rest: Option<Box<dyn Source>>, turn: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new(there: Text, rest: Option<Box<dyn ChunkSource>>, turn: OwnedSemaphorePermit) -> Self {
         Self { there, rest, encoder: GzEncoder::new(Vec::new(), Compression::fast()), _turn: turn }
     }
 
     /// Compresses the next piece, and returns whether there is more.
-    fn compress_some(&mut self) -> Result<bool, Broken> {
+    fn compress_some(&mut self) -> Result<bool, Truncated> {
         if self.there.is_empty() {
             let Some(rest) = &mut self.rest else { return Ok(false) };
             if !rest.write(self.there.end())? {
@@ -66,17 +66,17 @@ impl Gzip {
             }
         }
         let piece = self.there.take(PIECE).unwrap_or_default();
-        self.encoder.write_all(&piece).map_err(|_| Broken)?;
+        self.encoder.write_all(&piece).map_err(|_| Truncated)?;
         Ok(!self.there.is_empty() || self.rest.is_some())
     }
 }
 
-impl Source for Gzip {
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Broken> {
+impl ChunkSource for Gzip {
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
         // What was compressed may still be inside the encoder, and a piece of a few bytes is not worth sending.
         while out.len() < LEAST {
             if !self.compress_some()? {
-                self.encoder.try_finish().map_err(|_| Broken)?;
+                self.encoder.try_finish().map_err(|_| Truncated)?;
                 out.append(self.encoder.get_mut());
                 return Ok(false);
             }
@@ -118,9 +118,9 @@ mod tests {
     /// Pieces of so many bytes each.
     struct Pieces(Vec<usize>);
 
-    impl Source for Pieces {
-        fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Broken> {
-            let length = self.0.pop().ok_or(Broken)?;
+    impl ChunkSource for Pieces {
+        fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
+            let length = self.0.pop().ok_or(Truncated)?;
             out.resize(length, b'x');
             Ok(!self.0.is_empty())
         }
@@ -132,7 +132,7 @@ mod tests {
             [(0, vec![]), (5, vec![]), (1_000_000, vec![]), (5, vec![7, 0, 900_000, 0, 3]), (0, vec![0])]
         {
             let expected = there + rest.iter().sum::<usize>();
-            let rest = (!rest.is_empty()).then(|| Box::new(Pieces(rest)) as Box<dyn Source>);
+            let rest = (!rest.is_empty()).then(|| Box::new(Pieces(rest)) as Box<dyn ChunkSource>);
             let mut gzip = Gzip::new(vec![b'x'; there].into(), rest, turn());
             let (mut all, mut more) = (Vec::new(), true);
             while more {
@@ -165,6 +165,6 @@ mod tests {
                 other => break other,
             }
         };
-        assert_eq!(outcome, Err(Broken));
+        assert_eq!(outcome, Err(Truncated));
     }
 }

@@ -48,7 +48,7 @@ pub(crate) use self::{
     post::TOO_MANY_ANSWERS,
     rate_limit::Allowance,
     response::whole_seconds,
-    response_body::{AnswerBody, Broken, PIECE, Reply, Source, next_piece},
+    response_body::{AnswerBody, ChunkSource, PIECE, Reply, Truncated, next_chunk},
     routes::{HOME, METRICS, READY},
     text::Text,
 };

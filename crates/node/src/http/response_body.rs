@@ -26,7 +26,7 @@ use crate::request_id::carried;
 pub(crate) struct Reply {
     /// The beginning of the answer, which is all of it if there is no rest.
     pub(crate) beginning: Text,
-    pub(crate) rest: Option<Box<dyn Source>>,
+    pub(crate) rest: Option<Box<dyn ChunkSource>>,
     /// What was reserved while it was made.
     pub(crate) memory: Memory,
 }
@@ -44,13 +44,13 @@ impl Reply {
 }
 
 /// Where the rest of an answer comes from.
-pub(crate) trait Source: Send + 'static {
+pub(crate) trait ChunkSource: Send + 'static {
     /// Appends the next piece, which may take its time, and returns whether there is more.
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Broken>;
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated>;
 }
 
-impl Source for Box<dyn Source> {
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Broken> {
+impl ChunkSource for Box<dyn ChunkSource> {
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
         self.as_mut().write(out)
     }
 }
@@ -61,8 +61,8 @@ static TURNS: Semaphore = Semaphore::const_new(4);
 
 /// Has the next piece written on a thread that may take its time, and returns it with the source of what follows, if
 /// there is more.
-pub(crate) async fn next_piece<S: Source>(mut source: S) -> Result<(Vec<u8>, Option<S>), Broken> {
-    let turn = TURNS.acquire().await.map_err(|_| Broken)?;
+pub(crate) async fn next_chunk<S: ChunkSource>(mut source: S) -> Result<(Vec<u8>, Option<S>), Truncated> {
+    let turn = TURNS.acquire().await.map_err(|_| Truncated)?;
     let written = spawn_blocking(carried(move || {
         let mut piece = Vec::new();
         let more = source.write(&mut piece);
@@ -70,20 +70,20 @@ pub(crate) async fn next_piece<S: Source>(mut source: S) -> Result<(Vec<u8>, Opt
         Ok((piece, more?.then_some(source)))
     }));
     // A panic was logged by the process-wide hook.
-    written.await.unwrap_or(Err(Broken))
+    written.await.unwrap_or(Err(Truncated))
 }
 
 /// An answer has begun and cannot be ended. Its connection is closed without the mark of the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Broken;
+pub(crate) struct Truncated;
 
-impl fmt::Display for Broken {
+impl fmt::Display for Truncated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the rest of the answer is not to be had")
+        f.write_str("the answer is truncated")
     }
 }
 
-impl Error for Broken {}
+impl Error for Truncated {}
 
 /// The body of an answer, which is handed on in pieces, by which a client that reads is told from one that does not.
 pub(crate) enum AnswerBody {
@@ -94,7 +94,7 @@ pub(crate) enum AnswerBody {
 
 impl AnswerBody {
     /// The next piece, once it is there; `None` behind the last.
-    pub(crate) async fn next(&mut self) -> Option<Result<Bytes, Broken>> {
+    pub(crate) async fn next(&mut self) -> Option<Result<Bytes, Truncated>> {
         let frame = poll_fn(|cx| Pin::new(&mut *self).poll_frame(cx)).await?;
         Some(frame.map(|frame| frame.into_data().unwrap_or_default()))
     }
@@ -108,12 +108,12 @@ impl From<Bytes> for AnswerBody {
 
 impl Body for AnswerBody {
     type Data = Bytes;
-    type Error = Broken;
+    type Error = Truncated;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Truncated>>> {
         let piece = match &mut *self {
             Self::Small(bytes) => take_piece(bytes).map(Ok),
-            Self::Large(large) => large.next_piece().map(Ok),
+            Self::Large(large) => large.next_chunk().map(Ok),
             Self::Stream(stream) => ready!(stream.poll_piece(cx)),
         };
         Poll::Ready(piece.map(|piece| piece.map(Frame::data)))
@@ -161,7 +161,7 @@ impl Large {
         Self { rest, deadline }
     }
 
-    fn next_piece(&mut self) -> Option<Bytes> {
+    fn next_chunk(&mut self) -> Option<Bytes> {
         let piece = self.rest.take(PIECE)?;
         self.deadline.part_taken();
         Some(piece)
@@ -182,7 +182,7 @@ const STREAM_BYTES: usize = 16 << 20;
 const USUAL_PART: usize = STREAM_BYTES / 2;
 
 /// A part of an answer, and where the next one comes from, if there is one.
-type Made = Result<(Text, Option<Box<dyn Source>>), Broken>;
+type Made = Result<(Text, Option<Box<dyn ChunkSource>>), Truncated>;
 
 /// An answer that is sent as it is made: while a part is on its way the next one is made, and no further one. Parts are
 /// made on threads that may take their time; no thread waits for the client.
@@ -200,7 +200,7 @@ pub(crate) struct Stream {
 impl Stream {
     pub(super) fn new(
         beginning: Text,
-        rest: Box<dyn Source>,
+        rest: Box<dyn ChunkSource>,
         resources: Arc<ResourceLimits>,
         deadline: Arc<ConnectionDeadline>,
         memory: Memory,
@@ -215,10 +215,10 @@ impl Stream {
         STREAM_BYTES.saturating_add(beginning.saturating_sub(USUAL_PART))
     }
 
-    fn make(&mut self, rest: Box<dyn Source>) {
+    fn make(&mut self, rest: Box<dyn ChunkSource>) {
         let (resources, longest) = (Arc::clone(&self.resources), self.deadline.limits.bodies_timeout);
         self.making = Some(tokio::spawn(async move {
-            let (part, rest) = next_piece(rest).await?;
+            let (part, rest) = next_chunk(rest).await?;
             let more = part.len().saturating_sub(USUAL_PART);
             if more == 0 {
                 return Ok((part.into(), rest));
@@ -229,20 +229,20 @@ impl Stream {
                     bytes = part.len(),
                     "an answer was broken off, since there is no memory for its next part"
                 );
-                return Err(Broken);
+                return Err(Truncated);
             }
             Ok((Text::from(part).owned_by(memory), rest))
         }));
     }
 
-    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Truncated>>> {
         while self.made.is_empty() {
             let Some(making) = &mut self.making else { return Poll::Ready(None) };
             // Until it is made, nobody waits for the client.
             self.deadline.part_awaited();
             let made = ready!(Pin::new(making).poll(cx));
             self.making = None;
-            match made.unwrap_or(Err(Broken)) {
+            match made.unwrap_or(Err(Truncated)) {
                 Ok((part, rest)) => {
                     self.made = part;
                     if let Some(rest) = rest {

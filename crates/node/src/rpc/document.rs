@@ -7,7 +7,7 @@ use silica_protocol::rpc::error::RpcError;
 use silica_state::StateError;
 
 use super::growth::Growth;
-use crate::http::{Broken, Source, Text, next_piece};
+use crate::http::{ChunkSource, Text, Truncated, next_chunk};
 
 /// Size of a piece in bytes. A piece may be larger, and the last one smaller.
 const PIECE: usize = 128 << 10;
@@ -94,7 +94,7 @@ impl Rest {
     pub(super) async fn append(self, text: &mut Text, growth: &mut Growth<'_>) -> Result<(), RpcError> {
         let mut next = Some(self);
         while let Some(rest) = next {
-            let (piece, more) = next_piece(rest).await.map_err(|Broken| RpcError::INTERNAL_ERROR)?;
+            let (piece, more) = next_chunk(rest).await.map_err(|Truncated| RpcError::INTERNAL_ERROR)?;
             text.append(piece);
             growth.check(text).await?;
             next = more;
@@ -103,8 +103,8 @@ impl Rest {
     }
 }
 
-impl Source for Rest {
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Broken> {
+impl ChunkSource for Rest {
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
         let more = self.document.write(out).map_err(|error| {
             // A reader so slow that the state has left the window is no fault of ours.
             if matches!(error, StateError::Expired) {
@@ -112,7 +112,7 @@ impl Source for Rest {
             } else {
                 tracing::error!(method = self.method, %error, "an answer was broken off");
             }
-            Broken
+            Truncated
         })?;
         if !more {
             out.extend(self.end);
@@ -165,7 +165,7 @@ mod tests {
     fn what_breaks_at_once_is_an_error_and_later_a_broken_answer() {
         assert!(Begun::new(Document::new(-1), "Pieces").is_err());
         let mut rest = begun(-2).rest.unwrap().closed_by(b"}");
-        assert_eq!(rest.write(&mut Vec::new()), Err(Broken));
+        assert_eq!(rest.write(&mut Vec::new()), Err(Truncated));
     }
 
     #[tokio::test]

@@ -86,7 +86,7 @@ impl Length {
         if let Some(pieces) = body.strip_prefix(b"pieces ") {
             let pieces = std::str::from_utf8(pieces).unwrap().parse().unwrap();
             let dropped = Arc::clone(&self.dropped);
-            let rest: Option<Box<dyn Source>> = Some(Box::new(Pieces { pieces, dropped }));
+            let rest: Option<Box<dyn ChunkSource>> = Some(Box::new(Pieces { pieces, dropped }));
             return Reply { rest, ..Reply::whole(b"<".to_vec(), memory) };
         }
         Reply::whole(body.len().to_string().into_bytes(), memory)
@@ -99,14 +99,14 @@ struct Pieces {
     dropped: Arc<Notify>,
 }
 
-impl Source for Pieces {
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Broken> {
+impl ChunkSource for Pieces {
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
         match self.pieces {
             0 => {
                 out.push(b'>');
                 return Ok(false);
             }
-            -1 => return Err(Broken),
+            -1 => return Err(Truncated),
             _ => {}
         }
         self.pieces -= self.pieces.signum();
@@ -126,8 +126,8 @@ struct Giant {
     length: usize,
 }
 
-impl Source for Giant {
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Broken> {
+impl ChunkSource for Giant {
+    fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
         out.resize(self.length, b'x');
         Ok(false)
     }

@@ -33,7 +33,7 @@ use tokio_tungstenite::{
 };
 
 use super::metered::Metered;
-use crate::http::{AnswerBody, Broken, Memory, MemoryLease, PIECE, stopped};
+use crate::http::{AnswerBody, Memory, MemoryLease, PIECE, Truncated, stopped};
 
 /// Largest message of a client, in bytes. A batch of JSON-RPC may need more over HTTP.
 const LARGEST_MESSAGE: usize = 256 << 10;
@@ -84,9 +84,9 @@ impl End {
     }
 }
 
-impl From<Broken> for End {
+impl From<Truncated> for End {
     /// An answer that has begun cannot be ended.
-    fn from(_: Broken) -> Self {
+    fn from(_: Truncated) -> Self {
         Self::Told(CloseCode::Error, "the rest of the answer is not to be had")
     }
 }
