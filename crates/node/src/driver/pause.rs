@@ -1,37 +1,37 @@
-//! Whether the node is paused, and who may say so.
+//! The pause of a node, and the secret that clients need to change it.
 
 use std::sync::{
     OnceLock,
     atomic::{AtomicBool, Ordering},
 };
 
-/// A pause of the node: while it lasts no block is made and no transaction is taken, and reads go on.
+/// The pause of a node. A paused node makes no block and accepts no transaction, and still answers queries.
 ///
-/// The driver begins and ends it, between two blocks; everybody may look.
+/// The driver begins and ends the pause, between two blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Pause {
-    /// What whoever toggles or asks has to know; nobody may while there is none.
+    /// Secret required by `TogglePause` and `CheckPause`. If there is none, both reject every call.
     id: OnceLock<String>,
     paused: AtomicBool,
 }
 
 impl Pause {
-    /// Lets those toggle it who know `id`. The first one stays.
+    /// Sets the secret. Only the first call has an effect.
     pub(crate) fn allow(&self, id: String) {
         self.id.get_or_init(|| id);
     }
 
-    /// Whether this is the id that has to be known.
+    /// Returns whether `id` is the secret.
     pub(crate) fn knows(&self, id: &str) -> bool {
         self.id.get().is_some_and(|own| own == id)
     }
 
-    /// Whether the node is paused.
+    /// Returns whether the node is paused.
     pub(crate) fn lasts(&self) -> bool {
         self.paused.load(Ordering::Acquire)
     }
 
-    /// Begins or ends it, and returns whether it lasts now.
+    /// Begins or ends the pause, and returns whether the node is paused now.
     pub(crate) fn toggle(&self) -> bool {
         !self.paused.fetch_xor(true, Ordering::AcqRel)
     }

@@ -1,4 +1,4 @@
-//! To what a chain can be taken back (`silica_snapshot`, `silica_revert`).
+//! Snapshots to which the chain can be reverted (`silica_snapshot`, `silica_revert`).
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use silica_chain::SavePoint;
 
 use crate::{block_mode::BlockMode, clock::Moment};
 
-/// Most snapshots at once; the oldest give way.
+/// Maximum of snapshots. A new one removes the oldest.
 const MOST: usize = 1_000;
 
-/// Most transactions that wait or were dropped, in all snapshots together.
+/// Maximum of pending and dropped transactions in all snapshots together.
 const MOST_TRANSACTIONS: usize = 1_000_000;
 
-/// The chain as it was, and how its blocks were made.
+/// A savepoint of the chain, with the block mode and the clock of that time.
 #[derive(Debug)]
 pub(crate) struct DevSnapshot {
     pub(crate) point: SavePoint,
@@ -24,9 +24,9 @@ pub(crate) struct DevSnapshot {
 #[derive(Debug, Default)]
 pub(crate) struct DevSnapshots {
     kept: BTreeMap<u32, DevSnapshot>,
-    /// Number of the latest.
+    /// Number of the latest snapshot.
     latest: u32,
-    /// Transactions that are kept for all of them.
+    /// Sum of the transactions of all snapshots.
     transactions: usize,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct UnknownSnapshot {
 }
 
 impl DevSnapshots {
-    /// Keeps another, and returns its number. Numbers begin with 1 and are used once.
+    /// Adds a snapshot, and returns its number. Numbers begin with 1 and are used once.
     pub(crate) fn add(&mut self, kept: DevSnapshot) -> u32 {
         self.latest = self.latest.wrapping_add(1);
         self.transactions = self.transactions.saturating_add(kept.point.transactions());
@@ -51,19 +51,19 @@ impl DevSnapshots {
         self.latest
     }
 
-    /// Returns the one of a number.
+    /// Returns a snapshot by its number.
     pub(crate) fn get(&self, number: u32) -> Result<&DevSnapshot, UnknownSnapshot> {
         self.kept.get(&number).ok_or(UnknownSnapshot { number })
     }
 
-    /// Forgets one and those after it.
+    /// Removes a snapshot and all later ones.
     pub(crate) fn forget_from(&mut self, number: u32) {
         for kept in self.kept.split_off(&number).values() {
             self.transactions = self.transactions.saturating_sub(kept.point.transactions());
         }
     }
 
-    /// Forgets all, and says whether there were any.
+    /// Removes all snapshots, and returns whether there were any.
     pub(crate) fn clear(&mut self) -> bool {
         let all = std::mem::take(&mut self.kept);
         self.transactions = 0;

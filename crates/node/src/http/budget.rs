@@ -1,4 +1,7 @@
-//! What connections share: slots and memory, and word to their holders that others wait.
+//! The resources that connections share: connection slots, and the memory budget for large bodies and answers.
+//!
+//! Each resource is a FIFO semaphore. While a connection waits for one, the holders are notified, so that idle and slow ones
+//! are evicted.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -16,37 +19,36 @@ use super::{
 };
 use crate::metrics::Metrics;
 
-/// Bytes of an answer that does not draw on the common memory.
+/// Size in bytes up to which an answer takes no memory of the budget.
 pub(crate) const SMALL_ANSWER: usize = 64 * 1024;
 
-/// Bytes in a unit of the common memory.
+/// Bytes in a unit of the memory budget.
 const UNIT: usize = 1024;
 
-/// Time between two demands for something that is not needed by its holder.
+/// Time between two notifications of the holders while a connection waits.
 const REMINDER: Duration = Duration::from_millis(250);
 
-/// Time for which what nobody has asked for just now waits for memory before it lets others go first, at first.
+/// Time for which a notification to a client waits for memory before it leaves the queue, at the first attempt.
 const TURN: Duration = Duration::from_millis(500);
 
-/// Places for connections and memory for bodies and answers, and word to their holders that others wait.
+/// Connection slots and the memory budget, and the notifications to their holders.
 #[derive(Debug)]
 pub(super) struct ResourceLimits {
     pub(super) metrics: Arc<Metrics>,
-    /// Turns for answers that are compressed.
+    /// Permits for answers that are being compressed.
     pub(super) compressions: Arc<Semaphore>,
     slots: Arc<Semaphore>,
     pub(super) slot_wanted: Notify,
-    /// In units.
+    /// The memory budget, in units.
     memory: Arc<Semaphore>,
     pub(super) memory_wanted: Notify,
-    /// Half as many, for answers that were made before they have memory: while they wait for it they take this one.
+    /// Units for answers that are made before they have memory, and wait for it. Half of the budget bounds their sum.
     waiting: Semaphore,
-    /// Likewise, for what is sent without having been asked for: half of it, so that those who ask never wait until all who
-    /// are told have read.
+    /// The budget for notifications, in units. It is half of the total, so that slow subscribers cannot starve requests.
     pushes: Arc<Semaphore>,
-    /// All memory there is.
+    /// The whole memory budget in units.
     units: u32,
-    /// Places for upgraded connections, which stay, so that there are some for those who come and go.
+    /// Slots for WebSocket connections, which last long. Half of all slots, so that requests find free ones.
     pub(super) upgrades: Semaphore,
 }
 
@@ -67,7 +69,7 @@ impl ResourceLimits {
         }
     }
 
-    /// Waits for a free place, and lets it be known for as long as there is none.
+    /// Waits for a free connection slot. Notifies idle connections meanwhile.
     pub(super) async fn acquire_slot(&self) -> OwnedSemaphorePermit {
         loop {
             if let Ok(place) = Arc::clone(&self.slots).try_acquire_owned() {
@@ -80,8 +82,7 @@ impl ResourceLimits {
         }
     }
 
-    /// Waits for memory for a body, in turn, and lets it be known for as long as there is none; `None` when `longest`
-    /// is over.
+    /// Waits for memory for a body, in order of arrival. Notifies slow connections meanwhile. Returns `None` after `longest`.
     pub(super) async fn reserve(&self, bytes: usize, longest: Duration) -> Option<OwnedSemaphorePermit> {
         self.claim(&self.memory, units_of(bytes), longest).await
     }
@@ -121,7 +122,7 @@ impl ResourceLimits {
         None
     }
 
-    /// The body of an answer, once there is memory for it; `None` when there is none.
+    /// Returns the body of an answer once it has memory; `None` if it gets none in time.
     pub(super) async fn body(self: &Arc<Self>, reply: Reply, deadline: &Arc<ConnectionDeadline>) -> Option<AnswerBody> {
         if reply.is_small() {
             return Some(reply.beginning.into_bytes().into());
@@ -139,52 +140,52 @@ impl ResourceLimits {
         })
     }
 
-    /// Bytes of memory that an answer takes which is sent as it is made and begins with so many. It is served alone where
-    /// there is less than it usually takes.
+    /// Returns the memory in bytes of a streamed answer whose first chunk has `beginning` bytes. If the budget is smaller than
+    /// that, such an answer takes all of it.
     pub(super) fn stream_memory(&self, beginning: usize) -> usize {
         Stream::memory(beginning).min(self.all().max(beginning))
     }
 
-    /// Bytes that all answers have together.
+    /// Returns the whole memory budget in bytes.
     fn all(&self) -> usize {
         usize::try_from(self.units).unwrap_or(usize::MAX).saturating_mul(UNIT)
     }
 }
 
-/// Units of the common memory that so many bytes take.
+/// Returns the units of the memory budget for a number of bytes.
 fn units_of(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX)
 }
 
-/// What one answer holds of the common memory, which is given back when this is dropped.
+/// The memory of one answer. Dropping it returns the memory to the budget.
 ///
-/// An answer that holds some and waits for more may wait for others that do the same. Therefore the time that it waits is
-/// bounded over all its steps together: then it gets no more, and has to do with what it holds.
+/// Answers that hold memory and wait for more may wait for each other. Therefore the sum of all waits of one answer is
+/// bounded. After that it gets no more memory.
 #[derive(Debug)]
 pub(crate) struct Memory {
     resources: Arc<ResourceLimits>,
     held: Option<OwnedSemaphorePermit>,
-    /// Time for which it may still wait.
+    /// Remaining time for which it may wait.
     longest_wait: Duration,
 }
 
 impl Memory {
-    /// None yet, for an answer that may wait for so long.
+    /// No memory yet, for an answer that may wait for `longest_wait`.
     pub(super) fn new(resources: Arc<ResourceLimits>, longest_wait: Duration) -> Self {
         Self { resources, held: None, longest_wait }
     }
 
-    /// Bytes that it holds.
+    /// Returns the reserved bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits).saturating_mul(UNIT)
     }
 
-    /// Waits until it holds `bytes` in all, which are not made yet. Returns whether it does.
+    /// Waits until it has `bytes` in all, for an answer that is not made yet. Returns whether it has.
     pub(crate) async fn reserve(&mut self, bytes: usize) -> bool {
         self.grow(bytes, 0).await
     }
 
-    /// Holds `bytes` in all if they are there. Returns whether it does.
+    /// Reserves `bytes` in all if they are free. Returns whether it has them.
     pub(crate) fn try_reserve(&mut self, bytes: usize) -> bool {
         let units = units_of(bytes.saturating_sub(self.bytes()));
         if units == 0 {
@@ -195,23 +196,23 @@ impl Memory {
         true
     }
 
-    /// Bytes that all answers have together.
+    /// Returns the whole memory budget in bytes.
     pub(crate) fn all(&self) -> usize {
         self.resources.all()
     }
 
-    /// Returns the memory that an answer needs which is made a piece at a time and begins with `beginning` bytes.
+    /// Returns the memory in bytes of a streamed answer whose first chunk has `beginning` bytes.
     pub(crate) fn stream(&self, beginning: usize) -> usize {
         self.resources.stream_memory(beginning)
     }
 
-    /// Waits until it holds `needed` bytes in all, of which `made` are there already. Returns whether it does: not if too
-    /// many others wait with what they have made, since the memory would not be bounded otherwise.
+    /// Waits until it has `needed` bytes in all, of which `made` bytes exist already. Returns whether it has. Returns `false` at
+    /// once if too many other answers wait, since answers that are made take memory while they wait.
     pub(crate) async fn reserve_response(&mut self, made: usize, needed: usize) -> bool {
         self.grow(needed, made.saturating_sub(self.bytes())).await
     }
 
-    /// Returns what it holds beyond so many bytes.
+    /// Returns the memory beyond `bytes` to the budget.
     pub(crate) fn shrink(&mut self, bytes: usize) {
         let units = self.bytes().saturating_sub(bytes) / UNIT;
         drop(self.held.as_mut().and_then(|held| held.split(units)));
@@ -244,15 +245,15 @@ impl Memory {
     }
 }
 
-/// Memory for something that nobody has asked for just now.
+/// Memory for a notification.
 #[derive(Debug)]
 pub(crate) struct PushLease {
     memory: Memory,
-    /// Among all such memory.
+    /// Its part of the budget for notifications.
     place: Memory,
 }
 
-/// What a connection that is no longer HTTP has in common with the others.
+/// Access of a WebSocket connection to the shared resources.
 #[derive(Clone, Debug)]
 pub(crate) struct MemoryLease {
     resources: Arc<ResourceLimits>,
@@ -264,44 +265,43 @@ impl MemoryLease {
         Self { resources, deadline: Arc::new(ConnectionDeadline::new(limits)) }
     }
 
-    /// The share of the only connection there is.
+    /// The lease of the only connection of a server.
     #[cfg(test)]
     pub(crate) fn alone(limits: HttpLimits) -> Self {
         Self::new(Arc::new(ResourceLimits::new(limits, Arc::default())), limits)
     }
 
-    /// Memory for an answer, none of which is reserved yet.
+    /// Returns memory for an answer, of which nothing is reserved yet.
     pub(crate) fn memory(&self) -> Memory {
         Memory::new(Arc::clone(&self.resources), self.deadline.limits.bodies_timeout)
     }
 
-    /// A long message of the client holds memory, and its rest is awaited.
+    /// Notes that a long message of the client has memory, and that its rest is to come.
     pub(crate) fn message_begins(&self) {
         self.deadline.memory_decided(true);
     }
 
-    /// The long message of the client is complete.
+    /// Notes that the long message of the client is complete.
     pub(crate) fn message_ends(&self) {
         self.deadline.parts_end();
     }
 
-    /// The body of an answer, once there is memory for it; `None` when there is none.
+    /// Returns the body of an answer once it has memory; `None` if it gets none in time.
     pub(crate) async fn body(&self, reply: Reply) -> Option<AnswerBody> {
         self.resources.body(reply, &self.deadline).await
     }
 
-    /// Waits, however long, for memory for something that nobody has asked for just now and that is still to be made;
-    /// `None` for what is larger than half of the memory.
+    /// Waits without limit for memory for a notification that is not made yet; `None` if it is larger than half of the budget.
     pub(crate) async fn reserve(&self, bytes: usize) -> Option<PushLease> {
         self.resources.reserve_push(bytes, self.deadline.limits.bodies_timeout).await
     }
 
-    /// The body of something for which memory was reserved.
+    /// Returns the body of a notification that has memory.
     pub(crate) fn reserved(&self, text: Vec<u8>, PushLease { memory, place }: PushLease) -> AnswerBody {
         AnswerBody::Large(Large::new(Text::from(text), Arc::clone(&self.deadline), vec![memory, place]))
     }
 
-    /// Waits until the client holds memory that others want, and has been slow to take what is there for it.
+    /// Waits until the client holds memory that other connections want, and has been slow to read.
     pub(crate) async fn crowded(&self) {
         loop {
             self.resources.memory_wanted.notified().await;

@@ -1,4 +1,4 @@
-//! How many calls a client may make.
+//! The rate limit: how many calls a client may make each second.
 
 use std::{
     net::{IpAddr, Ipv6Addr},
@@ -14,7 +14,7 @@ use governor::{
     state::keyed::HashMapStateStore,
 };
 
-/// Checks after which clients that have been silent for long enough are forgotten.
+/// Count of checks after which entries of idle clients are removed.
 const TIDY: u32 = 10_000;
 
 /// Limits each client to a number of units per second, and to the same number at once. A call costs its weight.
@@ -39,11 +39,11 @@ impl<C: Clock + Clone> Limiter<C> {
         Self { shares, quota, clock, checks: AtomicU32::new(0) }
     }
 
-    /// Counts units of `client`: all of them, or none. No more are needed than there are at once.
+    /// Counts units of `client`: all of them, or none. Units above the burst size count as the burst size.
     ///
     /// # Errors
     ///
-    /// The time after which there are enough.
+    /// The time after which the client has enough units.
     pub(super) fn check(&self, client: IpAddr, units: NonZeroU32) -> Result<(), Duration> {
         if self.checks.fetch_add(1, Relaxed) % TIDY == TIDY - 1 {
             self.shares.retain_recent();
@@ -56,7 +56,7 @@ impl<C: Clock + Clone> Limiter<C> {
     }
 }
 
-/// What counts as one client: an address, of IPv6 the network of a subscriber, who has 2⁶⁴ addresses.
+/// Returns the address that stands for a client. For IPv6 that is the network of a subscriber, which has 2⁶⁴ addresses.
 fn one_of(client: IpAddr) -> IpAddr {
     match client.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
@@ -64,16 +64,16 @@ fn one_of(client: IpAddr) -> IpAddr {
     }
 }
 
-/// What the calls of one request or message may cost.
+/// The units for the calls of one request or message.
 #[derive(Debug)]
 pub(crate) struct Allowance<'a, C: Clock = MonotonicClock> {
-    /// `None` for any amount.
+    /// `None` without a limit.
     limit: Option<(&'a Limiter<C>, IpAddr)>,
-    /// Units that were counted when the request arrived.
+    /// Units that were counted at the arrival of the request.
     paid: u32,
-    /// The time after which the first call that was refused may be made.
+    /// The time until the first rejected call may be made.
     wait: Option<Duration>,
-    /// Whether a call was taken.
+    /// Whether a call was accepted.
     any_taken: bool,
 }
 
@@ -82,17 +82,17 @@ impl<'a, C: Clock + Clone> Allowance<'a, C> {
         Self { limit, paid, wait: None, any_taken: false }
     }
 
-    /// The time after which the first call may be made, if it was refused.
+    /// Returns the time until the first call may be made, if all calls were rejected.
     pub(crate) fn wait_for_first(&self) -> Option<Duration> {
         self.wait.filter(|_| !self.any_taken)
     }
 
-    /// Counts a call of this weight. Once a call is refused, all further ones of the request are, since they may build
-    /// on it. A weight beyond what there is at once costs that much, so that every method can be called.
+    /// Counts a call of this weight. After one call is rejected, all further calls of the request are, because they may depend
+    /// on it. A weight above the burst size counts as the burst size, so that every method can be called.
     ///
     /// # Errors
     ///
-    /// The time after which it may be made.
+    /// The time until the call may be made.
     pub(crate) fn charge(&mut self, weight: NonZeroU32) -> Result<(), Duration> {
         let Some((limiter, client)) = self.limit else { return Ok(()) };
         if let Some(wait) = self.wait {

@@ -1,4 +1,4 @@
-//! Bodies of answers: small, large, or sent as they are made.
+//! Bodies of responses: small, large, or streamed.
 
 use std::{
     error::Error,
@@ -24,10 +24,10 @@ use crate::request_id::carried;
 
 /// The answer to one request body.
 pub(crate) struct Reply {
-    /// The beginning of the answer, which is all of it if there is no rest.
+    /// The beginning of the answer, or all of it if there is no rest.
     pub(crate) beginning: Text,
     pub(crate) rest: Option<Box<dyn ChunkSource>>,
-    /// What was reserved while it was made.
+    /// The memory that was reserved while it was made.
     pub(crate) memory: Memory,
 }
 
@@ -37,15 +37,15 @@ impl Reply {
         Self { beginning: text.into(), rest: None, memory }
     }
 
-    /// Whether the answer is complete and does not draw on the common memory.
+    /// Returns whether the answer is complete, and takes no memory of the budget.
     pub(super) fn is_small(&self) -> bool {
         self.rest.is_none() && self.beginning.len() <= SMALL_ANSWER && self.beginning.memory() <= 2 * SMALL_ANSWER
     }
 }
 
-/// Where the rest of an answer comes from.
+/// The source of the rest of an answer.
 pub(crate) trait ChunkSource: Send + 'static {
-    /// Appends the next piece, which may take its time, and returns whether there is more.
+    /// Appends the next chunk, which may block. Returns whether more follow.
     fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated>;
 }
 
@@ -55,12 +55,11 @@ impl ChunkSource for Box<dyn ChunkSource> {
     }
 }
 
-/// Turns for pieces that are being written. A piece is written to its end even if its client is gone, so that clients which
-/// ask and leave would have many written at once, each with memory and a thread.
+/// Permits for chunks that are being written. A chunk is written to its end even if its client has gone. Without a bound,
+/// clients that connect and leave would cause many such writes at once, each with memory and a thread.
 static TURNS: Semaphore = Semaphore::const_new(4);
 
-/// Has the next piece written on a thread that may take its time, and returns it with the source of what follows, if
-/// there is more.
+/// Writes the next chunk on a blocking thread. Returns it with the source of the following ones, if there are any.
 pub(crate) async fn next_chunk<S: ChunkSource>(mut source: S) -> Result<(Vec<u8>, Option<S>), Truncated> {
     let turn = TURNS.acquire().await.map_err(|_| Truncated)?;
     let written = spawn_blocking(carried(move || {
@@ -69,11 +68,11 @@ pub(crate) async fn next_chunk<S: ChunkSource>(mut source: S) -> Result<(Vec<u8>
         drop(turn);
         Ok((piece, more?.then_some(source)))
     }));
-    // A panic was logged by the process-wide hook.
+    // The hook of the process has logged a panic.
     written.await.unwrap_or(Err(Truncated))
 }
 
-/// An answer has begun and cannot be ended. Its connection is closed without the mark of the end.
+/// An answer has begun and cannot be completed. Its connection is closed without the mark of the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Truncated;
 
@@ -85,7 +84,7 @@ impl fmt::Display for Truncated {
 
 impl Error for Truncated {}
 
-/// The body of an answer, which is handed on in pieces, by which a client that reads is told from one that does not.
+/// The body of a response. It is sent in chunks, so that the server sees whether the client reads.
 pub(crate) enum AnswerBody {
     Small(Bytes),
     Large(Large),
@@ -93,7 +92,7 @@ pub(crate) enum AnswerBody {
 }
 
 impl AnswerBody {
-    /// The next piece, once it is there; `None` behind the last.
+    /// Returns the next chunk; `None` after the last one.
     pub(crate) async fn next(&mut self) -> Option<Result<Bytes, Truncated>> {
         let frame = poll_fn(|cx| Pin::new(&mut *self).poll_frame(cx)).await?;
         Some(frame.map(|frame| frame.into_data().unwrap_or_default()))
@@ -136,7 +135,7 @@ impl Body for AnswerBody {
     }
 }
 
-/// Most bytes that are handed on at once.
+/// Maximum size of a chunk in bytes.
 pub(crate) const PIECE: usize = 64 << 10;
 
 fn take_piece(bytes: &mut Bytes) -> Option<Bytes> {
@@ -149,7 +148,7 @@ pub(crate) struct Large {
     deadline: Arc<ConnectionDeadline>,
 }
 
-/// What a large answer holds until its last byte was sent, or will not be.
+/// The resources of a large answer, until its last byte is sent or the connection ends.
 struct Held {
     deadline: Arc<ConnectionDeadline>,
     _memory: Vec<Memory>,
@@ -174,26 +173,25 @@ impl Drop for Held {
     }
 }
 
-/// Bytes of the common memory that the making of an answer takes which is sent as it is made, about, unless one of its
-/// parts is large.
+/// Approximate memory of a streamed answer in bytes, unless one of its parts is large.
 const STREAM_BYTES: usize = 16 << 20;
 
-/// Bytes of a part that are among these: while one is sent, the next is made.
+/// Size of a part in bytes that is included in them: while one part is sent, the next one is made.
 const USUAL_PART: usize = STREAM_BYTES / 2;
 
-/// A part of an answer, and where the next one comes from, if there is one.
+/// A part of an answer, and the source of the next one, if there is one.
 type Made = Result<(Text, Option<Box<dyn ChunkSource>>), Truncated>;
 
-/// An answer that is sent as it is made: while a part is on its way the next one is made, and no further one. Parts are
-/// made on threads that may take their time; no thread waits for the client.
+/// A streamed answer. While a part is sent the next one is made, and no further one. Parts are made on blocking threads. No
+/// thread waits for the client.
 pub(crate) struct Stream {
-    /// What was made and is still to be handed on.
+    /// The part that is being sent.
     made: Text,
-    /// The next part; `None` behind the last.
+    /// The next part; `None` after the last one.
     making: Option<JoinHandle<Made>>,
     resources: Arc<ResourceLimits>,
     deadline: Arc<ConnectionDeadline>,
-    /// Given back when the stream ends, in whichever way.
+    /// The memory, until the stream ends or is dropped.
     _memory: Memory,
 }
 
@@ -210,7 +208,7 @@ impl Stream {
         stream
     }
 
-    /// Bytes of memory that an answer with this beginning takes.
+    /// Returns the memory in bytes of a streamed answer with a beginning of this size.
     pub(super) fn memory(beginning: usize) -> usize {
         STREAM_BYTES.saturating_add(beginning.saturating_sub(USUAL_PART))
     }
@@ -225,10 +223,7 @@ impl Stream {
             }
             let mut memory = Memory::new(resources, longest);
             if !memory.reserve_response(part.len(), more).await {
-                tracing::info!(
-                    bytes = part.len(),
-                    "an answer was broken off, since there is no memory for its next part"
-                );
+                tracing::info!(bytes = part.len(), "an answer was truncated: there is no memory for its next part");
                 return Err(Truncated);
             }
             Ok((Text::from(part).owned_by(memory), rest))
@@ -238,7 +233,7 @@ impl Stream {
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Truncated>>> {
         while self.made.is_empty() {
             let Some(making) = &mut self.making else { return Poll::Ready(None) };
-            // Until it is made, nobody waits for the client.
+            // The deadline does not apply until the part is made.
             self.deadline.part_awaited();
             let made = ready!(Pin::new(making).poll(cx));
             self.making = None;

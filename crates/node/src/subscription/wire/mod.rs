@@ -87,7 +87,7 @@ impl End {
 impl From<Truncated> for End {
     /// An answer that has begun cannot be ended.
     fn from(_: Truncated) -> Self {
-        Self::Told(CloseCode::Error, "the rest of the answer is not to be had")
+        Self::Told(CloseCode::Error, "the answer is truncated")
     }
 }
 
