@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 use silica_crypto::SecretKeyError;
 use silica_protocol::{Nonce, Qa, TxHash};
 
-use super::key::hide_keys;
+use super::hide::hide_keys;
 use crate::terminal::visible;
 
 /// Reason why a command was not carried out. Texts of nodes and files are in it as they can be shown.

@@ -15,6 +15,7 @@ mod block;
 mod call;
 mod deploy;
 mod error;
+mod hide;
 mod http;
 mod key;
 mod load;
@@ -47,7 +48,8 @@ pub use self::{
     call::CallArgs,
     deploy::DeployArgs,
     error::ClientError,
-    key::{KeyArgs, hide_keys},
+    hide::hide_keys,
+    key::KeyArgs,
     load::{LoadArgs, LoadError, LoadReport, load},
     node::NodeArgs,
     order::OrderArgs,

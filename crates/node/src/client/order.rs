@@ -28,8 +28,9 @@ use super::{
     node::{NodeArgs, Rpc, is_unknown, read, reason, refused},
     receipt::{Executed, in_zil},
     rows::Rows,
+    url::NodeUrl,
+    values::both_forms,
 };
-use crate::client::url::NodeUrl;
 
 /// Time between two questions whether a transaction is in a block.
 const PAUSE: Duration = Duration::from_millis(300);
@@ -322,11 +323,6 @@ fn executed(
         Answer::done(executed.rows(&hash))
     };
     Ok(answer.with_status(u8::from(!executed.is_success())))
-}
-
-/// An address in hexadecimal and as bech32.
-pub(super) fn both_forms(address: Address) -> String {
-    format!("0x{}  {}", address.to_checksum(), address.to_bech32())
 }
 
 /// What becomes of a transaction, as far as the node knows.

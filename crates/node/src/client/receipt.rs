@@ -9,7 +9,7 @@ use silica_protocol::{
     rpc::text::{Dec, PrefixedUpperHex},
 };
 
-use super::{amount::Zil, order::both_forms, rows::Rows};
+use super::{amount::Zil, rows::Rows, values::both_forms};
 use crate::terminal::InLine;
 
 /// What is shown of an executed transaction. Nodes may say more.

@@ -7,7 +7,7 @@ use silica_protocol::rpc::error::RpcError;
 use super::{
     Answer,
     error::ClientError,
-    key::hide_keys,
+    hide::hide_keys,
     node::{NodeArgs, reason},
 };
 use crate::{methods, terminal::visible};

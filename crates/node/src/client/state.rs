@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{json, value::RawValue};
 use silica_protocol::Address;
 
-use super::{Answer, error::ClientError, key::hide_keys, node::NodeArgs, node::read, receipt::plain, rows::Rows};
+use super::{Answer, error::ClientError, hide::hide_keys, node::NodeArgs, node::read, receipt::plain, rows::Rows};
 use crate::{client::values::any_address, terminal::visible};
 
 /// What of which contract.

@@ -36,3 +36,8 @@ pub(crate) fn variable_name(text: &str) -> Result<String, String> {
     let is_name = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if is_name { Ok(text.to_owned()) } else { Err("expected letters, digits and underscores".to_owned()) }
 }
+
+/// Writes an address in hexadecimal and as bech32.
+pub(super) fn both_forms(address: Address) -> String {
+    format!("0x{}  {}", address.to_checksum(), address.to_bech32())
+}
