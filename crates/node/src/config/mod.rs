@@ -50,7 +50,7 @@ pub enum Durability {
     Relaxed,
 }
 
-/// Whether methods are answered that do what no client of a real network can do.
+/// Whether the node answers methods that do what no client of a real network can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Developer {
     /// If nobody but this machine can ask for them.
@@ -62,7 +62,7 @@ pub enum Developer {
 }
 
 impl Developer {
-    /// Returns whether they are answered by a node that listens at these addresses.
+    /// Returns whether a node that listens at these addresses answers them.
     pub(crate) fn is_on(self, listening: &[SocketAddr]) -> bool {
         match self {
             Self::Auto => listening.iter().all(|addr| addr.ip().to_canonical().is_loopback()),
@@ -72,39 +72,39 @@ impl Developer {
     }
 }
 
-/// Everything that starting a node needs to know.
+/// The configuration of a node.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Directory that holds the chain, or `None` to keep it in memory.
     pub data_dir: Option<PathBuf>,
     /// Address and port of the JSON-RPC server; port 0 lets the system choose.
     pub listen: SocketAddr,
-    /// Where subscribers have a port of their own, or `None` for port 4401 beside `listen` if it is free; nowhere if the
-    /// system chooses the port of `listen`.
+    /// The separate port for subscribers. `None` means port 4401 at the address of `listen` if that port is free, and no separate
+    /// port if the system chooses the port of `listen`.
     pub websocket: Option<WebSocketPort>,
-    /// Where operators have pages of their own, or `None` for the address of JSON-RPC.
+    /// The address of the pages for operators, or `None` for the address of JSON-RPC.
     pub operator_listen: Option<SocketAddr>,
     /// Identity of the network, or `None` for that of the data directory.
     pub chain_id: Option<ChainId>,
-    /// When blocks are made.
+    /// When the node makes blocks.
     pub block_mode: BlockMode,
-    /// What has to be known to pause the node, or `None` if nobody can.
+    /// The secret that clients need to pause the node, or `None` to disable the pause.
     pub pause_id: Option<String>,
     /// The network whose accounts a new chain has, unless others are given.
     pub profile: Profile,
     /// Accounts of a new chain, or `None` for those of the profile.
     pub accounts_file: Option<PathBuf>,
-    /// Words from which the accounts of a new chain are derived, likewise, and how many.
+    /// Words from which the accounts of a new chain are derived, with the count of accounts.
     pub mnemonic: Option<(Mnemonic, u32)>,
-    /// Whether the banner has secret keys that are not published.
+    /// Whether the banner shows secret keys that are not published.
     pub show_keys: bool,
-    /// File that says that the node is ready, if one is wanted.
+    /// File that the node writes once it is ready.
     pub ready_file: Option<PathBuf>,
-    /// Virtual shards, or `None` for as many as the data directory was made with.
+    /// Virtual shards, or `None` for the number of the data directory.
     pub shards: Option<u32>,
-    /// Tx blocks for each DS block, or `None` for as many as the data directory was made with.
+    /// Tx blocks for each DS block, or `None` for the number of the data directory.
     pub blocks_per_ds_epoch: Option<u64>,
-    /// The rules by which contracts run, or `None` for those that the data directory was made with.
+    /// The Scilla rules of contracts, or `None` for those of the data directory.
     pub scilla_rules: Option<Edition>,
     /// Latest Tx blocks whose state can be proved.
     pub proof_window: u64,
@@ -116,22 +116,22 @@ pub struct Config {
     pub max_pending: u32,
     /// Pending transactions of one sender that need a lower nonce or more balance.
     pub max_gapped: u32,
-    /// Whether methods for developers are answered.
+    /// Whether the node answers methods for developers.
     pub developer: Developer,
-    /// Hosts and origins of callers of these methods, and proxies.
+    /// Hosts and origins that may call these methods, and trusted proxies.
     pub access: Access,
-    /// The methods that are answered, or `None` for all.
+    /// The methods that the node answers, or `None` for all.
     pub methods: Option<MethodList>,
-    /// Bounds on what clients may ask of the server.
+    /// Limits of the HTTP server.
     pub http: HttpLimits,
-    /// Bounds on what they may ask in one request.
+    /// Limits of one request.
     pub rpc: RpcLimits,
-    /// Who gave the options, for messages.
+    /// The sources of the options, for texts of errors.
     pub origins: Origins,
 }
 
 impl Config {
-    /// A chain in memory behind a port that the system chooses: what a test wants.
+    /// A chain in memory behind a port that the system chooses, for tests.
     pub fn ephemeral() -> Self {
         Self { data_dir: None, listen: (Ipv4Addr::LOCALHOST, 0).into(), ..Self::default() }
     }
@@ -143,7 +143,7 @@ impl Config {
 }
 
 impl Default for Config {
-    /// What `silica` without arguments runs with.
+    /// The configuration of `silica` without arguments.
     fn default() -> Self {
         Self {
             data_dir: Some("silica-data".into()),

@@ -97,7 +97,7 @@ pub(crate) struct Service {
     foreign_seen: AtomicBool,
     limits: RpcLimits,
     metrics: Arc<Metrics>,
-    /// Held by batches while their answers grow large.
+    /// Permits for batches while their answers grow large.
     large: Semaphore,
     patience: Duration,
 }
@@ -145,7 +145,7 @@ impl Service {
         Some(Reply { beginning: text, rest: rest.map(|rest| Box::new(rest) as _), memory: growth.into_memory() })
     }
 
-    /// The answer to a body whose own answer is not to be had, since there is no memory for it.
+    /// Returns the answer to a body for whose own answer there is no memory.
     pub(crate) fn decline(&self, body: &[u8], reason: &'static str) -> Vec<u8> {
         let id = match Body::parse(body, self.limits.batch) {
             Body::Single(Ok(Request { id: Some(id), .. })) => id,
@@ -156,7 +156,7 @@ impl Service {
         out
     }
 
-    /// The answer to a body that was not taken, or whose answer is not to be had. Its id is not known, as nobody has read it.
+    /// Returns the answer to a body that the server rejects. The id of the request is not known.
     pub(crate) fn reject_body(reason: RejectReason, text: &str) -> Vec<u8> {
         let code = match reason {
             RejectReason::Encoded | RejectReason::TooLarge | RejectReason::Transferred | RejectReason::Unreadable => {
@@ -169,7 +169,7 @@ impl Service {
         out
     }
 
-    /// Answers one element after the other, since later ones may build on earlier ones.
+    /// Answers one element after another, since later ones may depend on earlier ones.
     async fn answer_batch(
         &self,
         entries: &[envelope::Entry<'_>],
@@ -207,7 +207,7 @@ impl Service {
         Some(Reply::whole(text, growth.into_memory()))
     }
 
-    /// Answers an element of a batch, whole: the answer to a batch is in memory.
+    /// Answers an element of a batch, completely: the answer to a batch is in memory.
     async fn answer_element(
         &self,
         text: &mut Text,
@@ -225,7 +225,7 @@ impl Service {
         }
     }
 
-    /// Writes an answer, or its beginning, and returns the rest.
+    /// Writes an answer, or its beginning. Returns the rest.
     async fn answer_entry(
         &self,
         out: &mut Text,
@@ -281,12 +281,12 @@ impl Service {
         outcome
     }
 
-    /// Whether the operator offers the method of a row.
+    /// Returns whether the operator offers the method at a position.
     fn is_listed(&self, position: usize) -> bool {
         self.offer.listed.as_ref().is_none_or(|listed| listed.get(position) == Some(&true))
     }
 
-    /// Whether a caller may call the method of a row. `developer` says whether it may call methods for developers.
+    /// Returns whether a client may call a method. `developer`: whether it may call methods for developers.
     fn is_offered(&self, position: usize, entry: &Entry, developer: bool) -> bool {
         self.is_listed(position) && (developer || !entry.for_developers)
     }
@@ -303,7 +303,7 @@ impl Service {
         })
     }
 
-    /// Checks that the caller may call methods for developers.
+    /// Checks that the client may call methods for developers.
     fn check_developer(&self, foreign: Option<&Foreign>) -> Result<(), CallError> {
         if !self.offer.developer {
             return Err(CallError::DeveloperOff);

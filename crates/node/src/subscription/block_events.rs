@@ -1,4 +1,4 @@
-//! What happened in a Tx block, worked out once for all who want to know.
+//! The events of a Tx block, which are read once for all sessions.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -19,21 +19,22 @@ use tokio::sync::OnceCell;
 
 use crate::{driver::NodeHandle, head::ChainTip, methods::tx_block};
 
-/// Blocks whose news are kept for those who ask a little later, and bytes beyond which only the latest are.
+/// Blocks whose events the cache keeps for sessions that read them a little later, and bytes above which it keeps only the
+/// latest block.
 const KEPT: usize = 4;
 const KEPT_BYTES: usize = 4 << 20;
 
-/// Bytes of events in a block up to which they are told, as JSON. A transaction may have ten million.
+/// Bytes of JSON of a block's events above which sessions get none of them. One transaction may have ten million.
 const MOST_EVENTS: usize = 32 << 20;
 
 /// Transactions that are read at once.
 const READ_AT_ONCE: u32 = 4;
 
-/// Bytes of JSON for a transaction in a list of hashes, and for one that is told of, with room to spare.
+/// Upper bounds of the bytes of JSON for a transaction in a list of hashes, and for one in a notification.
 const HASH_BYTES: usize = 80;
 const TRANSACTION_BYTES: usize = 512;
 
-/// What happened in a Tx block.
+/// The events of a Tx block.
 #[derive(Debug)]
 pub(crate) struct BlockEvents {
     pub(super) block: NewBlock,
@@ -84,7 +85,7 @@ impl BlockEvents {
         Ok(news)
     }
 
-    /// The news of a block in which nothing happened.
+    /// The events of a block without transactions.
     pub(super) fn of(block: NewBlock) -> Self {
         let (header_bytes, events, by_account) = (json_bytes(&block.block), Some(BTreeMap::new()), BTreeMap::new());
         Self { block, header_bytes, events, event_bytes: 0, transactions: Vec::new(), by_account }
@@ -124,35 +125,35 @@ impl BlockEvents {
         }
     }
 
-    /// Bytes of the JSON of the block, about.
+    /// Returns the approximate bytes of the block as JSON.
     pub(super) fn block_bytes(&self) -> usize {
         self.header_bytes.saturating_add(self.transactions.len().saturating_mul(HASH_BYTES))
     }
 
-    /// Bytes of all this as JSON, about.
+    /// Returns the approximate bytes of everything as JSON.
     fn bytes(&self) -> usize {
         self.block_bytes().saturating_add(self.event_bytes).saturating_add(transactions_bytes(self.transactions.len()))
     }
 
-    /// The transactions at some positions.
+    /// Returns the transactions at some positions.
     pub(super) fn at(&self, positions: &[usize]) -> impl Iterator<Item = &TransactionNews> {
         positions.iter().filter_map(|position| self.transactions.get(*position))
     }
 }
 
 impl Events {
-    /// Bytes of the JSON of these, with room for what is around them.
+    /// Returns an upper bound of the bytes of JSON of these events, with their envelope.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.saturating_add(self.events.len()).saturating_add(TRANSACTION_BYTES)
     }
 }
 
-/// Bytes of the JSON of so many transactions that are told of, about.
+/// Returns the approximate bytes of JSON of a number of transactions in a notification.
 pub(super) fn transactions_bytes(count: usize) -> usize {
     count.saturating_mul(TRANSACTION_BYTES)
 }
 
-/// Bytes of the JSON of a value.
+/// Returns the bytes of a value as JSON.
 fn json_bytes(value: &impl Serialize) -> usize {
     struct Count(usize);
 
@@ -168,23 +169,22 @@ fn json_bytes(value: &impl Serialize) -> usize {
     }
 
     let mut count = Count(0);
-    // What has no JSON form is found out when it is written.
+    // A value without a JSON form causes an error when it is written.
     let _ = serde_json::to_writer(&mut count, value);
     count.0
 }
 
-/// News of a block, once somebody asked for them.
+/// The events of a block, once a session has read them.
 type Page = Arc<OnceCell<Arc<BlockEvents>>>;
 
-/// The news of the latest blocks that somebody asked for.
+/// The events of the latest blocks that sessions have read.
 #[derive(Debug, Default)]
 pub(crate) struct BlockEventCache {
     pages: Mutex<VecDeque<(ChainTip, Page)>>,
 }
 
 impl BlockEventCache {
-    /// The news of a block of the chain that was taken back so often, which are read on a thread that may take its time unless
-    /// they were asked for just before.
+    /// Returns the events of a block, from the cache or from the chain. They are read on a blocking thread.
     pub(super) async fn of(&self, node: &NodeHandle, block: ChainTip) -> Result<Arc<BlockEvents>, Unread> {
         let page = self.page(block);
         let read = async {
@@ -206,7 +206,7 @@ impl BlockEventCache {
         page
     }
 
-    /// Lets the oldest pages go that are too many, or too large.
+    /// Removes the oldest pages above the bounds.
     fn tidy(&self) {
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = |(_, page): &(ChainTip, Page)| page.get().map_or(0, |news| news.bytes());
@@ -218,10 +218,10 @@ impl BlockEventCache {
     }
 }
 
-/// Why the news of a block are not to be had.
+/// Reason why the events of a block are not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unread {
-    /// The chain was taken back meanwhile, or is being taken back.
+    /// The chain was reverted meanwhile, or is being reverted.
     Gone,
     /// The block could not be read; the log says why.
     Failed,
@@ -239,7 +239,7 @@ fn read_at(node: &NodeHandle, ChainTip { number, reverts }: ChainTip) -> Result<
         {
             return Unread::Gone;
         }
-        tracing::error!(%number, error = &error as &dyn std::error::Error, "no news of a block");
+        tracing::error!(%number, error = &error as &dyn std::error::Error, "failed to read the events of a block");
         Unread::Failed
     })
 }
