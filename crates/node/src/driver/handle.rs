@@ -127,7 +127,7 @@ impl NodeHandle {
         self.ask(|reply| Event::Snapshot { reply }).await?
     }
 
-    /// RevertLog the chain to a snapshot.
+    /// Reverts the chain to a snapshot.
     pub(crate) async fn revert(&self, to: u32) -> Result<Reverted, DriverError> {
         self.ask(|reply| Event::Revert { to, reply }).await?
     }

@@ -75,7 +75,7 @@ impl<E: Engine> Driver<E> {
         Ok(self.snapshots.add(DevSnapshot { point, mode: self.node.mode(), moment: self.node.clock().moment() }))
     }
 
-    /// RevertLog the chain to a snapshot.
+    /// Reverts the chain to a snapshot.
     fn revert(&mut self, to: u32) -> Result<Reverted, DriverError> {
         self.node.require_no_pause()?;
         let DevSnapshot { point, mode, moment } = match self.snapshots.get(to) {

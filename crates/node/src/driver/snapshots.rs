@@ -20,7 +20,7 @@ pub(crate) struct DevSnapshot {
     pub(crate) moment: Moment,
 }
 
-/// DevSnapshots by their numbers.
+/// The snapshots, by their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct DevSnapshots {
     kept: BTreeMap<u32, DevSnapshot>,

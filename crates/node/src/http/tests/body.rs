@@ -68,7 +68,7 @@ async fn connection_is_kept_for_further_and_pipelined_requests() {
     assert!(answer.ends_with("\r\n\r\n3"), "{answer}");
 }
 
-/// ResourceLimits for two bodies of the largest size.
+/// Limits with memory for two bodies of the largest size.
 pub(super) fn large() -> HttpLimits {
     HttpLimits { body_bytes: 1 << 20, bodies_bytes: 2 << 20, connections: 100, ..calm() }
 }
