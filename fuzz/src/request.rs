@@ -52,7 +52,7 @@ fn answer(entry: &Entry<'_>) -> Value {
     answer
 }
 
-/// The same, written down from the specification over a tree of values.
+/// The same checks over a tree of values (Reference: execution#admission-checks).
 fn expected(body: &Value) -> Value {
     match body {
         Value::Array(elements) if !elements.is_empty() && elements.len() <= BATCH_LIMIT => {

@@ -1,4 +1,5 @@
-//! Every check of `CreateTransaction`, in the order in which the reference makes them (rpc page, sections 3.1 to 3.5).
+//! Every check of `CreateTransaction`, in the order in which the reference makes them
+//! (Reference: execution#admission-checks).
 
 use serde_json::{Value, json};
 use silica_protocol::Address;

@@ -1,4 +1,4 @@
-//! When blocks are made: with each payment, at intervals, or on demand (execution page, section 7.12).
+//! When blocks are made: with each payment, at intervals, or on demand (Reference: execution#block-modes).
 
 use std::{fs, thread, time::Duration};
 
@@ -202,7 +202,7 @@ fn paused_node_makes_no_blocks_and_is_read() {
     let payment = Wallet::funded(0).payment(1, Wallet::stranger(1).address(), 5);
     let paused = (-32603, "IsoServer is paused");
     check_error(&node, "CreateTransaction", &json!([payment.json()]), paused);
-    // Members are looked at before, the signature only after it (rpc page, section 3.4).
+    // Members are looked at before, the signature only after it (Reference: interface#create-a-transaction).
     let missing = (-8, "Missing components in Json Data Object");
     check_error(&node, "CreateTransaction", &json!([{}]), missing);
     let mut forged = payment.json();

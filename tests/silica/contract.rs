@@ -1,5 +1,5 @@
 //! Contracts from outside: deployed, called and read back; and questions about contracts, asked of accounts that are
-//! none (rpc page, section 2.7).
+//! none (Reference: interface#contract-methods, interface#contract-state).
 
 use serde_json::{Value, json};
 use silica_protocol::{Account, Address, StorageKey};

@@ -1,5 +1,5 @@
 //! Bad contracts, bad init data and bad messages: what the reference answers, or the failed receipt it records; and what
-//! they leave behind (execution page, sections 5 and 6 and appendix A).
+//! they leave behind (Reference: execution#deployments, execution#calls, execution#outcomes).
 
 use serde_json::{Value, json};
 use silica_protocol::Address;
@@ -325,7 +325,7 @@ fn checker_runs_out_of_gas() {
     let mut trial = Trial::new();
     let data = init(&[]);
     let least = (LISTS.len() + data.len()) as u64;
-    // 650 units, 8 to a gas (Scilla gas page, 7.7).
+    // 650 units, 8 to a gas (Reference: scilla#gas-of-the-checker).
     let enough = 100 + 650_u64.div_ceil(8);
     for gas in [least, enough - 1] {
         let said = trial.check_failed(&json!({"0": [0, 0]}), |it| {

@@ -1,4 +1,4 @@
-//! DS blocks, their listing, and the change of DS epochs (rpc page, section 2.3; execution page, sections 7.1 to 7.10).
+//! DS blocks, their listing, and the change of DS epochs (Reference: interface#ds-block-methods, execution#ds-blocks).
 
 use serde_json::{Value, json};
 use silica_protocol::{BlockHash, DsBlock, rpc::block::DsBlockJson};

@@ -1,4 +1,5 @@
-//! The JSON-RPC envelope: ids, batches, and what the protocol layer refuses (rpc page, sections 1.2 to 1.6).
+//! The JSON-RPC envelope: ids, batches, and what the protocol layer refuses
+//! (Reference: interface#request, interface#batch).
 
 use std::fs;
 

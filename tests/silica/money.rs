@@ -1,4 +1,4 @@
-//! Money is neither made nor lost, whatever is sent (execution page, section 1.5).
+//! Money is neither made nor lost, whatever is sent (Reference: execution#conservation-of-money).
 
 use std::collections::BTreeSet;
 

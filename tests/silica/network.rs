@@ -1,4 +1,4 @@
-//! Statistics and identity of the network (rpc page, sections 2.1, 2.2 and 2.8; execution page, section 9).
+//! Statistics and identity of the network (Reference: interface#network-methods, interface#chain-figures).
 
 use serde_json::{Value, json};
 use silica_tests::{Node, Wallet, wallet::FEE};

@@ -122,6 +122,11 @@ fn anchors(page: &str) -> BTreeSet<String> {
     anchors
 }
 
+fn reference() -> Pages {
+    let name = |path: &Path| path.file_stem().unwrap().to_str().unwrap().to_owned();
+    files("docs/reference", &["md"]).iter().map(|(path, page)| (name(path), anchors(page))).collect()
+}
+
 /// What is wrong with the citations in a text: the lines that name no rule, a rule that no page has, or a former page.
 fn wrong_citations(text: &str, pages: &Pages) -> Vec<String> {
     let exists = |page: &str, anchor: &str| pages.get(page).is_some_and(|anchors| anchors.contains(anchor));
@@ -185,6 +190,25 @@ fn rules_without_source(page: &str) -> Vec<String> {
     };
     let without = rules.into_iter().filter(|(_, section)| !has_source(section));
     without.map(|(heading, _)| heading.to_owned()).collect()
+}
+
+#[test]
+fn every_citation_in_code_has_its_rule() {
+    let pages = reference();
+    let mut wrong = Vec::new();
+    let mut cited = 0;
+    for directory in ["crates", "tests", "fuzz", "benches"] {
+        for (path, text) in files(directory, &["rs", "toml", "md"]) {
+            // These are the samples below.
+            if path.ends_with("tests/silica/reference.rs") {
+                continue;
+            }
+            cited += text.matches(CITATION).count();
+            wrong.extend(wrong_citations(&text, &pages).iter().map(|line| format!("{}:{line}", path.display())));
+        }
+    }
+    assert!(wrong.is_empty(), "not cited as docs/reference/README.md says:\n{}", wrong.join("\n"));
+    assert!(cited > 50, "only {cited} citations");
 }
 
 #[test]

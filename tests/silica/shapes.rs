@@ -426,7 +426,7 @@ fn exceptions_are_of_methods_that_exist() {
 /// Ways to spoil an answer.
 struct Changes {
     method: &'static str,
-    /// Whether hexadecimal text may have either case: that of listings varies (rpc page, section 2.3).
+    /// Whether hexadecimal text may have either case: that of listings varies (Reference: interface#block-listings).
     any_case: bool,
 }
 

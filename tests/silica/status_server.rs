@@ -1,4 +1,4 @@
-//! What the status server tells (rpc page, section 2.9).
+//! What the status server tells (Reference: interface#status-server).
 
 use serde_json::json;
 use silica_tests::{Node, Wallet};

@@ -1,5 +1,5 @@
-//! Submitting a payment and reading it back: `GetTransaction`, its status, recent and pending ones (rpc page, sections
-//! 2.6, 3.6 and 4).
+//! Submitting a payment and reading it back: `GetTransaction`, its status, recent and pending ones
+//! (Reference: interface#read-a-transaction, interface#transaction-status).
 
 use serde_json::{Value, json};
 use silica_tests::{

@@ -1,4 +1,4 @@
-//! HTTP: verbs, headers, limits, and connections that misbehave (rpc page, section 1.1).
+//! HTTP: verbs, headers, limits, and connections that misbehave (Reference: interface#http).
 
 use std::{io, thread, time::Duration};
 

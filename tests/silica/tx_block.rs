@@ -1,4 +1,5 @@
-//! Tx blocks, their listing, and the transactions in them (rpc page, sections 2.4 and 2.5).
+//! Tx blocks, their listing, and the transactions in them
+//! (Reference: interface#tx-block-methods, interface#transactions-of-a-block).
 
 use serde_json::{Value, json};
 use silica_protocol::{

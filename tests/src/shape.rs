@@ -7,20 +7,20 @@ use serde_json::{Map, Value};
 
 /// Members that a documented answer shows and another answer of the same method may leave out, and why.
 const OPTIONAL: &[(&str, &str)] = &[
-    // A build without a commit id has none (rpc page, section 2.1).
+    // A build without a commit id has none (Reference: interface#network-methods).
     ("GetVersion", "Commit"),
-    // The documented transaction is a call; a payment has neither (rpc page, section 2.6).
+    // The documented transaction is a call; a payment has neither (Reference: interface#transaction-status).
     ("GetTransactionStatus", "code"),
     ("GetTransactionStatus", "data"),
-    // What is confirmed does not wait, and says nothing about it (rpc page, section 2.6).
+    // What is confirmed does not wait, and says nothing about it (Reference: interface#transaction-status).
     ("GetPendingTxn", "pending"),
 ];
 
 /// Documented results that no answer may look like: method, words of the note beside the result, and why.
 pub const SUPERSEDED: &[(&str, &str, &str)] = &[
     ("GetPendingTxns", "6.2.0 and before", "the node is of generation 8.1, where the member Status is called code"),
-    ("GetTransaction", "left out by the document", "a deployment without code and data, which the seed says are there"),
-    ("GetTransaction", "partial", "the document shows the receipt alone; the seed says which members stand beside it"),
+    ("GetTransaction", "left out by the document", "a deployment without code and data, which each deployment has"),
+    ("GetTransaction", "partial", "the document shows the receipt alone (Reference: interface#read-a-transaction)"),
 ];
 
 /// Members that a document leaves out: method, object, name, a value of the right form, and why it belongs there.
@@ -29,7 +29,7 @@ const LEFT_OUT: &[(&str, &str, &str, &str, &str)] = &[(
     "/result/header",
     "LeaderPubKey",
     "0x0285B572471A9D3BA729719ED2EEE86395D3B8F243572E9099A5E8B750F46092A7",
-    "the document is the successor's, whose verbose form lacks what the plain form has (rpc page, section 2.3)",
+    "the successor's verbose form lacks what the plain form has (Reference: interface#ds-block-methods)",
 )];
 
 /// One documented request with its answer.

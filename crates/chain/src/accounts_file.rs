@@ -1,4 +1,4 @@
-//! The isolated server's file of accounts (execution.md 1.4).
+//! The isolated server's file of accounts (Reference: execution#accounts-file).
 
 use std::{collections::BTreeMap, fmt};
 

@@ -1,4 +1,5 @@
-//! Building a block: the loop step of execution.md 7.12, the same code for our own blocks and for judging others'.
+//! Building a block: one step of block production (Reference: execution#block-production), the same code for our own
+//! blocks and for verifying others'.
 //!
 //! ```text
 //! head ─▶ Builder ─┬─ DS block, when one is due
@@ -490,7 +491,7 @@ fn micro_block_info(block: &MicroBlock) -> MbInfo {
     MbInfo { hash: block.header.hash(), tx_root: block.header.tx_root, shard: block.header.shard }
 }
 
-/// The hash of changes. An account that was only looked at is no part of them (execution.md 6.9).
+/// The hash of changes. An account that was only looked at is no part of them (Reference: execution#changed-accounts).
 pub(crate) fn delta_hash(changes: &[Change]) -> StateDeltaHash {
     if changes.is_empty() {
         return StateDeltaHash::ZERO;

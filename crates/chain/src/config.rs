@@ -43,12 +43,12 @@ pub struct ChainConfig {
     pub policy: Policy,
 }
 
-/// Rules of execution: the profile of execution.md 0.4, and the constants of generation 8.1.
+/// Rules of execution: the constants and the semantics of generation 8.1 (Reference: execution#rules).
 ///
 /// The members are the points where generations differ, gathered so that another one can be reproduced later.
 /// [`ChainConfig::check`] refuses values that this implementation does not carry out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own, named as in execution.md 0.4")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Rules {
     /// The rules of the contract language.
     pub scilla: ScillaRules,

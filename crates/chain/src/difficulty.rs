@@ -1,4 +1,4 @@
-//! How the difficulties of proof of work follow the number of solutions (execution.md 7.9).
+//! How the difficulties of proof of work follow the number of solutions (Reference: execution#difficulty).
 
 use silica_protocol::DsBlockHeader;
 

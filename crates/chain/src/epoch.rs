@@ -1,4 +1,4 @@
-//! The arithmetic between Tx blocks and DS blocks (execution.md 7.1).
+//! The arithmetic between Tx blocks and DS blocks (Reference: execution#epochs).
 
 use std::num::NonZeroU64;
 

@@ -1,4 +1,5 @@
-//! The gas price of a DS block, which follows how full the Tx blocks of the epoch before were (execution.md 7.10).
+//! The gas price of a DS block, which follows how full the Tx blocks of the epoch before were
+//! (Reference: execution#gas-price).
 
 use silica_protocol::{DsBlockNumber, GasPrice, Qa, TxBlockHeader};
 
@@ -34,7 +35,7 @@ pub struct GasPriceInputs<'a> {
 impl GasPriceInputs<'_> {
     /// The price of the next DS block. Prices beyond 128 bits are cut off there.
     ///
-    /// The floor holds in every case, also where the C++ node would go below it (execution.md 7.10).
+    /// The floor holds in every case, also where the C++ node would go below it (Reference: execution#gas-price).
     pub fn price(&self) -> GasPrice {
         let mean = self.mean();
         let price = if self.full_blocks < percent(self.blocks, FALL_BELOW_PERCENT) {
@@ -118,12 +119,12 @@ mod tests {
     }
 
     #[test]
-    fn first_example_of_appendix_b_falls_to_the_floor() {
+    fn first_example_of_the_reference_falls_to_the_floor() {
         check(100, 5, &[2_200_000_000], &[2_000_000_000], 2_000_000_000);
     }
 
     #[test]
-    fn second_example_of_appendix_b_rises_to_the_median_of_low_proposals() {
+    fn second_example_of_the_reference_rises_to_the_median_of_low_proposals() {
         check(100, 80, &[2_000_000_000], &[2_500_000_000, 2_000_000_000, 2_100_000_000], 2_050_000_000);
     }
 

@@ -24,9 +24,9 @@ pub struct PublishedAccount {
 /// The accounts on which public test suites rely: those of the isolated server, and two more that suites for local
 /// networks pay from.
 ///
-/// The keys of the first nine are those of execution.md, appendix C. The file of generation 9.3, from which the appendix
-/// is, has the third, fourth, fifth and ninth under their Ethereum addresses, where generation 8.1 could not spend from
-/// them; here each key has the address that belongs to it.
+/// The keys of the first nine are those of the reference's file (Reference: execution#accounts-file). The file of
+/// generation 9.3 has the third, fourth, fifth and ninth under their Ethereum addresses, where generation 8.1 could not
+/// spend from them; here each key has the address that belongs to it.
 pub const PUBLISHED_ACCOUNTS: [PublishedAccount; 11] = [
     PublishedAccount {
         address: "7bb3b0e8a59f3f61d9bff038f4aeb42cae2ecce8",

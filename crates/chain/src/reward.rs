@@ -1,4 +1,4 @@
-//! What a vacuous block pays (execution.md 7.8), where one key plays every part of the network.
+//! What a vacuous block pays (Reference: execution#rewards), where one key plays every part of the network.
 //!
 //! The reference divides the coinbase reward into a base pot for all members, one for lookups and one for
 //! co-signatures, pays equal shares of each, and gives what the divisions leave over to one winner of a lucky draw.
@@ -57,7 +57,7 @@ mod tests {
             prop_assert_eq!(settled.reserve.get() + settled.paid.get(), reserve + fees);
         }
 
-        /// The division of execution.md 7.8 for general counts, every share going to the same key.
+        /// The division for general counts, every share going to the same key (Reference: execution#rewards).
         #[test]
         fn shares_of_one_key_are_the_whole_reward(
             reward in 0..1_000_000_000_000_000_000_000_000_u128,

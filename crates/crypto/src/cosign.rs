@@ -1,4 +1,4 @@
-//! The two-round co-signature of blocks (formats page, section 2.6).
+//! The two-round co-signature of blocks (Reference: formats#co-signature-of-a-block).
 //!
 //! The committee signs the serialised header, and then the header with that first signature and the bitmap of its
 //! signers. Position i of a bitmap is member i of the committee, in the order of its list.

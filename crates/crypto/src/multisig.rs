@@ -1,4 +1,4 @@
-//! Multisignatures: several signers, one signature under the sum of their keys (formats page, section 2.5).
+//! Multisignatures: several signers, one signature under the sum of their keys (Reference: formats#multisignature).
 //!
 //! A leader collects hashes of commit points, then the points; sums points and keys and sends the challenge; collects
 //! a response from each signer, checks it, and sums the responses:

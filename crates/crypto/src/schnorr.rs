@@ -1,4 +1,4 @@
-//! EC-Schnorr over secp256k1: sign and verify (formats page, section 2).
+//! EC-Schnorr over secp256k1: sign and verify (Reference: formats#schnorr-sign, formats#schnorr-verify).
 //!
 //! A signature of the message m under the key P = d·G is r ‖ s with r = SHA-256(Q ‖ P ‖ m) mod n and s = k − r·d mod n,
 //! where Q = k·G for the nonce k, and points are hashed in compressed form. The verifier computes Q = s·G + r·P and

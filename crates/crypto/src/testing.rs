@@ -160,7 +160,7 @@ pub(crate) fn slow_sum(s: [u8; 32], r: [u8; 32], key: &PublicKey) -> Option<Publ
     encode(ProjectivePoint::GENERATOR * slow_scalar(s)? + point(key)? * slow_scalar(r)?)
 }
 
-/// Verifies with k256, step by step as section 2.3 of the formats page has it.
+/// Verifies with k256, step by step (Reference: formats#schnorr-verify).
 pub(crate) fn slow_verify(prefix: &[u8], message: &[u8], signature: &Signature, key: &PublicKey) -> bool {
     let (r, s) = signature.as_bytes().split_at(32);
     let Some(commitment) = slow_sum(s.try_into().unwrap(), r.try_into().unwrap(), key) else { return false };

@@ -140,7 +140,7 @@ impl Address {
     /// Returns the checksummed hexadecimal form, without prefix.
     ///
     /// Digit `i` is upper case iff it is a letter and bit `255 - 6 i` of SHA-256 of the twenty bytes is set
-    /// (formats page, section 1.3).
+    /// (Reference: formats#checksum).
     pub fn to_checksum(&self) -> String {
         let hash = sha256(&[&self.0]);
         // Every sixth bit: four of each three bytes.
@@ -199,7 +199,7 @@ impl Address {
     }
 
     /// Returns the virtual shard of the address among `shards`: its last four bytes, big endian, modulo their
-    /// number; shard 0 when there are none (execution page, section 2.3).
+    /// number; shard 0 when there are none (Reference: execution#shard-of-an-address).
     pub fn shard(&self, shards: u32) -> ShardId {
         let [.., a, b, c, d] = self.0;
         ShardId::new(u32::from_be_bytes([a, b, c, d]).checked_rem(shards).unwrap_or(0))

@@ -116,7 +116,7 @@ impl InitData {
         self
     }
 
-    /// Returns the stored text (formats page, sections 6.3 and 6.6).
+    /// Returns the stored text (Reference: formats#code-hash, formats#styled-json).
     pub fn to_styled_json(&self) -> String {
         to_styled_json(&self.array)
     }

@@ -1,5 +1,5 @@
-//! Checking an answer of `GetStateProof`, for those who trust nothing but the root in a Tx block (formats page,
-//! section 7).
+//! Checking an answer of `GetStateProof`, for those who trust nothing but the root in a Tx block
+//! (Reference: formats#state-proof).
 
 use silica_protocol::{Account, Address, DecodeError, StateRoot, StorageRoot, VariableHash};
 

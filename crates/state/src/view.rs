@@ -67,7 +67,7 @@ impl StateView {
     }
 
     /// Returns the nodes that prove what the account at an address is, or that there is none: those on the way from
-    /// the root, in ascending order of their bytes (formats page, section 7).
+    /// the root, in ascending order of their bytes (Reference: formats#state-proof).
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! The errors of admission.
 //!
-//! The texts are those of the reference (rpc.md 3.3), word for word, because clients know them. Therefore some begin with a
-//! capital letter.
+//! The texts are those of the reference (Reference: execution#admission-checks), word for word, because clients know
+//! them. Therefore some begin with a capital letter.
 
 use silica_crypto::VerifyError;
 use silica_protocol::{Address, ChainId, Gas, GasPrice, Nonce, Qa, ShardId, TxHash};
@@ -9,10 +9,10 @@ use silica_state::StateError;
 
 /// Reason why a transaction is refused at the entrance.
 ///
-/// The variants stand in the order of the checks; the numbers are the rows of rpc.md 3.3.
+/// The variants stand in the order of the checks; each names its row (Reference: execution#admission-checks).
 #[derive(Debug, thiserror::Error)]
 pub enum AdmissionError {
-    /// 16: signed for another network.
+    /// Signed for another network (Reference: execution#admission-16).
     #[error("CHAIN_ID incorrect")]
     ChainId {
         /// Chain id that came.
@@ -20,7 +20,7 @@ pub enum AdmissionError {
         /// Chain id of this network.
         expected: ChainId,
     },
-    /// 17: a message version of another generation.
+    /// A message version of another generation (Reference: execution#admission-17).
     #[error("Transaction version incorrect, Expected:{expected} Actual:{got}")]
     MessageVersion {
         /// Version that came.
@@ -28,7 +28,7 @@ pub enum AdmissionError {
         /// The only version there is.
         expected: u16,
     },
-    /// 18: too much code.
+    /// Too much code (Reference: execution#admission-18).
     #[error("Code size is too large")]
     CodeTooLarge {
         /// Bytes of code.
@@ -36,7 +36,7 @@ pub enum AdmissionError {
         /// Largest number of bytes.
         most: u64,
     },
-    /// 19: the price is below the one in force.
+    /// The price is below the one in force (Reference: execution#admission-19).
     #[error("GasPrice {got} lower than minimum allowable {minimum}")]
     GasPriceTooLow {
         /// Price offered.
@@ -44,19 +44,20 @@ pub enum AdmissionError {
         /// Price asked.
         minimum: GasPrice,
     },
-    /// 20: the signature does not verify, or the key is not a point of the curve.
+    /// The signature does not verify, or the key is not a point of the curve (Reference: execution#admission-20).
     #[error("Unable to verify transaction")]
     Signature(#[source] VerifyError),
-    /// 21: the null account cannot send.
+    /// The null account cannot send (Reference: execution#admission-21).
     #[error("Invalid address for issuing transactions")]
     NullSender,
-    /// 22: the sender has no account.
+    /// The sender has no account (Reference: execution#admission-22).
     #[error("The sender of the txn has no balance")]
     UnknownSender {
         /// The sender.
         sender: Address,
     },
-    /// 23: too little gas for a call. The text names the constant also where the length of the data asks for more.
+    /// Too little gas for a call (Reference: execution#admission-23). The text names the constant also where the length
+    /// of the data asks for more.
     #[error("Gas limit ({got}) lower than minimum for invoking contract ({minimum})")]
     CallGasTooLow {
         /// Gas limit that came.
@@ -64,7 +65,7 @@ pub enum AdmissionError {
         /// Lowest charge of a call.
         minimum: Gas,
     },
-    /// 24: too little gas for a deployment.
+    /// Too little gas for a deployment (Reference: execution#admission-24).
     #[error("Gas limit ({got}) lower than minimum for creating contract ({minimum})")]
     DeploymentGasTooLow {
         /// Gas limit that came.
@@ -72,7 +73,7 @@ pub enum AdmissionError {
         /// Lowest gas limit for code and data of this length.
         minimum: Gas,
     },
-    /// 25: too little gas for a payment.
+    /// Too little gas for a payment (Reference: execution#admission-25).
     #[error("Gas limit ({got}) lower than minimum for payment transaction ({minimum})")]
     PaymentGasTooLow {
         /// Gas limit that came.
@@ -80,7 +81,7 @@ pub enum AdmissionError {
         /// Gas of a payment.
         minimum: Gas,
     },
-    /// 26: the nonce is used up.
+    /// The nonce is used up (Reference: execution#admission-26).
     #[error("Nonce ({got}) lower than current ({current})")]
     NonceTooLow {
         /// Nonce that came.
@@ -88,7 +89,7 @@ pub enum AdmissionError {
         /// Nonce of the account.
         current: Nonce,
     },
-    /// After 26, where only the next nonce is accepted: there is a gap.
+    /// There is a gap, where only the next nonce is accepted (Reference: execution#admission-26a).
     #[error("Expected Nonce: {expected}")]
     NonceGap {
         /// Nonce that came.
@@ -96,13 +97,13 @@ pub enum AdmissionError {
         /// The only nonce accepted.
         expected: Nonce,
     },
-    /// 27: the price of all the gas exceeds 128 bits.
+    /// The price of all the gas exceeds 128 bits (Reference: execution#admission-27).
     #[error("tx.GetGasLimit() * tx.GetGasPrice() overflow!")]
     DepositOverflow,
-    /// 28: the price of all the gas and the amount together exceed 128 bits.
+    /// The price of all the gas and the amount together exceed 128 bits (Reference: execution#admission-28).
     #[error("tx.GetGasLimit() * tx.GetGasPrice() + tx.GetAmount() overflow!")]
     TotalOverflow,
-    /// 29: the sender cannot pay.
+    /// The sender cannot pay (Reference: execution#admission-29).
     #[error("Insufficient funds in source account!")]
     InsufficientFunds {
         /// Deposit for gas and amount.
@@ -110,7 +111,7 @@ pub enum AdmissionError {
         /// Money of the sender.
         balance: Qa,
     },
-    /// 30: no micro block has room for so much gas.
+    /// No micro block has room for so much gas (Reference: execution#admission-30).
     #[error("Txn gas limit {got} greater than microblock gas limit{most}")]
     GasLimitTooHigh {
         /// Gas limit that came.
@@ -118,28 +119,28 @@ pub enum AdmissionError {
         /// Gas limit of a shard's micro block.
         most: Gas,
     },
-    /// 31: a contract accepts money only in a call.
+    /// A contract accepts money only in a call (Reference: execution#admission-31).
     #[error("Contract account won't accept normal txn")]
     RecipientIsContract {
         /// The contract.
         recipient: Address,
     },
-    /// 32: this chain executes no contracts.
+    /// This chain executes no contracts (Reference: execution#admission-32).
     #[error("Smart contract is disabled")]
     ContractsDisabled,
-    /// 33: the called contract does not exist.
+    /// The called contract does not exist (Reference: execution#admission-33).
     #[error("To addr is null")]
     UnknownContract {
         /// The recipient.
         recipient: Address,
     },
-    /// 34: the called account is not a contract.
+    /// The called account is not a contract (Reference: execution#admission-34).
     #[error("Non - contract address called")]
     NotAContract {
         /// The recipient.
         recipient: Address,
     },
-    /// 35: the sender's shard has no room for so much gas.
+    /// The sender's shard has no room for so much gas (Reference: execution#admission-35).
     #[error("txn gas limit exceeding shard maximum limit")]
     ShardGasLimit {
         /// Gas limit that came.
@@ -147,7 +148,7 @@ pub enum AdmissionError {
         /// Gas limit of a shard's micro block.
         most: Gas,
     },
-    /// 35: the DS committee has no room for so much gas.
+    /// The DS committee has no room for so much gas (Reference: execution#admission-35).
     #[error("txn gas limit exceeding ds maximum limit")]
     DsGasLimit {
         /// Gas limit that came.
@@ -155,7 +156,7 @@ pub enum AdmissionError {
         /// Gas limit of the DS committee's micro block.
         most: Gas,
     },
-    /// 36: neither payment nor deployment nor call.
+    /// Neither payment nor deployment nor call (Reference: execution#admission-36).
     #[error("Code is empty and To addr is null")]
     NoKind,
     /// The state could not be read.

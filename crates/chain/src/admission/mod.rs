@@ -1,6 +1,6 @@
 //! The entrance of the chain: a `Transaction` comes in, a `VerifiedTransaction` goes on, or an error says why not.
 //!
-//! The checks are those of a lookup node (rpc.md 3.3 from row 16, execution.md 3.2) in its order, so that a transaction
+//! The checks are those of a lookup node (Reference: execution#admission-16) in its order, so that a transaction
 //! with several faults gets the answer that clients know. Row 15 belongs to generation 9.3, where Ethereum transactions
 //! have message versions of their own; to generation 8.1 these are wrong versions like any other.
 //!
@@ -149,7 +149,7 @@ impl VerifiedTransaction {
 }
 
 impl Routing {
-    /// Routes a transaction on a chain of `shards` virtual shards (execution.md 2.4).
+    /// Routes a transaction on a chain of `shards` virtual shards (Reference: execution#routing).
     fn new(kind: TransactionKind, sender: &Address, to: &Address, priority: bool, shards: u32) -> (Self, ShardId) {
         let home = sender.shard(shards);
         match kind {

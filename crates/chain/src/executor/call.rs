@@ -1,4 +1,4 @@
-//! Calls of contracts, and the calls that these make (execution.md 6).
+//! Calls of contracts, and the calls that these make (Reference: execution#calls).
 //!
 //! ```text
 //! run root ─▶ accept ─▶ events ─▶ message 1 ─▶ run callee ─▶ … everything it leads to …

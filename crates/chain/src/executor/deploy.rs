@@ -1,4 +1,4 @@
-//! Deployments of contracts and libraries (execution.md 5).
+//! Deployments of contracts and libraries (Reference: execution#deployments).
 
 use silica_protocol::{
     Account, Address, CodeHash, ContractAccount, Exception, InitData, Receipt, ReceiptError, StorageKey,
@@ -196,7 +196,7 @@ impl<W: World> Deployment<'_, '_, W> {
         Halt::Failed(error, stopped.exceptions())
     }
 
-    /// Writes what the node keeps of a contract beside its fields (execution.md 5.7).
+    /// Writes what the node keeps of a contract beside its fields (Reference: execution#contract-metadata).
     fn write_metadata(&mut self, accepted: &Accepted) -> Result<(), silica_state::StateError> {
         let (contract, overlay) = (&self.address, &mut *self.overlay);
         overlay.set_entry(contract, &StorageKey::version(contract), Some(VERSION.as_bytes()))?;

@@ -253,7 +253,8 @@ fn undone_unless_recorded<'a, W: World>(
     result
 }
 
-/// Repeats the checks of the entrance whose answers may have changed since (execution.md 3.3).
+/// Repeats the checks of the entrance whose answers may have changed since
+/// (Reference: execution#checks-before-execution).
 fn check_still_valid(transaction: &VerifiedTransaction, context: Context<'_>) -> Result<(), DropReason> {
     let tx = transaction.transaction();
     if tx.gas_limit > context.gas_limit {

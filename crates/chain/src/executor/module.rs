@@ -29,7 +29,7 @@ pub(super) const LIBRARY_FILE: &str = "input.scillib";
 pub(super) const INIT_FILE: &str = "init.json";
 pub(super) const MESSAGE_FILE: &str = "input_message.json";
 
-/// What the node itself reads from init data (execution.md 5.4).
+/// What the node itself reads from init data (Reference: execution#init-data).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
     /// The number of the language's version, if there is one.

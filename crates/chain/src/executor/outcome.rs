@@ -40,7 +40,7 @@ pub(super) struct Deposit {
 
 impl Deposit {
     /// The deposit for a transaction whose sender can pay it with the amount. The steps stand in the order of the
-    /// reference (execution.md 5.1 and 6.1, 1 to 4). Returns the sender's account, too.
+    /// reference (Reference: execution#deployments, execution#calls). Returns the sender's account, too.
     pub(super) fn of<W: World>(
         transaction: &VerifiedTransaction,
         rules: &Rules,

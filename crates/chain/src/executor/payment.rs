@@ -1,4 +1,4 @@
-//! Payments (execution.md 4): money moves, nothing runs.
+//! Payments (Reference: execution#payments): money moves, nothing runs.
 
 use silica_protocol::{Account, Qa, Receipt};
 
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_appendix_b() {
+    fn the_example_of_the_reference() {
         let transaction = Transaction { amount: Qa::new(10_u128.pow(12)), ..good() };
         let mut run = run(&with(10_u128.pow(14)), transaction);
         assert_eq!(balance(&mut run, &address(SENDER)), Some(10_u128.pow(14) - 10_u128.pow(12) - 10_u128.pow(11)));

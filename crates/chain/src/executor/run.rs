@@ -176,8 +176,8 @@ fn charged_for_texts(source: &Source, limit: u64, work: Work) -> Result<Meter, S
 
 /// Deploys a contract that was accepted: its fields are told to the host. Returns the gas that the run reports as left.
 ///
-/// A success reports units, eight of which are one gas, as the reference does (scilla/gas.md 8); callers never believe
-/// that more is left than there was.
+/// A success reports units, eight of which are one gas, as the reference does (Reference: scilla#units); callers never
+/// believe that more is left than there was.
 pub(super) fn deploy_contract(
     source: &Source,
     code: &Arc<Code>,

@@ -1,4 +1,5 @@
-//! Values of fields as entries of contract storage (formats.md 6.4), one entry for each innermost value of a map.
+//! Values of fields as entries of contract storage (Reference: formats#storage-trie), one entry for each innermost
+//! value of a map.
 //!
 //! ```text
 //! field m : Map K1 (Map K2 V)          keys, after the address, with a separator behind each part

@@ -7,19 +7,19 @@ use crate::drop_reason::DropReason;
 /// Reason why an admitted transaction does not enter the pool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PoolError {
-    /// 37: it is in the pool already.
+    /// It is in the pool already (Reference: execution#admission-37).
     #[error("Txn could not be added as database exceeded limit or the txn was already present")]
     Known {
         /// The transaction.
         hash: TxHash,
     },
-    /// 37: the pool is full, and the transaction is better than none in it.
+    /// The pool is full, and the transaction is better than none in it (Reference: execution#admission-37).
     #[error("Txn could not be added as database exceeded limit or the txn was already present")]
     Full {
         /// Transactions that the pool holds at most.
         limit: usize,
     },
-    /// 37: the pool holds as many transactions of this sender as it takes from one.
+    /// The pool holds as many transactions of this sender as it takes from one (Reference: execution#admission-37).
     #[error("Txn could not be added as database exceeded limit or the txn was already present")]
     SenderFull {
         /// The sender.
@@ -27,7 +27,7 @@ pub enum PoolError {
         /// Transactions that the pool holds of one sender at most.
         limit: usize,
     },
-    /// After 37: the pool holds as many gapped transactions of this sender as it takes from one.
+    /// The pool holds as many gapped transactions of this sender as it takes from one (Reference: execution#pool).
     #[error(
         "Txn could not be added as the sender has {limit} pending transactions that need a lower nonce or more balance"
     )]

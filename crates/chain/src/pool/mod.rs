@@ -1,4 +1,4 @@
-//! The pool: admitted transactions that wait for a block (execution.md 3.4).
+//! The pool: admitted transactions that wait for a block (Reference: execution#pool).
 //!
 //! ```text
 //! insert ─▶ entries ──┬─ senders:   nonces in order, in one lane for each committee   (account.rs)
@@ -7,12 +7,12 @@
 //!                     └─ records:   the statuses that callers read                    (status.rs)
 //! ```
 //!
-//! A block takes the best transaction whose nonce is due, executes it, and goes on with the next of that sender, as
-//! execution.md 3.5 has it. There, transactions with a gap before them are put aside and come back, ahead of all
-//! others, as soon as the gap is closed; since they were taken out in order of price, what comes back has a better
-//! price than all that remain. So the order is simply "the best among those whose nonce is due", and only the first
-//! transaction of each lane needs a place in the line. A lane that begins with a gap is parked, out of the line, until
-//! something about it changes.
+//! A block takes the best transaction whose nonce is due, executes it, and goes on with the next of that sender, as the
+//! reference does (Reference: execution#order-in-a-block). There, transactions with a gap before them are put aside and
+//! come back, ahead of all others, as soon as the gap is closed; since they were taken out in order of price, what
+//! comes back has a better price than all that remain. So the order is simply "the best among those whose nonce is
+//! due", and only the first transaction of each lane needs a place in the line. A lane that begins with a gap is
+//! parked, out of the line, until something about it changes.
 //!
 //! A transaction is executable if the nonces from the account's up to its own are pending and the balance covers all of
 //! them, and gapped otherwise. Gapped transactions cost their sender nothing, so their number is limited for each sender, and

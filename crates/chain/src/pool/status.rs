@@ -1,4 +1,4 @@
-//! What became of a transaction that was submitted (execution.md 3.6).
+//! What became of a transaction that was submitted (Reference: execution#statuses).
 
 use silica_protocol::{BlockNumber, Timestamp};
 

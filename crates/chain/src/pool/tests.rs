@@ -521,7 +521,8 @@ fn long_lines_are_taken_in_batches_without_loss() {
     assert!(nonces.values().all(|nonce| *nonce == 5));
 }
 
-/// The selection of execution.md 3.5 as it is written there: transactions by price, and a map of those put aside.
+/// The selection as the reference makes it, with transactions by price and a map of those put aside
+/// (Reference: execution#order-in-a-block).
 fn reference_order(transactions: &[VerifiedTransaction], mut nonces: BTreeMap<Address, u64>) -> Vec<TxHash> {
     let mut by_price: BTreeMap<Rank, VerifiedTransaction> =
         transactions.iter().map(|tx| (Rank::of(tx), tx.clone())).collect();

@@ -97,7 +97,7 @@ impl Snapshot {
         Ok(MinerInfo { ds_committee: vec![member], shards })
     }
 
-    /// Money in circulation: all there is, without what the null account holds (execution.md 1.4).
+    /// Money in circulation: all there is, without what the null account holds (Reference: execution#supply).
     ///
     /// # Errors
     ///

@@ -61,7 +61,8 @@ impl Snapshot {
     /// Waiting transactions, at most 1,000, the latest change of status first.
     ///
     /// The reference tells those of which its nodes reported something in the last three Tx epochs, and they report at each
-    /// block all that goes on waiting (execution.md 3.5): whatever is not told any more has gone. Here it is known what waits.
+    /// block all that goes on waiting (Reference: execution#order-in-a-block): whatever is not told any more has gone.
+    /// Here it is known what waits.
     pub fn pending(&self) -> Vec<(TxHash, TxStatus)> {
         self.shared.lock_pool().pending(PENDING_MOST)
     }

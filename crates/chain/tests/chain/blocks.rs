@@ -1,4 +1,4 @@
-//! Every header member against what it is said to be (execution.md 7.12, "consistency checks").
+//! Every header member against what it is said to be (Reference: execution#tx-block-header, execution#micro-blocks).
 
 use silica_chain::{CommittedBlock, Epochs, Snapshot};
 use silica_crypto::cosign;

@@ -360,10 +360,10 @@ impl Fate {
     }
 }
 
-/// The status of a transaction that is in a block (execution.md 3.6).
+/// The status of a transaction that is in a block (Reference: execution#statuses).
 const CONFIRMED: u8 = 3;
 
-/// Statuses from here on say that a transaction was dropped (execution.md 3.6).
+/// Statuses from here on say that a transaction was dropped (Reference: execution#statuses).
 const FIRST_OF_DROPPED: u8 = 10;
 
 /// What is needed of a status.
@@ -401,7 +401,7 @@ pub(super) fn dropped(hash: TxHash, status: u8) -> ClientError {
     ClientError::Dropped { hash, reason: drop_reason(status).to_owned(), status }
 }
 
-/// Why a transaction was dropped, by the number of its status (execution.md 3.6).
+/// Why a transaction was dropped, by the number of its status (Reference: execution#statuses).
 fn drop_reason(status: u8) -> &'static str {
     match status {
         10 => "its cost is more than can be counted",

@@ -47,7 +47,7 @@ pub(crate) const fn whole_seconds(time: Duration) -> u64 {
 }
 
 /// Returns the response for a method of HTTP that is not served. The media type is the reference's, although the text is no
-/// JSON (rpc page, section 1.1).
+/// JSON (Reference: interface#http).
 pub(super) fn not_allowed(allowed: &'static str) -> Response<AnswerBody> {
     with_header(
         json(StatusCode::METHOD_NOT_ALLOWED, "Not allowed HTTP Method"),
@@ -89,8 +89,8 @@ fn closing(response: Response<AnswerBody>) -> Response<AnswerBody> {
 /// Headers that pages of other origins may read.
 pub(super) const EXPOSED: &str = "x-request-id, retry-after";
 
-/// Returns the response to a preflight, as the reference has it (rpc page, section 1.1), with the header of ours that a page
-/// may send.
+/// Returns the response to a preflight, as the reference has it (Reference: interface#http), with the header of ours
+/// that a page may send.
 pub(super) fn options(allowed: &'static str) -> Response<AnswerBody> {
     let mut response = Response::new(AnswerBody::from(Bytes::new()));
     let headers = response.headers_mut();

@@ -311,7 +311,7 @@ impl Method for GetStateProof {
             BlockOrLatest::Latest => None,
         };
         let block = at.snapshot.proof_block(block)?;
-        // Both lengths are checked before either content (interface specification, GetStateProof).
+        // Both lengths are checked before either content (Reference: interface#get-a-state-proof).
         let (address, variable) = match (self.address.get(), self.variable.get()) {
             (Ok(address), Ok(variable)) => (address, variable),
             (Err(fault @ AddressError::Hex(HexError::Length { .. })), _) => return Err(CallError::Address(fault)),

@@ -1,4 +1,4 @@
-//! What the status server tells that a single node knows (rpc page, section 2.9).
+//! What the status server tells that a single node knows (Reference: interface#status-server).
 //!
 //! The reference has a port of its own for these. docs/interface.md says which of its methods are left out, and why.
 
@@ -19,7 +19,7 @@ use crate::{
     statistics,
 };
 
-/// Methods for nodes that follow no chain for others, which this one does (rpc page, section 2.9).
+/// Methods for nodes that follow no chain for others, which this one does (Reference: interface#status-server).
 pub(crate) const NOT_ON_LOOKUP: [&str; 3] = ["DisablePoW", "GetNodeState", "SetVoteInPow"];
 
 /// Whether the node answers: `ok`.

@@ -2,7 +2,7 @@
 //!
 //! Numbers are chosen here, by matches without a wildcard: a new variant does not compile until its code is decided. A
 //! method with faults of its own chooses theirs beside its body ([`CallError::Chosen`]). Texts that start with a capital letter are the reference's, misspellings included, since clients compare
-//! them (interface specification, sections 2 and 3).
+//! them (Reference: interface#error-codes).
 
 use std::borrow::Cow;
 

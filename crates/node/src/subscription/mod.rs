@@ -1,4 +1,4 @@
-//! WebSocket connections: the subscription server of Zilliqa (interface specification, section 5), and JSON-RPC.
+//! WebSocket connections: the subscription server of Zilliqa (Reference: subscriptions#connection), and JSON-RPC.
 //!
 //! ```text
 //! client ──messages──▶ Session ──▶ Topics (what it follows)

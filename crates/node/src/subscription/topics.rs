@@ -1,4 +1,4 @@
-//! What one client has subscribed to (interface specification, sections 5.2 to 5.4).
+//! What one client has subscribed to (Reference: subscriptions#client-messages, subscriptions#notifications).
 
 use std::{
     borrow::Cow,
@@ -41,7 +41,7 @@ struct Followed {
     places: Option<OwnedSemaphorePermit>,
 }
 
-/// Reason why a message is not taken, in the words of the reference (section 5.3).
+/// Reason why a message is not taken, in the words of the reference (Reference: subscriptions#replies).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum QueryError {
     /// There is no known topic in `query`.

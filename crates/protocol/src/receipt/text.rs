@@ -50,8 +50,8 @@ pub enum ReceiptTextError {
 impl Receipt {
     /// Returns the text that is hashed and answered.
     ///
-    /// A receipt of failure has `errors` and `exceptions` even when they are empty (decision 14 of the reference); every
-    /// other member is left out when there is nothing in it.
+    /// A receipt of failure has `errors` and `exceptions` even when they are empty (Reference: execution#receipts);
+    /// every other member is left out when there is nothing in it.
     pub fn to_styled_json(&self) -> String {
         self.write(Layout::Styled)
     }

@@ -37,7 +37,8 @@ pub struct StateProof {
 impl StateProof {
     /// Makes a proof of the nodes of both tries, given in whatever order.
     ///
-    /// They come out sorted and each once, since the C++ node gathers them in an ordered set (formats page, section 7).
+    /// They come out sorted and each once, since the C++ node gathers them in an ordered set
+    /// (Reference: formats#state-proof).
     pub fn new(account: Vec<Vec<u8>>, state: Vec<Vec<u8>>) -> Self {
         let sorted = |mut nodes: Vec<Vec<u8>>| {
             nodes.sort_unstable();

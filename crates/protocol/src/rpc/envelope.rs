@@ -1,6 +1,6 @@
 //! Requests, answers and batches: what JSON-RPC puts around a method's parameters and result.
 //!
-//! The rules are those of the C++ node's library (interface specification, sections 1.2 to 1.6), which differ from
+//! The rules are those of the C++ node's library (Reference: interface#request, interface#batch), which differ from
 //! JSON-RPC 2.0 here and there:
 //!
 //! | Body | Answer |

@@ -1,7 +1,7 @@
 //! How the C++ node reads numbers: from JSON numbers, and from text that ought to hold one.
 //!
 //! Clients rely on little of this, but each rule decides between an answer and an error, so the rules are kept
-//! (interface specification, sections 1.2, 2.0 and 3.1).
+//! (Reference: interface#request, interface#decimal-number, interface#amount-in-a-request).
 
 /// Returns the value of a JSON number without fraction, or `None` when it has one or lies outside the range that the
 /// node's JSON library calls integral, -2^63 to 2^64 - 1.
@@ -45,7 +45,7 @@ pub fn integral(json: &str) -> Option<i128> {
 
 /// Reads an unsigned number of 64 bits the way C reads one with automatic base: `0x` introduces hexadecimal and `0`
 /// octal digits, white space and a sign may precede them and anything may follow, no digits are 0, a number that is
-/// too large becomes 2^64 - 1, and a minus counts from 2^64 down (rule NUM-T).
+/// too large becomes 2^64 - 1, and a minus counts from 2^64 down (Reference: interface#number-of-any-base).
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! What subscribers are sent after each Tx block (interface specification, section 5.4).
+//! What subscribers are sent after each Tx block (Reference: subscriptions#notifications).
 //!
 //! Shapes borrow what they can: a block is news to many.
 

@@ -49,7 +49,7 @@ pub enum TransactionKind {
 
 impl Transaction {
     /// Returns what the transaction asks for, or `None` for a combination of fields that means nothing, such as code
-    /// for an existing account (execution page, section 2.1).
+    /// for an existing account (Reference: execution#transaction-kinds).
     pub fn kind(&self) -> Option<TransactionKind> {
         match (self.to.is_zero(), self.code.is_empty(), self.data.is_empty()) {
             (false, true, true) => Some(TransactionKind::Payment),

@@ -8,8 +8,8 @@ use super::{
 
 /// A Merkle-Patricia trie in memory, with keys of any lengths.
 ///
-/// It is the plain reading of formats.md 6.1: small, without caches, hashing everything for each root. Tests hold the
-/// store against it; small tries may be made with it.
+/// It is the plain reading of the format (Reference: formats#trie): small, without caches, hashing everything for each
+/// root. Tests hold the store against it; small tries may be made with it.
 ///
 /// # Examples
 ///

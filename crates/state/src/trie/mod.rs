@@ -1,4 +1,4 @@
-//! The Merkle-Patricia trie of formats.md 6.1, as pure functions: no trie is stored here, and no disk is named.
+//! The Merkle-Patricia trie (Reference: formats#trie) as pure functions: no trie is stored here, and no disk is named.
 //!
 //! In reading order: [`Nibbles`] are paths, [`NodeRef`] is how a node is referred to, [`Subtree`] summarises the
 //! leaves below a position, so that a trie can be put together from parts, [`Builder`] makes one from sorted leaves,

@@ -26,7 +26,8 @@ impl Nibbles {
     }
 
     /// Returns the path of the trie key that is the lower-case hexadecimal text of `bytes`: four nibbles for each
-    /// byte. This is how addresses and variable hashes become keys (formats page, sections 6.2 and 6.4).
+    /// byte. This is how addresses and variable hashes become keys
+    /// (Reference: formats#account-trie, formats#storage-trie).
     pub fn of_hex_digits(bytes: &[u8]) -> Self {
         Self(bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]).flat_map(digit_path).collect())
     }

@@ -1,4 +1,4 @@
-//! The three kinds of node, their RLP, and how a parent refers to them (formats page, section 6.1).
+//! The three kinds of node, their RLP, and how a parent refers to them (Reference: formats#trie).
 
 use std::fmt;
 

@@ -12,7 +12,7 @@ use super::{
 };
 
 /// The nodes on the way from a root towards one key, in the order of the reference: ascending by their bytes, each once
-/// (formats page, section 7).
+/// (Reference: formats#state-proof).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proof {
     nodes: BTreeSet<Vec<u8>>,

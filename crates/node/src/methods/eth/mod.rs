@@ -35,7 +35,7 @@ use crate::{
     rpc::{CallError, Command, Method, TransactionQuery, params::Text},
 };
 
-/// Set in the chain id that Ethereum's methods tell (rpc page, section 2.8; the successor does it too), so that no
+/// Set in the chain id that Ethereum's methods tell (Reference: interface#chain-id-for-tools-of-ethereum), so that no
 /// signature for one interface is valid for the other.
 const ETH_BIT: u64 = 0x8000;
 

@@ -1,4 +1,4 @@
-//! How callers may spell an address, a hash, a number, "latest" (interface specification, section 2.0).
+//! How callers may spell an address, a hash, a number, "latest" (Reference: interface#address-parameter).
 //!
 //! Reading parameters has two steps, as in the reference. Their number and their JSON types are checked first, for
 //! all of them, and are the protocol's business: [`read`] answers -32602. What a text says is the method's business,
@@ -306,8 +306,8 @@ pub(crate) enum NumberFault {
     OutOfRange,
 }
 
-/// A number as C++'s `stoull` reads it (rule NUM-S): white space and a sign may precede the digits, a minus counts from
-/// 2^64 down, and anything may follow.
+/// A number as C++'s `stoull` reads it (Reference: interface#decimal-number): white space and a sign may precede the
+/// digits, a minus counts from 2^64 down, and anything may follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Decimal(pub(crate) u64);
 
@@ -334,7 +334,7 @@ impl FromParam for Decimal {
     }
 }
 
-/// A number in decimal, hexadecimal or octal, in the reading of rule NUM-T, which finds no fault.
+/// A number in decimal, hexadecimal or octal, read without an error (Reference: interface#number-of-any-base).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AnyBase(pub(crate) u64);
 
@@ -349,7 +349,8 @@ impl FromParam for AnyBase {
     }
 }
 
-/// The position of a page, as text; absent it is 0, and empty it asks for no paging (section 2.5).
+/// The position of a page, as text; absent it is 0, and empty it asks for no paging
+/// (Reference: interface#transactions-of-a-block).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageText(pub(crate) Option<u64>);
 

@@ -1,6 +1,6 @@
 //! A transaction as `CreateTransaction` takes it, and the checks that need nothing but the transaction itself.
 //!
-//! The checks are rows 3 to 14 of the interface specification, section 3.3, with the texts of generation 8.1, and they
+//! The checks are rows 3 to 14 of the admission checks (Reference: execution#admission-checks), and they
 //! run in that order: of several faults, the first is reported.
 //!
 //! | Row | Checked | Rule |
@@ -58,58 +58,58 @@ pub struct TransactionRequest {
 /// Reason why an object is not a transaction. `Display` gives the text that clients get.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransactionRequestError {
-    /// A member is missing (row 3).
+    /// A member is missing (Reference: execution#admission-3).
     #[error("Missing components in Json Data Object")]
     Missing {
         /// The member.
         member: &'static str,
     },
-    /// There is a member that no transaction has (row 3).
+    /// There is a member that no transaction has (Reference: execution#admission-3).
     #[error("Missing components in Json Data Object")]
     Unexpected {
         /// The beginning of its name.
         member: String,
     },
-    /// The nonce is not an integral number (row 4).
+    /// The nonce is not an integral number (Reference: execution#admission-4).
     #[error("Nonce is not integral")]
     Nonce {
         /// The beginning of the JSON that came.
         got: String,
     },
-    /// The amount is not the text of a number of 128 bits (row 5).
+    /// The amount is not the text of a number of 128 bits (Reference: execution#admission-5).
     #[error("Amount invalid string")]
     Amount {
         /// The beginning of the JSON that came.
         got: String,
     },
-    /// The version is not an integral number (row 6).
+    /// The version is not an integral number (Reference: execution#admission-6).
     #[error("Version not integral")]
     Version {
         /// The beginning of the JSON that came.
         got: String,
     },
-    /// The public key has not 66 characters (row 7).
+    /// The public key has not 66 characters (Reference: execution#admission-7).
     #[error("Invalid PubKey Size")]
     PublicKeySize {
         /// The number of characters that came.
         got: usize,
     },
-    /// The signature has not 128 characters (row 8).
+    /// The signature has not 128 characters (Reference: execution#admission-8).
     #[error("Invalid Signature size")]
     SignatureSize {
         /// The number of characters that came.
         got: usize,
     },
-    /// The recipient is not an address with a checksum (row 9).
+    /// The recipient is not an address with a checksum (Reference: execution#admission-9).
     #[error("To Addr checksum wrong")]
     Checksum(#[source] AddressError),
-    /// The priority is not a boolean (row 10).
+    /// The priority is not a boolean (Reference: execution#admission-10).
     #[error("Priority should be boolean")]
     Priority {
         /// The beginning of the JSON that came.
         got: String,
     },
-    /// A number does not fit its type (row 11).
+    /// A number does not fit its type (Reference: execution#admission-11).
     #[error("Unable to Process")]
     Range {
         /// The member.
@@ -117,22 +117,23 @@ pub enum TransactionRequestError {
         /// The number that came.
         got: i128,
     },
-    /// A member that is read as text is an array, an object, or text with an escape that stands for nothing (row 11).
+    /// A member that is read as text is an array, an object, or text with an escape that stands for nothing
+    /// (Reference: execution#admission-11).
     #[error("Unable to Process")]
     NotText {
         /// The member.
         member: &'static str,
     },
-    /// The gas price is not a number of 128 bits (row 12a).
+    /// The gas price is not a number of 128 bits (Reference: execution#admission-12a).
     #[error("Unable to Process")]
     GasPrice {
         /// The beginning of the JSON that came.
         got: String,
     },
-    /// The public key is not hexadecimal (row 13).
+    /// The public key is not hexadecimal (Reference: execution#admission-13).
     #[error("Invalid Hex Str for PubKey")]
     PublicKey(#[source] HexError),
-    /// The signature is not hexadecimal (row 14).
+    /// The signature is not hexadecimal (Reference: execution#admission-14).
     #[error("Invalid Hex Str for Signature")]
     Signature(#[source] HexError),
 }
@@ -142,7 +143,7 @@ impl TransactionRequest {
     ///
     /// # Errors
     ///
-    /// The first [`TransactionRequestError`] in the order of the specification.
+    /// The first [`TransactionRequestError`] in the order of the rows.
     ///
     /// # Examples
     ///
@@ -160,8 +161,8 @@ impl TransactionRequest {
 
 /// The parameter of `CreateTransaction`: any JSON object, and what it amounts to.
 ///
-/// Reading it fails only for what is not an object, which is the protocol's business (row 1); what is wrong with the
-/// object is the method's, and kept for it.
+/// Reading it fails only for what is not an object, which is the protocol's business
+/// (Reference: execution#admission-1); what is wrong with the object is the method's, and kept for it.
 #[derive(Clone, Debug)]
 pub struct SubmittedTransaction(pub Result<TransactionRequest, TransactionRequestError>);
 
@@ -245,7 +246,7 @@ impl<'de> Visitor<'de> for MembersVisitor {
 }
 
 impl Members<'_> {
-    /// Runs the checks, in the order of the specification.
+    /// Runs the checks, in the order of the rows.
     fn check(&self) -> Result<TransactionRequest, TransactionRequestError> {
         use TransactionRequestError as Error;
 
@@ -329,7 +330,7 @@ fn as_text(json: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Reads an address in the letter case of either checksum (interface specification, section 3.5, and point O-28).
+/// Reads an address in the letter case of either checksum (Reference: formats#checksum).
 fn with_checksum(text: &str) -> Result<Address, AddressError> {
     Address::from_checksum(text).or_else(|error| {
         let address: Address = text.parse()?;
@@ -449,7 +450,7 @@ mod tests {
     const MEMBERS: &str = "Missing components in Json Data Object";
     const UNREADABLE: &str = "Unable to Process";
 
-    /// Every row of the specification with its faults: a value for a member, or none where it is taken away.
+    /// Every row with its faults: a value for a member, or none where it is taken away.
     fn faults() -> Vec<(&'static str, &'static str, Vec<Option<Value>>)> {
         let some = |values: &[Value]| values.iter().cloned().map(Some).collect::<Vec<_>>();
         let structures = || some(&[json!([]), json!({}), json!(["a"]), json!({"a": 1})]);

@@ -1,6 +1,6 @@
 //! Where a submitted transaction stands.
 //!
-//! The numbers of `status` and `modificationState` are those of the pool (execution page, section 3.6).
+//! The numbers of `status` and `modificationState` are those of the pool (Reference: execution#statuses).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
