@@ -227,8 +227,9 @@ fn remote(shape: &Shape, step: &str) -> Case {
     case
 }
 
-fn deployed(text: String) -> Case {
-    Case::deployment(format!("scilla_version 0\n{text}"))
+fn deployed(mut text: String) -> Case {
+    text.insert_str(0, "scilla_version 0\n");
+    Case::deployment(text)
 }
 
 fn plain(library: &str) -> Case {

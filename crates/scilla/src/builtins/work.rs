@@ -2,7 +2,7 @@
 
 use super::serialize::serialized_len;
 use crate::{
-    value::{Map, Value},
+    value::{Integer, Map, Value},
     work::weight,
 };
 
@@ -62,7 +62,7 @@ pub(super) fn badd(arguments: &[Value]) -> u64 {
 
 /// A numeral of as many parts as its number.
 pub(super) fn to_nat(arguments: &[Value]) -> u64 {
-    let number = arguments.first().and_then(Value::as_integer).and_then(|number| number.to_u32());
+    let number = arguments.first().and_then(Value::as_integer).and_then(Integer::to_u32);
     u64::from(number.unwrap_or(0)).saturating_mul(weight::NUMERAL)
 }
 

@@ -82,7 +82,7 @@ enum Drawing {
 
 /// Why a check ended, and what its places mean.
 struct Stopped {
-    rejected: Rejected,
+    rejected: Box<Rejected>,
     pointing: Pointing,
 }
 
@@ -103,7 +103,7 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
         }
     };
     Ok(checked.unwrap_or_else(|stopped| {
-        let Rejected { failure, warnings, meter, reports_gas } = &stopped.rejected;
+        let Rejected { failure, warnings, meter, reports_gas } = &*stopped.rejected;
         let gas_remaining = reports_gas.then(|| meter.gas());
         if stopped.pointing == Pointing::Behind {
             return session.unparsed(style, failure, gas_remaining);
@@ -191,7 +191,7 @@ impl Task<'_> {
 
     fn unparsed(&self, failure: Failure) -> Stopped {
         let rejected = Rejected { failure, warnings: vec![], meter: self.options.meter, reports_gas: true };
-        Stopped { rejected, pointing: Pointing::Behind }
+        Stopped { rejected: Box::new(rejected), pointing: Pointing::Behind }
     }
 
     fn unresolved(&self, error: ResolveError) -> Stopped {
@@ -203,8 +203,8 @@ impl Task<'_> {
     }
 }
 
-const fn rejected(rejected: Rejected) -> Stopped {
-    Stopped { rejected, pointing: Pointing::To }
+fn rejected(rejected: Rejected) -> Stopped {
+    Stopped { rejected: Box::new(rejected), pointing: Pointing::To }
 }
 
 /// Reports success; people are shown these warnings.
