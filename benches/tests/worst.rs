@@ -57,7 +57,7 @@ const TOO_MUCH: &[&str] = &[
 /// Executes a program twice: the block that is proposed finds no program that is ready, the one that is committed does. That
 /// both have the same outcome is asserted where they are made.
 fn run(template: &Template, rules: &str) -> Measured {
-    let rules = rules.parse().unwrap();
+    let rules = rules.parse().unwrap_or_else(|error| panic!("{rules}: {error}"));
     let mut prepared =
         Prepared::new((template.case)(&template.shape), rules).unwrap_or_else(|why| panic!("{}: {why}", template.name));
     prepared.measure(template.shape.times, LIMIT, 1).unwrap_or_else(|why| panic!("{}: {why}", template.name))

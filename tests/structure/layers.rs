@@ -8,9 +8,6 @@ use std::collections::BTreeMap;
 
 use crate::source::Crate;
 
-/// Crates whose modules do not form layers yet.
-const WITHOUT_LAYERS: [&str; 1] = ["node"];
-
 /// The line that starts the list of layers.
 const HEADING: &str = "Layers, lowest first:";
 
@@ -79,12 +76,9 @@ fn faults(krate: &Crate, layers: &[Vec<String>]) -> Vec<String> {
 fn modules_of_each_crate_form_layers() {
     let mut all = Vec::new();
     for krate in Crate::all() {
-        let name = krate.name.as_str();
-        match (declared(&krate.docs), WITHOUT_LAYERS.contains(&name)) {
-            (Some(layers), false) => all.extend(faults(&krate, &layers)),
-            (None, true) => {}
-            (None, false) => all.push(format!("{}: a line `{HEADING}` with a list is missing", krate.files[0].path)),
-            (Some(_), true) => all.push(format!("`{name}` declares layers: remove it from WITHOUT_LAYERS")),
+        match declared(&krate.docs) {
+            Some(layers) => all.extend(faults(&krate, &layers)),
+            None => all.push(format!("{}: a line `{HEADING}` with a list is missing", krate.files[0].path)),
         }
     }
     assert!(all.is_empty(), "{} faults:\n{}", all.len(), all.join("\n"));

@@ -50,9 +50,9 @@ impl Verdict {
                     failure: None,
                 }
             }
-            Err(Rejected { failure, warnings, meter }) => Self {
+            Err(Rejected { failure, warnings, meter, reports_gas }) => Self {
                 accepted: false,
-                used: meter.map(used),
+                used: reports_gas.then(|| used(meter)),
                 told: format!("{failure:?} {warnings:?}"),
                 summary: String::new(),
                 failure: Some(failure),

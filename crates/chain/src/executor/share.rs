@@ -107,8 +107,11 @@ fn contracts_of_the_repository_stay_far_below_their_limit() {
     let mut shares = BTreeSet::new();
     let owner = param("owner", "ByStr20", me.as_str());
 
-    let (hello, share) =
-        world.deploy("hello_world", contract!("contracts/hello_world/hello_world.scilla"), &[owner.clone()]);
+    let (hello, share) = world.deploy(
+        "hello_world",
+        contract!("contracts/hello_world/hello_world.scilla"),
+        std::slice::from_ref(&owner),
+    );
     shares.insert(share);
     shares.insert(world.call(hello, "Greet", &[]));
     shares.insert(world.call(hello, "SetGreeting", &[param("text", "String", "Good morning")]));
@@ -130,7 +133,7 @@ fn contracts_of_the_repository_stay_far_below_their_limit() {
     shares.insert(world.call(token, "Transfer", &[to.clone(), amount.clone()]));
     shares.insert(world.call(token, "Transfer", &[to.clone(), amount.clone()]));
     let operator = param("operator", "ByStr20", other.as_str());
-    shares.insert(world.call(token, "AuthorizeOperator", &[operator.clone()]));
+    shares.insert(world.call(token, "AuthorizeOperator", std::slice::from_ref(&operator)));
     shares.insert(world.call(token, "IsOperatorFor", &[param("token_owner", "ByStr20", me.as_str()), operator]));
     shares.insert(world.call(token, "Burn", &[amount]));
 
