@@ -3,15 +3,21 @@
 //! ```text
 //! cargo bench -p silica-benches --bench worst
 //! cargo bench -p silica-benches --bench worst -- search SEED BUDGET [NAME]
+//! cargo bench -p silica-benches --bench worst -- blocks [NAME]
 //! ```
 //!
-//! The first prints a table of the kept programs. The second looks for slower shapes of each kind, with so many changes.
+//! The first prints a table of the kept programs. The second looks for slower shapes of each kind, with so many changes. The
+//! third fills a block with the slowest transactions of each kind that succeed, and a block with payments. It prints the time
+//! to execute and to verify the block, and names the blocks that take more than a second.
 
-use std::env;
+use std::{env, time::Duration};
 
 use silica_benches::{
     Random,
-    worst::{LIMIT, Shape, Slowest, TEMPLATES, Template, least_limit, search, slowest},
+    worst::{
+        FullBlock, LIMIT, Shape, Slowest, TEMPLATES, Template, block_of, block_of_payments, least_limit, search,
+        slowest,
+    },
 };
 use silica_scilla::rules::Rules;
 
@@ -58,6 +64,42 @@ fn row(template: &Template) -> String {
     )
 }
 
+/// The most processor time that a block may take to execute, or to verify.
+const GOAL: Duration = Duration::from_secs(1);
+
+fn row_of_block(name: &str, block: Result<FullBlock, String>) -> String {
+    let FullBlock { transactions, succeeded, gas, work, execute, verify } = match block {
+        Ok(block) => block,
+        Err(why) => return format!("| {name} | {why} |"),
+    };
+    let slow = if execute.processor > GOAL || verify.processor > GOAL { " **OVER 1 s**" } else { "" };
+    let failed = if succeeded == transactions { "" } else { " (fail)" };
+    let ms = |time: Duration| time.as_millis();
+    format!(
+        "| {name}{failed} | {transactions} | {gas} | {} | {} | {} | {} | {} |{slow}",
+        work / 1_000_000,
+        ms(execute.processor),
+        ms(execute.wall),
+        ms(verify.processor),
+        ms(verify.wall)
+    )
+}
+
+#[expect(clippy::print_stdout, reason = "it is what the program is for")]
+fn print_blocks(name: &str) {
+    let [_, limited] = rules();
+    println!(
+        "| program | transactions | gas | work, ms | execute: processor, ms | on the clock, ms | verify: processor, ms | on the clock, ms |"
+    );
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|");
+    if "payments".contains(name) {
+        println!("{}", row_of_block("payments", block_of_payments(limited)));
+    }
+    for template in TEMPLATES.iter().filter(|template| template.name.contains(name)) {
+        println!("{}", row_of_block(template.name, block_of(template, limited)));
+    }
+}
+
 #[expect(clippy::print_stdout, reason = "it is what the program is for")]
 fn main() {
     let arguments: Vec<String> = env::args().skip(1).filter(|argument| argument != "--bench").collect();
@@ -83,6 +125,9 @@ fn main() {
             }
         }
         return;
+    }
+    if arguments.first().is_some_and(|argument| argument == "blocks") {
+        return print_blocks(arguments.get(1).map_or("", String::as_str));
     }
     let name = arguments.first().map_or("", String::as_str);
     println!(

@@ -1,20 +1,23 @@
 //! The chain on which the programs run.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value as Json, json};
 use silica_chain::{
-    Chain, ChainConfig, Genesis, Producer,
+    Chain, ChainConfig, Genesis, Producer, check,
     config::NoncePolicy,
-    consensus::{Application as _, Cause, Effect, Engine, Input, Solo, run_seal},
+    consensus::{Application as _, Cause, Effect, Engine, Input, Solo, run_seal, seal_alone},
     open,
 };
 use silica_crypto::{KeyPair, SecretKey, sign};
 use silica_protocol::{
-    Account, Address, Gas, GasPrice, Nonce, Qa, Receipt, Signature, Timestamp, Transaction, Version,
+    Account, Address, Gas, GasPrice, Nonce, Qa, Receipt, Signature, Timestamp, Transaction, Version, sha256,
 };
-use silica_scilla::{gas::UNITS_PER_GAS, rules::Rules};
+use silica_scilla::{gas::UNITS_PER_GAS, rules::Rules, work::PER_BLOCK};
 use silica_state::{Store, StoreOptions};
 
 use super::{Case, Deployment, Message};
@@ -22,6 +25,8 @@ use super::{Case, Deployment, Message};
 /// Gas for what comes before the measured transaction.
 const PREPARATION_GAS: u64 = 390_000;
 const PRICE: u128 = 2_000_000_000;
+/// Gas of a micro block, which never ends a block.
+const BLOCK_GAS: u64 = 1_000_000_000_000;
 
 /// The outcome of a transaction, and the processor time of its block without signatures and disk.
 #[derive(Clone, Debug)]
@@ -59,9 +64,60 @@ impl Measured {
     }
 }
 
-/// A chain in memory with one sender.
+/// The time that an operation took.
+#[derive(Clone, Copy, Debug)]
+pub struct Cost {
+    /// Processor time of all threads.
+    pub processor: Duration,
+    /// Time on the clock.
+    pub wall: Duration,
+}
+
+/// A point in time from which a [`Cost`] is measured.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    processor: Duration,
+    wall: Instant,
+}
+
+impl Start {
+    fn now() -> Self {
+        Self { processor: time_of(ClockId::ProcessCPUTime), wall: Instant::now() }
+    }
+
+    fn until(self, end: Self) -> Cost {
+        let processor = end.processor.saturating_sub(self.processor);
+        Cost { processor, wall: end.wall.saturating_duration_since(self.wall) }
+    }
+}
+
+/// A block that has no room left for another transaction of its kind.
+#[derive(Clone, Copy, Debug)]
+pub struct FullBlock {
+    /// Its transactions.
+    pub transactions: usize,
+    /// The transactions that succeed.
+    pub succeeded: usize,
+    /// The gas of its receipts.
+    pub gas: u64,
+    /// Its work in nanoseconds.
+    pub work: u64,
+    /// The cost of selection, execution, state root and headers.
+    pub execute: Cost,
+    /// The cost for a node that checks the block and writes it: signatures of transactions, execution, state root, headers.
+    pub verify: Cost,
+}
+
+/// A block with a transaction of each sender, or of those for which it has room.
+enum Attempt {
+    Full(FullBlock),
+    HasRoom { work: u64 },
+}
+
+/// A chain in memory with a sender of preparations, and others that send one transaction each.
 #[derive(Debug)]
 pub struct Net {
+    genesis: Genesis,
     chain: Chain,
     producer: Producer,
     engine: Solo,
@@ -81,7 +137,11 @@ pub struct Prepared {
 
 /// The time for which this thread has run.
 fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time_of(ClockId::ThreadCPUTime)
+}
+
+fn time_of(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
@@ -89,30 +149,48 @@ fn key(number: u8) -> KeyPair {
     KeyPair::from_secret(SecretKey::from_bytes([number; 32]).expect("the number is a key"))
 }
 
+/// The key of the maker of blocks.
+fn node() -> KeyPair {
+    key(9)
+}
+
+/// The key of a sender of one transaction.
+fn sender(number: usize) -> KeyPair {
+    let seed = sha256(&[b"sender", &number.to_be_bytes()]);
+    KeyPair::from_secret(SecretKey::from_bytes(seed).expect("a digest is a key"))
+}
+
 fn hex(address: &Address) -> String {
     format!("0x{address}")
 }
 
 impl Net {
-    /// A new chain.
+    /// A new chain with so many senders of one transaction.
     ///
     /// # Panics
     ///
     /// If it cannot be opened, which would be a fault of this program.
-    pub fn new(rules: Rules) -> Self {
-        let mut config = ChainConfig { blocks_per_ds_epoch: 1_000_000, ..ChainConfig::isolated() };
+    pub fn new(rules: Rules, senders: usize) -> Self {
+        let mut config = ChainConfig {
+            blocks_per_ds_epoch: 1_000_000,
+            shard_gas_limit: Gas::new(BLOCK_GAS),
+            ds_gas_limit: Gas::new(BLOCK_GAS),
+            ..ChainConfig::isolated()
+        };
         config.rules.scilla = rules;
         config.policy.nonces = NoncePolicy::Exact;
-        let (sender, node) = (key(7), key(9));
+        let preparing = key(7);
         let account = Account { balance: Qa::new(10_u128.pow(30)), ..Account::default() };
-        let genesis = Genesis::new(BTreeMap::from([(sender.address(), account)])).expect("the balance fits 128 bits");
+        let addresses = (0..senders).map(|number| sender(number).address()).chain([preparing.address()]);
+        let accounts: BTreeMap<_, _> = addresses.map(|address| (address, account)).collect();
+        let genesis = Genesis::new(accounts).expect("the balances fit 128 bits");
         let store = Store::ephemeral(StoreOptions::default());
-        store.seal_with(run_seal(&node));
-        let engine = Solo::new(node);
+        store.seal_with(run_seal(&node()));
+        let engine = Solo::new(node());
         let now = 1_700_000_000_000_000;
         let (chain, producer) =
             open(store, config, &genesis, engine.public(), Timestamp::new(now)).expect("a new chain opens");
-        Self { chain, producer, engine, sender, nonce: 0, now }
+        Self { genesis, chain, producer, engine, sender: preparing, nonce: 0, now }
     }
 
     fn later(&mut self) -> Timestamp {
@@ -120,21 +198,14 @@ impl Net {
         Timestamp::new(self.now)
     }
 
-    fn signed(&mut self, transaction: Transaction) -> Transaction {
+    fn submit(&mut self, transaction: Transaction) -> Result<(), String> {
         self.nonce += 1;
-        let mut signed = Transaction {
-            version: Version::of_chain(self.chain.config().chain_id),
-            nonce: Nonce::new(self.nonce),
-            gas_price: GasPrice::new(Qa::new(PRICE)),
-            sender_key: self.sender.public(),
-            ..transaction
-        };
-        signed.signature = sign(&signed.core_bytes(), &self.sender).expect("a core is not empty");
-        signed
+        self.submit_as(&self.sender, self.nonce, transaction)
     }
 
-    fn submit(&mut self, transaction: Transaction) -> Result<(), String> {
-        let transaction = self.signed(transaction);
+    fn submit_as(&self, sender: &KeyPair, nonce: u64, transaction: Transaction) -> Result<(), String> {
+        let mut transaction = Transaction { nonce: Nonce::new(nonce), sender_key: sender.public(), ..transaction };
+        transaction.signature = sign(&transaction.core_bytes(), sender).expect("a core is not empty");
         let verified = self.chain.admit(transaction, false).map_err(|error| error.to_string())?;
         let at = Timestamp::new(self.now);
         self.chain.submit(verified, at).map(drop).map_err(|error| error.to_string())
@@ -177,6 +248,45 @@ impl Net {
         let receipt = self.commit();
         assert_eq!(receipt, first, "an outcome does not depend on what is ready");
         Ok(Measured { receipt, text_gas, cold, time })
+    }
+
+    /// Makes a block with a transaction of each of so many senders, and checks it by executing the chain again, unless it has
+    /// all of them and so may have room for more.
+    fn block_of(&mut self, senders: usize, transaction: impl Fn(usize) -> Transaction) -> Result<Attempt, String> {
+        for number in 0..senders {
+            self.submit_as(&sender(number), 1, transaction(number))?;
+        }
+        let at = self.later();
+        let start = Start::now();
+        let block = self.producer.propose(at, Cause::Event).map_err(|error| error.to_string())?;
+        let execute = start.until(Start::now());
+        let (receipts, work) = (block.transactions(), block.work());
+        let transactions = receipts.len();
+        if !block.dropped().is_empty() {
+            return Err("a transaction is dropped".into());
+        }
+        if transactions == senders {
+            return Ok(Attempt::HasRoom { work });
+        }
+        let succeeded = receipts.iter().filter(|(_, receipt)| receipt.success).count();
+        let gas = block.tx_block().header.gas_used.get();
+        let sealed = seal_alone(block, &node()).map_err(|error| error.to_string())?;
+        self.producer.commit(sealed).map_err(|error| error.to_string())?;
+        let verify = self.verify_last()?;
+        Ok(Attempt::Full(FullBlock { transactions, succeeded, gas, work, execute, verify }))
+    }
+
+    /// Executes all blocks again in another store. Returns the cost of the last one.
+    fn verify_last(&self) -> Result<Cost, String> {
+        let scratch = Store::ephemeral(StoreOptions::default());
+        let config = self.chain.config().clone();
+        let mut ends = [Start::now(); 2];
+        check(self.producer.store(), &scratch, config, &self.genesis, node().public(), &mut |_, _| {
+            ends = [ends[1], Start::now()];
+        })
+        .map_err(|error| error.to_string())?;
+        let [before, after] = ends;
+        Ok(before.until(after))
     }
 
     fn created(&self) -> Address {
@@ -224,7 +334,12 @@ impl Prepared {
     ///
     /// What failed, with its receipt.
     pub fn new(case: Case, rules: Rules) -> Result<Self, String> {
-        let mut net = Net::new(rules);
+        Self::with_senders(case, rules, 0)
+    }
+
+    /// The same with so many senders of one transaction.
+    fn with_senders(case: Case, rules: Rules, senders: usize) -> Result<Self, String> {
+        let mut net = Net::new(rules, senders);
         let Case { others, mut program, setup, measured } = case;
         for (number, other) in others.iter().enumerate() {
             let address = hex(&net.deploy(other)?);
@@ -247,14 +362,65 @@ impl Prepared {
     ///
     /// Why the chain refuses it.
     pub fn measure(&mut self, times: u32, gas: u64, runs: u32) -> Result<Measured, String> {
-        let transaction = match (&self.contract, &self.measured) {
+        let transaction = self.transaction(times, gas);
+        self.net.measure(transaction, runs)
+    }
+
+    fn transaction(&self, times: u32, gas: u64) -> Transaction {
+        match (&self.contract, &self.measured) {
             (Some(to), Some(message)) => {
                 let mut message = message.clone();
                 message.params.push(json!({"vname": "times", "type": "Uint32", "value": times.to_string()}));
                 call(*to, &message, gas)
             }
             _ => deployment(&self.program, gas),
+        }
+    }
+}
+
+/// Makes a block that is full of the measured transaction of a case.
+///
+/// # Errors
+///
+/// Why a transaction cannot be in it.
+pub fn block_of_case(case: &Case, rules: Rules, times: u32, gas: u64) -> Result<FullBlock, String> {
+    full_block(|senders| {
+        let mut prepared = Prepared::with_senders(case.clone(), rules, senders)?;
+        let transaction = prepared.transaction(times, gas);
+        prepared.net.block_of(senders, |number| {
+            let mut transaction = transaction.clone();
+            if !transaction.code.is_empty() {
+                // A text that was deployed before is ready.
+                transaction.code = format!("{}\n(*{number}*)", transaction.code);
+            }
+            transaction
+        })
+    })
+}
+
+/// Makes a block that is full of payments, each to a new account.
+///
+/// # Errors
+///
+/// Why a payment cannot be in it.
+pub fn block_of_payments(rules: Rules) -> Result<FullBlock, String> {
+    full_block(|senders| {
+        Net::new(rules, senders).block_of(senders, |number| {
+            let [to @ .., _, _, _, _, _, _, _, _, _, _, _, _] = sha256(&[b"recipient", &number.to_be_bytes()]);
+            Transaction { to: Address::new(to), amount: Qa::new(1), ..empty(50) }
+        })
+    })
+}
+
+/// Calls `make` with more and more senders, until the block has no room for the transactions of all.
+fn full_block(make: impl Fn(usize) -> Result<Attempt, String>) -> Result<FullBlock, String> {
+    let mut senders = 8;
+    loop {
+        let work = match make(senders)? {
+            Attempt::Full(block) => return Ok(block),
+            Attempt::HasRoom { work } => work,
         };
-        self.net.measure(transaction, runs)
+        let share = PER_BLOCK / (work / senders as u64).max(1);
+        senders = usize::try_from(share).unwrap_or(usize::MAX).max(senders) + 8;
     }
 }

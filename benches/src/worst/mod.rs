@@ -10,8 +10,8 @@ mod templates;
 use serde_json::{Value as Json, json};
 
 pub use self::{
-    chain::{Measured, Net, Prepared},
-    search::{LIMIT, Slowest, least_limit, search, slowest},
+    chain::{Cost, FullBlock, Measured, Net, Prepared, block_of_case, block_of_payments},
+    search::{LIMIT, Slowest, block_of, least_limit, search, slowest},
     templates::TEMPLATES,
 };
 

@@ -2,7 +2,7 @@
 
 use silica_scilla::rules::Rules;
 
-use super::{Case, Measured, Prepared, Shape, Template};
+use super::{Case, FullBlock, Measured, Prepared, Shape, Template, block_of_case};
 use crate::Random;
 
 /// Gas that a measured transaction may use.
@@ -64,6 +64,29 @@ pub fn slowest(template: &Template, shape: Shape, rules: Rules) -> Result<Slowes
 pub fn least_limit(template: &Template, shape: Shape, rules: Rules, gas: u64) -> Result<Measured, String> {
     let mut prepared = Prepared::new((template.case)(&shape), rules)?;
     prepared.measure(shape.times, gas + 1, RUNS)
+}
+
+/// Makes a block that is full of the slowest transactions of a template that succeed. A shape of which none succeeds is made
+/// smaller.
+///
+/// # Errors
+///
+/// As for [`slowest`].
+pub fn block_of(template: &Template, rules: Rules) -> Result<FullBlock, String> {
+    let mut shape = template.shape;
+    loop {
+        let case = (template.case)(&shape);
+        let Slowest { measured, times, .. } = slowest(template, shape, rules)?;
+        let number = match shape {
+            _ if measured.receipt.success && times > 0 => None,
+            Shape { copies: 2.., .. } => Some(&mut shape.copies),
+            Shape { size: 2.., .. } => Some(&mut shape.size),
+            Shape { depth: 2.., .. } => Some(&mut shape.depth),
+            _ => None,
+        };
+        let Some(number) = number else { return block_of_case(&case, rules, times, LIMIT) };
+        *number = (*number * 3 / 4).max(1);
+    }
 }
 
 /// Changes the shape of a template so many times, and keeps what is slowest for its gas.

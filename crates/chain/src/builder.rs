@@ -391,6 +391,7 @@ impl<'a> Builder<'a> {
             vacuous,
             dropped: self.dropped,
             postponed: self.postponed,
+            work: self.work,
         })
     }
 

@@ -275,6 +275,7 @@ impl Application for Producer {
             vacuous: _,
             dropped,
             postponed,
+            work: _,
         } = sealed.block;
         let Blocks { tx: tx_block, micro: micro_blocks, ds: ds_block } = blocks;
         let published = self.tip();

@@ -57,6 +57,7 @@ pub struct ExecutedBlock {
     pub(crate) vacuous: bool,
     pub(crate) dropped: Vec<(VerifiedTransaction, DropReason)>,
     pub(crate) postponed: Vec<(VerifiedTransaction, Postponed)>,
+    pub(crate) work: u64,
 }
 
 /// The blocks that are made in one Tx epoch.
@@ -101,6 +102,11 @@ impl ExecutedBlock {
     /// Transactions that were found never to be executable.
     pub fn dropped(&self) -> &[(VerifiedTransaction, DropReason)] {
         &self.dropped
+    }
+
+    /// The work of its transactions, dropped ones included, in nanoseconds (`silica_scilla::work`).
+    pub fn work(&self) -> u64 {
+        self.work
     }
 
     /// What the proposer sends to the rest of its committee.
