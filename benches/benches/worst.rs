@@ -73,7 +73,10 @@ fn row_of_block(name: &str, block: Result<FullBlock, String>) -> String {
         Err(why) => return format!("| {name} | {why} |"),
     };
     let slow = if execute.processor > GOAL || verify.processor > GOAL { " **OVER 1 s**" } else { "" };
-    let failed = if succeeded == transactions { "" } else { " (fail)" };
+    let failed = match transactions.saturating_sub(succeeded) {
+        0 => String::new(),
+        failed => format!(" ({failed} fail)"),
+    };
     let ms = |time: Duration| time.as_millis();
     format!(
         "| {name}{failed} | {transactions} | {gas} | {} | {} | {} | {} | {} |{slow}",
