@@ -47,6 +47,12 @@ impl Meter {
         done
     }
 
+    /// Ends with work that is not counted; see [`Work::exceed`]. No gas is left.
+    pub const fn exceed(&mut self) -> Exhausted {
+        self.left = 0;
+        self.work.exceed()
+    }
+
     /// Counts a program that is made ready to run; see [`Work::load`].
     ///
     /// # Errors

@@ -20,9 +20,11 @@ pub const EVALUATION_PER_GAS: u64 = 640;
 pub const PER_BLOCK: u64 = 700_000_000;
 /// The most work that a transaction may load.
 pub const LOADED: u64 = 100_000_000;
+/// The work of a transaction besides its execution, most of it the check of its signature. It counts for the block alone.
+pub const TRANSACTION: u64 = 50_000;
 /// The most work of a transaction besides loading. With what it may load it fits into an empty block, so that a block
 /// never decides how a transaction ends.
-pub const PER_TRANSACTION: u64 = PER_BLOCK - LOADED;
+pub const PER_TRANSACTION: u64 = PER_BLOCK - LOADED - TRANSACTION;
 
 const PER_UNIT: u64 = (PER_GAS - EVALUATION_PER_GAS) / UNITS_PER_GAS;
 const EVALUATION_PER_UNIT: u64 = EVALUATION_PER_GAS / UNITS_PER_GAS;
@@ -104,7 +106,7 @@ pub struct Work {
     done: u64,
     /// The work of loading programs.
     loaded: u64,
-    /// The part of it that counts for the block.
+    /// The part of it that counts for the block, with [`TRANSACTION`].
     fresh: u64,
     /// The work that the block has room for; `None` if nothing is limited.
     room: Option<u64>,
@@ -127,7 +129,7 @@ impl Work {
 
     /// Work with the limits of a transaction, in a block that has room for `room`.
     pub const fn limited(room: u64) -> Self {
-        Self { room: Some(room), ..Self::UNLIMITED }
+        Self { fresh: TRANSACTION, room: Some(room), ..Self::UNLIMITED }
     }
 
     /// Counts units of gas that were used.
@@ -170,6 +172,13 @@ impl Work {
             self.fresh = self.fresh.saturating_add(work);
         }
         self.check()
+    }
+
+    /// Ends with work that is not counted before it would be done, because it is more than is [left](Self::left).
+    pub const fn exceed(&mut self) -> Exhausted {
+        let end = if self.left_for_transaction() > self.left() { End::Block } else { End::Transaction };
+        let _ = self.stop(end);
+        Exhausted
     }
 
     /// Compares evaluation and loading with the limits.
@@ -242,7 +251,7 @@ mod tests {
         assert_eq!(work.spend(FIXED), Ok(()));
         assert_eq!(work.pay(UNITS_PER_GAS), Ok(()));
         assert_eq!(work.spend(PER_GAS - EVALUATION_PER_GAS), Ok(()));
-        assert_eq!(work.total(), FIXED + PER_GAS);
+        assert_eq!(work.total(), TRANSACTION + FIXED + PER_GAS);
         assert_eq!((work.spend(1), work.end()), (Err(Exhausted), Some(End::Transaction)));
         assert_eq!((work.pay(UNITS_PER_GAS), work.spend(0)), (Err(Exhausted), Ok(())));
         assert_eq!(work.spend(1), Err(Exhausted), "the end is final");
@@ -257,13 +266,21 @@ mod tests {
 
     #[test]
     fn transaction_does_not_exceed_the_room_of_its_block() {
-        let mut work = Work::limited(1_000);
+        let mut work = Work::limited(TRANSACTION + 1_000);
         assert_eq!(work.pay(UNITS_PER_GAS), Ok(()));
         assert_eq!(work.spend(360), Ok(()));
         assert_eq!((work.spend(1), work.end()), (Err(Exhausted), Some(End::Block)));
-        let mut work = Work::limited(EVALUATION_PER_UNIT);
+        let mut work = Work::limited(TRANSACTION + EVALUATION_PER_UNIT);
         assert_eq!(work.pay(1), Ok(()));
         assert_eq!((work.pay(1), work.end()), (Err(Exhausted), Some(End::Block)));
+    }
+
+    #[test]
+    fn nearer_limit_is_exceeded() {
+        for (room, end) in [(PER_BLOCK, End::Transaction), (TRANSACTION + FIXED / 2, End::Block)] {
+            let mut work = Work::limited(room);
+            assert_eq!((work.exceed(), work.end()), (Exhausted, Some(end)));
+        }
     }
 
     #[test]
@@ -286,10 +303,10 @@ mod tests {
     fn loaded_programs_count_for_the_block_once() {
         let bytes = LOADED / weight::LOADED_BYTE;
         let mut work = Work::limited(PER_BLOCK);
-        assert_eq!((work.load(bytes, true), work.total()), (Ok(()), bytes * weight::LOADED_BYTE));
+        assert_eq!((work.load(bytes, true), work.total()), (Ok(()), TRANSACTION + bytes * weight::LOADED_BYTE));
         assert_eq!((work.load(1, false), work.end()), (Err(Exhausted), Some(End::Transaction)));
-        let mut work = Work::limited(weight::LOADED_BYTE);
-        assert_eq!((work.load(2, false), work.total()), (Ok(()), 0));
+        let mut work = Work::limited(TRANSACTION + weight::LOADED_BYTE);
+        assert_eq!((work.load(2, false), work.total()), (Ok(()), TRANSACTION));
         assert_eq!((work.load(2, true), work.end()), (Err(Exhausted), Some(End::Block)));
     }
 }

@@ -210,7 +210,7 @@ impl<W: World> Calls<'_, '_, W> {
         let effects = Effects::of(outcome, &mut left);
         // What goes beyond the work that is left is not written.
         if effects.is_err() && payable < unused {
-            self.effort.work.spend(u64::MAX).ok();
+            self.effort.work.exceed();
             return Err(self.exhausted());
         }
         let effects = effects?;

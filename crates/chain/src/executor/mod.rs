@@ -32,7 +32,7 @@ use std::{
 use silica_protocol::{BlockNumber, ChainId, CodeHash, Gas, GasPrice, Qa, Receipt, TransactionKind};
 use silica_scilla::{
     gas::{Exhausted, UNITS_PER_GAS},
-    work::{EVALUATION_PER_GAS, End, Work},
+    work::{EVALUATION_PER_GAS, End, TRANSACTION, Work},
 };
 use silica_state::StateError;
 
@@ -143,7 +143,7 @@ impl<'a> Effort<'a> {
             Outcome::Recorded(recorded) => recorded.receipt.cumulative_gas,
             Outcome::Dropped(_) | Outcome::Full => Gas::ZERO,
         };
-        self.work.total().max(gas.get().saturating_mul(EVALUATION_PER_GAS))
+        self.work.total().max(gas.get().saturating_mul(EVALUATION_PER_GAS).saturating_add(TRANSACTION))
     }
 }
 

@@ -63,7 +63,7 @@ mod tests {
 
     use silica_protocol::{Address, BlockNumber, ChainId, Gas, GasPrice, Nonce, ShardId, Transaction};
 
-    use silica_scilla::work::EVALUATION_PER_GAS;
+    use silica_scilla::work::{EVALUATION_PER_GAS, TRANSACTION};
 
     use crate::executor::{Executed, NOTHING_LOADED};
 
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(run.overlay.account(&address(SENDER)).unwrap().unwrap().nonce, Nonce::new(1));
         let receipt = Receipt::payment(Gas::new(50), BlockNumber::new(7));
         assert_eq!(run.outcome, Outcome::Recorded(Recorded { receipt, fee: Qa::new(ZIL / 10) }));
-        assert_eq!(run.work, 50 * EVALUATION_PER_GAS);
+        assert_eq!(run.work, TRANSACTION + 50 * EVALUATION_PER_GAS);
     }
 
     #[test]

@@ -192,10 +192,10 @@ impl<'a> Patterns<'a> {
         let mut left = payable;
         let checked = Walk::new(self.known).check(patterns, &mut left);
         let work = payable.saturating_sub(left).saturating_mul(weight::PATTERN_STEP);
-        // Steps that cannot be paid for are beyond the limit as well.
-        let unpaid = if left == 0 && payable < self.steps { u64::MAX } else { 0 };
+        let is_unpaid = left == 0 && payable < self.steps;
         self.steps = self.steps.saturating_sub(payable.saturating_sub(left));
-        if self.meter.spend(work.saturating_add(unpaid)).is_err() {
+        if self.meter.spend(work).is_err() || is_unpaid {
+            self.meter.exceed();
             return Err(vec![Fault::exhausted()]);
         }
         checked.map_err(|message| {
