@@ -1,6 +1,7 @@
-//! The structure of the sources: the modules of each crate form layers, and no file is too large.
+//! The structure of the sources: the modules of each crate form layers, no file is too large, and texts are plain.
 #![cfg(test)]
 
 mod layers;
 mod size;
 mod source;
+mod words;

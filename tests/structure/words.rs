@@ -1,0 +1,122 @@
+//! Words that hide who acts do not occur in comments and pages (docs/style.md).
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::source::workspace;
+
+/// Words and phrases that are rejected, in lower case.
+const REJECTED: [&str; 11] = [
+    "told",
+    "tells of",
+    "whoever",
+    "nobody",
+    "somebody",
+    "those who",
+    "who asks",
+    "who waits",
+    "is to be had",
+    "is heard",
+    "likewise",
+];
+
+/// Files that may have such words, each with the reason.
+const EXCEPTIONS: [(&str, &str); 1] = [("docs/style.md", "its bad examples, and the list itself")];
+
+/// Directories with files that are not ours, or that a build makes.
+const LEFT_OUT: [&str; 5] = [".git", "data", "node_modules", "regressions", "target"];
+
+/// Returns the files below a directory whose comments or text a person reads.
+fn texts(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if path.is_dir() {
+            if !LEFT_OUT.contains(&name) {
+                texts(&path, found);
+            }
+        } else if is_page(&path) || is_rust(&path) || name == "run" || has_extension(&path, "toml") {
+            found.push(path);
+        }
+    }
+}
+
+fn has_extension(path: &Path, expected: &str) -> bool {
+    path.extension().is_some_and(|extension| extension == expected)
+}
+
+fn is_page(path: &Path) -> bool {
+    has_extension(path, "md")
+}
+
+fn is_rust(path: &Path) -> bool {
+    has_extension(path, "rs")
+}
+
+/// Returns the comment of a line of code, if it has one. A marker within a string of the same line is none.
+fn comment<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
+    let starts = line.match_indices(marker).map(|(at, _)| at);
+    let mut outside = starts.filter(|at| line.get(..*at).unwrap_or_default().matches('"').count() % 2 == 0);
+    line.get(outside.next()?..)
+}
+
+/// Returns the rejected words of a text.
+fn rejected(text: &str) -> impl Iterator<Item = &'static str> {
+    let words: Vec<_> = text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let text = format!(" {} ", words.join(" ").to_lowercase());
+    REJECTED.into_iter().filter(move |word| text.contains(&format!(" {word} ")))
+}
+
+/// Returns each rejected word of a file with its line. A phrase may continue on the next line.
+fn faults(path: &str, text: &str) -> Vec<String> {
+    let read = |line| {
+        if is_page(Path::new(path)) {
+            return Some(line);
+        }
+        comment(line, if is_rust(Path::new(path)) { "//" } else { "#" })
+    };
+    let lines: Vec<&str> = text.lines().map(|line| read(line).unwrap_or_default()).collect();
+    let mut faults = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let next = lines.get(index + 1).copied().unwrap_or_default();
+        let both = format!("{line} {}", next.trim_start_matches(['/', '!', '#', ' ']));
+        let of_next: Vec<_> = rejected(next).collect();
+        let found = rejected(&both).filter(|word| !of_next.contains(word));
+        faults.extend(found.map(|word| format!("{path}:{}: {word:?}", index + 1)));
+    }
+    faults
+}
+
+#[test]
+fn comments_and_pages_have_no_rejected_words() {
+    let (root, mut files) = (workspace(), Vec::new());
+    texts(&root, &mut files);
+    files.sort();
+    assert!(files.len() > 500, "{} files", files.len());
+    let relative = |file: &Path| file.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+    let mut unused: Vec<_> = EXCEPTIONS.iter().map(|(path, _)| *path).collect();
+    let mut all = Vec::new();
+    for file in &files {
+        let (path, text) = (relative(file), fs::read_to_string(file).unwrap());
+        let faults = faults(&path, &text);
+        if !EXCEPTIONS.iter().any(|(exception, _)| *exception == path) {
+            all.extend(faults);
+        } else if !faults.is_empty() {
+            unused.retain(|exception| *exception != path);
+        }
+    }
+    assert!(all.is_empty(), "{} rejected words:\n{}", all.len(), all.join("\n"));
+    assert!(unused.is_empty(), "exceptions without a rejected word: {unused:?}");
+}
+
+#[test]
+fn rejected_words_are_found_in_comments_and_pages_alone() {
+    assert_eq!(faults("a.rs", "// What clients are told."), ["a.rs:1: \"told\""]);
+    assert_eq!(faults("a.rs", "/// It is\n/// heard."), ["a.rs:1: \"is heard\""]);
+    assert_eq!(faults("a.rs", "let told = 1; // Nobody.\nlet b = \"// told\";"), ["a.rs:1: \"nobody\""]);
+    assert_eq!(faults("a.md", "Likewise, Those who\nwait."), ["a.md:1: \"those who\"", "a.md:1: \"likewise\""]);
+    assert_eq!(faults("run", "told # told"), ["run:1: \"told\""]);
+    assert_eq!(faults("a.rs", "/// A retold story is untold."), [""; 0]);
+}
