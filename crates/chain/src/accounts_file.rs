@@ -83,7 +83,7 @@ impl AccountEntry {
         self.account
     }
 
-    /// The secret key as the file has it: text that nobody has checked.
+    /// The secret key as the file has it: text without a check.
     pub fn secret_key(&self) -> Option<&str> {
         self.secret_key.as_deref().map(String::as_str)
     }

@@ -1,6 +1,6 @@
 //! The transactions of an address, looked for in the record.
 //!
-//! There is no index: who asks pays, and not each payment (ADR 11). One page is found by a look at a bounded number of
+//! There is no index: a query pays for the search, and a payment does not (ADR 11). One page is found by a look at a bounded number of
 //! transactions, and says where the next one goes on.
 
 use std::ops::Range;

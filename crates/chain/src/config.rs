@@ -130,7 +130,7 @@ pub enum ErrorKey {
 /// What one node does within the rules of its chain; may differ from start to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Which nonces are accepted, until the [producer](crate::Producer::set_nonce_policy) is told otherwise.
+    /// Which nonces are accepted, until the [producer](crate::Producer::set_nonce_policy) has another policy.
     pub nonces: NoncePolicy,
     /// Which blocks move the logical block number, until the [producer](crate::Producer::set_numbering) has another policy.
     pub numbering: Numbering,

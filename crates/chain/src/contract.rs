@@ -209,7 +209,7 @@ impl StateDocument {
     /// Adds an entry.
     fn add(&mut self, path: &[&str], value: &[u8], out: &mut Vec<u8>) {
         let Some((last, objects)) = path.split_last() else { return };
-        // The metadata are told by their names, which below a field are keys of its map.
+        // The names tell metadata from fields. Below a field the same names are keys of its map.
         let is_field = self.behind == 1;
         if is_field && path.first().is_some_and(|name| METADATA.contains(name) || *name == BALANCE) {
             return;

@@ -36,7 +36,7 @@ pub enum DropReason {
     NonceTooLow = 27,
     /// The pool was full, and another transaction was worth more (`ERROR`).
     Evicted = 252,
-    /// Somebody took it out of the pool (`ERROR`).
+    /// A developer withdrew it from the pool (`ERROR`).
     Withdrawn = 253,
     /// A fault of ours kept it from being executed (`ERROR`).
     Internal = 254,

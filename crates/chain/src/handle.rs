@@ -77,7 +77,7 @@ impl Chain {
         Entrance { config, minimum_price, nonces, accounts: &published.state }
     }
 
-    /// Checks a transaction that nobody signed, for its sender, and gives it the nonce after those that the sender used and
+    /// Checks a transaction without a signature, for its sender, and gives it the nonce after those that the sender used and
     /// those that wait. For networks whose [configuration](ChainConfig::edits) allows it.
     ///
     /// Its signature is zero, and what stands in place of the key [names the sender](silica_protocol::PublicKey::in_place_of).
@@ -102,10 +102,10 @@ impl Chain {
         self.entrance(&published, published.nonces).impersonate(transaction, request.sender, request.priority)
     }
 
-    /// Executes a transaction that nobody signed against the latest state, as the next block would, and tells what would
-    /// become of it. Nothing is changed by it.
+    /// Executes a transaction without a signature against the latest state, as the next block would, and returns the
+    /// outcome. Nothing changes.
     ///
-    /// It takes as long as executing the transaction does, of which its gas limit is the only bound, and holds up nobody.
+    /// It takes as long as executing the transaction does, of which its gas limit is the only bound. It blocks no other caller.
     ///
     /// # Errors
     ///

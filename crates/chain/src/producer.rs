@@ -100,8 +100,8 @@ impl Producer {
         self.failed
     }
 
-    /// Goes on from the published head after a block could not be written, as on a full disk: nobody has seen what was written
-    /// after it, and it is removed. The pool stays as it is, as do [points](Self::save). Does nothing if nothing has failed.
+    /// Goes on from the published head after a block could not be written, as on a full disk. Data behind
+    /// the published head was never visible to a reader, and is removed. The pool stays as it is, as do [points](Self::save). Does nothing if nothing has failed.
     ///
     /// Snapshots that readers have taken before may answer what they know, and errors to everything else.
     ///
@@ -207,7 +207,7 @@ impl Producer {
         self.written.paid = Some(paid);
         let time_before = || if count > 1 { state.time_of(last.previous().unwrap_or(last)) } else { Ok(None) };
         let read = Head::read(&state, last).and_then(|head| Ok((head, time_before()?)));
-        // It is written, and nobody would know of it.
+        // The range is on disk, but without its head no reader could see it.
         let (head, before) = read.map_err(|error| self.fail(number, silica_state::CommitError::Archive(error)))?;
         let head = head.ok_or(BuildError::End)?;
         let times = Times {

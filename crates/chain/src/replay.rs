@@ -20,7 +20,7 @@ use crate::{
     terms::{FullBlocks, Prices},
 };
 
-/// Told of each block that was executed, and of the last there is.
+/// Called for each executed block, with its number and the number of the last block.
 type Progress<'a> = &'a mut dyn FnMut(BlockNumber, BlockNumber);
 
 /// Executes again the blocks whose state `store` has lost, if it has lost any. [`open`](crate::open()) does so too,
@@ -89,7 +89,7 @@ const TRANSACTIONS_TOGETHER: usize = 8_000;
 /// Blocks below which verifying their signatures on another thread costs more than it saves.
 const WORTH_A_THREAD: usize = 2;
 
-/// Reads the next blocks, up to a run or to one that cannot be read; that it cannot is told after them.
+/// Reads the next blocks, up to a run or to one that cannot be read. The error of that one is returned after them.
 fn read_some(
     store: &Store,
     numbers: &mut Peekable<impl Iterator<Item = BlockNumber>>,
@@ -183,7 +183,7 @@ impl Replay<'_> {
     ) -> Result<(), ReplayError> {
         let number = record.tx_block.header.number;
         let state = match &mut self.head {
-            // Nobody signs the first block.
+            // The first block has no signature.
             None => self.check_genesis(record)?,
             Some(tip) => {
                 let block = tip.execute(proposal, self.network, self.target, number)?;

@@ -78,8 +78,8 @@ impl Producer {
         self.store.holds_too_much()
     }
 
-    /// Takes the chain back to a point: the blocks after it are removed for good, and nobody knows of transactions that came
-    /// after it. Points after it are of no use any more.
+    /// Takes the chain back to a point: the blocks after it are removed for good, and so are the transactions
+    /// that came after it. Points after it are invalid.
     ///
     /// Snapshots that readers have taken before answer what they know, and errors to everything else.
     ///
@@ -110,7 +110,7 @@ impl Producer {
             ..Published::clone(&shared.published())
         };
         let pool = pool.clone();
-        // Together, so that nobody finds a transaction neither in the pool nor in a block.
+        // Both under the lock, so that a reader finds each transaction in the pool or in a block.
         let mut waiting = shared.lock_pool();
         shared.publish(Arc::new(published));
         *waiting = pool;

@@ -56,8 +56,8 @@ pub struct AccountChange {
     pub variables: Vec<VariableChange>,
 }
 
-/// How a variable of a contract, or an entry of its map, would change. What a map has under several keys is told for each
-/// innermost entry.
+/// How a variable of a contract, or an entry of its map, would change. A map with several keys has one
+/// change for each innermost entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariableChange {
     /// Name of the field.
@@ -150,7 +150,7 @@ impl<'a> Simulator<'a> {
         let spare = balance.checked_sub(request.amount).unwrap_or(Qa::ZERO);
         let affordable = spare.get().checked_div(transaction.gas_price.get().get());
         let affordable = affordable.map_or(most, |gas| Gas::new(u64::try_from(gas).unwrap_or(u64::MAX)));
-        // Whoever cannot pay even for the least is told so.
+        // The least gas stays: the execution then rejects a sender who cannot pay for it.
         Ok(most.min(affordable).max(least))
     }
 
@@ -235,7 +235,7 @@ impl<'a> Simulator<'a> {
     }
 }
 
-/// Tells of a change in names and values; `old` is asked what an entry of storage was.
+/// Returns a change as names and values. `old` returns the earlier value of a storage entry.
 pub(crate) fn account_change(
     change: &Change,
     old: impl Fn(&Address, &StorageKey) -> Result<Option<Vec<u8>>, StateError>,
@@ -246,7 +246,7 @@ pub(crate) fn account_change(
     for (key, new) in storage {
         let old = old(address, key)?;
         let Some((name, indices)) = parts(address, key) else { continue };
-        // The sign of an empty map comes and goes with the entries, which are told of themselves.
+        // The marker of an empty map changes with its entries, which are changes of their own.
         let below = storage.range(key..).nth(1).is_some_and(|(next, _)| next.as_str().starts_with(key.as_str()));
         if METADATA.contains(&name.as_str()) || below && (is_marker(old.as_deref()) || is_marker(new.as_deref())) {
             continue;

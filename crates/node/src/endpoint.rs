@@ -25,7 +25,7 @@ pub(crate) struct Endpoint {
     node: NodeHandle,
     metrics: Arc<Metrics>,
     home: Home,
-    /// Whose size is told; `None` in memory.
+    /// The directory whose size the metrics have; `None` in memory.
     data_dir: Option<PathBuf>,
 }
 

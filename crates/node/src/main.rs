@@ -89,7 +89,7 @@ fn with_causes(error: &dyn Error) -> String {
 
 fn print(text: &str) -> Result<(), AnyError> {
     match writeln!(io::stdout(), "{text}") {
-        // Whoever was reading has read enough.
+        // The reader of the pipe has closed it.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other.map_err(|error| format!("cannot write to standard output: {error}").into()),
     }
@@ -230,7 +230,7 @@ fn ask(command: impl Future<Output = Result<Answer, ClientError>>) -> ExitCode {
     }
 }
 
-/// Whoever calls this from a script is told by the exit status what was found.
+/// Verifies a proof. The exit status states the result for scripts.
 fn verify(args: &VerifyArgs) -> ExitCode {
     const NOTHING_TO_CHECK: u8 = 2;
     let runtime = match Runtime::new() {

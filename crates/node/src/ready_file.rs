@@ -65,7 +65,7 @@ impl ReadyFile {
         Ok(Self { path, text: None })
     }
 
-    /// Writes the file as a whole: whoever finds it finds all of it. Only its owner can read it.
+    /// Writes the file as a whole, so that a reader never sees a part of it. Only its owner can read it.
     ///
     /// # Errors
     ///

@@ -34,7 +34,7 @@ pub struct VerifiedTransaction {
     committee: ShardId,
 }
 
-/// A transaction that nobody signed and that passed every other check of the entrance.
+/// A transaction without a signature that passed every other check of admission.
 ///
 /// It can be executed to see what it would do. It is no [`VerifiedTransaction`]: nothing takes it into the pool or into
 /// a block.
@@ -197,7 +197,7 @@ impl<A: Accounts> Entrance<'_, A> {
         }
     }
 
-    /// Checks a transaction that nobody signed, for `sender`, where the network allows such.
+    /// Checks a transaction without a signature, for `sender`, where the network allows such.
     pub(crate) fn impersonate(
         &self,
         mut transaction: Transaction,
@@ -214,7 +214,7 @@ impl<A: Accounts> Entrance<'_, A> {
         Ok(VerifiedTransaction { transaction: Arc::new(transaction), hash, sender, kind, routing, committee })
     }
 
-    /// Checks a transaction that nobody signed, as if `sender` had, for a simulation. Its nonce is the one that is due.
+    /// Checks a transaction without a signature, as if `sender` had signed it, for a simulation. Its nonce is the one that is due.
     pub(crate) fn rehearse(
         &self,
         mut transaction: Transaction,
@@ -286,7 +286,7 @@ impl<A: Accounts> Entrance<'_, A> {
             return Ok(());
         }
         Err(match kind {
-            // The constant is told, whatever the length of the data asks for.
+            // The text names the constant, although the bytes of the data may need more.
             TransactionKind::Call => AdmissionError::CallGasTooLow { got, minimum: rules.call_gas },
             TransactionKind::Deployment => AdmissionError::DeploymentGasTooLow { got, minimum },
             TransactionKind::Payment => AdmissionError::PaymentGasTooLow { got, minimum },

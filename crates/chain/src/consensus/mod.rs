@@ -1,7 +1,7 @@
 //! The seam between the chain and the way its nodes agree on blocks.
 //!
-//! Consensus drives and the chain answers: an [`Engine`] is a state machine without input or output of its own. It is
-//! told of what happens, asks the [`Application`] to propose, verify and commit, and returns what the node has to do.
+//! Consensus drives and the chain answers: an [`Engine`] is a state machine without input or output of its own. It
+//! gets each input, calls the [`Application`] to propose, verify and commit, and returns what the node has to do.
 
 mod error;
 mod seal;
@@ -48,8 +48,8 @@ pub trait Application {
 
     /// Executes another node's block on top of the head and compares everything in its headers.
     ///
-    /// Whether its time is acceptable beyond being later than the head's is for the engine to judge, which is told
-    /// the time.
+    /// This checks only that its time is later than that of the head. The engine gets the time of the clock and checks
+    /// the rest.
     ///
     /// # Errors
     ///
@@ -65,8 +65,8 @@ pub trait Application {
 
     /// Makes a block the head on which the next one is built, without waiting for the disk.
     ///
-    /// Nobody hears of it, and a crash may undo it, until [`flush`](Self::flush) returned; its transactions stay in the
-    /// pool for so long. Whoever writes a block with transactions therefore flushes before the next block is proposed.
+    /// Until [`flush`](Self::flush) returns, no reader sees the block, a crash may undo it, and its transactions stay in
+    /// the pool. So a caller that writes a block with transactions flushes before it proposes the next block.
     ///
     /// # Errors
     ///
@@ -83,9 +83,9 @@ pub trait Application {
     /// Makes so many empty blocks durable, and then visible, as proposing, sealing and committing one after the other at the
     /// time `at` would. Nothing may have been written that is not flushed. Returns their numbers.
     ///
-    /// Their signatures are made when they are asked for, by whom the store was
-    /// [told](silica_state::Store::seal_with) to sign. If it was not, no block is made, and `None` is returned. No
-    /// transaction is executed: whoever asks has seen that there are no [candidates](Self::has_candidates).
+    /// Their signatures are made when a block is read, by the
+    /// [sealer](silica_state::Store::seal_with) of the store. Without a sealer no block is made, and `None` is returned.
+    /// No transaction is executed: the caller has checked that there are no [candidates](Self::has_candidates).
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ pub trait Engine {
     fn step(&mut self, input: Input, application: &mut dyn Application) -> Result<Vec<Effect>, EngineError>;
 }
 
-/// Something an engine is told.
+/// An input of an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// Transactions arrived at this time, and shall not wait: blocks are made until none is left that can be executed.

@@ -138,7 +138,7 @@ impl Engine for Solo {
             }
             Input::Demand { at, blocks } => self.make_blocks(blocks, at, application),
             Input::Edit { at, edit } => self.edit(&edit, at, application),
-            // There is nobody who could have sent it.
+            // A network of one has no other node that could send a message.
             Input::Message(_) => Ok(Vec::new()),
             Input::Tick(at) => Ok(vec![self.make_block(at, application)?]),
         }

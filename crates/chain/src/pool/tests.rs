@@ -510,7 +510,7 @@ fn long_lines_are_taken_in_batches_without_loss() {
     for from in 0..=255 {
         for nonce in 1..=5 {
             let mut transaction = tx(1, nonce, u128::from(from) * 7 % 13).transaction().as_ref().clone();
-            // Senders that nobody has the key of, for more than one batch of them.
+            // Senders without a secret key, for more than one batch of them.
             transaction.sender_key = silica_protocol::PublicKey::new([from; 33]);
             pool.insert(unchecked(transaction, SHARD), &RICH, block(1), time(1)).unwrap();
         }

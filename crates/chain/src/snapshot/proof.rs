@@ -98,7 +98,7 @@ pub enum ProofError {
 }
 
 impl From<HistoryError> for ProofError {
-    /// The store may keep fewer blocks than are served: those before it was told to keep more are gone.
+    /// The store may keep fewer blocks than the node serves: it does not have the blocks from before its bound was raised.
     fn from(error: HistoryError) -> Self {
         if let HistoryError::Expired { earliest } = error { Self::Expired { earliest } } else { Self::History(error) }
     }

@@ -42,7 +42,7 @@ impl Snapshot {
         self.published.state.transaction(hash)
     }
 
-    /// Finds a transaction without reading it, for those who have to know how large it is.
+    /// Finds a transaction without reading it, for a caller that needs its size first.
     ///
     /// # Errors
     ///
@@ -60,9 +60,9 @@ impl Snapshot {
 
     /// Waiting transactions, at most 1,000, the latest change of status first.
     ///
-    /// The reference tells those of which its nodes reported something in the last three Tx epochs, and they report at each
-    /// block all that goes on waiting (Reference: execution#order-in-a-block): whatever is not told any more has gone.
-    /// Here it is known what waits.
+    /// The reference returns the transactions that its nodes reported in the last three Tx epochs. They report all pending
+    /// transactions at each block (Reference: execution#order-in-a-block), so a missing one is no longer pending. Here the
+    /// pool itself is read.
     pub fn pending(&self) -> Vec<(TxHash, TxStatus)> {
         self.shared.lock_pool().pending(PENDING_MOST)
     }

@@ -133,7 +133,7 @@ impl World {
         Ok(receipt.clone())
     }
 
-    /// All balances and the fees that nobody has yet are what was there at the beginning.
+    /// All balances and the fees that no account has yet add up to the money at the beginning.
     fn check_money(&self) {
         let source = self.net.producer.store().snapshot();
         let accounts = source.state().accounts().map(Result::unwrap);

@@ -7,7 +7,7 @@ use silica_protocol::Address;
 
 use crate::harness::{FUNDS, Net, USERS, node, user};
 
-/// Balances and nonces by address, and the fees of the DS epoch that nobody has.
+/// Balances and nonces by address, and the fees of the DS epoch that no account has.
 pub(crate) struct Ledger {
     pub(crate) accounts: BTreeMap<Address, (u128, u64)>,
     pub(crate) fees: u128,

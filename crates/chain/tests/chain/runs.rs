@@ -1,4 +1,4 @@
-//! Runs of empty blocks: nobody can tell them from blocks that were made one by one.
+//! Runs of empty blocks: a reader sees the same as of blocks that were made one by one.
 
 use std::{
     path::Path,

@@ -36,7 +36,7 @@ pub enum DbCommand {
 /// Which data directory. [`Settings::data_dir`](crate::Settings::data_dir) has the answer.
 #[derive(Debug, Args)]
 pub struct DbArgs {
-    /// TOML file of a node's options, whose data-dir is heard if nothing else names the directory.
+    /// TOML file of a node's options. Its data-dir counts if no flag or variable names the directory.
     #[arg(long, value_name = "FILE", env = "SILICA_CONFIG")]
     pub config: Option<PathBuf>,
     /// Directory that holds the chain.

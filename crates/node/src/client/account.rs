@@ -127,7 +127,7 @@ impl AccountReport {
         const METHOD: &str = "GetBalance";
         let Balance { balance: Dec(balance), nonce } = match rpc.try_ask(METHOD, &[address.to_string()]).await? {
             Ok(answer) => read(METHOD, &answer)?,
-            // An account that nobody has paid has nothing.
+            // An address without an account has nothing.
             Err(error) if is_unknown(&error) => Balance { balance: Dec(Qa::ZERO), nonce: 0 },
             Err(error) => return Err(refused(METHOD, &error)),
         };

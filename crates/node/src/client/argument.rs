@@ -148,8 +148,7 @@ fn value(kind: &Type, given: &Value, known: &DataTypes) -> Result<Value, Fault> 
     Ok(form)
 }
 
-/// Makes the JSON form of a value, as far as it can be told from the type. JSON does not nest deeper than its reader
-/// goes, nor does this.
+/// Makes the JSON form of a value, as far as the type determines it. It nests no deeper than the reader of JSON.
 fn form(kind: &Type, given: &Value, known: &DataTypes) -> Result<Value, Fault> {
     match kind {
         Type::Primitive(primitive) => scalar(*primitive, given),

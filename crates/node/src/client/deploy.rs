@@ -52,7 +52,7 @@ pub(super) async fn deploy(args: &DeployArgs) -> Result<Answer, ClientError> {
     let key = args.order.key.read()?;
     let params = args.params.read()?;
     let deployment = Deployment::read(args).await?;
-    // What is wrong with source and parameters is told before the node is asked for anything else.
+    // Faults of the source and the parameters are reported before the next request.
     let data = deployment.init_data(params)?;
     let terms = Terms::find(&args.order, &key).await?;
     let order = Order { to: Address::ZERO, amount: args.amount, code: deployment.code, data };

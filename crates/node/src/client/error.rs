@@ -43,7 +43,7 @@ pub enum ClientError {
         /// So much is read of it.
         most: u64,
     },
-    /// Nobody said who signs.
+    /// The command line names no key.
     #[error(
         "no key to sign with: expected --key-file FILE, the key in the environment as SILICA_KEY, or --test-account N on a \
          test network"
@@ -96,7 +96,7 @@ pub enum ClientError {
         /// The chain of test networks.
         expected: u16,
     },
-    /// The node says that it is on the main network, and nobody else does.
+    /// The node reports the main network, and the command line does not.
     #[error(
         "{url} says that it is on the main network, where money is real; expected --chain-id 1 if that is meant: over plain \
          HTTP anybody could say so, and a payment that was meant for a test network would be good there"
@@ -160,7 +160,7 @@ pub enum ClientError {
         /// What happened.
         source: Box<Self>,
     },
-    /// The node asks for a price that nobody asked the user about.
+    /// The node requires a price to which the user has not agreed.
     #[error(
         "the node takes no less than {asked} Qa for a unit of gas; expected at most {most} Qa where --gas-price does not agree to more"
     )]
@@ -209,7 +209,7 @@ impl ClientError {
         Self::Answer { method: hide_keys(&visible(method)), reason: visible(&reason.to_string()) }
     }
 
-    /// What went wrong once a transaction was sent: with the transaction, unless that is told already.
+    /// Adds the transaction to an error that came after it was sent, unless the error names it already.
     pub(super) fn after_sending(self, hash: TxHash, nonce: Nonce) -> Self {
         if matches!(self, Self::Dropped { .. } | Self::Late { .. }) {
             return self;

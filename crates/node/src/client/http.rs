@@ -18,7 +18,7 @@ pub(crate) const MAX_BODY: usize = 64 << 20;
 #[derive(Debug)]
 pub(crate) struct Client {
     stream: TcpStream,
-    /// What the node is told it is called, and the path that is asked for.
+    /// The value of the header `Host`, and the path of the request.
     host: String,
     path: String,
     request: Vec<u8>,

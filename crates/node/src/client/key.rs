@@ -30,8 +30,8 @@ const ISOLATED: ChainId = ChainId::new(222);
 /// Who signs. Without an option it is the key in the environment, as `SILICA_KEY`.
 #[derive(Clone, Debug, Default, Args)]
 pub struct KeyArgs {
-    /// File with the secret key of who signs, as 64 hexadecimal digits, or - for standard input [default: the key in the
-    /// environment, as `SILICA_KEY`]. Nobody but its owner may be able to read the file.
+    /// File with the secret key of the sender, as 64 hexadecimal digits, or - for standard input [default: the key in the
+    /// environment, as `SILICA_KEY`]. Only its owner may have permission to read the file.
     #[arg(long, value_name = "FILE", conflicts_with = "test_account")]
     pub key_file: Option<PathBuf>,
     /// Sign as one of the accounts that a new chain has money on, by its number in `silica account list`. Everybody knows
@@ -94,7 +94,7 @@ fn of_file(path: &Path) -> Result<KeyPair, ClientError> {
     read_key("--key-file", &text)
 }
 
-/// Whether somebody has taken the option for the key itself.
+/// Returns whether the value looks like the key itself.
 fn is_like_a_key(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(&text);

@@ -130,7 +130,7 @@ impl Answer {
         Self { sent: Some(hash), ..self }
     }
 
-    /// The transaction that was sent for it, which has to be told even if the answer cannot be.
+    /// The transaction that was sent. The command prints it even if it cannot print the answer.
     pub const fn sent(&self) -> Option<TxHash> {
         self.sent
     }

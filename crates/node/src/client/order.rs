@@ -81,7 +81,7 @@ pub(super) struct Order {
 impl Order {
     /// Gas of a payment.
     const PAYMENT: u64 = 50;
-    /// Gas limits where nobody estimates.
+    /// Gas limits for a node without estimates.
     const CALL: u64 = 10_000;
     const DEPLOYMENT: u64 = 50_000;
 
@@ -89,7 +89,7 @@ impl Order {
         self.code.is_empty() && self.data.is_empty()
     }
 
-    /// The gas limit where nobody estimates.
+    /// The gas limit for a node without estimates.
     fn usual_gas(&self) -> Gas {
         Gas::new(match (self.code.is_empty(), self.is_payment()) {
             (_, true) => Self::PAYMENT,
@@ -298,7 +298,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Tells of a transaction that is not waited for.
+/// Returns the report of a transaction whose block the command does not wait for.
 fn sent(hash: TxHash, contract: Option<Address>, is_json: bool) -> Answer {
     if is_json {
         return Answer::json(&Report::new(hash, contract, None));
@@ -309,7 +309,7 @@ fn sent(hash: TxHash, contract: Option<Address>, is_json: bool) -> Answer {
     Answer::done(rows)
 }
 
-/// Tells of a transaction that is in a block.
+/// Returns the report of a transaction that is in a block.
 fn executed(
     transaction: &RawValue,
     hash: TxHash,

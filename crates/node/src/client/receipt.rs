@@ -90,7 +90,7 @@ impl Executed {
         self.receipt.success
     }
 
-    /// Tells of it line by line.
+    /// Returns the receipt as lines.
     pub(super) fn rows(&self, hash: &TxHash) -> Rows {
         let Self { amount: Dec(amount), gas_price: Dec(price), nonce: Dec(nonce), receipt, .. } = self;
         let sender = self.sender_key.0.impersonated().unwrap_or_else(|| Address::from_public_key(&self.sender_key.0));

@@ -4,13 +4,13 @@ use std::fmt::{self, Write as _};
 
 use crate::terminal::visible;
 
-/// Where what is told begins.
+/// The column at which values begin.
 const WIDTH: usize = 14;
 
 /// So many characters of a value are shown; in JSON it is whole.
 const LONGEST: usize = 2_000;
 
-/// Lines with names in front. What is told of comes from nodes, and is shown as it can be.
+/// Lines with names in front. Values come from nodes, so control characters are escaped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rows(String);
 

@@ -74,7 +74,7 @@ fn hexadecimal(key: &str) -> String {
     Address::from_bech32(key).map_or_else(|_| key.to_owned(), |address| format!("0x{address}"))
 }
 
-/// Tells of each member in a line, and of the entries of maps below.
+/// Makes one line for each member, and one for each entry of a map below it.
 fn rows(members: Members) -> Rows {
     let mut rows = Rows::default();
     for (name, value) in members {

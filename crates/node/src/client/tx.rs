@@ -59,14 +59,14 @@ pub(super) async fn tx(args: &TxArgs) -> Result<Answer, ClientError> {
             if !args.node.json {
                 return Err(error);
             }
-            // People are told why as well.
+            // A person reads the reason as well.
             Ok(in_no_block(hash, status).with_status(error.exit_status()).with_note(format!("silica: {error}")))
         }
         Fate::Unknown => Err(ClientError::Absent(format!("transaction {hash}"))),
     }
 }
 
-/// What is told to programs of a transaction that is in no block.
+/// The JSON report of a transaction that is in no block.
 fn in_no_block(hash: TxHash, status: u8) -> Answer {
     Answer::json(&json!({ "ID": hash.to_string(), "status": status }))
 }

@@ -31,7 +31,7 @@ const LOG: &str = "Log and stop";
 
 /// How to run the node.
 ///
-/// Of several places that give a value, the flag is heard first, then the environment, the TOML file, the profile.
+/// Precedence of values: flag, environment, TOML file, profile.
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
     /// Network to be, which sets chain id, port and accounts.
@@ -67,7 +67,7 @@ pub struct RunArgs {
     /// while only `IncreaseBlocknum` moves the block number that contracts read).
     #[arg(long, value_name = "MODE", default_value = "instant", env = "SILICA_BLOCK_MODE")]
     pub block_mode: BlockMode,
-    /// What `TogglePause` and `CheckPause` have to be called with [default: nobody can pause the node].
+    /// Secret that `TogglePause` and `CheckPause` require [default: both are disabled].
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "ID", env = "SILICA_PAUSE_ID", hide_env_values = true)]
     pub pause_id: Option<String>,
     /// Accounts of a new chain, in the form of the isolated server [default: its published test accounts].

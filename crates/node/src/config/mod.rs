@@ -53,9 +53,9 @@ pub enum Durability {
 /// Whether the node answers methods that do what no client of a real network can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Developer {
-    /// If nobody but this machine can ask for them.
+    /// If only this machine can reach them.
     Auto,
-    /// Yes, whoever asks.
+    /// Yes, for every client.
     On,
     /// No.
     Off,

@@ -78,8 +78,8 @@ fn environment_goes_between_flag_and_file() {
     assert!(text.contains(&format!("shards = {minor} # SILICA_SHARDS")), "{text}");
 }
 
-/// Gathers the options of a command line, where the variable `CARGO_PKG_NAME`, which is that of this package, is heard for
-/// one of them: the environment of this process is shared by its tests.
+/// Gathers the options of a command line, where the variable `CARGO_PKG_NAME` of this package gives the value of one of
+/// them: the tests share the environment of this process.
 fn gather_beside_a_variable(option: &'static str, words: &[&str]) -> Settings {
     let matches = RunArgs::augment_args(Command::new("silica"))
         .mut_args(|arg| arg.env(Resettable::Reset))

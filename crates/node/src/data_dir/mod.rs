@@ -4,7 +4,7 @@
 //! silica-data/
 //!   lock            held by the process that uses the directory
 //!   node.key        secret key of the node, hexadecimal, readable by its owner only
-//!   accounts.json   accounts of the genesis block, in the form of the isolated server; likewise
+//!   accounts.json   accounts of the genesis block, in the form of the isolated server; readable by its owner only
 //!   manifest.json   version of this layout, and what may not change; written once the files above are in place
 //!   store/          the chain, which is the business of silica-state
 //!   pool            transactions that were waiting when the node stopped
@@ -124,7 +124,7 @@ pub enum DataDirError {
         path: PathBuf,
         /// The parameter.
         name: &'static str,
-        /// Who asks for another.
+        /// The option that gives another value.
         by: String,
         /// Its value in the directory.
         found: String,

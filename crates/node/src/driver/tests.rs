@@ -128,7 +128,7 @@ async fn what_comes_after_a_waiting_one_is_admitted_until_that_has_its_block() {
     drop(driver.stop().unwrap());
 }
 
-/// Nobody sends anything again, and no other block is asked for.
+/// No client sends anything again, and no other block is requested.
 #[tokio::test]
 async fn what_a_failure_left_behind_gets_its_block_by_itself() {
     let (chain, producer, engine) = chain();
@@ -188,7 +188,7 @@ impl Engine for FailsArrivals {
     }
 }
 
-/// Whoever is told that it failed does it again.
+/// A client that gets an error sends the request again.
 #[tokio::test]
 async fn what_was_done_is_not_told_as_failed_since_a_block_for_others_fails() {
     let (chain, producer, engine) = chain();

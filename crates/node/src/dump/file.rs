@@ -66,7 +66,7 @@ pub(super) struct FileHead {
     pub(super) state_root: StateRoot,
 }
 
-/// The same for whoever looks into the file.
+/// The same for a person who reads the file.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct HeadText {
@@ -196,7 +196,8 @@ pub(super) struct Section {
     pub(super) content: Vec<u8>,
 }
 
-/// Reads a file from its beginning to its end. What is returned is what was written, unless somebody meant to change it.
+/// Reads a file from its beginning to its end. It returns what was written, unless the file was changed on
+/// purpose.
 pub(super) struct FileReader<R> {
     input: R,
     digest: Digest,

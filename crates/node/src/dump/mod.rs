@@ -224,7 +224,7 @@ impl Source<'_> {
         path: &Path,
     ) -> Result<u64, DumpError> {
         let failed = |source| DumpError::Write { path: path.to_owned(), source };
-        // Nobody else has made it, and reads along.
+        // A new file, so that no other process reads it.
         let out = files::create(draft).map_err(failed)?;
         let mut file = FileWriter::new(BufWriter::new(out), &self.head, self.version).map_err(failed)?;
         for (kind, name) in FILES {
@@ -250,8 +250,8 @@ fn give_name(draft: &Path, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Likewise, where the file system has no links. A crash may leave an empty file, and nothing is written under its name until
-/// somebody has removed it.
+/// Gives the file its name where the file system has no links. A crash may leave an empty file, which blocks the name
+/// until the operator removes it.
 fn claim_name(draft: &Path, path: &Path) -> io::Result<()> {
     files::create(path)?;
     fs::rename(draft, path).inspect_err(|_| drop(fs::remove_file(path)))

@@ -1,4 +1,4 @@
-//! Every byte of a file counts, and so does what somebody meant to change.
+//! Every byte of a file counts, and so does a deliberate change.
 
 use super::{file::FileReader, *};
 use crate::{Config, Developer, Node};

@@ -320,7 +320,7 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(20);
 
-    /// One client reads slowly, another is to be told of something for which there is no memory until it has read.
+    /// One client reads slowly. A notification for another client has no memory until the first client has read.
     #[tokio::test(start_paused = true)]
     async fn who_asks_does_not_wait_behind_who_is_told() {
         let limits = HttpLimits { body_bytes: 0, bodies_bytes: 10 * UNIT, ..HttpLimits::default() };

@@ -162,7 +162,7 @@ impl Command for TakeSnapshot {
 
 /// Takes the chain back to a snapshot, for good, and answers `true`. The snapshot and all later ones are gone then.
 ///
-/// The clock goes on as if no time had passed since. Subscribers are told of the blocks that come in place of others.
+/// The clock continues from the time of the snapshot. Subscribers get the blocks that replace the removed ones.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Revert {
     /// The number of the snapshot.

@@ -198,7 +198,7 @@ impl Method for GetCurrentDsComm {
         Ok(DsCommittee {
             current_ds_epoch: at.snapshot.latest_ds_block().header.number.into(),
             current_tx_epoch: at.snapshot.current_epoch().into(),
-            // Nobody holds a seat without having been elected.
+            // Guards are members without election; this network has none.
             guards: 0,
             members: at.snapshot.ds_committee().into_iter().map(Into::into).collect(),
         })

@@ -45,7 +45,7 @@ impl Command for SetBalance {
 
 /// Adds money to an account, and answers with the number of the Tx block that was made for it.
 ///
-/// Nobody pays it: this is the faucet of a node for developers. The account is made if there is none.
+/// The money comes from no account: this is the faucet of a node for developers. A missing account is created.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct AddBalance {
     /// The account.

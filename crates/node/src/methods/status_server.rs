@@ -83,7 +83,7 @@ impl Method for GetDsCommittee {
     type Output = Vec<NodeInfo>;
 
     fn call(self, at: &Context) -> Result<Self::Output, CallError> {
-        // A committee of one, which listens to nobody.
+        // A committee of one, which has no address for other nodes.
         let node = |key| NodeInfo { network: format!("<{}>", Peer::default()), key };
         Ok(at.snapshot.ds_committee().into_iter().map(Into::into).map(node).collect())
     }

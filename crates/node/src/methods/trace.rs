@@ -26,8 +26,8 @@ use crate::{
 ///
 /// The transaction is executed again over the state before it, which is kept for the latest Tx blocks, fifty unless the
 /// node is configured for more. Each statement has its place in the source, the gas before and after it, and the values
-/// that it used and bound; changes of variables have their old and new values. Of very long transactions the first 10,000
-/// statements are told, with four megabytes of text and values.
+/// that it used and bound; changes of variables have their old and new values. The trace of a very long transaction has the first 10,000
+/// statements, with four megabytes of text and values.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TraceTransaction {
     /// The transaction.

@@ -107,7 +107,7 @@ pub(crate) enum CallError {
     },
     /// The state after a block is not to be had.
     PastState(PastStateError),
-    /// Whoever wants to pause the node does not know its id.
+    /// The request to pause the node has a wrong secret.
     PauseId,
     /// The hash of a transaction that may be in the pool cannot be read.
     PoolHash(HashFault),
@@ -190,7 +190,7 @@ impl CallError {
         Self::Parameter { name, problem: problem.to_string() }
     }
 
-    /// Returns the error of the answer. What is the node's own fault is logged and not told.
+    /// Returns the error of the response. A fault of the node is logged, and the response has no details of it.
     pub(crate) fn into_rpc(self, method: &'static str) -> RpcError {
         let details = self.details();
         match self.choose(method) {

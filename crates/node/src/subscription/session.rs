@@ -75,7 +75,7 @@ struct Session<'a, S> {
     share: MemoryLease,
     topics: Topics,
     heads: watch::Receiver<ChainTip>,
-    /// The first block of which the client has not been told.
+    /// The next block to send.
     next: BlockNumber,
     /// How often the chain had been taken back when that was so.
     reverts: u64,
@@ -88,7 +88,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             if reverts > self.reverts {
                 self.go_back();
             }
-            // What is known of the chain may be newer than what was told of its head.
+            // The published head may be newer than the last notification of a new head.
             let behind = self.topics.any() && reverts == self.reverts && self.next <= number;
             tokio::select! {
                 biased;
@@ -145,7 +145,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         self.wire.send(answer.into()).await
     }
 
-    /// Takes note that the chain was taken back: the client is told of the blocks that come in place of others.
+    /// Continues after a revert: the client gets the blocks that replace the removed ones.
     fn go_back(&mut self) {
         let context = self.hub.node.context();
         if let Some(lowest) = context.reverts.since(self.reverts) {

@@ -80,7 +80,7 @@ pub(super) enum QueryError {
 }
 
 impl Topics {
-    /// Whether the client is to be told of blocks.
+    /// Returns whether the session gets notifications of blocks.
     pub(super) fn any(&self) -> bool {
         self.blocks || self.has(Topic::EventLog) || self.has(Topic::TxnLog) || !self.ending.is_empty()
     }
@@ -90,7 +90,7 @@ impl Topics {
     ///
     /// # Errors
     ///
-    /// What the client is to be told.
+    /// The error that the client gets.
     pub(super) fn take(
         &mut self,
         query: &Value,
@@ -156,7 +156,7 @@ impl Topics {
         }
     }
 
-    /// What the client is told of a block.
+    /// Returns the notification of a block.
     pub(super) fn notification<'a>(&self, news: &'a BlockEvents) -> Notification<'a> {
         let mut values = Vec::new();
         if self.has(Topic::NewBlock) {
@@ -186,7 +186,7 @@ impl Topics {
         Notification { values }
     }
 
-    /// Bytes of what the client is told of a block, about and rather too many; `None` when it cannot be told of its events.
+    /// Returns an upper estimate of the bytes of the notification of a block; `None` if its events are too large to send.
     pub(super) fn notification_bytes(&self, news: &BlockEvents) -> Option<usize> {
         let mut bytes = AROUND;
         if self.has(Topic::NewBlock) {
@@ -432,7 +432,7 @@ mod tests {
             let known = topics.notification_bytes(&news).unwrap();
             assert!((written..written + 20_000).contains(&known), "{written} {known}");
         }
-        // More than can be told of.
+        // More than a notification can have.
         for _ in 0..700 {
             news.add_event(other, EventNews { name: "x".repeat(100_000), params: Vec::new() });
         }
@@ -453,7 +453,7 @@ mod tests {
         assert_eq!(topics.ending, [Topic::NewBlock].into());
         topics.end_topics();
         assert!(!topics.blocks && topics.any());
-        // Who asks again in time goes on.
+        // A session that subscribes again in time continues.
         take(&mut topics, &json!({"query": "Unsubscribe", "type": "TxnLog"})).unwrap();
         take(&mut topics, &json!({"query": "TxnLog", "addresses": [OTHER]})).unwrap();
         topics.end_topics();

@@ -64,7 +64,7 @@ pub(crate) fn key(hex: &str) -> KeyPair {
     KeyPair::from_secret(hex.parse::<SecretKey>().unwrap())
 }
 
-/// A key pair that nobody else uses.
+/// A key pair for each number.
 pub(crate) fn key_number(number: u8) -> KeyPair {
     KeyPair::from_secret(SecretKey::from_bytes([number; 32]).unwrap())
 }

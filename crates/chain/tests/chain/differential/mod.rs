@@ -223,7 +223,7 @@ fn the_same_order_after_the_same_deployments_has_the_same_state_root() {
     let seed = number("SILICA_SEED").unwrap_or(1);
     println!("seed {seed}");
     let mut scenario = Scenario::new(seed);
-    // No block is vacuous, so that nobody is paid at different times.
+    // No block is vacuous, so that no reward is paid at different times.
     let config = config(2, 1_000);
     let mut net = Net::new(config.clone());
     net.demand(EMPTY);

@@ -60,7 +60,7 @@ impl Known {
         for variable in variables {
             let key = (address, variable.name, variable.indices);
             let last = self.variables.insert(key.clone(), variable.new);
-            // The sign of an empty map is not told where its entries are.
+            // A trace leaves out the marker of an empty map if it has the entries.
             let is_told =
                 |value: &Option<Json>| !matches!(value, Some(value) if *value == json!({}) || *value == json!([]));
             if let Some(last) = last.filter(|last| is_told(last) && is_told(&variable.old)) {

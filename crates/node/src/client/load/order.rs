@@ -14,7 +14,7 @@ use super::{
 /// Gas of a payment.
 const PAYMENT_GAS: Gas = Gas::new(50);
 
-/// What is asked of the chain, whoever asks.
+/// The part of a transaction that depends neither on its sender nor on the chain.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     pub(super) to: Address,

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 const TX_BLOCK: &str = "GetTxBlock";
 
-/// What a node told.
+/// The data that a node returned.
 pub(super) struct Fetched {
     pub(super) block: BlockNumber,
     pub(super) root: StateRoot,

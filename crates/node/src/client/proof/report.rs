@@ -15,7 +15,7 @@ pub struct ProofReport {
     pub block: Option<BlockNumber>,
     /// Root of the state.
     pub root: StateRoot,
-    /// Whether the root was given by whoever asks; otherwise it is what the node says of the block.
+    /// Whether the command line gave the root; otherwise the node reported it for the block.
     pub is_root_given: bool,
     /// Whose account.
     pub address: Address,

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::endpoint::Endpoint;
 
-/// Answers with the length of the body; to the body `wait` only once it is told to.
+/// Returns the length of the body; for the body `wait` only after the test lets it.
 #[derive(Default)]
 struct Length {
     waiting: Notify,
@@ -33,7 +33,7 @@ struct Length {
     dropped: Arc<Notify>,
 }
 
-/// Where there is something for those who look after the node.
+/// The path of a page for operators.
 const PAGE: &str = "/page";
 
 impl Handler for Length {

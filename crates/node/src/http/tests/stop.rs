@@ -25,7 +25,7 @@ async fn stop_waits_for_no_request_that_has_not_come_whole() {
     server.stop.send_replace(true);
     for mut stream in halves {
         let mut answer = Vec::new();
-        // With an error, since there are bytes that nobody has read.
+        // With an error, since the server has not read all bytes.
         drop(timeout(HANGS, stream.read_to_end(&mut answer)).await.unwrap());
         assert_eq!(answer, b"");
     }

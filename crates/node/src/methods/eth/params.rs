@@ -7,7 +7,7 @@ use crate::rpc::{
     params::{FromParam, Text},
 };
 
-/// Characters of a text that is told back to whoever wrote it.
+/// Characters of a wrong text that an error quotes.
 const SHOWN: usize = 80;
 
 /// What is wrong with a parameter.

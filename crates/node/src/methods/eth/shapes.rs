@@ -131,7 +131,7 @@ impl Place {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "EthBlock")]
 pub(crate) struct Block {
-    /// Always nought: nobody works for a block.
+    /// Always 0: a block needs no proof of work.
     difficulty: Quantity,
     /// Always empty.
     extra_data: Bytes,

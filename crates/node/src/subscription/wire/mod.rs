@@ -67,11 +67,11 @@ const USUAL: Times = Times {
 /// Why a session ends.
 #[derive(Debug)]
 pub(super) enum End {
-    /// The client is told.
+    /// The node closes the session, and sends the reason to the client.
     Told(CloseCode, &'static str),
     /// The client has said that it ends.
     Closed,
-    /// The connection is gone, or nobody reads.
+    /// The connection is gone, or the client does not read.
     Gone,
 }
 
@@ -244,7 +244,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
             })
         };
         tokio::select! {
-            // Whoever has said something is not asked whether it is there, however late it is heard.
+            // A client that has sent something gets no ping, even if the node reads it late.
             biased;
             traffic = traffic => match traffic? {
                 Traffic::Sent(true) => {
@@ -310,7 +310,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
         if !timeout(linger, last).await.unwrap_or(false) {
             return;
         }
-        // If bytes were left that nobody has read, the client might not see why it was closed.
+        // Unread bytes would reset the connection, and the client might not see the reason of the close.
         let mut stream = self.socket.into_inner().into_inner();
         let rest = async {
             stream.shutdown().await?;

@@ -193,7 +193,7 @@ fn little_memory() -> HttpLimits {
     }
 }
 
-/// Times in which nobody is too slow.
+/// Times in which no client is too slow.
 const SLOW: Times = Times { silence: Duration::from_hours(1), unread: Duration::from_hours(1), ..QUICK };
 
 #[tokio::test(start_paused = true)]
