@@ -8,8 +8,8 @@ use silica_protocol::{Account, Address, Nonce};
 use zeroize::{Zeroize, Zeroizing};
 
 /// A file of accounts: an object keyed by addresses of 40 hexadecimal digits, each with `amount` (Qa, a text) and, if
-/// it likes, `nonce` and `privateKey`. Where an address comes more than once, the last entry counts, as in the file that
-/// is shipped with the reference.
+/// it likes, `nonce` and `privateKey`. Where an address comes more than once, the last entry counts, as in the file
+/// that is shipped with the reference.
 ///
 /// No text made from it shows a secret key, errors included. Keys are overwritten when they are dropped.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! The transactions of an address, looked for in the record.
 //!
-//! There is no index: a query pays for the search, and a payment does not (ADR 11). One page is found by a look at a bounded number of
-//! transactions, and says where the next one goes on.
+//! There is no index: a query pays for the search, and a payment does not (ADR 11). One page is found by a look at a
+//! bounded number of transactions, and says where the next one goes on.
 
 use std::ops::Range;
 
@@ -21,9 +21,9 @@ pub struct HistoryRequest {
     pub after: Option<HistoryPlace>,
     /// How many transactions a page has at most; 1 if it is 0.
     pub limit: usize,
-    /// How much is looked at for a page at most: so many payments, or fewer transactions that are larger, each taking one
-    /// more for every 256 bytes that it and its receipt have in the record. Each block that is looked at on the way from
-    /// transactions to others takes one too. There is a look at one transaction at least.
+    /// How much is looked at for a page at most: so many payments, or fewer transactions that are larger, each taking
+    /// one more for every 256 bytes that it and its receipt have in the record. Each block that is looked at on the way
+    /// from transactions to others takes one too. There is a look at one transaction at least.
     pub effort: usize,
 }
 
@@ -171,8 +171,8 @@ impl Search<'_> {
         has_looked && (self.found.len() >= self.request.limit.max(1) || self.looked_at >= self.request.effort)
     }
 
-    /// Looks at transactions of one group, of which each takes so much of the effort, as far as there is effort left, and
-    /// says whether these were all. No more is read at once, and nothing when there is none left.
+    /// Looks at transactions of one group, of which each takes so much of the effort, as far as there is effort left,
+    /// and says whether these were all. No more is read at once, and nothing when there is none left.
     fn look_at_those(
         &mut self,
         block: BlockNumber,

@@ -13,8 +13,8 @@ pub const MAX_SHARDS: u32 = 1_000;
 
 /// Parameters of a chain.
 ///
-/// All members but [`policy`](Self::policy) decide what a valid block is, and are fixed when a chain is created. Blocks do
-/// not name all of them: a node keeps them beside the chain.
+/// All members but [`policy`](Self::policy) decide what a valid block is, and are fixed when a chain is created. Blocks
+/// do not name all of them: a node keeps them beside the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainConfig {
     /// Identity of the network, part of every signed transaction.
@@ -32,8 +32,8 @@ pub struct ChainConfig {
     /// Whether the leader may set another price of gas by hand, as isolated networks allow. Then a block is judged
     /// without regard to the price.
     pub operator_price: bool,
-    /// Whether the leader may edit the state by hand, execute unsigned transactions, and repeat the logical block number, as
-    /// isolated networks for developers allow.
+    /// Whether the leader may edit the state by hand, execute unsigned transactions, and repeat the logical block
+    /// number, as isolated networks for developers allow.
     pub edits: bool,
     /// Paid out of the null account in each vacuous block.
     pub coinbase_reward: Qa,
@@ -132,7 +132,8 @@ pub enum ErrorKey {
 pub struct Policy {
     /// Which nonces are accepted, until the [producer](crate::Producer::set_nonce_policy) has another policy.
     pub nonces: NoncePolicy,
-    /// Which blocks move the logical block number, until the [producer](crate::Producer::set_numbering) has another policy.
+    /// Which blocks move the logical block number, until the [producer](crate::Producer::set_numbering) has another
+    /// policy.
     pub numbering: Numbering,
     /// How much the pool holds, and for how long.
     pub pool: PoolLimits,
@@ -154,8 +155,8 @@ pub enum NoncePolicy {
 
 /// Which blocks move the logical block number: the one that contracts read and that receipts have.
 ///
-/// The logical number of a block is its number less the repeats before it. The record says of each block whether the next
-/// one has the same logical number. So the policy may change at any time, and the logical number never decreases.
+/// The logical number of a block is its number less the repeats before it. The record says of each block whether the
+/// next one has the same logical number. So the policy may change at any time, and the logical number never decreases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbering {
     /// All of them.

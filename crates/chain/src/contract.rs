@@ -59,8 +59,8 @@ impl Snapshot {
         Ok(Some(DeployedContract { code_hash, code: source.code.to_string(), init_data: source.init.to_string() }))
     }
 
-    /// The contracts that `creator` deployed, in the order of the deployments, without libraries. Takes time in proportion
-    /// to what was deployed, whatever else the account has done.
+    /// The contracts that `creator` deployed, in the order of the deployments, without libraries. Takes time in
+    /// proportion to what was deployed, whatever else the account has done.
     ///
     /// # Errors
     ///
@@ -75,9 +75,9 @@ impl Snapshot {
         Ok(contracts)
     }
 
-    /// What the contract at `address` offers: parameters, fields, transitions, procedures, events and data types, as the text
-    /// of a JSON object, the `contract_info` of the reference's checker. The contract is parsed and checked again, which takes
-    /// some milliseconds for a long one.
+    /// What the contract at `address` offers: parameters, fields, transitions, procedures, events and data types, as
+    /// the text of a JSON object, the `contract_info` of the reference's checker. The contract is parsed and checked
+    /// again, which takes some milliseconds for a long one.
     ///
     /// # Errors
     ///
@@ -92,8 +92,8 @@ impl Snapshot {
         Ok(init.and_then(|init| Facts::of(&init, rules)).is_some_and(|facts| facts.is_library))
     }
 
-    /// All fields of a contract by their names, and its balance if it is given, as the text of a JSON object in which maps
-    /// are objects, whose keys are without quotes. Members are in the order of the bytes of their stored keys.
+    /// All fields of a contract by their names, and its balance if it is given, as the text of a JSON object in which
+    /// maps are objects, whose keys are without quotes. Members are in the order of the bytes of their stored keys.
     ///
     /// # Errors
     ///
@@ -106,8 +106,8 @@ impl Snapshot {
         Ok(document)
     }
 
-    /// The value of a field of a contract, or of an entry of a map below the keys `indices`, nested in these, as the text
-    /// of a JSON object; `None` when there is no such field or entry.
+    /// The value of a field of a contract, or of an entry of a map below the keys `indices`, nested in these, as the
+    /// text of a JSON object; `None` when there is no such field or entry.
     ///
     /// # Errors
     ///
@@ -140,8 +140,8 @@ impl Snapshot {
     }
 }
 
-/// The text of a JSON object with the state of a contract, or a part of it, which is written a piece at a time. It is of
-/// one state, whatever blocks come meanwhile.
+/// The text of a JSON object with the state of a contract, or a part of it, which is written a piece at a time. It is
+/// of one state, whatever blocks come meanwhile.
 #[derive(Debug)]
 pub struct StateDocument {
     /// What is to come; `None` behind the last entry.

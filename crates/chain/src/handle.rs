@@ -77,14 +77,15 @@ impl Chain {
         Entrance { config, minimum_price, nonces, accounts: &published.state }
     }
 
-    /// Checks a transaction without a signature, for its sender, and gives it the nonce after those that the sender used and
-    /// those that wait. For networks whose [configuration](ChainConfig::edits) allows it.
+    /// Checks a transaction without a signature, for its sender, and gives it the nonce after those that the sender
+    /// used and those that wait. For networks whose [configuration](ChainConfig::edits) allows it.
     ///
-    /// Its signature is zero, and what stands in place of the key [names the sender](silica_protocol::PublicKey::in_place_of).
-    /// A payment that names no gas limit has what it takes; anything else the highest that there is.
+    /// Its signature is zero, and what stands in place of the key [names the
+    /// sender](silica_protocol::PublicKey::in_place_of). A payment that names no gas limit has what it takes; anything
+    /// else the highest that there is.
     ///
-    /// Of two for one sender the second is to be asked for when the first was [submitted](Self::submit), or they have the same
-    /// nonce.
+    /// Of two for one sender the second is to be asked for when the first was [submitted](Self::submit), or they have
+    /// the same nonce.
     ///
     /// # Errors
     ///
@@ -105,7 +106,8 @@ impl Chain {
     /// Executes a transaction without a signature against the latest state, as the next block would, and returns the
     /// outcome. Nothing changes.
     ///
-    /// It takes as long as executing the transaction does, of which its gas limit is the only bound. It blocks no other caller.
+    /// It takes as long as executing the transaction does, of which its gas limit is the only bound. It blocks no other
+    /// caller.
     ///
     /// # Errors
     ///
@@ -130,8 +132,8 @@ impl Chain {
     /// Finds the lowest gas limit with which a transaction succeeds against the latest state, by executing it with
     /// several; some twenty where it takes most.
     ///
-    /// The gas limit of the request, or else the highest that its committee takes and the sender can pay, is the highest
-    /// that is tried.
+    /// The gas limit of the request, or else the highest that its committee takes and the sender can pay, is the
+    /// highest that is tried.
     ///
     /// # Errors
     ///
@@ -140,8 +142,8 @@ impl Chain {
         self.at_latest(|simulator| simulator.estimate_gas(request))
     }
 
-    /// Does something at the latest head, and again at a later one when so many blocks were made meanwhile that the state is
-    /// gone.
+    /// Does something at the latest head, and again at a later one when so many blocks were made meanwhile that the
+    /// state is gone.
     fn at_latest<T>(&self, work: impl Fn(&Simulator<'_>) -> Result<T, SimulationError>) -> Result<T, SimulationError> {
         for _ in 1..SIMULATION_ATTEMPTS {
             match work(&Simulator::new(&self.shared)) {
@@ -156,8 +158,8 @@ impl Chain {
     ///
     /// # Errors
     ///
-    /// [`PoolError`]: it waits already, the pool is full, or another one with its nonce pays more. [`StateError`]: the sender's
-    /// account could not be read.
+    /// [`PoolError`]: it waits already, the pool is full, or another one with its nonce pays more. [`StateError`]: the
+    /// sender's account could not be read.
     pub fn submit(&self, transaction: VerifiedTransaction, at: Timestamp) -> Result<Submitted, SubmissionError> {
         let submitted = Submitted {
             hash: transaction.hash(),
@@ -190,7 +192,8 @@ impl Chain {
         Snapshot::new(self.shared.published(), Arc::clone(&self.shared))
     }
 
-    /// Fails when the file of the record was deleted or replaced since the chain was opened, upon which no block is accepted.
+    /// Fails when the file of the record was deleted or replaced since the chain was opened, upon which no block is
+    /// accepted.
     ///
     /// # Errors
     ///
@@ -209,13 +212,15 @@ impl Chain {
         self.shared.lock_pool().len()
     }
 
-    /// Takes a waiting transaction out of the pool, as [`DropReason::Withdrawn`](crate::DropReason::Withdrawn), and says whether there was one.
+    /// Takes a waiting transaction out of the pool, as [`DropReason::Withdrawn`](crate::DropReason::Withdrawn), and
+    /// says whether there was one.
     pub fn withdraw(&self, hash: &TxHash, at: Timestamp) -> bool {
         let epoch = self.shared.published().epoch();
         self.shared.lock_pool().withdraw(hash, epoch, at)
     }
 
-    /// Takes all waiting transactions out of the pool, as [`DropReason::Withdrawn`](crate::DropReason::Withdrawn), and returns how many there were.
+    /// Takes all waiting transactions out of the pool, as [`DropReason::Withdrawn`](crate::DropReason::Withdrawn), and
+    /// returns how many there were.
     pub fn withdraw_all(&self, at: Timestamp) -> usize {
         let epoch = self.shared.published().epoch();
         self.shared.lock_pool().withdraw_all(epoch, at)
@@ -226,8 +231,8 @@ impl Chain {
         self.export_oldest(usize::MAX, u64::MAX).0
     }
 
-    /// As [`export_pool`](Self::export_pool), but no more than the oldest `most`, in no more than `longest` bytes. Returns how many
-    /// these are as well.
+    /// As [`export_pool`](Self::export_pool), but no more than the oldest `most`, in no more than `longest` bytes.
+    /// Returns how many these are as well.
     pub fn export_oldest(&self, most: usize, longest: u64) -> (Vec<u8>, usize) {
         pool::export(&self.shared.lock_pool(), most, longest)
     }
@@ -237,7 +242,8 @@ impl Chain {
     ///
     /// # Errors
     ///
-    /// [`PoolImportError`]: the bytes have nothing that [`export_pool`](Self::export_pool) wrote. Then none is admitted.
+    /// [`PoolImportError`]: the bytes have nothing that [`export_pool`](Self::export_pool) wrote. Then none is
+    /// admitted.
     pub fn import_pool(&self, bytes: &[u8], at: Timestamp) -> Result<PoolImport, PoolImportError> {
         let Contents { entries, damaged } = pool::import(bytes)?;
         let mut report = PoolImport { damaged, ..PoolImport::default() };

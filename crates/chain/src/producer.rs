@@ -79,8 +79,8 @@ impl Producer {
         Ok(())
     }
 
-    /// Sets which nonces are accepted from now on, in place of the [policy](crate::config::Policy::nonces) that the chain
-    /// was opened with.
+    /// Sets which nonces are accepted from now on, in place of the [policy](crate::config::Policy::nonces) that the
+    /// chain was opened with.
     pub fn set_nonce_policy(&mut self, nonces: NoncePolicy) {
         let published = self.shared.published();
         self.shared.publish(Arc::new(Published { nonces, ..Published::clone(&published) }));
@@ -94,14 +94,16 @@ impl Producer {
         self.shared.publish(Arc::new(Published { numbering, ..Published::clone(&published) }));
     }
 
-    /// Whether a block could not be written or flushed, or opening found no room for any, upon which none is made until the producer has
+    /// Whether a block could not be written or flushed, or opening found no room for any, upon which none is made until
+    /// the producer has
     /// [recovered](Self::recover).
     pub const fn has_failed(&self) -> bool {
         self.failed
     }
 
     /// Goes on from the published head after a block could not be written, as on a full disk. Data behind
-    /// the published head was never visible to a reader, and is removed. The pool stays as it is, as do [points](Self::save). Does nothing if nothing has failed.
+    /// the published head was never visible to a reader, and is removed. The pool stays as it is, as do
+    /// [points](Self::save). Does nothing if nothing has failed.
     ///
     /// Snapshots that readers have taken before may answer what they know, and errors to everything else.
     ///

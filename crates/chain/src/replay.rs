@@ -82,8 +82,8 @@ pub(crate) fn catch_up(
     replay.run(store, first.get()..=last.get(), progress)
 }
 
-/// Blocks that are read together, so that their signatures are verified on all processors, and transactions beyond which
-/// no other block joins them.
+/// Blocks that are read together, so that their signatures are verified on all processors, and transactions beyond
+/// which no other block joins them.
 const TOGETHER: usize = 64;
 const TRANSACTIONS_TOGETHER: usize = 8_000;
 /// Blocks below which verifying their signatures on another thread costs more than it saves.

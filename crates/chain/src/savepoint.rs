@@ -18,8 +18,8 @@ use crate::{
 
 /// A point of the chain: its blocks, what waits for the next one, and what the operator has set.
 ///
-/// Making one costs a copy of what waits, and now and then a checkpoint, see [`silica_state::Store::hold`]. While there is one,
-/// what has changed since the newest checkpoint stays in memory, see [`Producer::holds_too_much`].
+/// Making one costs a copy of what waits, and now and then a checkpoint, see [`silica_state::Store::hold`]. While there
+/// is one, what has changed since the newest checkpoint stays in memory, see [`Producer::holds_too_much`].
 #[derive(Debug)]
 pub struct SavePoint {
     hold: Hold,
@@ -85,9 +85,9 @@ impl Producer {
     ///
     /// # Errors
     ///
-    /// [`RevertError`], of the store also while there are blocks that are not flushed or could not be written. If the store was
-    /// changed no block can be made until the producer has [recovered](Self::recover), which it cannot if the blocks are gone:
-    /// then the chain is to be opened again.
+    /// [`RevertError`], of the store also while there are blocks that are not flushed or could not be written. If the
+    /// store was changed no block can be made until the producer has [recovered](Self::recover), which it cannot if the
+    /// blocks are gone: then the chain is to be opened again.
     pub fn revert(&mut self, to: &SavePoint) -> Result<(), RevertError> {
         self.require_no_failure()?;
         let SavePoint { hold, pool, head, times, recent, nonces, numbering, operator_price } = to;

@@ -4,8 +4,9 @@
 //! SimulationRequest ─▶ entrance, but for nonce and signature ─▶ executor, over the latest state ─▶ Simulation
 //! ```
 //!
-//! A simulation passes through the entrance and the executor of real transactions, with a running state of its own that is
-//! thrown away, and with modules of its own. It takes neither the pool's lock nor anything that a producer waits for.
+//! A simulation passes through the entrance and the executor of real transactions, with a running state of its own that
+//! is thrown away, and with modules of its own. It takes neither the pool's lock nor anything that a producer waits
+//! for.
 
 use std::sync::Arc;
 
@@ -64,8 +65,8 @@ pub struct VariableChange {
     pub name: String,
     /// Keys of the map, as text without quotes, from the outermost.
     pub indices: Vec<String>,
-    /// The value now, in the JSON form of the contract language, or the text of that where it nests deep; `None` when there
-    /// is none.
+    /// The value now, in the JSON form of the contract language, or the text of that where it nests deep; `None` when
+    /// there is none.
     pub old: Option<Json>,
     /// The value afterwards.
     pub new: Option<Json>,
@@ -74,8 +75,8 @@ pub struct VariableChange {
 /// The gas that a transaction needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GasEstimate {
-    /// The lowest gas limit with which it succeeds. It may be above what is charged in the end, since each stage has to be
-    /// covered when it begins.
+    /// The lowest gas limit with which it succeeds. It may be above what is charged in the end, since each stage has to
+    /// be covered when it begins.
     pub limit: Gas,
     /// What it is charged with that limit.
     pub used: Gas,

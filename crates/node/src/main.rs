@@ -22,13 +22,13 @@ use tokio::{
     time::timeout,
 };
 
-/// Blocks and answers are made of many small pieces that other threads give back, of which this allocator makes less work
-/// than that of the C library.
+/// Blocks and answers are made of many small pieces that other threads give back, of which this allocator makes less
+/// work than that of the C library.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// A thread for slow work ends when it has had no work for this time. A large text that such a thread made is freed by another, and
-/// the allocator uses that memory again only in the thread that made it, or once that thread has ended.
+/// A thread for slow work ends when it has had no work for this time. A large text that such a thread made is freed by
+/// another, and the allocator uses that memory again only in the thread that made it, or once that thread has ended.
 const KEEP_ALIVE: Duration = Duration::from_millis(10);
 
 type AnyError = Box<dyn Error>;

@@ -41,8 +41,8 @@ pub struct ReadyFile {
 }
 
 impl ReadyFile {
-    /// Takes `path` for the ready file, and removes what an earlier node left there: its content would be taken for that of
-    /// this node.
+    /// Takes `path` for the ready file, and removes what an earlier node left there: its content would be taken for
+    /// that of this node.
     ///
     /// # Errors
     ///

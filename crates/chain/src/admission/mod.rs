@@ -133,8 +133,8 @@ impl VerifiedTransaction {
 }
 
 impl VerifiedTransaction {
-    /// A transaction that the record has in the micro block of `committee`; `None` when it is of no kind. It was verified
-    /// before it got there.
+    /// A transaction that the record has in the micro block of `committee`; `None` when it is of no kind. It was
+    /// verified before it got there.
     pub(crate) fn recorded(
         transaction: Transaction,
         hash: TxHash,
@@ -214,7 +214,8 @@ impl<A: Accounts> Entrance<'_, A> {
         Ok(VerifiedTransaction { transaction: Arc::new(transaction), hash, sender, kind, routing, committee })
     }
 
-    /// Checks a transaction without a signature, as if `sender` had signed it, for a simulation. Its nonce is the one that is due.
+    /// Checks a transaction without a signature, as if `sender` had signed it, for a simulation. Its nonce is the one
+    /// that is due.
     pub(crate) fn rehearse(
         &self,
         mut transaction: Transaction,

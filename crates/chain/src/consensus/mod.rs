@@ -38,8 +38,8 @@ pub trait Application {
     /// [`ProposeError`]: the store could not be read, or the chain is at the end of its numbers.
     fn propose(&mut self, at: Timestamp, cause: Cause) -> Result<ExecutedBlock, ProposeError>;
 
-    /// Builds a block that edits the state by hand and does nothing else. If a vacuous block is due, that is built instead, and
-    /// the edit is only checked.
+    /// Builds a block that edits the state by hand and does nothing else. If a vacuous block is due, that is built
+    /// instead, and the edit is only checked.
     ///
     /// # Errors
     ///
@@ -65,8 +65,8 @@ pub trait Application {
 
     /// Makes a block the head on which the next one is built, without waiting for the disk.
     ///
-    /// Until [`flush`](Self::flush) returns, no reader sees the block, a crash may undo it, and its transactions stay in
-    /// the pool. So a caller that writes a block with transactions flushes before it proposes the next block.
+    /// Until [`flush`](Self::flush) returns, no reader sees the block, a crash may undo it, and its transactions stay
+    /// in the pool. So a caller that writes a block with transactions flushes before it proposes the next block.
     ///
     /// # Errors
     ///
@@ -80,12 +80,13 @@ pub trait Application {
     /// [`CommitError`]: the store could not be written.
     fn flush(&mut self) -> Result<Vec<Arc<CommittedBlock>>, CommitError>;
 
-    /// Makes so many empty blocks durable, and then visible, as proposing, sealing and committing one after the other at the
-    /// time `at` would. Nothing may have been written that is not flushed. Returns their numbers.
+    /// Makes so many empty blocks durable, and then visible, as proposing, sealing and committing one after the other
+    /// at the time `at` would. Nothing may have been written that is not flushed. Returns their numbers.
     ///
     /// Their signatures are made when a block is read, by the
-    /// [sealer](silica_state::Store::seal_with) of the store. Without a sealer no block is made, and `None` is returned.
-    /// No transaction is executed: the caller has checked that there are no [candidates](Self::has_candidates).
+    /// [sealer](silica_state::Store::seal_with) of the store. Without a sealer no block is made, and `None` is
+    /// returned. No transaction is executed: the caller has checked that there are no
+    /// [candidates](Self::has_candidates).
     ///
     /// # Errors
     ///

@@ -437,7 +437,8 @@ fn bytes_of_another_kind_are_no_pool() {
     }
 }
 
-/// A version 1 file of five transactions: a payment, three more with a gap before the last, and one without a valid signature.
+/// A version 1 file of five transactions: a payment, three more with a gap before the last, and one without a valid
+/// signature.
 const VERSION_1: &[u8] = include_bytes!("../../../../tests/data/pool/version-1");
 
 #[test]
@@ -1014,8 +1015,8 @@ impl World {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Random insertions, replacements, blocks, failures, edits, withdrawals and reverts. After each step the pool has the
-    /// transactions of the model, with the same of them executable.
+    /// Random insertions, replacements, blocks, failures, edits, withdrawals and reverts. After each step the pool has
+    /// the transactions of the model, with the same of them executable.
     #[test]
     fn classes_and_evictions_are_those_of_a_plain_model(steps in proptest::collection::vec(step(), 1..120)) {
         let mut model = Model::default();

@@ -51,8 +51,8 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`ProofError::NotMined`] or [`ProofError::Expired`]: it is not. [`state_proof`](Self::state_proof) says so too, but
-    /// callers have more to check between this and the rest.
+    /// [`ProofError::NotMined`] or [`ProofError::Expired`]: it is not. [`state_proof`](Self::state_proof) says so too,
+    /// but callers have more to check between this and the rest.
     pub fn proof_block(&self, block: Option<BlockNumber>) -> Result<BlockNumber, ProofError> {
         let latest = self.published.head.number();
         let block = block.unwrap_or(latest);
@@ -98,7 +98,8 @@ pub enum ProofError {
 }
 
 impl From<HistoryError> for ProofError {
-    /// The store may keep fewer blocks than the node serves: it does not have the blocks from before its bound was raised.
+    /// The store may keep fewer blocks than the node serves: it does not have the blocks from before its bound was
+    /// raised.
     fn from(error: HistoryError) -> Self {
         if let HistoryError::Expired { earliest } = error { Self::Expired { earliest } } else { Self::History(error) }
     }

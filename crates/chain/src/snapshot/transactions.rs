@@ -60,15 +60,15 @@ impl Snapshot {
 
     /// Waiting transactions, at most 1,000, the latest change of status first.
     ///
-    /// The reference returns the transactions that its nodes reported in the last three Tx epochs. They report all pending
-    /// transactions at each block (Reference: execution#order-in-a-block), so a missing one is no longer pending. Here the
-    /// pool itself is read.
+    /// The reference returns the transactions that its nodes reported in the last three Tx epochs. They report all
+    /// pending transactions at each block (Reference: execution#order-in-a-block), so a missing one is no longer
+    /// pending. Here the pool itself is read.
     pub fn pending(&self) -> Vec<(TxHash, TxStatus)> {
         self.shared.lock_pool().pending(PENDING_MOST)
     }
 
-    /// Nonce after which the next transaction of an account comes: the last that is used, or that waits behind it without a
-    /// gap.
+    /// Nonce after which the next transaction of an account comes: the last that is used, or that waits behind it
+    /// without a gap.
     ///
     /// # Errors
     ///

@@ -28,8 +28,8 @@ pub enum AccountCommand {
     /// Make a key, write it to a new file that only its owner can read, and show its address.
     #[command(after_help = EXIT_STATUS)]
     New(NewArgs),
-    /// Show the accounts that a new chain has money on, with the numbers that --test-account takes. Everybody knows their
-    /// keys: they are worth nothing on a real network.
+    /// Show the accounts that a new chain has money on, with the numbers that --test-account takes. Everybody knows
+    /// their keys: they are worth nothing on a real network.
     #[command(after_help = EXIT_STATUS)]
     List(NodeArgs),
     /// Show an address in all its forms, or that of a key.

@@ -61,8 +61,8 @@ pub(super) fn parse_amount(text: &str) -> Result<Qa, AmountError> {
     qa.parse().map(Qa::new).map_err(|_| AmountError::Range)
 }
 
-/// Reads the price of a unit of gas: an amount with its unit, as prices are given in Li and Qa as often as in ZIL, and the
-/// wrong unit is a factor of a thousand or more.
+/// Reads the price of a unit of gas: an amount with its unit, as prices are given in Li and Qa as often as in ZIL, and
+/// the wrong unit is a factor of a thousand or more.
 ///
 /// # Errors
 ///

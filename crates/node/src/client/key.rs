@@ -1,5 +1,5 @@
-//! Who signs: a key from a file, from the environment, or a published one. A key is never an argument, and no error shows
-//! anything of one.
+//! Who signs: a key from a file, from the environment, or a published one. A key is never an argument, and no error
+//! shows anything of one.
 
 use std::{
     env,
@@ -30,12 +30,12 @@ const ISOLATED: ChainId = ChainId::new(222);
 /// Who signs. Without an option it is the key in the environment, as `SILICA_KEY`.
 #[derive(Clone, Debug, Default, Args)]
 pub struct KeyArgs {
-    /// File with the secret key of the sender, as 64 hexadecimal digits, or - for standard input [default: the key in the
-    /// environment, as `SILICA_KEY`]. Only its owner may have permission to read the file.
+    /// File with the secret key of the sender, as 64 hexadecimal digits, or - for standard input [default: the key in
+    /// the environment, as `SILICA_KEY`]. Only its owner may have permission to read the file.
     #[arg(long, value_name = "FILE", conflicts_with = "test_account")]
     pub key_file: Option<PathBuf>,
-    /// Sign as one of the accounts that a new chain has money on, by its number in `silica account list`. Everybody knows
-    /// their keys.
+    /// Sign as one of the accounts that a new chain has money on, by its number in `silica account list`. Everybody
+    /// knows their keys.
     #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(1..=11))]
     pub test_account: Option<u8>,
 }

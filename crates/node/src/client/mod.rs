@@ -1,12 +1,12 @@
 //! The client: commands that send requests to a node, for users without an SDK.
 //!
-//! A command is a struct of arguments and a function from it to an [`Answer`], one file for each. The files that commands
-//! share: `http`, `node` and `url` send requests, `key` signs, `amount` reads money, `order` sends a transaction and waits
-//! for its block, `argument`, `params` and `program` read values of contracts, `receipt` and `rows` print. `load` measures
-//! a node under load, and `proof` fetches and verifies proofs of state.
+//! A command is a struct of arguments and a function from it to an [`Answer`], one file for each. The files that
+//! commands share: `http`, `node` and `url` send requests, `key` signs, `amount` reads money, `order` sends a
+//! transaction and waits for its block, `argument`, `params` and `program` read values of contracts, `receipt` and
+//! `rows` print. `load` measures a node under load, and `proof` fetches and verifies proofs of state.
 //!
-//! The client trusts no answer of a node: it bounds the time and the memory of each, and removes control characters before
-//! it prints. Keys come from files or from the environment, and are never sent.
+//! The client trusts no answer of a node: it bounds the time and the memory of each, and removes control characters
+//! before it prints. Keys come from files or from the environment, and are never sent.
 
 mod account;
 mod amount;

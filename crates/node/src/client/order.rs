@@ -35,7 +35,8 @@ use super::{
 /// Time between two questions whether a transaction is in a block.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// Highest price of a unit of gas that is paid where the user has named none: ten times that of the main network, in Qa.
+/// Highest price of a unit of gas that is paid where the user has named none: ten times that of the main network, in
+/// Qa.
 const MOST_UNASKED: Qa = Qa::new(20_000_000_000);
 
 /// The main network.
@@ -53,11 +54,12 @@ pub struct OrderArgs {
     /// Place among the transactions of the account [default: the next after those that are used and those that wait].
     #[arg(long, value_name = "N")]
     pub nonce: Option<u64>,
-    /// Price of a unit of gas with its unit, as 2000li [default: the lowest that the node takes, if that is at most 0.02 Zil].
+    /// Price of a unit of gas with its unit, as 2000li [default: the lowest that the node takes, if that is at most
+    /// 0.02 Zil].
     #[arg(long, value_name = "PRICE", value_parser = parse_price)]
     pub gas_price: Option<Qa>,
-    /// Gas that may be used, in units [default: what the node estimates, and a tenth more for contracts; a node that does
-    /// not estimate is sent 50 for a payment, 10000 for a call and 50000 for a deployment].
+    /// Gas that may be used, in units [default: what the node estimates, and a tenth more for contracts; a node that
+    /// does not estimate is sent 50 for a payment, 10000 for a call and 50000 for a deployment].
     #[arg(long, value_name = "UNITS")]
     pub gas_limit: Option<u64>,
     /// Identity of the network [default: the node's, unless that is the main network, 1].
@@ -129,8 +131,8 @@ impl Terms {
     }
 }
 
-/// Takes the chain that a node says is its own, unless payments are of worth there: who means a test network has to be sure to
-/// sign for one.
+/// Takes the chain that a node says is its own, unless payments are of worth there: who means a test network has to be
+/// sure to sign for one.
 fn unasked(chain: ChainId, url: &NodeUrl) -> Result<ChainId, ClientError> {
     if chain == MAIN { Err(ClientError::MainNetwork { url: url.to_string() }) } else { Ok(chain) }
 }

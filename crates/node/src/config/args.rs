@@ -1,7 +1,7 @@
 //! The options of a node, as the command line has them, and the configuration that they give.
 //!
-//! A field of [`RunArgs`] is a flag, a variable of the environment and a key of the TOML file. `silica config print` prints
-//! it and `--help` describes it. [`Settings`](super::Settings) decides which of several values is used.
+//! A field of [`RunArgs`] is a flag, a variable of the environment and a key of the TOML file. `silica config print`
+//! prints it and `--help` describes it. [`Settings`](super::Settings) decides which of several values is used.
 
 use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
 
@@ -54,7 +54,8 @@ pub struct RunArgs {
     /// JSON-RPC, over HTTP and as messages, and the subscription protocol.
     #[arg(long, value_name = "ADDR:PORT", env = "SILICA_WEBSOCKET")]
     pub websocket: Option<WebSocketPort>,
-    /// Address and port of the pages `/metrics`, `/ready` and `/health` alone, which leave JSON-RPC's port then, but for
+    /// Address and port of the pages `/metrics`, `/ready` and `/health` alone, which leave JSON-RPC's port then, but
+    /// for
     /// `/health` [default: the port of JSON-RPC].
     #[arg(long, hide_short_help = true, value_name = "ADDR:PORT", value_parser = socket_address,
           env = "SILICA_OPERATOR_LISTEN")]
@@ -62,9 +63,9 @@ pub struct RunArgs {
     /// Identity of the network [default: that of the data directory, 222 for a new one].
     #[arg(long, value_name = "ID", env = "SILICA_CHAIN_ID")]
     pub chain_id: Option<ChainId>,
-    /// When blocks are made: `instant` (with each transaction), `interval=MS`, `instant+interval=MS` (with each transaction
-    /// and empty ones at the interval), `manual` (with `IncreaseBlocknum`), or `manual-immediate` (with each transaction,
-    /// while only `IncreaseBlocknum` moves the block number that contracts read).
+    /// When blocks are made: `instant` (with each transaction), `interval=MS`, `instant+interval=MS` (with each
+    /// transaction and empty ones at the interval), `manual` (with `IncreaseBlocknum`), or `manual-immediate` (with
+    /// each transaction, while only `IncreaseBlocknum` moves the block number that contracts read).
     #[arg(long, value_name = "MODE", default_value = "instant", env = "SILICA_BLOCK_MODE")]
     pub block_mode: BlockMode,
     /// Secret that `TogglePause` and `CheckPause` require [default: both are disabled].
@@ -92,8 +93,8 @@ pub struct RunArgs {
     /// Tx blocks for each DS block of a new chain [default: 100].
     #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "N", value_parser = value_parser!(u64).range(2..), env = "SILICA_BLOCKS_PER_DS_EPOCH")]
     pub blocks_per_ds_epoch: Option<u64>,
-    /// Release of the Scilla interpreter by whose rules a new chain runs contracts: 0.13, 0.11 or latest [default: that of
-    /// the data directory, 0.13 for a new one].
+    /// Release of the Scilla interpreter by whose rules a new chain runs contracts: 0.13, 0.11 or latest [default: that
+    /// of the data directory, 0.13 for a new one].
     #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "RELEASE", env = "SILICA_SCILLA_RULES")]
     pub scilla_rules: Option<Edition>,
     /// Latest Tx blocks whose state can be proved.
@@ -110,8 +111,8 @@ pub struct RunArgs {
     /// Largest request body in bytes.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "BYTES", default_value_t = 5 * 1024 * 1024, env = "SILICA_MAX_BODY_BYTES")]
     pub max_body_bytes: usize,
-    /// Memory for large request bodies and answers of all connections together, in megabytes; further ones wait. One answer
-    /// that is made as a whole may take half of it.
+    /// Memory for large request bodies and answers of all connections together, in megabytes; further ones wait. One
+    /// answer that is made as a whole may take half of it.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "MB", default_value_t = 64, value_parser = value_parser!(u32).range(1..=1_048_576),
           env = "SILICA_MAX_BODIES_MB")]
     pub max_bodies_mb: u32,
@@ -127,16 +128,16 @@ pub struct RunArgs {
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 64, value_parser = value_parser!(u32).range(1..=1_000),
           env = "SILICA_MAX_GAPPED")]
     pub max_gapped: u32,
-    /// Whether methods for developers are answered, which do what no client of a real network can do: `auto` (unless some
-    /// port listens beyond this machine), `on`, or `off`.
+    /// Whether methods for developers are answered, which do what no client of a real network can do: `auto` (unless
+    /// some port listens beyond this machine), `on`, or `off`.
     #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true, env = "SILICA_DEVELOPER")]
     pub developer: Developer,
-    /// Hosts, beside loopback, under which methods for developers may be called and `/metrics` is read: names or addresses,
-    /// separated by commas. `/metrics` is also read under every IP address.
+    /// Hosts, beside loopback, under which methods for developers may be called and `/metrics` is read: names or
+    /// addresses, separated by commas. `/metrics` is also read under every IP address.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "HOSTS", env = "SILICA_ALLOWED_HOSTS")]
     pub allowed_hosts: Option<List<Host>>,
-    /// Origins, beside loopback, whose web pages may call methods for developers, as `https://ide.example`, separated by
-    /// commas.
+    /// Origins, beside loopback, whose web pages may call methods for developers, as `https://ide.example`, separated
+    /// by commas.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "ORIGINS", env = "SILICA_ALLOWED_ORIGINS")]
     pub allowed_origins: Option<List<PageOrigin>>,
     /// Methods that are answered, separated by commas: names, or beginnings of names as `Get*` [default: all].
@@ -158,8 +159,8 @@ pub struct RunArgs {
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "SECONDS", default_value_t = 120, value_parser = value_parser!(u64).range(1..=86_400),
           env = "SILICA_IDLE_TIMEOUT")]
     pub idle_timeout: u64,
-    /// Calls that one address may make each second, and as many at once; 0 for as many as it likes. Expensive methods count
-    /// several times.
+    /// Calls that one address may make each second, and as many at once; 0 for as many as it likes. Expensive methods
+    /// count several times.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 0,
           env = "SILICA_RATE_LIMIT")]
     pub rate_limit: u32,
@@ -168,15 +169,16 @@ pub struct RunArgs {
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "PROXIES",
           env = "SILICA_TRUSTED_PROXIES")]
     pub trusted_proxies: Option<List<Network>>,
-    /// In which form the node describes itself on standard output once it is ready: `text`, `json` (one line) or `none`.
+    /// In which form the node describes itself on standard output once it is ready: `text`, `json` (one line) or
+    /// `none`.
     #[arg(long, help_heading = FOR_PROGRAMS, value_name = "FORM", default_value = "text", hide_possible_values = true,
           env = "SILICA_BANNER")]
     pub banner: BannerForm,
     /// File that the node writes once it is ready, with the same JSON as `--banner json`, and removes when it stops.
     #[arg(long, help_heading = FOR_PROGRAMS, value_name = "FILE", env = "SILICA_READY_FILE")]
     pub ready_file: Option<PathBuf>,
-    /// Stop in good order when the process that started the node ends. With its number, a process that ended before the node
-    /// looked is noticed in any case; without, it is the parent at the start.
+    /// Stop in good order when the process that started the node ends. With its number, a process that ended before the
+    /// node looked is noticed in any case; without, it is the parent at the start.
     #[arg(long, help_heading = FOR_PROGRAMS, value_name = "PID", num_args = 0..=1, require_equals = true,
           default_missing_value = "any", env = "SILICA_EXIT_WITH_PARENT")]
     pub exit_with_parent: Option<Parent>,

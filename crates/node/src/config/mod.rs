@@ -79,8 +79,8 @@ pub struct Config {
     pub data_dir: Option<PathBuf>,
     /// Address and port of the JSON-RPC server; port 0 lets the system choose.
     pub listen: SocketAddr,
-    /// The separate port for subscribers. `None` means port 4401 at the address of `listen` if that port is free, and no separate
-    /// port if the system chooses the port of `listen`.
+    /// The separate port for subscribers. `None` means port 4401 at the address of `listen` if that port is free, and
+    /// no separate port if the system chooses the port of `listen`.
     pub websocket: Option<WebSocketPort>,
     /// The address of the pages for operators, or `None` for the address of JSON-RPC.
     pub operator_listen: Option<SocketAddr>,

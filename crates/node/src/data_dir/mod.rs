@@ -190,8 +190,8 @@ impl DataDir {
         // What a link to it names later is another directory than the one that is checked and locked here.
         let path = &path.canonicalize().map_err(|source| io_error("open directory", path, source))?;
         let directory = files::open_directory(path).map_err(|error| file_error("open directory", path, error))?;
-        // The file can be removed while it is locked, the directory of a running node cannot be replaced unnoticed. A file
-        // system that does not lock directories locks the file.
+        // The file can be removed while it is locked, the directory of a running node cannot be replaced unnoticed. A
+        // file system that does not lock directories locks the file.
         if matches!(directory.try_lock(), Err(TryLockError::WouldBlock)) {
             return Err(DataDirError::InUse { path: path.to_owned() });
         }
@@ -357,8 +357,8 @@ impl DataDir {
         self.write(ACCOUNTS, text.as_bytes())
     }
 
-    /// Reads the transactions that were waiting when the node stopped; `None` if there is no file. A file that cannot be read
-    /// is renamed with a warning.
+    /// Reads the transactions that were waiting when the node stopped; `None` if there is no file. A file that cannot
+    /// be read is renamed with a warning.
     pub(crate) fn load_pool(&self) -> Result<Option<Vec<u8>>, DataDirError> {
         match self.read_bytes(POOL) {
             Ok(bytes) => Ok(bytes.map(|mut bytes| std::mem::take(&mut *bytes))),
@@ -459,7 +459,8 @@ fn check_nothing_foreign(path: &Path) -> Result<(), DataDirError> {
     Ok(())
 }
 
-/// Refuses files of ours that other users may have planted or can change, and warns of those that their group can change.
+/// Refuses files of ours that other users may have planted or can change, and warns of those that their group can
+/// change.
 fn inspect(path: &Path, directory: &File) -> Result<(), DataDirError> {
     let mut group_writable = Vec::new();
     let metadata = directory.metadata().map_err(|source| io_error("open directory", path, source))?;

@@ -13,8 +13,8 @@
 //! 7 end        number of rows (8), root of the state (32)                           once, last
 //! ```
 //!
-//! The digest is the SHA-256 of the digest before, kind, length and content; before the first section it is that of the first
-//! line and the version. So nothing can be changed, missing, added or moved.
+//! The digest is the SHA-256 of the digest before, kind, length and content; before the first section it is that of the
+//! first line and the version. So nothing can be changed, missing, added or moved.
 
 use std::io::{self, ErrorKind, Read, Write};
 

@@ -1,7 +1,8 @@
-//! A chain carried elsewhere as one file: written from a data directory or a running node, read into an empty directory.
+//! A chain carried elsewhere as one file: written from a data directory or a running node, read into an empty
+//! directory.
 //!
-//! The file has what cannot be computed: parameters, key and accounts, what waits, and the record of blocks. The state is
-//! computed where it arrives, by executing all blocks, and its root is the checksum of the whole.
+//! The file has what cannot be computed: parameters, key and accounts, what waits, and the record of blocks. The state
+//! is computed where it arrives, by executing all blocks, and its root is the checksum of the whole.
 
 mod file;
 #[cfg(test)]
@@ -190,8 +191,8 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Writes the file, so that a crash leaves either nothing of this name or all of it; where the file system has no links, it
-    /// may leave an empty file as well. Only the owner may read it, for it has the key.
+    /// Writes the file, so that a crash leaves either nothing of this name or all of it; where the file system has no
+    /// links, it may leave an empty file as well. Only the owner may read it, for it has the key.
     fn write(
         &self,
         rows: impl Iterator<Item = Result<RecordRow, ArchiveError>>,
@@ -279,8 +280,8 @@ pub fn dump_db(data_dir: &Path, file: &Path) -> Result<DumpReport, DumpError> {
     Source { data_dir: &chain.data_dir, pool, head, version }.write(snapshot.record_rows(), file)
 }
 
-/// The name of a file that a running node writes. A client that may call methods cannot name a file outside the directory
-/// of dumps with it.
+/// The name of a file that a running node writes. A client that may call methods cannot name a file outside the
+/// directory of dumps with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DumpName(String);
 
@@ -308,7 +309,8 @@ impl DumpName {
     }
 }
 
-/// Writes the chain of a running node to a file in its data directory. Blocks are made meanwhile, and are not part of it.
+/// Writes the chain of a running node to a file in its data directory. Blocks are made meanwhile, and are not part of
+/// it.
 pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpReport, DumpError> {
     let data_dir = node.data_dir().ok_or(DumpError::InMemory)?;
     // Before the head is looked at: what gets its block in between is only known twice.
@@ -327,8 +329,8 @@ pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpRep
     Source { data_dir, pool, head, version }.write(at.snapshot.record_rows(), &directory.join(&name.0))
 }
 
-/// Makes a data directory of a file that has a chain. All blocks are executed, and the directory appears as a whole once
-/// they have yielded what they say.
+/// Makes a data directory of a file that has a chain. All blocks are executed, and the directory appears as a whole
+/// once they have yielded what they say.
 ///
 /// # Errors
 ///

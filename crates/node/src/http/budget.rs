@@ -1,7 +1,7 @@
 //! The resources that connections share: connection slots, and the memory budget for large bodies and answers.
 //!
-//! Each resource is a FIFO semaphore. While a connection waits for one, the holders are notified, so that idle and slow ones
-//! are evicted.
+//! Each resource is a FIFO semaphore. While a connection waits for one, the holders are notified, so that idle and slow
+//! ones are evicted.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -44,7 +44,8 @@ pub(super) struct ResourceLimits {
     pub(super) memory_wanted: Notify,
     /// Units for answers that are made before they have memory, and wait for it. Half of the budget bounds their sum.
     waiting: Semaphore,
-    /// The budget for notifications, in units. It is half of the total, so that slow subscribers cannot starve requests.
+    /// The budget for notifications, in units. It is half of the total, so that slow subscribers cannot starve
+    /// requests.
     pushes: Arc<Semaphore>,
     /// The whole memory budget in units.
     units: u32,
@@ -82,7 +83,8 @@ impl ResourceLimits {
         }
     }
 
-    /// Waits for memory for a body, in order of arrival. Notifies slow connections meanwhile. Returns `None` after `longest`.
+    /// Waits for memory for a body, in order of arrival. Notifies slow connections meanwhile. Returns `None` after
+    /// `longest`.
     pub(super) async fn reserve(&self, bytes: usize, longest: Duration) -> Option<OwnedSemaphorePermit> {
         self.claim(&self.memory, units_of(bytes), longest).await
     }
@@ -101,10 +103,11 @@ impl ResourceLimits {
         }
     }
 
-    /// Waits without a limit of time for memory for a notification. Memory is given in the order of arrival. So that requests
-    /// do not wait behind a large notification, it leaves the queue and joins it again at the end. It then returns the memory
-    /// that it has gathered; therefore each wait is twice as long as the one before, up to half of `longest_wait`, the time for
-    /// which a request waits. Returns `None` for a notification larger than half of the memory.
+    /// Waits without a limit of time for memory for a notification. Memory is given in the order of arrival. So that
+    /// requests do not wait behind a large notification, it leaves the queue and joins it again at the end. It then
+    /// returns the memory that it has gathered; therefore each wait is twice as long as the one before, up to half of
+    /// `longest_wait`, the time for which a request waits. Returns `None` for a notification larger than half of the
+    /// memory.
     async fn reserve_push(self: &Arc<Self>, bytes: usize, longest_wait: Duration) -> Option<PushLease> {
         let units = units_of(bytes);
         if units > self.units.div_ceil(2) {
@@ -140,8 +143,8 @@ impl ResourceLimits {
         })
     }
 
-    /// Returns the memory in bytes of a streamed answer whose first chunk has `beginning` bytes. If the budget is smaller than
-    /// that, such an answer takes all of it.
+    /// Returns the memory in bytes of a streamed answer whose first chunk has `beginning` bytes. If the budget is
+    /// smaller than that, such an answer takes all of it.
     pub(super) fn stream_memory(&self, beginning: usize) -> usize {
         Stream::memory(beginning).min(self.all().max(beginning))
     }
@@ -206,8 +209,8 @@ impl Memory {
         self.resources.stream_memory(beginning)
     }
 
-    /// Waits until it has `needed` bytes in all, of which `made` bytes exist already. Returns whether it has. Returns `false` at
-    /// once if too many other answers wait, since answers that are made take memory while they wait.
+    /// Waits until it has `needed` bytes in all, of which `made` bytes exist already. Returns whether it has. Returns
+    /// `false` at once if too many other answers wait, since answers that are made take memory while they wait.
     pub(crate) async fn reserve_response(&mut self, made: usize, needed: usize) -> bool {
         self.grow(needed, made.saturating_sub(self.bytes())).await
     }
@@ -291,7 +294,8 @@ impl MemoryLease {
         self.resources.body(reply, &self.deadline).await
     }
 
-    /// Waits without limit for memory for a notification that is not made yet; `None` if it is larger than half of the budget.
+    /// Waits without limit for memory for a notification that is not made yet; `None` if it is larger than half of the
+    /// budget.
     pub(crate) async fn reserve(&self, bytes: usize) -> Option<PushLease> {
         self.resources.reserve_push(bytes, self.deadline.limits.bodies_timeout).await
     }
@@ -337,8 +341,8 @@ mod tests {
         assert!(told.is_some() && asked);
     }
 
-    /// Twice as many small bodies as there is memory for come again and again: there is never enough for a large notification,
-    /// unless it gathers what some of them leave.
+    /// Twice as many small bodies as there is memory for come again and again: there is never enough for a large
+    /// notification, unless it gathers what some of them leave.
     #[tokio::test(start_paused = true)]
     async fn who_is_told_much_does_not_wait_until_nobody_asks() {
         let limits = HttpLimits { body_bytes: 0, bodies_bytes: 10 * UNIT, ..HttpLimits::default() };

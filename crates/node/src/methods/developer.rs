@@ -1,4 +1,5 @@
-//! What developers of contracts want of a node of their own: to say when blocks are made, what time it is, and what waits.
+//! What developers of contracts want of a node of their own: to say when blocks are made, what time it is, and what
+//! waits.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -55,8 +56,8 @@ pub(super) async fn mine(node: &NodeHandle, name: &'static str, blocks: u64) -> 
 
 /// Sets when blocks are made from now on, and answers with how it was before.
 ///
-/// Transactions that wait get their block before the answer if from now on nothing is to wait. The next start of the node
-/// goes by its flags again.
+/// Transactions that wait get their block before the answer if from now on nothing is to wait. The next start of the
+/// node goes by its flags again.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct SetBlockMode {
     /// `instant` (with each transaction), `interval=MS` (every MS milliseconds), `instant+interval=MS` (both), `manual`
@@ -119,10 +120,10 @@ impl Command for SetNextBlockTimestamp {
 
 /// Sends a transaction for any address, a contract's included, without a signature.
 ///
-/// It has the members of a simulated transaction, passes the checks of `CreateTransaction` but that of the signature, with
-/// the same errors, and gets the nonce after those that the sender used and those that wait. Without a gas limit a payment has
-/// what it takes, and anything else the highest there is, for which a block has room once. It is read back with a signature of
-/// zeros, and with thirteen zero bytes and the address of the sender in place of the key.
+/// It has the members of a simulated transaction, passes the checks of `CreateTransaction` but that of the signature,
+/// with the same errors, and gets the nonce after those that the sender used and those that wait. Without a gas limit a
+/// payment has what it takes, and anything else the highest there is, for which a block has room once. It is read back
+/// with a signature of zeros, and with thirteen zero bytes and the address of the sender in place of the key.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct SendTransaction {
     /// The transaction.
@@ -146,8 +147,8 @@ impl Command for SendTransaction {
 
 /// Keeps the chain as it is, and answers with a number for `silica_revert`.
 ///
-/// What is kept is what the chain has of blocks, state and waiting transactions, the time, how blocks are made and the price
-/// of gas. Snapshots are gone with the next start of the node, and when too much has changed since.
+/// What is kept is what the chain has of blocks, state and waiting transactions, the time, how blocks are made and the
+/// price of gas. Snapshots are gone with the next start of the node, and when too much has changed since.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TakeSnapshot {}
 
@@ -192,7 +193,8 @@ impl FromParam for DumpName {
 
 /// Writes the chain to a file in the directory `dumps` of the data directory, and answers with what it has.
 ///
-/// Blocks, parameters, accounts, what waits and the node's secret key are in it. `silica db load` makes a data directory of it.
+/// Blocks, parameters, accounts, what waits and the node's secret key are in it. `silica db load` makes a data
+/// directory of it.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Dump {
     /// Name of the file; there must be none of this name.

@@ -22,8 +22,8 @@ async fn edit(node: &NodeHandle, edit: Edit) -> Result<Edited, CallError> {
 
 /// Sets the balance of an account, and answers with the number of the Tx block that was made for it.
 ///
-/// The account is made if there is none. Money that is in circulation by this is in no answer about the supply, which goes
-/// by the reserve alone.
+/// The account is made if there is none. Money that is in circulation by this is in no answer about the supply, which
+/// goes by the reserve alone.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct SetBalance {
     /// The account.
@@ -67,8 +67,8 @@ impl Command for AddBalance {
 
 /// Sets the nonce of an account, and answers with the number of the Tx block that was made for it.
 ///
-/// That is the nonce of its last transaction, as `GetBalance` has it, and cannot become less. The account is made if there
-/// is none. Waiting transactions with this nonce or a lower one are dropped when a block comes to them.
+/// That is the nonce of its last transaction, as `GetBalance` has it, and cannot become less. The account is made if
+/// there is none. Waiting transactions with this nonce or a lower one are dropped when a block comes to them.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct SetNonce {
     /// The account.
@@ -88,11 +88,12 @@ impl Command for SetNonce {
     }
 }
 
-/// Sets a field of a contract, or an entry of its map, and answers with the number of the Tx block that was made for it.
+/// Sets a field of a contract, or an entry of its map, and answers with the number of the Tx block that was made for
+/// it.
 ///
-/// The value must be one of the type of the field, in the JSON form of the contract language, in which a map is a list of
-/// objects with `key` and `val`. Whether an address of a type like `ByStr20 with contract ... end` has what the type asks
-/// for is not looked at.
+/// The value must be one of the type of the field, in the JSON form of the contract language, in which a map is a list
+/// of objects with `key` and `val`. Whether an address of a type like `ByStr20 with contract ... end` has what the type
+/// asks for is not looked at.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct SetContractField {
     /// The contract.

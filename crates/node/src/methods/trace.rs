@@ -22,12 +22,13 @@ use crate::{
     rpc::{CallError, Command, params::Text},
 };
 
-/// What a transaction of a recent Tx block did: the calls, their statements, and the changes. An extension of this node.
+/// What a transaction of a recent Tx block did: the calls, their statements, and the changes. An extension of this
+/// node.
 ///
 /// The transaction is executed again over the state before it, which is kept for the latest Tx blocks, fifty unless the
 /// node is configured for more. Each statement has its place in the source, the gas before and after it, and the values
-/// that it used and bound; changes of variables have their old and new values. The trace of a very long transaction has the first 10,000
-/// statements, with four megabytes of text and values.
+/// that it used and bound; changes of variables have their old and new values. The trace of a very long transaction has
+/// the first 10,000 statements, with four megabytes of text and values.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TraceTransaction {
     /// The transaction.
@@ -58,8 +59,8 @@ impl Command for TraceTransaction {
 
 /// What a transaction would do, statement by statement, against the latest state. An extension of this node.
 ///
-/// It takes what `silica_simulateTransaction` takes, and answers with what that answers and with the calls and statements
-/// that `silica_traceTransaction` tells.
+/// It takes what `silica_simulateTransaction` takes, and answers with what that answers and with the calls and
+/// statements that `silica_traceTransaction` tells.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct TraceCall {
     /// The transaction.

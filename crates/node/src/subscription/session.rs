@@ -45,8 +45,8 @@ impl SubscriptionHub {
         Self { node, events, places, metrics }
     }
 
-    /// Talks with a client behind the handshake, which said who the caller is, until either ends it or `stop` becomes true.
-    /// Requests of JSON-RPC are for `service`; what is sent takes memory of `share`.
+    /// Talks with a client behind the handshake, which said who the caller is, until either ends it or `stop` becomes
+    /// true. Requests of JSON-RPC are for `service`; what is sent takes memory of `share`.
     pub(crate) async fn receive<S>(
         &self,
         service: &Service,

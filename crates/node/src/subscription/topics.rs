@@ -85,8 +85,8 @@ impl Topics {
         self.blocks || self.has(Topic::EventLog) || self.has(Topic::TxnLog) || !self.ending.is_empty()
     }
 
-    /// Takes a message in which the client subscribes or unsubscribes. Addresses before a bad one are taken, each for one of
-    /// the places of all clients.
+    /// Takes a message in which the client subscribes or unsubscribes. Addresses before a bad one are taken, each for
+    /// one of the places of all clients.
     ///
     /// # Errors
     ///
@@ -186,7 +186,8 @@ impl Topics {
         Notification { values }
     }
 
-    /// Returns an upper estimate of the bytes of the notification of a block; `None` if its events are too large to send.
+    /// Returns an upper estimate of the bytes of the notification of a block; `None` if its events are too large to
+    /// send.
     pub(super) fn notification_bytes(&self, news: &BlockEvents) -> Option<usize> {
         let mut bytes = AROUND;
         if self.has(Topic::NewBlock) {

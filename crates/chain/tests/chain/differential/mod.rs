@@ -37,8 +37,8 @@ const SEEDS: u64 = 2;
 const ROUNDS: u64 = 9;
 /// The latest blocks of which each transaction is traced, for which all before it are executed once more.
 const TRACED: usize = 2;
-/// Both chains begin with so many blocks. A contract pays for the digits of the block that created it, so that these have
-/// to be equally many; there are fewer than nine tenths of a thousand transactions.
+/// Both chains begin with so many blocks. A contract pays for the digits of the block that created it, so that these
+/// have to be equally many; there are fewer than nine tenths of a thousand transactions.
 const EMPTY: u64 = 100;
 
 /// What of the state is not said by headers to be right.

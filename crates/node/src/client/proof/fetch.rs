@@ -81,7 +81,8 @@ impl Node<'_> {
         }
     }
 
-    /// Reads the latest block, by its number where the node has no method for it, as in the block mode `manual-immediate`.
+    /// Reads the latest block, by its number where the node has no method for it, as in the block mode
+    /// `manual-immediate`.
     async fn latest_block(&mut self) -> Result<(&'static str, TxBlock), VerifyError> {
         const LATEST: &str = "GetLatestTxBlock";
         match self.try_call(LATEST, &[String::new()]).await? {

@@ -105,8 +105,8 @@ fn write_account(account: &Account, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// A stored value as people can read it. Characters that are not seen, or that change how others are, do not reach their
-/// terminal.
+/// A stored value as people can read it. Characters that are not seen, or that change how others are, do not reach
+/// their terminal.
 struct Shown<'a> {
     value: &'a [u8],
     variable: &'a Variable,

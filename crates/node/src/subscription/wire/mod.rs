@@ -193,8 +193,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
         });
         loop {
             tokio::select! {
-                // A message is being worked on: as long as it is there, the buffer that it was read into, which may be long, is
-                // not kept for what is read next.
+                // A message is being worked on: as long as it is there, the buffer that it was read into, which may be
+                // long, is not kept for what is read next.
                 biased;
                 step = self.step() => step?,
                 done = work.as_mut() => return Ok(done),
