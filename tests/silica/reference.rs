@@ -130,10 +130,15 @@ fn reference() -> Pages {
 /// What is wrong with the citations in a text: the lines that name no rule, a rule that no page has, or a former page.
 fn wrong_citations(text: &str, pages: &Pages) -> Vec<String> {
     let exists = |page: &str, anchor: &str| pages.get(page).is_some_and(|anchors| anchors.contains(anchor));
+    // The rules of a citation, which may continue on the next line.
+    let names_rules = |rest: &str| {
+        let rules = rest.split(')').next().unwrap_or_default().trim().trim_end_matches(',');
+        rules.split(',').all(|rule| PAGES.iter().any(|page| rule.trim().starts_with(page)))
+    };
     let is_wrong = |line: &str| {
         // The pattern alone would be slow on the whole tree.
         let cites = PAGES.iter().any(|page| line.contains(page));
-        line.split(CITATION).skip(1).any(|rules| !PAGES.iter().any(|page| rules.trim_start().starts_with(page)))
+        line.split(CITATION).skip(1).any(|rest| !names_rules(rest))
             || (cites && RULE.captures_iter(line).any(|rule| !exists(&rule[1], &rule[2])))
             || OUTDATED.iter().any(|name| line.contains(name))
     };
@@ -174,14 +179,17 @@ fn normal(path: &Path) -> PathBuf {
 fn rules_without_source(page: &str) -> Vec<String> {
     let text = without_blocks(page);
     let mut rules: Vec<(&str, String)> = Vec::new();
+    let mut is_rule = false;
     for line in text.lines() {
-        match (line.strip_prefix("### "), rules.last_mut()) {
-            (Some(heading), _) => rules.push((heading, String::new())),
-            (None, Some((_, section))) if !line.starts_with('#') => {
-                section.push_str(line);
-                section.push('\n');
-            }
-            (None, _) => {}
+        if let Some(heading) = line.strip_prefix("### ") {
+            is_rule = true;
+            rules.push((heading, String::new()));
+        } else if line.starts_with("# ") || line.starts_with("## ") {
+            // Text of a group of rules belongs to no rule.
+            is_rule = false;
+        } else if is_rule && let Some((_, section)) = rules.last_mut() {
+            section.push_str(line);
+            section.push('\n');
         }
     }
     let has_source = |section: &str| {
@@ -269,6 +277,9 @@ fn wrong_citation_is_found() {
     check("/// Reference: formats#key", true);
     check("/// Reference: formats#keys, formats#adress", true);
     check("/// Reference: execution#keys", true);
+    check("/// A key (Reference: formats#keys, formatz#address).", true);
+    check("/// A key (Reference: formats#keys, adress).", true);
+    check("/// A key (Reference: formats#keys,", false);
     check("/// Reference: section 7", true);
     check("/// Reference:", true);
     check("/// The key of the formats page.", true);

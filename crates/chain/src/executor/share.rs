@@ -67,8 +67,7 @@ impl World {
         };
         let nonce = Nonce::new(self.nonce + 1);
         let transaction = Transaction { nonce, gas_limit: Gas::new(100_000), ..transaction };
-        let executed =
-            executor::execute(&unchecked(transaction, ShardId::new(1)), context, &mut self.overlay).unwrap();
+        let executed = executor::execute(&unchecked(transaction, ShardId::new(1)), context, &mut self.overlay).unwrap();
         if matches!(executed.outcome, Outcome::Recorded(_)) {
             self.nonce += 1;
         }

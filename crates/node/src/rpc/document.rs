@@ -108,9 +108,9 @@ impl ChunkSource for Rest {
         let more = self.document.write(out).map_err(|error| {
             // A reader so slow that the state has left the window is no fault of ours.
             if matches!(error, StateError::Expired) {
-                tracing::info!(method = self.method, "an answer was broken off, since its state is no longer kept");
+                tracing::info!(method = self.method, "an answer was truncated: its state is no longer kept");
             } else {
-                tracing::error!(method = self.method, %error, "an answer was broken off");
+                tracing::error!(method = self.method, %error, "an answer was truncated");
             }
             Truncated
         })?;
