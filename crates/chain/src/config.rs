@@ -260,7 +260,7 @@ impl Default for ChainConfig {
 impl Rules {
     /// Generation 8.1, with the rules of the contract language that Zilliqa 8.2 to 9.3.7 ran.
     pub const V8_1: Self = Self {
-        scilla: ScillaRules::newest(Edition::V0_13),
+        scilla: ScillaRules::current(Edition::V0_13),
         contracts: true,
         payment_gas: Gas::new(50),
         deployment_gas: Gas::new(50),

@@ -9,7 +9,7 @@
 //! ```
 //! use silica_scilla::rules::{Edition, Exceptions, Rules};
 //!
-//! let rules = Rules::newest(Edition::V0_13);
+//! let rules = Rules::current(Edition::V0_13);
 //! assert_eq!(rules.exceptions(), Exceptions::CompletedProcedures);
 //! assert_eq!(rules.to_string().parse(), Ok(rules));
 //! ```
@@ -72,8 +72,11 @@ pub struct Rules {
     revision: u16,
 }
 
-/// The newest revision of every edition.
+/// The newest revision of every edition. It limits [work](crate::work), with weights that are not final: no new chain has
+/// it yet.
 const NEWEST: u16 = 3;
+/// The revision of new chains.
+const CURRENT: u16 = 2;
 
 /// Which components an exception lists behind `Raised from`.
 ///
@@ -127,9 +130,9 @@ impl Rules {
     /// The rules of chains that were stored before rules had a name.
     pub const UNNAMED: Self = Self { edition: Edition::Latest, revision: 0 };
 
-    /// The newest revision of an edition: the rules of a new chain.
-    pub const fn newest(edition: Edition) -> Self {
-        Self { edition, revision: NEWEST }
+    /// The rules of a new chain.
+    pub const fn current(edition: Edition) -> Self {
+        Self { edition, revision: CURRENT }
     }
 
     /// The edition of which these are a revision.
@@ -209,7 +212,7 @@ impl Rules {
 impl Default for Rules {
     /// The newest revision of [`Edition::Latest`], as tools use it.
     fn default() -> Self {
-        Self::newest(Edition::Latest)
+        Self::current(Edition::Latest)
     }
 }
 
@@ -262,11 +265,11 @@ mod tests {
     #[test]
     fn an_identifier_is_read_as_it_is_written() {
         for edition in Edition::ALL {
-            let rules = Rules::newest(edition);
+            let rules = Rules::current(edition);
             assert_eq!(rules.to_string().parse(), Ok(rules));
             assert_eq!(edition.to_string().parse(), Ok(edition));
         }
-        assert_eq!(Rules::newest(Edition::V0_13).to_string(), "0.13/3");
+        assert_eq!(Rules::current(Edition::V0_13).to_string(), "0.13/2");
         let first = Rules { edition: Edition::V0_13, revision: 1 };
         assert_eq!("0.13/1".parse(), Ok(first), "a chain of an earlier revision keeps its rules");
     }
@@ -285,7 +288,7 @@ mod tests {
     #[test]
     fn the_successors_libraries_and_versions_are_those_of_its_edition_from_revision_2_on() {
         let latest = |revision| Rules { edition: Edition::Latest, revision };
-        let others = [Rules::UNNAMED, latest(1), Rules::newest(Edition::V0_13), Rules::newest(Edition::V0_11)];
+        let others = [Rules::UNNAMED, latest(1), Rules::current(Edition::V0_13), Rules::current(Edition::V0_11)];
         for rules in others {
             assert_eq!(
                 (rules.library_names(), rules.node_compares_version()),
@@ -293,7 +296,7 @@ mod tests {
                 "{rules}"
             );
         }
-        for rules in [latest(2), Rules::newest(Edition::Latest)] {
+        for rules in [latest(2), Rules::current(Edition::Latest)] {
             assert_eq!((rules.library_names(), rules.node_compares_version()), (LibraryNames::Files, false), "{rules}");
         }
     }
@@ -309,7 +312,7 @@ mod tests {
             let (exceptions, costs, again) = (rules.exceptions(), rules.builtin_costs(), rules.initialises_each_run());
             (exceptions, costs, again, rules.library_calls(), rules.unstated_constraint(), strict)
         };
-        let newest = |edition| facts(Rules::newest(edition));
+        let newest = |edition| facts(Rules::current(edition));
         let expected = (CompletedProcedures, BuiltinCosts::V0_11, true, Refused, InScope, true);
         assert_eq!(newest(Edition::V0_11), expected);
         assert_eq!(newest(Edition::V0_13), (CompletedProcedures, Current, false, Ignored, InScope, true));

@@ -148,6 +148,9 @@ impl Work {
     ///
     /// [`Exhausted`] if a limit is reached. Nothing may be done any more.
     pub const fn spend(&mut self, work: u64) -> Result<(), Exhausted> {
+        if self.end.is_some() {
+            return Err(Exhausted);
+        }
         if work > self.left() {
             let beyond = work > self.left_for_transaction();
             return self.stop(if beyond { End::Transaction } else { End::Block });
@@ -253,8 +256,7 @@ mod tests {
         assert_eq!(work.spend(PER_GAS - EVALUATION_PER_GAS), Ok(()));
         assert_eq!(work.total(), TRANSACTION + FIXED + PER_GAS);
         assert_eq!((work.spend(1), work.end()), (Err(Exhausted), Some(End::Transaction)));
-        assert_eq!((work.pay(UNITS_PER_GAS), work.spend(0)), (Err(Exhausted), Ok(())));
-        assert_eq!(work.spend(1), Err(Exhausted), "the end is final");
+        assert_eq!((work.pay(UNITS_PER_GAS), work.spend(0)), (Err(Exhausted), Err(Exhausted)), "the end is final");
     }
 
     #[test]

@@ -80,12 +80,12 @@ pub(super) fn execute<'c, W: World>(
     let (deposit, _) = Deposit::of(transaction, rules, overlay)?;
     let gas = tx.gas_limit.checked_sub(rules.runner_gas).ok_or(DropReason::InsufficientGas)?.get();
     overlay.account(&tx.to)?.ok_or(DropReason::InvalidRecipient)?;
-    effort.pay(rules.runner_gas.get().saturating_mul(UNITS_PER_GAS));
-    let callee = root(&tx.to, context, effort, overlay)?;
     let body: Json = serde_json::from_str(&tx.data).map_err(|_| DropReason::Libraries)?;
     if !body.is_object() {
         return Err(DropReason::Libraries.into());
     }
+    effort.pay(rules.runner_gas.get().saturating_mul(UNITS_PER_GAS));
+    let callee = root(&tx.to, context, effort, overlay)?;
 
     deposit.take(overlay)?;
     let frame = overlay.mark();

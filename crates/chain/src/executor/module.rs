@@ -17,6 +17,7 @@ use silica_scilla::{
     rules::{LibraryNames, Rules},
     stdlib::Standard,
     syntax::parse_contract,
+    work::weight,
 };
 use silica_state::StateError;
 
@@ -151,7 +152,8 @@ impl Libraries {
                 btree_map::Entry::Vacant(new) => new.insert(modules.get(&listed.address, overlay)?).clone(),
             };
             let library = found.filter(|it| it.is_library && is_of_version(it)).ok_or(Unready::Libraries)?;
-            count(library.bytes())?;
+            // A search that fails makes nothing ready. The texts are read in any case.
+            count(library.bytes().saturating_mul(weight::SOURCE_BYTE) / weight::LOADED_BYTE)?;
             if names == LibraryNames::Imports {
                 pending.extend(library.facts.libraries.iter().cloned());
             }
@@ -160,6 +162,7 @@ impl Libraries {
                 libraries.found.insert(target, library);
             }
         }
+        count(libraries.bytes())?;
         Ok(libraries)
     }
 

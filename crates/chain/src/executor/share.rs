@@ -4,10 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 use silica_protocol::{Account, Address, BlockNumber, ChainId, CodeHash, Gas, Nonce, Qa, ShardId, Transaction};
-use silica_scilla::{
-    rules::{Edition, Rules as Language},
-    work::{EVALUATION_PER_GAS, FIXED, PER_BLOCK, PER_GAS, TRANSACTION, weight},
-};
+use silica_scilla::work::{EVALUATION_PER_GAS, FIXED, PER_BLOCK, PER_GAS, TRANSACTION, weight};
 
 use super::{Context, Executed, Modules, Outcome, Overlay, Recorded};
 use crate::{
@@ -45,7 +42,7 @@ impl World {
         let accounts = BTreeMap::from([(address(SENDER), account(1_000_000_000 * Qa::PER_ZIL, 0))]);
         Self {
             overlay: Overlay::new(accounts),
-            modules: Modules::new(Language::newest(Edition::V0_13)),
+            modules: Modules::new("0.13/3".parse().unwrap()),
             nonce: 0,
             loaded: BTreeSet::new(),
         }

@@ -13,7 +13,7 @@ use crate::{
 
 /// All that a chain can have.
 const ALL: [Rules; 4] =
-    [Rules::UNNAMED, Rules::newest(Edition::Latest), Rules::newest(Edition::V0_13), Rules::newest(Edition::V0_11)];
+    [Rules::UNNAMED, Rules::current(Edition::Latest), Rules::current(Edition::V0_13), Rules::current(Edition::V0_11)];
 
 /// Fails behind a procedure that has ended, within one that runs.
 const REFUSES: &str = "scilla_version 0
@@ -43,7 +43,7 @@ fn only_the_latest_revision_2_names_libraries_by_files_and_leaves_versions_to_th
     const USER: &str = "scilla_version 0\nimport Numbers\ncontract User ()\nfield f : Uint32 = answer\n";
     let first = "latest/1".parse().unwrap();
     for rules in ALL.into_iter().chain([first]) {
-        let by_files = rules == Rules::newest(Edition::Latest);
+        let by_files = rules == Rules::current(Edition::Latest);
         let mut world = World::with_rules(rules);
         let library = world.library();
         for (name, is_found) in [("Numbers", !by_files), ("Numbers.scillib", by_files)] {
@@ -117,7 +117,7 @@ fn an_estimate_is_by_the_rules_of_the_chain() {
     let code = "scilla_version 0 contract Powers () transition T ()
         x = let a = Uint256 1 in let n = Uint32 4000 in builtin pow a n end";
     let [early, current] = [Edition::V0_11, Edition::V0_13].map(|edition| {
-        let mut world = World::with_rules(Rules::newest(edition));
+        let mut world = World::with_rules(Rules::current(edition));
         let to = world.deployed(1, code, &init(&[]));
         let data = json!({ "_tag": "T", "params": [] }).to_string();
         let request = SimulationRequest {

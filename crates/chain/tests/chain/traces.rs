@@ -35,7 +35,7 @@ fn sent(call: &TracedCall) -> Vec<(Address, u128, &str, bool)> {
 
 #[test]
 fn message_to_a_library_is_not_delivered_where_it_is_refused() {
-    let mut world = World::with_rules(Rules::newest(Edition::V0_11));
+    let mut world = World::with_rules(Rules::current(Edition::V0_11));
     let library = world.library();
     let relay = world.relay();
     let params = [address_param("to", &library), text_param("tag", "Take")];

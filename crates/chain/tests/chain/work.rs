@@ -80,7 +80,7 @@ fn work_below_the_limit_changes_nothing() {
 
 #[test]
 fn caches_do_not_change_work() {
-    let mut world = World::new();
+    let mut world = World::with_rules(rules("0.13/3"));
     let contract = world.deployed(1, HASHES, &init(&[]));
     let mut outcomes = Vec::new();
     // The first call finds no program that is ready, the second does. About 200 hashes are allowed.
@@ -104,6 +104,7 @@ fn roomy() -> ChainConfig {
     config.shard_gas_limit = Gas::new(2_000_000);
     config.ds_gas_limit = Gas::new(2_000_000);
     config.minimum_gas_price = GasPrice::new(Qa::new(CHEAP));
+    config.rules.scilla = rules("0.13/3");
     config
 }
 

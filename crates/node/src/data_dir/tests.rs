@@ -7,7 +7,7 @@ use super::*;
 
 const ACCOUNTS_TEXT: &str = "{}";
 const PARAMETERS: Parameters =
-    Parameters { chain_id: 222, shards: 1, blocks_per_ds_epoch: 100, scilla_rules: Rules::newest(Edition::V0_13) };
+    Parameters { chain_id: 222, shards: 1, blocks_per_ds_epoch: 100, scilla_rules: Rules::current(Edition::V0_13) };
 
 /// Makes a directory that holds a chain, as far as this module knows.
 fn made(path: &Path) -> (DataDir, Manifest) {
@@ -114,9 +114,9 @@ fn manifest_of_a_newer_program_is_refused_by_its_number() {
 fn rules_are_kept_and_a_chain_without_them_stays_without() {
     let parent = tempfile::tempdir().unwrap();
     let (dir, manifest) = made(parent.path());
-    assert_eq!(manifest.scilla_rules(), Rules::newest(Edition::V0_13));
+    assert_eq!(manifest.scilla_rules(), Rules::current(Edition::V0_13));
     let text = || fs::read_to_string(parent.path().join(MANIFEST)).unwrap();
-    assert!(text().contains("\"format\": 2,") && text().contains("\"scilla_rules\": \"0.13/3\""), "{}", text());
+    assert!(text().contains("\"format\": 2,") && text().contains("\"scilla_rules\": \"0.13/2\""), "{}", text());
     // As an earlier version of this program wrote it.
     let unnamed = Manifest { scilla_rules: None, ..manifest };
     dir.write_manifest(&unnamed).unwrap();

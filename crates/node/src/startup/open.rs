@@ -133,7 +133,7 @@ fn parameters(config: &Config) -> Parameters {
         chain_id: config.chain_id.unwrap_or(default.chain_id).get(),
         shards: config.shards.unwrap_or(default.shards),
         blocks_per_ds_epoch: config.blocks_per_ds_epoch.unwrap_or(default.blocks_per_ds_epoch),
-        scilla_rules: config.scilla_rules.map_or(default.rules.scilla, Rules::newest),
+        scilla_rules: config.scilla_rules.map_or(default.rules.scilla, Rules::current),
     }
 }
 

@@ -176,7 +176,7 @@ impl Arguments {
     pub(super) fn rules(&self) -> Result<Rules, UsageError> {
         let parse = |text: &str| {
             let error = |_| UsageError::BadValue { flag: "rules", expected: "0.13, 0.11 or latest", got: text.into() };
-            text.parse().map(Rules::newest).map_err(error)
+            text.parse().map(Rules::current).map_err(error)
         };
         self.value("rules").map_or(Ok(Rules::default()), parse)
     }

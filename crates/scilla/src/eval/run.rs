@@ -132,7 +132,7 @@ impl Code {
     /// # Errors
     ///
     /// If an entry of a library fails, or the gas does not suffice.
-    pub fn load(self: &Arc<Self>, settings: Settings, mut gas: Meter) -> Result<Loaded, Failed> {
+    pub fn load(self: &Arc<Self>, settings: Settings, gas: Meter) -> Result<Loaded, Failed> {
         let loaded = |globals: &Arc<[Value]>, gas| Loaded {
             code: Arc::clone(self),
             settings,
@@ -140,11 +140,13 @@ impl Code {
             gas,
         };
         let costs = settings.rules.builtin_costs();
+        // A charge beyond a limit of work would leave no gas for the evaluation, which fails at the entry that goes beyond.
+        let mut charged = gas;
         if let Some(cached) = self.library_cache.get()
             && cached.costs == costs
-            && gas.charge(cached.units).is_ok()
+            && charged.charge(cached.units).is_ok()
         {
-            return Ok(loaded(&cached.values, gas));
+            return Ok(loaded(&cached.values, charged));
         }
         let (before, worked) = (gas.units(), gas.work().done());
         let unset: Arc<[Value]> = std::iter::repeat_n(Value::uint32(0), self.globals).collect();
@@ -246,8 +248,9 @@ impl Loaded {
             }
             Ok(())
         };
-        // The charges of the checks are told only if one fails.
-        finish().map_err(|failure| Failed { failure, gas }).map(|()| deployment)
+        // The charges of the checks are reported only if one fails. Their work counts in any case.
+        finish().map_err(|failure| Failed { failure, gas })?;
+        Ok(Deployment { gas: deployment.gas.with_work(gas.work()), ..deployment })
     }
 
     /// Evaluates the libraries again where the rules have each run do so; none where they do not.
@@ -351,7 +354,7 @@ impl Loaded {
         check_all(claims, &mut machine.gas, host)?;
         if machine.gas.units() > before {
             // The reference goes on with what is more than anybody could pay for.
-            machine.gas = Meter::with_units(0);
+            machine.gas = Meter::with_units(0).with_work(machine.gas.work());
             return Err(failure(Exhausted.to_string()));
         }
         let value = |name: &str| given.get(name).cloned();

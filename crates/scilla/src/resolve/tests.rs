@@ -333,7 +333,7 @@ fn a_constraint_that_is_not_written_is_what_true_names() {
     let qualified = "scilla_version 0 import L as N contract C ()";
     let plain = "scilla_version 0 contract C ()";
     let shelf = Shelf::default().with("L", "scilla_version 0 library L type T = | True");
-    for rules in Edition::ALL.map(Rules::newest) {
+    for rules in Edition::ALL.map(Rules::current) {
         assert_eq!(unstated_constraint(own, &shelf, rules), "main.True");
         assert_eq!(unstated_constraint(imported, &shelf, rules), "L.True");
         assert_eq!(unstated_constraint(qualified, &shelf, rules), "True");

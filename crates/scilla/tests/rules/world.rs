@@ -42,7 +42,7 @@ pub(crate) fn code(text: &str) -> Arc<Code> {
 }
 
 pub(crate) fn settings(edition: Edition) -> Settings {
-    Settings { rules: Rules::newest(edition), ..Settings::default() }
+    Settings { rules: Rules::current(edition), ..Settings::default() }
 }
 
 impl World {

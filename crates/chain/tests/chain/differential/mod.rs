@@ -160,9 +160,9 @@ fn one_by_one(config: ChainConfig, blocks: &[Arc<CommittedBlock>]) -> Net {
 fn rules(seed: u64) -> Rules {
     match seed % 4 {
         0 => Rules::UNNAMED,
-        1 => Rules::newest(Edition::V0_13),
-        2 => Rules::newest(Edition::V0_11),
-        _ => Rules::newest(Edition::Latest),
+        1 => Rules::current(Edition::V0_13),
+        2 => Rules::current(Edition::V0_11),
+        _ => Rules::current(Edition::Latest),
     }
 }
 

@@ -164,7 +164,7 @@ mod tests {
                 .map(|origin| origin.libraries.len())
         };
         let [short, right] = ["0x12", "0x887756789012345678901234567890123456ef00"];
-        for rules in Edition::ALL.map(Rules::newest) {
+        for rules in Edition::ALL.map(Rules::current) {
             assert_eq!(told(of(short, rules)), "Invalid entry in init json: _extlibs");
             assert_eq!(of(right, rules).unwrap(), 1);
         }
