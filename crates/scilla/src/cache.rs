@@ -50,18 +50,18 @@ impl CodeKey {
         Self(digest)
     }
 
-    /// The key of a program that also imports this library. The libraries come in the order in which they are
-    /// imported, which `_extlibs` and the text settle. Those that are built in need not be told.
+    /// Returns the key of a program that also imports this library. Add libraries in the order of their import, which
+    /// `_extlibs` and the text determine. Omit built-in libraries.
     #[must_use]
     pub fn with_library(self, library: Self) -> Self {
         Self(Sha256::new().chain_update(b"import").chain_update(self.0).chain_update(library.0).finalize().into())
     }
 }
 
-/// A bounded memory of programs, of which those that were not used for the longest time are forgotten first.
+/// A cache of programs with a limit of bytes. It evicts the least recently used programs first.
 ///
-/// It may be used from several threads. Nobody waits for a program that another thread makes ready; if two make the
-/// same, the first one done counts for both.
+/// Several threads may share it. A thread never waits while another thread makes a program ready. If two threads make
+/// the same program, both get the one that was ready first.
 #[derive(Debug)]
 pub struct CodeCache {
     kept: Mutex<Kept>,

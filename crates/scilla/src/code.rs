@@ -216,7 +216,7 @@ pub(crate) struct Statement {
     pub(crate) names: Box<StatementNames>,
 }
 
-/// What variables of a statement are called, for those who watch it.
+/// The names of the variables of a statement, for observers.
 #[derive(Debug)]
 pub(crate) struct StatementNames {
     /// What it uses, in the order of the text.

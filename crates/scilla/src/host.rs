@@ -1,4 +1,4 @@
-//! The questions a running contract may ask of the world, and a world in memory that answers them.
+//! The interface through which a run reads and writes state, and an implementation in memory.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,15 +12,15 @@ use crate::{
 /// The bytes of an address.
 pub type Address = [u8; 20];
 
-/// What a running contract may ask, and what it may change.
+/// The state that a running contract can read and change.
 ///
-/// Maps are reached by their keys: whoever answers never has to load a map in order to give one of its entries. With
-/// fewer keys than the map is deep, the question is about an inner map.
+/// Keys address the entries of maps, so a host never loads a whole map to return one entry. With fewer keys than the
+/// map is deep, the query is about an inner map.
 ///
-/// Changes are not undone by the one who asks: if a run fails, the one who answers drops them.
+/// A run does not undo its changes. If it fails, the host drops them.
 pub trait Host {
-    /// Takes the gas and the work that are left for what follows. For a larger map, or for more work, with which the run
-    /// ends in any case, [`HostError::too_large`] is enough of an answer.
+    /// Sets the gas and the work that are left for the next query. If a map is larger or takes more work, the run ends
+    /// in any case. The host may then return [`HostError::too_large`].
     fn limit(&mut self, _gas: Meter) {}
 
     /// Returns the [work](crate::work) since the last [`Self::limit`].
@@ -28,42 +28,42 @@ pub trait Host {
         0
     }
 
-    /// Returns the value of a field, or of an entry; none if there is no such entry.
+    /// Returns the value of a field or entry, or `None` if there is no such entry.
     ///
     /// # Errors
     ///
-    /// If the question cannot be answered.
+    /// If the host cannot answer the query.
     fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError>;
 
-    /// Says whether an entry exists.
+    /// Returns whether an entry exists.
     ///
     /// # Errors
     ///
-    /// If the question cannot be answered.
+    /// If the host cannot answer the query.
     fn exists(&mut self, field: &Field, keys: &[Key]) -> Result<bool, HostError>;
 
-    /// Replaces the value of a field, or of an entry, for which missing inner maps are created.
+    /// Replaces the value of a field or entry. Creates missing inner maps.
     ///
     /// # Errors
     ///
     /// If the change cannot be made.
     fn store(&mut self, field: &Field, keys: &[Key], value: Value) -> Result<(), HostError>;
 
-    /// Removes an entry, or an inner map. That there is none is no error; whether the map around it is there afterwards is
-    /// up to the host.
+    /// Removes an entry or an inner map. A missing entry is no error. The host decides whether the surrounding map
+    /// exists afterwards.
     ///
     /// # Errors
     ///
     /// If the change cannot be made.
     fn delete(&mut self, field: &Field, keys: &[Key]) -> Result<(), HostError>;
 
-    /// Returns what another account has under a name; none if there is no such account, field or entry.
+    /// Returns a field or entry of another account, or `None` if the account, field or entry does not exist.
     ///
     /// Besides the fields of contracts, the names are `_balance`, `_nonce`, `_this_address` and `_codehash`.
     ///
     /// # Errors
     ///
-    /// If the question cannot be answered.
+    /// If the host cannot answer the query.
     fn remote(
         &mut self,
         address: &Address,
@@ -86,29 +86,29 @@ pub trait Host {
     /// If it is not known.
     fn chain_id(&mut self) -> Result<u32, HostError>;
 
-    /// Returns the time of a block in microseconds; none if it is not known, for whatever reason.
+    /// Returns the time of a block in microseconds, or `None` if the host does not know it.
     fn timestamp(&mut self, block: &BNum) -> Option<u64>;
 }
 
-/// What is asked of another account.
+/// The part of a remote field that a query needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemoteWant {
-    /// The type of the field, which tells that there is one.
+    /// The type of the field, which shows that the field exists.
     Kind,
     /// Type and value.
     Value,
 }
 
-/// What another account has under a name.
+/// A field of another account.
 #[derive(Clone, Debug)]
 pub struct Remote {
     /// The type of the whole field.
     pub kind: Type,
-    /// The value, if it was asked for.
+    /// The value, if the query needs it.
     pub value: Option<Value>,
 }
 
-/// Why a question was not answered; the text is part of the receipt.
+/// Reason why a query failed. The text is part of the receipt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct HostError {
@@ -116,8 +116,8 @@ pub struct HostError {
     pub message: String,
     /// Whether the text is reported at the name of the field.
     pub at_field: bool,
-    /// Whether the value is larger, or took more work, than the [limit](Host::limit): the run is out of gas, which is
-    /// reported instead.
+    /// Whether the value is larger, or took more work, than the [limit](Host::limit). The run then reports that it is
+    /// out of gas.
     pub is_too_large: bool,
 }
 
@@ -149,18 +149,18 @@ pub struct StateField {
     pub value: Value,
 }
 
-/// A world in memory: what the files of the command line tell.
+/// A host in memory, with the contents of the files of the command line.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryHost {
     /// The fields of the contract. Replacing the value of a field moves it to the front, as in the reference.
     pub fields: Vec<StateField>,
-    /// What other accounts have.
+    /// The fields of other accounts.
     pub accounts: BTreeMap<Address, Vec<StateField>>,
     /// The number of the current block.
     pub block_number: Option<BNum>,
     /// The number of the chain.
     pub chain_id: Option<u32>,
-    /// The times of blocks by the texts of their numbers; none if nothing was told of times at all.
+    /// The times of blocks by the texts of their numbers; `None` if no times are given at all.
     pub timestamps: Option<BTreeMap<String, u64>>,
 }
 
@@ -257,7 +257,7 @@ fn look_up(value: &Value, keys: &[Key], name: &str) -> Result<Option<Value>, Hos
     Ok(Some(value.clone()))
 }
 
-/// Puts an entry into a map within maps. Maps on the way are taken out while they change, so that they are not copied.
+/// Puts an entry into nested maps. Maps on the path are taken out while they change, to avoid copies.
 fn put(map: &mut Map, path: &[Key], last: &Key, value: Value, name: &str) -> Result<(), HostError> {
     let Some((first, rest)) = path.split_first() else {
         map.insert(last.clone(), value);
@@ -292,7 +292,7 @@ fn delete(map: &mut Map, path: &[Key], last: &Key, name: &str) -> Result<(), Hos
     }
 }
 
-/// Returns the type that a map has behind so many keys; none if there are not so many maps.
+/// Returns the type of the values of a map behind `keys` keys, or `None` if the type has fewer nested maps.
 pub fn type_behind(kind: &Type, keys: usize) -> Option<&Type> {
     (0..keys).try_fold(kind, |kind, _| if let Type::Map(_, value) = kind { Some(&**value) } else { None })
 }

@@ -22,7 +22,7 @@ use crate::{
 /// How many ways through a component are looked at. They double with every match of two branches.
 const MAX_PATHS: usize = 256;
 
-/// How many accepts on one way are told.
+/// Most accepts on one path that a warning lists.
 const MAX_ACCEPTS: usize = 64;
 
 /// Warns of ways through a component that accept twice, and of contracts that never accept though they send money.

@@ -1,4 +1,4 @@
-//! What a contract is to those who use it: parameters, fields, components, events and data types.
+//! The interface of a contract: parameters, fields, components, events and data types.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// What a contract is to those who use it.
+/// The interface of a contract, for callers and tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContractSummary {
     /// Its name.

@@ -1,7 +1,7 @@
-//! The built-in functions: for each its types, its cost, and what it does.
+//! The built-in functions: the types, the cost and the implementation of each.
 //!
-//! [`TABLE`] has one row for each name; the family `to_bystr<N>` is the only one that is not in it. A name may have
-//! several meanings, told apart by the types of the arguments.
+//! [`TABLE`] has one row for each name, except for the family `to_bystr<N>`. A name may have several meanings. The
+//! types of the arguments select one.
 
 mod bytes;
 mod curve;
@@ -88,7 +88,7 @@ impl Refusal {
     }
 }
 
-/// A list of arguments that a function does not take, to be told with the arguments of the call.
+/// The text of a refusal. Callers append the arguments of the call.
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

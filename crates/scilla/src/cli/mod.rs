@@ -1,7 +1,7 @@
-//! The `scilla` command: the tools of the language for people, and for programs that know the reference's tools.
+//! The `scilla` command: the language tools, for people and for programs written for the reference's tools.
 //!
-//! Each command is a row of `COMMANDS` with a table of its flags; help and parsing come from the tables. A command
-//! is a function from arguments and files to an `Outcome`: only [`main`] touches the process.
+//! Each command is a row of `COMMANDS` with a table of its flags. Help and parsing come from the tables. A command is a
+//! function from arguments and files to an `Outcome`: only [`main`] uses the process.
 
 mod arguments;
 mod check;
@@ -79,12 +79,12 @@ struct Session {
     files: Files,
     /// The directories of `SCILLA_STDLIB_PATH`.
     library_path: Vec<String>,
-    /// How failures are told if the flags do not say.
+    /// Output form of failures if no flag sets it.
     style: Style,
 }
 
 impl Session {
-    /// Returns how failures are told.
+    /// Returns the output form of failures.
     fn style(&self, arguments: &Arguments) -> Style {
         if arguments.has("jsonerrors") { Style::Json } else { self.style }
     }
@@ -95,8 +95,8 @@ impl Session {
         Outcome { stderr, code: 1, stdout: String::new() }
     }
 
-    /// Rejects a text that does not parse. People are told of several errors; tools of the first, as the reference's
-    /// are.
+    /// Rejects a text that does not parse. Drawn output has several errors. The other forms have only the first error,
+    /// as the reference's tools do.
     fn unparsed(&self, style: Style, failure: &Failure, gas_remaining: Option<u64>) -> Outcome {
         let first = failure.entries().first().cloned().map(Failure::of);
         let failure = first.as_ref().filter(|_| matches!(style, Style::Json | Style::Plain)).unwrap_or(failure);
@@ -136,14 +136,14 @@ pub fn main() -> ExitCode {
         Err(error) => misused(&error, None),
     };
     let told = io::stdout().write_all(outcome.stdout.as_bytes()).and_then(|()| io::stdout().flush());
-    // There is nowhere to tell that this cannot be told.
+    // An error of standard error has no channel left to be reported on.
     let _ = io::stderr().write_all(outcome.stderr.as_bytes());
     match told {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             let _ = writeln!(io::stderr(), "scilla: standard output: {error}");
             ExitCode::FAILURE
         }
-        // Whoever closed the other end does not want to read on.
+        // A broken pipe is no failure: the reader has closed it.
         Ok(()) | Err(_) => ExitCode::from(outcome.code),
     }
 }

@@ -281,7 +281,8 @@ impl Task<'_> {
         }
     }
 
-    /// A contract has no address. The reference speaks of gas; people are told what is missing.
+    /// Returns the failure of a contract without an address. The reference reports missing gas; drawn output names the
+    /// missing entry.
     fn without_address(&self, gas: Meter) -> Stopped {
         match self.style {
             Style::Drawn { .. } => Stopped::new(missing_this_address(&self.init.file), Some(gas)),
@@ -298,8 +299,8 @@ impl Task<'_> {
         Ok(self.deployed(deployment.gas, &deployment.fields))
     }
 
-    /// Deploys a contract where other accounts are known, so that addresses among the parameters can be checked. The
-    /// fields are told to the world, not printed.
+    /// Deploys a contract with other accounts, so that addresses among the parameters can be checked. The host gets the
+    /// fields; they are not printed.
     fn deploy_into(&self, begun: &Begun, world: &(Text, Text)) -> Result<Document, Stopped> {
         let (mut host, _) = Self::world(begun, world)?;
         host.fields = begun.loaded.initial_fields(&begun.init)?.fields;
@@ -328,7 +329,7 @@ impl Task<'_> {
         let known = begun.code.data_types();
         let message = MessageInput::read(&message.file, document.root(), known).map_err(told)?;
         let (mut host, state) = Self::world(begun, world)?;
-        // What the first values cost is told only if something is wrong with the state.
+        // The gas of the first values is reported only if the state is invalid.
         let initial = loaded.initial_fields(&begun.init)?;
         host.fields = local_state(loaded, initial.fields, state.fields)
             .map_err(|failure| Stopped::new(failure, Some(initial.gas)))?;

@@ -1,4 +1,4 @@
-//! How failures and warnings are told: as JSON, in the lines of the reference's tools, or drawn for people.
+//! Output of failures and warnings: as JSON, as lines of the reference's tools, or drawn for people.
 
 use std::{borrow::Cow, collections::HashMap, fmt::Write as _, ops::Range, sync::Arc};
 
@@ -35,7 +35,7 @@ pub(super) enum Pointing {
     To,
 }
 
-/// How many errors, and how many warnings, are drawn for people; tools are told all.
+/// Most errors, and most warnings, that are drawn for people. Output for tools has all of them.
 const MOST_DRAWN: usize = 20;
 
 /// How many bytes of a line are drawn on each side of a place.
@@ -158,7 +158,7 @@ impl<'f> Drawing<'f> {
             if let Some(line) = line {
                 let (line, column) = excerpt(line, place.column);
                 let annotation = AnnotationKind::Primary.span(marked(&line, column, pointing)).label(label);
-                // With a part of a line, the column would be told as if that were the whole.
+                // For a part of a line, the drawn column would be that of the part.
                 let number = usize::try_from(place.line).unwrap_or(1);
                 group = group.element(Snippet::source(line).line_start(number).annotation(annotation));
             } else {

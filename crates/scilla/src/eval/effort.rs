@@ -107,7 +107,7 @@ impl Effort {
         Ok(gas.spend(value.parts().saturating_mul(weight::HASHED_PART))?)
     }
 
-    /// Counts a value that is about to be stored, sent or told.
+    /// Counts a value that is about to be stored, or sent in a message or event.
     ///
     /// # Errors
     ///

@@ -68,7 +68,7 @@ pub(super) struct Machine<'c> {
     pub(super) parameters: Vec<Value>,
     /// `_sender`, `_origin`, `_amount`.
     pub(super) message: Vec<Value>,
-    /// What the message told, by name: for names that are bound nowhere.
+    /// The entries of the message by name. Names that are bound nowhere else refer to them.
     pub(super) message_entries: Vec<(Arc<str>, Value)>,
     stack: Vec<Value>,
     frame: Frame,
@@ -100,7 +100,7 @@ impl<'c> Machine<'c> {
         self.effort.go_through(value, &mut self.gas).map_err(too_much)
     }
 
-    /// Counts the parts of a value that is about to be stored, sent or told.
+    /// Counts the parts of a value that is about to be stored, or sent in a message or event.
     pub(super) fn leave(&mut self, value: &Value) -> Evaluation<()> {
         self.effort.leave(value, self.gas).map_err(too_much)
     }

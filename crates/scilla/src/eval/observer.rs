@@ -2,7 +2,7 @@
 
 use crate::{argument::Argument, source::Location};
 
-/// Is told what a transition does. Nothing that it does changes the run.
+/// Receives the steps of a transition. An observer cannot change the run.
 pub trait Observer {
     /// A statement was executed, or has failed.
     fn statement(&mut self, step: Step<'_>);
@@ -30,7 +30,7 @@ pub struct Step<'a> {
     pub units_after: u64,
     /// The variables that it uses, in the order of the text, with their values.
     pub used: Vec<Argument>,
-    /// What it binds. The result of a procedure is told when that has ended.
+    /// The variable that the statement binds. For the result of a procedure, the step follows the end of the procedure.
     pub bound: Option<Argument>,
     /// Whether it failed, which ends the run.
     pub failed: bool,

@@ -87,7 +87,7 @@ pub struct Deployment {
     pub gas: Meter,
 }
 
-/// What a message leads to, besides what the host was told.
+/// The effects of a message that are not changes of the host.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Whether the amount was accepted.
@@ -157,7 +157,7 @@ impl Code {
         let units = before - gas.units();
         // Whether work is beyond its limit depends on when it is done: it is done again.
         if units.saturating_add(effort) <= self.max_library_units() && gas.work().done() == worked {
-            // Whoever came first has found the same.
+            // If another thread was first, it has computed the same values.
             self.library_cache.set(LibraryValues { values: Arc::clone(&globals), units, costs }).ok();
         }
         Ok(loaded(&globals, gas))
@@ -293,7 +293,7 @@ impl Loaded {
 
     /// Runs the transition that a message names.
     ///
-    /// What the host was told is to be dropped if this fails.
+    /// If this fails, the caller must drop the changes that the host received.
     ///
     /// # Errors
     ///

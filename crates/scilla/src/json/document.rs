@@ -195,7 +195,7 @@ impl<'a> Iterator for Members<'a> {
 
 /// Makes a document, value by value.
 ///
-/// In an object, call [`key`](Self::key) in front of every value. Whoever leaves a container open gets it closed.
+/// In an object, call [`key`](Self::key) before every value. The builder closes containers that are left open.
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     document: Document,

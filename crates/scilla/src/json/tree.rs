@@ -13,7 +13,7 @@ use crate::{
 pub fn tree_json(tree: &Tree) -> Document {
     let mut json = Builder::new();
     let mut groups = Vec::new();
-    // How many groups are open that are not written, within one that is told in short.
+    // The number of open groups inside a group that is written in short form. They are not written.
     let mut hidden = 0_usize;
     for piece in tree.pieces() {
         match piece {

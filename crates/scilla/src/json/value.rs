@@ -126,8 +126,8 @@ pub(super) fn text_member<'a>(json: Json<'a>, name: &'static str) -> Result<&'a 
 
 /// Reads values by their types.
 ///
-/// Two bytes are an empty list or map, which has its type, and to know how large a type is all of it is gone through. So the
-/// empty ones are made once for each type that the reader meets; they are told by the place of the type in memory.
+/// An empty list or map takes two bytes of text but has a type, and computing the size of a type walks all of it. So
+/// the reader makes one empty value for each type. The address of the type in memory identifies it.
 #[derive(Debug)]
 pub struct ValueReader<'k> {
     known: &'k DataTypes,
@@ -181,15 +181,15 @@ impl<'k> ValueReader<'k> {
         Self { known, exact: false, constructors, nils: HashMap::new(), maps: HashMap::new() }
     }
 
-    /// A reader that looks at the width of byte strings too, for values that nobody looks at any more.
+    /// Returns a reader that also checks the width of byte strings, for values that no later check covers.
     pub fn exact(known: &'k DataTypes) -> Self {
         Self { exact: true, ..Self::new(known) }
     }
 
     /// Reads a value of a type.
     ///
-    /// The width of byte strings is not looked at unless the reader is [exact](Self::exact): that is for those who use the
-    /// value.
+    /// Checks the width of byte strings only if the reader is [exact](Self::exact). Otherwise the caller has to check
+    /// it.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What is told about a rejected program or a failed run.
+//! Reports about a rejected program or a failed run.
 
 mod cause;
 

@@ -9,8 +9,8 @@ use crate::{
 
 /// The typed names and the type variables in scope.
 ///
-/// There is one for a whole program. Whoever binds something marks the environment first and restores it when the scope
-/// ends; after an error nobody restores, as in the reference, so what was in scope then can be seen by later parts.
+/// A program has one environment. A scope marks the environment before it binds names, and restores it at its end.
+/// After an error it is not restored, as in the reference: later parts still see the names that were in scope.
 #[derive(Debug, Default)]
 pub(super) struct Environment {
     values: HashMap<Name, Type>,

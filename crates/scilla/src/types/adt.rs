@@ -39,7 +39,7 @@ impl DataType {
 #[derive(Clone, Debug)]
 pub struct DataTypes {
     types: Vec<Arc<DataType>>,
-    /// The uses of each type. They are found when it is added, so that nobody has to go through all that it holds.
+    /// The uses of each type, computed when the type is added, so that no later step has to walk its constructors.
     uses: Vec<Uses>,
     by_name: HashMap<Name, usize>,
     by_constructor: HashMap<Name, (usize, usize)>,

@@ -49,8 +49,8 @@ impl Drop for Node {
     }
 }
 
-/// Drops values one after the other. The parts of a value that nobody else holds join the queue before it is dropped,
-/// so that it has none left.
+/// Drops values one after the other. Parts that only this value holds join the queue before the value is dropped. So a
+/// dropped value has no parts, and the drop does not recurse.
 fn drop_all(mut pending: Vec<Pending>) {
     while let Some(next) = pending.pop() {
         match next {

@@ -154,7 +154,7 @@ fn transfer(world: &mut World) {
             "gold.balances[bob] = 25",
         ])
         .costs(775);
-    // To oneself: told, and nothing changes.
+    // A transfer to oneself reports success, and changes nothing.
     world.call("alice", "gold", "Transfer", &[("to", "alice"), ("amount", "35")]).gives(&[
         "gold: event TransferSuccess(sender: alice, recipient: alice, amount: 35)",
         "gold: send alice RecipientAcceptTransfer(sender: alice, recipient: alice, amount: 35)",
@@ -184,7 +184,7 @@ fn transfer_from(world: &mut World) {
         .costs(966);
     world.call("bob", "gold", "TransferFrom", &take("36")).fails(INSUFFICIENT_FUNDS);
     world.call("bob", "gold", "TransferFrom", &take("76")).fails(INSUFFICIENT_ALLOWANCE);
-    // An allowance is the spender's, and nobody else's.
+    // An allowance is valid for its spender only.
     world.call("carol", "gold", "TransferFrom", &take("1")).fails(INSUFFICIENT_ALLOWANCE);
     world
         .call("bob", "gold", "TransferFrom", &[("from", "alice"), ("to", "hello"), ("amount", "1")])

@@ -117,7 +117,7 @@ fn fill_order(world: &mut World) {
         .costs(1004);
     world.call("bob", "exchange", "FillOrder", &[("id", "1")]).fails(UNKNOWN_ORDER);
 
-    // Nobody can give what is no token.
+    // A contract that is no token cannot be exchanged.
     allow(world, "alice", "gold", "20");
     world.call("alice", "exchange", "OpenOrder", &order("gold", "20", "exchange", "1")).succeeds();
     world.call("bob", "exchange", "FillOrder", &[("id", "2")]).fails(NOT_TOKEN);

@@ -1,7 +1,7 @@
 //! A small chain in memory, and what happens on it as lines of text.
 //!
-//! Accounts have names, and a name is an address: its letters, followed by noughts. What a transaction does is told
-//! in the order in which it happens, then what is left of it:
+//! Accounts have names. A name is an address: its letters, followed by zeros. The output lists the effects of a
+//! transaction in their order, then the changed state:
 //!
 //! ```text
 //! token: event TransferSuccess(sender: alice, recipient: bob, amount: 5)
@@ -368,7 +368,7 @@ pub(crate) fn check_scenarios(example: &str, prepare: fn() -> World, scenarios: 
     }
 }
 
-/// Returns what a contract is to those who use it: its transitions with their parameters, one per line.
+/// Returns the interface of a contract: its transitions with their parameters, one per line.
 pub(crate) fn interface(example: &str) -> String {
     let (_, summary) = compile(example, "0x");
     let mut lines = String::new();

@@ -1,7 +1,7 @@
 //! Random contracts that pass the checker.
 //!
-//! What is written is directed by types: whoever needs a value of a type gets an expression of that type, made of what
-//! is in scope. All of them have the same parameters and the transition `Go`, so that they can be called.
+//! Types direct the generation: for each value that it needs, the generator makes an expression of the type from the
+//! names in scope. All contracts have the same parameters and the transition `Go`, so that every test can call them.
 
 #![expect(
     clippy::indexing_slicing,

@@ -81,7 +81,8 @@ impl Environment {
         Self { state, locals: HashMap::new() }
     }
 
-    /// Begins a component, in which only what everyone is told, and its parameters, are bound.
+    /// Begins a component: the implicit parameters of messages and the parameters of the component are bound, and
+    /// nothing else.
     pub(super) fn enter(&mut self, component: &Component) {
         self.locals.clear();
         for (name, tag) in [("_amount", Tag::Money), ("_origin", Tag::NotMoney), ("_sender", Tag::NotMoney)] {

@@ -1,4 +1,4 @@
-//! Fields that address types list and nobody reads.
+//! Warns of fields that an address type lists and that the contract never reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 

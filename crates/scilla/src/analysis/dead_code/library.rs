@@ -59,7 +59,7 @@ impl<'a> Pass<'a, '_> {
         reported
     }
 
-    /// Warns of patterns for constructors that nobody uses.
+    /// Warns of patterns for constructors that the program never uses.
     pub(super) fn unreachable_patterns(&mut self, reported: &[&Name]) {
         for entry in self.subject.library.into_iter().flat_map(|library| &library.entries) {
             if let LibraryEntry::Value { body, .. } = entry {

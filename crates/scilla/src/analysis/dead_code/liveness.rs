@@ -225,7 +225,7 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// Takes out what a statement binds; if nobody uses it, warns and says no.
+    /// Removes the variable that a statement binds. If it is unused, warns and returns `false`.
     fn takes(&mut self, to: &'a Ident, unused: &str, live: &mut Live<'a>) -> bool {
         let is_used = live.names.remove(&to.name);
         if !is_used {

@@ -1,4 +1,4 @@
-//! Options from maps that nobody looks into.
+//! Options that a map lookup returns and that the contract never matches on.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

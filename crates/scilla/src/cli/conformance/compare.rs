@@ -9,8 +9,8 @@ pub(super) enum Nearness {
     Fail,
     /// Accepted or rejected, as it should be.
     Verdict,
-    /// An accepted program has the same gas and the same result, but for what is told beside it; a rejected one has the
-    /// same gas and the first error in the same place, but in other words.
+    /// An accepted program has the same gas and the same result; other output may differ. A rejected program has the
+    /// same gas and the first error in the same place; its text may differ.
     Core,
     /// The same.
     Exact,

@@ -29,7 +29,7 @@ pub struct MessageInput {
     pub parameters: Vec<StateField>,
 }
 
-/// What the chain tells of a message stands in front of its parameters.
+/// Puts the implicit entries of a message before its parameters.
 impl From<MessageInput> for Message {
     fn from(input: MessageInput) -> Self {
         let entry = |(name, value): (&str, Value)| Argument { name: name.into(), value };

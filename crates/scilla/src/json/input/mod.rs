@@ -1,6 +1,6 @@
-//! What tools and the chain give to a run, as JSON: parameters, messages, state, facts of the chain.
+//! Inputs of a run as JSON, from tools and from the chain: parameters, messages, state and facts of the chain.
 //!
-//! Whatever is wrong is told in the words of the reference, followed by the name of the file: receipts carry both.
+//! Errors have the texts of the reference, followed by the name of the file, because receipts contain both.
 
 mod chain;
 mod init;

@@ -179,7 +179,7 @@ impl<'a> Parser<'a> {
             Entry::at(source.location(error.at), error.message).because(cause)
         };
         let entries = self.errors.into_iter().map(entry).collect();
-        // Whoever could not read something has reported it.
+        // A parse function that fails has reported its error.
         Failure::from_entries(entries).unwrap_or_else(|| Failure::of(Entry::nowhere("Syntax error")))
     }
 

@@ -1,9 +1,8 @@
-//! What a call costs, worked out a second time.
+//! The gas of a call, computed by an independent model.
 //!
-//! This walks the tree and not the code that is made of it, keeps names in a list and sizes nowhere, and knows no cost
-//! table but its own, which was written from the documented rules. It notes every charge with its place, so that it
-//! also tells where a run with less gas ends. It takes checked programs only, of data that is not deep, with numbers of
-//! up to 127 bits.
+//! The model walks the tree instead of the compiled code. It keeps names in a list, caches no sizes, and has a cost
+//! table of its own, written from the documented rules. It notes every charge with its place, so it also predicts where
+//! a run with less gas ends. It takes only checked programs whose data is not deep, with numbers of up to 127 bits.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "what does not fit the model fails the test")]
 
@@ -56,7 +55,7 @@ pub(crate) struct Costs {
     pub(crate) fails: bool,
 }
 
-/// How a run ends: what is left, and what is told first if it fails, with file and line.
+/// The end of a run: the gas that is left, and for a failure the first error, with file and line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) left: u64,

@@ -151,7 +151,7 @@ impl<'p> Value<'p> {
         }
     }
 
-    /// The bytes that are hashed, and by which keys are told apart and put in order.
+    /// The bytes that are hashed. Keys are compared and sorted by them.
     pub(super) fn serialized(&self) -> Vec<u8> {
         match self {
             Self::Block(number) => number.to_string().into_bytes(),
