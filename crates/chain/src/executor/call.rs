@@ -5,7 +5,7 @@
 //!                                 message 2 ─▶ …
 //! ```
 //!
-//! Whatever fails, at any depth, fails the whole transaction.
+//! A failure at any depth fails the whole transaction.
 
 use std::sync::Arc;
 
@@ -31,19 +31,19 @@ use super::{
 };
 use crate::{accounts::World, admission::VerifiedTransaction, pool::DropReason};
 
-/// A call of a transaction with all that follows from it.
+/// A call of a transaction, with all chained calls that follow from it.
 struct Calls<'a, 'c, W> {
     context: Context<'c>,
     overlay: &'a mut Overlay<W>,
-    /// Who signed the transaction.
+    /// Signer of the transaction.
     origin: Address,
     gas_limit: u64,
     /// The gas that is left.
     gas: u64,
     effort: &'a mut Effort<'c>,
-    /// Bytes that were told so far.
+    /// Bytes of events and messages so far, as receipts show them.
     told: usize,
-    /// What may still be looked at and written.
+    /// Limits of what the transaction may still read and write.
     room: Room,
     /// Chained calls that were attempted.
     edges: u32,
@@ -52,7 +52,7 @@ struct Calls<'a, 'c, W> {
     transitions: Vec<Transition>,
 }
 
-/// What a message runs.
+/// The recipient of a message that causes a run.
 enum Callee {
     Contract(Ready),
     /// A library, which ignores messages by the rules of the chain.
@@ -64,12 +64,12 @@ struct Call {
     sender: Address,
     contract: Address,
     amount: Qa,
-    /// `_tag` and `params`, and whatever else the sender of a transaction wrote.
+    /// `_tag` and `params`, and all else that the sender of a transaction wrote.
     body: Json,
     depth: u32,
 }
 
-/// Executes a call. The steps stand in the order of the reference.
+/// Executes a call. The steps have the order of the reference.
 pub(super) fn execute<'c, W: World>(
     transaction: &VerifiedTransaction,
     context: Context<'c>,
@@ -126,7 +126,8 @@ pub(super) fn execute<'c, W: World>(
     Ok(Recorded { receipt, fee })
 }
 
-/// Makes the contract ready that a transaction calls. A transaction that cannot be dropped for it is out of work.
+/// Makes the contract ready that a transaction calls. The inner error is a reached work limit: the transaction fails,
+/// and is not dropped.
 fn root<W: World>(
     to: &Address,
     context: Context<'_>,
@@ -146,7 +147,7 @@ fn root<W: World>(
 }
 
 impl Effort<'_> {
-    /// Makes a contract ready to run, and counts that unless the transaction has called it before.
+    /// Makes a contract ready to run, and counts the work unless the transaction has called it before.
     fn ready<W: World>(
         &mut self,
         module: &Arc<Module>,
@@ -160,14 +161,13 @@ impl Effort<'_> {
     }
 }
 
-/// A library as a callee, where messages to libraries are no failure.
+/// Returns a library as a callee, if messages to libraries are no failure.
 fn ignoring_library(context: Context<'_>) -> Option<Callee> {
     (context.modules.rules().library_calls() == LibraryCalls::Ignored).then_some(Callee::Library)
 }
 
 impl<W: World> Calls<'_, '_, W> {
-    /// Runs a contract, and everything that follows from it. This calls itself as often as there are chained calls in a
-    /// row, which are few.
+    /// Runs a contract, and all that follows from it. Recursion is as deep as a row of chained calls, which is short.
     fn run(&mut self, callee: &Callee, call: &Call) -> Result<(), Halt> {
         let Some(tracer) = self.context.tracer else { return self.run_all(callee, call) };
         tracer.begin(call.sender, call.contract, call.amount, &call.body, self.gas);
@@ -208,7 +208,7 @@ impl<W: World> Calls<'_, '_, W> {
         let most = unused.min(payable);
         let mut left = most;
         let effects = Effects::of(outcome, &mut left);
-        // What goes beyond the work that is left is not written.
+        // Effects beyond the remaining work are not written.
         if effects.is_err() && payable < unused {
             self.effort.work.exceed();
             return Err(self.exhausted());
@@ -221,7 +221,7 @@ impl<W: World> Calls<'_, '_, W> {
         Ok(effects)
     }
 
-    /// The failure of a transaction whose work is beyond its limit, which takes all of its gas.
+    /// Ends a transaction beyond its work limit. The failure takes all of its gas.
     const fn exhausted(&mut self) -> Halt {
         self.gas = 0;
         Halt::with(ReceiptError::GasNotSufficient)
@@ -285,11 +285,11 @@ impl<W: World> Calls<'_, '_, W> {
         }
     }
 
-    /// Delivers a message of a contract that has run.
+    /// Delivers a message that a contract sent.
     fn send(&mut self, from: &Call, message: ContractMessage) -> Result<(), Halt> {
         let (emitter, recipient, amount) = (from.contract, message.recipient, message.amount);
         let delivered = self.deliver(emitter, &message);
-        // Whatever runs is noted when it begins.
+        // A callee that runs is noted when its run begins.
         if !matches!(delivered, Ok(Some(_)))
             && let Some(tracer) = self.context.tracer
         {
@@ -302,7 +302,7 @@ impl<W: World> Calls<'_, '_, W> {
         self.run(&callee, &Call { sender: emitter, contract: recipient, amount, body, depth })
     }
 
-    /// Moves the money of a message if its recipient is no contract, or makes the contract ready if it is to run.
+    /// Moves the money of a message if its recipient is no contract. Makes the contract ready if it is to run.
     fn deliver(&mut self, emitter: Address, message: &ContractMessage) -> Result<Option<Callee>, Halt> {
         let ContractMessage { recipient, amount, tag, .. } = message;
         if recipient.is_zero() {
@@ -332,7 +332,7 @@ impl<W: World> Calls<'_, '_, W> {
         if self.edges > self.context.rules.edge_limit {
             return Err(Halt::with(ReceiptError::MaxEdgesReached));
         }
-        // All contracts have the one version of the language that there is.
+        // All contracts have the only version of the language.
         let module = self.context.modules.get(callee, self.overlay)?.ok_or(Halt::with(ReceiptError::InternalError))?;
         if module.is_library {
             return ignoring_library(self.context).ok_or(Halt::with(ReceiptError::LibraryAsRecipient));
@@ -347,7 +347,7 @@ impl<W: World> Calls<'_, '_, W> {
     }
 }
 
-/// What a chained run is told of the message that causes it.
+/// Returns the message that a chained run receives, as JSON.
 fn body(message: &ContractMessage) -> Json {
     let param = |param: &ContractParam| json!({ "vname": param.name, "type": param.type_name, "value": param.value });
     json!({ "_tag": message.tag, "params": message.params.iter().map(param).collect::<Vec<_>>() })

@@ -1,4 +1,4 @@
-//! A panic while a contract runs: it ends its own transaction, and nothing else notices.
+//! A panic during a contract run: it ends its own transaction, and affects nothing else.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::{
     testing::{address, key, payment, signed},
 };
 
-/// Counts, and breaks where the host of tests does.
+/// A contract that counts, and panics where the test host does.
 const FRAGILE: &str = r#"scilla_version 0
 library Fragile
 let one = Uint32 1
@@ -50,7 +50,7 @@ transition Pass (to : ByStr20)
 end
 "#;
 
-/// Breaks while it is deployed.
+/// A contract that panics during its deployment.
 const STILLBORN: &str = "scilla_version 0\ncontract Stillborn ()\nfield a : Uint32 = Uint32 1\n\
                          field panics_when_written : Uint32 = Uint32 0\n";
 
@@ -64,7 +64,7 @@ struct Net {
 }
 
 impl Net {
-    /// A chain with two contracts that can break, at [`contract`] 0 and 1.
+    /// Returns a chain with two contracts that can panic, at [`contract`] 0 and 1.
     fn new() -> Self {
         let mut config = ChainConfig::isolated();
         config.policy.nonces = NoncePolicy::Queue;
@@ -91,7 +91,7 @@ impl Net {
         self.solo.step(Input::Tick(Timestamp::new(self.now)), &mut self.producer).unwrap();
     }
 
-    /// The number of a transaction's status.
+    /// Returns the status number of a transaction.
     fn status(&self, hash: &TxHash) -> u8 {
         self.chain.snapshot().status(hash).unwrap().unwrap().status.code()
     }
@@ -149,12 +149,12 @@ fn a_panic_ends_its_own_transaction_and_nothing_else() {
     let head = |net: &Net| net.chain.snapshot().latest_tx_block_hash();
     assert_eq!(head(&net), head(&twin), "the block is that of a chain on which they were never sent");
     assert_eq!([2, 3].map(|number| net.account(&address(number))), [Some((FUNDS, 0)); 2]);
-    // One came with the deployment.
+    // One of the 4 Qa came with the deployment.
     assert_eq!([0, 1].map(|number| net.account(&contract(number))), [Some((4, 0)); 2]);
     assert_eq!([0, 1].map(|number| net.count(&contract(number))), [Some("\"1\"".to_owned()), Some("\"1\"".to_owned())]);
     assert_eq!(net.account(&contract(2)), None);
 
-    // The nonces are free, and the contracts run as before.
+    // The nonces are unused, and the contracts run as before.
     let again = [
         net.send(2, call(1, contract(0), "Work")),
         net.send(3, call(1, contract(1), "Work")),

@@ -30,14 +30,14 @@ struct Deployment<'a, 'c, W> {
     address: Address,
     source: Source,
     facts: Facts,
-    /// Its libraries, or that they are beyond the limits of work.
+    /// Its libraries, or the error that they are beyond the work limits.
     libraries: Result<Libraries, Exhausted>,
     /// The gas that is left.
     gas: u64,
     effort: &'a mut Effort<'c>,
 }
 
-/// Executes a deployment. The steps stand in the order of the reference.
+/// Executes a deployment. The steps have the order of the reference.
 pub(super) fn execute<'c, W: World>(
     transaction: &VerifiedTransaction,
     context: Context<'c>,
@@ -48,7 +48,8 @@ pub(super) fn execute<'c, W: World>(
     let (deposit, sender) = Deposit::of(transaction, rules, overlay)?;
     let gas = tx.gas_limit.checked_sub(rules.checker_gas).ok_or(DropReason::InsufficientGas)?.get();
     let address = Address::of_contract(&signer, sender.nonce);
-    // Whoever sent money there already has paid the contract; only another contract is in the way.
+    // The address may have money: an earlier sender has paid the contract in advance. Only another contract is an
+    // obstacle.
     let before = overlay.account(&address)?.unwrap_or_default();
     if before.contract.is_some() {
         return Err(DropReason::AddressTaken.into());
@@ -74,7 +75,7 @@ pub(super) fn execute<'c, W: World>(
     let contract = ContractAccount { code_hash: CodeHash::of(&source.code, &source.init), storage_root: None };
     overlay.set(&address, Account { contract: Some(contract), ..before })?;
     overlay.set_source(&address, source.clone());
-    // The texts are paid for in any case, if not in a run then by the least gas of a failure.
+    // The texts are always paid for: by the run, or by the size charge of a failure.
     effort.pay(run::text_units(&source).saturating_add(rules.checker_gas.get().saturating_mul(UNITS_PER_GAS)));
     let mut deployment = Deployment { context, overlay, address, source, facts, libraries, gas, effort };
     let result = deployment.run();
@@ -100,14 +101,14 @@ pub(super) fn execute<'c, W: World>(
     Ok(Recorded { receipt, fee })
 }
 
-/// Why a deployment does not succeed.
+/// Reason why a deployment fails.
 enum Failure {
     Fatal(silica_state::StateError),
     Recorded { errors: Vec<ReceiptError>, exceptions: Vec<Exception> },
 }
 
 impl Failure {
-    /// A stage failed, which is filed after the reason.
+    /// Returns the failure of a stage, which the receipt lists after the reason.
     fn of(halt: Halt, stage: ReceiptError) -> Self {
         match halt {
             Halt::Fatal(error) => Self::Fatal(error),
@@ -155,7 +156,7 @@ impl<W: World> Deployment<'_, '_, W> {
                     Ok(())
                 }
                 Err(stopped) => match self.stopped(stopped, ReceiptError::CreateContractFailed) {
-                    // Beyond its gas, the outcome for a library does not count where the node has compared the version.
+                    // Beyond its gas, the result for a library does not count where the node has compared the version.
                     Halt::Failed(ReceiptError::CreateContractFailed, _)
                         if rules.node_compares_version() && self.effort.work.end().is_none() =>
                     {
@@ -185,7 +186,7 @@ impl<W: World> Deployment<'_, '_, W> {
         Ok(())
     }
 
-    /// Counts the gas of a stage that failed, and says why it did.
+    /// Counts the gas of a failed stage, and returns the reason of its failure.
     fn stopped(&mut self, stopped: Stopped, error: ReceiptError) -> Halt {
         self.effort.work = stopped.work;
         let Some(left) = stopped.gas else {
@@ -196,7 +197,7 @@ impl<W: World> Deployment<'_, '_, W> {
         Halt::Failed(error, stopped.exceptions())
     }
 
-    /// Writes what the node keeps of a contract beside its fields (Reference: execution#contract-metadata).
+    /// Writes the metadata of a contract (Reference: execution#contract-metadata).
     fn write_metadata(&mut self, accepted: &Accepted) -> Result<(), silica_state::StateError> {
         let (contract, overlay) = (&self.address, &mut *self.overlay);
         overlay.set_entry(contract, &StorageKey::version(contract), Some(VERSION.as_bytes()))?;

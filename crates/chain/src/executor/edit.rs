@@ -1,4 +1,4 @@
-//! Writing a field of a contract by hand: what the contract could have stored itself, and nothing else.
+//! Edits a field of a contract. The value must be one that the contract could have stored itself.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -21,23 +21,23 @@ use super::{
 };
 use crate::{accounts::World, stage::BuildError};
 
-/// Characters of a wrong name that are told.
+/// Characters of an unknown name that the error shows.
 const TOLD: usize = 64;
 
-/// A field, or an entry of its map, and what it is to be.
+/// An edit of a field, or of an entry of its map.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldEdit<'a> {
     pub(crate) contract: &'a Address,
     pub(crate) field: &'a str,
     /// Keys of the map as text, the outermost first.
     pub(crate) keys: &'a [String],
-    /// In the JSON form of the language; `None` removes the entry.
+    /// The value in the JSON form of the language; `None` removes the entry.
     pub(crate) value: Option<&'a str>,
 }
 
 /// Writes a field, or an entry of its map.
 ///
-/// A panic in there is a fault of ours, which must not end who makes the blocks. What was written until then is void.
+/// A panic here is an internal error and must not end block production. The caller discards what was written before it.
 pub(crate) fn edit_field<W: World>(
     edit: FieldEdit<'_>,
     modules: &Modules,
@@ -105,37 +105,37 @@ fn read_keys<'t>(
 /// Reason why the state is not edited.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    /// The null account holds what is not in circulation, and pays the rewards.
+    /// The null account holds the mining reserve, and pays the rewards.
     #[error("the null account cannot be edited: it holds the reserve")]
     NullAccount,
-    /// The account would have too much money.
+    /// The balance would be too large.
     #[error("balance: expected at most {most} Qa, got {got}")]
     Balance {
-        /// The balance that was asked for.
+        /// The requested balance.
         got: Qa,
-        /// Most that an edit gives.
+        /// Largest balance that an edit sets.
         most: Qa,
     },
-    /// The account would have too much money, with what it has.
+    /// The balance would be too large after the addition.
     #[error("amount: expected at most {most} Qa for this account, got {got}")]
     Amount {
-        /// What was to be added.
+        /// The amount to add.
         got: Qa,
-        /// Most that an edit adds to this account.
+        /// Largest amount that an edit adds to this account.
         most: Qa,
     },
-    /// The transactions between could be executed again.
+    /// With a lower nonce, the earlier transactions of the account could be executed again.
     #[error("nonce: expected at least {least}, which the account has, got {got}")]
     NonceTooLow {
-        /// The nonce that was asked for.
+        /// The requested nonce.
         got: Nonce,
-        /// That of the account.
+        /// Nonce of the account.
         least: Nonce,
     },
     /// The nonce is too large.
     #[error("nonce: expected at most {most}, got {got}")]
     NonceTooHigh {
-        /// The nonce that was asked for.
+        /// The requested nonce.
         got: Nonce,
         /// Largest nonce.
         most: Nonce,
@@ -143,7 +143,7 @@ pub enum EditError {
     /// A contract sends no transactions.
     #[error("a contract has no nonce")]
     NonceOfContract,
-    /// There is no account.
+    /// The account does not exist.
     #[error("Address does not exist")]
     UnknownAccount,
     /// The account has no contract.
@@ -152,53 +152,53 @@ pub enum EditError {
     /// The contract has no such field.
     #[error("field: expected one of {}, got {got:?}", listed(.known))]
     UnknownField {
-        /// The name that came, or its beginning.
+        /// The requested name, or its beginning.
         got: String,
-        /// Those that it has.
+        /// Fields of the contract.
         known: Vec<String>,
     },
-    /// A field is always there.
+    /// A field always exists, so only entries of maps can be removed.
     #[error("value: expected one, for only entries of maps can be removed")]
     FieldRemoved,
-    /// There are more keys than maps in the type of the field.
+    /// There are more keys than nested maps in the type of the field.
     #[error("keys: expected at most {most}, got {got}")]
     TooManyKeys {
-        /// Keys that came.
+        /// Number of requested keys.
         got: usize,
-        /// Maps in the type.
+        /// Number of nested maps in the type.
         most: usize,
     },
-    /// A key is none of the map's type.
+    /// A key does not have the key type of its map.
     #[error("keys: {0}")]
     Key(#[source] ValueError),
-    /// The text of the value is no JSON.
+    /// The text of the value is not JSON.
     #[error("value: {0}")]
     NotJson(#[source] JsonError),
-    /// The value is none of the field's type.
+    /// The value does not have the type of the field.
     #[error("value: {0}")]
     Value(#[source] ValueError),
-    /// The value, or the keys to it, are larger than what a transaction may write.
+    /// The value and its keys are larger than a transaction may write.
     #[error("value: larger than what a transaction may write, with its keys")]
     TooLarge,
-    /// The contract, or its storage, cannot be read as what it was deployed as.
+    /// The contract or its storage does not match its deployment.
     #[error("the contract cannot be made ready")]
     Unusable,
     /// The state could not be read.
     #[error("reading state")]
     State(#[from] StateError),
-    /// The block that has the edit could not be built.
+    /// The block with the edit could not be built.
     #[error("building a block")]
     Build(#[from] BuildError),
 }
 
 impl EditError {
-    /// Whether the edit is refused for what it says; otherwise something failed that is not the caller's.
+    /// Returns whether the edit itself is invalid. Otherwise an internal error occurred.
     pub const fn is_refusal(&self) -> bool {
         !matches!(self, Self::Unusable | Self::State(_) | Self::Build(_))
     }
 }
 
-/// Names with commas between them, as far as they can be taken in.
+/// Lists names with commas between them, up to a limit.
 fn listed(names: &[String]) -> String {
     const MOST: usize = 160;
     let all = names.join(", ");

@@ -1,4 +1,4 @@
-//! What a run gave out, as receipts show it.
+//! Messages and events of a run, as receipts show them.
 
 use serde_json::Value as Json;
 use silica_protocol::{Address, ContractMessage, ContractParam, Qa, ReceiptError};
@@ -9,40 +9,40 @@ use silica_scilla::{
 
 use super::{nesting::is_shallow, outcome::Halt, text::text_of};
 
-/// How deep values in messages and events may nest. Receipts are read back by a reader that has a limit.
+/// Largest depth of values in messages and events. Readers of receipts have a depth limit.
 const MAX_VALUE_DEPTH: usize = 100;
 
-/// Bytes that a transaction may tell, in the values of its events and messages as JSON, their types and their labels.
+/// Most bytes of the events and messages of a transaction: their values as JSON, their types and their labels.
 ///
-/// No node of generation 8.1 took a message of as many bytes from another, such as a micro block with its receipts
-/// (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml): no transaction that told more was ever in a block.
+/// Nodes of generation 8.1 rejected messages of this size from each other, such as a micro block with its receipts
+/// (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml). So no block ever had a transaction with more.
 const MAX_BYTES: usize = 10_000_000;
 
-/// The bytes that it may tell for each gas that it has used.
+/// Bytes of events and messages for each gas that the transaction has used.
 ///
-/// Whatever is told was paid for twice, when it was made or loaded and when it is told, with at least one unit of gas for
-/// each constructor without values. A constructor is some fifty bytes, and its name and type, which have the address of a
-/// library in front, as many again: lists of options of such a thing come to some hundred bytes for a unit, all else to
-/// far less, and events of a common kind to less than one.
+/// Every value was paid for twice: when it was made or loaded, and when it was sent. Each time it costs at least one
+/// unit of gas for each constructor without values. A constructor has some fifty bytes. Its name and type, which
+/// contain the address of a library, have as many again. So lists of options of such values have some hundred bytes for
+/// a unit. All other values have far less, and common events have less than one byte for a unit.
 const BYTES_PER_GAS: u64 = 1_000;
 
-/// The bytes that a transaction that has used so much gas may tell in all.
+/// Returns the most bytes of events and messages for a transaction that has used `gas_used`.
 pub(super) fn allowance(gas_used: u64) -> usize {
     usize::try_from(gas_used.saturating_mul(BYTES_PER_GAS)).unwrap_or(MAX_BYTES).min(MAX_BYTES)
 }
 
-/// What a run gave out, in the form of receipts; `None` stands for what lacks a part.
+/// Messages and events of a run in the form of receipts. `None` is one that lacks a part.
 pub(super) struct Effects {
     pub(super) events: Vec<Option<(String, Vec<ContractParam>)>>,
     pub(super) messages: Vec<Option<ContractMessage>>,
 }
 
 impl Effects {
-    /// Takes what all of it has in bytes from those that may still be told.
+    /// Converts the messages and events of a run. Subtracts their bytes from `left`.
     ///
     /// # Errors
     ///
-    /// There are more, or a value nests too deep for the documents of the chain.
+    /// If they have more than `left` bytes, or a value nests too deep for the documents of the chain.
     pub(super) fn of(outcome: &Outcome, left: &mut usize) -> Result<Self, Halt> {
         let mut effects = Self { events: Vec::new(), messages: Vec::new() };
         for event in &outcome.events {
@@ -68,8 +68,8 @@ fn text(message: &Message, label: &str) -> Option<String> {
     if let Value::String(text) = message.get(label)? { Some(text.to_string()) } else { None }
 }
 
-/// The entries of a message besides its labels. What the reference's node cannot read, for its size or its depth, is to it
-/// no output of an interpreter.
+/// Returns the entries of a message without its labels. If they are too large or too deep for the reference's node, the
+/// node treats them as invalid output of the interpreter.
 fn params(message: &Message, labels: &[&str], left: &mut usize) -> Result<Vec<ContractParam>, Halt> {
     let entries = message.entries().iter().filter(|entry| !labels.contains(&&*entry.label));
     let param = |entry: &silica_scilla::value::MessageEntry| {
@@ -82,9 +82,9 @@ fn params(message: &Message, labels: &[&str], left: &mut usize) -> Result<Vec<Co
     params.ok_or(Halt::with(ReceiptError::JsonOutputCorrupted))
 }
 
-/// A value as it stands in receipts, or `None` when it nests too deep or has more bytes than there may be.
+/// Returns a value as receipts show it, or `None` if it nests too deep or has too many bytes.
 fn json(value: &Value, left: &mut usize) -> Option<Json> {
-    // Nearly all are strings, which need no document.
+    // Nearly all values are strings, which need no document.
     if let Some(text) = value.json_string() {
         *left = left.checked_sub(text.len())?;
         return Some(Json::String(text));

@@ -1,10 +1,10 @@
-//! What a block knows of the entries of one contract: those that were read or written, in a tree by the parts of their
-//! keys, which is that of the maps.
+//! The entries of one contract that a block has read or written, as a tree. The parts of the keys are the paths of the
+//! tree, so a map is a subtree.
 //!
-//! A map is removed without a look at its entries: what was known below its key is put aside, and the entries of the
-//! state before the block do not count there any more. So the removal can be taken back in one step as well, and costs
-//! a transaction that fails nothing. When the changes of a phase are asked for, each entry that was removed so becomes
-//! one that is known to be absent; whoever wrote it has paid for that.
+//! Removing a map does not read its entries. The removal puts the subtree aside, and hides the entries of the state
+//! before the block. So a revert of the removal is one step too, and costs a failed transaction nothing. When a phase
+//! reports its changes, each entry that was removed with its map becomes an entry that is known to be absent. The
+//! transaction that wrote the entry has paid for this work.
 
 use std::{collections::BTreeMap, mem, ops::ControlFlow, sync::Arc};
 
@@ -16,16 +16,16 @@ use crate::accounts::Visitor;
 /// The value of an entry of contract storage; `None` when there is no such entry.
 pub(crate) type Entry = Option<Arc<[u8]>>;
 
-/// Something that was read or written.
+/// A value that was read or written.
 #[derive(Clone, Debug)]
 pub(super) struct Slot<T> {
-    /// Before the block.
+    /// Value before the block.
     initial: T,
-    /// Before the latest phase that wrote it.
+    /// Value before the latest phase that wrote it.
     before_phase: T,
     /// The latest phase that wrote it.
     phase: u32,
-    /// Now.
+    /// Value now.
     pub(super) current: T,
 }
 
@@ -42,7 +42,7 @@ impl<T: Clone + PartialEq> Slot<T> {
         self.current
     }
 
-    /// The same before a phase, with what it is now.
+    /// Returns the slot after a write of `current` in `phase`.
     pub(super) fn rewritten(self, current: T, phase: u32) -> Self {
         let before_phase = if self.phase == phase { self.before_phase } else { self.current };
         Self { initial: self.initial, before_phase, phase, current }
@@ -56,7 +56,7 @@ impl<T: Clone + PartialEq> Slot<T> {
         self.current = value;
     }
 
-    /// What there was before: before a phase, or before the block.
+    /// Returns the earlier value: before a phase, or before the block.
     pub(super) fn before(&self, phase: Option<u32>) -> &T {
         match phase {
             Some(phase) if self.phase != phase => &self.current,
@@ -70,38 +70,38 @@ impl<T: Clone + PartialEq> Slot<T> {
     }
 }
 
-/// An entry of which nothing is known.
+/// An entry that was neither read nor written.
 pub(super) const UNKNOWN: Slot<Entry> = Slot { initial: None, before_phase: None, phase: 0, current: None };
 
-/// The entries at and below a place.
+/// The entries at and below one path.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    /// The entry at this very place, if it was read or written.
+    /// The entry at this path itself, if it was read or written.
     slot: Option<Slot<Entry>>,
-    /// What is below, by the next part of the key: where there are entries, and where there are none. It takes no search
-    /// to say whether a map has any, however many were removed.
+    /// The subtrees by the next part of the key, split by whether they have entries. So a map with many removed entries
+    /// needs no search to find out whether it is empty.
     present: BTreeMap<Box<str>, Self>,
     absent: BTreeMap<Box<str>, Self>,
-    /// Of the entries here and below that the state before the block has, all before this key are known or removed.
+    /// Boundary: of the entries here and below in the state before the block, all before this key are known or removed.
     passed: Option<StorageKey>,
-    /// What was here when all of it was removed, once or several times since the phase began.
+    /// The subtrees that were here when everything was removed, once or several times since the phase began.
     removed: Vec<Self>,
 }
 
-/// What is known of an entry.
+/// The knowledge about an entry.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Known<'a> {
     /// It was read or written.
     Slot(&'a Slot<Entry>),
-    /// It was removed with all that begins with so many parts of its key.
+    /// It was removed with all keys that begin with this number of parts of its key.
     Removed(usize),
     Nothing,
 }
 
-/// Shows the entries below a key that the state before the block has.
+/// Visits the entries below a key in the state before the block.
 pub(super) type Base<'a> = &'a dyn Fn(&StorageKey, Visitor<'_>) -> Result<(), StateError>;
 
-/// Who is shown the entries of a tree, until enough was seen.
+/// A visitor of the entries of a tree. It ends the visit when it has seen enough.
 pub(super) type Show<'a> = dyn FnMut(&str, &[u8]) -> ControlFlow<()> + 'a;
 
 /// The parts of a key, without the address of the contract.
@@ -109,14 +109,14 @@ pub(super) fn parts(key: &StorageKey) -> Vec<&str> {
     key.as_str().split_terminator(StorageKey::SEPARATOR).skip(1).collect()
 }
 
-/// Returns the last key, if there were one, that has the first `depth` parts of a key.
+/// Returns the upper end of the keys that have the first `depth` parts of `key`.
 pub(super) fn end_of(key: &StorageKey, depth: usize) -> StorageKey {
     let parts = key.as_str().split_inclusive(StorageKey::SEPARATOR).take(depth.saturating_add(1));
     StorageKey::from_text(parts.chain([char::MAX.encode_utf8(&mut [0; 4]) as &str]).collect())
 }
 
 impl Tree {
-    /// Says what is known of the entry at a path.
+    /// Returns the knowledge about the entry at a path.
     pub(super) fn look(&self, path: &[&str]) -> Known<'_> {
         let (mut tree, mut removed) = (self, None);
         for depth in 0..=path.len() {
@@ -131,7 +131,7 @@ impl Tree {
         known.unwrap_or_else(|| removed.map_or(Known::Nothing, Known::Removed))
     }
 
-    /// Whether all at and below a path was removed as a whole.
+    /// Returns whether all entries at and below a path were removed as a whole.
     pub(super) fn is_removed(&self, path: &[&str]) -> bool {
         (0..=path.len()).any(|len| {
             let tree = path.get(..len).and_then(|outer| self.at(outer));
@@ -139,7 +139,7 @@ impl Tree {
         })
     }
 
-    /// Returns what is at and below a path, if anything there is known.
+    /// Returns the subtree at a path, if any of it is known.
     pub(super) fn at(&self, path: &[&str]) -> Option<&Self> {
         let mut tree = self;
         for part in path {
@@ -148,12 +148,12 @@ impl Tree {
         Some(tree)
     }
 
-    /// Whether entries exist below this place.
+    /// Returns whether entries exist below this path.
     pub(super) fn has_below(&self) -> bool {
         !self.present.is_empty()
     }
 
-    /// Up to where the entries of the state before the block are known.
+    /// Returns the key up to which the entries of the state before the block are known.
     pub(super) const fn passed(&self) -> Option<&StorageKey> {
         self.passed.as_ref()
     }
@@ -162,12 +162,12 @@ impl Tree {
         self.passed = Some(key);
     }
 
-    /// Replaces what is known of the entry at this place.
+    /// Replaces the slot of the entry at this path.
     pub(super) fn set(&mut self, slot: Slot<Entry>) {
         self.slot = Some(slot);
     }
 
-    /// Changes what is at a path.
+    /// Changes the subtree at a path.
     pub(super) fn update<T>(&mut self, path: &[&str], change: impl FnOnce(&mut Self) -> T) -> T {
         let Some((part, rest)) = path.split_first() else { return change(self) };
         let (result, was, is) = if let Some(below) = self.present.get_mut(*part) {
@@ -191,14 +191,14 @@ impl Tree {
         self.has_below() || self.slot.as_ref().is_some_and(|slot| slot.current().is_some())
     }
 
-    /// Removes all entries at and below this place.
+    /// Removes all entries at and below this path.
     pub(super) fn remove(&mut self) {
         let mut before = mem::take(self);
         self.removed = mem::take(&mut before.removed);
         self.removed.push(before);
     }
 
-    /// Takes the last removal back, with whatever was written here since.
+    /// Reverts the last removal, and all later writes here.
     pub(super) fn restore(&mut self) {
         if let Some(mut before) = self.removed.pop() {
             before.removed = mem::take(&mut self.removed);
@@ -206,12 +206,13 @@ impl Tree {
         }
     }
 
-    /// Returns, for each place above a path, up to where the entries of the state before the block are known.
+    /// Returns, for each node above a path, the key up to which the entries of the state before the block are known.
     pub(super) fn passed_around(&self, path: &[&str]) -> Vec<Option<StorageKey>> {
         (0..path.len()).map(|len| self.at(path.get(..len)?)?.passed.clone()).collect()
     }
 
-    /// Notes, for each place above a path, that what was removed there is not known any more, unless it was before.
+    /// Moves the boundaries of the nodes above a path back after a reverted removal. The removed entries are not known
+    /// any more, unless they were before, as `known` says.
     pub(super) fn reopen(&mut self, path: &[&str], key: &StorageKey, known: &[Option<StorageKey>]) {
         let (Some((part, path)), Some((known, rest))) = (path.split_first(), known.split_first()) else { return };
         let end = end_of(key, parts(key).len());
@@ -226,7 +227,7 @@ impl Tree {
         }
     }
 
-    /// Shows the entries that exist at and below this place, whose key is `key`.
+    /// Visits the entries that exist at and below this path, whose key is `key`.
     pub(super) fn visit_present(&self, key: &mut String, visit: &mut Show<'_>) -> ControlFlow<()> {
         if let Some(value) = self.slot.as_ref().and_then(|slot| slot.current().as_ref()) {
             visit(key, value)?;
@@ -234,7 +235,7 @@ impl Tree {
         self.present.iter().try_for_each(|(part, below)| with_part(key, part, |key| below.visit_present(key, visit)))
     }
 
-    /// Shows all entries that are known at and below this place, whose key is `key`.
+    /// Visits all known entries at and below this path, whose key is `key`.
     pub(super) fn visit_slots(&self, key: &mut String, visit: &mut dyn FnMut(&str, &Slot<Entry>)) {
         if let Some(slot) = &self.slot {
             visit(key, slot);
@@ -244,8 +245,8 @@ impl Tree {
         }
     }
 
-    /// Makes entries that are known to be absent of those that were removed as a whole, at and below this place, whose key
-    /// is `key`.
+    /// Turns entries that were removed as a whole, at and below this path, into entries that are known to be absent.
+    /// The path has the key `key`.
     pub(super) fn settle(&mut self, key: &mut String, phase: u32, base: Base<'_>) -> Result<(), StateError> {
         let Some(mut before) = mem::take(&mut self.removed).into_iter().next() else {
             let mut below = self.present.iter_mut().chain(&mut self.absent);
@@ -262,7 +263,7 @@ impl Tree {
             }
             ControlFlow::Continue(())
         })?;
-        // What was written and removed again since was not there when the phase began.
+        // Entries that were written and removed again since the phase began did not exist at its beginning.
         self.forget_removals();
         self.absorb(before, phase);
         self.passed = Some(end_of(&prefix, depth));
@@ -274,7 +275,7 @@ impl Tree {
         self.present.values_mut().chain(self.absent.values_mut()).for_each(Self::forget_removals);
     }
 
-    /// Takes over what was known here before all of it was removed.
+    /// Merges the subtree that was here before everything was removed.
     fn absorb(&mut self, before: Self, phase: u32) {
         if let Some(before) = before.slot {
             let current = self.slot.take().map(Slot::into_current).unwrap_or_default();
@@ -289,7 +290,7 @@ impl Tree {
     }
 }
 
-/// Runs a function with a key that has another part.
+/// Runs a function with a key that is extended by a part.
 fn with_part<T>(key: &mut String, part: &str, run: impl FnOnce(&mut String) -> T) -> T {
     let len = key.len();
     key.push_str(part);

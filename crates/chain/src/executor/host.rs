@@ -1,4 +1,4 @@
-//! What a running contract sees of the chain: its own fields, other accounts, and the block.
+//! The host of a contract run: the contract's fields, other accounts and the block.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ use super::{
 };
 use crate::accounts::World;
 
-/// The world of one run of one contract.
+/// The host of one run of one contract.
 ///
-/// What the contract writes goes into the running state at once; whoever runs it takes that back if the run fails.
+/// The contract's writes go to the running state at once. If the run fails, the caller reverts them.
 pub(super) struct ContractHost<'a, W> {
     pub(super) overlay: &'a mut Overlay<W>,
     pub(super) context: Context<'a>,
@@ -31,9 +31,9 @@ pub(super) struct ContractHost<'a, W> {
     pub(super) known: Arc<DataTypes>,
     /// The units of gas that are left for what is read next.
     pub(super) units: u64,
-    /// What the transaction may still look at and write.
+    /// Limits of what the transaction may still read and write.
     pub(super) room: Room,
-    /// Why the state could not be read, if it could not. What the run led to then means nothing.
+    /// The error of a failed read of the state. The result of the run is then invalid.
     pub(super) fault: Option<StateError>,
 }
 
@@ -49,7 +49,8 @@ impl<W: World> ContractHost<'_, W> {
         done.map_err(|fault| self.explain(fault, &field.name))
     }
 
-    /// Turns a fault into what the contract is told. It is told nothing of ours: that is noted.
+    /// Returns the error that the contract sees for a fault. Internal errors are kept in `fault`; the contract does not
+    /// see them.
     fn explain(&mut self, fault: StorageFault, field: &str) -> HostError {
         match fault {
             StorageFault::TooManyKeys => {
@@ -94,7 +95,7 @@ impl<W: World> ContractHost<'_, W> {
             return Ok(None);
         }
         match name {
-            // That there is one needs no look at the program.
+            // The type does not depend on the program, so the program is not loaded.
             "_codehash" if want == RemoteWant::Kind => Ok(Some(Remote { kind: Type::bystr(32), value: None })),
             "_codehash" => match self.context.modules.get(&address, self.overlay)? {
                 Some(module) => {

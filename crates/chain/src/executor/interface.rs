@@ -1,4 +1,4 @@
-//! What a contract offers to callers: its parameters, fields, transitions and events.
+//! The interface of a contract: its parameters, fields, transitions and events.
 
 use silica_protocol::Address;
 use silica_scilla::{
@@ -14,10 +14,10 @@ use super::{
 };
 use crate::accounts::World;
 
-/// Units of work in which a deployed contract is checked: its deployment paid for the same work.
+/// The check of a deployed contract has no gas limit. Its deployment has paid for the same work.
 const NO_LIMIT: u64 = u64::MAX;
 
-/// Checks a deployed contract again, and returns what it offers as the text of a JSON object, the `contract_info` of the
+/// Checks a deployed contract again. Returns its interface as the text of a JSON object, the `contract_info` of the
 /// reference's checker.
 pub(crate) fn contract_interface<W: World>(
     contract: &Address,
@@ -38,16 +38,16 @@ pub(crate) fn contract_interface<W: World>(
     Ok(checked.summary.to_json().root().pretty().to_string())
 }
 
-/// Reason why it is not known what a contract offers.
+/// Reason why the interface of a contract is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum InterfaceError {
-    /// There is no account at the address.
+    /// The account does not exist.
     #[error("Address does not exist")]
     UnknownAccount,
     /// The account has no code, or that of a library.
     #[error("Address not contract address")]
     NotAContract,
-    /// The contract is not accepted any more. No contract that was deployed is like that.
+    /// The checker rejects the contract. This does not occur for a deployed contract.
     #[error("the code of a deployed contract is not accepted")]
     Unusable,
     /// The state or the record could not be read.

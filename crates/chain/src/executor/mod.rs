@@ -1,7 +1,7 @@
 //! Execution of one transaction against the running state of a block.
 //!
-//! The outcome is a receipt, or a reason to drop the transaction, which then left no trace. It depends on nothing but
-//! the arguments: no clock, no randomness, no order of a hash map.
+//! The result is a receipt, or a reason to drop the transaction without a change of state. It depends only on the
+//! arguments: no clock, no randomness, no hash-map order.
 
 mod call;
 #[cfg(test)]
@@ -56,58 +56,58 @@ use crate::{accounts::World, admission::VerifiedTransaction, config::Rules, pool
 pub(crate) struct Context<'a> {
     /// The Tx block that is being built.
     pub(crate) block: BlockNumber,
-    /// Gas that the micro block may use.
+    /// Gas limit of the micro block.
     pub(crate) gas_limit: Gas,
-    /// Lowest price of gas, or `None` where a block is judged whose proposer may have had another one in force.
+    /// Minimum gas price. `None` to verify a block, because its proposer may have had another price.
     pub(crate) minimum_price: Option<GasPrice>,
     /// The network.
     pub(crate) chain_id: ChainId,
     /// Rules of execution.
     pub(crate) rules: &'a Rules,
-    /// The contracts that were used lately.
+    /// The cache of contracts.
     pub(crate) modules: &'a Modules,
-    /// The [work](silica_scilla::work) that the block has room for.
+    /// The [work](silica_scilla::work) that is left in the block.
     pub(crate) room: u64,
     /// Contracts that earlier transactions of the block have called.
     pub(crate) loaded: &'a BTreeSet<CodeHash>,
-    /// Who takes notes of what contracts do, if anybody does.
+    /// Recorder of the actions of contracts, if there is a trace.
     pub(crate) tracer: Option<&'a Tracer>,
 }
 
-/// An execution: its outcome, and what counts for the block whatever the outcome is.
+/// An execution: its outcome, and the numbers that count for the block whatever the outcome is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Executed {
     pub(crate) outcome: Outcome,
-    /// The work, but at least that of the evaluation that the gas pays for.
+    /// The work, and at least that of the evaluation that the gas pays for.
     pub(crate) work: u64,
-    /// The contracts that it called.
+    /// The contracts that the transaction called.
     pub(crate) loaded: BTreeSet<CodeHash>,
 }
 
-/// What became of a transaction.
+/// The outcome of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It is in the block. The sender paid for it and its nonce is used up.
+    /// The block contains it. The sender has paid for it, and its nonce is used.
     Recorded(Recorded),
-    /// It left no trace.
+    /// It was dropped, without a change of state.
     Dropped(DropReason),
-    /// It left no trace: it takes more work than the block has room for.
+    /// It needs more work than is left in the block. The state is unchanged.
     Full,
 }
 
-/// A transaction that is in the block.
+/// A transaction that a block contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Recorded {
-    /// What clients are told.
+    /// The receipt that clients get.
     pub(crate) receipt: Receipt,
-    /// What the sender paid for gas.
+    /// Fee that the sender paid.
     pub(crate) fee: Qa,
 }
 
 /// The work of a transaction so far.
 struct Effort<'a> {
     work: Work,
-    /// The contracts that it called.
+    /// The contracts that the transaction called.
     loaded: BTreeSet<CodeHash>,
     /// The contracts that earlier transactions of the block have called.
     before: &'a BTreeSet<CodeHash>,
@@ -121,23 +121,24 @@ impl<'a> Effort<'a> {
         Self { work, loaded: BTreeSet::new(), before: context.loaded }
     }
 
-    /// Counts units of gas that the node takes. A limit that this reaches ends the next step of the transaction.
+    /// Counts gas units that the node charges. If a limit is reached, the next step of the transaction ends.
     fn pay(&mut self, units: u64) {
         let _ = self.work.pay(units);
     }
 
-    /// Returns how the parts of a contract count that is about to run, or `None` if the transaction has called it before.
+    /// Returns the counter for the parts of a contract that is about to run, or `None` if the transaction has called it
+    /// before.
     fn loading(&mut self, contract: CodeHash) -> Option<Loading<'_>> {
         let fresh = !self.before.contains(&contract);
         self.loaded.insert(contract).then_some(Loading { work: &mut self.work, fresh })
     }
 
-    /// Returns how the libraries of a deployment count. A deployment reads them again in each transaction.
+    /// Returns the counter for the libraries of a deployment. Each deployment reads them again.
     fn deploying(&mut self) -> Loading<'_> {
         Loading { work: &mut self.work, fresh: true }
     }
 
-    /// Returns what counts for the block.
+    /// Returns the work that counts for the block.
     fn total(&self, outcome: &Outcome) -> u64 {
         let gas = match outcome {
             Outcome::Recorded(recorded) => recorded.receipt.cumulative_gas,
@@ -159,10 +160,10 @@ impl Loading<'_> {
     }
 }
 
-/// What a block has loaded before its first transaction.
+/// The loaded contracts before the first transaction of a block.
 pub(crate) static NOTHING_LOADED: BTreeSet<CodeHash> = BTreeSet::new();
 
-/// What ends an execution early.
+/// Reason why an execution ends early.
 enum Stop {
     Drop(DropReason),
     Fatal(StateError),
@@ -185,7 +186,7 @@ impl From<DropReason> for Stop {
 ///
 /// # Errors
 ///
-/// The state could not be read; the block cannot be built.
+/// If the state cannot be read. The block cannot be built then.
 pub(crate) fn execute<W: World>(
     transaction: &VerifiedTransaction,
     context: Context<'_>,
@@ -231,16 +232,16 @@ fn outcome<'a, W: World>(
     }
 }
 
-/// Executes a transaction that runs a contract, and takes back what it wrote if it is not recorded.
+/// Executes a transaction that runs a contract. Reverts its writes if it is not recorded.
 ///
-/// A panic in there is a fault of ours, which must not keep others from being executed: the transaction is dropped.
+/// A panic is an internal error and must not stop other transactions: the transaction is dropped.
 fn undone_unless_recorded<'a, W: World>(
     effort: &mut Effort<'a>,
     overlay: &mut Overlay<W>,
     execute: impl FnOnce(&mut Effort<'a>, &mut Overlay<W>) -> Result<Recorded, Stop>,
 ) -> Result<Recorded, Stop> {
     let before = overlay.begin();
-    // Whatever state the panic leaves the running state in is taken back, entry by entry.
+    // The journal reverts each entry, whatever state the panic leaves.
     let result = catch_unwind(AssertUnwindSafe(|| execute(effort, overlay)));
     let result = match result.unwrap_or(Err(Stop::Drop(DropReason::Internal))) {
         Ok(_) | Err(Stop::Drop(_)) if effort.work.end() == Some(End::Block) => Err(Stop::Full),
@@ -253,7 +254,7 @@ fn undone_unless_recorded<'a, W: World>(
     result
 }
 
-/// Repeats the checks of the entrance whose answers may have changed since
+/// Repeats the admission checks whose result may have changed since admission
 /// (Reference: execution#checks-before-execution).
 fn check_still_valid(transaction: &VerifiedTransaction, context: Context<'_>) -> Result<(), DropReason> {
     let tx = transaction.transaction();

@@ -1,4 +1,4 @@
-//! Contracts and libraries made ready to run, from their texts.
+//! Contracts and libraries, compiled from their texts.
 
 use std::{
     collections::{BTreeMap, VecDeque, btree_map},
@@ -24,7 +24,7 @@ use silica_state::StateError;
 use super::Overlay;
 use crate::accounts::{Source, World};
 
-/// The names that the files of a run have in reports.
+/// Names of the files of a run in reports.
 pub(super) const CONTRACT_FILE: &str = "input.scilla";
 pub(super) const LIBRARY_FILE: &str = "input.scillib";
 pub(super) const INIT_FILE: &str = "init.json";
@@ -33,7 +33,7 @@ pub(super) const MESSAGE_FILE: &str = "input_message.json";
 /// What the node itself reads from init data (Reference: execution#init-data).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// The number of the language's version, if there is one.
+    /// Number of the language version, if given.
     version: Option<u32>,
     pub(crate) is_library: bool,
     /// The libraries that it imports besides those of the language.
@@ -56,7 +56,7 @@ impl Listed {
         Some(Self { name: first.as_str().unwrap_or_default().to_owned(), address })
     }
 
-    /// Returns what the interpreter looks for when it imports the library, or `None` when it never does.
+    /// Returns the name under which the interpreter imports the library, or `None` if it never imports it.
     fn target(&self, rules: Rules) -> Option<String> {
         match rules.library_names() {
             LibraryNames::Imports => Some(format!("0x{}", self.address)),
@@ -69,11 +69,11 @@ impl Listed {
 }
 
 impl Facts {
-    /// Reads init data, or returns `None` when they are not those of a contract or library by the rules of the chain.
+    /// Reads init data. Returns `None` if they are not those of a contract or library by the rules of the chain.
     pub(crate) fn of(init: &InitData, rules: Rules) -> Option<Self> {
         let params = init.params();
         let of = |name: &'static str| params.iter().filter(move |param| param.name == name);
-        // An entry of another type is none of the node's, and left to the interpreter.
+        // The node ignores an entry of another type, and leaves it to the interpreter.
         let mut versions = of("_scilla_version").filter(|param| param.type_name == "Uint32");
         let mut flags = of("_library").filter(|param| param.type_name == "Bool");
         let mut lists = of("_extlibs");
@@ -105,7 +105,7 @@ impl Facts {
         Self::of(&InitData::parse(&source.init).ok()?, rules)
     }
 
-    /// Whether there is an interpreter for the version.
+    /// Returns whether an interpreter for the version exists.
     pub(super) fn is_supported(&self) -> bool {
         self.version.is_some_and(|version| version.to_string() == VERSION)
     }
@@ -116,19 +116,23 @@ fn address(value: &serde_json::Value) -> Option<Address> {
     text.strip_prefix("0x")?.parse().ok()
 }
 
-/// The external libraries of a program, found beforehand: the interpreter asks for them one by one, and knows no state.
+/// The external libraries of a program. They are found in advance, because the interpreter imports them one by one and
+/// has no access to the state.
 #[derive(Clone, Debug)]
 pub(super) struct Libraries {
-    /// By what the interpreter looks for.
+    /// The libraries by the names under which the interpreter imports them.
     found: BTreeMap<String, Arc<Module>>,
     /// The rules of the chain.
     pub(super) rules: Rules,
 }
 
 impl Libraries {
-    /// Finds the libraries that `facts` name, and those that these name where their init data are read, or returns `None`
-    /// an error when one is missing, is no library, or has another version where the node compares versions. `count`
-    /// counts the bytes of each file and ends the search by an error.
+    /// Finds the libraries that `facts` name, and those that their own init data name where the rules read them.
+    /// `count` counts the bytes of each file, and its error ends the search.
+    ///
+    /// # Errors
+    ///
+    /// If a library is missing, or is no library, or has another version where the node compares versions.
     pub(super) fn find<W: World>(
         facts: &Facts,
         modules: &Modules,
@@ -138,7 +142,7 @@ impl Libraries {
         let rules = modules.rules;
         let names = rules.library_names();
         let mut libraries = Self { found: BTreeMap::new(), rules };
-        // One address may have many names, and each lookup may read and parse a library.
+        // Several names may have one address, and each lookup may read and parse a library.
         let mut modules_by_address: BTreeMap<_, Option<Arc<Module>>> = BTreeMap::new();
         let mut pending: VecDeque<_> = facts.libraries.iter().cloned().collect();
         while let Some(listed) = pending.pop_front() {
@@ -157,7 +161,7 @@ impl Libraries {
             if names == LibraryNames::Imports {
                 pending.extend(library.facts.libraries.iter().cloned());
             }
-            // The later of two files with one name replaces the earlier.
+            // Of two files with one name, the later one replaces the earlier one.
             if let Some(target) = target {
                 libraries.found.insert(target, library);
             }
@@ -171,7 +175,7 @@ impl Libraries {
         self.found.values().map(|library| library.bytes()).fold(0, u64::saturating_add)
     }
 
-    /// What tells a program with the hash `of` from the same with other libraries.
+    /// Returns the cache key of a program with the hash `of` and these libraries.
     fn key(&self, of: CodeHash) -> CodeKey {
         let key = |hash: CodeHash| CodeKey::new(hash.to_bytes());
         self.found.values().fold(key(of), |so_far, library| so_far.with_library(key(library.hash)))
@@ -197,7 +201,7 @@ impl LibrarySource for Libraries {
     }
 }
 
-/// Reads from init data what the interpreter needs to know before it reads the program.
+/// Reads the facts of init data that the interpreter needs before it reads the program.
 pub(super) fn origin(init: &str, rules: Rules) -> Result<Origin, InputError> {
     read_origin(INIT_FILE, read_document(INIT_FILE, init.as_bytes())?.root(), rules)
 }
@@ -213,7 +217,7 @@ pub(super) fn parameters(init: &str, code: &Code) -> Result<Vec<Argument>, Input
 #[derive(Debug)]
 pub(super) struct Module {
     pub(super) is_library: bool,
-    /// The hash of the program alone, which other contracts see.
+    /// Hash of the program without init data, which other contracts can read.
     pub(super) program_hash: [u8; 32],
     pub(super) hash: CodeHash,
     pub(super) facts: Facts,
@@ -236,14 +240,14 @@ impl Ready {
     }
 }
 
-/// Why a contract cannot be called.
+/// Reason why a contract cannot be called.
 #[derive(Debug)]
 pub(super) enum Unready {
-    /// The libraries it imports are not there.
+    /// A library that it imports is missing.
     Libraries,
-    /// It cannot be made ready. No contract that was deployed is like that.
+    /// It cannot be compiled. This does not occur for a deployed contract.
     Unusable,
-    /// A limit of work is reached.
+    /// A work limit is reached.
     Exhausted,
     State(StateError),
 }
@@ -273,20 +277,20 @@ impl Module {
         u64::try_from(self.source.code.len().saturating_add(self.source.init.len())).unwrap_or(u64::MAX)
     }
 
-    /// About how many bytes it takes.
+    /// Returns about how many bytes it takes in memory.
     fn weight(&self) -> usize {
         let Source { code, init } = &self.source;
         code.len().saturating_add(init.len().saturating_mul(INIT_WEIGHT)).saturating_add(size_of::<Self>())
     }
 }
 
-/// About how much memory a byte of init data takes with the parameters that are read from it: an element of a list has
-/// four bytes there, and some hundred as a value.
+/// Memory, in bytes, for each byte of init data with the parameters that are read from it. This is an estimate: an
+/// element of a list has four bytes in init data, and some hundred as a value.
 const INIT_WEIGHT: usize = 32;
 
-/// The modules that were used lately, by the hash of their texts, so that they need not be read again.
+/// The contract cache: the modules that were used lately, by the hash of their texts.
 ///
-/// Nothing depends on what is in here but time. All are made ready by the rules of one chain.
+/// The cache changes nothing but time. All modules follow the rules of one chain.
 #[derive(Debug)]
 pub(crate) struct Modules {
     rules: Rules,
@@ -296,31 +300,31 @@ pub(crate) struct Modules {
 
 #[derive(Debug)]
 struct Shelf {
-    /// Each with the number of its last use.
+    /// Modules with the number of their last use.
     modules: BTreeMap<CodeHash, (u64, Arc<Module>)>,
-    /// The same by that number.
+    /// Hashes by the number of the last use.
     by_use: BTreeMap<u64, CodeHash>,
-    /// The number of the last use of all.
+    /// Number of the last use of any module.
     uses: u64,
-    /// What they weigh.
+    /// Total weight of the modules, in bytes.
     bytes: usize,
-    /// Bytes beyond which modules are dropped.
+    /// Limit of the total weight, in bytes. Above it, modules are evicted.
     most: usize,
 }
 
-/// Bytes beyond which the modules that were not used for longest are dropped.
+/// Most bytes of modules. Above that, the least recently used modules are evicted.
 const MOST_BYTES: usize = 64 << 20;
-/// Bytes of programs that are kept ready to run.
+/// Most bytes of compiled programs.
 const MOST_CODE: u64 = 128 << 20;
 
 impl Modules {
-    /// Those of a chain with these rules.
+    /// Returns the cache of a chain with these rules.
     pub(crate) fn new(rules: Rules) -> Self {
         Self::with_bounds(rules, MOST_BYTES, MOST_CODE)
     }
 
-    /// Those of simulations, which are fewer. They are kept apart, so that nobody can drive out the contracts that blocks
-    /// use, or make a block wait, by simulating others.
+    /// Returns the cache of simulations, which is smaller. It is separate, so that simulations of other contracts can
+    /// neither evict the contracts that blocks use nor delay a block.
     pub(crate) fn of_simulations(rules: Rules) -> Self {
         Self::with_bounds(rules, MOST_BYTES / 4, MOST_CODE / 4)
     }
@@ -330,7 +334,7 @@ impl Modules {
         self.rules
     }
 
-    /// How much the programs take that are ready to run.
+    /// Returns the memory use of the compiled programs.
     pub(crate) fn usage(&self) -> CacheUsage {
         self.codes.usage()
     }
@@ -339,8 +343,8 @@ impl Modules {
         Self { rules, codes: CodeCache::with_bound(most_code), shelf: Mutex::new(Shelf::with_bound(most)) }
     }
 
-    /// Makes a contract ready to run, or finds that it is. `count` counts the bytes of its texts and of those of its
-    /// libraries, whether they are in memory or not, and ends this by an error.
+    /// Returns a contract that is ready to run. Compiles it if it is not in the cache. `count` counts the bytes of its
+    /// texts and of its libraries, in memory or not, and its error ends this.
     pub(super) fn ready<W: World>(
         &self,
         module: &Arc<Module>,
@@ -352,10 +356,10 @@ impl Modules {
         let code = self.codes.get_or_make(libraries.key(module.hash), || module.make_ready(&libraries))?;
         if module.init.get().is_none() {
             let init = parameters(&module.source.init, &code).map_err(|_| Unready::Unusable)?;
-            // Whoever came first has read the same.
+            // If another thread was first, it has read the same parameters.
             module.init.set(init).ok();
         }
-        // The libraries of the language are in no account.
+        // The libraries of the language belong to no account.
         count(code.imported_bytes().saturating_sub(libraries.bytes()))?;
         Ok(Ready { code, module: Arc::clone(module) })
     }
@@ -408,7 +412,7 @@ impl Shelf {
         Some(Arc::clone(module))
     }
 
-    /// Keeps a module, unless another thread has kept it meanwhile.
+    /// Adds a module, unless another thread has added it meanwhile.
     fn put(&mut self, hash: CodeHash, module: &Arc<Module>) {
         if self.get(&hash).is_some() {
             return;

@@ -1,16 +1,16 @@
-//! How deep JSON nests, which its readers bound.
+//! Depth of JSON values, which JSON readers limit.
 
 use serde_json::Value as Json;
 
-/// How deep a value nests at most that is told of a trace or of a change, in containers that hold something; an empty one
-/// may be within the last.
+/// Most levels of a value in a trace or in a state change. Levels are containers that hold something. An empty
+/// container may be within the last level.
 ///
-/// Clients read documents that are 127 containers deep, `serde_json` by default. The steps of a contract stand within 49
-/// when twenty chained calls led to it, as many as there may be, and the answer is one of a batch: 110 in all.
+/// `serde_json` reads documents with up to 127 levels by default. A client gets at most 110: the steps of a contract
+/// are within 49 levels after twenty chained calls, the maximum, in a response that is part of a batch.
 pub(super) const MOST_LEVELS: usize = 60;
 
-/// Says whether a value nests no deeper than so many containers that hold something, as receipts count. It was read by a
-/// reader with a limit.
+/// Returns whether a value has at most `levels` levels of containers that hold something, as receipts count. The
+/// recursion is safe, because a reader with a depth limit has read the value.
 pub(super) fn is_shallow(value: &Json, levels: usize) -> bool {
     let below = |value: &Json| levels.checked_sub(1).is_some_and(|levels| is_shallow(value, levels));
     match value {
@@ -20,12 +20,12 @@ pub(super) fn is_shallow(value: &Json, levels: usize) -> bool {
     }
 }
 
-/// A value, or its text if it nests too deep.
+/// Returns a value, or its text if it nests too deep.
 pub(crate) fn readable(value: Json) -> Json {
     if is_shallow(&value, MOST_LEVELS) { value } else { Json::String(value.to_string()) }
 }
 
-/// The same, of the parts of a value: so many levels of it stay what they are.
+/// The same for the parts of a value. `levels` levels of the value itself stay as they are.
 pub(super) fn readable_parts(value: &Json, levels: usize) -> Json {
     match (value, levels.checked_sub(1)) {
         (Json::Array(elements), Some(below)) => elements.iter().map(|part| readable_parts(part, below)).collect(),

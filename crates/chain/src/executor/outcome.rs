@@ -1,4 +1,4 @@
-//! How a deployment or call ends: the way out of a run, and the settlement with the sender.
+//! The end of a deployment or call: errors of a run, and the settlement with the sender.
 
 use silica_protocol::{Account, Address, Exception, Gas, GasPrice, Qa, ReceiptError};
 use silica_state::StateError;
@@ -6,17 +6,17 @@ use silica_state::StateError;
 use super::{Overlay, Stop};
 use crate::{accounts::World, admission::VerifiedTransaction, config::Rules, pool::DropReason};
 
-/// What ends a run early.
+/// Reason why a run ends early.
 #[derive(Debug)]
 pub(super) enum Halt {
-    /// The transaction fails, for this reason and with what the interpreter said.
+    /// The transaction fails, with this reason and with the exceptions of the interpreter.
     Failed(ReceiptError, Vec<Exception>),
     /// The state could not be read.
     Fatal(StateError),
 }
 
 impl Halt {
-    /// A failure that the node itself found.
+    /// Returns a failure that the node itself found.
     pub(super) const fn with(error: ReceiptError) -> Self {
         Self::Failed(error, Vec::new())
     }
@@ -34,13 +34,13 @@ pub(super) struct Deposit {
     sender: Address,
     limit: Gas,
     price: GasPrice,
-    /// What is kept of it when the transaction fails.
+    /// Size charge: the least gas of a failed transaction.
     least: Gas,
 }
 
 impl Deposit {
-    /// The deposit for a transaction whose sender can pay it with the amount. The steps stand in the order of the
-    /// reference (Reference: execution#deployments, execution#calls). Returns the sender's account, too.
+    /// Returns the deposit for a transaction, and the sender's account. The sender must be able to pay the deposit and
+    /// the amount. The checks have the order of the reference (Reference: execution#deployments, execution#calls).
     pub(super) fn of<W: World>(
         transaction: &VerifiedTransaction,
         rules: &Rules,
@@ -60,12 +60,12 @@ impl Deposit {
         Ok((Self { sender, limit: tx.gas_limit, price: tx.gas_price, least }, account))
     }
 
-    /// What is left for the sender of a transaction that failed with so much gas left.
+    /// Returns the gas that a failed transaction leaves to the sender, where the run has left `left`.
     pub(super) fn left_of_failure(self, left: u64) -> u64 {
         left.min(self.limit.checked_sub(self.least).map_or(0, Gas::get))
     }
 
-    /// Takes the deposit from the sender, who can pay it.
+    /// Takes the deposit from the sender, whose balance was checked.
     pub(super) fn take<W: World>(self, overlay: &mut Overlay<W>) -> Result<(), Stop> {
         let paid = self.limit.checked_cost(self.price).ok_or(DropReason::Arithmetic)?;
         let sender = overlay.account(&self.sender)?.ok_or(DropReason::InvalidSender)?;
@@ -73,7 +73,7 @@ impl Deposit {
         Ok(overlay.set(&self.sender, Account { balance, ..sender })?)
     }
 
-    /// Gives back what is left, and uses up the nonce. Returns what was used, and what that costs.
+    /// Returns unused gas to the sender, and increments the nonce. Returns the gas used and the fee.
     pub(super) fn settle<W: World>(self, left: u64, overlay: &mut Overlay<W>) -> Result<(Gas, Qa), Stop> {
         let refund = Gas::new(left).checked_cost(self.price).ok_or(DropReason::Arithmetic)?;
         let used = self.limit.checked_sub(Gas::new(left)).ok_or(DropReason::Arithmetic)?;
@@ -86,7 +86,7 @@ impl Deposit {
     }
 }
 
-/// Moves money from one account to another, and says whether there was enough.
+/// Moves money from one account to another. Returns whether the balance was sufficient.
 pub(super) fn transfer<W: World>(
     from: &Address,
     to: &Address,

@@ -1,8 +1,8 @@
-//! The running state of a block: what its transactions wrote, over the state before it.
+//! The running state of a block: the writes of its transactions, over the state before the block.
 //!
-//! Accounts, entries of contract storage and the texts of new contracts are written here, per entry, and only here.
-//! While a contract runs a journal is kept, so that what it did can be taken back in one go; see the decision on the
-//! journal of the running state.
+//! This is the only place of writes to accounts, to entries of contract storage and to the texts of new contracts.
+//! While a contract runs, a journal allows one revert of all its writes; see the decision on the journal of the running
+//! state.
 
 use std::{
     collections::{BTreeMap, btree_map::Entry as Place},
@@ -17,57 +17,57 @@ use silica_state::{StateDiff, StateError};
 use super::entries::{Entry, Known, Slot, Tree, UNKNOWN, end_of, parts};
 use crate::accounts::{Source, Visitor, World};
 
-/// Accounts and contracts as they are while a block is being built.
+/// Accounts and contracts of a block that is being built.
 ///
-/// The work of one micro block after the other is told apart by phases, since each has a hash of its own changes.
+/// Each micro block is a phase, because each has a hash of its own changes.
 #[derive(Debug)]
 pub(crate) struct Overlay<W> {
     base: W,
     accounts: BTreeMap<Address, Slot<Option<Account>>>,
     storage: BTreeMap<Address, Tree>,
-    /// Whether entries were removed as a whole since the phase began.
+    /// Whether a removal of whole maps occurred since the phase began.
     unsettled: bool,
-    /// What was deployed in this block, and in which phase.
+    /// Contracts and libraries that this block deployed, each with its phase.
     sources: BTreeMap<Address, (Source, u32)>,
     phase: u32,
-    /// What there was before each write, the latest last; `None` while nobody wants to go back.
+    /// Values before each write, the latest last; `None` while no revert is possible.
     journal: Option<Vec<Undo>>,
 }
 
-/// What takes back one write.
+/// The inverse of one write.
 #[derive(Debug)]
 enum Undo {
     Account(Address, Box<Slot<Option<Account>>>),
     Entry(Address, StorageKey, Slot<Entry>),
-    /// All entries that begin with a key were removed. Up to where those around it were known before.
+    /// All entries that begin with a key were removed. The list has the earlier boundaries of the nodes above it.
     Removed(Address, StorageKey, Vec<Option<StorageKey>>),
     Source(Address),
 }
 
-/// A moment to which the running state can be taken back.
+/// A point of the journal to which the running state can revert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark(usize);
 
-/// An account that differs from what it was, or whose contract does.
+/// An account with changes in the account, its contract or its storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) address: Address,
     pub(crate) before: Option<Account>,
     pub(crate) after: Account,
-    /// The texts, if the account became a contract or library.
+    /// The texts, if a contract or library was deployed to the account.
     pub(crate) deployed: Option<Source>,
-    /// The entries of storage that differ, as they are now.
+    /// The changed entries of storage, with their present values.
     pub(crate) storage: BTreeMap<StorageKey, Entry>,
 }
 
 impl<W: World> Overlay<W> {
-    /// The state `base`, without writes, in the first phase.
+    /// Returns the state `base` without writes, in the first phase.
     pub(crate) fn new(base: W) -> Self {
         let (accounts, storage, sources) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Self { base, accounts, storage, unsettled: false, sources, phase: 1, journal: None }
     }
 
-    /// The account at `address`, or `None` when there is none.
+    /// Returns the account at `address`, or `None` if it does not exist.
     pub(crate) fn account(&mut self, address: &Address) -> Result<Option<Account>, StateError> {
         Ok(self.slot(address)?.current)
     }
@@ -82,7 +82,7 @@ impl<W: World> Overlay<W> {
         Ok(())
     }
 
-    /// The value of an entry of contract storage.
+    /// Returns the value of an entry of contract storage.
     pub(crate) fn entry(&mut self, contract: &Address, key: &StorageKey) -> Result<Entry, StateError> {
         Ok(self.entry_slot(contract, key)?.current.clone())
     }
@@ -106,7 +106,7 @@ impl<W: World> Overlay<W> {
         Ok(())
     }
 
-    /// Removes all entries whose keys begin with `prefix`, at a cost that does not depend on their number.
+    /// Removes all entries whose keys begin with `prefix`. The cost does not depend on their number.
     pub(crate) fn remove_all(&mut self, contract: &Address, prefix: &StorageKey) -> Result<(), StateError> {
         if !self.accounts.contains_key(contract) {
             self.slot(contract)?;
@@ -119,7 +119,7 @@ impl<W: World> Overlay<W> {
         Ok(())
     }
 
-    /// Shows the entries whose keys begin with `prefix`, those of this block first, until the visitor has seen enough.
+    /// Visits the entries whose keys begin with `prefix`, those of this block first, until the visitor ends the visit.
     pub(crate) fn visit_below(
         &mut self,
         contract: &Address,
@@ -136,7 +136,7 @@ impl<W: World> Overlay<W> {
         self.visit_unknown(contract, prefix, visit)
     }
 
-    /// Whether there is an entry whose key goes on behind `prefix`, the key of a map.
+    /// Returns whether an entry exists whose key is longer than `prefix`, the key of a map.
     pub(crate) fn has_below(&mut self, contract: &Address, prefix: &StorageKey) -> Result<bool, StateError> {
         let tree = self.storage.entry(*contract).or_default();
         if tree.at(&parts(prefix)).is_some_and(Tree::has_below) {
@@ -150,12 +150,12 @@ impl<W: World> Overlay<W> {
         Ok(has_any)
     }
 
-    /// Shows the entries whose keys begin with `prefix` that the state before the block has, and this block has not read,
-    /// written, or removed yet. They count as read; so each is passed over once, and not each time.
+    /// Visits the entries whose keys begin with `prefix` in the state before the block, if this block has not read,
+    /// written or removed them yet. They then count as read, so that each entry is passed over only once.
     fn visit_unknown(&mut self, contract: &Address, prefix: &StorageKey, visit: Visitor<'_>) -> Result<(), StateError> {
         let path = parts(prefix);
         let tree = self.storage.entry(*contract).or_default();
-        // What was deployed in this block has nothing below.
+        // A contract that this block deployed has no entries in the state before it.
         if self.sources.contains_key(contract) || tree.is_removed(&path) {
             return Ok(());
         }
@@ -168,7 +168,7 @@ impl<W: World> Overlay<W> {
                 let path = parts(key);
                 match tree.look(&path) {
                     Known::Slot(_) => return ControlFlow::Continue(()),
-                    // What was removed as a whole is passed over as a whole.
+                    // A subtree that was removed as a whole is skipped as a whole.
                     Known::Removed(depth) => {
                         next = end_of(key, depth);
                         return ControlFlow::Break(());
@@ -190,7 +190,7 @@ impl<W: World> Overlay<W> {
         Ok(())
     }
 
-    /// The texts of a contract or library, or `None` when there is none at the address.
+    /// Returns the texts of a contract or library, or `None` if the address has none.
     pub(crate) fn source(&self, contract: &Address) -> Result<Option<Source>, StateError> {
         match self.sources.get(contract) {
             Some((source, _)) => Ok(Some(source.clone())),
@@ -198,29 +198,29 @@ impl<W: World> Overlay<W> {
         }
     }
 
-    /// Notes the texts of a new contract or library. Its account is for the caller to write.
+    /// Adds the texts of a new contract or library. The caller writes the account.
     pub(crate) fn set_source(&mut self, contract: &Address, source: Source) {
         self.sources.insert(*contract, (source, self.phase));
         self.note(|| Undo::Source(*contract));
     }
 
-    /// When a block before this one was made, or `None` when there is no such block.
+    /// Returns the timestamp of an earlier block, or `None` if the block does not exist.
     pub(crate) fn block_time(&self, block: BlockNumber) -> Result<Option<Timestamp>, StateError> {
         self.base.block_time(block)
     }
 
-    /// Begins a journal, so that writes can be taken back.
+    /// Begins a journal, so that writes can be reverted.
     pub(crate) fn begin(&mut self) -> Mark {
         self.journal = Some(Vec::new());
         Mark(0)
     }
 
-    /// The present moment, to be gone back to while the journal is kept.
+    /// Returns the present point of the journal.
     pub(crate) fn mark(&self) -> Mark {
         Mark(self.journal.as_ref().map_or(0, Vec::len))
     }
 
-    /// Takes back all writes since a moment.
+    /// Reverts all writes since a point of the journal.
     pub(crate) fn revert(&mut self, to: Mark) {
         let Some(journal) = &mut self.journal else { return };
         while journal.len() > to.0 {
@@ -240,12 +240,12 @@ impl<W: World> Overlay<W> {
         }
     }
 
-    /// Ends the journal: what was written stays.
+    /// Ends the journal. The writes stay.
     pub(crate) fn end(&mut self) {
         self.journal = None;
     }
 
-    /// Writes what was edited by hand, which is a phase of its own.
+    /// Writes an edit, which is a phase of its own.
     pub(crate) fn edit(&mut self, edits: &StateDiff) -> Result<(), StateError> {
         for (address, account) in &edits.accounts {
             self.set(address, *account)?;
@@ -259,24 +259,24 @@ impl<W: World> Overlay<W> {
         Ok(())
     }
 
-    /// Begins the work of the next micro block.
+    /// Begins the phase of the next micro block.
     pub(crate) fn next_phase(&mut self) {
         self.phase = self.phase.saturating_add(1);
     }
 
-    /// What the present phase changed, ascending by address. Not to be asked while a journal is kept.
+    /// Returns the changes of the present phase, ascending by address. Must not be called while a journal is open.
     pub(crate) fn phase_changes(&mut self) -> Result<Vec<Change>, StateError> {
         self.settle()?;
         Ok(self.changes_since(Some(self.phase)))
     }
 
-    /// What the whole block changed, ascending by address. Not to be asked while a journal is kept.
+    /// Returns the changes of the whole block, ascending by address. Must not be called while a journal is open.
     pub(crate) fn changes(&mut self) -> Result<Vec<Change>, StateError> {
         self.settle()?;
         Ok(self.changes_since(None))
     }
 
-    /// Finds out which entries were removed as a whole.
+    /// Finds the entries that were removed as a whole.
     fn settle(&mut self) -> Result<(), StateError> {
         if !mem::take(&mut self.unsettled) {
             return Ok(());
@@ -325,7 +325,7 @@ impl<W: World> Overlay<W> {
         }
     }
 
-    /// The slot of an entry. That of its account is made as well, since changes are found by account.
+    /// Returns the slot of an entry. Creates the slot of its account too, because changes are found by account.
     fn entry_slot(&mut self, contract: &Address, key: &StorageKey) -> Result<&Slot<Entry>, StateError> {
         if !self.accounts.contains_key(contract) {
             self.slot(contract)?;
@@ -347,7 +347,7 @@ impl<W: World> Overlay<W> {
     }
 }
 
-/// The beginning of all keys of a contract.
+/// Returns the prefix of all keys of a contract.
 fn whole(contract: &Address) -> String {
     format!("{contract}{}", StorageKey::SEPARATOR)
 }
@@ -468,7 +468,7 @@ mod tests {
 
     const CONTRACT: Address = Address::new([9; 20]);
 
-    /// A state with one contract, which counts how often it is asked for an entry.
+    /// A state with one contract that counts the reads of entries.
     #[derive(Default)]
     struct Stored {
         entries: BTreeMap<StorageKey, Vec<u8>>,
@@ -635,7 +635,7 @@ mod tests {
         }
     }
 
-    /// What a failed transaction has looked at is paid for by its gas, which does not know how large the map was.
+    /// A failed transaction has paid gas for its reads, but that gas does not depend on the size of the map.
     #[test]
     fn removal_of_a_large_map_that_is_taken_back_looks_at_none_of_it() {
         let entries: Model = (0..5000).map(|at_| (at(&["m", "x", &format!("{at_:05}")]), vec![1])).collect();
@@ -658,7 +658,7 @@ mod tests {
         assert_eq!(overlay.changes().unwrap(), []);
     }
 
-    /// One transaction removes many entries, and has paid for that; those after it pay for what they look at alone.
+    /// One transaction removes many entries, and has paid for that. Later transactions pay only for their own reads.
     #[test]
     fn entries_that_are_gone_are_passed_over_once() {
         let entries: Model = (0..1000).map(|at_| (at(&["m", &format!("{at_:04}")]), vec![1])).collect();

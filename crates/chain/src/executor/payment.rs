@@ -5,8 +5,8 @@ use silica_protocol::{Account, Qa, Receipt};
 use super::{Context, Overlay, Recorded, Stop};
 use crate::{accounts::World, admission::VerifiedTransaction, pool::DropReason};
 
-/// Executes a payment. The checks stand in the order of the reference, which decides what a payment with several
-/// faults is dropped for; everything is computed before anything is written.
+/// Executes a payment. The checks have the order of the reference, which determines the reason of a drop if several
+/// apply. All values are computed before the first write.
 pub(super) fn execute<W: World>(
     transaction: &VerifiedTransaction,
     context: Context<'_>,
@@ -36,7 +36,7 @@ pub(super) fn execute<W: World>(
         let paid = debit(charged, tx.amount).ok_or(DropReason::Arithmetic)?;
         let credited = credit(recipient.unwrap_or_default(), tx.amount).ok_or(DropReason::Arithmetic)?;
         overlay.set(&transaction.sender(), paid)?;
-        // Nothing does not create an account.
+        // An amount of zero does not create an account.
         if !tx.amount.is_zero() {
             overlay.set(&tx.to, credited)?;
         }
@@ -44,7 +44,7 @@ pub(super) fn execute<W: World>(
     Ok(Recorded { receipt: Receipt::payment(gas, context.block), fee })
 }
 
-/// Takes the fee and uses up the nonce.
+/// Takes the fee, and increments the nonce.
 fn charge(account: Account, fee: Qa) -> Option<Account> {
     Some(Account { balance: account.balance.checked_sub(fee)?, nonce: account.nonce.next()?, ..account })
 }

@@ -1,4 +1,4 @@
-//! One run of the interpreter, as a node of generation 8.1 makes it: what it is charged for, and what it reports.
+//! One run of the interpreter as in generation 8.1: its charges and its report.
 
 use std::sync::Arc;
 
@@ -31,12 +31,12 @@ pub(super) struct Stopped {
 }
 
 impl Stopped {
-    /// A failure that reports its gas.
+    /// Returns a failure that reports its gas.
     fn new(failure: Failure, gas: Meter) -> Self {
         Self { failure, gas: Some(gas.gas()), work: gas.work() }
     }
 
-    /// A failure that does not report its gas.
+    /// Returns a failure that does not report its gas.
     fn without_gas(failure: Failure, gas: Meter) -> Self {
         Self { gas: None, ..Self::new(failure, gas) }
     }
@@ -52,7 +52,7 @@ impl Stopped {
         }
     }
 
-    /// Init data that cannot be read before the program is.
+    /// Returns the failure for init data that cannot be read before the program.
     fn origin(error: InputError, gas: Meter) -> Self {
         Self { gas: None, ..Self::input(error, gas) }
     }
@@ -68,7 +68,7 @@ impl Stopped {
         if reports_gas { Self::new(failure, meter) } else { Self::without_gas(failure, meter) }
     }
 
-    /// What a receipt says of the failure.
+    /// Returns the exceptions for the receipt.
     pub(super) fn exceptions(self) -> Vec<Exception> {
         let exception = |entry: Entry| Exception { line: entry.start.line, message: entry.message };
         self.failure.into_entries().into_iter().map(exception).collect()
@@ -81,7 +81,7 @@ impl From<Failed> for Stopped {
     }
 }
 
-/// A program that was accepted.
+/// A program that the checker accepted.
 pub(super) struct Accepted {
     pub(super) gas: u64,
     pub(super) work: Work,
@@ -90,7 +90,7 @@ pub(super) struct Accepted {
     pub(super) code: Arc<Code>,
 }
 
-/// The options of a check, with the work of the bytes that are parsed and checked.
+/// Returns the options of a check. They include the work for the bytes to parse and check.
 fn options(source: &Source, limit: u64, work: Work) -> Result<Options, Stopped> {
     let mut options = Options::with_limit(limit);
     options.meter = options.meter.with_work(work);
@@ -103,15 +103,15 @@ fn options(source: &Source, limit: u64, work: Work) -> Result<Options, Stopped> 
     }
 }
 
-/// Counts the libraries that a program imports: those of the language as loaded, and the check of all, which takes half
-/// as long again. No gas pays for either.
+/// Counts the libraries that a program imports: the loading of the standard library, and the check of all libraries,
+/// which takes half as long again. No gas pays for either.
 fn load_imports(options: &mut Options, libraries: &Libraries, bytes: u64) -> Result<(), Stopped> {
     let loaded = bytes.saturating_sub(libraries.bytes()).saturating_add(bytes / 2);
     let counted = options.meter.load(loaded, true);
     counted.map_err(|exhausted| Stopped::exhausted(exhausted.to_string(), options.meter.work()))
 }
 
-/// Checks a contract with a limit of gas, and makes it ready to run.
+/// Checks a contract with a gas limit, and compiles it.
 pub(super) fn check_contract(
     source: &Source,
     libraries: &Libraries,
@@ -135,7 +135,7 @@ pub(super) fn check_contract(
     })
 }
 
-/// Checks a library with a limit of gas, and makes it ready to run.
+/// Checks a library with a gas limit, and compiles it.
 pub(super) fn check_library(
     source: &Source,
     libraries: &Libraries,
@@ -162,7 +162,7 @@ fn settings(rules: Rules) -> Settings {
     Settings { rules, ..Settings::default() }
 }
 
-/// The units that the texts of a deployment cost.
+/// Returns the units that the texts of a deployment cost.
 pub(super) fn text_units(source: &Source) -> u64 {
     u64::try_from(source.code.len().saturating_add(source.init.len())).unwrap_or(u64::MAX)
 }
@@ -171,16 +171,17 @@ pub(super) fn text_units(source: &Source) -> u64 {
 fn charged_for_texts(source: &Source, limit: u64, work: Work) -> Result<Meter, Stopped> {
     let mut gas = Meter::with_limit(limit);
     match gas.charge(text_units(source)) {
-        // The texts have been counted as paid before they were checked.
+        // The texts were counted as paid before the check.
         Ok(()) => Ok(gas.with_work(work)),
         Err(_) => Err(Stopped::exhausted("Insufficient gas to parse contract/init files", work)),
     }
 }
 
-/// Deploys a contract that was accepted: its fields are told to the host. Returns the gas that the run reports as left.
+/// Deploys an accepted contract. The host gets the first values of its fields. Returns the gas that the run reports as
+/// left.
 ///
-/// A success reports units, eight of which are one gas, as the reference does (Reference: scilla#units); callers never
-/// believe that more is left than there was.
+/// A success reports units, eight of which are one gas, as the reference does (Reference: scilla#units). Callers must
+/// limit the result to the gas that was left before.
 pub(super) fn deploy_contract(
     source: &Source,
     code: &Arc<Code>,
@@ -198,7 +199,7 @@ pub(super) fn deploy_contract(
     Ok((gas.units(), gas.work()))
 }
 
-/// Deploys a library that was accepted: its values are evaluated. Returns the gas that is left.
+/// Deploys an accepted library, whose values are evaluated. Returns the gas that is left.
 pub(super) fn deploy_library(
     source: &Source,
     code: &Arc<Code>,
@@ -214,9 +215,9 @@ pub(super) fn deploy_library(
     Ok((loaded.gas.gas_of_success(limit), loaded.gas.work()))
 }
 
-/// Takes the charge for a message, and returns its text.
+/// Takes the charge for a message, and returns the text of the message.
 fn charged_for_message(message: &serde_json::Value, limit: u64, work: Work) -> Result<(String, Meter), Stopped> {
-    // The file of the message is laid out like a receipt, and charged for with its white space.
+    // The file of the message has the layout of a receipt. Its white space is charged too.
     let text = to_styled_json(message);
     let mut gas = Meter::with_limit(limit).with_work(work);
     let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
@@ -226,8 +227,8 @@ fn charged_for_message(message: &serde_json::Value, limit: u64, work: Work) -> R
     }
 }
 
-/// Sends a message to a library, which ignores it. Returns that nothing comes of it, and the gas that the run reports
-/// as left: units, as for a deployment (`Zilliqa/scilla` 308af35, `src/eval/Runner.ml`, messages to libraries).
+/// Sends a message to a library, which ignores it. Returns an empty outcome, and the gas that the run reports as left,
+/// in units, as for a deployment (`Zilliqa/scilla` 308af35, `src/eval/Runner.ml`, messages to libraries).
 pub(super) fn call_library(
     message: &serde_json::Value,
     balance: u128,
@@ -239,7 +240,7 @@ pub(super) fn call_library(
     Ok((outcome, gas.units()))
 }
 
-/// Sends a message to a contract. Returns what it leads to, and the gas that is left; the observer sees how.
+/// Sends a message to a contract. Returns its effects, and the gas that is left. The observer receives the steps.
 pub(super) fn call(
     ready: &Ready,
     message: &serde_json::Value,
@@ -250,7 +251,7 @@ pub(super) fn call(
     observer: Option<&mut dyn Observer>,
 ) -> Result<(Outcome, u64), Stopped> {
     let (text, mut gas) = charged_for_message(message, limit.gas(), limit.work())?;
-    // What the contract was deployed with is compared with its types, in each call.
+    // Each call compares the init parameters of the contract with their types.
     let parts = ready.init().iter().map(|entry| entry.value.parts()).fold(0, u64::saturating_add);
     let spent = gas.spend(parts.saturating_mul(weight::PART));
     spent.map_err(|exhausted| Stopped::exhausted(exhausted.to_string(), gas.work()))?;

@@ -1,4 +1,4 @@
-//! How much of their limit of work the contracts of the repository use.
+//! Share of the work limit that the contracts of the repository use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ struct World {
     overlay: Overlay<BTreeMap<Address, Account>>,
     modules: Modules,
     nonce: u64,
-    /// The contracts, which count as loaded before: to load them is not limited by the gas of a call.
+    /// Contracts that count as already loaded, because the gas of a call does not limit their loading.
     loaded: BTreeSet<CodeHash>,
 }
 

@@ -1,5 +1,5 @@
-//! Values of fields as entries of contract storage (Reference: formats#storage-trie), one entry for each innermost
-//! value of a map.
+//! Values of fields as entries of contract storage (Reference: formats#storage-trie). Each innermost value of a map is
+//! one entry.
 //!
 //! ```text
 //! field m : Map K1 (Map K2 V)          keys, after the address, with a separator behind each part
@@ -8,13 +8,13 @@
 //!   m = { a: { b: v } }                m "a" "b"    v
 //! ```
 //!
-//! A map without entries has a marker in its place. Writing an entry removes the markers on the way to it, and removing
-//! the last one puts a marker back.
+//! An empty map has a marker in its place. A write of an entry removes the markers on its path. The removal of the last
+//! entry puts a marker back.
 //!
-//! So does removing what is not there: the reference looks whether the map around it has entries, not whether it had any
-//! (C++ v8.1.2, `ContractStorage::UpdateStateValue`). `delete m[a][b]` where there is no `m[a]` makes `m[a]` an empty map,
-//! which `exists m[a]` then finds; and as nothing is written, the marker of an empty `m` stays, beside an entry. A map
-//! with a marker may therefore have others below it, all of them markers in the end.
+//! So does the removal of a missing entry. The reference checks whether the surrounding map has entries, not whether it
+//! had any (C++ v8.1.2, `ContractStorage::UpdateStateValue`). If `m[a]` does not exist, `delete m[a][b]` makes `m[a]`
+//! an empty map, and `exists m[a]` then finds it. No entry is written, so the marker of an empty `m` stays, next to the
+//! new one. A map with a marker may therefore have entries below it. These are all markers.
 
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
@@ -31,50 +31,50 @@ use silica_state::StateError;
 use super::{Overlay, text::text_of};
 use crate::accounts::World;
 
-/// Bytes that a transaction may write, in keys and values.
+/// Most bytes that a transaction may write, in keys and values.
 ///
-/// Keys are not charged for their length: ten texts are a thousand different keys of a map of maps of maps. An entry of a
-/// common kind costs ten units of gas at least, has some hundred and fifty bytes, and comes to less than 50 MB at the
-/// largest gas limit. The network's nodes could not tell each other of a change of state of more than 10 MB
+/// The gas of a key does not depend on its length: ten texts are a thousand different keys of a map of maps of maps. A
+/// common entry costs at least ten gas units and has some hundred and fifty bytes. So common entries have less than 50
+/// MB at the largest gas limit. The network's nodes could not send each other a state delta of more than 10 MB
 /// (`MAX_READ_WATERMARK_IN_BYTES` of constants.xml, v8.1.2).
 pub(super) const MAX_WRITTEN: usize = 64_000_000;
 
-/// Bytes of the keys of all places that a transaction looks at or removes, beyond [`COMMON_KEY`] of each.
+/// Most bytes of the keys that a transaction reads or removes. [`COMMON_KEY`] bytes of each key do not count.
 pub(super) const MAX_SOUGHT: usize = 64_000_000;
 
-/// Bytes that a transaction may read, in keys and values. The gas of reading counts parts, and a part that takes one unit
-/// of gas may have a long text.
+/// Most bytes that a transaction may read, in keys and values. The gas of a read depends on the number of parts, and a
+/// part that takes one unit of gas may have a long text.
 pub(super) const MAX_READ: usize = 256_000_000;
 
-/// Bytes that the texts of the keys to one place may have together.
+/// Most bytes of the keys to one value together.
 pub(super) const MAX_KEYS: usize = 100_000;
 
 /// Bytes of a key that its gas pays for: two addresses, the name of a field, and more than as much again.
 const COMMON_KEY: usize = 256;
 
-/// Bytes that a transaction may still use.
+/// The bytes that a transaction may still use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Room {
     written: usize,
     sought: usize,
     read: usize,
-    /// The work of the last answer to a contract, and what it may be.
+    /// The work of the last query of a contract, and its limit.
     worked: u64,
     work: u64,
 }
 
 impl Room {
-    /// What each transaction has.
+    /// Returns the limits at the beginning of a transaction.
     pub(super) const fn new() -> Self {
         Self { written: MAX_WRITTEN, sought: MAX_SOUGHT, read: MAX_READ, worked: 0, work: u64::MAX }
     }
 
-    /// Begins an answer that may take so much work.
+    /// Begins a query with a limit of `work`.
     pub(super) const fn begin(&mut self, work: u64) {
         (self.worked, self.work) = (0, work);
     }
 
-    /// Returns the work of the last answer.
+    /// Returns the work of the last query.
     pub(super) const fn worked(&self) -> u64 {
         self.worked
     }
@@ -110,7 +110,7 @@ impl Room {
     }
 }
 
-/// A field of a contract, to be read and written by the keys of its map.
+/// A field of a contract. The keys of its map select what is read or written.
 #[derive(Clone, Copy)]
 pub(super) struct StoredField<'a> {
     pub(super) contract: &'a Address,
@@ -120,22 +120,22 @@ pub(super) struct StoredField<'a> {
     pub(super) known: &'a DataTypes,
 }
 
-/// Why a field was not read or written.
+/// Reason why a field was not read or written.
 #[derive(Debug)]
 pub(super) enum StorageFault {
-    /// More is written than a transaction may write.
+    /// The transaction would write more than its limit.
     NoRoom,
-    /// Longer keys are looked for than a transaction may look for.
+    /// The transaction would use longer keys than its limit.
     SoughtTooMuch,
-    /// More is read than a transaction may read.
+    /// The transaction would read more than its limit.
     ReadTooMuch,
-    /// The keys to one place are longer than they may be.
+    /// The keys to one value are too long.
     KeysTooLong,
-    /// A map is larger than what may be read, or the answer takes more work than is left.
+    /// A map is larger than the read limit, or the query takes more work than is left.
     TooLarge,
     /// There are more keys than maps in the type.
     TooManyKeys,
-    /// What is stored is no value of the type.
+    /// The stored bytes are no value of the type.
     Unreadable,
     /// The state could not be read.
     State(StateError),
@@ -148,8 +148,8 @@ impl From<StateError> for StorageFault {
 }
 
 impl StoredField<'_> {
-    /// Reads the value behind some keys, or `None` when there is none. Of a map of a larger size than `most` nothing is
-    /// read beyond that.
+    /// Returns the value behind `keys`, or `None` if it does not exist. Stops at a map that is larger than `most`,
+    /// without reading the rest of it.
     pub(super) fn load<W: World>(
         self,
         overlay: &mut Overlay<W>,
@@ -165,8 +165,8 @@ impl StoredField<'_> {
         let Some(empty) = empties.first() else {
             return stored.map(|value| read(&mut ValueReader::new(self.known), &value, kind)).transpose();
         };
-        // A key has a size, apart from the one byte string without bytes: a map is at least as large as it has entries,
-        // but for one.
+        // Every key has a size of at least 1, except for the empty byte string. So the size of a map is at least the
+        // number of its entries minus one.
         let most = usize::try_from(most).unwrap_or(usize::MAX).saturating_add(1);
         let entries = entries_below(overlay, self.contract, &key, most, room)?;
         if entries.is_empty() {
@@ -183,7 +183,7 @@ impl StoredField<'_> {
         Self::read_map(&mut reader, &empties, kind, &entries, 0).map(|map| Some(Value::Map(map)))
     }
 
-    /// Says whether there is a value behind some keys.
+    /// Returns whether a value exists behind the keys.
     pub(super) fn exists<W: World>(
         self,
         overlay: &mut Overlay<W>,
@@ -198,7 +198,7 @@ impl StoredField<'_> {
         Ok(matches!(kind, Type::Map(..)) && overlay.has_below(self.contract, &key)?)
     }
 
-    /// Replaces the value behind some keys.
+    /// Replaces the value behind the keys.
     pub(super) fn store<W: World>(
         self,
         overlay: &mut Overlay<W>,
@@ -217,7 +217,7 @@ impl StoredField<'_> {
         self.write(overlay, &mut indices, kind, value, room)
     }
 
-    /// Removes what is behind some keys. The map around it is there afterwards, whether it was before or not.
+    /// Removes the value behind the keys. The surrounding map exists afterwards, even if it did not before.
     pub(super) fn delete<W: World>(
         self,
         overlay: &mut Overlay<W>,
@@ -246,14 +246,14 @@ impl StoredField<'_> {
         StorageKey::entry(self.contract, self.name, indices)
     }
 
-    /// The key of a place that is looked at.
+    /// Returns the key of a value to read or remove. Counts its bytes.
     fn sought(&self, indices: &[String], room: &mut Room) -> Result<StorageKey, StorageFault> {
         let key = self.key(indices);
         room.seek(&key)?;
         Ok(key)
     }
 
-    /// Removes all entries at and below a place.
+    /// Removes all entries at and below a key.
     fn clear<W: World>(
         self,
         overlay: &mut Overlay<W>,
@@ -270,7 +270,7 @@ impl StoredField<'_> {
         Ok(overlay.set_entry(self.contract, &prefix, None)?)
     }
 
-    /// Writes a value where there is nothing. Maps nest as deep as their type, which the checker limits.
+    /// Writes a value where no entry exists. The nesting of maps is that of their type, which the checker limits.
     fn write<W: World>(
         self,
         overlay: &mut Overlay<W>,
@@ -300,8 +300,7 @@ impl StoredField<'_> {
         Ok(overlay.set_entry(self.contract, &key, Some(text.as_bytes()))?)
     }
 
-    /// Reads a map from the entries below it, which are sorted and have `depth` keys in common. The empty maps are those
-    /// of its type.
+    /// Reads a map from the sorted entries below it, which have `depth` keys in common. Empty maps come from `empties`.
     fn read_map(
         reader: &mut ValueReader<'_>,
         empties: &[Map],
@@ -315,7 +314,7 @@ impl StoredField<'_> {
         let mut map = empty.clone();
         for group in entries.chunk_by(|(left, _), (right, _)| left.get(depth) == right.get(depth)) {
             let Some((path, value)) = group.first() else { continue };
-            // A marker of this very map says nothing that its entries, or their absence, do not.
+            // The marker of this map itself adds nothing to its entries or their absence.
             let Some(index) = path.get(depth) else { continue };
             let key = Key::new(read(reader, index.as_bytes(), key_type)?).map_err(|_| StorageFault::Unreadable)?;
             let value = match &**value_type {
@@ -339,8 +338,8 @@ fn read(reader: &mut ValueReader<'_>, text: &[u8], kind: &Type) -> Result<Value,
     reader.read(document.root(), kind).map_err(|_| StorageFault::Unreadable)
 }
 
-/// The empty map of a type, and those of the maps within, the outermost first; none if it is no map. One serves for all
-/// maps of a depth, since to make one all of its type is gone through.
+/// Returns the empty map of a type, and those of the maps within, the outermost first; an empty list if the type is no
+/// map. All maps of one depth share an empty map, because making one walks the whole type.
 fn empties(kind: &Type) -> Vec<Map> {
     let maps = std::iter::successors(Some(kind), |kind| type_behind(kind, 1));
     let empty = |kind: &Type| match kind {
@@ -364,14 +363,14 @@ fn texts(keys: &[Key]) -> Result<Vec<String>, StorageFault> {
     Ok(texts)
 }
 
-/// The text of a key, behind the texts of others.
+/// Returns the text of a key. It counts the bytes of the keys before it.
 fn key_text(key: &Key, before: &[String]) -> Result<String, StorageFault> {
     let used: usize = before.iter().map(String::len).sum();
     text_of(key.value(), MAX_KEYS.saturating_sub(used)).ok_or(StorageFault::KeysTooLong)
 }
 
-/// Counts the entries that are removed with a map, each of which leaves the tries of the block. Without a limit of work
-/// there is no look at them.
+/// Counts the entries that are removed with a map, because each of them leaves the tries of the block. Without a work
+/// limit, it does not read them.
 fn count_removed<W: World>(
     overlay: &mut Overlay<W>,
     contract: &Address,
@@ -388,7 +387,8 @@ fn count_removed<W: World>(
     fits
 }
 
-/// The entries below a key, without the key itself, by the rest of their keys; of more than `most` some are left out.
+/// Returns the entries below a key, without the key itself, by the rest of their keys. Beyond `most` entries, some are
+/// missing.
 fn entries_below<W: World>(
     overlay: &mut Overlay<W>,
     contract: &Address,
@@ -418,7 +418,7 @@ mod tests {
     const CONTRACT: Address = Address::new([0xc0; 20]);
 
     impl StoredField<'_> {
-        /// Reads a value that may stand behind so many keys.
+        /// Reads a value of the type behind `keys` keys.
         fn read(&self, text: &str, keys: usize) -> Value {
             let kind = type_behind(self.kind, keys).unwrap();
             read(&mut ValueReader::new(self.known), text.as_bytes(), kind).unwrap()
@@ -559,12 +559,12 @@ mod tests {
         field.check(&[("/m/", MARKER), (r#"/m/"a"/"#, MARKER), (r#"/m/"a"/"b"/"#, MARKER)]);
         assert_eq!(field.load(&["a"]).as_deref(), Some(r#"[{"key":"b","val":[]}]"#));
         assert_eq!(field.load(&[]).as_deref(), Some(r#"[{"key":"a","val":[{"key":"b","val":[]}]}]"#));
-        // Of a map that is not there, the one around it is not noted either.
+        // Only the innermost missing map gets a marker, and not the map around it.
         field.delete(&["c", "d", "x"]);
         assert_eq!(field.load(&["c"]).as_deref(), Some(r#"[{"key":"d","val":[]}]"#));
         field.delete(&["c", "d"]);
         field.check(&[("/m/", MARKER), (r#"/m/"a"/"#, MARKER), (r#"/m/"a"/"b"/"#, MARKER), (r#"/m/"c"/"#, MARKER)]);
-        // Writing an entry takes away the markers on its way, and no others.
+        // A write removes the markers on its path, and no others.
         field.store(&["a", "b", "k"], r#""1""#);
         field.check(&[(r#"/m/"a"/"b"/"k"/"#, r#""1""#), (r#"/m/"c"/"#, MARKER)]);
         field.delete(&["a"]);
@@ -596,7 +596,7 @@ mod tests {
 
     #[test]
     fn no_more_of_a_map_is_read_than_can_be_paid_for() {
-        // The values have no size, nor has one key of each map.
+        // The values have size 0, and so has one key of each map.
         let three = |value: &str| {
             let entry = |key| format!(r#"{{"key":"{key}","val":{value}}}"#);
             format!("[{}]", ["0x", "0x01", "0x02"].map(entry).join(","))
@@ -620,7 +620,7 @@ mod tests {
         let mut field = Field::new("Map String (Map String String)", &value);
         let written = field.overlay.changes().unwrap();
         let written = written.iter().flat_map(|change| &change.storage);
-        // The sign of an empty map is not counted.
+        // The marker of an empty map does not count.
         let bytes: usize =
             written.map(|(key, value)| key.as_str().len() + value.as_ref().map_or(0, |it| it.len())).sum();
         let bytes = bytes - 2;
@@ -643,7 +643,7 @@ mod tests {
         let keys = Field::keys(&[&name, &rest]);
         let (kind, known) = (parse_type("Map String (Map String String)").unwrap(), DataTypes::built_in());
         let stored = StoredField { contract: &CONTRACT, name: "m", kind: &kind, known: &known };
-        // The address, the field and two texts in quotes, each with a separator; without the second text.
+        // The address, the field and two texts in quotes, each with a separator. `outer` is without the second text.
         let (whole, outer) = (40 + 1 + 2 + 1_003 + 503 - COMMON_KEY, 40 + 1 + 2 + 1_003 - COMMON_KEY);
         let costs = |sought: usize, written: usize, act: &dyn Fn(&mut Overlay<_>, &mut Room) -> bool| {
             for (less, enough) in [((0, 0), true), ((1, 0), sought == 0), ((0, 1), written == 0)] {
@@ -659,7 +659,7 @@ mod tests {
         costs(outer, whole + COMMON_KEY + 3, &|overlay, room| {
             stored.store(overlay, &keys, &Value::string("v"), room).is_ok()
         });
-        // The marker of what is around it is written.
+        // The marker of the surrounding map is written.
         costs(whole + outer, outer + COMMON_KEY, &|overlay, room| stored.delete(overlay, &keys, room).is_ok());
     }
 

@@ -7,12 +7,12 @@ use silica_scilla::{
     value::Value,
 };
 
-/// Parts of a value of which a text is made, before its length is known. More than twice as many as the largest gas limit
-/// pays for in lists of small numbers, the values with the shortest texts for their parts.
+/// Most parts of a value that is converted to text, before the length of the text is known. This is more than twice the
+/// parts that the largest gas limit pays for in lists of small numbers, which have the shortest texts for their parts.
 const MAX_PARTS: u64 = 1 << 21;
 
-/// The compact JSON text of a value, as it is stored and as it stands in keys and receipts; `None` if it has more bytes
-/// than `most`.
+/// Returns the compact JSON text of a value, as in the state, in keys and in receipts; `None` if it has more than
+/// `most` bytes.
 pub(super) fn text_of(value: &Value, most: usize) -> Option<String> {
     if value.parts() > MAX_PARTS {
         return None;
@@ -25,7 +25,7 @@ pub(super) fn text_of(value: &Value, most: usize) -> Option<String> {
     written.is_ok().then_some(bounded.text)
 }
 
-/// Text that takes so many bytes and refuses more.
+/// A text with a limit of bytes, which rejects more.
 struct Bounded {
     text: String,
     most: usize,

@@ -1,6 +1,6 @@
-//! Noting what a transaction does while it is executed: the calls, and the statements of each.
+//! Traces of a transaction: its calls, and the statements of each.
 //!
-//! Memory is bounded: so many statements are noted, and so many bytes of values. Time is bounded by gas.
+//! Limits of statements and of bytes of values bound the memory. Gas bounds the time.
 
 use std::cell::RefCell;
 
@@ -14,38 +14,38 @@ use silica_scilla::{
 
 use super::nesting::{MOST_LEVELS, is_shallow, readable_parts};
 
-/// A call of a contract, or a message of a contract upon which nothing runs.
+/// A call of a contract, or a message of a contract that runs nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedCall {
-    /// Who calls: the signer of the transaction, or a contract.
+    /// Caller: the signer of the transaction, or a contract.
     pub sender: Address,
-    /// Who is called.
+    /// Recipient of the call or message.
     pub recipient: Address,
-    /// Money that comes with it.
+    /// Amount of the call or message.
     pub amount: Qa,
     /// The tag of the message, whether or not anything runs.
     pub tag: String,
-    /// The parameters: an array, as in a message; null when they are too large to be told. A value that nests too deep
-    /// for readers of the whole is its text.
+    /// The parameters: an array, as in a message; null if they are too large. A value that nests too deep for JSON
+    /// readers is its text.
     pub params: Json,
-    /// What was run, unless nothing was.
+    /// The run, if the message caused one.
     pub run: Option<TracedRun>,
-    /// The messages that the contract sent, in order, with all that followed from each.
+    /// The messages that the contract sent, in order, each with the calls that followed from it.
     pub calls: Vec<Self>,
 }
 
 /// A run of a contract.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TracedRun {
-    /// The gas that is left before it.
+    /// Gas that is left before the run.
     pub gas_before: u64,
-    /// The gas that is left after it, without the calls that follow.
+    /// Gas that is left after the run, without the calls that follow.
     pub gas_after: u64,
     /// Whether the money was accepted.
     pub accepted: bool,
     /// Whether the contract ran to its end.
     pub completed: bool,
-    /// The statements that were executed, as many as are noted.
+    /// The statements that were executed, up to the limit of the trace.
     pub steps: Vec<TracedStep>,
 }
 
@@ -54,7 +54,7 @@ pub struct TracedRun {
 pub struct TracedStep {
     /// The transition or procedure.
     pub component: String,
-    /// How many components run: 1 in the transition itself.
+    /// Number of nested components: 1 in the transition itself.
     pub depth: usize,
     /// Line in the source of the contract, from 1.
     pub line: u32,
@@ -66,9 +66,9 @@ pub struct TracedStep {
     pub units_before: u64,
     /// The units after the statement.
     pub units_after: u64,
-    /// What it uses: variables with their values.
+    /// The variables that it uses, with their values.
     pub used: Vec<TracedValue>,
-    /// What it binds.
+    /// The variable that it binds.
     pub bound: Option<TracedValue>,
     /// Whether the run ended here with a failure.
     pub failed: bool,
@@ -79,32 +79,32 @@ pub struct TracedStep {
 pub struct TracedValue {
     /// Its name in the source.
     pub name: String,
-    /// The value in the JSON form of the contract language, or `None` when it is too large to be told. Where it nests too
-    /// deep for readers of the whole, this is its text.
+    /// The value in the JSON form of the contract language, or `None` if it is too large. A value that nests too deep
+    /// for JSON readers is its text.
     pub value: Option<Json>,
 }
 
-/// Statements that are noted of a transaction.
+/// Most statements in the trace of a transaction.
 const MOST_STEPS: usize = 10_000;
-/// Bytes of names, values and sources that are noted of a transaction, about.
+/// Most bytes of names, values and sources in the trace of a transaction, about.
 const MOST_BYTES: usize = 4 << 20;
-/// What a statement, a value or a call weighs besides its texts.
+/// Bytes that a statement, a value or a call counts, besides its texts.
 const OVERHEAD: usize = 100;
-/// The largest value that is told: its size in bytes, about, and its parts.
+/// The largest value in a trace: its size in bytes, about, and its parts.
 const LARGEST_VALUE: u64 = 16 << 10;
 const MOST_PARTS: u64 = 1 << 10;
 /// The array of parameters, and each of them: name, type and value.
 const LEVELS_OF_PARAMS: usize = 2;
-/// Bytes of the source of a statement that are told.
+/// Most bytes of the source of a statement in a trace.
 const LONGEST_LINE: usize = 200;
 
-/// Takes notes. It is behind a shared reference, since all that executes a transaction passes it on.
+/// The recorder of a trace. It works through a shared reference, because all steps of an execution pass it on.
 #[derive(Debug)]
 pub(crate) struct Tracer(RefCell<Notes>);
 
 #[derive(Debug, Default)]
 struct Notes {
-    /// The calls that are not at their end yet, each made by the one before.
+    /// The calls that have not ended, each made by the one before it.
     open: Vec<TracedCall>,
     root: Option<TracedCall>,
     steps: usize,
@@ -112,12 +112,12 @@ struct Notes {
     truncated: bool,
 }
 
-/// What was noted.
+/// A finished trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallTree {
     /// The call of the transaction; `None` for payments and deployments.
     pub root: Option<TracedCall>,
-    /// Whether statements or values were left out, since there are too many.
+    /// Whether statements or values are missing because of a limit.
     pub truncated: bool,
 }
 
@@ -128,14 +128,14 @@ impl Tracer {
 
     pub(crate) fn finish(self) -> CallTree {
         let mut notes = self.0.into_inner();
-        // Whatever is open was broken off.
+        // Calls that are still open were interrupted.
         while !notes.open.is_empty() {
             notes.close();
         }
         CallTree { root: notes.root, truncated: notes.truncated }
     }
 
-    /// A contract is about to run.
+    /// Begins the call of a contract that is about to run.
     pub(super) fn begin(&self, sender: Address, recipient: Address, amount: Qa, body: &Json, gas: u64) {
         let notes = &mut *self.0.borrow_mut();
         let run = TracedRun { gas_before: gas, gas_after: gas, ..TracedRun::default() };
@@ -143,19 +143,19 @@ impl Tracer {
         notes.open.push(TracedCall { run: Some(run), ..call });
     }
 
-    /// The contract that runs has come to its end.
+    /// Ends the run of the contract of the latest call.
     pub(super) fn ran(&self, gas: u64, accepted: Option<bool>) {
         if let Some(run) = self.0.borrow_mut().run() {
             (run.gas_after, run.completed, run.accepted) = (gas, accepted.is_some(), accepted == Some(true));
         }
     }
 
-    /// All that follows from the call has happened.
+    /// Ends the latest call, after everything that follows from it.
     pub(super) fn end(&self) {
         self.0.borrow_mut().close();
     }
 
-    /// The contract that ran sends a message upon which nothing runs: to an account that is none, or in vain.
+    /// Adds a message that runs nothing: its recipient is no contract, or its delivery failed.
     pub(super) fn sent(&self, sender: Address, recipient: Address, amount: Qa, body: &Json) {
         let notes = &mut *self.0.borrow_mut();
         if notes.is_full() {
@@ -181,7 +181,7 @@ impl Notes {
         }
     }
 
-    /// A call by its message, without the parameters if there is no room for them.
+    /// Returns a call for its message, without the parameters if the limit of bytes is reached.
     fn call(&mut self, sender: Address, recipient: Address, amount: Qa, body: &Json) -> TracedCall {
         let tag = body.get("_tag").and_then(Json::as_str).unwrap_or_default().to_owned();
         let params = body.get("params").map(|params| readable_parts(params, LEVELS_OF_PARAMS));
@@ -193,7 +193,7 @@ impl Notes {
         TracedCall { sender, recipient, amount, tag, params, run: None, calls: Vec::new() }
     }
 
-    /// Whether nothing more is noted, upon which something is left out.
+    /// Returns whether the trace is full. If so, marks it as truncated.
     fn is_full(&mut self) -> bool {
         let is_full = self.steps >= MOST_STEPS || self.bytes >= MOST_BYTES;
         self.truncated |= is_full;
@@ -253,7 +253,7 @@ impl Observer for &Tracer {
     }
 }
 
-/// About how many bytes a value has, without a look at it.
+/// Returns about how many bytes a value has, without reading its parts.
 fn about(value: &Value) -> u64 {
     match value {
         Value::String(text) => u64::try_from(text.len()).unwrap_or(u64::MAX),
@@ -269,13 +269,13 @@ fn about(value: &Value) -> u64 {
     }
 }
 
-/// A value as JSON that nests so deep at most; what would nest deeper is text. What the language cannot write as JSON has a
-/// form as well: messages are objects with their entries, and functions a word.
+/// Returns a value as JSON with at most `levels` levels. Deeper parts are text. Values without a JSON form in the
+/// language have one here: messages are objects with their entries, and functions are a word.
 fn as_json(value: &Value, levels: usize) -> Json {
     if !holds_unwritten(value) {
         return written(value, levels);
     }
-    // The parts of what a constructor made are two levels below it, as are those of a map.
+    // The arguments of a constructor are two levels below the value, and so are the entries of a map.
     let (Some(below), Some(far_below)) = (levels.checked_sub(1), levels.checked_sub(2)) else {
         return Json::String(value.literal().to_string());
     };
@@ -303,14 +303,14 @@ fn as_json(value: &Value, levels: usize) -> Json {
     }
 }
 
-/// A value as the language writes it, or the text of that if it nests deeper.
+/// Returns the JSON form of a value, or its text if it nests deeper.
 fn written(value: &Value, levels: usize) -> Json {
     let text = value.to_json(ListForm::Array).root().compact().to_string();
     let read = serde_json::from_str(&text).ok().filter(|json| is_shallow(json, levels));
     read.unwrap_or(Json::String(text))
 }
 
-/// Says whether there is something within a value that the language cannot write as JSON.
+/// Returns whether a value contains a part that the language cannot write as JSON.
 fn holds_unwritten(value: &Value) -> bool {
     let mut rest = vec![value];
     while let Some(value) = rest.pop() {
