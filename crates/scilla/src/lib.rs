@@ -10,7 +10,7 @@
 //!
 //! # Examples
 //!
-//! A contract is checked, deployed, and sent a message:
+//! The following program checks a contract, deploys it, and sends it a message:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -91,8 +91,8 @@
 //! - The crate knows no trie, account or block.
 //! - No clock, randomness, floating point or hash-map order: the same text, state and message give the same result and
 //!   the same gas everywhere.
-//! - Gas is the only limit on the work of a program that runs, and on the depth of its data; texts may nest so deep
-//!   only ([`syntax::MAX_NESTING`]). Nothing here overflows the stack of its caller.
+//! - Gas is the only limit on the work of a running program, and on the depth of its data. The nesting of texts has a
+//!   limit of its own ([`syntax::MAX_NESTING`]). No function overflows the stack of its caller.
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "a pass looks for its few kinds of node among all of them")]
 mod analysis;

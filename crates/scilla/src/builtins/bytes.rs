@@ -1,4 +1,4 @@
-//! What works on texts and byte strings alike, and the conversions between byte strings.
+//! Functions for both texts and byte strings, and conversions between byte strings.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ fn joined(left: &[u8], right: &[u8]) -> Arc<[u8]> {
     left.iter().chain(right).copied().collect()
 }
 
-/// The text or bytes, where the part begins, and how long it is.
+/// Returns the text or bytes, the start of the part, and its length.
 fn part(arguments: &[Value]) -> Option<(&Value, u32, u32)> {
     let [of @ (Value::String(_) | Value::ByStr(_)), Value::Integer(start), Value::Integer(length)] = arguments else {
         return None;
@@ -95,7 +95,7 @@ pub(super) fn to_bystr_cost(width: u32, arguments: &[Value]) -> Option<u64> {
     }
 }
 
-/// `to_bystr<N>`: an option of bytes, but not so of an integer, which always fits.
+/// `to_bystr<N>`: returns an option of bytes. For an integer, which always fits, it returns the bytes.
 pub(super) fn to_bystr(width: u32, arguments: &[Value]) -> Result<Value, Refusal> {
     match arguments {
         [Value::ByStr(bytes)] => {

@@ -16,13 +16,13 @@ use crate::{
     value::{AdtValue, Constructor, IntegerKind, Value},
 };
 
-/// Bytes of just so many.
+/// Returns the bytes of a value that has exactly `N` bytes.
 fn fixed<const N: usize>(value: &Value) -> Option<[u8; N]> {
     let Value::ByStrX(bytes) = value else { return None };
     bytes.as_ref().try_into().ok()
 }
 
-/// A key, a message and a signature.
+/// Returns a key, a message and a signature.
 fn signed(arguments: &[Value]) -> Option<([u8; 33], &[u8], [u8; 64])> {
     let [key, Value::ByStr(message), signature] = arguments else { return None };
     Some((fixed(key)?, message, fixed(signature)?))
@@ -32,7 +32,7 @@ pub(super) fn verify_cost(arguments: &[Value]) -> Option<u64> {
     signed(arguments).map(|(_, message, _)| 250 + 15 * (message.len() as u64 + 66).div_ceil(64))
 }
 
-/// No key and no signature is an error: what cannot be valid is false.
+/// An invalid key or signature is no error: the result is false.
 pub(super) fn schnorr_verify(arguments: &[Value]) -> Result<Value, Refusal> {
     let (key, message, signature) = signed(arguments).ok_or(MISUSE)?;
     let verdict = silica_crypto::verify(message, &Signature::new(signature), &PublicKey::new(key));
@@ -50,7 +50,7 @@ pub(super) fn ecdsa_verify(arguments: &[Value]) -> Result<Value, Refusal> {
     })
 }
 
-/// A message, a signature and a recovery id.
+/// Returns a message, a signature and a recovery id.
 fn recoverable(arguments: &[Value]) -> Option<(&[u8], [u8; 64], u32)> {
     let [Value::ByStr(message), signature, Value::Integer(id)] = arguments else { return None };
     let id = (id.kind() == IntegerKind::Uint(Width::W32)).then(|| id.to_u32())??;
@@ -79,7 +79,7 @@ pub(super) fn get_address_cost(arguments: &[Value]) -> Option<u64> {
     key(arguments).map(|key| (key.len() as u64).div_ceil(960))
 }
 
-/// The last twenty bytes of the hash of the key.
+/// Returns the last 20 bytes of the hash of the key.
 pub(super) fn get_address(arguments: &[Value]) -> Result<Value, Refusal> {
     let digest = Sha256::digest(key(arguments).ok_or(MISUSE)?);
     digest.get(12..).map(Value::bystrx).ok_or(MISUSE)
@@ -133,7 +133,7 @@ pub(super) fn g1_mul_cost(arguments: &[Value]) -> Option<u64> {
     point_and_scalar(arguments).map(|(_, scalar)| 20 * log(&U256::from_be_bytes(scalar)))
 }
 
-/// One logarithm less than today.
+/// One logarithm less than in later releases.
 pub(super) fn g1_mul_cost_v0_11(arguments: &[Value]) -> Option<u64> {
     point_and_scalar(arguments).map(|(_, scalar)| 20 * (log(&U256::from_be_bytes(scalar)) - 1))
 }

@@ -6,19 +6,19 @@ use sha2::Sha256;
 use super::{MISUSE, Refusal, serialize::write_serialized};
 use crate::value::Value;
 
-/// How many bytes each hash takes for a unit.
+/// Bytes that each hash processes for one unit.
 const SHA256_BYTES: u64 = 960;
 const KECCAK256_BYTES: u64 = 2040;
 const RIPEMD160_BYTES: u64 = 640;
 
-/// A part of the size, and at least one unit for anything that has a size.
+/// Returns the cost for the size, and at least one unit for a value that has a size.
 fn cost(arguments: &[Value], bytes_per_unit: u64) -> Option<u64> {
     let [of] = arguments else { return None };
     let hashable = of.kind().is_ok();
     hashable.then(|| of.size().saturating_add(of.sort_cost()).div_ceil(bytes_per_unit))
 }
 
-/// The same when maps were hashed without sorting them.
+/// The same for 0.11, which hashed maps without sorting them.
 fn cost_v0_11(arguments: &[Value], bytes_per_unit: u64) -> Option<u64> {
     let [of] = arguments else { return None };
     of.kind().is_ok().then(|| of.size().div_ceil(bytes_per_unit))
@@ -48,7 +48,7 @@ pub(super) fn ripemd160_cost_v0_11(arguments: &[Value]) -> Option<u64> {
     cost_v0_11(arguments, RIPEMD160_BYTES)
 }
 
-/// Hands the bytes of a value to a hash, and takes the digest.
+/// Writes the bytes of a value to a hash, and returns the digest.
 fn digest<H>(
     arguments: &[Value],
     mut hasher: H,

@@ -9,7 +9,7 @@ use crate::{
     value::{Integer, IntegerKind, Value},
 };
 
-/// The weight of a width: arithmetic on wide integers costs more.
+/// Returns the cost factor of a width: arithmetic on wide integers costs more.
 const fn weight(of: &Integer) -> u64 {
     match of.kind().width() {
         Width::W32 | Width::W64 => 1,
@@ -32,7 +32,7 @@ pub(super) fn quadratic_cost(arguments: &[Value]) -> Option<u64> {
     same(arguments).map(|(left, _)| 20 * weight(left))
 }
 
-/// Applies an operation; where it gives nothing, the text names the family of the integer and what went wrong.
+/// Applies an operation. If it has no result, the error names the family of the integer and the reason.
 fn binary(
     arguments: &[Value],
     of: fn(&Integer, &Integer) -> Option<Integer>,
@@ -109,7 +109,7 @@ pub(super) fn isqrt_cost(arguments: &[Value]) -> Option<u64> {
     unsigned(arguments).map(|of| 4 * log(of.magnitude()) * weight(of))
 }
 
-/// One logarithm less than today.
+/// One logarithm less than in later releases.
 pub(super) fn isqrt_cost_v0_11(arguments: &[Value]) -> Option<u64> {
     unsigned(arguments).map(|of| 4 * (log(of.magnitude()) - 1) * weight(of))
 }

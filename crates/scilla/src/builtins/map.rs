@@ -1,4 +1,4 @@
-//! Maps as values.
+//! Functions for maps.
 
 use super::{MISUSE, Refusal, typing::same_without_addresses};
 use crate::{
@@ -7,8 +7,8 @@ use crate::{
     value::{Integer, Key, Map, Value},
 };
 
-/// Says whether a value may stand where this type is expected. Of a running program, addresses are plain bytes: maps
-/// read from the state have the types of their declarations, which may say more.
+/// Returns whether a value has the expected type. In a running program, addresses are plain bytes. Maps read from the
+/// state have their declared types, which may be more specific.
 pub(crate) fn accepts(expected: &Type, value: &Value) -> bool {
     match (expected, value) {
         (Type::Primitive(expected), Value::Integer(integer)) => *expected == Primitive::from(integer.kind()),
@@ -77,7 +77,7 @@ pub(super) fn to_list_cost_v0_11(arguments: &[Value]) -> Option<u64> {
     Some(one_more_than_entries(map))
 }
 
-/// The entries as pairs, by the bytes of their keys.
+/// Returns the entries as pairs, in the order of the bytes of their keys.
 pub(super) fn to_list(arguments: &[Value]) -> Result<Value, Refusal> {
     let [Value::Map(map)] = arguments else { return Err(MISUSE) };
     let pair = Type::pair(map.key_type().clone(), map.value_type().clone());

@@ -28,30 +28,30 @@ use crate::{
     value::Value,
 };
 
-/// One of the built-in functions.
+/// A built-in function.
 #[derive(Clone, Copy, Debug)]
 pub enum Builtin {
-    /// One with a row of its own.
+    /// A function with a row in [`TABLE`].
     Row(&'static Row),
     /// `to_bystr<N>`.
     ToBystr(u32),
 }
 
-/// What is known of a built-in function.
+/// The description of a built-in function.
 #[derive(Debug)]
 pub struct Row {
     name: &'static str,
-    /// The types it takes and gives. The first that fits counts.
+    /// The types of its arguments and results. The first that fits counts.
     typing: &'static [Typing],
-    /// The cost in units; none if it does not take such values.
+    /// The cost in units, or `None` if it does not take such values.
     cost: Cost,
-    /// What it does. It is called with values for which there is a cost.
+    /// The implementation. Callers pass only values that have a cost.
     run: fn(&[Value]) -> Result<Value, Refusal>,
-    /// Its work for values for which there is a cost.
+    /// The work for values that have a cost.
     work: fn(&[Value]) -> u64,
 }
 
-/// The cost for some values in units; none if the function does not take them.
+/// The cost for some values in units, or `None` if the function does not take them.
 type Cost = fn(&[Value]) -> Option<u64>;
 
 impl Row {
@@ -70,12 +70,12 @@ impl Row {
     }
 }
 
-/// Why a built-in function gives no result.
+/// Reason why a built-in function has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// `Cannot apply built-in <operation> to a list of arguments: …`; the arguments are those of the call.
+    /// `Cannot apply built-in <operation> to a list of arguments: …`, followed by the arguments of the call.
     Arguments {
-        /// The operation as the reference calls it, and what was wrong.
+        /// The operation as the reference names it, and the reason.
         operation: String,
     },
     /// Any other text.
@@ -109,10 +109,10 @@ impl Builtin {
         name.strip_prefix("to_bystr").and_then(parse_width).map(Self::ToBystr)
     }
 
-    /// Returns the type of the result; none if it does not take arguments of these types.
+    /// Returns the type of the result, or `None` if the function does not take arguments of these types.
     ///
-    /// No function uses type arguments. Where some stand in braces, the functions of a single type ignore them, and
-    /// the others do not fit.
+    /// No function uses type arguments. If a call has some in braces, functions of a single type ignore them, and the
+    /// other functions do not take the call.
     pub fn result_type(self, arguments: &[Type], has_type_arguments: bool, known: &DataTypes) -> Option<Type> {
         match self {
             Self::Row(row) => row.typing.iter().find_map(|typing| typing.result(arguments, has_type_arguments, known)),
@@ -120,12 +120,12 @@ impl Builtin {
         }
     }
 
-    /// Says whether it goes through its arguments as a whole.
+    /// Returns whether the function reads its arguments as a whole.
     pub(crate) fn is_hash(self) -> bool {
         matches!(self, Self::Row(Row { name: "keccak256hash" | "ripemd160hash" | "sha256hash", .. }))
     }
 
-    /// Returns the cost for these values by the formulas of today, in units; none if it does not take them.
+    /// Returns the cost for these values in units by the newest formulas, or `None` if the function does not take them.
     pub fn cost(self, arguments: &[Value]) -> Option<u64> {
         match self {
             Self::Row(row) => (row.cost)(arguments),
@@ -133,7 +133,8 @@ impl Builtin {
         }
     }
 
-    /// Returns the cost for these values by the formulas of a release, in units; none if it does not take them.
+    /// Returns the cost for these values in units by the formulas of a release, or `None` if the function does not take
+    /// them.
     pub fn cost_by(self, arguments: &[Value], costs: BuiltinCosts) -> Option<u64> {
         match (self, costs) {
             (Self::Row(row), BuiltinCosts::V0_11) => (row.cost_v0_11())(arguments),
@@ -141,7 +142,7 @@ impl Builtin {
         }
     }
 
-    /// Returns the work for values for which there is a cost, beyond what their gas pays for.
+    /// Returns the work for values that have a cost, beyond the work that their gas pays for.
     pub(crate) fn work(self, arguments: &[Value]) -> u64 {
         match self {
             Self::Row(row) => (row.work)(arguments),
@@ -153,7 +154,7 @@ impl Builtin {
     ///
     /// # Errors
     ///
-    /// If there is none.
+    /// If these values have no result.
     pub fn run(self, arguments: &[Value]) -> Result<Value, Refusal> {
         match self {
             Self::Row(row) => (row.run)(arguments),
@@ -176,7 +177,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     TABLE.iter().map(|row| row.name)
 }
 
-/// Says whether a built-in function has this name.
+/// Returns whether a built-in function has this name.
 pub fn is_builtin(name: &str) -> bool {
     Builtin::find(name).is_some()
 }
@@ -201,12 +202,12 @@ fn parse_width(digits: &str) -> Option<u32> {
     u32::from_str_radix(&digits.replace('_', ""), radix).ok()
 }
 
-/// What is returned for values that have no cost, which the evaluator therefore does not hand over.
+/// The error for values without a cost. The evaluator never passes such values.
 const MISUSE: Refusal = Refusal::Text("a built-in function was called with values it does not take");
 
 macro_rules! table {
     ($($name:literal: $typing:expr, $cost:expr, $run:expr, $work:expr;)*) => {
-        /// All but `to_bystr<N>`.
+        /// All functions except `to_bystr<N>`.
         pub static TABLE: &[Row] = &[$(Row { name: $name, typing: $typing, cost: $cost, run: $run, work: $work }),*];
     };
 }
