@@ -1,4 +1,4 @@
-//! The bytes that stand for values in hashes.
+//! The bytes of values that hashes read.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -7,16 +7,16 @@ use crate::{
     value::{Map, Message, Value},
 };
 
-/// How many bytes are kept, so that those of a value that occurs again are copied. More than this is written and
-/// forgotten, so that the memory for a hash is bounded.
+/// Most bytes that are kept, so that the bytes of a repeated value can be copied. Older bytes are written and dropped.
+/// So the memory for a hash is bounded.
 const KEPT: usize = 1 << 18;
 
-/// Values with fewer parts are written again: that takes no longer than to find and copy their bytes.
+/// Values with fewer parts are written again, which takes no longer than to find and copy their bytes.
 const LEAST_PARTS: u64 = 12;
 
-/// What is still to be written.
+/// A part that is not written yet.
 enum Pending<'a> {
-    /// The bytes from `start` on are those of the value at this address, unless bytes were lost since.
+    /// The bytes from `start` on are those of the value at this address, unless bytes were dropped since.
     Close {
         address: usize,
         start: usize,
@@ -26,18 +26,17 @@ enum Pending<'a> {
     Value(&'a Value),
 }
 
-/// Writes the bytes that stand for a value in hashes; false if there are none, as for functions.
+/// Writes the bytes of a value that hashes read. Returns false if the value has none, as for functions.
 ///
-/// Integers are written in full width. The entries of messages are ordered by their labels. The entries of a map come
-/// with the last key first: the reference sorts them and then turns them round.
+/// Integers have full width. The entries of messages are ordered by their labels. The entries of a map have the last
+/// key first, because the reference sorts them and then reverses the order.
 ///
-/// The bytes of a value that occurs several times occur as often; but it is gone through once, as far as the bytes are
-/// still kept when it occurs again.
+/// The bytes of a repeated value are written each time. The value itself is read once, if its bytes are still kept.
 pub fn write_serialized(value: &Value, write: impl FnMut(&[u8])) -> bool {
     write_counted(value, write).is_some()
 }
 
-/// Does so, and returns how many values it went through; `None` if there are no bytes.
+/// Writes the bytes, and returns the number of values that it read; `None` if there are no bytes.
 fn write_counted(value: &Value, write: impl FnMut(&[u8])) -> Option<u64> {
     let mut output = Output { kept: Vec::new(), written: 0, losses: 0, known: HashMap::new(), write };
     let (mut pending, mut values) = (vec![Pending::Value(value)], 0);
@@ -78,21 +77,21 @@ fn write_counted(value: &Value, write: impl FnMut(&[u8])) -> Option<u64> {
     Some(values)
 }
 
-/// Returns the number of bytes that stand for a value in hashes.
+/// Returns the number of bytes of a value that hashes read.
 pub(super) fn serialized_len(value: &Value) -> u64 {
     let mut len = 0_u64;
     write_serialized(value, |bytes| len = len.saturating_add(bytes.len() as u64));
     len
 }
 
-/// Queues the entries, the first key to be written last.
+/// Queues the entries. The first key is written last.
 fn queue_map<'a>(map: &'a Map, pending: &mut Vec<Pending<'a>>) {
     for (key, value) in map {
         pending.extend([Pending::Value(value), Pending::Value(key.value())]);
     }
 }
 
-/// Queues the entries, ordered by their labels: `label:value`, with semicolons between.
+/// Queues the entries in the order of their labels: `label:value`, with semicolons between them.
 fn queue_message<'a>(message: &'a Message, pending: &mut Vec<Pending<'a>>) {
     let mut entries: Vec<_> = message.entries().iter().collect();
     entries.sort_by(|one, other| one.label.cmp(&other.label));
@@ -104,15 +103,15 @@ fn queue_message<'a>(message: &'a Message, pending: &mut Vec<Pending<'a>>) {
     }
 }
 
-/// Bytes on their way out, of which the last ones are kept.
+/// Output that keeps its last bytes.
 struct Output<W> {
     kept: Vec<u8>,
-    /// How many of the kept bytes have been written.
+    /// Number of kept bytes that have been written.
     written: usize,
-    /// How often bytes were not kept.
+    /// Number of times that bytes were dropped.
     losses: u64,
-    /// Where among the kept bytes those of shared values are. The values live longer than this, so an address is that of
-    /// one value.
+    /// Positions of the bytes of shared values among the kept bytes, by address. The values outlive this map, so an
+    /// address identifies one value.
     known: HashMap<usize, Range<usize>>,
     write: W,
 }
@@ -135,7 +134,7 @@ impl<W: FnMut(&[u8])> Output<W> {
         self.written = 0;
     }
 
-    /// Writes a name as it is known everywhere.
+    /// Writes a global name.
     fn push_name(&mut self, name: &Name) {
         if let Some(module) = name.module() {
             self.push(module.as_bytes());
@@ -144,7 +143,7 @@ impl<W: FnMut(&[u8])> Output<W> {
         self.push(name.base().as_bytes());
     }
 
-    /// Writes the bytes of the value at an address again, if they are known.
+    /// Writes the bytes of the value at an address again, if they are kept.
     fn repeat(&mut self, address: usize) -> bool {
         let Some(range) = self.known.get(&address).cloned() else { return false };
         if self.kept.len() + range.len() <= KEPT {

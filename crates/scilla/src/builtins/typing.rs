@@ -1,4 +1,4 @@
-//! Which types the built-in functions take, and which they give.
+//! Types of the arguments and results of the built-in functions.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::{
 /// One meaning of a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Typing {
-    /// The types it takes and the one it gives.
+    /// The types of the arguments, and that of the result.
     Fixed(fn() -> (Vec<Type>, Type)),
-    /// The type it gives for those it takes.
+    /// The type of the result for given types of arguments.
     Generic(fn(&[Type], &DataTypes) -> Option<Type>),
 }
 
@@ -42,7 +42,7 @@ const BNUM: Type = Type::Primitive(Primitive::BNum);
 const BYSTR: Type = Type::Primitive(Primitive::ByStr);
 const UINT32: Type = Type::Primitive(Primitive::Uint(Width::W32));
 
-/// Bytes of a fixed number: addresses are twenty.
+/// Returns the number of bytes of a fixed-width type. Addresses have 20.
 const fn width(of: &Type) -> Option<u32> {
     if let Type::Primitive(Primitive::ByStrX(width)) = of {
         Some(*width)
@@ -84,7 +84,7 @@ pub(super) fn strlen(arguments: &[Type], _: &DataTypes) -> Option<Type> {
     matches!(arguments, [Type::Primitive(Primitive::String | Primitive::ByStr)]).then_some(UINT32)
 }
 
-/// For an address the reference says `String`, although the value is a `ByStr20`.
+/// For an address the reference returns `String`, although the value is a `ByStr20`.
 pub(super) fn strrev(arguments: &[Type], _: &DataTypes) -> Option<Type> {
     match arguments {
         [Type::Address(_)] => Some(STRING),
@@ -108,7 +108,7 @@ pub(super) fn bystrx_to_bystr(arguments: &[Type], _: &DataTypes) -> Option<Type>
     width(of).map(|_| BYSTR)
 }
 
-/// `to_bystr<N>`: of bytes of any number, or of an unsigned integer of just so many.
+/// `to_bystr<N>`: takes bytes of any number, or an unsigned integer of exactly N bytes.
 pub(super) fn to_bystr(wanted: u32, arguments: &[Type], has_type_arguments: bool) -> Option<Type> {
     match arguments {
         [Type::Primitive(Primitive::ByStr)] => Some(Type::option(Type::bystr(wanted))),
@@ -141,7 +141,7 @@ pub(super) fn isqrt(arguments: &[Type], _: &DataTypes) -> Option<Type> {
     }
 }
 
-/// The conversions to an integer type: of integers and texts, or, to unsigned ones, of bytes.
+/// The conversions to an integer type, from integers and texts. Unsigned types also take bytes.
 pub(super) fn to_integer(kind: IntegerKind, arguments: &[Type]) -> Option<Type> {
     let [of] = arguments else { return None };
     let result = || Type::from(Primitive::from(kind));
@@ -214,7 +214,7 @@ pub(super) fn g2_type() -> Type {
     Type::pair(Type::bystr(64), Type::bystr(64))
 }
 
-/// What a pairing product takes.
+/// Returns the argument type of a pairing product.
 pub(super) fn pairs_type() -> Type {
     Type::list(Type::pair(g1_type(), g2_type()))
 }
@@ -235,7 +235,7 @@ pub(super) fn pairing() -> (Vec<Type>, Type) {
     (vec![pairs_type()], Type::option(Type::bool()))
 }
 
-/// The types of the values of a map, if the first argument is one and the second fits its keys.
+/// Returns the types of the values of a map, if the first argument is a map and the second has the type of its keys.
 fn values_under<'a>(map: &'a Type, key: &Type) -> Option<&'a Type> {
     let Type::Map(keys, values) = map else { return None };
     assignable(keys, key).then_some(values)
@@ -270,7 +270,7 @@ pub(super) fn size(arguments: &[Type], _: &DataTypes) -> Option<Type> {
     matches!(arguments, [Type::Map(..)]).then_some(UINT32)
 }
 
-/// Says whether types are the same with `ByStr20` for address types.
+/// Returns whether types are equal with `ByStr20` in place of address types.
 pub(crate) fn same_without_addresses(one: &Type, other: &Type) -> bool {
     match (one, other) {
         (Type::Adt(one_name, ones), Type::Adt(other_name, others)) => {
@@ -288,7 +288,8 @@ pub(crate) fn same_without_addresses(one: &Type, other: &Type) -> bool {
     }
 }
 
-/// Returns the type with `ByStr20` for address types, as the evaluator keeps it in what constructors and maps hold.
+/// Returns the type with `ByStr20` in place of address types. The evaluator keeps it in this form in constructors and
+/// maps.
 pub(crate) fn without_addresses(of: &Type) -> Type {
     match of {
         Type::Address(AddressType::Any | AddressType::Code | AddressType::Contract(_) | AddressType::Library) => {

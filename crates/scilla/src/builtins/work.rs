@@ -1,4 +1,4 @@
-//! The work of built-in functions, beyond what their gas pays for.
+//! The work of built-in functions, beyond the work that their gas pays for.
 
 use super::serialize::serialized_len;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 /// Bytes of arguments that the gas of any function pays for.
 const SHORT: u64 = 256;
 
-/// The work for texts, bytes and digits of any length. A map compares the keys that it meets on the way to one.
+/// Returns the work for texts, bytes and digits of any length. A lookup in a map compares all keys on its path.
 pub(super) fn long(arguments: &[Value]) -> u64 {
     let length = |value: &Value| match value {
         Value::BNum(number) => (number.len() as u64).saturating_mul(weight::DIGIT),

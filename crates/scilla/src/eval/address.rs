@@ -1,7 +1,7 @@
-//! What an address must be, when it claims to be one.
+//! Checks of address types.
 //!
-//! Values of address types are plain bytes. What the types say of the accounts behind them is looked up when such a
-//! value comes from outside, or is cast.
+//! Values of address types are plain bytes. If such a value comes from outside or is cast, the host has to confirm what
+//! the type requires of the account.
 
 use super::{
     machine::{Evaluation, failure},
@@ -15,7 +15,7 @@ use crate::{
     value::{Hex, Value},
 };
 
-/// An address, and what it claims to be.
+/// An address, and the address type that it has to meet.
 #[derive(Clone, Debug)]
 pub(super) struct Claim {
     pub(super) address: Address,
@@ -23,7 +23,7 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// Says whether the claim holds; if not, in what words.
+    /// Returns whether the account meets the type. The inner error is the text of the failure.
     pub(super) fn check(&self, host: &mut dyn Host) -> Result<Result<(), String>, HostError> {
         let mut has = |name: &str| Ok(host.remote(&self.address, name, &[], RemoteWant::Kind)?.is_some());
         let address = || Hex(&self.address);
@@ -60,7 +60,7 @@ impl Claim {
     }
 }
 
-/// What checking a claim costs, in units.
+/// Returns the cost of checking a claim, in units.
 pub(super) fn cost(kind: &AddressType) -> u64 {
     match kind {
         AddressType::Any | AddressType::Code | AddressType::Library => 2,
@@ -68,7 +68,8 @@ pub(super) fn cost(kind: &AddressType) -> u64 {
     }
 }
 
-/// Says whether an account has money, has sent something, or has code. Both numbers must be known to count.
+/// Returns whether an account has money, has sent something, or has code. Balance and nonce count only if the host
+/// knows both.
 fn is_used(host: &mut dyn Host, address: &Address) -> Result<bool, HostError> {
     let mut number = |name: &str| -> Result<Option<bool>, HostError> {
         let found = host.remote(address, name, &[], RemoteWant::Value)?;
@@ -84,7 +85,7 @@ fn is_used(host: &mut dyn Host, address: &Address) -> Result<bool, HostError> {
     Ok(host.remote(address, "_codehash", &[], RemoteWant::Kind)?.is_some())
 }
 
-/// Checks all claims, the last one first, and takes their costs. These are taken whether they are there or not.
+/// Checks all claims, the last one first. Takes their costs even if too little gas is left.
 pub(super) fn check_all(claims: Vec<Claim>, gas: &mut Meter, host: &mut dyn Host) -> Evaluation<()> {
     for claim in claims.into_iter().rev() {
         gas.charge_unchecked(cost(&claim.kind));
@@ -101,7 +102,7 @@ pub(super) fn check_all(claims: Vec<Claim>, gas: &mut Meter, host: &mut dyn Host
 
 /// Checks that a value from outside has a type, and adds the addresses within to the claims.
 ///
-/// Parts are gone through in order: the arguments of a constructor from left to right, of a map first all keys.
+/// The order of the parts is fixed: the arguments of a constructor from left to right; of a map, all keys first.
 pub(super) fn check_type(
     expected: &Type,
     value: &Value,
@@ -109,7 +110,8 @@ pub(super) fn check_type(
     print: &dyn Fn(&Value) -> String,
     claims: &mut Vec<Claim>,
 ) -> Result<(), Failure> {
-    // A list of a hundred thousand elements is as deep; the queue is a stack whose top is the next part.
+    // A list of a hundred thousand elements is as many levels deep. So this is a stack instead of recursion, with the
+    // next part on top.
     let mut pending = vec![(expected.clone(), value)];
     while let Some((expected, value)) = pending.pop() {
         match (&expected, value) {
@@ -120,7 +122,7 @@ pub(super) fn check_type(
             (Type::Adt(name, types), Value::Adt(adt)) => {
                 let constructor = adt.constructor();
                 if name.name != constructor.data_type {
-                    // The value comes from outside, where names are written in full.
+                    // The value comes from outside, where names are global.
                     let (of, not) = (constructor.name.global(), name.name.as_written());
                     let text = "Literal constructor does not belong to expected type";
                     return Err(failure(format!("{text}: {of} does not belong to {not}")));

@@ -1,9 +1,8 @@
-//! Work that is not charged for, or not in proportion.
+//! Limits of work that has no gas charge, or one that is out of proportion.
 //!
-//! Gas is that of the reference, which charges one unit for a node whatever it has to copy, and for a value that
-//! leaves its size, in which empty maps count for nothing. Programs that make use of this could work for hours on
-//! little gas. So what goes beyond the small change of a node is counted, and must stay in proportion to the gas that
-//! was used.
+//! The gas is that of the reference. It charges one unit for a node, whatever the node has to copy. It charges the size
+//! of a value that leaves the run, where empty maps have size 0. Programs that exploit this could run for hours on
+//! little gas. So the work above a small amount for each node is counted, and must stay in proportion to the gas used.
 
 use crate::{
     gas::{Exhausted, Meter},
@@ -11,46 +10,46 @@ use crate::{
     work::weight,
 };
 
-/// What is free for each node and each statement.
+/// Free work of each node and each statement.
 const SMALL: u64 = 64;
-/// What the gas of a node or statement pays for, as [work](crate::work).
+/// [Work](crate::work) that the gas of a node or statement pays for.
 pub(super) const PAID: u64 = 8;
-/// What is free in a run.
+/// Free work of a run.
 const FREE: u64 = 250_000;
-/// What each unit of gas that was used allows beyond that.
+/// Further work for each unit of gas used.
 const PER_UNIT: u64 = 32;
 
-/// How many parts of values may leave in a run for nothing. As JSON, a part may be a hundred bytes, which stay in the
+/// Parts of values that may leave a run for free. A part may have a hundred bytes as JSON, and these bytes stay in the
 /// state or in a receipt for ever.
 const FREE_TO_LEAVE: u64 = 16_384;
-/// How many more may leave for each unit of gas that was used. A part that is charged for costs a unit at least; of a
-/// list of options with nothing in them, one in five is.
+/// Further parts for each unit of gas used. A part with a charge costs at least one unit. Of a list of empty options,
+/// one part in five has a charge.
 const LEAVING_PER_UNIT: u64 = 8;
 
-/// How much a node of a type counts that is put together: it takes about so much more memory than a part of a value.
+/// Weight of a node of a constructed type, which takes about this many times the memory of a part of a value.
 pub(super) const TYPE_NODE: u64 = 8;
-/// How much an entry of a message counts that is put together.
+/// Weight of an entry of a constructed message.
 pub(super) const MESSAGE_ENTRY: u64 = 8;
-/// How much a value counts that is copied into a function or a constructor.
+/// Weight of a value that is copied into a function or a constructor.
 pub(super) const COPY: u64 = 2;
 
-/// What a run has done so far.
+/// The work of a run so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
     done: u64,
-    /// The parts of values that left.
+    /// Parts of values that have left the run.
     left: u64,
     /// The units of gas at the beginning.
     start: u64,
 }
 
-/// More was done than the gas pays for.
+/// The run did more than its gas pays for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TooMuch {
-    /// More parts than these.
+    /// Too many parts left the run.
     #[error("Data of more than {allowed} parts for little gas")]
     Parts { allowed: u64 },
-    /// More work.
+    /// Too much work was done.
     #[error(transparent)]
     Work(#[from] Exhausted),
 }
@@ -60,11 +59,11 @@ impl Effort {
         Self { done: 0, left: 0, start: gas.units() }
     }
 
-    /// Counts something that is about to be done.
+    /// Counts work that is about to be done.
     ///
     /// # Errors
     ///
-    /// [`TooMuch`] if it is out of proportion to the gas that was used.
+    /// [`TooMuch`] if it is out of proportion to the gas used.
     pub(super) fn spend(&mut self, parts: u64, gas: &mut Meter) -> Result<(), TooMuch> {
         self.count(parts, *gas)?;
         if parts > PAID { Ok(gas.spend(parts.saturating_mul(weight::PART))?) } else { Ok(()) }
@@ -78,7 +77,7 @@ impl Effort {
         self.check(self.done, PER_UNIT, FREE, gas)
     }
 
-    /// Counts the nodes of the type of a value, which is about to be found or compared.
+    /// Counts the nodes of the type of a value. The type is about to be determined or compared.
     ///
     /// # Errors
     ///
@@ -88,7 +87,7 @@ impl Effort {
         if nodes > PAID { Ok(gas.spend(nodes.saturating_mul(weight::KIND_NODE))?) } else { Ok(()) }
     }
 
-    /// Counts a value that is about to be gone through as a whole.
+    /// Counts a value that is about to be read as a whole.
     ///
     /// # Errors
     ///
@@ -123,7 +122,7 @@ impl Effort {
         if done > allowed { Err(TooMuch::Parts { allowed }) } else { Ok(()) }
     }
 
-    /// Returns what has been counted.
+    /// Returns the counted work.
     pub(super) const fn done(self) -> u64 {
         self.done
     }

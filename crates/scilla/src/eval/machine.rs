@@ -1,10 +1,10 @@
 //! The machine that evaluates expressions.
 //!
-//! It has a stack of values, in which each running function has its frame, and a stack of what is to be done with a
-//! result. Nothing recurses: folding a long list from the back makes these stacks long, and gas limits them.
+//! It has a stack of values, with a frame for each running function, and a stack of continuations. Nothing recurses. A
+//! fold over a long list from its end makes these stacks long, and gas limits them.
 //!
 //! A function of several arguments is entered once with all of them. The charges are those of the reference, which
-//! makes a function of the remaining arguments after each one.
+//! makes a function of the remaining arguments after each argument.
 
 use std::sync::Arc;
 
@@ -26,32 +26,32 @@ use crate::{
     work::weight,
 };
 
-/// What comes of an evaluation.
+/// The result of an evaluation.
 pub(super) type Evaluation<T> = Result<T, Failure>;
 
 /// A frame on the stack of values.
 #[derive(Clone, Default)]
 pub(super) struct Frame {
     base: usize,
-    /// What the running function captured; none outside of functions.
+    /// Captured values of the running function; `None` outside of functions.
     closure: Option<Arc<Closure>>,
 }
 
-/// What is to be done with a result.
+/// The next use of a result.
 enum Continuation {
-    /// Apply it to these values.
+    /// Apply the result to these values.
     Apply(Vec<Value>),
-    /// Give it these types.
+    /// Apply the result to these types.
     Instantiate(Arc<[Type]>, usize),
-    /// Put it into the frame, and go on there.
+    /// Put the result into the frame, and continue there.
     Let { slot: u32, body: NodeId },
-    /// Go back to this frame.
+    /// Return to this frame.
     Return(Frame),
 }
 
-/// What an application leads to.
+/// The result of a step.
 enum Step {
-    /// The evaluation of a body, in a frame that has been opened.
+    /// A body to evaluate, in a frame that is open.
     Enter(NodeId),
     /// A result.
     Value(Value),
@@ -95,7 +95,7 @@ impl<'c> Machine<'c> {
         }
     }
 
-    /// Counts the parts of a value that is about to be gone through as a whole.
+    /// Counts the parts of a value that is about to be read as a whole.
     pub(super) fn go_through(&mut self, value: &Value) -> Evaluation<()> {
         self.effort.go_through(value, &mut self.gas).map_err(too_much)
     }
@@ -105,7 +105,7 @@ impl<'c> Machine<'c> {
         self.effort.leave(value, self.gas).map_err(too_much)
     }
 
-    /// Counts what goes beyond the small change of a node.
+    /// Counts work above the free amount of a node.
     pub(super) fn spend(&mut self, parts: u64) -> Evaluation<()> {
         self.effort.spend(parts, &mut self.gas).map_err(too_much)
     }
@@ -120,7 +120,7 @@ impl<'c> Machine<'c> {
         self.spend(COPY * values as u64)
     }
 
-    /// Returns what was counted so far.
+    /// Returns the work counted so far.
     pub(super) const fn effort(&self) -> u64 {
         self.effort.done()
     }
@@ -133,8 +133,8 @@ impl<'c> Machine<'c> {
         Ok(value)
     }
 
-    /// Evaluates an expression, and returns the last node that was evaluated outside of functions, and the frame that
-    /// holds what is bound there.
+    /// Evaluates an expression. Also returns the last node that was evaluated outside of functions, and the values of
+    /// its frame.
     pub(super) fn traced(&mut self, node: NodeId) -> Evaluation<(Value, NodeId, Vec<Value>)> {
         let outer = self.open();
         let value = self.evaluate(node)?;
@@ -143,18 +143,18 @@ impl<'c> Machine<'c> {
         Ok((value, self.last, frame))
     }
 
-    /// Opens a frame and returns the one that was open.
+    /// Opens a frame, and returns the previous one.
     pub(super) fn open(&mut self) -> Frame {
         std::mem::replace(&mut self.frame, Frame { base: self.stack.len(), closure: None })
     }
 
-    /// Closes the frame and goes back to another one.
+    /// Closes the frame, and returns to another one.
     pub(super) fn close(&mut self, outer: Frame) {
         self.stack.truncate(self.frame.base);
         self.frame = outer;
     }
 
-    /// Puts a value into the frame, which grows with what is put there. Slots are bound in order.
+    /// Puts a value into the frame, which grows with it. Slots are bound in order.
     pub(super) fn set(&mut self, slot: u32, value: Value) {
         let place = self.frame.base + slot as usize;
         if let Some(place) = self.stack.get_mut(place) {
@@ -165,7 +165,7 @@ impl<'c> Machine<'c> {
         }
     }
 
-    /// Evaluates an expression in the frame that is open.
+    /// Evaluates an expression in the open frame.
     pub(super) fn evaluate(&mut self, node: NodeId) -> Evaluation<Value> {
         let floor = self.continuations.len();
         let mut node = node;
@@ -200,7 +200,7 @@ impl<'c> Machine<'c> {
         }
     }
 
-    /// Charges for a node, and evaluates it as far as it goes.
+    /// Charges for a node, and evaluates it up to its result or the next body.
     fn step(&mut self, id: NodeId, floor: usize) -> Evaluation<Step> {
         let code: &'c Code = self.code;
         if self.frame.closure.is_none() {
@@ -250,7 +250,7 @@ impl<'c> Machine<'c> {
                 let arguments = arguments.iter().map(|name| self.look_up(*name)).collect::<Result<_, _>>()?;
                 let types = self.types(types)?;
                 let value = Value::Adt(Arc::new(AdtValue::new(Arc::clone(constructor), types, arguments)));
-                // Its types have been counted, node by node.
+                // The types were counted before, node by node.
                 self.find_type(&value)?;
                 Ok(Step::Value(value))
             }
@@ -288,7 +288,7 @@ impl<'c> Machine<'c> {
         })
     }
 
-    /// Returns what a variable stands for.
+    /// Returns the value of a variable.
     pub(super) fn look_up(&self, variable: Variable) -> Evaluation<Value> {
         let found = match variable {
             Variable::Captured(index) => {
@@ -306,8 +306,8 @@ impl<'c> Machine<'c> {
         found.cloned().ok_or_else(|| internal("a variable has no value"))
     }
 
-    /// Looks for a name that the source binds nowhere among the names of the message: the reference lets procedures
-    /// see the parameters of the transition, which the checker forbids.
+    /// Looks up an unbound name among the entries of the message. In the reference, procedures can read the parameters
+    /// of the transition, which the checker forbids.
     fn look_up_name(&self, index: u32) -> Evaluation<Value> {
         let Some(unbound) = self.code.unbound.get(index as usize) else { return Err(internal("a name is missing")) };
         let simple = unbound.name.module().is_none() && unbound.name.namespace().is_none();
@@ -318,7 +318,7 @@ impl<'c> Machine<'c> {
         })
     }
 
-    /// Returns types, with what the frame knows in the place of variables.
+    /// Returns types, with the types of the frame in place of variables.
     fn types(&mut self, of: &Types) -> Evaluation<Arc<[Type]>> {
         let Some(variables) = &of.variables else { return Ok(Arc::clone(&of.types)) };
         let known = self.frame.closure.as_ref().map(|closure| &*closure.types).unwrap_or_default();
@@ -330,7 +330,7 @@ impl<'c> Machine<'c> {
         Ok(types)
     }
 
-    /// Makes a function of what it captures.
+    /// Makes a function with its captured values.
     fn closure(&mut self, index: u32) -> Evaluation<Value> {
         let function = self.function(index)?;
         self.copy(function.captures.len())?;
@@ -348,7 +348,7 @@ impl<'c> Machine<'c> {
         self.code.functions.get(index as usize).ok_or_else(|| internal("a function is missing"))
     }
 
-    /// Puts the values of variables on top of the stack, and returns where they begin.
+    /// Pushes the values of variables, and returns the position of the first.
     fn push(&mut self, variables: &[Variable]) -> Evaluation<usize> {
         let from = self.stack.len();
         for variable in variables {
@@ -358,7 +358,7 @@ impl<'c> Machine<'c> {
         Ok(from)
     }
 
-    /// Applies a function to what stands on top of the stack: at least one value.
+    /// Applies a function to the values on top of the stack, at least one.
     fn apply(&mut self, function: &Value, from: usize, floor: usize) -> Evaluation<Step> {
         let Value::Closure(closure) = function else {
             let text = self.settings.print(function);
@@ -370,7 +370,7 @@ impl<'c> Machine<'c> {
         if function.kind == FunctionKind::Fixpoint && had == 0 {
             self.charge_at(1, function.layers.first())?;
         }
-        // Each argument but the last of all leads to the evaluation of the function that takes the next one.
+        // In the reference, each argument except the last one evaluates the function that takes the next argument.
         for layer in function.layers.get(had + 1..(has + 1).min(arity)).unwrap_or_default() {
             self.charge_at(1, Some(layer))?;
         }
@@ -384,7 +384,7 @@ impl<'c> Machine<'c> {
         let rest: Vec<Value> = self.stack.drain(from + arity - had..).collect();
         self.stack.splice(from..from, closure.applied.iter().cloned());
         let running = if had > 0 && function.kind == FunctionKind::Fixpoint {
-            // What knows itself by name must not meet the arguments it once got.
+            // A recursive function must not see the arguments of an earlier application.
             let (captured, types) = (closure.captured.clone(), Arc::clone(&closure.types));
             Arc::new(Closure::new(closure.function, captured, types, SmallVec::new()))
         } else {
@@ -397,7 +397,7 @@ impl<'c> Machine<'c> {
         Ok(Step::Enter(function.body))
     }
 
-    /// Gives types to a function of types, from the one at `given` on.
+    /// Applies a type function to types, from the one at `given` on.
     fn instantiate(&mut self, function: &Value, types: Arc<[Type]>, given: usize, floor: usize) -> Evaluation<Step> {
         let Some(next) = types.get(given) else { return Ok(Step::Value(function.clone())) };
         let Value::TypeClosure(closure) = function else {
@@ -414,8 +414,8 @@ impl<'c> Machine<'c> {
         Ok(Step::Enter(function.body))
     }
 
-    /// Opens the frame of a function, which begins with what stands on the stack from `base` on. If nothing is left to be
-    /// done in the frame that is open, it takes its place.
+    /// Opens the frame of a function. The values of the stack from `base` on are its beginning. If the open frame has
+    /// nothing left to do, the new frame replaces it.
     fn enter(&mut self, running: Arc<Closure>, base: usize, floor: usize) {
         let is_tail =
             self.continuations.len() > floor && matches!(self.continuations.last(), Some(Continuation::Return(_)));
@@ -428,12 +428,12 @@ impl<'c> Machine<'c> {
         }
     }
 
-    /// Says whether a value fits a pattern; if it does, what the pattern binds is bound.
+    /// Returns whether a value matches a pattern. If it does, binds the variables of the pattern.
     pub(super) fn fits(&mut self, pattern: &Pattern, value: &Value) -> Evaluation<bool> {
         self.part_fits(pattern, value, &mut 0)
     }
 
-    /// Says whether a part of a value fits; `parts` are those that were compared before.
+    /// Returns whether a part of a value matches. `parts` is the number of parts that were compared before.
     fn part_fits(&mut self, pattern: &Pattern, value: &Value, parts: &mut u64) -> Evaluation<bool> {
         match pattern {
             Pattern::Binder(slot) => {
@@ -459,7 +459,7 @@ impl<'c> Machine<'c> {
         }
     }
 
-    /// Counts the last `more` of so many parts for which the gas of a node does not pay.
+    /// Counts the last `more` of `parts` parts, unless the gas of a node pays for all of them.
     pub(super) fn spend_beyond(&mut self, parts: u64, more: usize) -> Evaluation<()> {
         if parts <= PAID {
             return Ok(());
@@ -471,7 +471,7 @@ impl<'c> Machine<'c> {
         let from = self.push(arguments)?;
         let values = self.stack.get(from..).unwrap_or_default();
         for value in values {
-            // Their types may have to be compared.
+            // The types may have to be compared.
             self.effort.find_type(value.type_parts(), &mut self.gas).map_err(too_much)?;
         }
         let cost = match builtin.cost_by(values, self.settings.rules.builtin_costs()) {
@@ -542,7 +542,7 @@ pub(super) fn failure(message: impl Into<String>) -> Failure {
     Failure::of(Entry::nowhere(message))
 }
 
-/// A failure that no program leads to.
+/// A failure that no program can cause.
 pub(super) fn internal(what: &str) -> Failure {
     failure(format!("Internal error: {what}"))
 }
@@ -551,12 +551,12 @@ fn too_much(reason: TooMuch) -> Failure {
     failure(reason.to_string())
 }
 
-/// How deep and how large the types may be that a running program puts together; those it writes are smaller by far.
-/// Checked programs have paid for their types in the checker.
+/// Limits of depth and size of the types that a running program constructs. Written types are far smaller. Checked
+/// programs have paid for their types in the checker.
 const MAX_TYPE_DEPTH: usize = 512;
 const MAX_TYPE_PARTS: u64 = 10_000;
 
-/// Returns the number of nodes of a type; none if there are too many, or they stand too deep.
+/// Returns the number of nodes of a type, or `None` if it is above the limits.
 fn moderate_parts(of: &Type) -> Option<u64> {
     let (mut pending, mut parts) = (SmallVec::<[(&Type, usize); 8]>::new(), 0);
     pending.push((of, 0));

@@ -5,9 +5,9 @@
 //! - [`run`]: deployments, messages, libraries and single expressions from beginning to end.
 //! - `machine`: expressions.
 //! - `statement`: transitions and procedures.
-//! - `observer`: who watches these.
-//! - `effort`: what bounds the work that gas does not.
-//! - `address`: what an address must be, when it claims to be one.
+//! - `observer`: the interface that receives each statement.
+//! - `effort`: the limits of work that gas does not pay for.
+//! - `address`: the checks of address types.
 
 mod address;
 mod effort;

@@ -1,4 +1,4 @@
-//! Who watches a transition run, statement by statement.
+//! Observers of transitions, statement by statement.
 
 use crate::{argument::Argument, source::Location};
 
@@ -7,20 +7,20 @@ pub trait Observer {
     /// A statement was executed, or has failed.
     fn statement(&mut self, step: Step<'_>);
 
-    /// The procedure has ended that the latest statement of this depth called, and its result is bound.
+    /// A procedure has ended, and its result is bound. The latest statement of this depth called it.
     fn returned(&mut self, depth: usize, bound: Argument);
 }
 
 /// One statement as it was executed.
 ///
-/// Of a `match` and a `forall` this is the beginning; the statements within follow.
+/// A `match` and a `forall` have one step for their beginning. The steps of the inner statements follow.
 #[derive(Clone, Debug)]
 pub struct Step<'a> {
-    /// The transition or procedure that it is part of.
+    /// The transition or procedure of the statement.
     pub component: &'a str,
-    /// How many components run: 1 in the transition itself.
+    /// Number of nested components: 1 in the transition itself.
     pub depth: usize,
-    /// Where it stands.
+    /// Its place in the source.
     pub location: Location,
     /// Its source, up to the end of the line.
     pub text: &'a [u8],

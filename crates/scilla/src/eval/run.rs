@@ -1,6 +1,6 @@
 //! Deployments, messages, libraries and single expressions, from beginning to end.
 //!
-//! What is read from files, and when, is for the caller to order; between the steps the gas that is left is passed on.
+//! The caller decides which files it reads, and when. Each step takes the gas that the previous step left.
 //!
 //! ```text
 //! Meter ─▶ Code::load ─▶ Loaded ─▶ check_version ─▶ deploy ─▶ Deployment
@@ -34,7 +34,7 @@ use crate::{
     version::VERSION,
 };
 
-/// How a run is done, and how it reports.
+/// Options of a run and of its reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Whether values in texts are literals, as nodes have them, or JSON.
@@ -49,10 +49,10 @@ impl Default for Settings {
     }
 }
 
-/// The size from which a value is not printed in a text. It is far beyond what gas pays for; only programs that were
-/// not checked put such values into texts.
+/// Size from which a value is not printed in a text. No gas pays for such a value. Only programs that were not checked
+/// put such values into texts.
 const MAX_PRINTED_SIZE: u64 = 1 << 24;
-/// The same for its parts.
+/// The same limit for the parts of a value.
 const MAX_PRINTED_PARTS: u64 = 1 << 20;
 
 impl Settings {
@@ -72,13 +72,13 @@ impl Settings {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{failure}")]
 pub struct Failed {
-    /// Why.
+    /// Reason of the failure.
     pub failure: Failure,
-    /// What was left. It is reported without the gas that a success uses at least.
+    /// The gas that is left. Reports of it do not include the least gas of a success.
     pub gas: Meter,
 }
 
-/// What a deployment leads to.
+/// The result of a deployment.
 #[derive(Clone, Debug)]
 pub struct Deployment {
     /// The fields with their first values, in the order of their declaration.
@@ -92,9 +92,9 @@ pub struct Deployment {
 pub struct Outcome {
     /// Whether the amount was accepted.
     pub accepted: bool,
-    /// The balance of the contract, with what was accepted and without what is sent.
+    /// The balance of the contract, with the accepted amount and without the sent amounts.
     pub balance: u128,
-    /// The messages to be sent, in order.
+    /// The sent messages, in order.
     pub messages: Vec<Arc<Sent>>,
     /// The events, the newest first.
     pub events: Vec<Arc<Sent>>,
@@ -102,12 +102,12 @@ pub struct Outcome {
     pub gas: Meter,
 }
 
-/// A single expression evaluated.
+/// The result of an expression.
 #[derive(Clone, Debug)]
 pub struct Evaluated {
     /// The value.
     pub value: Value,
-    /// What is bound where the last part was evaluated, the latest first.
+    /// The variables that are bound at the last evaluated part, the latest first.
     pub bindings: Vec<(Arc<str>, Value)>,
     /// The gas that is left.
     pub gas: Meter,
@@ -126,8 +126,8 @@ pub struct Loaded {
 impl Code {
     /// Evaluates the libraries of the program.
     ///
-    /// What they evaluate to is kept, unless that is out of proportion to the program: next time they are only charged
-    /// for, if the gas suffices.
+    /// The values are kept with the program, unless they are out of proportion to it. A later run then only takes their
+    /// charge, if its gas suffices.
     ///
     /// # Errors
     ///
@@ -155,7 +155,8 @@ impl Code {
         let effort = machine.effort();
         let (globals, gas) = (machine.globals, machine.gas);
         let units = before - gas.units();
-        // Whether work is beyond its limit depends on when it is done: it is done again.
+        // Whether work reaches its limit depends on when it is done. So libraries with such work are evaluated in each
+        // run.
         if units.saturating_add(effort) <= self.max_library_units() && gas.work().done() == worked {
             // If another thread was first, it has computed the same values.
             self.library_cache.set(LibraryValues { values: Arc::clone(&globals), units, costs }).ok();
@@ -165,9 +166,9 @@ impl Code {
 }
 
 impl Machine<'_> {
-    /// Evaluates the libraries, each after what it imports, as often as it is imported.
+    /// Evaluates each library after its imports, as often as it is imported.
     ///
-    /// There may be far more imports than libraries; as each leads to a value, gas limits them.
+    /// There may be far more imports than libraries. Each import has a value, so gas limits them.
     fn libraries(&mut self) -> Evaluation<()> {
         let libraries = &self.code.libraries;
         let mut pending = vec![(libraries.len().saturating_sub(1), 0)];
@@ -189,15 +190,16 @@ impl Machine<'_> {
     }
 }
 
-/// What the reference takes before it reports that versions differ.
+/// Units that the reference takes before it reports different versions.
 const VERSION_CHARGE: u64 = 97;
 
 impl Loaded {
-    /// Checks that module, init parameters and this implementation agree on the version of the language.
+    /// Checks that module, init parameters and this implementation have the same version of the language.
     ///
     /// # Errors
     ///
-    /// If they do not. The gas of the failure may be less than nothing, that is enormous: the reference does not look.
+    /// If they differ. The gas of the failure may be below zero, which is reported as a huge number: the reference does
+    /// not check it.
     pub fn check_version(&self, init: Option<&Value>) -> Result<(), Failed> {
         let stated = init.is_some_and(|version| *version == Value::uint32(0));
         if stated && *self.code.version == *VERSION {
@@ -225,7 +227,7 @@ impl Loaded {
         }
     }
 
-    /// Deploys a contract. With a host, the addresses among the parameters are checked, and the fields are stored.
+    /// Deploys a contract. With a host, it checks the addresses among the parameters, and stores the fields.
     ///
     /// # Errors
     ///
@@ -253,7 +255,7 @@ impl Loaded {
         Ok(Deployment { gas: deployment.gas.with_work(gas.work()), ..deployment })
     }
 
-    /// Evaluates the libraries again where the rules have each run do so; none where they do not.
+    /// Evaluates the libraries again if the rules require it in each run; otherwise returns `None`.
     ///
     /// # Errors
     ///
@@ -266,7 +268,8 @@ impl Loaded {
         self.code.load(self.settings, self.gas).map(Some)
     }
 
-    /// Checks that the init parameters are those of the contract, and returns the addresses they claim to be.
+    /// Checks that the init parameters are those of the contract. Returns the addresses whose types the host has to
+    /// confirm.
     fn check_parameters(&self, init: &[Argument]) -> Evaluation<Vec<Claim>> {
         let mut claims = Vec::new();
         let contract = self.contract()?;
@@ -308,7 +311,7 @@ impl Loaded {
         self.call_observed(init, message, balance, host, None)
     }
 
-    /// Runs the transition that a message names, as [`Self::call`] does, and tells an observer of each statement.
+    /// Runs the transition that a message names, as [`Self::call`] does. The observer receives each statement.
     ///
     /// # Errors
     ///
@@ -323,7 +326,7 @@ impl Loaded {
     ) -> Result<Outcome, Failed> {
         let mut machine = self.machine();
         if let Some(again) = self.initialised(init)? {
-            // What the fields had at first is charged for, and not kept.
+            // The first values of the fields are charged, but not kept.
             machine = self.machine_with(again.initial_fields(init)?.gas);
         }
         let outcome = self.check_parameters(init).and_then(|_| {
@@ -362,15 +365,15 @@ impl Loaded {
         machine.message = message_values.ok_or_else(|| internal("a message has no sender"))?;
         machine.message_entries =
             message.entries.iter().map(|entry| (Arc::clone(&entry.name), entry.value.clone())).collect();
-        // To procedures, too, a parameter of the transition hides that of the contract, although the checker does not let
-        // them see it: `Zilliqa/scilla: src/eval/Eval.ml` runs them where the message has been bound.
+        // For procedures too, a parameter of the transition hides that of the contract, although the checker forbids
+        // its use: `Zilliqa/scilla: src/eval/Eval.ml` runs them where the message has been bound.
         for (place, (name, _)) in machine.parameters.iter_mut().zip(&contract.parameters) {
             if let Some(hiding) = value(name.base()) {
                 *place = hiding;
             }
         }
         let arguments = transition.parameters.iter().filter_map(|(name, _)| value(name.base())).collect();
-        // The host may live longer than the observer, or the other way round.
+        // The host and the observer have different lifetimes.
         let observer = observer.map(|observer| observer as &mut dyn Observer);
         let mut execution = Execution::new(machine, host, balance, observer);
         execution.run(transition, arguments)?;
@@ -385,7 +388,8 @@ impl Loaded {
         Ok(Outcome { accepted, balance: left, messages, events, gas: machine.gas })
     }
 
-    /// Checks that a message has the parameters of a transition, and returns the addresses they claim to be.
+    /// Checks that a message has the parameters of a transition. Returns the addresses whose types the host has to
+    /// confirm.
     fn check_message(&self, transition: &ComponentCode, given: &Given<'_>) -> Evaluation<Vec<Claim>> {
         let implicit = implicit::message_parameters().map(|(name, kind)| (Name::simple(name), kind));
         let parameters = || implicit.iter().chain(&transition.parameters);
@@ -397,7 +401,7 @@ impl Loaded {
             let before = claims.len();
             self.check_value(kind, found, &mut claims)?;
             if matches!(&**name.base(), "_sender" | "_origin") {
-                // Who sent and who signed is known to exist.
+                // The accounts of sender and signer are known to exist.
                 claims.truncate(before);
             }
         }
@@ -410,11 +414,11 @@ impl Loaded {
         Ok(claims)
     }
 
-    /// Evaluates the expression that the program is.
+    /// Evaluates the expression of the program.
     ///
     /// # Errors
     ///
-    /// If it fails, or the program is none.
+    /// If it fails, or the program is no expression.
     pub fn evaluate(&self) -> Result<Evaluated, Failed> {
         let mut machine = self.machine();
         let node = self.code.expression.ok_or_else(|| self.failed(internal("this is no expression")))?;
@@ -425,7 +429,7 @@ impl Loaded {
         let names = self.code.bound_at(last);
         let mut bindings: Vec<(Arc<str>, Value)> = Vec::new();
         for (name, slot) in names {
-            // A binding takes the place of an earlier one of the same name, and counts as the latest.
+            // A binding replaces an earlier one of the same name, and counts as the latest.
             bindings.retain(|(bound, _)| *bound != name);
             bindings.extend(frame.get(slot as usize).map(|value| (name, value.clone())));
         }
@@ -453,15 +457,15 @@ impl Loaded {
     }
 }
 
-/// Says whether an init parameter concerns the program: `_extlibs` does not.
+/// Returns whether an init parameter concerns the program. `_extlibs` does not.
 fn is_parameter(name: &str) -> bool {
     name != "_extlibs"
 }
 
-/// What is given for parameters.
+/// The given values of parameters.
 struct Given<'a> {
     in_order: Vec<(&'a str, &'a Value)>,
-    /// Of several values of one name the first.
+    /// If a name has several values, the first one.
     by_name: BTreeMap<&'a str, &'a Value>,
 }
 
@@ -476,7 +480,7 @@ impl<'a> Given<'a> {
         self.by_name.get(name).copied()
     }
 
-    /// Returns the first name that is none of these.
+    /// Returns the first given name that is not among `names`.
     fn other_than<'n>(&self, names: impl Iterator<Item = &'n Name>) -> Option<&'a str> {
         let known: BTreeSet<&str> = names.map(|name| &**name.base()).collect();
         self.in_order.iter().map(|(name, _)| *name).find(|name| !known.contains(name))
@@ -487,7 +491,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// The values of the parameters, in the order of the contract. What is missing is found when they are checked.
+/// The values of the parameters, in the order of the contract. A later check finds missing values.
 fn parameters(contract: &ContractCode, init: &[Argument]) -> Vec<Value> {
     let by_name: BTreeMap<_, _> = init.iter().map(|entry| (&*entry.name, &entry.value)).collect();
     let value = |name: &Name| by_name.get(&**name.base()).map_or_else(|| Value::bool(false), |value| (*value).clone());
@@ -512,7 +516,7 @@ fn initial_fields(contract: &ContractCode, machine: &mut Machine<'_>) -> Evaluat
     fields.collect()
 }
 
-/// Says whether there are no functions in a value, maps aside.
+/// Returns whether a value contains no functions. Does not check maps.
 fn is_storable(value: &Value) -> bool {
     let mut pending = vec![value];
     while let Some(value) = pending.pop() {
@@ -531,13 +535,13 @@ fn is_storable(value: &Value) -> bool {
     true
 }
 
-/// Joins the first values of fields with what a file of the state says.
+/// Merges the first values of fields with a state file.
 ///
-/// Fields that the file does not mention keep their first values, and come first.
+/// Fields that are missing in the file keep their first values, and come first.
 ///
 /// # Errors
 ///
-/// If the file has fields that the contract does not have, or not with this type, or a field twice.
+/// If the file has a field that the contract does not have with this type, or has a field twice.
 pub fn local_state(
     loaded: &Loaded,
     initial: Vec<StateField>,

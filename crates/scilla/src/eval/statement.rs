@@ -22,10 +22,10 @@ use crate::{
     work::weight,
 };
 
-/// What is still to be done, the next thing last.
+/// A stack of the remaining work. The next item is the last.
 enum Work {
-    /// Leave a procedure, and bind its result. `completed` is the length of the list of completed procedures when it
-    /// was called.
+    /// Leave a procedure, and bind its result. `completed` was the length of the list of completed procedures at the
+    /// call.
     Leave { caller: Frame, result: Option<(u32, Name)>, completed: usize },
     /// Call a procedure for each of these elements.
     ForEach { rest: Value, procedure: u32 },
@@ -38,15 +38,15 @@ pub(super) struct Execution<'m, 'c, 'h> {
     machine: &'m mut Machine<'c>,
     host: &'h mut dyn Host,
     observer: Option<&'h mut dyn Observer>,
-    /// The components that run, the transition first.
+    /// The running components, the transition first.
     running: Vec<&'c ComponentCode>,
-    /// The procedures that an exception lists because they have ended, the newest last; empty under rules that list
-    /// those that run.
+    /// The completed procedures that an exception lists, the newest last; empty if the rules list running procedures
+    /// instead.
     completed: Vec<&'c ComponentCode>,
     /// The units of gas at the beginning.
     units: u64,
     work: Vec<Work>,
-    /// What the last `_return` gave.
+    /// The value of the last `_return`.
     returned: Option<Value>,
     pub(super) balance: u128,
     pub(super) accepted: bool,
@@ -57,7 +57,7 @@ pub(super) struct Execution<'m, 'c, 'h> {
 
 /// Bytes of completed procedures that an exception lists whatever the gas.
 const FREE_LISTED: u64 = 16_384;
-/// How many more for each unit of gas that the run used. A completed procedure has used one at least.
+/// Further bytes for each unit of gas that the run used. A completed procedure has used at least one.
 const LISTED_PER_UNIT: u64 = 128;
 /// The most bytes that an exception lists.
 const MOST_LISTED: u64 = 10_000_000;
@@ -130,7 +130,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         if component.parameters.len() != arguments.len() {
             return Err(failure("Attempting to bind different number of keys and values in environment"));
         }
-        // What is done after the procedure must lie below what it does.
+        // The next work after the procedure must lie below the work of the procedure.
         let place = self.work.len();
         let caller = self.begin(component, arguments);
         self.work.insert(place, Work::Leave { caller, result, completed: self.completed.len() });
@@ -141,7 +141,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         self.machine.close(caller);
         let left = self.running.pop();
         if self.machine.settings.rules.exceptions() == Exceptions::CompletedProcedures {
-            // The list goes on from the call: what the procedure added to it is forgotten.
+            // The list has its length at the call again: entries of the procedure are removed.
             self.completed.truncate(completed);
             self.completed.extend(left);
         }
@@ -162,7 +162,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         self.call(procedure, vec![element.clone()], None)
     }
 
-    /// Executes a statement, and tells the observer.
+    /// Executes a statement, and notifies the observer.
     #[cold]
     fn observed(&mut self, statement: &Statement) -> Evaluation<()> {
         let code: &'c Code = self.machine.code;
@@ -170,7 +170,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         let component = self.running.last().map_or("", |component| &**component.name.base());
         let used = statement.names.used.iter().filter_map(|name| self.named(name)).collect();
         let outcome = self.statement(statement);
-        // The frame that is open behind a call is the procedure's.
+        // After a call, the open frame is that of the procedure.
         let has_bound = outcome.is_ok() && !matches!(statement.kind, StatementKind::Call { .. });
         let bound = statement.names.bound.as_ref().filter(|_| has_bound).and_then(|name| self.named(name));
         let step = Step {
@@ -216,7 +216,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
             }
             StatementKind::Call { slot, procedure, arguments } => {
                 self.charge(1, place)?;
-                // Each is copied into a list, and from there into the frame.
+                // Each argument is copied twice: into a list, and into the frame.
                 self.machine.spend_beyond(arguments.len() as u64, 2 * arguments.len())?;
                 let arguments = self.look_up_all(arguments)?;
                 self.call(known(procedure)?, arguments, slot.clone())
@@ -329,7 +329,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         Failure::of(Entry::at(self.location(place), "Ran out of gas after evaluating statement"))
     }
 
-    /// Charges for the size of a value that leaves, and something more.
+    /// Charges for the size of a value that leaves the run, and `more`.
     fn charge_size(&mut self, variable: Variable, more: u64, place: Place) -> Evaluation<Value> {
         let value = self.nowhere(variable)?;
         self.charge(value.size().saturating_add(more), place)?;
@@ -337,7 +337,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         Ok(value)
     }
 
-    /// Charges for a value that was read, and something more, and puts it into the frame.
+    /// Charges for a value that was read, and `more`. Puts the value into the frame.
     fn charge_and_set(&mut self, slot: u32, value: Value, more: u64, place: Place) -> Evaluation<()> {
         self.charge(value.size().saturating_add(value.sort_cost()).saturating_add(more), place)?;
         self.machine.go_through(&value)?;
@@ -353,7 +353,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         Failure::of(Entry::at(self.location(field.place), message))
     }
 
-    /// Has the host act, and counts its work.
+    /// Calls the host, and counts its work.
     fn ask<T>(&mut self, act: impl FnOnce(&mut dyn Host) -> Result<T, HostError>) -> Result<T, HostError> {
         self.host.limit(self.machine.gas);
         let answer = act(self.host);
@@ -371,7 +371,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         self.ask(|host| host.load(declared, keys)).map_err(|error| self.read_failure(error, field, place))
     }
 
-    /// Looks up a variable for the sake of a charge: that it is not bound is then reported without place.
+    /// Looks up a variable for a charge. An unbound variable is then reported without a place.
     fn nowhere(&self, variable: Variable) -> Evaluation<Value> {
         self.machine.look_up(variable).map_err(|failed| {
             let entries = failed.into_entries().into_iter().map(|entry| Entry::nowhere(entry.message)).collect();
@@ -427,7 +427,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         bytes.ok_or_else(|| failure(otherwise))
     }
 
-    /// Reads a field of another account. Of the balance of the sender, what has been accepted is gone already.
+    /// Reads a field of another account. The balance of the sender does not include an accepted amount.
     fn remote_load(
         &mut self,
         address: &Address,
@@ -473,7 +473,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         if want == Want::Existence {
             return Ok(Value::bool(remote(self, &keys, RemoteWant::Kind)?.is_some()));
         }
-        // The type is asked for first: of an entry that is missing, nothing would be known.
+        // The type is queried first, because a missing entry has no type.
         let Some(field) = remote(self, &[], RemoteWant::Kind)? else {
             let (name, address) = (&map.name, Hex(address));
             let text = "Unable to fetch type for field at address";
@@ -495,7 +495,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         Ok(())
     }
 
-    /// Takes the amount of the message; only the first time does anything.
+    /// Accepts the amount of the message. A second call has no effect.
     fn accept(&mut self) -> Evaluation<()> {
         if self.accepted {
             return Ok(());
@@ -551,7 +551,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         Ok(())
     }
 
-    /// Returns the failure that an exception is: itself, and the components that the rules list with it.
+    /// Returns the failure of an exception, with the components that the rules list.
     fn throw(&mut self, exception: Option<Variable>, place: Place) -> Evaluation<Failure> {
         let message = if let Some(exception) = exception {
             let value = self.charge_size(exception, 0, place)?;
@@ -583,7 +583,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         Entry::at(self.location(component.place), format!("Raised from {}", component.name.as_written()))
     }
 
-    /// Returns the completed procedures, the newest first, as many as the gas that was used allows to list.
+    /// Returns the completed procedures, the newest first, up to the limit for the gas used.
     fn listed(&self) -> Vec<&'c ComponentCode> {
         let used = self.units.saturating_sub(self.machine.gas.units());
         let mut left = used.saturating_mul(LISTED_PER_UNIT).saturating_add(FREE_LISTED).min(MOST_LISTED);
@@ -602,7 +602,7 @@ fn known(procedure: &Result<u32, Name>) -> Evaluation<u32> {
     procedure.clone().map_err(|name| failure(format!("Procedure not found: {}", name.as_written())))
 }
 
-/// Turns what a host says into a failure; the place counts if the host says so.
+/// Returns the failure for an error of the host, with the place if the error asks for it.
 pub(super) fn host_failure(error: HostError, location: Option<Location>) -> Failure {
     if error.is_too_large {
         return failure(Exhausted.to_string());
@@ -611,7 +611,7 @@ pub(super) fn host_failure(error: HostError, location: Option<Location>) -> Fail
     Failure::of(Entry::at(location, error.message))
 }
 
-/// Returns the type of what a map has behind so many keys.
+/// Returns the type of the values of a map behind `keys` keys.
 fn behind(kind: &Type, keys: usize) -> Evaluation<Type> {
     type_behind(kind, keys).cloned().ok_or_else(|| failure("Type failure in map access. Cannot index into key"))
 }
@@ -627,14 +627,14 @@ fn length(of: &Value) -> Evaluation<u64> {
     is_list.then_some(count).ok_or_else(|| failure("eval_gas_charge: Can only take length of Maps and Lists"))
 }
 
-/// Says whether a message has these labels, and none twice.
+/// Returns whether a message has each of these labels, and none twice.
 fn has_each_once(message: &Message, labels: &[&str]) -> bool {
     let mut seen = BTreeSet::new();
     labels.iter().all(|label| message.get(label).is_some())
         && message.entries().iter().all(|entry| seen.insert(&*entry.label))
 }
 
-/// Returns the sum of what messages send, with a carry beyond 128 bits lost as in the reference.
+/// Returns the sum of the amounts of messages. A carry beyond 128 bits is lost, as in the reference.
 pub(super) fn total_amount(messages: &[Arc<Message>]) -> Evaluation<u128> {
     messages.iter().try_fold(0, |sum: u128, message| {
         let amount = message.get("_amount").and_then(Value::as_integer);
