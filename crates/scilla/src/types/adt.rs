@@ -13,7 +13,7 @@ use crate::name::Name;
 pub struct DataType {
     /// Its name.
     pub name: Name,
-    /// Its parameters; built-in types only have them.
+    /// Its parameters. Only built-in types have any.
     pub parameters: Vec<TypeVariable>,
     /// Its constructors, in order.
     pub constructors: Vec<Constructor>,
@@ -24,12 +24,12 @@ pub struct DataType {
 pub struct Constructor {
     /// Its name.
     pub name: Name,
-    /// What it takes, in terms of the parameters of the type.
+    /// Types of its arguments, in terms of the parameters of the data type.
     pub arguments: Vec<Type>,
 }
 
 impl DataType {
-    /// Returns a constructor, and its index among them.
+    /// Returns a constructor with its index.
     pub fn constructor(&self, name: &Name) -> Option<(usize, &Constructor)> {
         self.constructors.iter().enumerate().find(|(_, constructor)| constructor.name == *name)
     }
@@ -48,10 +48,10 @@ pub struct DataTypes {
 /// A type that cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Redefinition {
-    /// There is a constructor of this name.
+    /// A constructor of this name exists.
     #[error("Multiple declarations of type constructor: {}", .0.as_written())]
     Constructor(Name),
-    /// There is a type of this name.
+    /// A type of this name exists.
     #[error("Multiple declarations of type: {}", .0.as_written())]
     Type(Name),
 }
@@ -74,7 +74,7 @@ impl DataTypes {
     ///
     /// # Errors
     ///
-    /// If the type or a constructor is known already. Then nothing is added.
+    /// If the type or a constructor exists already. Nothing is added then.
     pub fn add(&mut self, added: DataType) -> Result<(), Redefinition> {
         if self.by_name.contains_key(&added.name) {
             return Err(Redefinition::Type(added.name));
@@ -108,14 +108,14 @@ impl DataTypes {
         self.by_name.get(name).and_then(|&index| self.types.get(index))
     }
 
-    /// Returns a constructor and the type that it makes.
+    /// Returns a constructor and its data type.
     pub fn constructor(&self, name: &Name) -> Option<(&Arc<DataType>, &Constructor)> {
         let &(index, position) = self.by_constructor.get(name)?;
         let of = self.types.get(index)?;
         Some((of, of.constructors.get(position)?))
     }
 
-    /// Goes through all types, in the order in which they became known.
+    /// Iterates over all types, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<DataType>> {
         self.types.iter()
     }

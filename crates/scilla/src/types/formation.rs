@@ -1,18 +1,19 @@
-//! Whether a type is well formed: its data types exist and take so many arguments, its variables are bound.
+//! Checks that a type is well formed: its data types exist, they have the right number of arguments, and its variables
+//! are bound.
 
 use std::{fmt, sync::Arc};
 
 use super::{Type, TypeVariable, adt::DataTypes};
 use crate::name::Ident;
 
-/// How deep types nest: no deeper than they can be written. Deeper ones, such as that of a function of hundreds of
-/// parameters, are refused, so that whatever goes through a type may recurse. The reference has no such limit.
+/// Largest depth of types, as deep as they can be written. Deeper types, such as that of a function with hundreds of
+/// parameters, are rejected, so that recursion over types is safe. The reference has no such limit.
 pub const MAX_DEPTH: usize = 256;
 
-/// Why a type is not well formed.
+/// Reason why a type is not well formed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// There is no such data type.
+    /// The data type does not exist.
     #[error("ADT not found: {}", .0.name.as_written())]
     UnknownDataType(Ident),
     /// A data type has another number of parameters.
@@ -23,9 +24,9 @@ pub enum Malformed {
     Arity {
         /// The data type.
         of: Ident,
-        /// How many it takes.
+        /// Number of its parameters.
         expected: usize,
-        /// How many it was given.
+        /// Number of arguments.
         got: usize,
     },
     /// A variable is not bound.
@@ -42,7 +43,7 @@ pub enum Malformed {
 }
 
 impl Malformed {
-    /// Returns the name that is wrong, if it is one; it stands in the source.
+    /// Returns the wrong name, if the error is about one; it has a place in the source.
     pub const fn ident(&self) -> Option<&Ident> {
         match self {
             Self::UnknownDataType(of) | Self::Arity { of, .. } => Some(of),
@@ -52,8 +53,8 @@ impl Malformed {
 }
 
 impl Type {
-    /// Checks that the type is well formed where `is_bound` tells which type variables are known, and returns the number
-    /// of its nodes.
+    /// Checks that the type is well formed, and returns the number of its nodes. `is_bound` returns whether a type
+    /// variable is bound.
     ///
     /// # Errors
     ///
@@ -101,7 +102,7 @@ impl Type {
         Ok(size)
     }
 
-    /// Returns the first data type in the type that is not known.
+    /// Returns the first unknown data type in the type.
     pub fn unknown_data_type(&self, known: &DataTypes) -> Option<Ident> {
         let mut unknown = None;
         self.visit(|node| {
@@ -115,8 +116,8 @@ impl Type {
         unknown
     }
 
-    /// Returns how deep the type nests on its right-hand side: results of functions and bodies of type functions. That is
-    /// how types grow without being written.
+    /// Returns the depth of the type on its right-hand side: results of functions, and bodies of type functions. Types
+    /// can grow on this side without being written.
     pub(crate) fn right_depth(&self) -> usize {
         let mut depth = 1;
         let mut node = self;

@@ -1,4 +1,4 @@
-//! The types: how they print, which may stand for which, and what may be done with them.
+//! Types: their text forms, their relations, and the uses of their values.
 
 pub mod adt;
 pub mod formation;
@@ -22,7 +22,7 @@ use crate::name::Ident;
 /// Equality is structural: it neither renames bound variables nor knows assignability.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
-    /// A twenty-byte string that is more than that.
+    /// A byte string of 20 bytes, with requirements for its account.
     Address(AddressType),
     /// An algebraic data type with its arguments.
     Adt(Ident, Arc<[Self]>),
@@ -34,7 +34,7 @@ pub enum Type {
     Map(Arc<Self>, Arc<Self>),
     /// A type without parts.
     Primitive(Primitive),
-    /// What a procedure without result gives; it cannot be written.
+    /// The result of a procedure without one. It has no written form.
     Unit,
     /// `'A`.
     Variable(TypeVariable),
@@ -43,7 +43,7 @@ pub enum Type {
 /// The name of a type variable, the quote included: `'A`.
 pub type TypeVariable = Arc<str>;
 
-/// What is known of the account behind an address.
+/// The requirements of an address type for the account.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum AddressType {
     /// `ByStr20 with end`: an address in use.

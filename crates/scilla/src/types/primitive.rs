@@ -9,17 +9,17 @@ pub enum Primitive {
     BNum,
     /// Bytes of any number.
     ByStr,
-    /// Bytes of this number.
+    /// Bytes of a fixed number.
     ByStrX(u32),
-    /// What `event` takes.
+    /// The argument of `event`.
     Event,
-    /// What `throw` takes; it cannot be written.
+    /// The argument of `throw`. It has no written form.
     Exception,
     /// A signed integer.
     Int(Width),
-    /// What `send` takes a list of.
+    /// The element of the list that `send` takes.
     Message,
-    /// What replicates a contract; it cannot be written, and nothing makes one.
+    /// A request to replicate a contract. It has no written form, and no expression makes one.
     ReplicateContract,
     /// A text.
     String,
@@ -27,7 +27,7 @@ pub enum Primitive {
     Uint(Width),
 }
 
-/// The bits of an integer.
+/// The width of an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Width {
     /// 32 bits.
@@ -61,7 +61,7 @@ impl Width {
 }
 
 impl Primitive {
-    /// Reads a name that can be written in a source; none if it names no primitive type.
+    /// Returns the type of a name in a source, or `None` if it is no primitive type.
     ///
     /// `ByStr` followed by digits is a width, leading zeros included.
     pub fn from_name(name: &str) -> Option<Self> {

@@ -1,4 +1,4 @@
-//! How types print, in reports and in JSON.
+//! Text form of types, in reports and in JSON.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Putting types in the place of type variables: the one step of the checker that costs gas.
+//! Substitution of types for type variables. This is the only step of the checker that costs gas.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -9,14 +9,14 @@ use std::{
 use super::{AddressType, Type, TypeVariable};
 use crate::gas::{Exhausted, Meter};
 
-/// Why types could not be applied to types.
+/// Reason why a type could not be applied to types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InstantiationError {
-    /// What is left is not `forall`, though arguments are left.
+    /// The type is no `forall`, but arguments are left.
     NotForall {
-        /// The type after the arguments before.
+        /// The type after the previous arguments.
         rest: Type,
-        /// How many arguments it took.
+        /// Number of arguments it took.
         taken: usize,
     },
     /// The gas does not suffice.
@@ -29,7 +29,7 @@ impl From<Exhausted> for InstantiationError {
     }
 }
 
-/// Gives arguments to a `forall` type, and takes the units that this costs.
+/// Applies a `forall` type to arguments, and takes the units for it.
 ///
 /// # Errors
 ///
@@ -53,9 +53,9 @@ pub fn instantiate(of: &Type, arguments: &[Type], meter: &mut Meter) -> Result<T
     Ok(rest)
 }
 
-/// Puts types in the place of variables, all at once and free of charge, as for the parameters of a data type.
+/// Replaces variables by types, all at once and without gas, as for the parameters of a data type.
 ///
-/// The types that are put in must not contain variables that `of` binds; those of constructors bind none.
+/// The new types must not contain variables that `of` binds. Those of constructors bind none.
 pub(crate) fn replace(of: &Type, with: &[(&TypeVariable, &Type)]) -> Type {
     #[cfg(test)]
     count::pass();
@@ -80,7 +80,7 @@ pub(crate) fn replace(of: &Type, with: &[(&TypeVariable, &Type)]) -> Type {
     }
 }
 
-/// Says whether the variables that a type binds have names of their own already.
+/// Returns whether the bound variables of a type have names of their own already.
 fn is_apart<'a>(mut of: &'a Type, free: &BTreeSet<TypeVariable>, bound: &mut HashSet<&'a TypeVariable>) -> bool {
     let mut added = Vec::new();
     let result = loop {
@@ -109,13 +109,13 @@ fn is_apart<'a>(mut of: &'a Type, free: &BTreeSet<TypeVariable>, bound: &mut Has
     result
 }
 
-/// Gives the variables that a type binds names of their own: neither free in what is put in, nor bound further outside.
+/// Renames the bound variables of a type to names that are neither free in the new types nor bound further outside.
 ///
 /// A name that is taken gets the first number that makes it free.
 struct Renaming {
-    /// The names that cannot be used, and how often they are there.
+    /// The names that cannot be used, with the number of their occurrences.
     taken: HashMap<TypeVariable, usize>,
-    /// The new names of the variables bound around, by old name, the innermost last.
+    /// The new names of the variables bound outside, by old name, the innermost last.
     bound: HashMap<TypeVariable, Vec<TypeVariable>>,
 }
 
@@ -154,7 +154,7 @@ impl Renaming {
         let mut name = Arc::clone(variable);
         if self.taken.contains_key(variable) {
             let mut text = String::with_capacity(variable.len() + 4);
-            // As many names as bind the variable already are taken from the front of the list.
+            // The first names of the list are taken, one for each binding of the variable.
             for number in (names.len().max(1)..).take(self.taken.len() + 1) {
                 text.clear();
                 // A `String` accepts every write.
@@ -183,7 +183,7 @@ impl Renaming {
     }
 }
 
-/// A type that takes the place of a variable.
+/// A type that replaces a variable.
 ///
 /// Source of the charges: `Zilliqa/scilla: src/base/TypeUtil.ml` (substitution with gas).
 struct Replacement<'a> {
@@ -194,8 +194,8 @@ struct Replacement<'a> {
 }
 
 impl Replacement<'_> {
-    /// Returns what becomes of a type; none if it stays as it is. Every node that is visited costs a unit, and every
-    /// occurrence of the variable as much as what it becomes has nodes.
+    /// Returns the type after the replacement, or `None` if it does not change. Every visited node costs a unit. Every
+    /// occurrence of the variable costs the number of nodes of the new type.
     fn within(&self, of: &Type, meter: &mut Meter) -> Result<Option<Type>, Exhausted> {
         meter.charge(charge(of, self.variable, self.size))?;
         Ok(match of {
@@ -203,7 +203,7 @@ impl Replacement<'_> {
             Type::Function(from, to) => self.within_two(from, to, meter)?.map(|[from, to]| Type::Function(from, to)),
             Type::Map(key, value) => self.within_two(key, value, meter)?.map(|[key, value]| Type::Map(key, value)),
             Type::Adt(name, arguments) => self.within_all(arguments, meter)?.map(|new| Type::Adt(name.clone(), new)),
-            // The variables are apart: nothing in here binds this one.
+            // The bound names are distinct: this type does not bind the variable again.
             Type::Forall(other, body) => {
                 self.within(body, meter)?.map(|body| Type::Forall(Arc::clone(other), Arc::new(body)))
             }
@@ -217,7 +217,7 @@ impl Replacement<'_> {
         })
     }
 
-    /// What is not changed is shared.
+    /// Shares the unchanged part.
     fn within_two(
         &self,
         one: &Arc<Type>,
@@ -243,8 +243,7 @@ impl Replacement<'_> {
     }
 }
 
-/// Returns the charge of a node. That of a contract address is the charge of its fields, which are visited and charged
-/// once more.
+/// Returns the charge of a node. A contract address has the charge of its fields, which are visited and charged again.
 fn charge(of: &Type, variable: &TypeVariable, size: u64) -> u64 {
     match of {
         Type::Variable(other) if other == variable => size,
@@ -262,7 +261,7 @@ fn charge(of: &Type, variable: &TypeVariable, size: u64) -> u64 {
     }
 }
 
-/// Counts how many nodes are gone through.
+/// Counts the visited nodes.
 #[cfg(test)]
 pub(crate) mod count {
     use std::cell::Cell;
@@ -275,16 +274,16 @@ pub(crate) mod count {
         NODES.set(NODES.get() + 1);
     }
 
-    /// Returns how many nodes this thread has gone through so far, for weights and replacements.
+    /// Returns the number of nodes that this thread has visited so far, for weights and replacements.
     pub(crate) fn nodes() -> u64 {
         NODES.get()
     }
 }
 
-/// How long the text of a name is that is written like a node without a name. What people call their types is shorter.
+/// Bytes of a name that count as one further node, where it is written. Typical names of types are shorter.
 const NAME_WITHIN_A_NODE: usize = 64;
 
-/// Returns as how many nodes more the text of a name counts, where it is written.
+/// Returns the number of further nodes for the text of a name, where it is written.
 pub(crate) const fn weight_of_name(bytes: usize) -> u64 {
     (bytes / NAME_WITHIN_A_NODE) as u64
 }
@@ -310,7 +309,7 @@ impl Type {
         self.parts().map(Self::weight).fold(1 + names, u64::saturating_add)
     }
 
-    /// Says whether there are no type variables, neither free ones nor such as are bound within.
+    /// Returns whether the type has no type variables, neither free nor bound.
     pub fn is_ground(&self) -> bool {
         let mut ground = true;
         self.visit(|node| ground &= !matches!(node, Self::Variable(_) | Self::Forall(..)));
@@ -357,7 +356,7 @@ impl Type {
         }
     }
 
-    /// Goes through the immediate parts, in order.
+    /// Iterates over the immediate parts, in order.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &Self> {
         type Parts<'a> = ([Option<&'a Type>; 2], &'a [Type], Option<&'a BTreeMap<Arc<str>, Type>>);
         let (two, list, fields): Parts<'_> = match self {

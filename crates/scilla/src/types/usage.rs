@@ -1,4 +1,4 @@
-//! Where values of a type may be used: stored, sent, given as parameters.
+//! Uses of values by type: stored, sent, or given as parameters.
 //!
 //! Source: `Zilliqa/scilla: src/base/TypeUtil.ml`.
 
@@ -48,21 +48,21 @@ impl Use {
 }
 
 impl Type {
-    /// Says whether values of the type may be used so.
+    /// Returns whether values of the type are legal for this use.
     ///
-    /// Functions never may. Where messages may not, `Event` and `Exception` still may: in the reference, the test that
-    /// would refuse them can never fail for them.
+    /// Functions never are. Where messages are illegal, `Event` and `Exception` are still legal, because the
+    /// reference's test for them can never fail.
     pub fn is_legal(&self, for_use: Use, known: &DataTypes) -> bool {
         is_legal(self, for_use, None, known)
     }
 }
 
-/// The uses to which values of a data type may be put, as far as its constructors say.
+/// The legal uses of values of a data type, as far as its constructors determine them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Uses(u8);
 
 impl Uses {
-    /// Finds the uses of a data type; those that it holds, besides itself, are known already.
+    /// Finds the uses of a data type. The uses of other types in it must be known already.
     pub(super) fn of(data_type: &DataType, known: &DataTypes) -> Self {
         let takes = |for_use| {
             let mut arguments = data_type.constructors.iter().flat_map(|constructor| &constructor.arguments);
@@ -81,7 +81,7 @@ impl Uses {
     }
 }
 
-/// Says whether a type is legal, perhaps in the definition of a data type, the parameters of which are known there.
+/// Returns whether a type is legal. In the definition of a data type, its parameters are known.
 fn is_legal(of: &Type, for_use: Use, within: Option<&DataType>, known: &DataTypes) -> bool {
     let legal = |part: &Type| is_legal(part, for_use, within, known);
     match of {

@@ -1,4 +1,4 @@
-//! What constructors make.
+//! Values that constructors make.
 
 use std::sync::{Arc, LazyLock};
 
@@ -20,9 +20,9 @@ pub struct Constructor {
     pub data_type: Name,
     /// Its place among the constructors of the type.
     pub index: u32,
-    /// How many values it takes.
+    /// Number of its arguments.
     pub arity: u32,
-    /// How many parameters the type has.
+    /// Number of type parameters.
     pub type_arity: u32,
 }
 
@@ -65,7 +65,7 @@ built_in! {
     pair, "Pair" of "Pair", 0, 2, 2;
 }
 
-/// What a constructor made of types and values.
+/// A value that a constructor made of types and values.
 pub struct AdtValue {
     constructor: Arc<Constructor>,
     types: Arc<[Type]>,
@@ -78,12 +78,12 @@ pub struct AdtValue {
 }
 
 impl AdtValue {
-    /// Puts together a value. How many arguments there are is for the caller to check.
+    /// Returns a value. The caller must check the number of arguments.
     pub fn new(constructor: Arc<Constructor>, types: Arc<[Type]>, arguments: SmallVec<[Value; 2]>) -> Self {
         let sum = |of: fn(&Value) -> u64| arguments.iter().map(of).fold(0, u64::saturating_add);
         let size = if arguments.is_empty() { 1 } else { sum(Value::size) };
         let sort_cost = sum(Value::sort_cost);
-        // A list has the types of its tail, which knows how many nodes they have.
+        // A list has the types of its tail, which knows the number of their nodes.
         let mut alike = arguments.iter().rev().filter_map(Value::as_adt).filter(|it| Arc::ptr_eq(&it.types, &types));
         let known = alike.next().map(|argument| argument.type_parts());
         let type_parts = known.unwrap_or_else(|| types.iter().map(Type::weight).fold(1, u64::saturating_add));
@@ -109,7 +109,7 @@ impl AdtValue {
         &self.arguments
     }
 
-    /// Says whether this constructor made the value.
+    /// Returns whether this constructor made the value.
     pub fn is(&self, constructor: &Arc<Constructor>) -> bool {
         let own = &self.constructor;
         Arc::ptr_eq(own, constructor) || own.index == constructor.index && own.name == constructor.name
@@ -140,7 +140,7 @@ impl AdtValue {
         self.type_parts.into()
     }
 
-    /// Says whether all but the arguments is equal.
+    /// Returns whether two values are equal apart from their arguments.
     pub(super) fn same_shape(&self, other: &Self) -> bool {
         self.is(&other.constructor) && self.types == other.types && self.arguments.len() == other.arguments.len()
     }
@@ -153,7 +153,7 @@ impl std::fmt::Debug for AdtValue {
 }
 
 impl Value {
-    /// What a constructor makes of types and values. How many there are is for the caller to check.
+    /// Returns a value of a constructor. The caller must check the number of types and arguments.
     pub fn adt(constructor: &Arc<Constructor>, types: Arc<[Type]>, arguments: impl IntoIterator<Item = Self>) -> Self {
         Self::Adt(Arc::new(AdtValue::new(Arc::clone(constructor), types, arguments.into_iter().collect())))
     }
@@ -200,25 +200,25 @@ impl Value {
             .fold(nil, |tail, head| Self::adt(Constructor::cons(), Arc::clone(&types), [head, tail]))
     }
 
-    /// A natural number: `Zero`, or so many `Succ` around it.
+    /// A natural number: `Zero` inside `number` times `Succ`.
     pub fn nat(number: u32) -> Self {
         let types: Arc<[Type]> = Arc::from([]);
         let zero = Self::adt(Constructor::zero(), Arc::clone(&types), []);
         (0..number).fold(zero, |before, _| Self::adt(Constructor::succ(), Arc::clone(&types), [before]))
     }
 
-    /// Returns what a constructor made, if one made it.
+    /// Returns the value of a constructor, if it is one.
     pub const fn as_adt(&self) -> Option<&Arc<AdtValue>> {
         if let Self::Adt(value) = self { Some(value) } else { None }
     }
 
-    /// Returns the truth, if it is a `Bool`.
+    /// Returns the boolean, if it is a `Bool`.
     pub fn as_bool(&self) -> Option<bool> {
         let value = self.as_adt()?;
         if value.is(Constructor::r#true()) { Some(true) } else { value.is(Constructor::r#false()).then_some(false) }
     }
 
-    /// Goes through the elements of a list.
+    /// Iterates over the elements of a list.
     pub const fn elements(&self) -> Elements<'_> {
         Elements { rest: self }
     }
@@ -231,7 +231,7 @@ pub struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// Returns what follows the elements gone through: `Nil` at the end of a list, anything if it is none.
+    /// Returns the rest behind the elements so far: `Nil` at the end of a list, any other value if it is no list.
     pub const fn rest(&self) -> &'a Value {
         self.rest
     }

@@ -23,12 +23,12 @@ pub struct BNum(Repr);
 enum Repr {
     /// A number of 64 bits whose text has no leading zeros.
     Small(u64),
-    /// Any other.
+    /// Any other number.
     Large(Arc<Large>),
 }
 
-/// A number in limbs of eighteen decimal digits: sums touch a limb at a time, and the text is made digit by digit without
-/// divisions of the whole number.
+/// A number in limbs of 18 decimal digits. A sum processes one limb at a time, and the text needs no division of the
+/// whole number.
 struct Large {
     /// The limbs, the last digits first; the last limb is not 0.
     limbs: Vec<u64>,
@@ -50,7 +50,7 @@ const SMALL_DIGITS: usize = 20;
 type Limbs = SmallVec<[u64; 5]>;
 
 impl BNum {
-    /// Reads a block number: digits alone, at least one.
+    /// Reads a block number: one or more digits, and nothing else.
     ///
     /// The reference also takes a line feed after the digits, by accident of its pattern; this does not.
     pub fn parse(text: &str) -> Option<Self> {
@@ -102,7 +102,7 @@ impl BNum {
         self.text(&mut left).cmp(other.text(&mut right))
     }
 
-    /// Returns the bytes of the text. Those of a number of 64 bits are written to `buffer`, others are kept with the number.
+    /// Returns the bytes of the text. A number of 64 bits is written to `buffer`. Other texts are kept with the number.
     fn text<'a>(&'a self, buffer: &'a mut [u8; SMALL_DIGITS]) -> &'a [u8] {
         match &self.0 {
             Repr::Small(number) => decimal(*number, buffer),
@@ -138,7 +138,7 @@ impl BNum {
         Integer::parse(IntegerKind::Int(Width::W256), &text)
     }
 
-    /// Puts together a number without leading zeros.
+    /// Returns the number of these limbs, without leading zeros.
     fn from_limbs(limbs: Vec<u64>) -> Self {
         let small = match limbs.as_slice() {
             [] => Some(0),
@@ -187,7 +187,7 @@ impl Large {
     }
 }
 
-/// Equality of the texts, without making them.
+/// Compares texts without making them.
 impl PartialEq for Large {
     fn eq(&self, other: &Self) -> bool {
         self.digits == other.digits && self.limbs == other.limbs
@@ -270,7 +270,7 @@ fn add(left: &[u64], right: &[u64]) -> Vec<u64> {
         carry = u64::from(both >= LIMB);
         sum.push(both - carry * LIMB);
     }
-    // Without carry the higher limbs stay as they are.
+    // Without a carry, the higher limbs stay as they are.
     sum.extend_from_slice(long.as_slice());
     if carry > 0 {
         sum.push(carry);
@@ -278,7 +278,7 @@ fn add(left: &[u64], right: &[u64]) -> Vec<u64> {
     sum
 }
 
-/// Returns the difference of two numbers, of which the first is not the smaller.
+/// Returns the difference of two numbers. The first must be at least as large as the second.
 fn sub(left: &[u64], right: &[u64]) -> Vec<u64> {
     let mut borrowed = 0;
     let others = right.iter().copied().chain(std::iter::repeat(0));

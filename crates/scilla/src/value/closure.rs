@@ -7,16 +7,16 @@ use smallvec::SmallVec;
 use super::Value;
 use crate::types::Type;
 
-/// A function, or a function of types, with what it captured and the arguments it has received so far.
+/// A function or a type function, with its captured values and its arguments so far.
 ///
-/// It means something only together with the code from which it was made.
+/// It is valid only with the code from which it was made.
 #[derive(Clone)]
 pub struct Closure {
     pub(crate) function: u32,
     pub(crate) captured: Arc<[Value]>,
-    /// The types that stand for the type variables in scope.
+    /// The types of the type variables in scope.
     pub(crate) types: Arc<[Type]>,
-    /// The first arguments, if not all have been given.
+    /// The first arguments, if some are missing.
     pub(crate) applied: SmallVec<[Value; 2]>,
     depth: u32,
 }

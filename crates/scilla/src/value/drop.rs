@@ -1,13 +1,13 @@
-//! Dropping deep values without using the stack of the caller.
+//! Drops deep values without recursion, so that they cannot overflow the stack.
 
 use std::{mem, sync::Arc};
 
 use super::{AdtValue, Closure, Message, Value, map::Node};
 
-/// How deep a value may be for the compiler's own, recursive way of dropping it.
+/// Largest depth of a value that the compiler's recursive drop handles.
 const SHALLOW: u32 = 200;
 
-/// What is still to be dropped.
+/// A part that is not dropped yet.
 pub(super) enum Pending {
     Tree(Arc<Node>),
     Value(Value),
@@ -64,7 +64,7 @@ fn drop_all(mut pending: Vec<Pending>) {
     }
 }
 
-/// Moves what a function got and what it alone captured to the queue.
+/// Moves the arguments of a function, and the values that only it captured, to the queue.
 fn dismantle_closure(closure: &mut Closure, pending: &mut Vec<Pending>) {
     pending.extend(closure.applied.drain(..).map(Pending::Value));
     if let Some(captured) = Arc::get_mut(&mut closure.captured) {

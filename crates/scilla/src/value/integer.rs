@@ -16,7 +16,7 @@ pub enum IntegerKind {
 }
 
 impl IntegerKind {
-    /// Returns the integer type that a primitive type is, if it is one.
+    /// Returns the integer type of a primitive type, if it is one.
     pub const fn of(primitive: Primitive) -> Option<Self> {
         if let Primitive::Int(width) = primitive {
             Some(Self::Int(width))
@@ -34,12 +34,12 @@ impl IntegerKind {
         }
     }
 
-    /// Says whether negative numbers are of this type.
+    /// Returns whether the type has negative numbers.
     pub const fn is_signed(self) -> bool {
         matches!(self, Self::Int(_))
     }
 
-    /// Returns the largest distance from zero that a number of this sign can have.
+    /// Returns the largest magnitude of a number with this sign.
     fn largest(self, negative: bool) -> U256 {
         let all = U256::MAX >> (256 - self.width().bits() as usize);
         match self {
@@ -60,9 +60,9 @@ impl From<IntegerKind> for Primitive {
     }
 }
 
-/// An integer of a type, which it fits.
+/// An integer of a type.
 ///
-/// It is kept as its sign and its distance from zero; zero has no sign.
+/// It is stored as sign and magnitude; zero has no sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Integer {
     magnitude: U256,
@@ -71,7 +71,7 @@ pub struct Integer {
 }
 
 impl Integer {
-    /// An integer of this type; none if it does not fit.
+    /// Returns an integer of this type, or `None` if it does not fit.
     pub(crate) fn new(kind: IntegerKind, negative: bool, magnitude: U256) -> Option<Self> {
         let negative = negative && !magnitude.is_zero();
         (magnitude <= kind.largest(negative)).then_some(Self { magnitude, negative, kind })
@@ -92,10 +92,11 @@ impl Integer {
         Self { magnitude: U256::from(value), negative: false, kind: IntegerKind::Uint(Width::W128) }
     }
 
-    /// Reads a number as JSON and the conversions of the language do; none if it is not a number of this type.
+    /// Reads a number as JSON and the conversions of the language do. Returns `None` if it is not a number of this
+    /// type.
     ///
-    /// An optional sign, then digits. A plus is refused for the types of 256 bits, and `-0` for `Uint256`, as the
-    /// reference does.
+    /// The form is an optional sign, then digits. As in the reference, the types of 256 bits reject a plus, and
+    /// `Uint256` rejects `-0`.
     pub fn parse(kind: IntegerKind, text: &str) -> Option<Self> {
         let wide = kind.width() == Width::W256;
         let (sign, digits) = match text.as_bytes().first()? {
@@ -119,7 +120,7 @@ impl Integer {
         Self::new(kind, negative, magnitude)
     }
 
-    /// Reads an unsigned number from its bytes, the first weighing most; none if it does not fit.
+    /// Reads an unsigned number from big-endian bytes, or returns `None` if it does not fit.
     pub fn from_unsigned_bytes(kind: IntegerKind, bytes: &[u8]) -> Option<Self> {
         Self::new(kind, false, U256::try_from_be_slice(bytes)?)
     }
@@ -129,7 +130,7 @@ impl Integer {
         self.kind
     }
 
-    /// Returns the distance from zero.
+    /// Returns the magnitude.
     pub(crate) const fn magnitude(&self) -> &U256 {
         &self.magnitude
     }
@@ -144,7 +145,7 @@ impl Integer {
         if self.negative { None } else { self.magnitude.try_into().ok() }
     }
 
-    /// Returns the bytes, two's complement, the first weighing most: as many as the type has.
+    /// Returns the bytes in two's complement, big-endian, in the width of the type.
     pub fn to_bytes(&self) -> Vec<u8> {
         let complement = if self.negative { self.magnitude.wrapping_neg() } else { self.magnitude };
         let bytes = complement.to_be_bytes::<32>();
@@ -152,7 +153,7 @@ impl Integer {
         bytes.get(skipped..).unwrap_or_default().to_vec()
     }
 
-    /// Returns the same number as another type, if it fits.
+    /// Returns the same number in another type, if it fits.
     pub fn convert(&self, kind: IntegerKind) -> Option<Self> {
         Self::new(kind, self.negative, self.magnitude)
     }
@@ -170,7 +171,7 @@ impl Integer {
 
     /// Subtracts a number of the same type, if the difference fits.
     pub fn sub(&self, other: &Self) -> Option<Self> {
-        // The opposite may lie outside the type; the sum is judged, not the opposite.
+        // The negated number may be outside the type. Only the sum is checked.
         self.add(&Self { negative: !other.negative, ..*other })
     }
 
@@ -180,19 +181,19 @@ impl Integer {
         Self::new(self.kind, self.negative != other.negative, magnitude)
     }
 
-    /// Divides by a number of the same type, towards zero; none by zero, or if the quotient does not fit.
+    /// Divides by a number of the same type, towards zero. Returns `None` for zero, or if the quotient does not fit.
     pub fn div(&self, other: &Self) -> Option<Self> {
         let magnitude = self.magnitude.checked_div(other.magnitude)?;
         Self::new(self.kind, self.negative != other.negative, magnitude)
     }
 
-    /// Returns what division towards zero leaves; none by zero. It has the sign of the dividend.
+    /// Returns the remainder of division towards zero, with the sign of the dividend. Returns `None` for zero.
     pub fn rem(&self, other: &Self) -> Option<Self> {
         let magnitude = self.magnitude.checked_rem(other.magnitude)?;
         Self::new(self.kind, self.negative, magnitude)
     }
 
-    /// Raises to a power, if the result fits. Nought to the nought is one.
+    /// Raises to a power, if the result fits. Zero to the power of zero is one.
     pub fn pow(&self, exponent: u32) -> Option<Self> {
         let negative = self.negative && exponent % 2 == 1;
         let mut result = U256::ONE;

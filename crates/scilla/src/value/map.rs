@@ -1,7 +1,7 @@
 //! Maps: persistent balanced trees, ordered by the bytes of their keys.
 //!
-//! A new version shares all but a path with the old one. Each node knows the sums over its tree on which gas is
-//! charged.
+//! A new version shares all nodes with the old version, except those of one path. Each node has the sums over its tree
+//! that the gas depends on.
 
 use std::{cmp::Ordering, mem, sync::Arc};
 
@@ -10,12 +10,12 @@ use crate::{gas::floor_ln, types::Type};
 
 /// A key: a value without parts.
 ///
-/// Keys are ordered by the bytes that stand for them in hashes; keys of different kinds never are equal.
+/// The order of keys is that of their bytes in hashes. Keys of different kinds are never equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key(Value);
 
 impl Key {
-    /// Makes a key of a value; gives it back if it has parts.
+    /// Makes a key of a value. Returns the value if it has parts.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl Key {
         self.0
     }
 
-    /// Where the kind of the key stands among the kinds.
+    /// Returns the rank of the key's kind in the order of kinds.
     const fn rank(&self) -> u8 {
         match self.0 {
             Value::BNum(_) => 0,
@@ -88,12 +88,12 @@ pub struct Map {
 struct Kind {
     key: Type,
     value: Type,
-    /// How many nodes the type of the map has, long names counted as in [`Type::weight`].
+    /// Number of nodes of the map's type. Long names count as in [`Type::weight`].
     parts: u64,
 }
 
 impl Map {
-    /// An empty map from keys to values of these types.
+    /// Returns an empty map from keys to values of these types.
     pub fn new(key: Type, value: Type) -> Self {
         let parts = key.weight().saturating_add(value.weight()).saturating_add(1);
         Self { kind: Arc::new(Kind { key, value, parts }), root: None }
@@ -119,12 +119,12 @@ impl Map {
         count(&self.root)
     }
 
-    /// Says whether there are no entries.
+    /// Returns whether the map has no entries.
     pub const fn is_empty(&self) -> bool {
         self.root.is_none()
     }
 
-    /// Returns the value under a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &Key) -> Option<&Value> {
         let mut tree = self.root.as_deref();
         while let Some(node) = tree {
@@ -137,19 +137,19 @@ impl Map {
         None
     }
 
-    /// Puts a value under a key, and returns the one that was there.
+    /// Sets the value of a key, and returns the previous value.
     pub fn insert(&mut self, key: Key, value: Value) -> Option<Value> {
         insert(&mut self.root, key, value)
     }
 
-    /// Removes the value under a key, and returns it.
+    /// Removes a key, and returns its value.
     pub fn remove(&mut self, key: &Key) -> Option<Value> {
-        // Without this, a missing key would copy the path to where it is not.
+        // Without this check, a missing key would copy its path.
         self.get(key)?;
         remove(&mut self.root, key)
     }
 
-    /// Goes through the entries, in the order of the keys.
+    /// Iterates over the entries, in the order of the keys.
     pub fn iter(&self) -> Entries<'_> {
         let mut entries = Entries { above: Vec::new() };
         entries.descend(&self.root);
@@ -183,7 +183,7 @@ impl Map {
         self.kind == other.kind && self.len() == other.len() && pairs.all(|((one, _), (two, _))| one == two)
     }
 
-    /// Returns where the root is in memory, and how many maps have it.
+    /// Returns the memory address of the root, and the number of maps that share it.
     pub(super) fn place(&self) -> Option<(usize, usize)> {
         self.root.as_ref().map(|root| (Arc::as_ptr(root).addr(), Arc::strong_count(root)))
     }
@@ -211,7 +211,7 @@ impl<'a> IntoIterator for &'a Map {
 /// The entries of a map, in the order of the keys.
 #[derive(Debug)]
 pub struct Entries<'a> {
-    /// The nodes whose left side has been gone through, the next one last.
+    /// The nodes whose left side is done, the next one last.
     above: Vec<&'a Node>,
 }
 
@@ -269,7 +269,7 @@ impl Node {
         self.depth
     }
 
-    /// Moves the parts of the node to the queue of what is dropped.
+    /// Moves the parts of the node to the queue of values to drop.
     pub(super) fn dismantle(&mut self, pending: &mut Vec<Pending>) {
         let value = mem::replace(&mut self.value, Value::bool(false));
         pending.push(Pending::Value(value));
@@ -277,7 +277,7 @@ impl Node {
         self.depth = 0;
     }
 
-    /// Sums up again after a change of the value or of a side.
+    /// Computes the sums again after a change of the value or of a side.
     fn update(&mut self) {
         let (mut count, mut size) = (1, self.key.0.size().saturating_add(self.value.size()));
         let (mut sort_cost, mut depth) = (self.value.sort_cost(), self.value.depth());
@@ -298,7 +298,7 @@ fn count(tree: &Tree) -> usize {
     tree.as_ref().map_or(0, |node| node.count)
 }
 
-/// The weight of a tree: one more than its nodes.
+/// The weight of a tree: its number of nodes plus one.
 fn weight(tree: &Tree) -> usize {
     count(tree) + 1
 }
@@ -379,7 +379,7 @@ fn balance(node: &mut Node) {
     node.update();
 }
 
-/// Puts the right child in the place of the node, which becomes its left child.
+/// Replaces the node by its right child; the node becomes the left child of it.
 fn rotate_left(node: &mut Node) {
     if let Some(mut lifted) = node.right.take() {
         let child = Arc::make_mut(&mut lifted);
@@ -391,7 +391,7 @@ fn rotate_left(node: &mut Node) {
     node.update();
 }
 
-/// Puts the left child in the place of the node, which becomes its right child.
+/// Replaces the node by its left child; the node becomes the right child of it.
 fn rotate_right(node: &mut Node) {
     if let Some(mut lifted) = node.left.take() {
         let child = Arc::make_mut(&mut lifted);

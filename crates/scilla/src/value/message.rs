@@ -25,7 +25,7 @@ pub struct MessageEntry {
 }
 
 impl Message {
-    /// Puts together a message.
+    /// Returns a message of these entries.
     pub fn new(entries: Vec<MessageEntry>) -> Self {
         let sizes = entries.iter().map(|entry| string_size(&entry.label).saturating_add(entry.value.size()));
         let size = sizes.fold(0, u64::saturating_add);
@@ -40,12 +40,12 @@ impl Message {
         &self.entries
     }
 
-    /// Returns the first value under this label.
+    /// Returns the first value with this label.
     pub fn get(&self, label: &str) -> Option<&Value> {
         self.entries.iter().find(|entry| &*entry.label == label).map(|entry| &entry.value)
     }
 
-    /// Returns what it is, which its labels say; none if they do not.
+    /// Returns whether it is a message, event or exception. The labels determine this; `None` if they do not.
     pub fn kind(&self) -> Option<Primitive> {
         let has = |label: &str| self.get(label).is_some();
         if has("_tag") {

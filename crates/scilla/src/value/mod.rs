@@ -1,12 +1,12 @@
-//! Values: what expressions have, and what fields, messages and events are made of.
+//! Values of expressions, fields, messages and events.
 //!
-//! A value never changes and is cheap to clone: whatever is larger than a number is shared. Sizes, on which gas is
-//! charged, are known without looking at the parts.
+//! A value is immutable and cheap to clone: all values larger than a number are shared. A value knows the sizes that
+//! gas depends on, and computes them without reading its parts.
 //!
 //! # Depth
 //!
-//! A list of a million elements is a million values deep. Nothing here recurses into that depth: dropping, printing
-//! and comparing walk with a stack of their own once a value is deeper than a few hundred levels.
+//! A list of a million elements is a million values deep. No function here recurses that deep. Above a depth of a few
+//! hundred, dropping, printing and comparing use a stack of their own.
 
 mod adt;
 mod bnum;
@@ -36,17 +36,17 @@ use crate::types::{Primitive, Type};
 
 /// A value.
 ///
-/// Equality is that of the reference's literals: the same kind and the same content, types within constructors and
-/// maps included. A closure equals itself only.
+/// Equality is that of the reference's literals: the same kind and the same content, including the types in
+/// constructors and maps. A closure equals only itself.
 #[derive(Clone)]
 pub enum Value {
-    /// What a constructor made.
+    /// A value of a constructor.
     Adt(Arc<AdtValue>),
     /// A block number.
     BNum(BNum),
     /// Bytes of type `ByStr`.
     ByStr(Arc<[u8]>),
-    /// Bytes of type `ByStrN`, N being how many there are.
+    /// Bytes of type `ByStrN`, where N is their number.
     ByStrX(Arc<[u8]>),
     /// A function.
     Closure(Arc<Closure>),
@@ -83,11 +83,11 @@ impl Value {
         Self::ByStrX(bytes.into())
     }
 
-    /// Returns the type, as the value itself tells it.
+    /// Returns the type, as far as the value determines it.
     ///
     /// # Errors
     ///
-    /// [`Untyped`] for functions, and for messages without a label that says what they are.
+    /// [`Untyped`] for functions, and for messages without a label that determines their kind.
     pub fn kind(&self) -> Result<Type, Untyped> {
         Ok(match self {
             Self::Adt(value) => value.kind(),
@@ -103,9 +103,9 @@ impl Value {
         })
     }
 
-    /// Returns the size on which gas is charged, in units.
+    /// Returns the size for gas charges, in units.
     ///
-    /// Sums beyond 64 bits stop there: no gas limit pays for them.
+    /// Sums saturate at 64 bits, which no gas limit pays for.
     pub fn size(&self) -> u64 {
         match self {
             Self::Adt(value) => value.size(),
@@ -119,7 +119,7 @@ impl Value {
         }
     }
 
-    /// Returns what sorting the maps within is charged, in units.
+    /// Returns the charge for sorting the maps within, in units.
     pub fn sort_cost(&self) -> u64 {
         match self {
             Self::Adt(value) => value.sort_cost(),
@@ -135,12 +135,13 @@ impl Value {
         }
     }
 
-    /// Returns how many values there are within, itself counted, and how many nodes the types that stand in them have.
-    /// The long name of a constructor or a type counts as several.
+    /// Returns the number of values within, including this one, and of the nodes of their types. The long name of a
+    /// constructor or a type counts as several.
     ///
-    /// Whatever occurs several times counts as often, shared or not: so much is written when the value leaves as JSON
-    /// or is hashed. Sharing makes this grow without bound while the value takes little memory: forty pairs, each of
-    /// them twice in the next, are 2⁴⁰ parts. The number is known without looking, and stops at the largest `u64`.
+    /// A repeated value counts each time, shared or not, because it is also written each time, as JSON or for a hash.
+    /// With sharing, this number grows without bound while the value takes little memory. For example, forty pairs,
+    /// where each contains the previous one twice, are 2⁴⁰ parts. The value knows this number, which saturates at the
+    /// largest `u64`.
     pub fn parts(&self) -> u64 {
         match self {
             Self::Adt(value) => value.parts(),
@@ -156,7 +157,7 @@ impl Value {
         }
     }
 
-    /// Returns how many nodes its type has, where a long name counts as several.
+    /// Returns the number of nodes of its type. A long name counts as several.
     pub(crate) fn type_parts(&self) -> u64 {
         match self {
             Self::Adt(value) => value.type_parts(),
@@ -172,7 +173,7 @@ impl Value {
         }
     }
 
-    /// Returns how many values stand within each other, itself counted; at least that for maps.
+    /// Returns the depth of the value, including itself. For maps it is an upper bound.
     pub(crate) fn depth(&self) -> u32 {
         match self {
             Self::Adt(value) => value.depth(),
@@ -183,18 +184,18 @@ impl Value {
         }
     }
 
-    /// Returns where it is in memory, if it has parts that it may share with others.
+    /// Returns its memory address, if it has parts that it may share.
     fn address(&self) -> Option<usize> {
         self.place().map(|(address, _)| address)
     }
 
-    /// Returns where it is in memory, if it has parts that it shares with others now. As long as it is borrowed, nothing
-    /// else is there.
+    /// Returns its memory address, if it shares its parts now. While it is borrowed, no other value has this address.
     pub(crate) fn shared_address(&self) -> Option<usize> {
         self.place().filter(|(_, owners)| *owners > 1).map(|(address, _)| address)
     }
 
-    /// Returns where its parts are in memory, and how many values have them; `None` if it has none that can be shared.
+    /// Returns the memory address of its parts, and the number of values that share them; `None` if it has no such
+    /// parts.
     fn place(&self) -> Option<(usize, usize)> {
         match self {
             Self::Adt(value) => Some((Arc::as_ptr(value).addr(), Arc::strong_count(value))),
@@ -210,7 +211,7 @@ impl Value {
         }
     }
 
-    /// Shows the value as exceptions and error texts have it.
+    /// Shows the value in the form of exceptions and error texts.
     pub fn literal(&self) -> LiteralText<'_> {
         LiteralText::new(self)
     }
@@ -256,23 +257,23 @@ impl fmt::Display for Hex<'_> {
     }
 }
 
-/// Says whether a byte may stand in a text: printable ASCII and BS, FF, LF, CR, TAB.
+/// Returns whether a byte may be part of a text: printable ASCII and BS, FF, LF, CR, TAB.
 pub(crate) const fn is_text_byte(byte: u8) -> bool {
     matches!(byte, b' '..=b'~' | 8 | 12 | b'\n' | b'\r' | b'\t')
 }
 
-/// Returns the size of a text, on which gas is charged: short ones count as twenty.
+/// Returns the size of a text for gas charges. Texts of less than 20 bytes count as 20.
 pub(crate) fn string_size(text: &str) -> u64 {
     (text.len() as u64).max(20)
 }
 
-/// Why a value has no type.
+/// Reason why a value has no type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Untyped {
     /// It is a function.
     #[error("Cannot type runtime closure")]
     Closure,
-    /// It is a message without a label that says what it is.
+    /// It is a message without a label that determines its kind.
     #[error("Invalid message construct.")]
     Message,
     /// It is a function of types.
@@ -286,7 +287,7 @@ impl fmt::Debug for Value {
     }
 }
 
-/// From how many steps on a comparison notes what it has compared, so that what is shared is compared once.
+/// Steps after which a comparison notes the compared pairs, so that it compares shared parts only once.
 const MANY_STEPS: usize = 1000;
 
 impl PartialEq for Value {
@@ -300,7 +301,7 @@ impl PartialEq for Value {
                 && let Some(pair) = left.address().zip(right.address())
                 && !compared.insert(pair)
             {
-                // This very pair has been compared, or its parts wait in the queue.
+                // This pair has been compared, or its parts are in the queue.
                 continue;
             }
             let same = match (left, right) {

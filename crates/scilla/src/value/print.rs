@@ -1,4 +1,4 @@
-//! How values print in exceptions and error texts.
+//! Text form of values in exceptions and error texts.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ impl fmt::Debug for LiteralText<'_> {
     }
 }
 
-/// What is still to be printed.
+/// A part that is not printed yet.
 enum Pending<'a> {
     Label(&'a str),
     Text(&'static str),
@@ -39,7 +39,7 @@ impl fmt::Display for LiteralText<'_> {
                 Pending::Value(value) => {
                     let start = pending.len();
                     print(value, f, &mut pending)?;
-                    // What was added comes in the order of the text; the stack gives out the last first.
+                    // The new parts are in the order of the text, but the stack returns the last one first.
                     if let Some(added) = pending.get_mut(start..) {
                         added.reverse();
                     }

@@ -1,4 +1,4 @@
-//! Which types are the same, and which may stand for which.
+//! Equality and assignability of types.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -6,28 +6,29 @@ use super::{AddressType, Primitive, Type};
 
 /// The variables bound around a type, from the outside in.
 ///
-/// Two bound variables are the same when they are bound at the same depth, however they are called.
+/// Two bound variables are equal if they are bound at the same depth. Their names do not matter.
 type Bound<'a> = Vec<&'a str>;
 
 type Fields = BTreeMap<Arc<str>, Type>;
 
-/// Says whether two types differ at most in the names of their bound variables.
+/// Returns whether two types differ at most in the names of their bound variables.
 pub fn equivalent(a: &Type, b: &Type) -> bool {
     same(a, &mut Bound::new(), b, &mut Bound::new())
 }
 
-/// Says whether a value of type `actual` may stand where one of type `expected` is asked for.
+/// Returns whether a value of type `actual` may be used where `expected` is required.
 ///
-/// `ByStr20` takes any address, an address takes one of which more is known, and the parts of maps and of algebraic
-/// data types follow their whole; functions do so in their results, and the other way in their parameters.
+/// `ByStr20` accepts any address. An address type accepts an address type with the same or more requirements. The parts
+/// of maps and of algebraic data types follow the same rule. So do the results of functions, and their parameters in
+/// reverse.
 pub fn assignable(expected: &Type, actual: &Type) -> bool {
     fits(expected, &mut Bound::new(), actual, &mut Bound::new())
 }
 
 fn same<'a>(mut a: &'a Type, a_bound: &mut Bound<'a>, mut b: &'a Type, b_bound: &mut Bound<'a>) -> bool {
     let (a_depth, b_depth) = (a_bound.len(), b_bound.len());
-    // The right-hand side of functions and the bodies of type functions are gone through without recursion: that is
-    // where types grow long.
+    // The right-hand sides of functions and the bodies of type functions are walked without recursion, because types
+    // grow long there.
     let result = loop {
         if a_bound.is_empty() && b_bound.is_empty() && is_shared(a, b) {
             break true;
@@ -67,7 +68,7 @@ fn same<'a>(mut a: &'a Type, a_bound: &mut Bound<'a>, mut b: &'a Type, b_bound: 
     result
 }
 
-/// Says whether two types have the very same parts in memory.
+/// Returns whether two types share the same parts in memory.
 fn is_shared(a: &Type, b: &Type) -> bool {
     match (a, b) {
         (Type::Adt(a_name, a), Type::Adt(b_name, b)) => Arc::ptr_eq(a, b) && a_name == b_name,
