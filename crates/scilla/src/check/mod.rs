@@ -1,10 +1,10 @@
-//! Checking of programs: whether a contract, a library or an expression may run, and what is known of it then.
+//! The checker: verifies that a contract, a library or an expression may run, and returns its types and its summary.
 //!
 //! ```text
 //! Program ─▶ recursion ─▶ types ─▶ patterns ─▶ sanity ─▶ events ─▶ version ─▶ Checked
 //! ```
 //!
-//! Each phase ends the check if it finds something wrong. Only the types cost gas.
+//! Each phase ends the check if it finds an error. Only the type phase costs gas.
 
 use std::collections::HashSet;
 
@@ -36,60 +36,60 @@ pub use crate::{
     typecheck::Typing,
 };
 
-/// How a check goes about it.
+/// Options of a check.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What it may use.
+    /// Gas and work that the check may use.
     pub meter: Meter,
-    /// Whether to look for what is suspicious. Some errors are only found then; the nodes always look.
+    /// Whether to search for suspicious code. Some errors are only found then. Nodes always set this.
     pub sanity: bool,
-    /// Whether to look at money: for transitions that accept none, or accept it twice, and at where it goes. With what is
-    /// known to hold some.
+    /// Whether to analyse the use of money: transitions that accept none or accept it twice, and fields that hold
+    /// money. The value lists fields that are known to hold money.
     pub money: Option<TokenFields>,
-    /// Whether to tell the types of all names.
+    /// Whether to report the types of all names.
     pub type_info: bool,
-    /// Whether people read the outcome: errors then have causes, and there is advice. Verdict, texts and gas are the
-    /// same without.
+    /// Whether the output is for people: errors then have causes, and there are further warnings. Verdict, texts and
+    /// gas do not depend on this.
     pub advice: bool,
 }
 
 impl Options {
-    /// The options of the nodes, for a limit in gas.
+    /// Returns the options of nodes, with a gas limit.
     pub const fn with_limit(gas: u64) -> Self {
         Self { meter: Meter::with_limit(gas), sanity: true, money: None, type_info: false, advice: false }
     }
 }
 
-/// What is known of a program that may run.
+/// The result of a check that accepts a program.
 #[derive(Clone, Debug)]
 pub struct Checked<S> {
-    /// What is left of the gas.
+    /// The gas that is left, and the work that was done.
     pub meter: Meter,
-    /// What deserves a look, the newest first.
+    /// Warnings, the newest first.
     pub warnings: Vec<Warning>,
-    /// Further warnings, which the reference does not have; nothing unless advice was asked for.
+    /// Further warnings that the reference does not have; empty unless the options ask for advice.
     pub advice: Vec<Warning>,
     /// The types in the module.
     pub typing: Typing,
     /// All data types of the program.
     pub data_types: DataTypes,
-    /// The types of all names, for editors; nothing unless they were asked for.
+    /// The types of all names, for editors; empty unless the options ask for them.
     pub type_info: Vec<TypeInfo>,
-    /// What the program is.
+    /// The summary of the program.
     pub summary: S,
 }
 
-/// Why a program may not run.
+/// A program that the check rejects.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{failure}")]
 pub struct Rejected {
-    /// What is wrong.
+    /// The errors.
     pub failure: Failure,
-    /// What else deserves a look, the newest first.
+    /// Warnings, the newest first.
     pub warnings: Vec<Warning>,
     /// The gas that is left, and the work that was done.
     pub meter: Meter,
-    /// Whether a report of the failure has the gas that is left.
+    /// Whether reports of the failure have the gas that is left.
     pub reports_gas: bool,
 }
 
@@ -97,7 +97,7 @@ pub struct Rejected {
 ///
 /// # Errors
 ///
-/// If the contract may not be deployed; the errors are those of the first phase that finds any.
+/// If the contract may not be deployed. The errors are those of the first phase that finds any.
 pub fn contract(program: &Program<ContractModule>, options: &Options) -> Result<Checked<ContractSummary>, Rejected> {
     let module = &program.main;
     let contract = &module.contract;
@@ -158,7 +158,7 @@ fn contract_definitions(
     if errors.is_empty() { Ok(known) } else { Err(recursion::contract_header(text, &module.contract, errors)) }
 }
 
-/// Looks at a contract whose types and patterns are right: for what is wrong or suspicious, and for its events.
+/// Runs the later phases on a contract with correct types and patterns: errors, suspicious code, and events.
 fn look_over(
     program: &Program<ContractModule>,
     imports: &[&Imported],
@@ -185,7 +185,7 @@ fn look_over(
 ///
 /// # Errors
 ///
-/// If the library may not be deployed; the errors are those of the first phase that finds any.
+/// If the library may not be deployed. The errors are those of the first phase that finds any.
 pub fn library(program: &Program<LibraryModule>, options: &Options) -> Result<Checked<()>, Rejected> {
     let module = &program.main;
     let text = Text { source: &module.source, arena: &module.arena };
@@ -229,11 +229,11 @@ pub fn library(program: &Program<LibraryModule>, options: &Options) -> Result<Ch
     })
 }
 
-/// Checks an expression; its type is the summary.
+/// Checks an expression. Its type is the summary.
 ///
 /// # Errors
 ///
-/// The first thing that is wrong.
+/// The first error.
 pub fn expression(program: &Program<ExpressionModule>, options: &Options) -> Result<Checked<Type>, Rejected> {
     let module = &program.main;
     let text = Text { source: &module.source, arena: &module.arena };
@@ -293,7 +293,7 @@ impl Imported {
     }
 }
 
-/// Returns the imported libraries, each once and after those that it imports. Files tell them apart.
+/// Returns the imported libraries, each once, and each after its imports. The file identifies a library.
 fn in_order(imports: &[std::sync::Arc<Imported>]) -> Vec<&Imported> {
     fn collect<'a>(
         imports: &'a [std::sync::Arc<Imported>],
@@ -319,7 +319,7 @@ fn imported_definitions(imports: &[&Imported], known: &mut DataTypes) -> Vec<Ent
     imports.iter().flat_map(of).collect()
 }
 
-/// The types in a module, in those that it imports, and what is left of the gas.
+/// The types of a module and of its imports, and the gas that is left.
 struct Typed {
     main: Typing,
     imports: Vec<Typing>,
@@ -388,12 +388,12 @@ fn finish(checker: Checker<'_>, outcome: Result<(Vec<Typing>, Vec<Entry>), Abort
     }
 }
 
-/// Returns errors, or that there is no gas if their search took too much work.
+/// Returns the errors, or the error that gas is exhausted if the search for them took too much work.
 fn unless_exhausted(errors: Vec<Entry>, meter: Meter) -> Vec<Entry> {
     if meter.work().end().is_some() { vec![Fault::exhausted()] } else { errors }
 }
 
-/// Returns the first thing that is wrong in the patterns of imported libraries.
+/// Returns the first error in the patterns of imported libraries.
 fn import_patterns(
     imports: &[&Imported],
     known: &DataTypes,

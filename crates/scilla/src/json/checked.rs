@@ -1,4 +1,4 @@
-//! What a check finds out, as JSON.
+//! Results of a check as JSON.
 
 use std::{fmt::Display, sync::Arc};
 
@@ -13,25 +13,25 @@ use crate::{
     version::VERSION,
 };
 
-/// What a tool tells about a module that was accepted.
+/// The report about an accepted module.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckReport<'a> {
-    /// What the contract is, if that was asked for.
+    /// The summary of the contract, if requested.
     pub contract: Option<&'a ContractSummary>,
-    /// Where it holds money, if that was asked for.
+    /// The fields that hold money, if requested.
     pub cash_flow: Option<&'a CashFlow>,
-    /// The types of names, if they were asked for.
+    /// The types of names, if requested.
     pub type_info: Option<&'a [TypeInfo]>,
     /// Whether the module is a library; the reference then puts the types last.
     pub is_library: bool,
-    /// What deserves a look, the newest first.
+    /// Warnings, the newest first.
     pub warnings: &'a [Warning],
     /// The gas that is left.
     pub gas_remaining: u64,
 }
 
 impl CheckReport<'_> {
-    /// Says whether there is nothing to tell but warnings and gas.
+    /// Returns whether the report has only warnings and gas.
     pub const fn is_short(&self) -> bool {
         self.cash_flow.is_none() && self.contract.is_none() && self.type_info.is_none()
     }
@@ -106,7 +106,7 @@ fn type_info(builder: &mut Builder, types: &[TypeInfo]) {
 }
 
 impl ContractSummary {
-    /// Returns the summary as JSON, as `-contractinfo` asks for it.
+    /// Returns the summary as JSON, in the form of `-contractinfo`.
     pub fn to_json(&self) -> Document {
         let mut builder = Builder::new();
         contract_info(&mut builder, self);
@@ -125,7 +125,7 @@ fn contract_info(builder: &mut Builder, contract: &ContractSummary) {
     builder.end();
 }
 
-/// Puts a member that is a list.
+/// Adds a member whose value is a list.
 fn list<T>(builder: &mut Builder, name: &str, items: &[T], put: fn(&mut Builder, &T)) {
     builder.key(name).begin_array();
     for item in items {

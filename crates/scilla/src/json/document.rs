@@ -1,10 +1,10 @@
-//! A JSON text in memory: flat, so that no depth can overflow the stack.
+//! A JSON document in memory. It is flat, so that its depth cannot overflow the stack.
 
 use std::fmt::{self, Write as _};
 
 /// A JSON value with all its parts, in one row.
 ///
-/// A container is followed by its parts; it knows where they end. Neither reading, nor going through, nor dropping a
+/// A container comes before its parts and stores where they end. Neither reading, nor iterating, nor dropping a
 /// document recurses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
@@ -12,7 +12,7 @@ pub struct Document {
     text: String,
 }
 
-/// One value, or the name of a member, which stands in front of its value.
+/// A value, or the name of a member, which comes before its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Node {
     Array { end: u32 },
@@ -30,7 +30,7 @@ pub struct Json<'a> {
     at: usize,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `[ … ]`.
@@ -39,7 +39,7 @@ pub enum Kind {
     Boolean,
     /// A number with a point or an exponent.
     Float,
-    /// A number without.
+    /// A number without point and exponent.
     Integer,
     /// `null`.
     Null,
@@ -50,7 +50,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the word by which the reference's reports name it.
+    /// Returns the word for this kind in the reference's reports.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Array => "array",
@@ -65,7 +65,7 @@ impl Kind {
 }
 
 impl Document {
-    /// Returns the document that is a string.
+    /// Returns the document of a single string.
     pub fn of_text(text: &str) -> Self {
         let mut builder = Builder::new();
         builder.string(text);
@@ -95,7 +95,7 @@ impl<'a> Json<'a> {
         self.document.text.get(start as usize..end as usize).unwrap_or_default()
     }
 
-    /// Says what the value is.
+    /// Returns the kind of the value.
     pub fn kind(self) -> Kind {
         match self.node() {
             Node::Array { .. } => Kind::Array,
@@ -108,7 +108,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the text of a string; none if the value is none.
+    /// Returns the text of a string, or `None` if the value is no string.
     pub fn as_str(self) -> Option<&'a str> {
         match self.node() {
             Node::String { start, end } => Some(self.slice(start, end)),
@@ -116,7 +116,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the digits of a number as they stand; none if the value is none.
+    /// Returns the digits of a number as written, or `None` if the value is no number.
     pub fn as_number(self) -> Option<&'a str> {
         match self.node() {
             Node::Number { start, end, .. } => Some(self.slice(start, end)),
@@ -124,7 +124,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the truth of a boolean; none if the value is none.
+    /// Returns a boolean, or `None` if the value is no boolean.
     pub fn as_bool(self) -> Option<bool> {
         match self.node() {
             Node::Boolean(value) => Some(value),
@@ -132,7 +132,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the elements of an array; none if the value is none.
+    /// Returns the elements of an array, or `None` if the value is no array.
     pub fn elements(self) -> Option<Elements<'a>> {
         match self.node() {
             Node::Array { end } => Some(Elements { next: Json { at: self.at + 1, ..self }, end: end as usize }),
@@ -140,7 +140,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the members of an object; none if the value is none.
+    /// Returns the members of an object, or `None` if the value is no object.
     pub fn members(self) -> Option<Members<'a>> {
         match self.node() {
             Node::Object { end } => {
@@ -150,9 +150,9 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Returns the first member of a name, unless it is null or there is none.
+    /// Returns the first member with this name, or `None` if it is missing or null.
     ///
-    /// The reference takes the first of several, and makes no difference between null and nothing.
+    /// Like the reference, it takes the first of several members, and treats null as missing.
     pub fn member(self, name: &str) -> Option<Self> {
         let (_, value) = self.members()?.find(|(key, _)| *key == name)?;
         (value.kind() != Kind::Null).then_some(value)
@@ -203,7 +203,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A document of nothing yet.
+    /// Returns a builder of an empty document.
     pub fn new() -> Self {
         Self::default()
     }
@@ -229,7 +229,7 @@ impl Builder {
         self.put(Node::Object { end: 0 })
     }
 
-    /// Closes what was opened last.
+    /// Closes the container that was opened last.
     pub fn end(&mut self) -> &mut Self {
         let after = u32::try_from(self.document.nodes.len()).unwrap_or(u32::MAX);
         if let Some(node) = self.open.pop().and_then(|place| self.document.nodes.get_mut(place)) {
@@ -241,12 +241,12 @@ impl Builder {
         self
     }
 
-    /// Names the next value.
+    /// Sets the name of the next value.
     pub fn key(&mut self, name: &str) -> &mut Self {
         self.string(name)
     }
 
-    /// Puts a string.
+    /// Adds a string.
     pub fn string(&mut self, text: impl fmt::Display) -> &mut Self {
         let start = self.place();
         // A `String` accepts every write.
@@ -255,7 +255,7 @@ impl Builder {
         self.put(Node::String { start, end })
     }
 
-    /// Puts a whole number.
+    /// Adds a whole number.
     pub fn integer(&mut self, number: impl fmt::Display) -> &mut Self {
         self.number(number, true)
     }
@@ -267,22 +267,22 @@ impl Builder {
         self.put(Node::Number { start, end, whole })
     }
 
-    /// Puts `true` or `false`.
+    /// Adds `true` or `false`.
     pub fn boolean(&mut self, value: bool) -> &mut Self {
         self.put(Node::Boolean(value))
     }
 
-    /// Puts `null`.
+    /// Adds `null`.
     pub fn null(&mut self) -> &mut Self {
         self.put(Node::Null)
     }
 
-    /// Puts a member whose value is a string.
+    /// Adds a member whose value is a string.
     pub fn member(&mut self, name: &str, text: impl fmt::Display) -> &mut Self {
         self.key(name).string(text)
     }
 
-    /// Puts a value of another document with all its parts.
+    /// Adds a value of another document with all its parts.
     pub fn copy(&mut self, value: Json<'_>) -> &mut Self {
         let base = self.document.nodes.len();
         let moved = |end: u32| u32::try_from((end as usize + base).saturating_sub(value.at)).unwrap_or(u32::MAX);
@@ -299,12 +299,12 @@ impl Builder {
         self
     }
 
-    /// Says how many containers are open.
+    /// Returns the number of open containers.
     pub(super) fn depth(&self) -> usize {
         self.open.len()
     }
 
-    /// Says whether the container that is open is an object; false if none is.
+    /// Returns whether the open container is an object; false if none is open.
     pub(super) fn in_object(&self) -> bool {
         let node = self.open.last().and_then(|&place| self.document.nodes.get(place));
         matches!(node, Some(Node::Object { .. }))

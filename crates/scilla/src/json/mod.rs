@@ -1,7 +1,7 @@
 //! JSON: the values, types, inputs and outputs of the tools and of the chain.
 //!
-//! Texts are read into a flat [`Document`], and values are read from and written to documents without recursion: a list
-//! of a million elements as nested objects is as harmless as a number.
+//! The reader turns a text into a flat [`Document`]. Values are read from documents and written to documents without
+//! recursion, so a list of a million elements as nested objects cannot overflow the stack.
 
 mod checked;
 mod document;

@@ -1,4 +1,4 @@
-//! What a run gives, as JSON.
+//! Results of a run as JSON.
 
 use std::sync::Arc;
 
@@ -8,20 +8,20 @@ use super::{
 };
 use crate::{host::StateField, value::Message, version::VERSION};
 
-/// What a run of a contract gives.
+/// The result of a run of a contract.
 #[derive(Clone, Debug)]
 pub struct RunReport<'a> {
-    /// The gas that is left; for a deployment in units, eight of which are one gas, as in the reference.
+    /// The gas that is left. For a deployment it is in units, eight of which are one gas, as in the reference.
     pub gas_remaining: u64,
-    /// Whether the contract took the amount.
+    /// Whether the contract accepted the amount.
     pub accepted: bool,
-    /// The messages, in the order in which they were sent; none for a deployment.
+    /// The messages in the order in which they were sent, or `None` for a deployment.
     pub messages: Option<&'a [Arc<Message>]>,
     /// The balance and the fields.
     pub states: &'a [StateField],
     /// The events, the newest first.
     pub events: &'a [Arc<Message>],
-    /// How lists are written.
+    /// The form of lists.
     pub lists: ListForm,
 }
 
@@ -50,9 +50,9 @@ impl RunReport<'_> {
     }
 }
 
-/// Returns what a message to a library, which does nothing, gives.
+/// Returns the result of a message to a library, which has no effect.
 ///
-/// `units` are units of gas: eight of them are one gas, as in the reference.
+/// `units` are units of gas. Eight of them are one gas, as in the reference.
 pub fn library_message(units: u64) -> Document {
     let mut builder = Builder::new();
     builder.begin_object().member("gas_remaining", units).member("_accepted", false);
@@ -60,14 +60,14 @@ pub fn library_message(units: u64) -> Document {
     builder.finish()
 }
 
-/// Returns what the deployment of a library gives.
+/// Returns the result of the deployment of a library.
 pub fn library_deployment(gas_remaining: u64) -> Document {
     let mut builder = Builder::new();
     builder.begin_object().member("gas_remaining", gas_remaining).end();
     builder.finish()
 }
 
-/// Puts messages or events: the labels that all have, then the others as parameters.
+/// Adds messages or events: first the labels that all of them have, then the others as parameters.
 fn labelled(builder: &mut Builder, messages: &[Arc<Message>], labels: &[&str], lists: ListForm) {
     builder.begin_array();
     for message in messages {

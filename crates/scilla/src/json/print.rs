@@ -1,22 +1,22 @@
-//! From documents to text.
+//! Text forms of documents.
 
 use std::fmt::{self, Write as _};
 
 use super::document::{Elements, Json, Kind, Members};
 
 impl<'a> Json<'a> {
-    /// Shows the value without any space.
+    /// Shows the value without white space.
     pub const fn compact(self) -> Compact<'a> {
         Compact(self)
     }
 
-    /// Shows the value over several lines where one is not enough.
+    /// Shows the value on several lines if one line is too short.
     pub const fn pretty(self) -> Pretty<'a> {
         Pretty(self)
     }
 }
 
-/// What of a container is still to be shown.
+/// The parts of a container that are not printed yet.
 enum Rest<'a> {
     Array(Elements<'a>),
     Object(Members<'a>),
@@ -49,7 +49,7 @@ impl<'a> Rest<'a> {
     }
 }
 
-/// A value without any space.
+/// A value without white space.
 #[derive(Clone, Copy, Debug)]
 pub struct Compact<'a>(Json<'a>);
 
@@ -59,7 +59,7 @@ impl fmt::Display for Compact<'_> {
     }
 }
 
-/// A value over several lines where one of eighty columns is not enough.
+/// A value on several lines if one line of 80 columns is too short.
 #[derive(Clone, Copy, Debug)]
 pub struct Pretty<'a>(Json<'a>);
 
@@ -88,7 +88,7 @@ impl fmt::Display for Pretty<'_> {
     }
 }
 
-/// Shows a value on the line that was begun if it fits; else opens it. Says whether it was opened.
+/// Shows a value on the current line if it fits. Otherwise opens it. Returns whether it was opened.
 fn pretty_value<'a>(
     key: Option<&str>,
     value: Json<'a>,
@@ -127,12 +127,13 @@ fn pretty_value<'a>(
 /// Columns of a line.
 const LINE: usize = 80;
 
-/// Spaces in front of a line, two a level, up to a bound: a deep value must not become a square of spaces.
+/// Spaces in front of a line, two for each level, up to a limit. Otherwise the text of a deep value would grow with the
+/// square of its depth.
 fn indentation(depth: usize) -> usize {
     depth.min(LINE) * 2
 }
 
-/// Counts columns and fails beyond a limit, so that asking whether a value fits looks at no more than a line of it.
+/// Counts columns, and fails above a limit. So a check whether a value fits reads no more than one line of it.
 struct Counter {
     count: usize,
     limit: usize,
@@ -151,7 +152,7 @@ impl fmt::Write for Counter {
     }
 }
 
-/// The spaces of a value on one line.
+/// The use of spaces in a value on one line.
 #[derive(Clone, Copy)]
 struct Style {
     inside: &'static str,
@@ -218,7 +219,7 @@ fn scalar(value: Json<'_>, out: &mut impl fmt::Write) -> fmt::Result {
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// If the writer fails.
 pub fn quoted(text: &str, out: &mut impl fmt::Write) -> fmt::Result {
     out.write_char('"')?;
     let mut rest = text;

@@ -1,8 +1,8 @@
-//! From text to documents.
+//! Reads texts into documents.
 
 use super::document::{Builder, Document};
 
-/// Why a text is no JSON, and where.
+/// The place and the reason of an error in a JSON text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct JsonError {
@@ -10,43 +10,43 @@ pub struct JsonError {
     pub line: u32,
     /// The column in bytes, from 1.
     pub column: u32,
-    /// What is wrong there.
+    /// The error at this place.
     pub problem: Problem,
 }
 
-/// What is wrong with a text.
+/// An error in a JSON text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// Something else should stand here.
+    /// The text has something else than expected.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// What should.
+        /// The expected part.
         expected: &'static str,
-        /// What does.
+        /// The part in the text.
         found: String,
     },
-    /// A backslash is followed by something that it does not escape.
+    /// A backslash comes before a character that it does not escape.
     #[error("this escape sequence does not exist")]
     Escape,
     /// Half of a pair of surrogates.
     #[error("half of a surrogate pair")]
     Surrogate,
-    /// More than four gibibytes, or nearly so.
+    /// The text has about four gibibytes or more.
     #[error("the text is too long")]
     TooLong,
-    /// The bytes are no UTF-8.
+    /// The bytes are not UTF-8.
     #[error("the text is not UTF-8")]
     NotUtf8,
 }
 
 /// Reads a JSON text.
 ///
-/// Like the reference, it takes comments (`//` to the end of the line, `/* … */`) as space, and raw control characters
-/// in strings.
+/// Like the reference, it treats comments (`//` to the end of the line, `/* … */`) as space, and permits raw control
+/// characters in strings.
 ///
 /// # Errors
 ///
-/// Where and why the text is no JSON.
+/// If the text is no JSON, with the place and the reason.
 pub fn parse(text: &[u8]) -> Result<Document, JsonError> {
     let reader = Reader { text, at: 0, builder: Builder::new() };
     if u32::try_from(text.len()).is_err() {
@@ -105,7 +105,7 @@ impl Reader<'_> {
         self.builder.end();
     }
 
-    /// Reads a value, or the beginning of one; says whether it is whole.
+    /// Reads a value, or the beginning of a container. Returns whether the value is complete.
     fn value(&mut self) -> Result<bool, JsonError> {
         match self.peek() {
             Some(b'{') => {
@@ -217,7 +217,7 @@ impl Reader<'_> {
             while self.peek().is_some_and(|byte| byte != b'"' && byte != b'\\') {
                 self.at += 1;
             }
-            // The whole text is UTF-8, and the part ends at an ASCII byte.
+            // The whole text is UTF-8, and this part ends at an ASCII byte.
             let part = self.text.get(start..self.at).and_then(|bytes| std::str::from_utf8(bytes).ok());
             text.push_str(part.unwrap_or_default());
             match self.peek() {

@@ -1,4 +1,4 @@
-//! Reports as JSON: errors, warnings, places.
+//! Reports as JSON: errors, warnings and places.
 
 use super::document::{Builder, Document};
 use crate::{
@@ -6,14 +6,14 @@ use crate::{
     source::Location,
 };
 
-/// What a tool tells about a program that was rejected or a run that failed.
+/// The report about a rejected program or a failed run.
 #[derive(Clone, Copy, Debug)]
 pub struct FailureReport<'a> {
-    /// The gas that is left; none where the reference does not tell it.
+    /// The gas that is left, or `None` where the reference does not report it.
     pub gas_remaining: Option<u64>,
-    /// What is wrong.
+    /// The errors.
     pub failure: &'a Failure,
-    /// What else deserves a look, the newest first.
+    /// Warnings, the newest first.
     pub warnings: &'a [Warning],
 }
 
@@ -43,7 +43,7 @@ fn error(builder: &mut Builder, entry: &Entry) {
     builder.end();
 }
 
-/// Puts the member that holds warnings.
+/// Adds the member with the warnings.
 pub(super) fn warnings(builder: &mut Builder, warnings: &[Warning]) {
     builder.key("warnings").begin_array();
     for warning in warnings {
@@ -55,7 +55,7 @@ pub(super) fn warnings(builder: &mut Builder, warnings: &[Warning]) {
     builder.end();
 }
 
-/// Puts a member that holds a place.
+/// Adds a member with a place.
 pub(super) fn place(builder: &mut Builder, name: &str, location: &Location) {
     builder.key(name).begin_object().member("file", &location.file);
     builder.key("line").integer(location.line).key("column").integer(location.column).end();

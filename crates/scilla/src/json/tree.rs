@@ -1,4 +1,4 @@
-//! The tree of a text, for other tools.
+//! The syntax tree as JSON, for other tools.
 
 use super::document::{Builder, Document};
 use crate::{
@@ -6,10 +6,10 @@ use crate::{
     types::{Primitive, Width},
 };
 
-/// Writes the tree of a text in the shape of the reference's `scilla-fmt --json`.
+/// Writes a syntax tree in the form of the reference's `scilla-fmt --json`.
 ///
-/// Bytes are written as a text. Where they are no UTF-8, each stands for the character of its number: the reference
-/// writes them as they are, and its output is no JSON then.
+/// Bytes are written as a text. If they are not UTF-8, each byte is written as the character with its number. The
+/// reference writes such bytes unchanged, and its output is then no JSON.
 pub fn tree_json(tree: &Tree) -> Document {
     let mut json = Builder::new();
     let mut groups = Vec::new();
@@ -45,7 +45,7 @@ pub fn tree_json(tree: &Tree) -> Document {
     json.finish()
 }
 
-/// Begins a group, and says whether its end is still to come.
+/// Begins a group, and returns whether its end follows later.
 fn begin(group: Group, json: &mut Builder) -> bool {
     match group {
         Group::Address => _ = json.begin_array().string("Address").string("Address").end(),

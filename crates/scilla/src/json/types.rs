@@ -1,4 +1,4 @@
-//! Types as text.
+//! Types in the text form of JSON files.
 
 use super::value::ValueError;
 use crate::{
@@ -9,20 +9,20 @@ use crate::{
 
 /// Reads a type as JSON files spell it: `Map (ByStr20) (Uint128)`, `0x….Colour`, `ListUtils.T`.
 ///
-/// Names in it are global: what stands in front of a dot is the module that defines the type.
+/// Names in it are global: the part before a dot is the module that defines the type.
 ///
 /// # Errors
 ///
 /// [`ValueError::InvalidType`].
 pub fn parse_type(text: &str) -> Result<Type, ValueError> {
-    // Nearly all types of messages are of these, and every call reads some.
+    // Nearly all types of messages are of these, and every call reads some of them.
     match Primitive::from_name(text) {
         Some(primitive) => Ok(Type::Primitive(primitive)),
         None => syntax::parse_type(text).map_err(|_| ValueError::InvalidType(text.into())),
     }
 }
 
-/// Reads the name of a constructor: `C`, or the module that defines it, a dot, and `C`.
+/// Reads the name of a constructor: `C`, or the defining module, a dot, and `C`.
 ///
 /// # Errors
 ///

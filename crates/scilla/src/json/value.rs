@@ -19,25 +19,25 @@ use crate::{
     value::{BNum, Constructor, Hex, Integer, IntegerKind, Key, Map, Value, is_text_byte},
 };
 
-/// Why a JSON value is not one of its type.
+/// Reason why a JSON value does not have its type.
 ///
-/// The texts are the reference's: they reach receipts.
+/// The texts are those of the reference, because they are part of receipts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
-    /// A constructor takes another number of values.
+    /// A constructor has the wrong number of arguments.
     #[error("Malformed ADT constructor: {constructor}: expected {expected} args, but provided {got}.")]
     Arity {
         /// The constructor.
         constructor: String,
-        /// How many it takes.
+        /// Number of arguments of the constructor.
         expected: usize,
-        /// How many there are.
+        /// Number of arguments in the value.
         got: usize,
     },
     /// The name of a value has a dot.
     #[error("invalid name in json input: {0}")]
     DottedName(String),
-    /// A constructor does not make values of the type.
+    /// A constructor belongs to another type.
     #[error("ADT type does not match constructor: {of} does not match constructor {constructor}")]
     ForeignConstructor {
         /// The type.
@@ -45,16 +45,16 @@ pub enum ValueError {
         /// The constructor.
         constructor: String,
     },
-    /// The reference gives no report for this, but ends.
+    /// The reference ends without a report here.
     #[error("{0}")]
     Internal(String),
     /// The name of a constructor has more than one dot.
     #[error("Invalid name in json: {0}")]
     InvalidName(String),
-    /// The text is no type.
+    /// The text is not a type.
     #[error("Invalid type in json: {0}")]
     InvalidType(String),
-    /// The text is no value of the type.
+    /// The text is not a value of the type.
     #[error("Invalid value in JSON: {text} of type {kind}")]
     InvalidValue {
         /// The text.
@@ -62,22 +62,22 @@ pub enum ValueError {
         /// The type.
         kind: String,
     },
-    /// The key of a map is no text, or its type is neither primitive nor an address.
+    /// The key of a map is not a string, or its type is neither primitive nor an address.
     #[error("Key in Map JSON is not a PrimType")]
     Key,
     /// A member is missing, or null.
     #[error("Member not found in json: {0}")]
     Missing(&'static str),
-    /// An array for another type than `List`.
+    /// An array stands for a type other than `List`.
     #[error("ADT value is a JSON array, but type is not List")]
     NotAList,
-    /// Neither array nor object, for an algebraic data type.
+    /// A value of an algebraic data type is neither array nor object.
     #[error("JSON parsing: error parsing ADT: {0}")]
     NotAnAdt(String),
-    /// No array, for a map.
+    /// A map is not an array.
     #[error("JSON parsing: error parsing Map")]
     NotAMap,
-    /// Something else than a text.
+    /// The value is not a string.
     #[error("Expected string, got {0}")]
     NotAString(&'static str),
     /// The type arguments are not those of the type.
@@ -85,18 +85,18 @@ pub enum ValueError {
     TypeArguments {
         /// The type.
         of: String,
-        /// Its arguments.
+        /// Type arguments of the type.
         expected: String,
-        /// Those of the value.
+        /// Type arguments of the value.
         observed: String,
     },
-    /// There is no such constructor.
+    /// The constructor does not exist.
     #[error("No data type with this constructor found: {0}")]
     UnknownConstructor(String),
-    /// There is no such type.
+    /// The type does not exist.
     #[error("ADT not found: {0}")]
     UnknownDataType(String),
-    /// No value of this type can be read.
+    /// Values of this type have no JSON form.
     #[error("Invalid type in JSON: {0}")]
     Unreadable(String),
 }
@@ -105,7 +105,7 @@ pub enum ValueError {
 ///
 /// # Errors
 ///
-/// [`ValueError::Missing`], also for null, which the reference does not tell from nothing.
+/// [`ValueError::Missing`], also for null, which the reference treats as missing.
 pub(super) fn member<'a>(json: Json<'a>, name: &'static str) -> Result<Json<'a>, ValueError> {
     json.member(name).ok_or(ValueError::Missing(name))
 }
@@ -131,22 +131,22 @@ pub(super) fn text_member<'a>(json: Json<'a>, name: &'static str) -> Result<&'a 
 #[derive(Debug)]
 pub struct ValueReader<'k> {
     known: &'k DataTypes,
-    /// Whether the width of byte strings is looked at.
+    /// Whether the width of byte strings is checked.
     exact: bool,
     constructors: HashMap<Name, Arc<Constructor>>,
-    /// `Nil` by the types that it has. It holds these, so that nothing else comes to their place.
+    /// `Nil` by the address of its types. The value keeps the types alive, so that the address stays unique.
     nils: HashMap<usize, Value>,
     maps: HashMap<(usize, usize), EmptyMap>,
 }
 
-/// A map without entries, and what keeps its types in their place.
+/// An empty map. It keeps its types alive, so that their addresses stay unique.
 #[derive(Debug)]
 struct EmptyMap {
     map: Map,
     _types: [Arc<Type>; 2],
 }
 
-/// What is half read.
+/// A container that is read in part.
 enum Frame<'a> {
     Adt {
         constructor: Arc<Constructor>,
@@ -175,7 +175,7 @@ enum Begun<'a> {
 }
 
 impl<'k> ValueReader<'k> {
-    /// A reader that knows these algebraic data types.
+    /// Returns a reader that knows these algebraic data types.
     pub fn new(known: &'k DataTypes) -> Self {
         let constructors = Constructor::built_in().map(|it| (it.name.clone(), Arc::clone(it))).collect();
         Self { known, exact: false, constructors, nils: HashMap::new(), maps: HashMap::new() }
@@ -226,7 +226,7 @@ impl<'k> ValueReader<'k> {
             Type::Address(_) => self.primitive(json, Primitive::ByStrX(20), kind).map(Begun::Whole),
             Type::Map(key, value) => {
                 let map = self.empty_map(key, value);
-                // The reference takes null for an empty map. Members that are null are missing, so this is about
+                // The reference accepts null for an empty map. A member that is null is missing, so this is about
                 // elements and arguments.
                 if json.kind() == Kind::Null {
                     return Ok(Begun::Whole(Value::Map(map)));
@@ -298,7 +298,7 @@ impl<'k> ValueReader<'k> {
         }
         let with: Vec<_> = of.parameters.iter().zip(arguments.iter()).collect();
         let of_argument = |kind: &Type| {
-            // What is without parameters stays where it is, and the tail of a list is of the type of the list.
+            // A type without parameters needs no substitution, and the tail of a list has the type of the list.
             if with.is_empty() {
                 return kind.clone();
             }
@@ -336,7 +336,7 @@ impl<'k> ValueReader<'k> {
         self.maps.entry(place).or_insert_with(empty).map.clone()
     }
 
-    /// Returns the constructor of a type, the same one each time.
+    /// Returns the shared constructor of a type.
     fn constructor(&mut self, name: &Name, of: &DataType) -> Arc<Constructor> {
         let make = || {
             let (index, definition) = of.constructor(name).map_or((0, None), |(index, it)| (index, Some(it)));
@@ -366,7 +366,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Returns what is to be read next; none at the end.
+    /// Returns the next part to read, or `None` at the end.
     fn advance(&mut self, reader: &mut ValueReader<'_>) -> Result<Option<(Json<'a>, Type)>, ValueError> {
         match self {
             Self::Adt { kinds, rest, .. } => Ok(rest.next().zip(kinds.next())),
@@ -421,7 +421,7 @@ fn read_primitive(json: Json<'_>, primitive: Primitive, kind: &Type) -> Result<V
     read.ok_or_else(|| ValueError::InvalidValue { text: text.into(), kind: kind.global().to_string() })
 }
 
-/// Reads `0x` and hex digits. For anything else the reference ends without a report.
+/// Reads `0x` and hex digits. For other texts the reference ends without a report.
 fn bytes(text: &str) -> Result<Vec<u8>, ValueError> {
     let wrong = || ValueError::Internal(format!("no byte string: {text}"));
     let digits = text.strip_prefix("0x").ok_or_else(wrong)?.as_bytes();
@@ -436,13 +436,13 @@ fn bytes(text: &str) -> Result<Vec<u8>, ValueError> {
     digits.chunks(2).map(byte).collect::<Option<_>>().ok_or_else(wrong)
 }
 
-/// How lists are written.
+/// The form of lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ListForm {
     /// As arrays.
     #[default]
     Array,
-    /// As what their constructors make, one within the other (`-pplit false`).
+    /// As nested constructors (`-pplit false`).
     Constructors,
 }
 
@@ -454,7 +454,7 @@ enum Pending<'v> {
 }
 
 impl Builder {
-    /// Puts a value. Functions and messages are `null`, as in the reference.
+    /// Adds a value. Functions and messages are `null`, as in the reference.
     pub fn value(&mut self, value: &Value, lists: ListForm) -> &mut Self {
         let mut pending = vec![Pending::Value(value)];
         while let Some(next) = pending.pop() {
@@ -471,7 +471,7 @@ impl Builder {
                 Pending::Value(value) => {
                     let start = pending.len();
                     self.begin_value(value, lists, &mut pending);
-                    // What was added comes in the order of the text; the stack gives out the last first.
+                    // The new parts are in the order of the text, but the stack returns the last one first.
                     if let Some(added) = pending.get_mut(start..) {
                         added.reverse();
                     }
@@ -481,7 +481,7 @@ impl Builder {
         self
     }
 
-    /// Puts the beginning of a value and queues the rest.
+    /// Adds the beginning of a value, and queues the rest.
     fn begin_value<'v>(&mut self, value: &'v Value, lists: ListForm, rest: &mut Vec<Pending<'v>>) {
         match value {
             Value::Integer(integer) => self.string(integer),
@@ -529,7 +529,7 @@ impl Value {
         builder.finish()
     }
 
-    /// Returns what stands in the quotes if the value is a string as JSON, not escaped; none if it is something else.
+    /// Returns the unescaped text in the quotes if the JSON form of the value is a string, and `None` otherwise.
     pub fn json_string(&self) -> Option<String> {
         match self {
             Self::BNum(number) => Some(number.to_string()),

@@ -1,4 +1,4 @@
-//! Expressions, without recursion: a chain of a hundred thousand `let`s is made ready like any other.
+//! Compiles expressions without recursion, so that a chain of a hundred thousand `let`s cannot overflow the stack.
 
 use std::sync::Arc;
 
@@ -12,31 +12,31 @@ use crate::{
     value::{BNum, Integer, IntegerKind, Map, Value},
 };
 
-/// What is still to be done, the next thing last.
+/// A stack of the remaining work. The next item is the last.
 enum Work<'a> {
     /// Bind a name to the next slot.
     Bind(&'a Name),
-    /// Close the frame of a function, the body of which is ready.
+    /// Close the frame of a function whose body is compiled.
     Close(Opened<'a>),
-    /// Make an expression ready, and put it there.
+    /// Compile an expression, and store it at this node.
     Expression(ExprId, NodeId),
     /// End the binding of a name.
     Unbind(&'a Name),
 }
 
-/// A function whose body is being made ready.
+/// A function whose body is being compiled.
 struct Opened<'a> {
-    /// Its place among the functions.
+    /// Its index among the functions.
     function: u32,
     head: Head<'a>,
     body: NodeId,
 }
 
-/// What stands in front of the body of a function, its parameters aside.
+/// The parts of a function before its body, except the parameters.
 struct Head<'a> {
     kind: FunctionKind,
     layers: Vec<Place>,
-    /// The name by which it knows itself.
+    /// Its own name, for recursion.
     itself: Option<&'a Name>,
 }
 
@@ -144,7 +144,7 @@ impl Lowering {
         Node::Let { slot, value, body }
     }
 
-    /// Notes what leads to a node in the place of a result.
+    /// Records which node contains a node in result position.
     fn tail(&mut self, node: NodeId, around: NodeId, names: &[&Name], first_slot: u32) {
         if let Some(tails) = &mut self.tails {
             let names = names.iter().map(|name| Arc::clone(name.base())).zip(first_slot..).collect();
@@ -152,7 +152,7 @@ impl Lowering {
         }
     }
 
-    /// Returns the parameters of functions directly within each other, where these stand, and the body of the last.
+    /// Returns the parameters of directly nested functions, their places, and the body of the innermost function.
     fn layers(&self, arena: &Arena, mut body: ExprId) -> (Vec<Name>, Vec<Place>, ExprId) {
         let (mut parameters, mut layers) = (Vec::new(), Vec::new());
         while let Expression { kind: ExpressionKind::Function { parameter, body: inner, .. }, span } = arena.get(body) {
@@ -199,7 +199,7 @@ impl Lowering {
                 arguments: self.variables(arguments),
                 name: self.place(name.span),
             },
-            // The parser has refused it.
+            // The parser has rejected it.
             None => Node::Fail {
                 message: format!("\"{}\" is not a builtin", name.name.as_written()),
                 place: self.place(name.span),
@@ -244,7 +244,7 @@ impl Lowering {
             }
             Literal::Integer(kind, digits) => {
                 let integer = IntegerKind::of(*kind).and_then(|kind| Integer::parse(kind, digits));
-                // The parser has seen that the number fits.
+                // The parser has checked that the number fits.
                 integer.map_or_else(|| Value::string(&**digits), Value::Integer)
             }
             Literal::String(text) => Value::String(Arc::clone(text)),
@@ -259,7 +259,7 @@ impl Lowering {
         (Arc::clone(&entry.label), payload)
     }
 
-    /// Makes a pattern ready. Its binders get the next slots in order, and are added to `names`.
+    /// Compiles a pattern. Its variables get the next slots in order, and are added to `names`.
     pub(super) fn pattern<'a>(&self, pattern: &'a ast::Pattern, names: &mut Vec<&'a Name>) -> Pattern {
         match &pattern.kind {
             PatternKind::Wildcard => Pattern::Wildcard,

@@ -1,4 +1,4 @@
-//! From a resolved tree to [`Code`].
+//! Compiles a resolved tree to [`Code`].
 
 mod expression;
 mod principles;
@@ -31,11 +31,12 @@ use crate::{
     version::VERSION,
 };
 
-/// The names every transition and procedure knows, in the order of [`Variable::Message`](crate::code::Variable).
+/// The names that every transition and procedure can read, in the order of
+/// [`Variable::Message`](crate::code::Variable).
 pub(crate) const MESSAGE_NAMES: [&str; 3] = ["_sender", "_origin", "_amount"];
 
 impl Code {
-    /// Makes a contract ready to run.
+    /// Compiles a contract.
     pub fn of_contract(program: &Program<ContractModule>) -> Self {
         let main = &program.main;
         let (mut lowering, imports) = Lowering::begin(&program.imports, main.library.as_ref());
@@ -47,7 +48,7 @@ impl Code {
         Self { contract: Some(contract), imported_bytes, ..lowering.finish(&main.version) }
     }
 
-    /// Makes a library ready to run.
+    /// Compiles a library.
     pub fn of_library(program: &Program<LibraryModule>) -> Self {
         let main = &program.main;
         let (mut lowering, imports) = Lowering::begin(&program.imports, Some(&main.library));
@@ -57,7 +58,7 @@ impl Code {
         lowering.finish(&main.version)
     }
 
-    /// Makes a single expression ready to run.
+    /// Compiles a single expression.
     pub fn of_expression(program: &Program<ExpressionModule>) -> Self {
         let main = &program.main;
         let (mut lowering, imports) = Lowering::begin(&program.imports, None);
@@ -69,14 +70,14 @@ impl Code {
     }
 }
 
-/// The work of making one program ready.
+/// The state of the compilation of one program.
 struct Lowering {
     nodes: Vec<Node>,
     places: Vec<Place>,
     sources: Vec<Source>,
     functions: Vec<Function>,
     unbound: Vec<UnboundName>,
-    /// Kept for expressions only.
+    /// Filled for expressions only.
     tails: Option<HashMap<NodeId, Tail>>,
     constructors: HashMap<Name, Arc<Constructor>>,
     data_types: DataTypes,
@@ -86,7 +87,7 @@ struct Lowering {
 }
 
 impl Lowering {
-    /// Makes everything ready that stands in front of the module itself, and returns what is evaluated before it.
+    /// Compiles everything before the module itself, and returns the libraries that are evaluated before it.
     fn begin(imports: &[Arc<Imported>], local: Option<&Library>) -> (Self, Vec<usize>) {
         let mut lowering = Self {
             nodes: Vec::new(),
@@ -153,7 +154,7 @@ impl Lowering {
                 });
                 let data_type =
                     DataType { name: name.name.clone(), parameters: Vec::new(), constructors: constructors.collect() };
-                // A second type of the same name is for the checker to refuse; the first one counts here.
+                // The checker rejects a second type of the same name. Here the first one counts.
                 self.data_types.add(data_type).ok();
             }
         }
@@ -178,7 +179,7 @@ impl Lowering {
         }
     }
 
-    /// Begins a module: places are in its source from now on.
+    /// Begins a module. Later places are in its source.
     fn module(&mut self, source: &Source) {
         self.sources.push(source.clone());
     }
@@ -187,7 +188,7 @@ impl Lowering {
         Place { source: u32::try_from(self.sources.len().saturating_sub(1)).unwrap_or(u32::MAX), span }
     }
 
-    /// Makes libraries ready, each once, and returns which of them leave values behind, themselves or through others.
+    /// Compiles libraries, each once. Returns the libraries that have values, of their own or through imports.
     fn imports(&mut self, imports: &[Arc<Imported>], done: &mut HashMap<*const Imported, Option<usize>>) -> Vec<usize> {
         imports.iter().filter_map(|library| self.import(library, done)).collect()
     }
@@ -216,7 +217,7 @@ impl Lowering {
         values.map(|(name, body)| self.library_value(arena, name, body)).collect()
     }
 
-    /// Makes an entry ready; its name is known from the next one on.
+    /// Compiles an entry. Later entries can use its name.
     fn library_value(&mut self, arena: &Arena, name: Name, body: ExprId) -> LibraryValue {
         let node = self.outermost(arena, body);
         let global = self.globals;
@@ -225,7 +226,7 @@ impl Lowering {
         LibraryValue { node, global }
     }
 
-    /// Makes an expression ready that stands in no function.
+    /// Compiles an expression outside of functions.
     fn outermost(&mut self, arena: &Arena, root: ExprId) -> NodeId {
         self.scope.open(None, &[]);
         let node = self.expression(arena, root);
@@ -240,7 +241,8 @@ impl Lowering {
         id
     }
 
-    /// Types as the evaluator keeps them: without addresses, and knowing whether variables must be replaced.
+    /// Returns types in the form of the evaluator: without addresses, and with a note whether variables must be
+    /// replaced.
     fn types(&self, types: &[Type]) -> Types {
         let types: Arc<[Type]> = types.iter().map(without_addresses).collect();
         Types { variables: self.scope.type_variables_in(&types), types }

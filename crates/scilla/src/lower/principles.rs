@@ -1,7 +1,7 @@
-//! The recursion principles: the only recursion there is.
+//! The recursion principles: the only recursion of the language.
 //!
-//! They have no text. The columns are those that the reference reports for the nodes of its own, which it parses from
-//! single lines; the shapes decide what a fold costs.
+//! They have no source text. Their columns are those that the reference reports for its own nodes, which it parses from
+//! single lines. Their shapes determine the gas of a fold.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{
     types::Type,
 };
 
-/// Returns the source to which their places belong, their tree, and each with its name.
+/// Returns the source of their places, their tree, and their names with their expressions.
 pub(super) fn principles() -> (Source, Arena, Vec<(Name, ExprId)>) {
     let source = Source::new("Prelude".into(), Arc::from([]), vec![0]);
     let mut tree = Tree { arena: Arena::default() };
@@ -27,17 +27,17 @@ pub(super) fn principles() -> (Source, Arena, Vec<(Name, ExprId)>) {
     (source, tree.arena, entries)
 }
 
-/// What is folded.
+/// A type that can be folded.
 struct Folded {
     type_variables: &'static [&'static str],
-    /// The constructor of what is not empty, with the names of its parts.
+    /// The constructor of a non-empty value, with the names of its parts.
     full: (&'static str, &'static [&'static str]),
     empty: &'static str,
-    /// Where the second parameter and the match stand.
+    /// Columns of the second parameter and of the match.
     columns: [u32; 2],
-    /// What the step is given besides the accumulator.
+    /// Arguments of the step besides the accumulator.
     step: &'static str,
-    /// What the step of a continued fold is given besides the accumulator.
+    /// Arguments of the step of a continued fold besides the accumulator.
     continued_step: &'static str,
     rest: &'static str,
 }
@@ -67,7 +67,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// From the front: the step, then the rest with what it gave.
+    /// Folds from the front: the step first, then the rest with the result of the step.
     fn front_fold(&mut self, of: &Folded, [bind, step, again, empty]: [u32; 4]) -> ExprId {
         let first = self.apply(step, "step", &["accumulator", of.step]);
         let second = self.apply(again, "fold", &["result", of.rest]);
@@ -75,7 +75,7 @@ impl Tree {
         self.fold(of, full, empty)
     }
 
-    /// From the back: the rest, then the step with what it gave.
+    /// Folds from the back: the rest first, then the step with the result of the rest.
     fn back_fold(&mut self, [bind, again, step, empty]: [u32; 4]) -> ExprId {
         let first = self.apply(again, "fold", &["accumulator", "rest"]);
         let second = self.apply(step, "step", &["head", "result"]);
@@ -83,7 +83,7 @@ impl Tree {
         self.fold(&LIST, full, empty)
     }
 
-    /// From the front, where the step says whether to go on.
+    /// Folds from the front, where the step decides whether to continue.
     fn continued_fold(&mut self, of: &Folded, [bind, function, again, step, empty]: [u32; 5]) -> ExprId {
         let again = self.apply(again, "fold", &["next", of.rest]);
         let go_on = self.function(function, "next", again);
@@ -92,7 +92,7 @@ impl Tree {
         self.fold(of, full, empty)
     }
 
-    /// The functions around the clause of what is not empty.
+    /// Returns the functions around the clause of a non-empty value.
     fn fold(&mut self, of: &Folded, full: ExprId, empty: u32) -> ExprId {
         let [inner, matching] = of.columns;
         let accumulator = self.add(empty, ExpressionKind::Variable(Ident::nowhere("accumulator")));
@@ -125,7 +125,7 @@ impl Tree {
         self.add(column, ExpressionKind::Let { name: Ident::nowhere(name), annotation: None, value, body })
     }
 
-    /// A function. Its type is left out: nothing that runs asks for it.
+    /// Returns a function. Its type is missing, because no run reads it.
     fn function(&mut self, column: u32, parameter: &str, body: ExprId) -> ExprId {
         self.add(column, ExpressionKind::Function { parameter: Ident::nowhere(parameter), kind: Type::Unit, body })
     }

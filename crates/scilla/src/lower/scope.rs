@@ -1,4 +1,4 @@
-//! What names mean while a program is made ready.
+//! Names in scope during compilation.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -8,10 +8,10 @@ use crate::{
     types::{Type, TypeVariable},
 };
 
-/// The names in scope, and the frames of the functions around.
+/// The names in scope, and the frames of the enclosing functions.
 #[derive(Default)]
 pub(super) struct Scope {
-    /// What each local name means, the innermost meaning last.
+    /// The bindings of each local name, the innermost last.
     locals: HashMap<Name, Vec<Binding>>,
     outer: HashMap<Name, Variable>,
     frames: Vec<Frame>,
@@ -49,7 +49,7 @@ impl Scope {
         self.outer.insert(Name::simple(name), Variable::Message(u32::try_from(index).unwrap_or_default()));
     }
 
-    /// Opens the frame of a function with these parameters, which may know itself by a name.
+    /// Opens the frame of a function with these parameters. `itself` is its own name, for recursion.
     pub(super) fn open(&mut self, itself: Option<&Name>, parameters: &[Name]) {
         self.frames.push(Frame { parameters: parameters.to_vec(), ..Frame::default() });
         if let Some(name) = itself {
@@ -103,7 +103,7 @@ impl Scope {
         }
     }
 
-    /// Returns where a name is found from within the innermost function; none if it is bound nowhere.
+    /// Returns the variable of a name, as the innermost function accesses it; `None` if the name is not bound.
     pub(super) fn find(&mut self, name: &Name) -> Option<Variable> {
         let Some(binding) = self.locals.get(name).and_then(|bindings| bindings.last()).copied() else {
             return self.outer.get(name).copied();
@@ -136,13 +136,13 @@ impl Scope {
 }
 
 impl Frame {
-    /// Returns where the function finds what the function around it finds there.
+    /// Returns the variable through which the function accesses a variable of the enclosing function.
     fn capture(&mut self, outer: Variable) -> Variable {
         let key = match outer {
             Variable::Local(slot) => u64::from(slot),
             Variable::Captured(index) => 1 << 32 | u64::from(index),
             Variable::Itself => 2 << 32,
-            // These are found from anywhere.
+            // These are accessible everywhere.
             Variable::Global(_) | Variable::Message(_) | Variable::Parameter(_) | Variable::Unbound(_) => return outer,
         };
         let next = u32::try_from(self.captures.len()).unwrap_or(u32::MAX);

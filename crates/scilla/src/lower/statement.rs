@@ -11,7 +11,7 @@ use crate::{
     syntax::ast::{self, Arena, ChainRead, Component, ComponentKind},
 };
 
-/// What the names of fields and procedures stand for.
+/// The fields and procedures by name.
 struct Known<'a> {
     arena: &'a Arena,
     fields: HashMap<&'a str, u32>,
@@ -30,7 +30,7 @@ impl Lowering {
         let mut ready = Vec::new();
         for (component, index) in components.iter().zip(0..) {
             ready.push(self.component(&known, component));
-            // A procedure is known to the components below it, and hides an earlier one of the same name.
+            // The components below a procedure can call it. It hides an earlier one of the same name.
             if component.kind == ComponentKind::Procedure {
                 known.procedures.insert(component.name.name.clone(), index);
             }
@@ -50,7 +50,7 @@ impl Lowering {
         ComponentCode { kind: component.kind, name: component.name.name.clone(), place, parameters, body }
     }
 
-    /// Makes statements ready. What they bind is known to the statements behind, and forgotten at the end.
+    /// Compiles statements. Later statements can use their variables, whose scope ends with the last statement.
     fn statements(&mut self, known: &Known<'_>, statements: &[ast::Statement]) -> Statements {
         let mut bound = Vec::new();
         let ready: Vec<Statement> =
@@ -63,7 +63,7 @@ impl Lowering {
 
     fn statement(&mut self, known: &Known<'_>, statement: &ast::Statement, bound: &mut Vec<Name>) -> Statement {
         use ast::StatementKind as Ast;
-        // What a statement reads is looked up before what it binds is bound.
+        // The variables that a statement uses are looked up before its own variable is bound.
         let used = statement.uses(known.arena).into_iter().filter_map(|name| self.named(name)).collect();
         let mut bind = |lowering: &mut Self, to: &Ident| {
             bound.push(to.name.clone());

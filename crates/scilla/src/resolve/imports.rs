@@ -1,4 +1,4 @@
-//! Finding and reading libraries.
+//! Finds and reads libraries.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,20 +17,19 @@ use crate::{
     },
 };
 
-/// How deep libraries may import each other. The reference sets no limit.
+/// Largest depth of imports. The reference has no limit.
 pub const MAX_IMPORT_DEPTH: usize = 256;
 
-/// Where the libraries of a program are found.
+/// A source of libraries, such as files or accounts.
 pub trait LibrarySource {
-    /// Finds the library `target`: a name, or the address that `_extlibs` maps a name to.
+    /// Finds the library `target`: a name, or the address of a name in `_extlibs`.
     ///
     /// # Errors
     ///
-    /// What is wrong with what is known of the library besides its text.
+    /// If the data of the library besides its text is invalid.
     fn find(&self, target: &str) -> Result<Option<FoundLibrary>, Failure>;
 
-    /// Returns the names of libraries that may be meant by one that is not found: those of the standard library, unless
-    /// more are known.
+    /// Returns the names of known libraries, for suggestions: by default those of the standard library.
     fn names(&self) -> Vec<String> {
         stdlib::ALL.iter().map(|(name, _)| (*name).to_owned()).collect()
     }
@@ -46,38 +45,38 @@ impl LibrarySource for Standard {
     }
 }
 
-/// The text of a library, and what is known of it.
+/// The text of a library, with its origin.
 #[derive(Clone, Debug)]
 pub struct FoundLibrary {
-    /// How its file is called in reports; no two libraries of a program share it.
+    /// Name of its file in reports. It is unique among the libraries of a program.
     pub file: Arc<str>,
     /// Its text.
     pub text: Arc<[u8]>,
-    /// What the file beside it says; nothing if there is none.
+    /// The contents of its init file; the default if there is none.
     pub origin: Origin,
 }
 
-/// A library that has been read, its names resolved.
+/// A library that has been read, with resolved names.
 ///
-/// A library that is imported in several places of a program is shared between them.
+/// A library that several modules of a program import is shared.
 #[derive(Clone, Debug)]
 pub struct Imported {
     /// The library.
     pub module: LibraryModule,
-    /// The address of the library, by which the names it defines are known.
+    /// The address of the library. It is part of the global names that the library defines.
     pub address: Arc<str>,
-    /// The libraries it imports, one for each of its imports, in the same order.
+    /// The imported libraries, one for each import, in the same order.
     pub imports: Vec<Arc<Self>>,
-    /// The names under which libraries are imported here and below.
+    /// The names under which libraries are imported, here and in imports.
     names: BTreeSet<Arc<str>>,
 }
 
 pub(super) struct Loader<'a> {
     source: &'a dyn LibrarySource,
     main: &'a Origin,
-    /// The names of the libraries that are being imported, the outermost first.
+    /// The names of the libraries whose import is in progress, the outermost first.
     stack: Vec<Arc<str>>,
-    /// What has been read, by file.
+    /// Libraries that have been read, by file.
     done: BTreeMap<Arc<str>, Arc<Imported>>,
 }
 
@@ -86,7 +85,7 @@ impl<'a> Loader<'a> {
         Self { source, main, stack: Vec::new(), done: BTreeMap::new() }
     }
 
-    /// Reads what the main module imports.
+    /// Reads the imports of the main module.
     pub(super) fn load(mut self, items: &[Import], importer: &Source) -> Result<Vec<Arc<Imported>>, ResolveError> {
         self.load_all(items, self.main, importer).map_err(ResolveError::Import)
     }
@@ -135,7 +134,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Reads a library and what it imports.
+    /// Reads a library and its imports.
     fn read(
         &mut self,
         name: &Arc<str>,

@@ -1,7 +1,7 @@
-//! Imports, and which module defines what a name means.
+//! Imports, and the defining module of each name.
 //!
-//! The parser leaves names as written. Here the libraries of a program are found and read, and the defining module is
-//! put into each name of a library value, of a user's type and of a user's constructor. Locals, parameters, fields,
+//! The parser leaves names as written. The resolver finds and reads the libraries of a program. It adds the defining
+//! module to each name of a library value, of a user's type and of a user's constructor. Locals, parameters, fields,
 //! components, built-in types and the recursion principles belong to no module and keep their names.
 //!
 //! ```text
@@ -30,20 +30,20 @@ use crate::{
     syntax::ast::{ContractModule, ExpressionModule, Import, LibraryModule},
 };
 
-/// A module with all that it imports, its names resolved.
+/// A module with all its imports, with resolved names.
 #[derive(Clone, Debug)]
 pub struct Program<M> {
     /// The module.
     pub main: M,
-    /// The address of the module, by which the names it defines are known: `0x` and lower-case hexadecimal digits, or
-    /// the name of its file where no address is known.
+    /// The address of the module, which is part of the global names that it defines: `0x` and lower-case hexadecimal
+    /// digits, or the name of its file if the address is unknown.
     pub address: Arc<str>,
     /// The imported libraries, one for each import of the module, in the same order.
     pub imports: Vec<Arc<Imported>>,
 }
 
 impl<M> Program<M> {
-    /// Returns the bytes of the texts of all libraries that are imported, here and below, each counted once.
+    /// Returns the bytes of the texts of all imported libraries, here and in imports, each counted once.
     pub fn imported_bytes(&self) -> u64 {
         let (mut seen, mut bytes) = (HashSet::new(), 0_u64);
         let mut pending: Vec<&Arc<Imported>> = self.imports.iter().collect();
@@ -57,31 +57,31 @@ impl<M> Program<M> {
     }
 }
 
-/// What is known of a module besides its text: from its init parameters, or from the file beside a library.
+/// The origin of a module: facts from its init parameters, or from the init file of a library.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// Its address, `_this_address`: `0x` and lower-case hexadecimal digits.
     pub address: Option<Arc<str>>,
-    /// What the names in its `import`s stand for, `_extlibs`: a name, and where that library is found.
+    /// The libraries of its `import`s, `_extlibs`: a name, and the target under which the library is found.
     pub libraries: BTreeMap<Arc<str>, Arc<str>>,
-    /// The rules under which it is resolved.
+    /// The rules of name resolution.
     pub rules: Rules,
 }
 
 impl Origin {
-    /// Returns where the library of this name is found: where `_extlibs` says, or under its name.
+    /// Returns the target of a library: the one in `_extlibs`, or its name.
     fn target(&self, library: &Arc<str>) -> Arc<str> {
         Arc::clone(self.libraries.get(library).unwrap_or(library))
     }
 }
 
-/// Why the names of a program could not be resolved.
+/// Reason why the names of a program could not be resolved.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
     /// A library could not be imported. The reference then reports no remaining gas.
     #[error(transparent)]
     Import(Failure),
-    /// A name of the module itself means nothing, or several things.
+    /// A name of the module is undefined or ambiguous.
     #[error(transparent)]
     Names(Failure),
 }
@@ -90,8 +90,8 @@ pub enum ResolveError {
 ///
 /// # Errors
 ///
-/// [`ResolveError::Import`] if a library is missing, wrong, or imports itself; [`ResolveError::Names`] for the first
-/// name that cannot be resolved.
+/// [`ResolveError::Import`] if a library is missing, is invalid, or imports itself; [`ResolveError::Names`] for the
+/// first name that cannot be resolved.
 pub fn contract(
     mut main: ContractModule,
     origin: &Origin,
@@ -125,12 +125,12 @@ pub fn library(
     Ok(Program { main, address, imports })
 }
 
-/// Resolves the names of a single expression, which sees all values, types and constructors of these libraries.
+/// Resolves the names of a single expression, which can use all values, types and constructors of these libraries.
 ///
 /// # Errors
 ///
-/// [`ResolveError::Import`] if a library is missing, wrong, or imports itself; [`ResolveError::Names`], with the one
-/// text that the reference has, if a name cannot be resolved.
+/// [`ResolveError::Import`] if a library is missing, is invalid, or imports itself. [`ResolveError::Names`] if a name
+/// cannot be resolved, with the only text that the reference has for this.
 pub fn expression(
     mut main: ExpressionModule,
     libraries: &[&str],
@@ -151,7 +151,7 @@ fn address(origin: &Origin, otherwise: &str) -> Arc<str> {
     origin.address.clone().unwrap_or_else(|| otherwise.into())
 }
 
-/// Resolves the names of a library whose imports are there.
+/// Resolves the names of a library whose imports have been read.
 fn library_names(
     module: &mut LibraryModule,
     imports: &[Arc<Imported>],

@@ -1,4 +1,4 @@
-//! The defining module, put into each name of a tree.
+//! Adds the defining module to each name of a tree.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
@@ -16,14 +16,14 @@ use crate::{
     types::{AddressType, Type},
 };
 
-/// A name that cannot be resolved, and where that is reported.
+/// A name that cannot be resolved, and the place of the report.
 #[derive(Debug)]
 pub(super) struct NameError {
     pub(super) kind: NameErrorKind,
     pub(super) span: Span,
 }
 
-/// Why a name cannot be resolved.
+/// Reason why a name cannot be resolved.
 #[derive(Debug)]
 pub(super) enum NameErrorKind {
     /// Two imported libraries define it.
@@ -39,7 +39,7 @@ pub(super) enum NameErrorKind {
 }
 
 impl NameError {
-    /// Puts the error into its place.
+    /// Returns the error with its place.
     pub(super) fn at(self, source: &Source) -> Failure {
         let nowhere = matches!(self.kind, NameErrorKind::Illegal(_));
         let start = if nowhere { Location::default() } else { source.start(self.span) };
@@ -74,29 +74,29 @@ impl fmt::Display for NameErrorKind {
 
 type Resolved = Result<(), NameError>;
 
-/// Walks through the trees of a module.
+/// Resolves the trees of a module.
 pub(super) struct Resolver<'a> {
     names: Names,
     arena: &'a mut Arena,
     address: Arc<str>,
 }
 
-/// What names mean at one place of a module.
+/// The names at one place of a module.
 struct Names {
     dictionary: Dictionary,
-    /// The locals in scope, and how often each is bound: they hide values of libraries.
+    /// The locals in scope, with the number of their bindings. They hide values of libraries.
     locals: BTreeMap<Arc<str>, usize>,
 }
 
-/// What remains to be done in an expression.
+/// A remaining step in an expression.
 enum Step {
-    /// Go through this part.
+    /// Resolve this part.
     Enter(ExprId),
-    /// Go through this clause of a match.
+    /// Resolve this clause of a match.
     Clause(ExprId, usize),
-    /// Let these be locals.
+    /// Begin the scope of these locals.
     Bind(Vec<Arc<str>>),
-    /// Let these be locals no longer.
+    /// End the scope of these locals.
     Release(Vec<Arc<str>>),
 }
 
@@ -105,7 +105,7 @@ impl<'a> Resolver<'a> {
         Self { names: Names { dictionary, locals: BTreeMap::new() }, arena, address }
     }
 
-    /// Resolves the entries of the local library, each of which sees those above it.
+    /// Resolves the entries of the local library. Each can use the entries above it.
     pub(super) fn library(&mut self, library: &mut Library) -> Resolved {
         library.entries.iter_mut().try_for_each(|entry| self.entry(entry))
     }
@@ -149,8 +149,8 @@ impl<'a> Resolver<'a> {
         self.names.parameters(&mut contract.parameters)?;
         let locals = names_of(&contract.parameters);
         self.names.bind(&locals);
-        // For a constraint that was not written, `Zilliqa/scilla` 308af35, `src/base/ScillaParser.mly` lines 74 and 553,
-        // puts in a `True` whose name is resolved like any other, so that a constructor of the module may take its place.
+        // For an unwritten constraint, `Zilliqa/scilla` 308af35, `src/base/ScillaParser.mly` lines 74 and 553, inserts
+        // a `True`. It resolves this name like any other, so a constructor of the module may replace it.
         let is_written = !self.arena.get(contract.constraint).span.is_nowhere();
         if is_written || unstated == UnstatedConstraint::InScope {
             self.expression(contract.constraint)?;
@@ -199,7 +199,7 @@ impl<'a> Resolver<'a> {
                 return Ok(Some(local(to)));
             }
             StatementKind::Call { to: _, procedure, arguments } => {
-                // The reference does not count the result as a local here: a library value of that name stays visible.
+                // In the reference the result is no local here: a library value of that name stays visible.
                 expect_simple(procedure)?;
                 names.values(arguments, span)?;
             }
@@ -259,7 +259,7 @@ impl<'a> Resolver<'a> {
         Ok(None)
     }
 
-    /// Resolves an expression. What remains to be done stands on a stack of our own.
+    /// Resolves an expression. The remaining steps are on an explicit stack.
     pub(super) fn expression(&mut self, root: ExprId) -> Resolved {
         let mut steps = vec![Step::Enter(root)];
         while let Some(step) = steps.pop() {
@@ -273,7 +273,7 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Resolves the names of one node, and puts its parts on the stack, the first one on top.
+    /// Resolves the names of one node, and pushes its parts, the first one on top.
     fn node(&mut self, id: ExprId, steps: &mut Vec<Step>) -> Resolved {
         let node = self.arena.get_mut(id);
         let span = node.span;
@@ -311,7 +311,7 @@ impl<'a> Resolver<'a> {
             ExpressionKind::Literal(literal) => names.literal(literal)?,
             ExpressionKind::Match { scrutinee, clauses } => {
                 names.value(scrutinee, span)?;
-                // What is wrong in one clause is found before what is wrong in the pattern of the next.
+                // An error in a clause is found before an error in the pattern of the next clause.
                 steps.extend((0..clauses.len()).rev().map(|index| Step::Clause(id, index)));
             }
             ExpressionKind::Message(entries) => {
@@ -328,7 +328,7 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Resolves the pattern of a clause, and puts its scope on the stack.
+    /// Resolves the pattern of a clause, and pushes its scope.
     fn clause(&mut self, id: ExprId, index: usize, steps: &mut Vec<Step>) -> Resolved {
         if let ExpressionKind::Match { clauses, .. } = &mut self.arena.get_mut(id).kind
             && let Some(clause) = clauses.get_mut(index)
@@ -340,7 +340,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Puts a part on the stack in which these are locals.
+/// Pushes a part, with these locals in scope.
 fn push_scope(steps: &mut Vec<Step>, locals: Vec<Arc<str>>, body: ExprId) {
     steps.push(Step::Release(locals.clone()));
     steps.push(Step::Enter(body));
@@ -365,13 +365,13 @@ impl Names {
         }
     }
 
-    /// Resolves a name, of which errors are reported at `span`.
+    /// Resolves a name. Errors are reported at `span`.
     fn ident(&self, sort: Sort, ident: &mut Ident, span: Span) -> Resolved {
         ident.name = self.dictionary.resolve(sort, &ident.name).map_err(|kind| NameError { kind, span })?;
         Ok(())
     }
 
-    /// Resolves the name of a value. The reference reports it where the expression or statement begins.
+    /// Resolves the name of a value. The reference reports errors at the beginning of the expression or statement.
     fn value(&self, ident: &mut Ident, span: Span) -> Resolved {
         if ident.name.namespace().is_none() && self.locals.contains_key(ident.name.base()) {
             return Ok(());
@@ -429,8 +429,8 @@ impl Names {
         }
     }
 
-    /// Resolves the constructors of a pattern, the parts from the last to the first as in the reference, and returns
-    /// the names it binds.
+    /// Resolves the constructors of a pattern, the parts from the last to the first as in the reference. Returns the
+    /// variables of the pattern.
     fn pattern(&self, pattern: &mut Pattern) -> Result<Vec<Arc<str>>, NameError> {
         match &mut pattern.kind {
             PatternKind::Binder(ident) => Ok(vec![local(ident)]),
@@ -447,7 +447,7 @@ impl Names {
     }
 }
 
-/// Returns what a statement or a pattern binds to this name.
+/// Returns the name that a statement or a pattern binds.
 fn local(ident: &Ident) -> Arc<str> {
     Arc::clone(ident.name.base())
 }
@@ -456,7 +456,7 @@ fn names_of(parameters: &[Parameter]) -> Vec<Arc<str>> {
     parameters.iter().map(|parameter| Arc::clone(parameter.name.name.base())).collect()
 }
 
-/// Reports a field or a procedure that is written with a namespace.
+/// Rejects a field or a procedure with a namespace.
 fn expect_simple(ident: &Ident) -> Resolved {
     match ident.name.namespace() {
         None => Ok(()),

@@ -1,9 +1,9 @@
-//! The standard library: texts of our own, embedded.
+//! The standard library: embedded texts.
 //!
-//! Libraries are evaluated and paid for in every run that imports them, and a run that fails inside one reports the
-//! line. So a text must have the shape of expressions that the reference's has, node by node, and the same lines; names
-//! of variables, comments and layout are free. The table in `shapes.txt` is that shape, and a test compares it with the
-//! texts. How a line of the table reads:
+//! Every run that imports a library evaluates it and pays for it. A run that fails inside a library reports the line.
+//! So a text must have the same expressions as the reference's text, node by node, and on the same lines. Names of
+//! variables, comments and layout are free. The table in `shapes.txt` has the expressions, and a test compares it with
+//! the texts. The forms of the table:
 //!
 //! | Form | Node |
 //! |---|---|

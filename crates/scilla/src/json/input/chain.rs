@@ -1,4 +1,4 @@
-//! Blockchain files: what a run may ask of the chain.
+//! Blockchain files: the facts of the chain that a run may read.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::json::{
     value::{ValueError, member, text, text_member},
 };
 
-/// What a run may ask of the chain, as a file gives it.
+/// The facts of the chain that a run may read, from a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChainInput {
     /// The number of the block, in decimal.
@@ -24,7 +24,7 @@ impl ChainInput {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file.
+    /// If the file is invalid.
     pub fn read(file: &str, json: Json<'_>) -> Result<Self, InputError> {
         let wrong = |error| Ending::Chain.wrong(file, error);
         let mut chain = Self::default();
@@ -35,7 +35,7 @@ impl ChainInput {
                 "BLOCKNUMBER" => chain.block_number = Some(text(value).map_err(wrong)?.into()),
                 "CHAINID" => chain.chain_id = Some(text(value).map_err(wrong)?.into()),
                 "TIMESTAMP" => chain.timestamps = Some(pairs(value).map_err(wrong)?),
-                // Nothing can read it, because the statement that would is not part of the language.
+                // No statement of the language can read this entry.
                 "REPLICATE_CONTRACT" => drop(pairs(value).map_err(wrong)?),
                 _ => return Err(Ending::Chain.report(file, format!("Unknown field {name} in blockchain JSON"))),
             }

@@ -13,14 +13,15 @@ use crate::{
     value::{Constructor, Hex, Value},
 };
 
-/// Reads from an init file what is needed before its libraries are known: who the module is, and where they are.
+/// Reads from an init file the facts that are needed before the libraries: the address of the module, and its
+/// libraries.
 ///
-/// All values are read, so that one of a type that a library defines is an error here already: contract parameters of
-/// such types cannot be given, as with the reference.
+/// All values are read, so a value of a library's type is an error here. As in the reference, contract parameters of
+/// such types cannot be given.
 ///
 /// # Errors
 ///
-/// What is wrong with the file.
+/// If the file is invalid.
 pub fn read_origin(file: &str, json: Json<'_>, rules: Rules) -> Result<Origin, InputError> {
     let all = read_all(file, json, &DataTypes::built_in(), Ending::Unable)?;
     let mut origin = Origin { rules, ..Origin::default() };
@@ -50,7 +51,7 @@ pub fn read_origin(file: &str, json: Json<'_>, rules: Rules) -> Result<Origin, I
 ///
 /// # Errors
 ///
-/// What is wrong with the file.
+/// If the file is invalid.
 pub fn read_init(file: &str, json: Json<'_>, known: &DataTypes) -> Result<Vec<StateField>, InputError> {
     let all = read_all(file, json, known, Ending::Plain)?;
     all.iter().try_for_each(|entry| check_kind(&entry.kind))?;
@@ -69,7 +70,7 @@ fn this_address(value: &Value) -> Result<Arc<str>, InputError> {
     if bytes.len() == 20 { Ok(address_text(bytes)) } else { Err(wrong()) }
 }
 
-/// Takes apart a `List (Pair String ByStr20)`. `Zilliqa/scilla` 308af35, `src/base/JSON.ml` lines 352 to 378, looks at the
+/// Reads a `List (Pair String ByStr20)`. `Zilliqa/scilla` 308af35, `src/base/JSON.ml` lines 352 to 378, checks the
 /// width of each address.
 fn external_libraries(value: &Value, rules: Rules) -> Result<Vec<Pair>, InputError> {
     let wrong = || rejected("Invalid entry in init json: _extlibs");
@@ -93,7 +94,7 @@ fn address_text(bytes: &[u8]) -> Arc<str> {
     Hex(bytes).to_string().into()
 }
 
-/// Reports that the module must have an address and has none.
+/// Returns the failure of a module that must have an address and has none.
 pub fn missing_this_address(file: &str) -> Failure {
     Failure::of(Entry::nowhere(format!("No _this_address entry found in init file {file}\n")))
 }

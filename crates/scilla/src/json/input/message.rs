@@ -17,13 +17,13 @@ use crate::{
 /// A message to a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageInput {
-    /// The transition that is called.
+    /// The called transition.
     pub tag: Arc<str>,
-    /// The amount that is offered, in Qa.
+    /// The offered amount, in Qa.
     pub amount: u128,
-    /// Who sends it: bytes, twenty if all is well.
+    /// The sender as bytes, 20 if the message is valid.
     pub sender: Value,
-    /// Who signed the transaction: bytes, twenty if all is well.
+    /// The signer of the transaction as bytes, 20 if the message is valid.
     pub origin: Value,
     /// The parameters, in the order of the file.
     pub parameters: Vec<StateField>,
@@ -45,10 +45,10 @@ impl MessageInput {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file.
+    /// If the file is invalid.
     pub fn read(file: &str, json: Json<'_>, known: &DataTypes) -> Result<Self, InputError> {
         let message = Self::read_unchecked(json, known).map_err(|error| Ending::Plain.wrong(file, error))?;
-        // The three that the chain itself gives may have such types; they fail when they meet their parameters.
+        // The chain itself sets these three, so they may have such types. The check of the parameters rejects them.
         let given = ["_sender", "_origin", "_recipient"];
         let mut checked = message.parameters.iter().filter(|parameter| !given.contains(&&*parameter.name));
         checked.try_for_each(|parameter| check_kind(&parameter.kind))?;

@@ -30,25 +30,25 @@ use crate::{
 /// Two texts that belong together.
 pub type Pair = (Arc<str>, Arc<str>);
 
-/// Why an input cannot be used.
+/// Reason why an input is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {
-    /// Where the reference ends without a report: hex without `0x`, and the like.
+    /// An input for which the reference ends without a report, such as hex without `0x`.
     #[error("{0}")]
     Internal(String),
-    /// What the reference reports.
+    /// An error that the reference reports.
     #[error(transparent)]
     Rejected(#[from] Failure),
 }
 
-/// How a report ends that is about a file.
+/// The ending of a report about a file.
 #[derive(Clone, Copy, Debug)]
 enum Ending {
     /// A blockchain file.
     Chain,
     /// Any other file.
     Plain,
-    /// An init file that is read for the identity of its module.
+    /// An init file that is read for the address and the libraries of its module.
     Unable,
 }
 
@@ -61,7 +61,7 @@ impl Ending {
         })
     }
 
-    /// Reports something that is wrong in a file.
+    /// Returns an error about a file.
     fn report(self, file: &str, message: impl Into<String>) -> InputError {
         InputError::Rejected(Failure::of(Entry::nowhere(message)).followed_by(self.entry(file)))
     }
@@ -74,7 +74,7 @@ impl Ending {
     }
 }
 
-/// Reports something that is wrong without naming a file.
+/// Returns an error without a file.
 fn rejected(message: impl Into<String>) -> InputError {
     InputError::Rejected(Failure::of(Entry::nowhere(message)))
 }
@@ -83,7 +83,7 @@ fn rejected(message: impl Into<String>) -> InputError {
 ///
 /// # Errors
 ///
-/// Where it is no JSON.
+/// If it is no JSON.
 pub fn read_document(file: &str, text: &[u8]) -> Result<Document, InputError> {
     parse(text).map_err(|error| Ending::Plain.report(file, error.to_string()))
 }
@@ -100,7 +100,7 @@ fn check_name(name: &str) -> Result<&str, ValueError> {
     if name.contains('.') { Err(ValueError::DottedName(name.into())) } else { Ok(name) }
 }
 
-/// Returns the entries of the list that a file is.
+/// Returns the entries of a file, which must be a list.
 fn entries(json: Json<'_>) -> Result<Elements<'_>, ValueError> {
     json.elements().ok_or_else(|| ValueError::Internal(format!("expected array, got {}", json.kind().word())))
 }

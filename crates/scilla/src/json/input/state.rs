@@ -1,4 +1,4 @@
-//! State files: the fields of a contract and the accounts around it.
+//! State files: the fields of a contract, and other accounts.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::{
     value::Integer,
 };
 
-/// The state before a message, as a file gives it.
+/// The state before a message, from a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateInput {
     /// The balance of the contract, in Qa.
@@ -29,7 +29,7 @@ pub struct StateInput {
 pub struct Account {
     /// Its address, as the file spells it.
     pub address: Arc<str>,
-    /// Its fields, and `_balance`, `_nonce`, `_this_address`, `_codehash` as far as it has them.
+    /// Its fields, and those of `_balance`, `_nonce`, `_this_address` and `_codehash` that it has.
     pub fields: Vec<StateField>,
 }
 
@@ -38,7 +38,7 @@ impl StateInput {
     ///
     /// # Errors
     ///
-    /// What is wrong with the file.
+    /// If the file is invalid.
     pub fn read(file: &str, json: Json<'_>, known: &DataTypes) -> Result<Self, InputError> {
         let wrong = |error| Ending::Plain.wrong(file, error);
         let mut reader = ValueReader::new(known);
