@@ -1,4 +1,4 @@
-//! Where the fields of an address type stand. The type itself does not keep their places.
+//! Places of the fields of an address type. The type itself does not store them.
 
 use super::{
     lexer::Lexer,
@@ -6,8 +6,8 @@ use super::{
 };
 use crate::source::{Source, Span};
 
-/// Returns the names and places of the fields of the first address type behind a byte of a text that is known to be
-/// well formed; not of those that are inside their types.
+/// Returns the names and places of the fields of the first address type after a byte of a well-formed text. Does not
+/// return fields inside their types.
 pub(crate) fn address_fields(source: &Source, from: u32) -> Vec<(String, Span)> {
     let text = source.text().get(from as usize..).unwrap_or_default();
     let mut lexer = Lexer::new(text);

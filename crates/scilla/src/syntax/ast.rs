@@ -1,9 +1,8 @@
 //! The tree of a module, before its types are known.
 //!
-//! Names are as written when the parser makes the tree; resolving returns the same tree with the defining
-//! module filled into each name that has one. Expressions stand in one [`Arena`] per module and refer to each other by
-//! [`ExprId`], so that a chain of ten thousand `let`s is as flat in memory as it is on the page, and later phases can
-//! keep what they learn in tables beside the tree.
+//! The parser leaves names as written. The resolver adds the defining module to each name that has one. The expressions
+//! of a module are in one [`Arena`] and refer to each other by [`ExprId`]. So a chain of ten thousand `let`s is flat in
+//! memory, and later phases can keep their results in tables next to the tree.
 
 use std::sync::Arc;
 
@@ -13,16 +12,16 @@ use crate::{
     types::{AddressType, Primitive, Type, TypeVariable},
 };
 
-/// A contract with what surrounds it.
+/// A contract module: imports, library and contract.
 #[derive(Clone, Debug)]
 pub struct ContractModule {
     /// The text.
     pub source: Source,
     /// The number after `scilla_version`, as written (plain decimal).
     pub version: Arc<str>,
-    /// What is imported, in order.
+    /// The imports, in order.
     pub imports: Vec<Import>,
-    /// The library in front of the contract.
+    /// The library before the contract.
     pub library: Option<Library>,
     /// The contract.
     pub contract: Contract,
@@ -37,7 +36,7 @@ pub struct LibraryModule {
     pub source: Source,
     /// The number after `scilla_version`, as written (plain decimal).
     pub version: Arc<str>,
-    /// What is imported, in order.
+    /// The imports, in order.
     pub imports: Vec<Import>,
     /// The library.
     pub library: Library,
@@ -61,7 +60,7 @@ pub struct ExpressionModule {
 pub struct Import {
     /// The name of the library.
     pub library: Ident,
-    /// The namespace it is put into, after `as`.
+    /// The namespace after `as`.
     pub namespace: Option<Ident>,
 }
 
@@ -104,7 +103,7 @@ pub struct ConstructorDefinition {
     pub name: Ident,
     /// The place of the name itself.
     pub name_span: Span,
-    /// What it takes.
+    /// Types of its arguments.
     pub arguments: Vec<Type>,
 }
 
@@ -113,9 +112,9 @@ pub struct ConstructorDefinition {
 pub struct Contract {
     /// Its name.
     pub name: Ident,
-    /// What is given at deployment.
+    /// Parameters of a deployment.
     pub parameters: Vec<Parameter>,
-    /// What must hold of the parameters; the literal `True`, which stands nowhere, if nothing is written.
+    /// The condition for the parameters. If none is written, it is the literal `True` without a place.
     pub constraint: ExprId,
     /// The fields, in order.
     pub fields: Vec<Field>,
@@ -146,39 +145,39 @@ pub struct Field {
 /// A transition or a procedure.
 #[derive(Clone, Debug)]
 pub struct Component {
-    /// Which of the two.
+    /// Transition or procedure.
     pub kind: ComponentKind,
     /// Its name.
     pub name: Ident,
-    /// What it takes.
+    /// Its parameters.
     pub parameters: Vec<Parameter>,
     /// The type of its result; procedures only.
     pub result: Option<Type>,
-    /// What it does.
+    /// Its statements.
     pub body: Vec<Statement>,
     /// From the keyword to `end`.
     pub span: Span,
 }
 
-/// What a component is.
+/// The kind of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComponentKind {
-    /// Called by the components below it.
+    /// A procedure, called by components below it.
     Procedure,
-    /// Called by a message.
+    /// A transition, called by a message.
     Transition,
 }
 
 /// A statement in its place.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// What it does.
+    /// The kind of the statement.
     pub kind: StatementKind,
     /// Its place, from the variable on the left or the keyword to its last token.
     pub span: Span,
 }
 
-/// What a statement does.
+/// The kinds of statements.
 #[derive(Clone, Debug)]
 pub enum StatementKind {
     /// `accept`.
@@ -194,7 +193,7 @@ pub enum StatementKind {
     ReadChain {
         /// The variable that is bound.
         to: Ident,
-        /// What is asked.
+        /// The fact of the chain.
         what: ChainRead,
     },
     /// `p a b`, or `x = p a b` where p has a result.
@@ -203,7 +202,7 @@ pub enum StatementKind {
         to: Option<Ident>,
         /// The procedure.
         procedure: Ident,
-        /// What it is given.
+        /// The arguments.
         arguments: Vec<Ident>,
     },
     /// `x <- & a as T`.
@@ -248,7 +247,7 @@ pub enum StatementKind {
         map: Ident,
         /// The keys, from the outermost map inwards.
         keys: Vec<Ident>,
-        /// The value, or whether there is one.
+        /// Whether to read the value or its existence.
         want: Want,
     },
     /// `m[k]… := v`.
@@ -257,12 +256,12 @@ pub enum StatementKind {
         map: Ident,
         /// The keys, from the outermost map inwards.
         keys: Vec<Ident>,
-        /// What is put there.
+        /// The new value.
         value: Ident,
     },
     /// `match x with … end`.
     Match {
-        /// What is looked at.
+        /// The matched variable.
         scrutinee: Ident,
         /// The clauses, in order.
         clauses: Vec<StatementClause>,
@@ -286,7 +285,7 @@ pub enum StatementKind {
         map: Ident,
         /// The keys, from the outermost map inwards.
         keys: Vec<Ident>,
-        /// The value, or whether there is one.
+        /// Whether to read the value or its existence.
         want: Want,
     },
     /// `_return := x`.
@@ -297,23 +296,23 @@ pub enum StatementKind {
     Store {
         /// The field.
         field: Ident,
-        /// What is stored.
+        /// The stored value.
         value: Ident,
     },
     /// `throw`, `throw e`.
     Throw(Option<Ident>),
 }
 
-/// What is asked of an entry of a map.
+/// The part of a map entry that a statement reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
-    /// Whether it is there.
+    /// Whether the entry exists.
     Existence,
     /// Its value.
     Value,
 }
 
-/// What is asked of the chain.
+/// A fact of the chain that a statement reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChainRead {
     /// `BLOCKNUMBER`.
@@ -327,24 +326,24 @@ pub enum ChainRead {
 /// One clause of a match statement.
 #[derive(Clone, Debug)]
 pub struct StatementClause {
-    /// What it fits.
+    /// Its pattern.
     pub pattern: Pattern,
-    /// What is done.
+    /// Its statements.
     pub body: Vec<Statement>,
 }
 
-/// A place in an [`Arena`].
+/// The index of an expression in an [`Arena`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExprId(u32);
 
 impl ExprId {
-    /// Returns the place as an index, for tables beside the arena.
+    /// Returns the index, for tables next to the arena.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// The expressions of a module. Parts stand before the whole: an expression refers to smaller places only.
+/// The expressions of a module. Parts come before the whole: an expression refers to smaller indexes only.
 #[derive(Clone, Debug, Default)]
 pub struct Arena {
     expressions: Vec<Expression>,
@@ -353,7 +352,7 @@ pub struct Arena {
 impl Arena {
     /// Adds an expression.
     pub fn add(&mut self, expression: Expression) -> ExprId {
-        // A node takes at least a byte of a text whose places are 32 bits wide.
+        // A node takes at least one byte of text, and places in a text have 32 bits.
         let id = ExprId(u32::try_from(self.expressions.len()).unwrap_or(u32::MAX));
         self.expressions.push(expression);
         id
@@ -363,33 +362,33 @@ impl Arena {
     ///
     /// # Panics
     ///
-    /// If the place belongs to another arena.
+    /// If the index belongs to another arena.
     #[expect(clippy::indexing_slicing, reason = "places are only made by the arena they belong to")]
     pub fn get(&self, id: ExprId) -> &Expression {
         &self.expressions[id.index()]
     }
 
-    /// Returns an expression, to be changed in its place.
+    /// Returns an expression to change it in place.
     ///
     /// # Panics
     ///
-    /// If the place belongs to another arena.
+    /// If the index belongs to another arena.
     #[expect(clippy::indexing_slicing, reason = "places are only made by the arena they belong to")]
     pub fn get_mut(&mut self, id: ExprId) -> &mut Expression {
         &mut self.expressions[id.index()]
     }
 
-    /// Returns how many there are.
+    /// Returns the number of expressions.
     pub fn len(&self) -> usize {
         self.expressions.len()
     }
 
-    /// Says whether there are none.
+    /// Returns whether the arena is empty.
     pub fn is_empty(&self) -> bool {
         self.expressions.is_empty()
     }
 
-    /// Goes through all expressions, parts before the whole.
+    /// Iterates over all expressions, parts before the whole.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Expression> {
         self.expressions.iter_mut()
     }
@@ -398,13 +397,13 @@ impl Arena {
 /// An expression in its place.
 #[derive(Clone, Debug)]
 pub struct Expression {
-    /// What it is.
+    /// The kind of the expression.
     pub kind: ExpressionKind,
     /// Its place, from its first token to its last.
     pub span: Span,
 }
 
-/// What an expression is.
+/// The kinds of expressions.
 #[derive(Clone, Debug)]
 pub enum ExpressionKind {
     /// `f a b`.
@@ -416,9 +415,9 @@ pub enum ExpressionKind {
     },
     /// `builtin b a b`.
     Builtin {
-        /// Its name, and where it stands.
+        /// Its name and place.
         name: Ident,
-        /// What stands in braces; no builtin uses it.
+        /// The type arguments in braces. No builtin uses them.
         types: Vec<Type>,
         /// The arguments.
         arguments: Vec<Ident>,
@@ -432,7 +431,7 @@ pub enum ExpressionKind {
         /// The arguments.
         arguments: Vec<Ident>,
     },
-    /// The knot of the recursion principles; it cannot be written in a contract.
+    /// The self-reference of the recursion principles. It cannot be written in a contract.
     Fixpoint {
         /// The name of the function within itself.
         name: Ident,
@@ -456,16 +455,16 @@ pub enum ExpressionKind {
         name: Ident,
         /// The annotation.
         annotation: Option<Type>,
-        /// What is bound.
+        /// The bound expression.
         value: ExprId,
-        /// Where it is known.
+        /// The scope of the variable.
         body: ExprId,
     },
     /// A literal.
     Literal(Literal),
     /// `match x with … end`.
     Match {
-        /// What is looked at.
+        /// The matched variable.
         scrutinee: Ident,
         /// The clauses, in order.
         clauses: Vec<Clause>,
@@ -495,9 +494,9 @@ pub enum ExpressionKind {
 /// One clause of a match expression.
 #[derive(Clone, Debug)]
 pub struct Clause {
-    /// What it fits.
+    /// Its pattern.
     pub pattern: Pattern,
-    /// The value then.
+    /// Its expression.
     pub body: ExprId,
 }
 
@@ -526,7 +525,7 @@ pub enum Payload {
 pub enum Literal {
     /// `BNum 5`: decimal digits.
     BNum(Arc<str>),
-    /// `0x…`: of type `ByStrN`, N being how many bytes there are.
+    /// `0x…`: of type `ByStrN`, where N is the number of bytes.
     Bytes(Arc<[u8]>),
     /// `Emp K V`.
     EmptyMap {
@@ -541,22 +540,22 @@ pub enum Literal {
     String(Arc<str>),
 }
 
-/// What a clause fits, in its place.
+/// A pattern in its place.
 #[derive(Clone, Debug)]
 pub struct Pattern {
-    /// What it fits.
+    /// The kind of the pattern.
     pub kind: PatternKind,
     /// Its place.
     pub span: Span,
 }
 
-/// What a pattern fits.
+/// The kinds of patterns.
 #[derive(Clone, Debug)]
 pub enum PatternKind {
-    /// Anything, which gets a name.
+    /// Matches any value, and binds it to a name.
     Binder(Ident),
-    /// What this constructor made of parts that fit.
+    /// Matches a value of this constructor whose parts match.
     Constructor(Ident, Vec<Pattern>),
-    /// Anything.
+    /// Matches any value.
     Wildcard,
 }

@@ -1,4 +1,4 @@
-//! Bytes to tokens, one at a time.
+//! Source text to tokens, one at a time.
 
 use std::ops::Range;
 
@@ -8,35 +8,35 @@ use super::{
 };
 use crate::source::Span;
 
-/// What is wrong with a text below the level of tokens.
+/// An error in the bytes of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LexicalError {
     /// The byte whose place is reported.
     pub(super) at: u32,
-    /// What is wrong.
+    /// The kind of the error.
     pub(super) kind: LexicalErrorKind,
 }
 
-/// Why bytes are no token.
+/// Reason why bytes are no token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum LexicalErrorKind {
     /// The text ends in a comment.
     #[error("Lexical error: Comment unfinished")]
     CommentUnfinished,
-    /// A backslash in a string literal, and behind it what cannot stand there.
+    /// In a string literal, a backslash comes before a character that it cannot escape.
     #[error("Lexical error: Illegal string character: \\")]
     IllegalEscape,
     /// The text ends in a string literal.
     #[error("Lexical error: String is not terminated")]
     StringNotTerminated,
-    /// A byte, or a character of several, with which no token begins.
+    /// A byte, or a character of several bytes, that begins no token.
     #[error("Lexical error: Unexpected character: {0}")]
     UnexpectedCharacter(String),
 }
 
 /// Reads the tokens of a text.
 ///
-/// Bytes that are no token are reported once and come out as [`TokenKind::Unknown`], so that the parser can go on.
+/// Bytes that are no token are reported once and returned as [`TokenKind::Unknown`], so that the parser can continue.
 #[derive(Debug)]
 pub(super) struct Lexer<'a> {
     text: &'a [u8],
@@ -47,7 +47,7 @@ pub(super) struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Starts at the beginning of a text, of which the first four gibibytes are read.
+    /// Returns a lexer at the beginning of a text. It reads the first four gibibytes.
     pub(super) fn new(text: &'a [u8]) -> Self {
         let text = text.get(..u32::MAX as usize).unwrap_or(text);
         Self { text, at: 0, lines: vec![0], comments: Vec::new(), errors: Vec::new() }
@@ -58,17 +58,17 @@ impl<'a> Lexer<'a> {
         self.text
     }
 
-    /// Returns where each line begins that has been seen so far. A line break inside a string literal begins none.
+    /// Returns the beginnings of the lines so far. A line break inside a string literal begins no line.
     pub(super) fn lines(&self) -> &[u32] {
         &self.lines
     }
 
-    /// Returns the bytes of the comments seen so far, the outermost ones.
+    /// Returns the byte ranges of the outermost comments so far.
     pub(super) fn comments(&self) -> &[Range<u32>] {
         &self.comments
     }
 
-    /// Takes the errors found since this was last asked.
+    /// Returns the errors since the last call.
     pub(super) fn take_errors(&mut self) -> Vec<LexicalError> {
         std::mem::take(&mut self.errors)
     }
@@ -104,7 +104,7 @@ impl<'a> Lexer<'a> {
         self.text.get(self.at + ahead).copied()
     }
 
-    /// Goes on while the bytes are such, and returns those passed.
+    /// Skips bytes that meet a condition, and returns them.
     fn take_while(&mut self, such: impl Fn(u8) -> bool) -> &'a [u8] {
         let rest = self.text.get(self.at..).unwrap_or_default();
         let count = rest.iter().position(|&byte| !such(byte)).unwrap_or(rest.len());
@@ -112,7 +112,7 @@ impl<'a> Lexer<'a> {
         rest.get(..count).unwrap_or_default()
     }
 
-    /// Notes an error, unless one token has had enough of them.
+    /// Adds an error, unless the token has its maximum of errors.
     fn fail(&mut self, at: usize, kind: LexicalErrorKind) {
         if self.errors.len() < MAX_ERRORS {
             self.errors.push(LexicalError { at: place(at), kind });
@@ -130,14 +130,14 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Passes CR, LF, or CR LF, which is one line break.
+    /// Skips CR, LF, or CR LF, which is one line break.
     fn line_break(&mut self) {
         self.at += if (self.peek(0), self.peek(1)) == (Some(b'\r'), Some(b'\n')) { 2 } else { 1 };
         self.lines.push(place(self.at));
     }
 
-    /// Passes a comment. One that does not end is reported where the innermost one begins: behind its opening, or, for
-    /// the outermost one, in front of it.
+    /// Skips a comment. An unfinished comment is reported at the beginning of the innermost one: after its opening, or
+    /// before it for the outermost one.
     fn comment(&mut self) {
         let first = self.at;
         let mut open = vec![first];
@@ -175,7 +175,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Reads digits, or `0x` and as many pairs of hexadecimal digits as there are.
+    /// Reads digits, or `0x` and all pairs of hexadecimal digits after it.
     fn number(&mut self) -> TokenKind {
         if (self.peek(0), self.peek(1)) != (Some(b'0'), Some(b'x')) {
             self.take_while(|byte| byte.is_ascii_digit());
@@ -209,8 +209,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Reads a string literal. Line breaks in it are not counted, and its place is that of its closing quote: the
-    /// reference does so (visible in its gold of `typecheck/bad/str-bad-char-3`).
+    /// Reads a string literal. As in the reference (visible in its gold of `typecheck/bad/str-bad-char-3`), line breaks
+    /// in it do not count, and its place is that of its closing quote.
     fn string(&mut self) -> Token {
         let first = self.at;
         self.at += 1;
@@ -261,10 +261,10 @@ impl<'a> Lexer<'a> {
         kind
     }
 
-    /// Passes a byte that begins no token, with those that continue its character; the place reported is behind the
-    /// first.
+    /// Skips a byte that begins no token, and the other bytes of its character. The reported place is after the first
+    /// byte.
     fn unexpected(&mut self) -> TokenKind {
-        /// How many bytes a character has at most.
+        /// Most bytes of a character.
         const LONGEST: usize = 4;
         let first = self.at;
         self.at += 1;
@@ -276,7 +276,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Returns the byte that a backslash and this one stand for.
+/// Returns the byte for an escape sequence of a backslash and this byte.
 pub(super) fn unescape(escaped: u8) -> Option<u8> {
     match escaped {
         b'"' | b'/' | b'\\' => Some(escaped),
@@ -293,7 +293,7 @@ const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Narrows a place in a text, which is shorter than four gibibytes.
+/// Converts an offset in a text to 32 bits. Texts are shorter than four gibibytes.
 fn place(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }

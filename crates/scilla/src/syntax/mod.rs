@@ -1,4 +1,4 @@
-//! Bytes to tokens to the tree, and the tree back to text.
+//! Source text to tokens to the syntax tree, and the tree to text.
 //!
 //! ```text
 //! bytes ─▶ lexer ─▶ parser ─▶ ast ─▶ pretty: one style, for people

@@ -5,18 +5,18 @@ use crate::source::Span;
 /// One token of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Token {
-    /// What it is.
+    /// The kind of the token.
     pub(super) kind: TokenKind,
     /// Its first byte. For a string literal this is the opening quote, while its span begins at the closing one.
     pub(super) first: u32,
-    /// The place that reports name.
+    /// The place that reports show.
     pub(super) span: Span,
 }
 
-/// Writes the fixed tokens down once: variant, spelling, and whether it is a word.
+/// Defines the fixed tokens: variant, spelling, and whether it is a word.
 macro_rules! fixed_tokens {
     (words { $($word:ident $word_text:literal)* } signs { $($sign:ident $sign_text:literal)* }) => {
-        /// What a token is.
+        /// The kinds of tokens.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum TokenKind {
             /// A name of a type, constructor, library or namespace: it begins with an upper-case letter.
@@ -35,7 +35,7 @@ macro_rules! fixed_tokens {
             String,
             /// A type variable: a quote and a name that begins with an upper-case letter.
             Tid,
-            /// What is no token; it has been reported.
+            /// Bytes that are no token. They have been reported.
             Unknown,
             $(#[doc = concat!("`", $word_text, "`")] $word,)*
             $(#[doc = concat!("`", $sign_text, "`")] $sign,)*
@@ -50,7 +50,7 @@ macro_rules! fixed_tokens {
                 }
             }
 
-            /// Returns the spelling of a token that is always spelled alike.
+            /// Returns the spelling of a token with a fixed spelling.
             pub(super) const fn spelling(self) -> Option<&'static str> {
                 match self {
                     $(Self::$word => Some($word_text),)*

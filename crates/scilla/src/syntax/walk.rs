@@ -1,4 +1,4 @@
-//! Ways through expressions, statements and patterns.
+//! Visitors of expressions, statements and patterns.
 
 use super::ast::{
     Arena, ChainRead, ExprId, Expression, ExpressionKind, MessageEntry, Pattern, PatternKind, Payload, Statement,
@@ -41,7 +41,7 @@ impl Expression {
         }
     }
 
-    /// Returns the variables that the node itself looks up, in the order of the text.
+    /// Returns the variables that the node itself reads, in the order of the text.
     pub(crate) fn uses(&self) -> Vec<&Ident> {
         match &self.kind {
             ExpressionKind::Apply { function, arguments } => std::iter::once(function).chain(arguments).collect(),
@@ -79,7 +79,7 @@ impl Expression {
 }
 
 impl MessageEntry {
-    /// Returns the variable that is the value.
+    /// Returns the variable, if the value is one.
     pub(crate) const fn variable(&self) -> Option<&Ident> {
         match &self.value {
             Payload::Literal(_) => None,
@@ -122,8 +122,8 @@ impl Statement {
         }
     }
 
-    /// Returns the variables that the statement itself looks up, in the order of the text; of an expression those of its
-    /// outermost node.
+    /// Returns the variables that the statement itself reads, in the order of the text. Of an expression, it returns
+    /// those of the outermost node.
     pub(crate) fn uses<'a>(&'a self, arena: &'a Arena) -> Vec<&'a Ident> {
         let then = |first: &'a [Ident], last: &'a Ident| first.iter().chain([last]).collect();
         match &self.kind {
@@ -149,7 +149,7 @@ impl Statement {
         }
     }
 
-    /// Returns the variable that the statement binds for those that follow it.
+    /// Returns the variable that the statement binds for later statements.
     pub(crate) const fn bound(&self) -> Option<&Ident> {
         match &self.kind {
             StatementKind::Bind { to, .. }

@@ -1,4 +1,4 @@
-//! What people are shown beside a parse error. Nothing here changes what is reported, or where.
+//! Advice for people about parse errors. It changes neither the reports nor their places.
 
 use super::{Parser, Reported};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     syntax::token::{Token, TokenKind},
 };
 
-/// A cause whose places are bytes of the text.
+/// A cause with places as bytes of the text.
 #[derive(Debug)]
 pub(super) enum Advice {
     MissingSemicolon { after: u32 },
@@ -47,21 +47,21 @@ const TYPES: [&str; 22] = [
     "List", "Map", "Message", "Nat", "Option", "Pair", "String", "Uint128", "Uint256", "Uint32",
 ];
 
-/// Longest expression that is repeated in help, in bytes.
+/// Longest expression that help repeats, in bytes.
 const LONGEST_EXPRESSION: usize = 60;
 
-/// Bytes in front of a token in which the beginning of its line is looked for.
+/// Bytes before a token in which the beginning of its line is searched.
 const LONGEST_LINE: usize = 512;
 
 impl Parser<'_> {
-    /// Adds advice to the error at a place if that is the last one and has none.
+    /// Adds advice to the last error, if that is at this place and has none.
     pub(super) fn advise(&mut self, at: u32, advice: Advice) {
         if let Some(last) = self.errors.last_mut().filter(|last| last.at == at) {
             last.advice.get_or_insert(advice);
         }
     }
 
-    /// Reports that no type stands here.
+    /// Reports a missing type.
     pub(super) fn no_type(&mut self, what: &str) -> Reported {
         let token = self.peek();
         let reported = self.unexpected(what);
@@ -74,7 +74,7 @@ impl Parser<'_> {
         reported
     }
 
-    /// Reports that no name of a value stands here.
+    /// Reports a missing name of a value.
     pub(super) fn no_name(&mut self, what: &str) -> Reported {
         use TokenKind::{At, BraceOpen, Builtin, Fun, Hex, Let, Match, Number, ParenOpen, String, Tfun};
         let token = self.peek();
@@ -86,7 +86,7 @@ impl Parser<'_> {
         reported
     }
 
-    /// Adds to the error at an expression, where a name should be stored, how to name it first.
+    /// Adds advice to the error at an expression in place of a name: how to bind the expression to a name first.
     pub(super) fn advise_to_bind(&mut self, statement: Token, value: Token) {
         let read =
             |from: u32, to: usize| self.bytes_between(from as usize, to).and_then(|it| std::str::from_utf8(it).ok());
@@ -104,14 +104,15 @@ impl Parser<'_> {
         }
     }
 
-    /// Adds to the error at the next token that the statement in front of it has no `;`, if that is what is missing.
+    /// Adds advice to the error at the next token if the statement before it lacks its `;`.
     pub(super) fn advise_semicolon(&mut self, starts_statement: bool) {
         use TokenKind::{Assign, BracketOpen, Equals, Fetch};
         let found = self.peek();
         let after = if starts_statement {
             Some(self.last.end)
         } else {
-            // The name in front is the first of the next statement, read as an argument of the one before.
+            // The name before is the first of the next statement. The parser has read it as an argument of the previous
+            // one.
             let next = matches!(found.kind, Assign | BracketOpen | Equals | Fetch);
             (next && self.breaks_line(self.before_last.end, self.last.start)).then_some(self.before_last.end)
         };
@@ -120,9 +121,10 @@ impl Parser<'_> {
         }
     }
 
-    /// Adds to the error at the next token what has no `end`, if the token can follow only behind one.
+    /// Adds advice to the error at the next token: the block that lacks its `end`, if the token can only come after
+    /// one.
     ///
-    /// An `end` that is indented less than the line of its `match` probably belongs to what contains the match.
+    /// An `end` that is indented less than the line of its `match` probably belongs to an enclosing block.
     pub(super) fn advise_end(&mut self, innermost: Option<Open>) {
         use TokenKind::{Contract, End, Field, In, Let, Procedure, Semicolon, Transition, Type};
         let found = self.peek();
@@ -164,7 +166,7 @@ impl Parser<'_> {
     }
 
     fn start_of_line(&self, at: u32) -> usize {
-        // The program may be one line with thousands of blocks: the search is short for each of them.
+        // The program may be one line with thousands of blocks, so the search for each must be short.
         let from = (at as usize).saturating_sub(LONGEST_LINE);
         let before = self.bytes_between(from, at as usize).unwrap_or_default();
         from + before.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |place| place + 1)
@@ -175,7 +177,7 @@ impl Parser<'_> {
         at + rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len())
     }
 
-    /// Returns the number of blanks at the beginning of a line.
+    /// Returns the indentation of a line in blanks.
     fn indentation(&self, at: u32) -> usize {
         let line = self.bytes_between(self.start_of_line(at), at as usize).unwrap_or_default();
         line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()

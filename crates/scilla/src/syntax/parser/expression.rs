@@ -1,6 +1,6 @@
 //! The grammar of expressions.
 //!
-//! What is still open while a part is read stands on a stack of our own, so that depth costs nothing but memory.
+//! Unfinished expressions are on an explicit stack, so that depth costs only memory.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
     types::{Type, TypeVariable},
 };
 
-/// What waits for a part that is being read.
+/// An expression that waits for one of its parts.
 enum Open {
     /// `fun (x : T) =>`, for its body.
     Function { span: Span, parameter: Ident, kind: Type },
@@ -34,7 +34,7 @@ enum Open {
 #[derive(Default)]
 struct Stack {
     open: Vec<Open>,
-    /// How many of them nest: matches, and `let`s whose value is being read.
+    /// Number of nested levels: matches, and `let`s whose value is being read.
     deep: usize,
     matches: usize,
 }
@@ -61,7 +61,7 @@ impl Open {
 }
 
 impl Parser<'_> {
-    /// Reads an expression as far as it goes.
+    /// Reads the longest expression at this place.
     pub(super) fn parse_expression(&mut self) -> Parsed<ExprId> {
         let mut stack = Stack::default();
         let result = self.parse_onto(&mut stack);
@@ -89,8 +89,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Hands a part to what waits for it, as often as that completes another part. Returns the whole if nothing waits
-    /// any more, and nothing if another part is to be read.
+    /// Passes a part to the expression that waits for it, and repeats this for each expression that is then complete.
+    /// Returns the whole if no expression waits, and nothing if another part must be read.
     fn close(&mut self, stack: &mut Stack, mut part: ExprId) -> Parsed<Option<ExprId>> {
         loop {
             part = match stack.pop() {
@@ -124,7 +124,7 @@ impl Parser<'_> {
         self.arena.add(Expression { kind, span: span.to(self.last) })
     }
 
-    /// Reports that an expression goes on no further, in a place where `what` should follow.
+    /// Reports the end of an expression at a place where `what` is expected.
     pub(super) fn unexpected_after_expression(&mut self, what: &str) -> super::Reported {
         use TokenKind::{Hex, Number, ParenOpen, String};
         let hint = match self.peek().kind {
@@ -186,7 +186,7 @@ impl Parser<'_> {
         self.parse_clause(stack, span, scrutinee, Vec::new())
     }
 
-    /// Reads what stands between `match` and the clauses.
+    /// Reads the part between `match` and the clauses.
     pub(super) fn parse_scrutinee(&mut self) -> Parsed<Ident> {
         self.until_end(|parser| {
             let scrutinee = parser.expect_name("the name to match on")?;
@@ -195,14 +195,14 @@ impl Parser<'_> {
         })
     }
 
-    /// Reads a part of what has an `end` that is still to come, and notes an interruption.
+    /// Reads a part of a block before its `end`, and records an interruption.
     pub(super) fn until_end<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         let result = read(self);
         self.open_ends += usize::from(result.is_err());
         result
     }
 
-    /// Reads the head of the next clause of a match, or the `end` that completes it.
+    /// Reads the head of the next clause of a match, or the final `end`.
     fn parse_clause(
         &mut self,
         stack: &mut Stack,
@@ -234,7 +234,7 @@ impl Parser<'_> {
         Ok(pattern)
     }
 
-    /// Reads an expression that has no expressions in it.
+    /// Reads an expression without inner expressions.
     fn parse_closed_expression(&mut self) -> Parsed<ExprId> {
         let token = self.peek();
         let kind = match token.kind {
@@ -256,7 +256,7 @@ impl Parser<'_> {
         Ok(self.add(token.span, kind))
     }
 
-    /// Reads the arguments of a function, or none if it is a variable.
+    /// Reads the arguments of a function, or none if the name is a variable.
     fn parse_application(&mut self, function: Ident) -> Parsed<ExpressionKind> {
         let arguments = self.parse_names()?;
         if arguments.is_empty() {
@@ -265,7 +265,8 @@ impl Parser<'_> {
         Ok(ExpressionKind::Apply { function, arguments })
     }
 
-    /// Reads what begins with an upper-case name: a number of that type, a value of that namespace, or a constructor.
+    /// Reads an expression that begins with an upper-case name: a number of that type, a value of that namespace, or a
+    /// constructor.
     fn parse_upper_expression(&mut self) -> Parsed<ExpressionKind> {
         let token = self.bump();
         match self.peek().kind {
@@ -328,7 +329,7 @@ impl Parser<'_> {
         let types = self.maybe_types_in_braces()?;
         let arguments = self.parse_builtin_arguments()?;
         if !is_builtin(self.text(token)) {
-            // The reference looks the name up when it knows that the expression ends here.
+            // The reference looks the name up when it has reached the end of the expression.
             if !arguments.is_empty() && !self.at_end_of_expression() {
                 return Err(self.unexpected_after_expression("the end of the expression"));
             }

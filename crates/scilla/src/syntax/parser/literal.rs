@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Parser<'_> {
-    /// Makes the literal of a type and a number, both taken.
+    /// Returns the literal of a type and a number that were read.
     pub(super) fn number_literal(&mut self, kind: Token, number: Token) -> Literal {
         let number = plain_decimal(self.text(number));
         let name = self.simple(kind);
@@ -44,7 +44,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Makes the literal of hexadecimal digits.
+    /// Returns the literal of hexadecimal digits.
     pub(super) fn hex_literal(&self, token: Token) -> Literal {
         let digits = self.text(token).get(2..).unwrap_or_default();
         let value = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok()).unwrap_or(0);
@@ -52,7 +52,7 @@ impl Parser<'_> {
         Literal::Bytes(digits.as_bytes().chunks(2).map(byte).collect())
     }
 
-    /// Makes the literal of a text in quotes.
+    /// Returns the literal of a text in quotes.
     pub(super) fn string_literal(&mut self, token: Token) -> Literal {
         let quoted = self.lexer.bytes(token);
         let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
@@ -64,13 +64,13 @@ impl Parser<'_> {
         Literal::String(text.into())
     }
 
-    /// Reads the types behind `Emp`, which has been taken.
+    /// Reads the types after `Emp`.
     pub(super) fn parse_empty_map(&mut self) -> Parsed<Literal> {
         let (key, value) = self.parse_map_types()?;
         Ok(Literal::EmptyMap { key, value })
     }
 
-    /// Reads the literal that begins with this token, if one does; the name of a type must be followed by a number.
+    /// Reads a literal if this token begins one. After the name of a type, this needs a number.
     pub(super) fn maybe_literal(&mut self) -> Parsed<Option<Literal>> {
         let token = self.peek();
         let literal = match token.kind {
@@ -140,7 +140,7 @@ impl Limits {
     }
 }
 
-/// Says whether a number in plain decimal lies within the limits.
+/// Returns whether a number in plain decimal is within the limits.
 fn fits(number: &str, limits: Limits) -> bool {
     let (digits, limit) = match number.strip_prefix('-') {
         Some(digits) => (digits, limits.smallest),

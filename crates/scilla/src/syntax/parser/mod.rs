@@ -1,12 +1,12 @@
-//! Tokens to the tree, by recursive descent.
+//! Tokens to the syntax tree, by recursive descent.
 //!
-//! The first error of a text stands where the reference, an LR(1) parser, finds its first: at the first token that
-//! continues no sentence, reported at its end; or, for what is grammatical and still wrong, at the place the reference
-//! names, once the whole production has been read. After an error the parser goes on at the next statement, entry or
-//! component, for the sake of people; what stands behind the first error of a [`Failure`] is no consensus fact.
+//! The first error of a text has the place of the reference's first error. The reference is an LR(1) parser: it reports
+//! an ungrammatical token at the end of that token. It reports a grammatical error of another kind at a place of its
+//! own, after the whole production. After an error the parser continues at the next statement, entry or component, to
+//! help people. Only the first error of a [`Failure`] is a consensus fact.
 //!
-//! Chains of `let`, `fun` and `tfun` may be as long as they like. All else nests at most [`MAX_NESTING`] deep, so that
-//! no later phase has to mind the depth of a tree.
+//! Chains of `let`, `fun` and `tfun` have no limit of length. All other nesting has at most [`MAX_NESTING`] levels, so
+//! that later phases may recurse.
 
 mod advice;
 mod expression;
@@ -31,22 +31,21 @@ use crate::{
     types::Type,
 };
 
-/// How deep matches, `let`s within the value of a `let`, types and patterns may nest, counted together. The reference
-/// sets no limit; its programs stay far below this.
+/// Most levels of matches, `let`s within the value of a `let`, types and patterns, counted together. The reference has
+/// no limit. Its programs have far fewer levels.
 pub const MAX_NESTING: usize = 256;
 
-/// How many bytes a text may have. The tree takes up to a hundred times as much memory; the chain takes texts of 76,800
-/// bytes.
+/// Most bytes of a text. The tree takes up to a hundred times as much memory. The chain accepts texts of 76,800 bytes.
 pub const MAX_TEXT: usize = 16 << 20;
 
-/// How many errors are reported of one text.
+/// Most errors that are reported for one text.
 pub const MAX_ERRORS: usize = 20;
 
 /// Reads a contract with its imports and its library.
 ///
 /// # Errors
 ///
-/// What is wrong with the text; the first entry is the one the reference would report.
+/// If the text is invalid. The first entry is the one that the reference reports.
 pub fn parse_contract(file: &str, text: &[u8]) -> Result<ContractModule, Failure> {
     parse(file, text, Parser::parse_contract_module, |source, arena, parts| {
         let module::ContractParts { version, imports, library, contract } = parts;
@@ -58,7 +57,7 @@ pub fn parse_contract(file: &str, text: &[u8]) -> Result<ContractModule, Failure
 ///
 /// # Errors
 ///
-/// What is wrong with the text; the first entry is the one the reference would report.
+/// If the text is invalid. The first entry is the one that the reference reports.
 pub fn parse_library(file: &str, text: &[u8]) -> Result<LibraryModule, Failure> {
     parse(file, text, Parser::parse_library_module, |source, arena, parts| {
         let module::LibraryParts { version, imports, library } = parts;
@@ -70,16 +69,16 @@ pub fn parse_library(file: &str, text: &[u8]) -> Result<LibraryModule, Failure> 
 ///
 /// # Errors
 ///
-/// What is wrong with the text; the first entry is the one the reference would report.
+/// If the text is invalid. The first entry is the one that the reference reports.
 pub fn parse_expression(file: &str, text: &[u8]) -> Result<ExpressionModule, Failure> {
     parse(file, text, Parser::parse_expression_module, |source, arena, root| ExpressionModule { source, root, arena })
 }
 
-/// Reads a type as JSON spells it: what stands in front of the dot of a name is the module that defines it.
+/// Reads a type as JSON spells it: the part of a name before the dot is the module that defines it.
 ///
 /// # Errors
 ///
-/// What is wrong with the text, in the file `Prelude`.
+/// If the text is invalid, with places in the file `Prelude`.
 pub fn parse_type(text: &str) -> Result<Type, Failure> {
     let whole = |parser: &mut Parser<'_>| {
         parser.names_are_global = true;
@@ -92,13 +91,13 @@ pub fn parse_type(text: &str) -> Result<Type, Failure> {
 ///
 /// # Errors
 ///
-/// What is wrong with the text; the first entry is the one the reference would report.
+/// If the text is invalid. The first entry is the one that the reference reports.
 pub fn parse_statements(file: &str, text: &[u8]) -> Result<(Vec<Statement>, Source, Arena), Failure> {
     let whole = |parser: &mut Parser<'_>| parser.parse_whole(Parser::parse_statements, "`;` or the end of the text");
     parse(file, text, whole, |source, arena, statements| (statements, source, arena))
 }
 
-/// Reads a text with `read`, and puts what came out together with `join` unless there are errors.
+/// Reads a text with `read`, and converts the result with `join` if there are no errors.
 fn parse<'a, P, T>(
     file: &str,
     text: &'a [u8],
@@ -119,7 +118,7 @@ fn parse<'a, P, T>(
     }
 }
 
-/// What could not be read has been reported.
+/// An error that has been reported.
 #[derive(Debug)]
 struct Reported;
 
@@ -135,22 +134,22 @@ struct Diagnostic {
 
 struct Parser<'a> {
     lexer: Lexer<'a>,
-    /// The next token, once it has been asked for. The reference, too, reads it only when it must, and so finds errors
-    /// in this order.
+    /// The next token, if it has been read. Like the reference, the parser reads it only when it needs it, which
+    /// determines the order of errors.
     ahead: Option<Token>,
-    /// The last token taken.
+    /// Place of the last token.
     last: Span,
-    /// The token before the last one.
+    /// Place of the token before the last one.
     before_last: Span,
     errors: Vec<Diagnostic>,
     arena: Arena,
     texts: HashMap<&'a str, Arc<str>>,
     nesting: usize,
-    /// How many `end`s are still to come of what an error interrupted: of matches and address types.
+    /// Number of `end`s that still follow for interrupted matches and address types.
     open_ends: usize,
-    /// What is open in the component that is read: itself and matches of statements.
+    /// The open blocks of the present component: itself, and matches of statements.
     open: Vec<Open>,
-    /// The matches of the component that are closed, each with its `end`.
+    /// The closed matches of the component, each with its `end`.
     closed: Vec<(Open, u32)>,
     names_are_global: bool,
 }
@@ -183,7 +182,7 @@ impl<'a> Parser<'a> {
         Failure::from_entries(entries).unwrap_or_else(|| Failure::of(Entry::nowhere("Syntax error")))
     }
 
-    /// Reads something and the end of the text behind it.
+    /// Reads an item that must end at the end of the text.
     fn parse_whole<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>, what: &str) -> Parsed<T> {
         let whole = read(self)?;
         self.expect(TokenKind::End, what)?;
@@ -213,7 +212,7 @@ impl<'a> Parser<'a> {
         token
     }
 
-    /// The end of the text, given before it is reached when there are errors enough.
+    /// Returns the end of the text. It is also returned early if there are too many errors.
     const fn end(&self) -> Token {
         Token { kind: TokenKind::End, first: self.last.end, span: Span { start: self.last.end, end: self.last.end } }
     }
@@ -241,7 +240,7 @@ impl<'a> Parser<'a> {
         if self.at(kind) { Ok(self.bump()) } else { Err(self.unexpected(what)) }
     }
 
-    /// Takes a token that is always spelled alike.
+    /// Reads a token with a fixed spelling.
     fn expect_fixed(&mut self, kind: TokenKind) -> Parsed<Token> {
         if self.at(kind) {
             return Ok(self.bump());
@@ -260,19 +259,19 @@ impl<'a> Parser<'a> {
 
     // Errors.
 
-    /// Reports what is wrong at a place, unless that place has been reported just now or there are errors enough.
+    /// Reports an error, unless the last error has the same place or there are too many errors.
     fn report(&mut self, at: u32, message: impl Into<String>) {
         if self.errors.len() < MAX_ERRORS && self.errors.last().is_none_or(|last| last.at != at) {
             self.errors.push(Diagnostic { at, message: message.into(), advice: None });
         }
     }
 
-    /// Reports that the next token is not what should stand here.
+    /// Reports that the next token is not the expected one.
     fn unexpected(&mut self, expected: &str) -> Reported {
         self.unexpected_because(expected, None)
     }
 
-    /// Reports that the next token is not what should stand here, and what might help.
+    /// Reports that the next token is not the expected one, with a hint.
     fn unexpected_because(&mut self, expected: &str, hint: Option<&str>) -> Reported {
         let token = self.peek();
         if token.kind != TokenKind::Unknown {
@@ -296,7 +295,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Passes tokens until one of which `such` is true, given the token in front of it; or to the end.
+    /// Skips tokens until `such` is true for the next token and the one before it, or to the end.
     fn skip_to(&mut self, such: impl Fn(TokenKind, TokenKind) -> bool) {
         let mut before = TokenKind::Unknown;
         loop {
@@ -309,7 +308,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads what lies one level deeper.
+    /// Reads an item one level deeper.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         self.check_nesting(1)?;
         self.nesting += 1;
@@ -318,7 +317,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Reports if so many more levels are too many.
+    /// Reports an error if `more` levels are too many.
     fn check_nesting(&mut self, more: usize) -> Parsed<()> {
         if self.nesting + more <= MAX_NESTING {
             return Ok(());
@@ -330,7 +329,7 @@ impl<'a> Parser<'a> {
 
     // Names.
 
-    /// Says whether the next token begins the name of a value.
+    /// Returns whether the next token begins the name of a value.
     fn at_name(&mut self) -> bool {
         matches!(self.peek().kind, TokenKind::Id | TokenKind::Spid | TokenKind::Cid)
     }
@@ -361,7 +360,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads names of values while there are any.
+    /// Reads all names of values that follow.
     fn parse_names(&mut self) -> Parsed<Vec<Ident>> {
         let mut names = Vec::new();
         while self.at_name() {
@@ -387,7 +386,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads on behind the first part of the name of a type or constructor.
+    /// Reads the rest of the name of a type or constructor after its first part.
     fn parse_upper_name_after(&mut self, first: Token) -> Parsed<Ident> {
         match self.maybe(TokenKind::Period) {
             Some(_) => self.parse_upper_base(first),

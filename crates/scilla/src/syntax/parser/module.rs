@@ -61,7 +61,7 @@ impl Parser<'_> {
         Ok(LibraryParts { version: version?, imports, library })
     }
 
-    /// Goes on, after an error, at a token of one of these kinds with `value`; or not at all.
+    /// After an error, skips to a token of one of these kinds and returns `value`. Fails at the end of the text.
     fn resume<T>(&mut self, at: &[TokenKind], value: T) -> Parsed<T> {
         self.skip_to(|kind, _| at.contains(&kind));
         if self.at(TokenKind::End) { Err(Reported) } else { Ok(value) }
@@ -110,14 +110,14 @@ impl Parser<'_> {
         Ok(Library { name_span: name.span, name: Ident::new(name.name, keyword), entries })
     }
 
-    /// Returns how far to the right the next token stands.
+    /// Returns the column of the next token.
     fn column(&mut self) -> u32 {
         let first = self.peek().first;
         first - self.lexer.lines().last().copied().unwrap_or(0).min(first)
     }
 
-    /// Passes the rest of an entry that could not be read. A `let` begins the next one unless it stands further to the
-    /// right than the last one did.
+    /// Skips the rest of an invalid entry. A `let` begins the next entry, unless its column is greater than that of the
+    /// last `let`.
     fn skip_library_entry(&mut self, column: u32) {
         use TokenKind::{Contract, End, Field, Let, Procedure, Transition, Type};
         self.open_ends = 0;
@@ -125,7 +125,7 @@ impl Parser<'_> {
             match self.peek().kind {
                 Contract | End | Field | Procedure | Transition | Type => return,
                 Let if self.column() <= column => return,
-                // The fields of an address type stand behind a `contract`, too.
+                // The fields of an address type may also come after a `contract`.
                 TokenKind::With => {
                     self.bump();
                     self.maybe(Contract);
@@ -206,8 +206,8 @@ impl Parser<'_> {
         Ok(Contract { name, parameters, constraint, fields, components })
     }
 
-    /// Makes calls of those `x = p a` in which p is a procedure with a result. Within matches they stay what they
-    /// look like, as in the reference.
+    /// Turns `x = p a` into a call if p is a procedure with a result. As in the reference, it does not do so within
+    /// matches.
     fn settle_calls(&self, contract: &mut Contract) {
         let results: BTreeSet<Arc<str>> = contract
             .components
@@ -241,7 +241,7 @@ impl Parser<'_> {
         Ok((name, parameters, constraint))
     }
 
-    /// Adds the constraint of a contract that has none.
+    /// Adds the default constraint of a contract.
     fn always_true(&mut self) -> ExprId {
         let constructor = Ident::nowhere("True");
         let kind = ExpressionKind::Construct { constructor, types: Vec::new(), arguments: Vec::new() };
@@ -267,13 +267,13 @@ impl Parser<'_> {
         }
     }
 
-    /// Passes what could not be read, to the next component, or to the next field if `fields`.
+    /// Skips to the next component, or to the next field if `fields` is true.
     fn skip_to_component(&mut self, fields: bool) {
         use TokenKind::{Comma, Contract, Field, Procedure, Transition};
         self.open_ends = 0;
         self.skip_to(|kind, before| match kind {
             Procedure | Transition => true,
-            // In an address type, too, there are fields.
+            // Address types have fields too.
             Field => fields && !matches!(before, Comma | Contract),
             _ => false,
         });

@@ -7,7 +7,7 @@ use crate::syntax::{
 };
 
 impl Parser<'_> {
-    /// Reads a pattern as far as it goes.
+    /// Reads the longest pattern at this place.
     pub(super) fn parse_pattern(&mut self) -> Parsed<Pattern> {
         self.nested(|parser| {
             if !matches!(parser.peek().kind, TokenKind::Cid | TokenKind::Hex) {

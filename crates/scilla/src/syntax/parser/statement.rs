@@ -10,9 +10,9 @@ use crate::{
 };
 
 impl Parser<'_> {
-    /// Reads statements with `;` between them, as far as they go; there may be none.
+    /// Reads statements with `;` between them, possibly none.
     ///
-    /// An error in one statement does not keep the next ones from being read.
+    /// After an error in one statement, the next ones are still read.
     pub(super) fn parse_statements(&mut self) -> Parsed<Vec<Statement>> {
         let mut statements = Vec::new();
         if !self.at_statement() {
@@ -34,7 +34,7 @@ impl Parser<'_> {
         matches!(self.peek().kind, Accept | Cid | Delete | Event | Forall | Id | Match | Send | Spid | Throw)
     }
 
-    /// Says whether to go on with a statement though no `;` stands in front of it, which is reported.
+    /// Reports a missing `;`, unless the list ends here. Returns whether another statement follows.
     fn continue_without_semicolon(&mut self) -> Parsed<bool> {
         if matches!(self.peek().kind, TokenKind::Bar | TokenKind::End | TokenKind::EndWord) {
             return Ok(false);
@@ -50,7 +50,7 @@ impl Parser<'_> {
         Ok(self.maybe(TokenKind::Semicolon).is_some())
     }
 
-    /// Passes the rest of a statement that could not be read: to the `;` behind it, or to what ends the list.
+    /// Skips the rest of an invalid statement: to the next `;`, or to the end of the list.
     fn skip_statement(&mut self) -> Parsed<()> {
         use TokenKind::{Bar, Contract, End, EndWord, Field, Match, Procedure, Semicolon, Transition, With};
         let mut open = std::mem::take(&mut self.open_ends);
@@ -64,7 +64,7 @@ impl Parser<'_> {
                     head = true;
                 }
                 With if head => head = false,
-                // An address type has an `end` of its own, and may have `contract` in front of its fields.
+                // An address type has its own `end`, and may have `contract` before its fields.
                 With => {
                     self.bump();
                     open += 1;
@@ -117,7 +117,7 @@ impl Parser<'_> {
         Ok(Statement { kind, span: token.span.to(self.last) })
     }
 
-    /// Reads the arguments of a procedure, whose name has been taken.
+    /// Reads the arguments of a procedure after its name.
     fn parse_call(&mut self, procedure: Token) -> Parsed<StatementKind> {
         let arguments = self.parse_names()?;
         Ok(StatementKind::Call { to: None, procedure: self.simple(procedure), arguments })
@@ -166,7 +166,7 @@ impl Parser<'_> {
         Ok(StatementKind::Match { scrutinee, clauses })
     }
 
-    /// Reads clauses, and the `end` behind them.
+    /// Reads clauses, and their `end`.
     fn parse_statement_clauses(&mut self) -> Parsed<Vec<StatementClause>> {
         let mut clauses = Vec::new();
         while self.maybe(TokenKind::Bar).is_some() {
@@ -178,7 +178,7 @@ impl Parser<'_> {
         Ok(clauses)
     }
 
-    /// Reads the `end` of what was opened last.
+    /// Reads the `end` of the block that was opened last.
     pub(super) fn expect_end(&mut self, what: &str) -> Parsed<()> {
         if self.maybe(TokenKind::EndWord).is_some() {
             return Ok(());
@@ -196,7 +196,7 @@ impl Parser<'_> {
             let message = format!("Syntax error: Illegal assignment to {}", self.text(target));
             self.report(target.span.start, message);
         }
-        // The reference reports the returned name where the statement begins.
+        // The reference reports the returned name at the beginning of the statement.
         Ok(StatementKind::Return(Ident::new(value.name, target.span)))
     }
 
@@ -230,7 +230,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads what a statement stores.
+    /// Reads the value of a store.
     fn expect_stored(&mut self, statement: Token) -> Parsed<Ident> {
         let value = self.peek();
         let name = self.expect_name("the name of what is stored");
@@ -240,7 +240,7 @@ impl Parser<'_> {
         name
     }
 
-    /// Reads what stands behind `x <-`.
+    /// Reads the part after `x <-`.
     fn parse_read(&mut self, first: Token, to: Ident) -> Parsed<StatementKind> {
         let token = self.peek();
         match token.kind {
@@ -263,7 +263,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads what stands behind `x <- &`.
+    /// Reads the part after `x <- &`.
     fn parse_foreign_read(&mut self, first: Token, to: Ident) -> Parsed<StatementKind> {
         let token = self.peek();
         match token.kind {
@@ -311,7 +311,7 @@ impl Parser<'_> {
         Ok(StatementKind::Cast { to, address, kind, kind_span })
     }
 
-    /// Reads the field behind the name of an address and a dot.
+    /// Reads the field after the name of an address and a dot.
     fn parse_remote_read(&mut self, to: Ident, address: Ident) -> Parsed<StatementKind> {
         let token = self.peek();
         if token.kind == TokenKind::ParenOpen {
@@ -330,7 +330,7 @@ impl Parser<'_> {
         Ok(StatementKind::RemoteLoad { to, address, field })
     }
 
-    /// Reads the arguments of a read of the chain. Those of reads that take none are passed over, as in the reference.
+    /// Reads the arguments of a read of the chain. As in the reference, ignores arguments of reads that take none.
     fn parse_chain_read(&mut self, first: Token, to: Ident, operation: Token) -> Parsed<StatementKind> {
         let arguments = self.maybe_chain_arguments()?;
         let what = match (self.text(operation), <[Ident; 1]>::try_from(arguments)) {
@@ -368,7 +368,7 @@ impl Parser<'_> {
     }
 }
 
-/// Says whether a token may stand behind a statement.
+/// Returns whether a token may come after a statement.
 const fn ends_statement(kind: TokenKind) -> bool {
     matches!(kind, TokenKind::Bar | TokenKind::End | TokenKind::EndWord | TokenKind::Semicolon)
 }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Parser<'_> {
-    /// Reads a type as far as it goes.
+    /// Reads the longest type at this place.
     pub(super) fn parse_type(&mut self) -> Parsed<Type> {
         self.nested(|parser| {
             if parser.maybe(TokenKind::Forall).is_some() {
@@ -45,7 +45,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads type arguments while there are any.
+    /// Reads all type arguments that follow.
     pub(super) fn parse_type_arguments(&mut self) -> Parsed<Vec<Type>> {
         let mut arguments = Vec::new();
         while self.at_type_argument() {
@@ -86,7 +86,7 @@ impl Parser<'_> {
         Ok(Type::map(key, value))
     }
 
-    /// Reads the types behind `Map` or `Emp`.
+    /// Reads the types after `Map` or `Emp`.
     pub(super) fn parse_map_types(&mut self) -> Parsed<(Type, Type)> {
         self.nested(|parser| Ok((parser.parse_map_key()?, parser.parse_map_value()?)))
     }
@@ -110,7 +110,7 @@ impl Parser<'_> {
         match primitive(name) {
             Some(primitive) if !matches!(primitive, Primitive::Event | Primitive::Message) => Ok(primitive.into()),
             _ => {
-                // An unqualified name is a key only once the next token is known not to go on with it.
+                // An unqualified name is a key only if the next token does not continue it.
                 if !bracketed && name.name.namespace().is_none() && !self.at_map_value() {
                     return Err(self.unexpected("the type of the values of the map"));
                 }
@@ -124,7 +124,7 @@ impl Parser<'_> {
         self.at_type_argument() && !self.at(TokenKind::Tid)
     }
 
-    /// Reads the type of the values of a map. Type arguments may stand in it without brackets; the reference calls this
+    /// Reads the type of the values of a map. It may have type arguments without brackets, which the reference calls
     /// deprecated.
     fn parse_map_value(&mut self) -> Parsed<Type> {
         match self.peek().kind {
@@ -206,7 +206,7 @@ impl Parser<'_> {
         Ok(address)
     }
 
-    /// Reports an address type that is grammatical and means nothing.
+    /// Reports an address type that is grammatical but invalid.
     fn check_address(&mut self, name: Token, known: bool) -> bool {
         let valid = known && self.text(name) == "ByStr20";
         if !valid {
@@ -215,7 +215,7 @@ impl Parser<'_> {
         valid
     }
 
-    /// Reads an address type behind the word `contract`.
+    /// Reads an address type after the word `contract`.
     fn parse_contract_address(&mut self, name: Token) -> Parsed<AddressType> {
         let parameters = self.at(TokenKind::ParenOpen);
         if parameters {
@@ -236,7 +236,7 @@ impl Parser<'_> {
         Ok(AddressType::Contract(Arc::new(fields)))
     }
 
-    /// Reads the fields of an address type, with the `end` behind them.
+    /// Reads the fields of an address type, and their `end`.
     fn parse_address_fields(&mut self, parameters: bool) -> Parsed<Vec<(Ident, Type)>> {
         let mut fields = Vec::new();
         if self.maybe(TokenKind::EndWord).is_some() {
@@ -260,7 +260,7 @@ impl Parser<'_> {
     }
 }
 
-/// What begins with the name of a type.
+/// A type that begins with a name.
 enum Named {
     Address(AddressType),
     Name(Ident),
@@ -280,8 +280,8 @@ pub(super) fn primitive(name: &Ident) -> Option<Primitive> {
     name.name.namespace().is_none().then(|| Primitive::from_name(name.name.base()))?
 }
 
-/// Applies the name of a type. A primitive name with arguments is taken for an algebraic data type, which the checker
-/// will not find.
+/// Applies the name of a type. A primitive name with arguments becomes an algebraic data type, which the checker does
+/// not find.
 fn apply(name: Ident, arguments: Vec<Type>) -> Type {
     match primitive(&name) {
         Some(primitive) if arguments.is_empty() => Type::Primitive(primitive),

@@ -11,9 +11,9 @@ use crate::{
 };
 
 impl Printer<'_> {
-    /// Prints an expression that begins a line, or stands alone on one.
+    /// Prints an expression at the beginning of a line, or alone on one.
     ///
-    /// The bodies of `let`, `fun` and `tfun` are printed one after the other, so that chains of them may be long.
+    /// The bodies of `let`, `fun` and `tfun` are printed in a loop, so their chains may be long.
     pub(super) fn expression(&mut self, root: ExprId) {
         let arena = self.arena;
         let mut steps = 0_usize;
@@ -22,7 +22,7 @@ impl Printer<'_> {
             let expression = arena.get(id);
             self.at(expression.span);
             if matches!(expression.kind, ExpressionKind::Literal(_)) {
-                // Comments between its tokens go in front of it.
+                // Comments between its tokens are printed before it.
                 self.at(Span { start: expression.span.end, ..expression.span });
             }
             next = match &expression.kind {
@@ -76,8 +76,8 @@ impl Printer<'_> {
         }
     }
 
-    /// Begins the body of a function on the next line; functions of functions stand below each other. Returns by how
-    /// many steps it is indented.
+    /// Begins the body of a function on the next line. Nested functions are below each other. Returns the steps of its
+    /// indentation.
     fn open_body(&mut self, body: ExprId) -> usize {
         let function =
             matches!(self.arena.get(body).kind, ExpressionKind::Function { .. } | ExpressionKind::TypeFunction { .. });
@@ -88,7 +88,7 @@ impl Printer<'_> {
         usize::from(!function)
     }
 
-    /// Prints an expression behind an equals sign or an arrow: on the same line if it fits there.
+    /// Prints an expression after an equals sign or an arrow, on the same line if it fits.
     pub(super) fn part(&mut self, id: ExprId) {
         let closed = self.is_closed(id);
         if closed {
@@ -103,7 +103,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Prints the value of a `let`, and the `in` behind it.
+    /// Prints the value of a `let`, and its `in`.
     fn let_value(&mut self, id: ExprId) {
         self.part(id);
         if self.is_closed(id) {
@@ -114,7 +114,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Says whether an expression has no expressions in it.
+    /// Returns whether an expression has no inner expressions.
     pub(super) fn is_closed(&self, id: ExprId) -> bool {
         match self.arena.get(id).kind {
             ExpressionKind::Fixpoint { .. }
@@ -176,7 +176,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Prints an expression that has no expressions in it.
+    /// Prints an expression without inner expressions.
     fn closed(&mut self, kind: &ExpressionKind) {
         match kind {
             ExpressionKind::Apply { function, arguments } => {
@@ -222,7 +222,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Prints arguments, one on each line where they do not fit on one.
+    /// Prints arguments on one line if they fit; otherwise one on each line.
     pub(super) fn arguments(&mut self, arguments: &[Ident]) {
         self.op(Op::Indent);
         for argument in arguments {
@@ -292,7 +292,7 @@ impl Printer<'_> {
     }
 }
 
-/// Writes a text as the literal that means it.
+/// Returns the literal for a text.
 fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

@@ -1,4 +1,4 @@
-//! A source in one style, its comments kept.
+//! The source formatter, which keeps comments.
 
 use std::ops::Range;
 
@@ -16,29 +16,29 @@ use crate::{
     },
 };
 
-/// Formats a contract: one style, the comments kept.
+/// Formats a contract, with its comments.
 ///
 /// # Errors
 ///
-/// What is wrong with a text that does not parse.
+/// If the text does not parse.
 pub fn format_contract(file: &str, text: &[u8]) -> Result<String, Failure> {
     Ok(with_comments(contract_ops(&parse_contract(file, text)?), text))
 }
 
-/// Formats a library: one style, the comments kept.
+/// Formats a library, with its comments.
 ///
 /// # Errors
 ///
-/// What is wrong with a text that does not parse.
+/// If the text does not parse.
 pub fn format_library(file: &str, text: &[u8]) -> Result<String, Failure> {
     Ok(with_comments(library_ops(&parse_library(file, text)?), text))
 }
 
-/// Formats an expression: one style, the comments kept.
+/// Formats an expression, with its comments.
 ///
 /// # Errors
 ///
-/// What is wrong with a text that does not parse.
+/// If the text does not parse.
 pub fn format_expression(file: &str, text: &[u8]) -> Result<String, Failure> {
     Ok(with_comments(expression_ops(&parse_expression(file, text)?), text))
 }
@@ -57,7 +57,7 @@ fn with_comments(ops: Vec<Op>, text: &[u8]) -> String {
     lay_out(&placed, &comments, text)
 }
 
-/// Returns where the first token of a text stands, and where its comments are.
+/// Returns the place of the first token of a text, and the places of its comments.
 fn lex(text: &[u8]) -> (u32, Vec<Range<u32>>) {
     let mut lexer = Lexer::new(text);
     let first = lexer.next_token().first;
@@ -65,7 +65,7 @@ fn lex(text: &[u8]) -> (u32, Vec<Range<u32>>) {
     (first, lexer.comments().to_vec())
 }
 
-/// Returns where the first token of a text stands, and its comments, those on one line together.
+/// Returns the place of the first token of a text, and its comments. Comments on one line are joined.
 fn placed_comments(text: &[u8]) -> (u32, Vec<Comment>) {
     let (first, ranges) = lex(text);
     let mut comments: Vec<Comment> = Vec::new();
@@ -108,7 +108,7 @@ const fn is_line_break(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// Returns what stands beside a comment on its line, given all that stands before it and after it.
+/// Returns the position of a comment on its line, from the whole text before it and after it.
 fn position(before: &[u8], after: &[u8]) -> Position {
     let neighbour = |byte: Option<&u8>| byte.is_some_and(|byte| !is_line_break(*byte));
     let has_before = neighbour(before.iter().rev().find(|byte| !is_blank(**byte)));
@@ -120,7 +120,7 @@ fn position(before: &[u8], after: &[u8]) -> Position {
     }
 }
 
-/// Says whether an empty line stands behind a comment, given all that stands there.
+/// Returns whether an empty line follows a comment, from the whole text after it.
 fn is_before_empty_line(after: &[u8]) -> bool {
     line_breaks(after.iter().copied()) > 1
 }

@@ -1,15 +1,15 @@
-//! Where lines break, and where comments go.
+//! Line breaks, and the places of comments.
 //!
-//! A tree becomes a stream of operations: texts, places where a line may or must break, and groups, of which each
-//! stands on one line if it fits. Operations carry the places of the source they come from, so that comments can be put
-//! back where they stood: in front of the first token behind them.
+//! The printer turns a tree into a stream of operations: texts, possible or required line breaks, and groups. A group
+//! is on one line if it fits. Operations carry places in the source, so that comments stay where they were: before the
+//! token that follows them.
 
 use std::borrow::Cow;
 
 /// One operation.
 #[derive(Debug)]
 pub(super) enum Op {
-    /// The token that comes next stands at this byte of the source.
+    /// The place of the next token in the source, as a byte offset.
     At(u32),
     /// The group ends.
     Close,
@@ -19,53 +19,53 @@ pub(super) enum Op {
     Hard,
     /// The lines that follow are indented by one more step.
     Indent,
-    /// Nothing, or a line break where the group does not fit.
+    /// Nothing, or a line break if the group does not fit.
     Join,
-    /// A space, or a line break where the group does not fit.
+    /// A space, or a line break if the group does not fit.
     Line,
-    /// A group begins: all its breaks are line breaks, or none.
+    /// A group begins. Either all its breaks are line breaks, or none.
     Open,
-    /// An empty line, on top of a line that ends.
+    /// A line break, and an empty line after it.
     Skip,
-    /// As [`Op::At`]; an empty line in front of the token, or of the keyword in front of it, is kept.
+    /// As [`Op::At`]. Keeps an empty line before the token, or before the keyword in front of it.
     StartAt(u32),
     /// A text without line breaks, never empty.
     Text(Cow<'static, str>),
 }
 
-/// A comment, or several that stand on one line.
+/// A comment, or several comments on one line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Comment {
-    /// Where it begins in the source.
+    /// Byte offset of its beginning in the source.
     pub(super) start: u32,
     /// The text, from the opening to the closing.
     pub(super) text: String,
-    /// What stands beside it.
+    /// The other text on its line.
     pub(super) position: Position,
-    /// Whether an empty line stands in front of it.
+    /// Whether an empty line comes before it.
     pub(super) behind_empty_line: bool,
-    /// Whether an empty line stands behind it.
+    /// Whether an empty line comes after it.
     pub(super) before_empty_line: bool,
 }
 
-/// What stands beside a comment on its line.
+/// Other text on the line of a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Position {
-    /// Something behind it.
+    /// Text after it.
     Inline,
-    /// Nothing.
+    /// No other text.
     OwnLine,
-    /// Something in front of it only.
+    /// Text only before it.
     Trailing,
 }
 
-/// How wide lines are, where they can break.
+/// Line width, in columns.
 const WIDTH: usize = 80;
 
-/// How far one step indents.
+/// Columns of one step of indentation.
 const STEP: usize = 2;
 
-/// How far lines are indented at most: deep trees stay readable for no one, but small.
+/// Largest indentation in columns. It bounds the output for deep trees.
 const MAX_INDENT: usize = 60;
 
 /// Lays a stream of operations out as text, with the comments of the source it came from.
@@ -90,18 +90,18 @@ pub(super) fn lay_out(ops: &[Op], comments: &[Comment], source: &[u8]) -> String
 
 struct Layout<'a> {
     ops: &'a [Op],
-    /// The comments that have not been put down yet.
+    /// The comments that are not printed yet.
     comments: &'a [Comment],
     source: &'a [u8],
     out: String,
     column: usize,
-    /// How many steps the next line is indented.
+    /// Steps of indentation of the next line.
     steps: usize,
-    /// How many line breaks stand between what has been put down and what comes next.
+    /// Number of pending line breaks before the next text.
     breaks: usize,
-    /// Whether an indented block begins here: no empty line stands in front of its first comment.
+    /// Whether an indented block begins here. Then no empty line comes before its first comment.
     opened: bool,
-    /// For each open group, whether it stands on one line.
+    /// For each open group, whether it is on one line.
     groups: Vec<bool>,
 }
 
@@ -137,7 +137,7 @@ impl Layout<'_> {
         }
     }
 
-    /// Asks for so many line breaks in front of what comes next. In front of the first text there are none.
+    /// Requests at least `count` line breaks before the next text. There are none before the first text.
     fn break_line(&mut self, count: usize) {
         if !self.out.is_empty() {
             self.breaks = self.breaks.max(count);
@@ -158,7 +158,7 @@ impl Layout<'_> {
         };
     }
 
-    /// Puts down the line breaks that have been asked for, and the indentation of the next line.
+    /// Prints the pending line breaks, and the indentation of the next line.
     fn end_line(&mut self) {
         self.out.truncate(self.out.trim_end_matches(' ').len());
         self.out.extend(std::iter::repeat_n('\n', self.breaks));
@@ -171,7 +171,7 @@ impl Layout<'_> {
         (self.steps * STEP).min(MAX_INDENT)
     }
 
-    /// Puts down the comments in front of a place of the source.
+    /// Prints the comments before a place of the source.
     fn put_comments(&mut self, place: u32) {
         while let Some((comment, rest)) = self.comments.split_first()
             && comment.start < place
@@ -199,7 +199,7 @@ impl Layout<'_> {
         }
     }
 
-    /// Puts down a text with a space in front of it, unless it begins a line or stands behind an opening.
+    /// Prints a text, with a space before it unless it begins a line or follows an opening.
     fn put_spaced(&mut self, text: &str) {
         if self.breaks == 0 && !self.out.is_empty() && !self.out.ends_with([' ', '(', '[', '\n']) {
             self.put(" ");
@@ -207,8 +207,8 @@ impl Layout<'_> {
         self.put(text);
     }
 
-    /// Says whether what stands from this operation to the end of its group, and behind that to the next break, has
-    /// room on the line, and no comment in it wants a line break.
+    /// Returns whether the operations up to the end of the group, and from there to the next break, fit on the line.
+    /// They do not fit if a comment among them needs a line break.
     fn fits(&self, from: usize) -> bool {
         let start = if self.breaks > 0 { self.indentation() } else { self.column };
         let mut room = WIDTH.saturating_sub(start);
@@ -259,7 +259,8 @@ impl Layout<'_> {
     }
 }
 
-/// Returns how wide the comments in front of a place are, none if one of them wants a line break, and those behind.
+/// Returns the width of the comments before a place, or `None` if one of them needs a line break; and the comments
+/// after them.
 fn inline_width(comments: &[Comment], place: u32) -> (Option<usize>, &[Comment]) {
     let count = comments.iter().take_while(|comment| comment.start < place).count();
     let (before, rest) = comments.split_at_checked(count).unwrap_or((comments, &[]));
@@ -270,13 +271,13 @@ fn inline_width(comments: &[Comment], place: u32) -> (Option<usize>, &[Comment])
     (before.iter().map(width).sum(), rest)
 }
 
-/// Says whether an empty line stands in front of a place, with nothing but blanks between.
+/// Returns whether an empty line comes before a place, with only blanks between them.
 pub(super) fn is_behind_empty_line(source: &[u8], place: u32) -> bool {
     let before = source.get(..place as usize).unwrap_or_default();
     line_breaks(before.iter().rev().copied()) > 1
 }
 
-/// Says whether an empty line stands in front of a place, or in front of the keyword before it.
+/// Returns whether an empty line comes before a place, or before the keyword in front of it.
 fn starts_behind_empty_line(source: &[u8], place: u32) -> bool {
     let before = source.get(..place as usize).unwrap_or_default();
     let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
@@ -285,7 +286,7 @@ fn starts_behind_empty_line(source: &[u8], place: u32) -> bool {
     is_behind_empty_line(source, start)
 }
 
-/// Counts the line breaks among the blanks with which this begins. CR LF is one, and so is LF CR read backwards.
+/// Counts the line breaks among the leading blanks. CR LF is one, and so is LF CR read backwards.
 pub(super) fn line_breaks(bytes: impl Iterator<Item = u8>) -> usize {
     let blanks = bytes.take_while(u8::is_ascii_whitespace);
     let (feeds, returns) = blanks.fold((0_usize, 0_usize), |(feeds, returns), byte| match byte {

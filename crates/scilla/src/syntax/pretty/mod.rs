@@ -1,7 +1,7 @@
-//! The tree to text, in one style.
+//! Prints the syntax tree as text, in one style.
 //!
-//! What is printed parses to the same tree, places aside. The formatter prints with the comments of the source;
-//! without a source the result is the same but for the comments and for empty lines between statements.
+//! The text parses to the same tree, except for places. The formatter also prints the comments of the source, and keeps
+//! empty lines between statements.
 
 mod expression;
 mod format;
@@ -80,21 +80,21 @@ impl<'a> Printer<'a> {
         self.ops.push(Op::Text(text.into()));
     }
 
-    /// Notes where the next token stands in the source.
+    /// Records the place of the next token in the source.
     fn at(&mut self, span: Span) {
         if !span.is_nowhere() {
             self.op(Op::At(span.start));
         }
     }
 
-    /// Notes where a statement or an entry begins in the source.
+    /// Records the place of the beginning of a statement or an entry in the source.
     fn start_at(&mut self, span: Span) {
         if !span.is_nowhere() {
             self.op(Op::StartAt(span.start));
         }
     }
 
-    /// Notes where the `end` stands that closes what the span covers.
+    /// Records the place of the `end` of the block with this span.
     fn at_end_of(&mut self, span: Span) {
         if !span.is_nowhere() {
             self.op(Op::At(span.end.saturating_sub(3)));
@@ -110,7 +110,7 @@ impl<'a> Printer<'a> {
         self.text(name.as_written().to_string());
     }
 
-    /// Puts a separator between parts: `separate`, then a break, in front of all but the first.
+    /// Prints parts with a separator and a break between them.
     fn separated<T>(&mut self, parts: &[T], separator: &'static str, mut print: impl FnMut(&mut Self, &T)) {
         for (index, part) in parts.iter().enumerate() {
             if index > 0 {
@@ -149,7 +149,7 @@ impl<'a> Printer<'a> {
         self.name(&library.name.name);
         let mut last_is_short = false;
         for entry in &library.entries {
-            // Constants stand close together if their author likes, all else apart.
+            // Constants may be on adjacent lines as in the source. Empty lines separate all other entries.
             let short = matches!(entry, LibraryEntry::Value { body, .. } if self.is_closed(*body));
             self.op(if short && last_is_short { Op::Hard } else { Op::Skip });
             last_is_short = short;
@@ -206,7 +206,7 @@ impl<'a> Printer<'a> {
         self.op(Op::Close);
     }
 
-    /// Prints `=` and what is bound.
+    /// Prints `=` and the bound expression.
     fn value(&mut self, body: ExprId) {
         self.text(" =");
         self.part(body);

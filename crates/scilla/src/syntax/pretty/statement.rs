@@ -18,7 +18,8 @@ impl Printer<'_> {
         self.parameters(&component.parameters);
         if let Some(result) = &component.result {
             self.text(" : ");
-            // The type takes in whatever goes on with it, so it ends in a bracket in front of an upper-case name.
+            // The grammar of types would also take an upper-case name that follows, so the type needs a bracket before
+            // one.
             self.bracketed(component.body.first().is_some_and(begins_upper), result);
         }
         self.op(Op::Indent);
@@ -128,7 +129,7 @@ impl Printer<'_> {
         self.ident(ident);
     }
 
-    /// Prints what stands to the left of what is read.
+    /// Prints the part to the left of a read.
     fn reading(&mut self, to: &Ident, behind: &'static str) {
         self.ident(to);
         self.text(" <- ");
@@ -179,7 +180,7 @@ impl Printer<'_> {
     }
 }
 
-/// Says whether a statement begins with an upper-case name.
+/// Returns whether a statement begins with an upper-case name.
 fn begins_upper(statement: &Statement) -> bool {
     let StatementKind::Call { to: None, procedure, .. } = &statement.kind else { return false };
     procedure.name.base().starts_with(|first: char| first.is_ascii_uppercase())

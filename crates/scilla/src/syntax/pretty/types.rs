@@ -4,7 +4,7 @@ use super::{Op, Printer};
 use crate::types::{AddressType, Type};
 
 impl Printer<'_> {
-    /// Prints a type. It nests no deeper than the parser allows.
+    /// Prints a type. Its depth is limited by the parser.
     pub(super) fn kind(&mut self, kind: &Type) {
         match kind {
             Type::Address(address) => self.address(address),
@@ -31,13 +31,13 @@ impl Printer<'_> {
                 self.type_argument(value);
             }
             Type::Primitive(primitive) => self.text(primitive.to_string()),
-            // It cannot be written, so no tree of a source has it.
+            // It has no written form, so no tree of a source has it.
             Type::Unit => self.text("()"),
             Type::Variable(variable) => self.text(variable.to_string()),
         }
     }
 
-    /// Prints a type with the brackets that it needs as an argument.
+    /// Prints a type, with brackets if it needs them as an argument.
     pub(super) fn type_argument(&mut self, kind: &Type) {
         let alone = match kind {
             Type::Adt(_, arguments) => arguments.is_empty(),

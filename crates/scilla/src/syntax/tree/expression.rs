@@ -8,7 +8,7 @@ use crate::{
     types::{Primitive, Type},
 };
 
-/// What remains to be written.
+/// A remaining step.
 enum Step<'a> {
     /// A clause of a match.
     Clause(&'a Pattern, ExprId),
@@ -21,7 +21,7 @@ enum Step<'a> {
 }
 
 impl Writer<'_> {
-    /// Writes an expression. What remains to be written stands on a stack of our own.
+    /// Writes an expression. The remaining steps are on an explicit stack.
     pub(super) fn expression(&mut self, root: ExprId) {
         let arena = self.arena;
         let mut steps = vec![Step::Enter(root)];
@@ -49,7 +49,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the parts of a node that are no expressions, and puts the others on the stack, the first one on top.
+    /// Writes the parts of a node that are no expressions, and pushes the others, the first one on top.
     fn node<'t>(&mut self, kind: &'t ExpressionKind, steps: &mut Vec<Step<'t>>) {
         match kind {
             ExpressionKind::Apply { function, arguments } => {
@@ -59,7 +59,7 @@ impl Writer<'_> {
             }
             ExpressionKind::Builtin { name, types, arguments } => self.builtin(name, types, arguments),
             ExpressionKind::Construct { constructor, .. } if constructor.span.is_nowhere() => {
-                // The constraint of a contract that has none.
+                // The default constraint of a contract.
                 self.begin(Group::Variant("Literal"));
                 self.parts("ADTValue", |writer| {
                     writer.group(Group::Part("name"), |writer| writer.name(&constructor.name));

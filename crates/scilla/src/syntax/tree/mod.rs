@@ -1,9 +1,10 @@
-//! The tree as other tools read it, in the shape of the reference's `scilla-fmt --sexp` and `--json`.
+//! The syntax tree for other tools, in the form of the reference's `scilla-fmt --sexp` and `--json`.
 //!
-//! A [`Tree`] is a row of pieces that both forms are made of. As an S-expression, records are lists of a name and a
-//! value, a variant is a list that begins with its name, an optional value is a list of one or none. As JSON
-//! ([`tree_json`](crate::json::tree_json)), records are objects, an optional value is `null` or itself, and literals
-//! and primitive types have shapes of their own. The spelling of names is the reference's; the line breaks are our own.
+//! A [`Tree`] is a row of pieces for both forms. In an S-expression, a record is a list of pairs of a name and a value.
+//! A variant is a list that begins with its name, and an optional value is a list of one or none. In JSON
+//! ([`tree_json`](crate::json::tree_json)), a record is an object, and an optional value is `null` or the value.
+//! Literals and primitive types have forms of their own. The spelling of names is that of the reference; the line
+//! breaks are not.
 
 mod expression;
 mod module;
@@ -19,7 +20,7 @@ use crate::{
     types::Primitive,
 };
 
-/// How an S-expression is written.
+/// Options of an S-expression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SexpStyle {
     /// With line breaks and indentation.
@@ -43,28 +44,28 @@ pub fn expression_sexp(module: &ExpressionModule, style: SexpStyle) -> String {
     Tree::of_expression(module, style.without_places).to_sexp(style.human_readable)
 }
 
-/// The tree of a text, in the shape in which the reference gives it to other tools.
+/// The syntax tree in the form that the reference returns to other tools.
 #[derive(Debug)]
 pub struct Tree {
     pieces: Vec<Piece>,
 }
 
 impl Tree {
-    /// Makes the tree of a contract with its imports and its library.
+    /// Returns the tree of a contract with its imports and its library.
     pub fn of_contract(module: &ContractModule, without_places: bool) -> Self {
         let mut writer = Writer::new(&module.source, &module.arena, without_places);
         writer.contract_module(module);
         Self { pieces: writer.pieces }
     }
 
-    /// Makes the tree of a library module.
+    /// Returns the tree of a library module.
     pub fn of_library(module: &LibraryModule, without_places: bool) -> Self {
         let mut writer = Writer::new(&module.source, &module.arena, without_places);
         writer.library_module(module);
         Self { pieces: writer.pieces }
     }
 
-    /// Makes the tree of an expression.
+    /// Returns the tree of an expression.
     pub fn of_expression(module: &ExpressionModule, without_places: bool) -> Self {
         let mut writer = Writer::new(&module.source, &module.arena, without_places);
         writer.expression(module.root);
@@ -76,7 +77,7 @@ impl Tree {
         lay_out(&self.pieces, human_readable)
     }
 
-    /// Returns what the tree is put together of.
+    /// Returns the pieces of the tree.
     pub(crate) fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
@@ -93,7 +94,7 @@ pub(crate) enum Piece {
     Integer(Primitive, String),
     /// A variant without parts.
     Name(String),
-    /// An optional value that is not there, or a place that is left out.
+    /// A missing optional value, or a place that is left out.
     Nothing,
     /// A number.
     Number(String),
@@ -108,21 +109,21 @@ pub(crate) enum Piece {
 /// Pieces that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
-    /// An address type, of which JSON does not tell more.
+    /// An address type, whose parts JSON does not show.
     Address,
-    /// A literal: its sort, which JSON does not tell, and the value.
+    /// A literal: its sort, which JSON does not show, and the value.
     Literal(&'static str),
     /// A list or a tuple.
     List,
     /// A member of a record: its name and its value.
     Member(&'static str),
-    /// A part of a literal, which has a name in JSON only.
+    /// A part of a literal, with a name in JSON only.
     Part(&'static str),
     /// The parts of a literal that has several.
     Parts,
     /// A record: members.
     Record,
-    /// An optional value that is there.
+    /// An optional value that exists.
     Some,
     /// A variant: its name and its parts.
     Variant(&'static str),
@@ -223,7 +224,7 @@ impl<'a> Writer<'a> {
         self.maybe(ident, Self::ident);
     }
 
-    /// Writes the place of a node, or nothing if places are not wanted.
+    /// Writes the place of a node, or nothing without places.
     fn place(&mut self, span: Span) {
         if self.without_places {
             self.pieces.push(Piece::Nothing);

@@ -4,7 +4,7 @@ use std::{borrow::Cow, fmt::Write as _};
 
 use super::{Group, Piece};
 
-/// What an S-expression is put together of.
+/// A token of an S-expression.
 enum Token<'p> {
     Atom(Cow<'p, str>),
     Close,
@@ -42,7 +42,7 @@ fn tokens(pieces: &[Piece]) -> Vec<Token<'_>> {
     tokens
 }
 
-/// Makes an atom of bytes: in quotes, with decimal escapes, unless they can stand alone.
+/// Returns an atom for bytes: in quotes, with decimal escapes, unless they are valid without quotes.
 fn atom(bytes: &[u8]) -> String {
     let plain = |byte: &u8| byte.is_ascii_graphic() && !matches!(byte, b'(' | b')' | b'"' | b';' | b'\\' | b'|' | b'#');
     if !bytes.is_empty() && bytes.iter().all(plain) {
@@ -68,19 +68,19 @@ fn atom(bytes: &[u8]) -> String {
     text
 }
 
-/// How wide lines are.
+/// Line width, in columns.
 const WIDTH: usize = 100;
 
-/// How far lines are indented at most.
+/// Largest indentation, in columns.
 const MAX_INDENT: usize = 60;
 
-/// Writes pieces down, on one line, or with the parts of long lists on lines of their own.
+/// Writes pieces on one line, or with the parts of long lists on lines of their own.
 pub(super) fn lay_out(pieces: &[Piece], human_readable: bool) -> String {
     let tokens = tokens(pieces);
     let widths = if human_readable { widths(&tokens) } else { Vec::new() };
     let mut out = String::new();
     let mut column = 0_usize;
-    // For each open list, the indentation of its parts, or none if it stands on one line.
+    // For each open list, the indentation of its parts, or none if it is on one line.
     let mut lists: Vec<Option<usize>> = Vec::new();
     let mut first = true;
     for (index, token) in tokens.iter().enumerate() {
@@ -117,7 +117,7 @@ pub(super) fn lay_out(pieces: &[Piece], human_readable: bool) -> String {
     out
 }
 
-/// Returns for each opening how wide its list is on one line.
+/// Returns, for each opening, the width of its list on one line.
 fn widths(tokens: &[Token<'_>]) -> Vec<usize> {
     let mut widths = vec![0; tokens.len()];
     let mut open: Vec<usize> = Vec::new();

@@ -12,7 +12,7 @@ impl Writer<'_> {
         match kind {
             Type::Address(address) => self.address(address),
             Type::Adt(ident, arguments) => {
-                // The place of the name of a type is part of the type: it is blanked, not left out.
+                // The place of the name of a type is part of the type. So it is blank instead of missing.
                 let nowhere = self.without_places;
                 let location = if nowhere { Location::default() } else { self.source.start(ident.span) };
                 self.variant("ADT", |writer| {
@@ -55,7 +55,7 @@ impl Writer<'_> {
             AddressType::Contract(fields) => writer.variant("ContrAddr", |writer| {
                 writer.list(fields.iter(), |writer, (name, kind)| {
                     writer.begin(Group::List);
-                    // The tree does not keep where the fields of an address type stand.
+                    // The tree has no places for the fields of an address type.
                     writer.type_ident(&Name::simple(name.as_ref()), &Location::default());
                     writer.kind(kind);
                     writer.end();
