@@ -1,4 +1,4 @@
-//! Whether transitions accept money, and whether they do so twice.
+//! Transitions that accept no money, or accept it twice.
 //!
 //! Source of [`contract`]: `Zilliqa/scilla: src/base/Accept.ml`. [`unaccepted`] is not part of the reference.
 
@@ -19,13 +19,13 @@ use crate::{
     types::{Primitive, Type, Width},
 };
 
-/// How many ways through a component are looked at. They double with every match of two branches.
+/// Most paths through a component that are analysed. Every match of two branches doubles their number.
 const MAX_PATHS: usize = 256;
 
 /// Most accepts on one path that a warning lists.
 const MAX_ACCEPTS: usize = 64;
 
-/// Warns of ways through a component that accept twice, and of contracts that never accept though they send money.
+/// Warns of paths through a component that accept twice, and of contracts that send money but never accept any.
 pub(crate) fn contract(subject: Subject<'_>, warnings: &mut Warnings) {
     let mut accepts = false;
     for component in &subject.contract.components {
@@ -56,7 +56,7 @@ fn twice(subject: Subject<'_>, component: &Component, path: &[Span], first: Span
     Warning { message, start: subject.start(first), end, id: USE }
 }
 
-/// Returns the accepts on each way through statements, after those on the ways that lead to them.
+/// Returns the accepts on each path through statements, after those of the paths that lead to them.
 fn paths(statements: &[Statement], mut seen: Vec<Vec<Span>>) -> Vec<Vec<Span>> {
     for statement in statements {
         match &statement.kind {
@@ -73,7 +73,7 @@ fn paths(statements: &[Statement], mut seen: Vec<Vec<Span>>) -> Vec<Vec<Span>> {
     seen
 }
 
-/// Says whether the contract has no messages, or one with an amount that may not be nought.
+/// Returns whether the contract has no messages, or a message with an amount that may be non-zero.
 fn may_send(subject: Subject<'_>) -> bool {
     let zeros = zeros(subject);
     let mut amounts = Vec::new();
@@ -94,7 +94,7 @@ fn may_send(subject: Subject<'_>) -> bool {
         })
 }
 
-/// Returns the library values that are nought.
+/// Returns the library values that are zero.
 fn zeros(subject: Subject<'_>) -> HashSet<&Name> {
     let entries = subject.library.into_iter().flat_map(|library| &library.entries);
     let zero = |entry| match entry {
@@ -111,38 +111,39 @@ fn is_zero(literal: &Literal) -> bool {
     matches!(literal, Literal::Integer(Primitive::Uint(Width::W128), digits) if **digits == *"0")
 }
 
-/// A store of a value that depends on some of the names that a component is given.
+/// A store of a value that depends on inputs of a component.
 #[derive(Clone, Debug)]
 struct Credit {
     /// The statement.
     at: Span,
     field: Name,
-    /// The names on which the value depends: `_amount` and parameters.
+    /// The inputs on which the value depends: `_amount` and parameters.
     sources: Sources,
 }
 
-/// Names that a component is given, on which a value depends.
+/// Inputs of a component on which a value depends.
 type Sources = BTreeSet<Name>;
 
-/// What a component does with the amount and with its parameters.
+/// The uses of the amount and of the parameters in a component.
 #[derive(Debug, Default)]
 struct Flow {
     accepts: bool,
     credits: Vec<Credit>,
-    /// What the returned value depends on.
+    /// Inputs on which the returned value depends.
     returned: Sources,
 }
 
-/// Most stores that are kept for one component. One is enough for a warning; several because of procedures, whose
-/// callers may give them other values.
+/// Most stores that are kept for one component. One store is enough for a warning. Several are kept because callers of
+/// a procedure may pass other values to it.
 const MAX_CREDITS: usize = 64;
 
-/// Warns of transitions that store the amount of the message without taking it.
+/// Warns of transitions that store the amount of the message without accepting it.
 ///
-/// There is a warning for a transition if neither it nor a procedure that it calls has an `accept`, and one of them stores
-/// a value in a field that depends on `_amount`. A value depends on `_amount` if it is bound to an expression, or to the
-/// result of a procedure, that uses `_amount` or what depends on it, and is not of type `Bool`; so comparisons, and what is
-/// decided by them, do not count. What is read back from a field, sent or emitted does not count either.
+/// A transition gets a warning if neither it nor a procedure that it calls has an `accept`, and one of them stores a
+/// value in a field that depends on `_amount`. A value depends on `_amount` if it is bound to an expression, or to the
+/// result of a procedure, that uses `_amount` or a value that depends on it. Values of type `Bool` do not count, so
+/// comparisons and the decisions after them do not count either. Nor do values that are read back from a field, sent or
+/// emitted.
 pub(crate) fn unaccepted(subject: Subject<'_>) -> Vec<Warning> {
     let amount = Name::simple("_amount");
     let mut procedures = HashMap::new();
@@ -164,16 +165,16 @@ pub(crate) fn unaccepted(subject: Subject<'_>) -> Vec<Warning> {
             found.push(Warning { message, start: subject.start(credit.at), end: Location::default(), id: USE });
         }
     }
-    // Warnings are drawn from the last to the first.
+    // Warnings are drawn in reverse order.
     found.reverse();
     found
 }
 
-/// Goes through one component, the procedures above it being known.
+/// The analysis of one component, after the procedures above it.
 struct FlowWalk<'a, 'p> {
     subject: Subject<'a>,
     procedures: &'p HashMap<&'a Name, (&'a Component, Flow)>,
-    /// The names that depend on what the component is given.
+    /// The inputs on which each name depends.
     depends: HashMap<&'a Name, Sources>,
     flow: Flow,
 }
@@ -234,7 +235,7 @@ impl<'a> FlowWalk<'a, '_> {
         }
     }
 
-    /// Returns what the value of an expression depends on.
+    /// Returns the inputs on which the value of an expression depends.
     fn expression(&mut self, value: ExprId) -> Sources {
         let mut hidden = Vec::new();
         let found = self.value(value, &mut hidden);
@@ -247,7 +248,7 @@ impl<'a> FlowWalk<'a, '_> {
         found
     }
 
-    /// Goes through an expression; the names that it binds hide others, which are kept.
+    /// Analyses an expression. Its bound names hide others, which are kept in `hidden`.
     fn value(&mut self, root: ExprId, hidden: &mut Vec<(&'a Name, Option<Sources>)>) -> Sources {
         let arena = self.subject.text.arena;
         let mut at = root;
@@ -284,7 +285,8 @@ impl<'a> FlowWalk<'a, '_> {
         hidden.push((&ident.name, before));
     }
 
-    /// Adds what a procedure does if it is given values that depend on these; returns what its result depends on.
+    /// Adds the effects of a procedure for arguments that depend on `given`. Returns the inputs on which its result
+    /// depends.
     fn call(&mut self, procedure: &Name, given: &[Sources]) -> Sources {
         let Some((component, flow)) = self.procedures.get(procedure) else { return Sources::new() };
         let caller = |sources: &Sources| -> Sources {

@@ -1,7 +1,7 @@
-//! Which components and library functions call which.
+//! The call graph of components and library functions.
 //!
-//! Functions that are applied to some of their arguments only are not followed. Source of the rules and of the drawing:
-//! `Zilliqa/scilla: src/base/Callgraph.ml`.
+//! Partial applications of functions are not followed. Source of the rules and of the drawing: `Zilliqa/scilla:
+//! src/base/Callgraph.ml`.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -24,25 +24,25 @@ pub struct CallGraph {
     edges: Vec<Edge>,
 }
 
-/// Something that calls or is called.
+/// A component or function in the graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
     pub(crate) name: Name,
     pub(crate) kind: NodeKind,
-    /// What it calls.
+    /// Indexes of the nodes that it calls.
     pub(crate) calls: Vec<usize>,
 }
 
-/// What a node is, in the order in which they are drawn.
+/// The kind of a node. The kinds are drawn in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum NodeKind {
     Transition,
     Procedure,
     Function,
-    /// Another name of a function.
+    /// An alias of a function.
     FunctionAlias,
     TypeFunction,
-    /// Another name of a type function.
+    /// An alias of a type function.
     TypeFunctionAlias,
 }
 
@@ -72,7 +72,7 @@ enum EdgeKind {
 }
 
 impl CallGraph {
-    /// Draws the graph of a contract.
+    /// Builds the graph of a contract.
     pub(crate) fn of(arena: &Arena, library: Option<&Library>, contract: &Contract) -> Self {
         let mut graph = Self::default();
         for component in &contract.components {
@@ -103,12 +103,12 @@ impl CallGraph {
         &self.nodes
     }
 
-    /// Returns the node of a name.
+    /// Returns the index of a name.
     pub(crate) fn find(&self, name: &Name) -> Option<usize> {
         self.by_name.get(name).copied()
     }
 
-    /// Returns the nodes, each after those that it calls.
+    /// Returns the nodes, each after the nodes that it calls.
     pub(crate) fn callees_first(&self) -> Vec<usize> {
         enum Step {
             Enter(usize),
@@ -199,7 +199,7 @@ fn values(library: Option<&Library>) -> Vec<(&Name, ExprId)> {
     entries.filter_map(value).collect()
 }
 
-/// Returns the functions of a library and their other names, by name.
+/// Returns the functions of a library and their aliases, by name.
 fn functions(arena: &Arena, values: &[(&Name, ExprId)]) -> Vec<Node> {
     let mut found: HashMap<&Name, NodeKind> = HashMap::new();
     for &(name, body) in values {
@@ -253,7 +253,7 @@ impl fmt::Display for CallGraph {
     }
 }
 
-/// How wide lines are before they are broken.
+/// Line width, in columns.
 const WIDTH: usize = 78;
 
 fn line(f: &mut fmt::Formatter<'_>, what: &str, attributes: &[String]) -> fmt::Result {

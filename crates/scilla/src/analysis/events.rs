@@ -1,4 +1,4 @@
-//! Which events a contract may raise, and what they carry.
+//! The events that a contract may emit, with their parameters.
 //!
 //! Source: `Zilliqa/scilla: src/base/EventInfo.ml`.
 
@@ -13,12 +13,12 @@ use crate::{
     types::{Type, relation::assignable},
 };
 
-/// An event and what it carries.
+/// An event with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventInfo {
     /// Its name.
     pub name: Arc<str>,
-    /// The labels and types of what it carries; addresses are shown as `ByStr20`.
+    /// The labels and types of its parameters. Addresses are shown as `ByStr20`.
     pub parameters: Vec<(Arc<str>, Type)>,
 }
 
@@ -64,7 +64,7 @@ fn payload_type(entry: &MessageEntry, typing: &Typing) -> Type {
     if matches!(kind, Type::Address(_)) { Type::bystr(20) } else { kind }
 }
 
-/// Expects another literal of the same event to carry the same.
+/// Checks that another literal of the same event has the same parameters.
 fn expect_match(known: &EventInfo, other: &EventInfo, at: Span, text: Text<'_>) -> Result<(), Entry> {
     let mut by_label: HashMap<&str, Vec<&Type>> = HashMap::new();
     for (label, kind) in &other.parameters {

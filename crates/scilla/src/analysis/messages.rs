@@ -1,4 +1,4 @@
-//! The message literals of a contract, each with the place by which reports name it.
+//! The message literals of a contract, each with its place in reports.
 //!
 //! Source: `Zilliqa/scilla: src/base/ContractUtil.ml`.
 
@@ -12,12 +12,12 @@ use crate::{
 pub(crate) struct MessageLiteral<'a> {
     /// Its entries.
     pub(crate) entries: &'a [MessageEntry],
-    /// The variable that it is bound to, or what the match around it looks at.
+    /// The variable that it is bound to, or the variable that the enclosing match reads.
     pub(crate) at: Span,
 }
 
-/// Returns the literals in the library and in the components of a contract, in order. Those in fields and in the
-/// constraint are left out, as in the reference.
+/// Returns the literals in the library and in the components of a contract, in order. As in the reference, those in
+/// fields and in the constraint are left out.
 pub(crate) fn literals<'a>(
     arena: &'a Arena,
     library: Option<&'a Library>,

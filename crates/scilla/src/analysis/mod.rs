@@ -1,4 +1,4 @@
-//! The passes of the checker around typing, one file each.
+//! The passes of the checker before and after typing, one module each.
 
 pub(crate) mod accepts;
 pub(crate) mod call_graph;
@@ -15,12 +15,12 @@ pub(crate) mod type_info;
 use crate::{name::Ident, report::Entry, syntax::ast::ComponentKind};
 
 impl crate::syntax::ast::Component {
-    /// Says whether this is a procedure.
+    /// Returns whether this is a procedure.
     pub(crate) fn is_procedure(&self) -> bool {
         self.kind == ComponentKind::Procedure
     }
 
-    /// Returns the word for what this is.
+    /// Returns the word for its kind.
     pub(crate) const fn kind_text(&self) -> &'static str {
         match self.kind {
             ComponentKind::Procedure => "procedure",
@@ -29,13 +29,13 @@ impl crate::syntax::ast::Component {
     }
 }
 
-/// Puts a header in front of errors.
+/// Adds a header before errors.
 fn headed(header: Entry, mut errors: Vec<Entry>) -> Vec<Entry> {
     errors.insert(0, header);
     errors
 }
 
-/// A name as reports show it.
+/// Returns a name in the form of reports.
 fn shown(ident: &Ident) -> String {
     ident.name.as_written().to_string()
 }

@@ -1,8 +1,8 @@
-//! Whether matches cover all values, and whether each of their clauses can be reached.
+//! Checks that matches cover all values, and that each of their clauses can be reached.
 //!
-//! What is known of the value is kept per place in it: made by this constructor, or by none of these. Clauses are tried
-//! in order; where a constructor in a pattern meets a place of which too little is known, both cases are followed.
-//! The texts are those of `Zilliqa/scilla: src/base/PatternChecker.ml`.
+//! For each place in the value, the check keeps a fact: the constructor that made it, or constructors that did not. It
+//! tries the clauses in order. If a pattern needs a fact that is not known, it follows both cases. The texts are those
+//! of `Zilliqa/scilla: src/base/PatternChecker.ml`.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,14 +22,14 @@ use crate::{
     work::weight,
 };
 
-/// How many steps the checks of all matches of a module may take together. The reference has no limit; a match with so
-/// many cases takes seconds there.
+/// Most steps of the checks of all matches of a module together. The reference has no limit, and takes seconds for a
+/// match with so many cases.
 const MAX_STEPS: u64 = 1 << 20;
 
-/// How many steps the search for what is not covered may take.
+/// Most steps of the search for values that are not covered.
 const MAX_ADVICE_STEPS: u64 = 1 << 14;
 
-/// How many patterns are shown of what is not covered.
+/// Most patterns of uncovered values that an error shows.
 const MOST_UNCOVERED: usize = 4;
 
 /// Checks the matches of one module.
@@ -39,9 +39,9 @@ pub(crate) struct Patterns<'a> {
     text: Text<'a>,
     typing: &'a Typing,
     steps: u64,
-    /// Whose work the steps are.
+    /// The meter that counts the steps as work.
     meter: &'a mut Meter,
-    /// Whether to find out what a match does not cover.
+    /// Whether to search for values that a match does not cover.
     advice: bool,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Patterns<'a> {
 type Errors = Vec<Entry>;
 
 impl<'a> Patterns<'a> {
-    /// Patterns of a module; with `advice` the errors say what is not covered.
+    /// Returns the check for a module. With `advice`, the errors show values that are not covered.
     pub(crate) const fn new(
         known: &'a DataTypes,
         text: Text<'a>,
@@ -60,7 +60,7 @@ impl<'a> Patterns<'a> {
         Self { known, text, typing, steps: MAX_STEPS, meter, advice }
     }
 
-    /// Returns the first thing that is wrong in a library, with its header.
+    /// Returns the first error in a library, with its header.
     pub(crate) fn library(&mut self, library: &Library) -> Result<(), Errors> {
         for entry in &library.entries {
             if let LibraryEntry::Value { name, body, .. } = entry {
@@ -73,7 +73,7 @@ impl<'a> Patterns<'a> {
         Ok(())
     }
 
-    /// Returns what is wrong in a contract, after what is wrong in its own library.
+    /// Returns the errors of a contract, after the errors of its own library.
     pub(crate) fn contract(&mut self, contract: &Contract, mut errors: Errors) -> Errors {
         errors.extend(self.expression(contract.constraint).err().into_iter().flatten());
         errors.extend(self.fields(contract).err().into_iter().flatten());
@@ -129,7 +129,7 @@ impl<'a> Patterns<'a> {
         Ok(())
     }
 
-    /// Checks the matches of an expression; chains of `let`, `fun` and `tfun` are as long as they like.
+    /// Checks the matches of an expression. Chains of `let`, `fun` and `tfun` have no limit of length.
     pub(crate) fn expression(&mut self, root: ExprId) -> Result<(), Errors> {
         let arena = self.text.arena;
         let mut next = Some(root);
@@ -173,8 +173,8 @@ impl<'a> Patterns<'a> {
         format!("Type error in pattern matching on `{name}` of type {kind} (or one of its branches):\n")
     }
 
-    /// Tells where errors arose: in the text of a single one, which also gets the place if it has none, or else in an
-    /// entry of its own.
+    /// Adds the place of errors: to the text of a single error, and to its place if it has none; for several errors, as
+    /// an entry of its own.
     fn wrapped(&self, at: Span, wrapper: &str, mut errors: Errors) -> Errors {
         let [single] = errors.as_mut_slice() else {
             return headed(self.text.error(at, wrapper), errors);
@@ -206,28 +206,28 @@ impl<'a> Patterns<'a> {
     }
 }
 
-/// A place in the value that is matched; the whole is the first.
+/// A place in the matched value. The whole value is the first place.
 type Place = usize;
 
-/// What is known of the value at a place.
+/// A fact about the value at a place.
 #[derive(Debug)]
 enum Fact<'a> {
-    /// A constructor that made it.
+    /// The constructor that made it.
     Is(&'a Name),
-    /// Constructors that did not.
+    /// Constructors that did not make it.
     IsNot(HashSet<&'a Name>),
 }
 
-/// How to undo a change of the facts.
+/// The inverse of a change of the facts.
 #[derive(Debug)]
 enum Change<'a> {
     /// One more constructor was excluded at a place.
     Excluded(Place, &'a Name),
-    /// There was another fact, or none.
+    /// The previous fact, if any, was replaced.
     Replaced(Place, Option<Fact<'a>>),
 }
 
-/// The part of a place: which of the arguments of which constructor.
+/// A part of a place: the index of an argument of a constructor.
 type Part<'a> = (Place, &'a Name, usize);
 
 #[derive(Debug)]
@@ -235,12 +235,11 @@ struct Walk<'a, 'k> {
     known: &'k DataTypes,
     places: HashMap<Part<'a>, Place>,
     facts: HashMap<Place, Fact<'a>>,
-    /// How the facts came about, the latest change last.
+    /// The changes of the facts, the latest last.
     trail: Vec<Change<'a>>,
 }
 
-/// A case that is still to be followed: facts as they were, one constructor more that is excluded, and the clause to
-/// try.
+/// A case to follow later: the number of facts, one more excluded constructor, and the next clause to try.
 struct Case<'a> {
     trail: usize,
     excluded: Option<(Place, &'a Name)>,
@@ -250,7 +249,7 @@ struct Case<'a> {
 enum Answer {
     Fits,
     FitsNot,
-    /// It may, or it may not.
+    /// Both are possible.
     Open,
 }
 
@@ -274,7 +273,7 @@ impl<'a, 'k> Walk<'a, 'k> {
         }
     }
 
-    /// Returns patterns of values that no clause covers: some of them if there are many.
+    /// Returns patterns of values that no clause covers, up to a limit.
     fn uncovered(&mut self, patterns: &[&'a Pattern]) -> Vec<String> {
         let mut steps = MAX_ADVICE_STEPS;
         let mut missing = Vec::new();
@@ -293,7 +292,7 @@ impl<'a, 'k> Walk<'a, 'k> {
         missing
     }
 
-    /// Shows what is known of the value at a place as patterns, one for each constructor that may have made it.
+    /// Returns patterns for the facts of a place, one for each possible constructor.
     fn shown(&self, place: Place, nested: bool) -> Vec<String> {
         match self.facts.get(&place) {
             None => vec!["_".to_owned()],
@@ -307,7 +306,7 @@ impl<'a, 'k> Walk<'a, 'k> {
         }
     }
 
-    /// Shows a value that this constructor made.
+    /// Returns the pattern of a value that this constructor made.
     fn shown_made(&self, place: Place, constructor: &Name, nested: bool) -> Vec<String> {
         let arguments = self.known.constructor(constructor).map_or(0, |(_, found)| found.arguments.len());
         let mut texts = vec![constructor.as_written().to_string()];
@@ -323,7 +322,7 @@ impl<'a, 'k> Walk<'a, 'k> {
         texts
     }
 
-    /// Returns the first clause that fits in a case, of which one is followed and the others are put aside.
+    /// Returns the first clause that matches in a case. The other cases are put aside.
     fn fitting(
         &mut self,
         case: &Case<'a>,
@@ -345,7 +344,7 @@ impl<'a, 'k> Walk<'a, 'k> {
         Ok(None)
     }
 
-    /// Follows the case in which a pattern fits, if there is one; puts aside the cases in which it does not.
+    /// Follows the case in which a pattern matches, if it is possible. Puts aside the cases in which it does not match.
     fn follow(
         &mut self,
         pattern: &'a Pattern,
@@ -375,7 +374,7 @@ impl<'a, 'k> Walk<'a, 'k> {
         Ok(true)
     }
 
-    /// Asks whether the value at a place was made by a constructor.
+    /// Returns whether a constructor made the value at a place.
     fn ask(&self, place: Place, constructor: &Name) -> Answer {
         let excluded = match self.facts.get(&place) {
             Some(Fact::Is(name)) if *name == constructor => return Answer::Fits,

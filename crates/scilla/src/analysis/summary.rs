@@ -16,7 +16,7 @@ use crate::{
 pub struct ContractSummary {
     /// Its name.
     pub name: Arc<str>,
-    /// What it is given at deployment.
+    /// Parameters of its deployment.
     pub parameters: Vec<ParameterSummary>,
     /// Its fields, in order.
     pub fields: Vec<FieldSummary>,
@@ -24,13 +24,13 @@ pub struct ContractSummary {
     pub transitions: Vec<ComponentSummary>,
     /// Its procedures, in order.
     pub procedures: Vec<ComponentSummary>,
-    /// The events it may raise, the newest first.
+    /// The events that it may emit, the newest first.
     pub events: Vec<EventInfo>,
-    /// Who calls whom.
+    /// The call graph.
     pub call_graph: CallGraph,
-    /// Where it holds money, if that was asked for.
+    /// The fields that hold money, if requested.
     pub cash_flow: Option<CashFlow>,
-    /// The data types it knows: those that every program knows, those of libraries, its own.
+    /// Its data types: the built-in types, those of libraries, and its own.
     pub data_types: Vec<Arc<DataType>>,
 }
 
@@ -50,7 +50,7 @@ pub struct FieldSummary {
     pub name: Arc<str>,
     /// Its type, as declared.
     pub kind: Type,
-    /// How many maps nest in it: by so many keys an entry can be reached.
+    /// Number of nested maps, which is the number of keys of an entry.
     pub depth: u32,
 }
 
@@ -59,11 +59,11 @@ pub struct FieldSummary {
 pub struct ComponentSummary {
     /// Its name.
     pub name: Arc<str>,
-    /// What it takes; what everyone is given is left out.
+    /// Its parameters, without the implicit ones.
     pub parameters: Vec<ParameterSummary>,
 }
 
-/// Summarises a contract.
+/// Returns the summary of a contract.
 pub(crate) fn summary(
     contract: &Contract,
     events: Vec<EventInfo>,
@@ -104,7 +104,7 @@ fn parameters(parameters: &[Parameter]) -> Vec<ParameterSummary> {
 }
 
 impl Type {
-    /// Returns how many maps nest in the type: nought for all but maps, and one more than that of their values for them.
+    /// Returns the number of nested maps: 0 for other types, and one more than that of the values for a map.
     pub fn map_depth(&self) -> u32 {
         let mut depth = 0;
         let mut rest = self;

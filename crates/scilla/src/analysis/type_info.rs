@@ -15,12 +15,12 @@ use crate::{
 pub struct TypeInfo {
     /// The name as written.
     pub name: String,
-    /// Its type; that of a type variable is the type of the expression that it is bound in, that of a data type or a
-    /// constructor where it is defined is the unit type.
+    /// Its type. A type variable has the type of the expression that binds it. The definition of a data type or a
+    /// constructor has the unit type.
     pub kind: Type,
-    /// Where it begins.
+    /// Its first character.
     pub start: Location,
-    /// The column behind it, counted as if it began where `start` says.
+    /// The column after it, on the line of `start`.
     pub end: Location,
 }
 

@@ -1,12 +1,12 @@
-//! How the built-in functions use money.
+//! Use of money by the built-in functions.
 
 use super::tag::Tag;
 use Form::{Clash, Map, Money, NotMoney, Optional, Value};
 
-/// What a result or an argument is in one use of a function. A use has one tag that is open.
+/// The form of a result or an argument in one use of a function. A use has one open tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// What cannot be followed, such as a list of keys and values.
+    /// A form that cannot be followed, such as a list of keys and values.
     Clash,
     /// A map to values of the open tag.
     Map,
@@ -21,11 +21,11 @@ enum Form {
 /// One use of a function: the result, then the arguments.
 type Use = &'static [Form];
 
-/// Returns the uses of a function; none if it cannot be followed.
+/// Returns the uses of a function, or an empty slice if it cannot be followed.
 ///
-/// That an amount may be scaled by a number, but not multiplied with an amount, or divided by one, is the idea of
-/// the rows for `mul` and `div`. What has no row clashes with whatever is known, as in the reference, even where the
-/// function is of a family that has one: `to_int128` is followed, `to_uint128` is not.
+/// The rows for `mul` and `div` permit an amount times or divided by a number. They do not permit an amount times or
+/// divided by an amount. As in the reference, a function without a row clashes with any tag, even if it belongs to a
+/// family with a row: `to_int128` is followed, `to_uint128` is not.
 fn uses(name: &str) -> &'static [Use] {
     match name {
         "add" | "sub" => &[&[NotMoney, NotMoney, NotMoney], &[Money, Money, Money]],
@@ -52,10 +52,10 @@ fn uses(name: &str) -> &'static [Use] {
     }
 }
 
-/// Returns what a call of a built-in function says of its result and its arguments, from what is known of them: what
-/// all the uses have in common that go with what is known.
+/// Returns the tags of the result and the arguments of a call, from their known tags: the common part of all uses that
+/// fit.
 ///
-/// The uses that go with each place are found on their own, and each of one place is joined with each of the others.
+/// The uses that fit each place are found separately. Each use of one place is joined with each use of the others.
 pub(super) fn call(name: &str, result: Tag, arguments: Vec<Tag>) -> (Tag, Vec<Tag>) {
     let known: Vec<_> = std::iter::once(result).chain(arguments).collect();
     let uses = uses(name);
@@ -69,7 +69,7 @@ pub(super) fn call(name: &str, result: Tag, arguments: Vec<Tag>) -> (Tag, Vec<Ta
     (met.next().unwrap_or_default(), met.collect())
 }
 
-/// Returns the uses in which a place may have a tag, filled in. If there are none, the place clashes in all of them.
+/// Returns the uses in which a place may have a tag, filled in. If there are none, the place clashes in all uses.
 fn fitting(uses: &[Use], place: usize, tag: &Tag) -> Vec<Vec<Tag>> {
     let open = |of: &Use| of.get(place).and_then(|form| form.open(tag)).map(|open| filled(of, &open));
     let fitting: Vec<_> = uses.iter().filter_map(open).collect();
@@ -95,7 +95,7 @@ fn pairwise(one: &[Tag], other: &[Tag], of: fn(&Tag, &Tag) -> Tag) -> Vec<Tag> {
 }
 
 impl Form {
-    /// Returns the open tag if what has the form has this tag; none if it cannot have it.
+    /// Returns the open tag if a value of this form has the tag `tag`, or `None` if it cannot.
     fn open(self, tag: &Tag) -> Option<Tag> {
         let known = *tag != Tag::NoInfo;
         match self {
@@ -108,7 +108,7 @@ impl Form {
         }
     }
 
-    /// Returns the tag of what has the form.
+    /// Returns the tag of a value of this form.
     fn tag(self, open: &Tag) -> Tag {
         match self {
             Clash => Tag::Inconsistent,

@@ -1,4 +1,4 @@
-//! What constructors say of the values that they make, and of what these are made of.
+//! Tags of constructors: of the values that they make, and of their arguments.
 
 use std::collections::HashMap;
 
@@ -11,15 +11,15 @@ use crate::{
     },
 };
 
-/// What is known of the arguments of constructors whose tags do not come from the parameters of the data type.
+/// The tags of constructor arguments that do not come from the parameters of the data type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ConstructorTable {
-    /// For each constructor with such arguments what is known of them, and nothing for the others.
+    /// For each constructor with such arguments, their tags; `None` for its other arguments.
     tags: HashMap<Name, Vec<Option<Tag>>>,
 }
 
 impl ConstructorTable {
-    /// The table of the constructors of a program, nothing being known of them.
+    /// Returns the table for the constructors of a program, without tags.
     pub(super) fn new(known: &DataTypes) -> Self {
         let constructors = known.iter().flat_map(|of| &of.constructors);
         let tags = constructors.filter_map(|constructor| {
@@ -30,7 +30,7 @@ impl ConstructorTable {
         Self { tags: tags.collect() }
     }
 
-    /// Takes note of what is known of arguments.
+    /// Records tags of arguments.
     pub(super) fn learn(&mut self, constructor: &Name, arguments: &[Tag]) {
         for (known, argument) in self.tags.get_mut(constructor).into_iter().flatten().zip(arguments) {
             if let Some(known) = known {
@@ -39,7 +39,7 @@ impl ConstructorTable {
         }
     }
 
-    /// Returns what is known, in the order in which the data types became known.
+    /// Returns the tags, in the order in which the data types were added.
     pub(super) fn report(&self, known: &DataTypes) -> Vec<DataTypeTags> {
         let of_constructor = |constructor: &Constructor| {
             let arguments = self.tags.get(&constructor.name)?.clone();
@@ -53,14 +53,14 @@ impl ConstructorTable {
     }
 }
 
-/// Says whether an argument of this type has a tag that belongs to the constructor.
+/// Returns whether an argument of this type has a tag that belongs to the constructor.
 ///
-/// That of a type variable belongs to the data type; data types within data types are not followed.
+/// The tag of a type variable belongs to the data type. Data types within data types are not followed.
 const fn has_tag_of_its_own(kind: &Type) -> bool {
     matches!(kind, Type::Function(..) | Type::Map(..) | Type::Primitive(_))
 }
 
-/// Returns the tag of what a constructor makes of arguments with these tags.
+/// Returns the tag of the value that a constructor makes of arguments with these tags.
 pub(super) fn made(known: &DataTypes, constructor: &Name, arguments: &[Tag]) -> Tag {
     let Some((of, constructor)) = known.constructor(constructor) else { return Tag::Inconsistent };
     if of.parameters.is_empty() && of.constructors.iter().all(|constructor| constructor.arguments.is_empty()) {
@@ -73,16 +73,16 @@ pub(super) fn made(known: &DataTypes, constructor: &Name, arguments: &[Tag]) -> 
     Tag::data(of.name.clone(), found.tags)
 }
 
-/// Returns the tags of the arguments that a constructor was given to make what has this tag.
+/// Returns the tags of the arguments of a constructor whose value has this tag.
 pub(super) fn parts(known: &DataTypes, constructor: &Name, whole: &Tag) -> Vec<Tag> {
     let Some((of, constructor)) = known.constructor(constructor) else { return vec![] };
     let parameters = match whole {
         Tag::Data(data) if data.name == of.name => {
             Parameters::new(of, |index| data.arguments.get(index).cloned().unwrap_or_default())
         }
-        // What is known of a value without a shape is as good for its parts.
+        // A tag without structure is valid for the parts too.
         Tag::Money | Tag::NoInfo | Tag::NotMoney => Parameters::new(of, |_| whole.clone()),
-        // A clash stays where it is.
+        // A clash does not extend to the parts.
         Tag::Data(_) | Tag::Inconsistent | Tag::Map(_) => Parameters::new(of, |_| Tag::NoInfo),
     };
     constructor.arguments.iter().map(|kind| parameters.write(kind)).collect()
@@ -103,7 +103,7 @@ impl<'a> Parameters<'a> {
         self.names.iter().position(|other| other == name)
     }
 
-    /// Learns what the tag of a value of a type says of the parameters that the type mentions.
+    /// Learns the tags of the parameters in a type from the tag of a value of this type.
     fn read(&mut self, kind: &Type, tag: &Tag) {
         match (kind, tag) {
             (Type::Variable(name), tag) => {

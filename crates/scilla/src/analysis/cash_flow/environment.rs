@@ -1,4 +1,4 @@
-//! Where what is known of names stands.
+//! The tags of names.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use crate::{
     types::adt::DataTypes,
 };
 
-/// What is known from round to round.
+/// The tags that one round passes to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct State {
-    /// What is known of names where they are bound, where nothing binds them, and where they are matched on.
+    /// Tags of names at their bindings, at names without a binding, and at matches.
     notes: HashMap<u32, Tag>,
     literals: HashMap<ExprId, Tag>,
     parameters: HashMap<Name, Tag>,
@@ -21,7 +21,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// What is known at first: that the balance is money.
+    /// Returns the first state: the balance is money.
     pub(super) fn new(known: &DataTypes) -> Self {
         Self {
             notes: HashMap::new(),
@@ -48,7 +48,7 @@ impl State {
         self.fields.insert(ident.name.clone(), tag);
     }
 
-    /// Returns what is known of a name in just this place.
+    /// Returns the tag that is recorded for a name at exactly this place.
     pub(super) fn note(&self, ident: &Ident) -> Tag {
         self.notes.get(&ident.span.start).cloned().unwrap_or_default()
     }
@@ -57,7 +57,7 @@ impl State {
         self.notes.insert(ident.span.start, tag);
     }
 
-    /// Takes note of what a literal is expected to be; returns what it has been expected to be so far.
+    /// Records the expected tag of a literal, and returns the previous expectation.
     pub(super) fn expect_literal(&mut self, id: ExprId, tag: &Tag) -> Tag {
         let known = self.literals.entry(id).or_default();
         *known = known.join(tag);
@@ -65,10 +65,10 @@ impl State {
     }
 }
 
-/// What is known of the names that can be seen from where the analysis stands.
+/// The tags of the names in scope at the present place of the analysis.
 ///
-/// The home of a name is the innermost binding that is open, else the parameter of the contract, else the place where
-/// it stands: what a library defines and what is read from elsewhere is not followed from one place to another.
+/// The tag of a name belongs to the innermost open binding, else to the parameter of the contract, else to the place of
+/// the name. So definitions of a library and values read from elsewhere are not followed between places.
 #[derive(Clone, Debug)]
 pub(super) struct Environment {
     pub(super) state: State,
@@ -99,7 +99,7 @@ impl Environment {
         self.locals.clear();
     }
 
-    /// Opens a binding with what has been noted of it.
+    /// Opens a binding with its recorded tag.
     pub(super) fn open(&mut self, binder: &Ident) {
         let tag = self.state.note(binder);
         self.push(&binder.name, tag);
@@ -115,7 +115,7 @@ impl Environment {
         }
     }
 
-    /// Closes the innermost binding of a name, and notes at the binder what is known of it by now, which is returned.
+    /// Closes the innermost binding of a name. Records its present tag at the binder, and returns it.
     pub(super) fn close(&mut self, binder: &Ident) -> Tag {
         let tag = self.bound(binder);
         self.forget(&binder.name);
@@ -123,7 +123,7 @@ impl Environment {
         tag
     }
 
-    /// Returns what is known of the innermost binding of a name; if none is open, what has been noted at the binder.
+    /// Returns the tag of the innermost binding of a name, or the recorded tag of the binder if none is open.
     pub(super) fn bound(&self, binder: &Ident) -> Tag {
         self.local(&binder.name).cloned().unwrap_or_else(|| self.state.note(binder))
     }
@@ -135,18 +135,18 @@ impl Environment {
         }
     }
 
-    /// Returns what is known of the innermost binding of a name; none if none is open.
+    /// Returns the tag of the innermost binding of a name, or `None` if none is open.
     pub(super) fn local(&self, name: &Name) -> Option<&Tag> {
         self.locals.get(name)?.last()
     }
 
-    /// Returns what is known of a name.
+    /// Returns the tag of a name.
     pub(super) fn get(&self, ident: &Ident) -> Tag {
         let home = self.local(&ident.name).or_else(|| self.state.parameters.get(&ident.name));
         home.cloned().unwrap_or_else(|| self.state.note(ident))
     }
 
-    /// Replaces what is known of a name.
+    /// Replaces the tag of a name.
     pub(super) fn set(&mut self, ident: &Ident, tag: Tag) {
         let local = self.locals.get_mut(&ident.name).and_then(|tags| tags.last_mut());
         match local.or_else(|| self.state.parameters.get_mut(&ident.name)) {
@@ -155,7 +155,7 @@ impl Environment {
         }
     }
 
-    /// Learns that a name is used as what has this tag; returns what is known of it then.
+    /// Learns a tag from a use of a name, and returns the new tag of the name.
     pub(super) fn learn(&mut self, ident: &Ident, tag: &Tag) -> Tag {
         let known = self.get(ident).join(tag);
         self.set(ident, known.clone());

@@ -1,4 +1,4 @@
-//! What expressions say of the values in them.
+//! Tags from expressions.
 
 use super::{Analysis, builtin, constructor, tag::Tag};
 use crate::{
@@ -6,15 +6,15 @@ use crate::{
     syntax::ast::{Clause, ExprId, ExpressionKind, MessageEntry},
 };
 
-/// A node whose last part is its body, and what remains to be done behind that.
+/// A node whose last part is its body, with the step after the body.
 enum Link<'a> {
     Function { parameter: &'a Ident, expected: Tag },
     Let(&'a Ident),
 }
 
 impl<'a> Analysis<'a> {
-    /// Learns from an expression that is used as what has the expected tag; returns the tag of its value, which says at
-    /// least as much.
+    /// Learns from an expression that is used with the expected tag. Returns the tag of its value, which says at least
+    /// as much.
     pub(super) fn expression(&mut self, root: ExprId, mut expected: Tag) -> Tag {
         let arena = self.arena;
         let mut chain = Vec::new();
@@ -55,7 +55,7 @@ impl<'a> Analysis<'a> {
     fn leaf(&mut self, id: ExprId, kind: &'a ExpressionKind, expected: &Tag) -> Tag {
         match kind {
             ExpressionKind::Apply { function, .. } => {
-                // However many arguments there are: what a function of several gives is taken for a function.
+                // A function counts as one with a single argument, whatever their number.
                 let function = self.environment.learn(function, &Tag::map(expected.clone()));
                 result(&function)
             }
@@ -95,7 +95,8 @@ impl<'a> Analysis<'a> {
             self.close_pattern(&clause.pattern);
             tag = tag.join(&found);
         }
-        // What the clauses say of the variable itself is lost, in expressions only, as in the reference.
+        // As in the reference, the tags of the variable itself from the clauses are lost. This is so in expressions
+        // only.
         if let Some(before) = before {
             self.environment.set(scrutinee, before);
         }
@@ -107,7 +108,7 @@ impl<'a> Analysis<'a> {
         tag
     }
 
-    /// Learns from what messages, events and exceptions are made of; these themselves are no money.
+    /// Learns from the entries of messages, events and exceptions. They themselves are no money.
     fn message(&mut self, entries: &[MessageEntry]) -> Tag {
         for entry in entries.iter().rev() {
             let tag = match &*entry.label {
@@ -123,7 +124,7 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Returns the tag of what a function with a tag gives.
+/// Returns the tag of the result of a function with a tag.
 fn result(function: &Tag) -> Tag {
     match function {
         Tag::Map(result) => (**result).clone(),

@@ -1,14 +1,14 @@
-//! Which fields, parameters and arguments of constructors hold money.
+//! Finds the fields, parameters and constructor arguments that hold money.
 //!
-//! The analysis knows a few things for certain: the amounts of messages are money, and so is the balance; names and
-//! addresses in messages, keys of maps, and what is read of the chain are not. From there it goes on through every use
-//! of a value: what is added to money is money, and what is put into a field has the tag of the field.
+//! The analysis begins with certain facts. The amounts of messages are money, and so is the balance. Names and
+//! addresses in messages, keys of maps, and facts of the chain are not. Then it follows each use of a value: a value
+//! that is added to money is money, and a value that is stored in a field has the tag of the field.
 //!
-//! A round goes through the whole contract, from its end to its beginning, and takes what is known from place to place
-//! and to the next round. The rounds end with one that teaches nothing. Functions, procedures and other contracts are
-//! not followed, so that the tags are hints and no proof.
+//! A round walks the whole contract from its end to its beginning. Its tags pass from place to place and to the next
+//! round. The last round is one that adds no tag. Functions, procedures and other contracts are not followed, so the
+//! tags are hints and no proof.
 //!
-//! Source of the rules and of their order, on which tags depend where uses clash: `Zilliqa/scilla:
+//! Source of the rules and of their order, which determines the tags where uses clash: `Zilliqa/scilla:
 //! src/base/Cashflow.ml`.
 
 mod builtin;
@@ -31,23 +31,23 @@ use crate::{
     types::{Type, adt::DataTypes},
 };
 
-/// How many expressions and statements are looked at before the rounds end in any case. Hundreds of rounds through the
-/// longest contract that can be deployed, where a handful do.
+/// Most expressions and statements that are analysed before the rounds end. It is enough for hundreds of rounds through
+/// the longest contract that can be deployed. Contracts need a handful.
 const MAX_STEPS: usize = 20_000_000;
 
-/// The names of fields and parameters that are known to hold money: maps to it, if they are maps.
+/// The names of fields and parameters that hold money. A map holds it in its values.
 pub type TokenFields = BTreeSet<String>;
 
-/// Which fields, parameters and arguments of constructors hold money.
+/// The fields, parameters and constructor arguments that hold money.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CashFlow {
     /// The parameters of the contract, then its fields, in order.
     pub variables: Vec<(Arc<str>, Tag)>,
-    /// The data types with arguments that have tags, in the order in which they became known.
+    /// The data types with arguments that have tags, in the order in which they were added.
     pub data_types: Vec<DataTypeTags>,
 }
 
-/// What is known of the arguments of the constructors of a data type.
+/// The tags of the constructors of a data type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataTypeTags {
     /// The data type.
@@ -56,13 +56,13 @@ pub struct DataTypeTags {
     pub constructors: Vec<ConstructorTags>,
 }
 
-/// What is known of the arguments of a constructor.
+/// The tags of the arguments of a constructor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConstructorTags {
     /// The constructor.
     pub name: Name,
-    /// A tag for each argument; none for data types, which are not followed, and for what is of the type of a parameter
-    /// of the data type, where the tag belongs to the value.
+    /// A tag for each argument. `None` for data types, which are not followed, and for arguments whose type is a
+    /// parameter of the data type, because the tag belongs to the value.
     pub arguments: Vec<Option<Tag>>,
 }
 
@@ -79,22 +79,22 @@ pub(crate) fn contract(arena: &Arena, contract: &Contract, known: &DataTypes, to
     CashFlow { variables: parameters.chain(fields).collect(), data_types: state.constructors.report(known) }
 }
 
-/// What is being found out.
+/// The state of the analysis.
 struct Analysis<'a> {
     arena: &'a Arena,
     known: &'a DataTypes,
     environment: Environment,
-    /// How many expressions and statements have been looked at.
+    /// Expressions and statements analysed so far.
     steps: usize,
 }
 
 impl<'a> Analysis<'a> {
-    /// Takes in what is known at first: what is said of parameters and fields, and the first values of fields.
+    /// Adds the first facts: the given parameters and fields, and the first values of fields.
     fn begin(&mut self, contract: &'a Contract, tokens: &TokenFields) {
         let first =
             |field: &'a Field| (&field.name, self.expression(field.initial, said(&field.name, &field.kind, tokens)));
         let fields: Vec<_> = contract.fields.iter().map(first).collect();
-        // Of the first values nothing counts but their tags.
+        // Only the tags of the first values count.
         self.environment = Environment::new(State::new(self.known));
         let state = &mut self.environment.state;
         for parameter in &contract.parameters {
@@ -105,7 +105,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Goes round until nothing new comes up.
+    /// Runs rounds until one adds no tag.
     fn run(&mut self, contract: &'a Contract) {
         while self.steps < MAX_STEPS {
             let before = self.environment.state.clone();
@@ -126,8 +126,8 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Returns the tag of a field or parameter that is said to hold money; that of one of which nothing is said tells
-/// nothing.
+/// Returns the tag of a given field or parameter. A field or parameter that is not given has the tag without
+/// information.
 fn said(ident: &Ident, kind: &Type, tokens: &TokenFields) -> Tag {
     if !tokens.contains(&**ident.name.base()) {
         return Tag::NoInfo;

@@ -1,4 +1,4 @@
-//! What patterns say of what they fit, and this of them.
+//! Tags from patterns and their values.
 
 use super::{Analysis, constructor, tag::Tag};
 use crate::{
@@ -12,7 +12,7 @@ impl Analysis<'_> {
         pattern.binders().into_iter().for_each(|binder| self.environment.open(binder));
     }
 
-    /// Closes the bindings of a pattern; returns the tag of what has been seen to fit.
+    /// Closes the bindings of a pattern, and returns the tag of the matched value.
     pub(super) fn close_pattern(&mut self, pattern: &Pattern) -> Tag {
         match &pattern.kind {
             PatternKind::Binder(binder) => self.environment.close(binder),
@@ -26,7 +26,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Notes at what a pattern binds what is known of the value that it is to fit.
+    /// Records the tag of the matched value at the variables of a pattern.
     pub(super) fn inform(&mut self, pattern: &Pattern, tag: &Tag) {
         match &pattern.kind {
             PatternKind::Binder(binder) => {
@@ -41,14 +41,14 @@ impl Analysis<'_> {
         }
     }
 
-    /// Learns of a scrutinee from what has been noted at what its patterns bind.
+    /// Learns the tag of a matched variable from the recorded tags of the pattern variables.
     pub(super) fn learn_from_patterns<'p>(&mut self, scrutinee: &Ident, patterns: impl Iterator<Item = &'p Pattern>) {
         let noted = patterns.fold(Tag::NoInfo, |whole, pattern| self.noted(pattern, &whole));
         let tag = self.environment.learn(scrutinee, &noted);
         self.environment.state.set_note(scrutinee, tag);
     }
 
-    /// Returns the tag of a value that fits, which says at least as much as the given one.
+    /// Returns the tag of a matched value, which says at least as much as `whole`.
     fn noted(&self, pattern: &Pattern, whole: &Tag) -> Tag {
         match &pattern.kind {
             PatternKind::Binder(binder) => self.environment.state.note(binder).join(whole),

@@ -1,4 +1,4 @@
-//! What statements say of the values in them.
+//! Tags from statements.
 
 use super::{Analysis, tag::Tag};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl<'a> Analysis<'a> {
-    /// Learns from statements, the last first: what becomes of a value is known before where it comes from.
+    /// Learns from statements, the last first: the use of a value is known before its origin.
     pub(super) fn statements(&mut self, statements: &'a [Statement]) {
         statements.iter().filter_map(followed).for_each(|binder| self.environment.open(binder));
         for statement in statements.iter().rev() {
@@ -47,12 +47,12 @@ impl<'a> Analysis<'a> {
             StatementKind::Event(ident) | StatementKind::Send(ident) | StatementKind::Throw(Some(ident)) => {
                 self.are_no_money([ident]);
             }
-            // These open no binding, and yet close one, as in the reference: a variable of the same name that is bound
-            // above is not followed.
+            // As in the reference, these close a binding without opening one. So a variable of the same name that is
+            // bound above is not followed.
             StatementKind::Cast { to, .. }
             | StatementKind::RemoteLoad { to, .. }
             | StatementKind::RemoteMapGet { to, .. } => self.environment.forget(&to.name),
-            // Procedures are not followed from where they are called.
+            // The analysis does not follow a call into the procedure.
             StatementKind::Accept
             | StatementKind::Call { .. }
             | StatementKind::ForEach { .. }
@@ -86,12 +86,11 @@ impl<'a> Analysis<'a> {
     fn map_put(&mut self, map: &Ident, keys: &[Ident], value: &Ident) {
         let tag = self.map_holds(map, keys, &self.environment.get(value));
         self.are_no_money(keys);
-        // A value that is a key as well is forgotten to be no money, as in the reference.
+        // As in the reference, a value that is also a key does not stay tagged as no money.
         self.environment.set(value, tag);
     }
 
-    /// Learns that keys of a field lead to a value with a tag; returns the tag of such values, which says at least as
-    /// much.
+    /// Learns the tag of the values behind keys of a field. Returns their tag, which says at least as much.
     fn map_holds(&mut self, map: &Ident, keys: &[Ident], value: &Tag) -> Tag {
         let state = &mut self.environment.state;
         let tag = state.field(map).join(&Tag::maps(keys.len(), value.clone()));
@@ -105,7 +104,7 @@ impl<'a> Analysis<'a> {
             self.statements(&clause.body);
             self.close_pattern(&clause.pattern);
         }
-        // What was known of the scrutinee counts here from the next round on; in expressions it counts at once.
+        // Earlier tags of the matched variable count here from the next round on. In expressions they count at once.
         let known = self.environment.state.note(scrutinee);
         self.learn_from_patterns(scrutinee, clauses.iter().map(|clause| &clause.pattern));
         for clause in clauses {
@@ -114,7 +113,7 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Returns the variable that a statement binds, if it is followed from there.
+/// Returns the variable that a statement binds, if the analysis follows it from there.
 const fn followed(statement: &Statement) -> Option<&Ident> {
     match &statement.kind {
         StatementKind::Bind { to, .. }

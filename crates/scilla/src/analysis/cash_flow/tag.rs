@@ -1,58 +1,58 @@
-//! What is known of the use of a value.
+//! Tags: the knowledge about the use of a value.
 
 use std::{fmt, sync::Arc};
 
 use crate::name::Name;
 
-/// How many tags one may be made of. No type of a real contract comes near; it keeps programs in which a tag would grow
-/// with every round from doing so for ever.
+/// Most tags that a tag may contain. No type of a real contract comes near. The limit stops tags that would grow with
+/// every round.
 const MAX_SIZE: usize = 256;
 
-/// What is known of the use of a value: a lattice with [`NoInfo`](Self::NoInfo) below all else and
-/// [`Inconsistent`](Self::Inconsistent) above.
+/// The knowledge about the use of a value: a lattice with [`NoInfo`](Self::NoInfo) at the bottom and
+/// [`Inconsistent`](Self::Inconsistent) at the top.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Tag {
     /// A value of a data type, with a tag for each parameter of the type.
     Data(Arc<DataTag>),
-    /// It is used as what does not go together: as money and as something else, say.
+    /// The uses contradict each other, such as money and something else.
     Inconsistent,
-    /// A map to values of the tag, or a function that gives them.
+    /// A map to values of the tag, or a function that returns them.
     Map(Arc<Self>),
     /// It is money.
     Money,
-    /// Nothing is known.
+    /// No information.
     #[default]
     NoInfo,
-    /// It is something else than money.
+    /// It is not money.
     NotMoney,
 }
 
-/// What is known of the use of a value of a data type.
+/// The knowledge about the use of a value of a data type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataTag {
     /// The type.
     pub name: Name,
-    /// What is known for each parameter of the type.
+    /// A tag for each parameter of the type.
     pub arguments: Vec<Tag>,
 }
 
 impl Tag {
-    /// The tag of maps to values of a tag.
+    /// Returns the tag of maps to values of a tag.
     pub(super) fn map(value: Self) -> Self {
         Self::Map(Arc::new(value)).limited()
     }
 
-    /// The tag of maps within maps, so many, to values of a tag.
+    /// Returns the tag of `depth` nested maps to values of a tag.
     pub(super) fn maps(depth: usize, value: Self) -> Self {
         (0..depth).fold(value, |value, _| Self::map(value))
     }
 
-    /// The tag of options of values of a tag.
+    /// Returns the tag of options of values of a tag.
     pub(super) fn option(value: Self) -> Self {
         Self::data(Name::simple("Option"), vec![value])
     }
 
-    /// The tag of values of a data type.
+    /// Returns the tag of values of a data type.
     pub(super) fn data(name: Name, arguments: Vec<Self>) -> Self {
         Self::Data(Arc::new(DataTag { name, arguments })).limited()
     }
@@ -61,7 +61,7 @@ impl Tag {
         if self.size() <= MAX_SIZE { self } else { Self::Inconsistent }
     }
 
-    /// Counts the tags that this one is made of, itself included.
+    /// Returns the number of tags in this one, itself included.
     fn size(&self) -> usize {
         match self {
             Self::Data(data) => 1 + data.arguments.iter().map(Self::size).sum::<usize>(),
@@ -70,12 +70,13 @@ impl Tag {
         }
     }
 
-    /// Returns the tag of what so many keys, or one argument, lead to; none if this is no map of that depth.
+    /// Returns the tag of the value behind `depth` keys, or of a result; `None` if this is no map of that depth.
     pub(super) fn value(&self, depth: usize) -> Option<&Self> {
         (0..depth).try_fold(self, |tag, _| if let Self::Map(value) = tag { Some(&**value) } else { None })
     }
 
-    /// Returns the tag of what an option holds; none if this is no option. What nothing is known of may be one.
+    /// Returns the tag of the value in an option; `None` if this is no option. A value without information may be an
+    /// option.
     pub(super) fn held(&self) -> Option<Self> {
         match self {
             Self::Data(data) if data.name == Name::simple("Option") => match data.arguments.as_slice() {
@@ -87,7 +88,7 @@ impl Tag {
         }
     }
 
-    /// Returns the least tag that says what both say.
+    /// Returns the least upper bound of two tags.
     #[must_use]
     pub(super) fn join(&self, other: &Self) -> Self {
         match (self, other) {
@@ -99,7 +100,7 @@ impl Tag {
         }
     }
 
-    /// Returns the greatest tag that says no more than either.
+    /// Returns the greatest lower bound of two tags.
     #[must_use]
     pub(super) fn meet(&self, other: &Self) -> Self {
         match (self, other) {
@@ -123,7 +124,7 @@ impl DataTag {
     }
 }
 
-/// As the reference writes tags: `Money`, `(Map NotMoney)`, `(Pair Money NoInfo)`; `(Colour )` for a type without
+/// Tags in the form of the reference: `Money`, `(Map NotMoney)`, `(Pair Money NoInfo)`; `(Colour )` for a type without
 /// parameters.
 impl fmt::Display for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

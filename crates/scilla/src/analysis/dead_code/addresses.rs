@@ -15,7 +15,7 @@ use crate::{
 
 type FieldNames<'a> = BTreeSet<&'a str>;
 
-/// Warns of fields in the types of parameters, and of what constructors take.
+/// Warns of fields in the types of parameters and of constructor arguments.
 pub(super) fn contract(subject: Subject<'_>, warnings: &mut Warnings) {
     parameters(subject, warnings);
     constructors(subject, warnings);
@@ -46,8 +46,8 @@ fn remote_read(statement: &Statement) -> Option<(&Name, &str)> {
 
 fn parameters(subject: Subject<'_>, warnings: &mut Warnings) {
     let contract = subject.contract;
-    // The fields read by the first component that reads any from the address: those of later ones are not added, as in
-    // the reference.
+    // The fields that the first component reads from the address. As in the reference, the fields of later components
+    // are not added.
     let mut read_anywhere: BTreeMap<&Name, FieldNames<'_>> = BTreeMap::new();
     for component in &contract.components {
         let read = read_by(component);
@@ -96,7 +96,7 @@ fn component_parameter(
     }
 }
 
-/// For each constructor, the places of the address types that it takes, and their fields.
+/// For each constructor, the indexes of its arguments with address types, and their fields.
 type Taken<'a> = BTreeMap<&'a Name, BTreeMap<usize, FieldNames<'a>>>;
 
 fn constructors(subject: Subject<'_>, warnings: &mut Warnings) {
@@ -133,12 +133,12 @@ fn constructors(subject: Subject<'_>, warnings: &mut Warnings) {
     }
 }
 
-/// The variables that a pattern binds to addresses inside constructors: by constructor and name, the place.
+/// The variables that a pattern binds to addresses inside constructors: by constructor and name, the index.
 type Bound<'a> = BTreeMap<&'a Name, BTreeMap<&'a Name, usize>>;
 
 struct Reads<'a, 't> {
     taken: &'t Taken<'a>,
-    /// One for each pattern around, the innermost last.
+    /// An entry for each enclosing pattern, the innermost last.
     bound: Vec<Bound<'a>>,
     read: Taken<'a>,
 }
@@ -149,7 +149,7 @@ impl<'a> Reads<'a, '_> {
             for clause in clauses {
                 let mut bound = Bound::new();
                 self.collect(&clause.pattern, None, &mut bound);
-                // Branches that bind no address are not looked into, as in the reference.
+                // As in the reference, branches that bind no address are not analysed.
                 if !bound.is_empty() {
                     self.bound.push(bound);
                     clause.body.iter().for_each(|statement| self.statement(statement));

@@ -1,4 +1,4 @@
-//! Which variables, data types and constructors are used later.
+//! Variables, data types and constructors that later code uses.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::{
     types::Type,
 };
 
-/// What is used.
+/// The names in use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Live<'a> {
     pub(super) names: BTreeSet<&'a Name>,
@@ -19,7 +19,7 @@ pub(super) struct Live<'a> {
 
 impl<'a> Live<'a> {
     pub(super) fn extend(&mut self, other: Self) {
-        // The larger of two sets takes in the smaller, so that long chains do not copy what they have again and again.
+        // The smaller set is merged into the larger one, so that long chains do not copy their names repeatedly.
         for (mine, theirs) in [
             (&mut self.names, other.names),
             (&mut self.types, other.types),
@@ -38,7 +38,7 @@ impl<'a> Live<'a> {
     }
 }
 
-/// Returns the names of the data types in a type. Address types and type functions are not looked into.
+/// Returns the names of the data types in a type. Does not read address types and type functions.
 pub(super) fn type_names(kind: &Type) -> impl Iterator<Item = &Name> + Clone {
     let mut found = Vec::new();
     let mut pending = vec![kind];
@@ -56,7 +56,7 @@ pub(super) fn type_names(kind: &Type) -> impl Iterator<Item = &Name> + Clone {
 }
 
 impl<'a> Pass<'a, '_> {
-    /// Returns what an expression uses.
+    /// Returns the names that an expression uses.
     pub(super) fn expression(&mut self, root: ExprId) -> Live<'a> {
         let arena = self.subject.text.arena;
         let mut chain = Vec::new();
@@ -121,7 +121,7 @@ impl<'a> Pass<'a, '_> {
         live
     }
 
-    /// Takes out what a pattern binds, and warns of what is not used.
+    /// Removes the variables of a pattern, and warns of unused ones.
     fn pattern(&mut self, pattern: &'a Pattern, live: &mut Live<'a>) {
         let mut binders = pattern.binders();
         binders.reverse();
@@ -135,7 +135,7 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// Returns what statements use, from the last to the first.
+    /// Returns the names that statements use, from the last to the first.
     pub(super) fn statements(&mut self, statements: &'a [Statement]) -> Live<'a> {
         let mut live = Live::default();
         for statement in statements.iter().rev() {

@@ -1,8 +1,8 @@
-//! What is never used.
+//! Warns of unused code.
 //!
-//! A pass from back to front over each component finds the variables, data types and constructors that are used; then
-//! follow fields, parameters, procedures, the library from its last entry to its first, patterns and imports. Source of
-//! the order and of the texts: `Zilliqa/scilla: src/base/DeadCodeDetector.ml`.
+//! A pass from back to front over each component finds the used variables, data types and constructors. Then come
+//! fields, parameters, procedures, the library from its last entry to its first, patterns and imports. Source of the
+//! order and of the texts: `Zilliqa/scilla: src/base/DeadCodeDetector.ml`.
 
 mod addresses;
 mod library;
@@ -27,19 +27,19 @@ pub(crate) struct Imports<'a> {
     pub(crate) libraries: Vec<&'a Library>,
 }
 
-/// Looks through a contract and its own library.
+/// The analysis of a contract and its own library.
 struct Pass<'a, 'w> {
     subject: Subject<'a>,
     warnings: &'w mut Warnings,
     fields: HashSet<&'a Name>,
-    /// The fields that are read and written, where that was first seen.
+    /// The fields that are read and written, with their first place.
     read: BTreeMap<&'a Name, Span>,
     written: BTreeMap<&'a Name, Span>,
     /// The procedures that are called.
     called: HashSet<&'a Name>,
 }
 
-/// Warns of what is never used in a contract.
+/// Warns of unused code in a contract.
 pub(crate) fn contract(subject: Subject<'_>, imports: &Imports<'_>, warnings: &mut Warnings) {
     let mut pass = Pass {
         subject,
@@ -73,7 +73,7 @@ impl<'a> Pass<'a, '_> {
         self.warnings.add(WASTE, self.subject.start(at), text);
     }
 
-    /// Returns what the components use, and the types of what transitions take.
+    /// Returns the names that the components use, and the types of the parameters of transitions.
     fn components(&mut self) -> (Live<'a>, BTreeSet<&'a Name>) {
         let mut all = Live::default();
         let mut transition_types = BTreeSet::new();

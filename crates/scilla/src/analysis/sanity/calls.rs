@@ -1,4 +1,4 @@
-//! Calls that do again what all callers have done before.
+//! Calls that repeat the calls of all callers.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -32,7 +32,7 @@ pub(super) fn contract(subject: Subject<'_>, graph: &CallGraph, warnings: &mut W
     }
 }
 
-/// Returns the procedures that take nothing and change nothing, themselves or through others.
+/// Returns the procedures that have no parameters and change nothing, themselves or through others.
 fn pure_procedures<'a>(subject: Subject<'a>, graph: &CallGraph) -> Names<'a> {
     let contract = subject.contract;
     let fields: Names<'_> = contract.fields.iter().map(|field| &field.name.name).collect();
@@ -72,7 +72,7 @@ fn changes(statement: &Statement, fields: &Names<'_>, impure: &Names<'_>) -> boo
     found
 }
 
-/// Returns what each component calls.
+/// Returns the calls of each component.
 fn calls(graph: &CallGraph) -> BTreeMap<&Name, Names<'_>> {
     let components = graph.nodes().iter();
     let components = components.filter(|node| matches!(node.kind, NodeKind::Procedure | NodeKind::Transition));
@@ -80,7 +80,7 @@ fn calls(graph: &CallGraph) -> BTreeMap<&Name, Names<'_>> {
     components.map(|node| (&node.name, node.calls.iter().filter_map(called).collect())).collect()
 }
 
-/// Returns which components call each procedure or function.
+/// Returns the components that call each procedure or function.
 fn callers<'a>(calls: &BTreeMap<&'a Name, Names<'a>>) -> BTreeMap<&'a Name, Names<'a>> {
     let mut callers: BTreeMap<_, Names<'_>> = BTreeMap::new();
     for (caller, called) in calls {

@@ -1,4 +1,4 @@
-//! What is wrong or suspicious in a program whose types are right.
+//! Errors and suspicious code in a program with correct types.
 //!
 //! Source of the order and of the texts: `Zilliqa/scilla: src/base/SanityChecker.ml`.
 
@@ -20,11 +20,11 @@ use crate::{
     types::Type,
 };
 
-/// Something that deserves a look: full maps and accepts.
+/// Family of warnings about full maps and accepts.
 pub(crate) const USE: u8 = 1;
-/// Something that deserves a look: names, and options that were not looked into.
+/// Family of warnings about names, and about options without a match.
 pub(crate) const NAMES: u8 = 2;
-/// Something that deserves a look: hashes, tags, calls, what is never used.
+/// Family of warnings about hashes, tags, calls and unused code.
 pub(crate) const WASTE: u8 = 3;
 
 /// The warnings so far, the oldest first.
@@ -48,7 +48,7 @@ impl Warnings {
     }
 }
 
-/// A typed contract as this pass sees it.
+/// A typed contract, as this pass reads it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Subject<'a> {
     pub(crate) text: Text<'a>,
@@ -63,7 +63,7 @@ impl Subject<'_> {
     }
 }
 
-/// Looks at a contract; returns what is wrong.
+/// Checks a contract, and returns its errors.
 pub(crate) fn contract(
     subject: Subject<'_>,
     literals: &[MessageLiteral<'_>],
@@ -87,7 +87,7 @@ pub(crate) fn contract(
     Ok(())
 }
 
-/// Looks at a library module and at those it imports; nothing can be wrong there.
+/// Checks a library module and its imports. They can have warnings, but no errors.
 pub(crate) fn library(libraries: &[(Text<'_>, &Library)], warnings: &mut Warnings) {
     for (text, library) in libraries {
         shadowing::library(*text, library, warnings);
@@ -114,7 +114,7 @@ fn names_and_messages(subject: Subject<'_>, literals: &[MessageLiteral<'_>], war
     errors
 }
 
-/// Returns all that come again later, in order.
+/// Returns the items that occur again later, in order.
 fn earlier<T: Eq + std::hash::Hash + Copy, A>(named: impl Iterator<Item = (T, A)>) -> Vec<(T, A)> {
     let named: Vec<_> = named.collect();
     let mut left: HashMap<T, usize> = HashMap::new();
@@ -152,7 +152,7 @@ fn message(subject: Subject<'_>, literal: &MessageLiteral<'_>, errors: &mut Vec<
     }
 }
 
-/// Names that are given anyway cannot be parameters. The grammar does not let them be written as such.
+/// Implicit names cannot be parameters. The grammar does not permit them there.
 fn explicit_names(subject: Subject<'_>) -> Vec<Entry> {
     let Subject { text, contract, .. } = subject;
     let mut errors = Vec::new();
@@ -190,7 +190,7 @@ fn full_maps(subject: Subject<'_>, warnings: &mut Warnings) {
     }
 }
 
-/// Says whether this is a map, or perhaps one.
+/// Returns whether this is a map, or may be one.
 fn is_map(kind: &Type) -> bool {
     match kind {
         Type::Map(..) => true,

@@ -1,4 +1,4 @@
-//! Whether procedures with a result return one, and do nothing afterwards.
+//! Checks that procedures with a result return one, and do nothing after that.
 
 use super::{Subject, shown};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     typecheck::Text,
 };
 
-/// Returns the first procedure that returns wrongly.
+/// Returns the error of the first procedure with a wrong return.
 pub(super) fn contract(subject: Subject<'_>) -> Result<(), Entry> {
     let procedures = subject.contract.components.iter();
     for procedure in procedures.filter(|component| component.is_procedure() && component.result.is_some()) {
@@ -19,10 +19,10 @@ pub(super) fn contract(subject: Subject<'_>) -> Result<(), Entry> {
     Ok(())
 }
 
-/// Says whether statements return.
+/// Returns whether statements return.
 ///
-/// After a match that does not return in any branch nothing is looked at: with it the statements count as not
-/// returning, even if they do so later. So it is in the reference, which refuses such procedures.
+/// After a match that returns in no branch, later statements are not checked: the statements count as not returning,
+/// even if they return later. The reference also rejects such procedures.
 fn returns(statements: &[Statement], text: Text<'_>) -> Result<bool, Entry> {
     for (index, statement) in statements.iter().enumerate() {
         let is_last = index + 1 == statements.len();

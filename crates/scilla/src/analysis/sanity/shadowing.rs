@@ -9,7 +9,7 @@ use crate::{
     typecheck::Text,
 };
 
-/// The names that should not be hidden, by what they name.
+/// The names that should not be hidden, by kind.
 #[derive(Clone, Debug, Default)]
 struct Visible<'a> {
     contract_parameters: HashSet<&'a Name>,
@@ -23,7 +23,7 @@ struct Pass<'a, 'w> {
     warnings: &'w mut Warnings,
 }
 
-/// Looks at the patterns of a library.
+/// Checks the patterns of a library.
 pub(super) fn library(text: Text<'_>, library: &Library, warnings: &mut Warnings) {
     let mut pass = Pass { text, visible: Visible::default(), warnings };
     for entry in &library.entries {
@@ -33,7 +33,7 @@ pub(super) fn library(text: Text<'_>, library: &Library, warnings: &mut Warnings
     }
 }
 
-/// Looks at a contract and its own library.
+/// Checks a contract and its own library.
 pub(super) fn contract(subject: Subject<'_>, warnings: &mut Warnings) {
     if let Some(own) = subject.library {
         library(subject.text, own, warnings);
@@ -64,13 +64,13 @@ impl<'a> Pass<'a, '_> {
         self.visible.parameters.clear();
     }
 
-    /// Goes through statements; `bound` are the names that those around them have bound before. A name that is bound
-    /// again in the same block is let pass.
+    /// Checks statements. `bound` has the names of the enclosing statements. A second binding of a name in the same
+    /// block gets no warning.
     fn statements(&mut self, statements: &'a [Statement], bound: &mut Vec<&'a Name>) {
         let before = bound.len();
         for statement in statements {
             match &statement.kind {
-                // The result of a call is not looked at.
+                // The result of a call is not checked.
                 StatementKind::Call { .. } => {}
                 StatementKind::Match { clauses, .. } => {
                     for clause in clauses {

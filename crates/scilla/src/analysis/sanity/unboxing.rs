@@ -10,7 +10,7 @@ use crate::{
     types::Type,
 };
 
-/// For each function and procedure that is followed, which of its arguments are options that it matches on.
+/// For each function and procedure that is followed: which of its arguments are options that it matches on.
 type Matched = HashMap<Name, Vec<bool>>;
 
 struct Pass<'a> {
@@ -23,7 +23,7 @@ struct Pass<'a> {
     matched: Matched,
 }
 
-/// Warns of variables that come from a map and are neither matched on nor handed on.
+/// Warns of variables from a map that are neither matched on nor passed on.
 pub(super) fn contract(subject: Subject<'_>, graph: &CallGraph, warnings: &mut Warnings) {
     let mut pass = Pass::of(subject);
     for name in followed(graph) {
@@ -43,7 +43,8 @@ pub(super) fn contract(subject: Subject<'_>, graph: &CallGraph, warnings: &mut W
     }
 }
 
-/// Returns the components and functions that do not come to call a type function, each after those that it calls.
+/// Returns the components and functions that call no type function, directly or not. Each comes after those that it
+/// calls.
 fn followed(graph: &CallGraph) -> Vec<&Name> {
     let mut reaches = vec![false; graph.nodes().len()];
     let mut found = Vec::new();
@@ -109,7 +110,7 @@ impl<'a> Pass<'a> {
         Some(flags(&parameters, &matches))
     }
 
-    /// Collects what is matched on, here or by what is called.
+    /// Collects the variables that are matched on, here or in called functions.
     fn matches_in_expression(&self, root: ExprId, found: &mut Vec<&'a Name>) {
         let arena = self.subject.text.arena;
         arena.visit(root, |_, part| match &part.kind {
@@ -135,7 +136,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Collects arguments of what is not followed, which may look into them, and of constructors.
+    /// Collects arguments of constructors, and of functions that are not followed, which may match on them.
     fn handed_on_in_expression(&self, root: ExprId, found: &mut Vec<&'a Name>) {
         let arena = self.subject.text.arena;
         arena.visit(root, |_, part| match &part.kind {
@@ -221,7 +222,8 @@ impl<'a> Boxed<'a> {
     }
 }
 
-/// Says for each parameter whether it is an option that is matched on; of several with one name the last is meant.
+/// Returns, for each parameter, whether it is an option that is matched on. Of several parameters with one name, the
+/// last counts.
 fn flags(parameters: &[(&Name, bool)], matches: &[&Name]) -> Vec<bool> {
     let last = |index: usize, name: &Name| !parameters.iter().skip(index + 1).any(|(other, is)| *is && *other == name);
     let flag =
