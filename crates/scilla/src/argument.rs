@@ -14,7 +14,7 @@ pub struct Argument {
 }
 
 impl From<StateField> for Argument {
-    /// Leaves out the type, which has been checked.
+    /// Drops the type, which has been checked.
     fn from(StateField { name, value, kind: _ }: StateField) -> Self {
         Self { name, value }
     }

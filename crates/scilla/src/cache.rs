@@ -1,8 +1,8 @@
-//! Programs that have been made ready to run, kept for the next call.
+//! A cache of programs that are ready to run.
 //!
-//! Reading a program and making it ready takes a hundred times as long as a short call. What comes of it depends on
-//! the program alone and never changes, so that it may be kept for as long as there is room, and be shared between
-//! threads. Whether a program was found or had to be made again shows in nothing but time.
+//! Parsing and compiling a program takes a hundred times as long as a short call. The result depends on the program
+//! alone and never changes. So the cache may keep it while there is room, and share it between threads. A cache hit or
+//! miss affects only the time.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -36,16 +36,16 @@ use sha2::{Digest as _, Sha256};
 
 use crate::code::Code;
 
-/// What tells programs apart: a digest of everything on which [`Code`] depends.
+/// The identity of a program: a digest of everything on which [`Code`] depends.
 ///
-/// That is the text of the program, its address, which is part of the names of its types, what its `_extlibs` say, and
-/// the same of each library that it imports, and of those which these import. The code hash of a contract account
-/// (SHA-256 of code and stored init data) has all of that but the libraries.
+/// The digest covers the text of the program, its address, which is part of the names of its types, and its `_extlibs`.
+/// It also covers the same data of all libraries that the program imports, directly or not. The code hash of a contract
+/// account (SHA-256 of code and stored init data) covers all of this except the libraries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CodeKey([u8; 32]);
 
 impl CodeKey {
-    /// The key of a program without libraries of users, from a digest of its text and its init parameters.
+    /// Returns the key of a program without libraries of users, from a digest of its text and its init parameters.
     pub const fn new(digest: [u8; 32]) -> Self {
         Self(digest)
     }
@@ -68,12 +68,12 @@ pub struct CodeCache {
     bound: u64,
 }
 
-/// How much a cache keeps.
+/// The contents of a cache, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheUsage {
-    /// How many programs.
+    /// Number of programs.
     pub programs: usize,
-    /// About how many bytes these take; see [`Code::weight`].
+    /// Size of the programs in bytes, an estimate; see [`Code::weight`].
     pub bytes: u64,
 }
 
@@ -82,7 +82,7 @@ struct Kept {
     programs: HashMap<CodeKey, Program>,
     /// The programs by when they were last used.
     by_use: BTreeMap<u64, CodeKey>,
-    /// Counts the uses.
+    /// Number of uses so far.
     now: u64,
     bytes: u64,
 }
@@ -95,21 +95,21 @@ struct Program {
 }
 
 impl CodeCache {
-    /// A cache of programs that together take about so many bytes. One that is larger by itself is not kept.
+    /// Returns a cache with a limit of about `bytes` for all programs. A single program above the limit is not kept.
     pub fn with_bound(bytes: u64) -> Self {
         Self { kept: Mutex::default(), bound: bytes }
     }
 
-    /// Returns a program if it is kept.
+    /// Returns a program if the cache has it.
     pub fn get(&self, key: CodeKey) -> Option<Arc<Code>> {
         self.lock().touch(key)
     }
 
-    /// Returns a program that is kept, or makes and keeps it. The cache is not locked meanwhile.
+    /// Returns a program from the cache, or makes and adds it. The cache is not locked while `make` runs.
     ///
     /// # Errors
     ///
-    /// What `make` says; nothing is kept then.
+    /// The error of `make`. Nothing is added then.
     pub fn get_or_make<E>(&self, key: CodeKey, make: impl FnOnce() -> Result<Code, E>) -> Result<Arc<Code>, E> {
         match self.get(key) {
             Some(code) => Ok(code),
@@ -117,19 +117,19 @@ impl CodeCache {
         }
     }
 
-    /// Returns how much is kept.
+    /// Returns the present contents in numbers.
     pub fn usage(&self) -> CacheUsage {
         let kept = self.lock();
         CacheUsage { programs: kept.programs.len(), bytes: kept.bytes }
     }
 
-    /// Keeps a program, unless another thread has kept it meanwhile, and returns what is kept.
+    /// Adds a program, unless another thread has added it meanwhile. Returns the program in the cache.
     fn keep(&self, key: CodeKey, code: Arc<Code>) -> Arc<Code> {
         let weight = code.weight();
         if weight > self.bound {
             return code;
         }
-        // What is forgotten is dropped when the lock is open again: a large program takes its time.
+        // Evicted programs are dropped after the lock is released, because dropping a large program takes long.
         let mut forgotten = Vec::new();
         let mut kept = self.lock();
         if let Some(earlier) = kept.touch(key) {
@@ -145,13 +145,13 @@ impl CodeCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
-        // Nothing that runs under the lock panics, and each change leaves what is kept as a whole.
+        // No code under the lock panics, and each change leaves the contents consistent.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Kept {
-    /// Returns a program, and notes that it was used.
+    /// Returns a program, and records its use.
     fn touch(&mut self, key: CodeKey) -> Option<Arc<Code>> {
         let program = self.programs.get_mut(&key)?;
         self.by_use.remove(&program.used);
@@ -251,7 +251,7 @@ mod tests {
         let (cache, both, made) = (CodeCache::with_bound(1 << 20), Barrier::new(2), AtomicUsize::new(0));
         let work = || {
             cache.get_or_make(key(1), || {
-                // Neither goes on before the other is here: the cache is open while programs are made.
+                // Neither thread continues before the other is here: the cache is not locked while programs are made.
                 both.wait();
                 made.fetch_add(1, Ordering::Relaxed);
                 Ok::<_, Infallible>(code())

@@ -1,7 +1,7 @@
-//! Programs made ready to run: no names to look up, no types to work out.
+//! Compiled programs: names and types are resolved.
 //!
-//! Variables are places in frames; builtins, constructors and procedures are what their names stand for. Where each
-//! node stands in the source is kept beside the nodes, and only asked when something fails.
+//! Variables are places in frames. Builtins, constructors and procedures are direct references. The source places of
+//! nodes are in a separate table, which is read only for failures.
 
 use std::sync::Arc;
 
@@ -15,46 +15,46 @@ use crate::{
     value::{Constructor, Value},
 };
 
-/// A place among the nodes of a [`Code`].
+/// The index of a node in a [`Code`].
 pub(crate) type NodeId = u32;
 
-/// A program made ready to run.
+/// A compiled program.
 #[derive(Debug)]
 pub struct Code {
     pub(crate) nodes: Vec<Node>,
-    /// Where each node stands.
+    /// The source place of each node.
     pub(crate) places: Vec<Place>,
     pub(crate) sources: Vec<Source>,
     pub(crate) functions: Vec<Function>,
     pub(crate) unbound: Vec<UnboundName>,
     pub(crate) data_types: Arc<DataTypes>,
-    /// The number after `scilla_version`; that of expressions is right.
+    /// The number after `scilla_version`. Expressions have the supported number.
     pub(crate) version: Arc<str>,
-    /// The recursion principles, the imported libraries that leave values behind, each behind those that it imports, and
-    /// at last the library of the module itself.
+    /// The recursion principles, the imported libraries with values, each after its imports, and finally the library of
+    /// the module itself.
     pub(crate) libraries: Vec<LibraryCode>,
-    /// How many values the libraries leave behind.
+    /// Number of values of all libraries.
     pub(crate) globals: usize,
     pub(crate) contract: Option<ContractCode>,
     /// The expression, if the program is one.
     pub(crate) expression: Option<NodeId>,
-    /// Of the expression: what leads to each node in the place of a result.
+    /// Of an expression: the enclosing node of each node in result position.
     pub(crate) tails: std::collections::HashMap<NodeId, Tail>,
-    /// The bytes of the texts of the imported libraries.
+    /// Bytes of the texts of the imported libraries.
     pub(crate) imported_bytes: u64,
     pub(crate) library_cache: std::sync::OnceLock<LibraryValues>,
 }
 
-/// What the libraries left behind once, and for how much.
+/// The values of the libraries after their first evaluation, and their cost.
 #[derive(Debug)]
 pub(crate) struct LibraryValues {
     pub(crate) values: Arc<[Value]>,
     pub(crate) units: u64,
-    /// By which formulas of built-in functions that is so.
+    /// The formulas of built-in functions for this cost.
     pub(crate) costs: BuiltinCosts,
 }
 
-/// What leads to a node in the place of a result: the node around it, and the names that this binds, with their slots.
+/// The enclosing node of a node in result position, and the names that it binds, with their slots.
 #[derive(Debug)]
 pub(crate) struct Tail {
     pub(crate) around: NodeId,
@@ -68,10 +68,10 @@ pub(crate) struct Place {
     pub(crate) span: Span,
 }
 
-/// A library, of which every import is evaluated anew.
+/// A library. Each import of it is evaluated again.
 #[derive(Debug)]
 pub(crate) struct LibraryCode {
-    /// The libraries that are evaluated first; those without values are left out. They stand before this one.
+    /// The libraries with values that are evaluated first. They come before this one.
     pub(crate) imports: Vec<usize>,
     pub(crate) values: Vec<LibraryValue>,
 }
@@ -83,14 +83,14 @@ pub(crate) struct LibraryValue {
     pub(crate) global: u32,
 }
 
-/// Where a variable is found.
+/// The location of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Variable {
-    /// Among what the running function captured.
+    /// Among the captured values of the running function.
     Captured(u32),
     /// Among the values of the libraries.
     Global(u32),
-    /// It is the running function itself.
+    /// The running function itself.
     Itself,
     /// In the running frame.
     Local(u32),
@@ -98,22 +98,22 @@ pub(crate) enum Variable {
     Message(u32),
     /// Among the parameters of the contract.
     Parameter(u32),
-    /// Nowhere, as far as the source tells: the index of its name in a list of such names.
+    /// Not bound in the source: the index of its name in a list of such names.
     Unbound(u32),
 }
 
-/// The name of a variable that is bound nowhere.
+/// The name of a variable that is not bound.
 #[derive(Clone, Debug)]
 pub(crate) struct UnboundName {
     pub(crate) name: Name,
     pub(crate) place: Place,
 }
 
-/// Types that may contain variables for which the running frame knows types.
+/// Types that may contain variables whose types are in the running frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Types {
     pub(crate) types: Arc<[Type]>,
-    /// The variables in scope, the outermost first; none if the types contain none of them.
+    /// The variables in scope, the outermost first; `None` if the types contain none of them.
     pub(crate) variables: Option<Arc<[TypeVariable]>>,
 }
 
@@ -141,12 +141,12 @@ pub(crate) enum Payload {
     Variable(Variable),
 }
 
-/// What a clause fits.
+/// The pattern of a clause.
 #[derive(Debug)]
 pub(crate) enum Pattern {
     Binder(u32),
     Constructor(Arc<Constructor>, Box<[Self]>),
-    /// An unknown constructor, or one with a wrong number of parts.
+    /// An unknown constructor, or one with the wrong number of parts. It matches no value.
     Nothing,
     Wildcard,
 }
@@ -155,7 +155,7 @@ pub(crate) enum Pattern {
 #[derive(Debug)]
 pub(crate) struct Function {
     pub(crate) kind: FunctionKind,
-    /// Where each of the nested functions stands that this one is made of: as many as it takes arguments.
+    /// The source places of the nested functions that this one consists of, one for each argument.
     pub(crate) layers: Box<[Place]>,
     pub(crate) captures: Box<[Variable]>,
     pub(crate) body: NodeId,
@@ -163,13 +163,13 @@ pub(crate) struct Function {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FunctionKind {
-    /// It knows itself. Its first layer is evaluated anew each time it is applied.
+    /// A function that can refer to itself. Each application evaluates its first layer again.
     Fixpoint,
     OfTypes,
     Plain,
 }
 
-/// A contract made ready to run.
+/// A compiled contract.
 #[derive(Debug)]
 pub(crate) struct ContractCode {
     /// The parameters, the implicit ones first.
@@ -212,23 +212,23 @@ pub(crate) type Statements = Arc<[Statement]>;
 pub(crate) struct Statement {
     pub(crate) kind: StatementKind,
     pub(crate) place: Place,
-    /// Beside what runs, so that it costs a run nothing.
+    /// Separate from the kind of the statement, so that a run does not read them.
     pub(crate) names: Box<StatementNames>,
 }
 
 /// The names of the variables of a statement, for observers.
 #[derive(Debug)]
 pub(crate) struct StatementNames {
-    /// What it uses, in the order of the text.
+    /// The variables that it uses, in the order of the text.
     pub(crate) used: Box<[(Name, Variable)]>,
-    /// What it binds.
+    /// The variable that it binds.
     pub(crate) bound: Option<(Name, Variable)>,
 }
 
-/// The field a statement works on.
+/// The field of a statement.
 #[derive(Debug)]
 pub(crate) struct FieldUse {
-    /// The field; none if the contract declares none of this name.
+    /// The index of the field; `None` if the contract declares no field of this name.
     pub(crate) field: Option<u32>,
     pub(crate) name: Arc<str>,
     pub(crate) place: Place,
@@ -259,18 +259,18 @@ pub(crate) enum StatementKind {
     Timestamp { slot: u32, block: Variable },
 }
 
-/// About how much memory a byte of the text stands for, besides the nodes.
+/// Memory, in bytes, for each byte of the text besides the nodes. This is an estimate.
 const BYTES_PER_CHARACTER: usize = 16;
-/// About how much memory the values take at most that are made for a unit of gas.
+/// Most memory, in bytes, of the values that one unit of gas makes. This is an estimate.
 const BYTES_PER_UNIT: u64 = 160;
 
 impl Code {
-    /// Returns the bytes of the texts of the libraries that a contract imports, those of the standard library included.
+    /// Returns the bytes of the texts of the libraries that a contract imports, including the standard library.
     pub const fn imported_bytes(&self) -> u64 {
         self.imported_bytes
     }
 
-    /// Returns where a place is.
+    /// Returns the location of a place.
     pub(crate) fn location(&self, place: Place) -> Location {
         self.sources.get(place.source as usize).map_or_else(Location::default, |source| source.start(place.span))
     }
@@ -282,12 +282,12 @@ impl Code {
         text.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default()
     }
 
-    /// Returns where a node stands.
+    /// Returns the location of a node.
     pub(crate) fn node_location(&self, node: NodeId) -> Location {
         self.places.get(node as usize).map_or_else(Location::default, |place| self.location(*place))
     }
 
-    /// Returns the names that are bound at a node of the expression, and their slots, the outermost first.
+    /// Returns the names that are bound at a node of the expression, with their slots, the outermost first.
     pub(crate) fn bound_at(&self, mut node: NodeId) -> Vec<(Arc<str>, u32)> {
         let mut names = Vec::new();
         while let Some(tail) = self.tails.get(&node) {
@@ -298,10 +298,10 @@ impl Code {
         names
     }
 
-    /// Returns about how many bytes the program takes, texts and the values of its libraries included.
+    /// Returns about how many bytes the program takes, including texts and the values of its libraries.
     ///
-    /// Whatever hangs on the nodes was written in the texts: names, types and literals are no longer in memory, but for
-    /// a constant factor, than they are there.
+    /// All data of the nodes comes from the texts: names, types and literals take memory in proportion to their length
+    /// there.
     pub fn weight(&self) -> u64 {
         let texts: usize = self.sources.iter().map(|source| source.text().len()).sum();
         let nodes = self.nodes.len() * (size_of::<Node>() + size_of::<Place>());
@@ -310,12 +310,12 @@ impl Code {
         (bytes as u64).saturating_add(self.max_library_units().saturating_mul(BYTES_PER_UNIT))
     }
 
-    /// Returns how much gas and effort may go into values of libraries that are kept with the program.
+    /// Returns the limit of gas and effort for values of libraries that are kept with the program.
     pub(crate) fn max_library_units(&self) -> u64 {
         1000 + self.nodes.len() as u64
     }
 
-    /// Returns the data types that the program knows.
+    /// Returns the data types of the program.
     pub fn data_types(&self) -> &Arc<DataTypes> {
         &self.data_types
     }

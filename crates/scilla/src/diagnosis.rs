@@ -1,7 +1,7 @@
-//! Failures as people read them: a title, the places that matter, notes and help.
+//! Failures in a form for people: a title, the relevant places, notes and help.
 //!
-//! Receipts and JSON carry the texts and places of an [`Entry`] alone. Beside them an entry may have a [`Cause`]: the
-//! kind of the error with the names, types and places that belong to it. [`diagnose`] turns both into what is shown.
+//! Receipts and JSON contain only the texts and places of an [`Entry`]. In addition, an entry may have a [`Cause`]: the
+//! kind of the error with its names, types and places. [`diagnose`] combines both.
 
 pub use crate::report::{Cause, Context, NameKind, TypedArgument};
 use crate::{
@@ -12,15 +12,15 @@ use crate::{
 /// Longest name for which similar names are searched, in bytes. It bounds the work for a single name.
 const LONGEST_NAME: usize = 48;
 
-/// An error as people read it.
+/// An error in a form for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
     /// The error.
     pub title: String,
     /// The place.
     pub place: Location,
-    /// Whether the place is another one than that of the entry. Parse errors are reported at the end of a token; other
-    /// places are beginnings.
+    /// Whether the place differs from that of the entry. Parse errors are reported at the end of a token. Other places
+    /// are beginnings.
     pub moved: bool,
     /// A text for the place.
     pub label: Option<String>,
@@ -32,10 +32,10 @@ pub struct Diagnosis {
     pub help: Option<String>,
 }
 
-/// Returns the errors of a failure as people read them.
+/// Returns the errors of a failure in a form for people.
 ///
-/// Entries that only name the part of the program become notes of the error there. Entries that follow from other errors
-/// are left out.
+/// Entries that only name the part of the program become notes of the error there. Entries that follow from other
+/// errors are left out.
 pub fn diagnose(failure: &Failure) -> Vec<Diagnosis> {
     let mut found = Vec::new();
     collect(failure.entries(), &mut found);
@@ -80,7 +80,7 @@ impl From<&Warning> for Diagnosis {
 }
 
 impl Diagnosis {
-    /// Shows an entry as it is.
+    /// Returns an entry without further information.
     fn plain(entry: &Entry) -> Self {
         Self {
             title: entry.message.trim().to_owned(),
@@ -185,7 +185,7 @@ pub(crate) fn joined(texts: &[String], word: &str) -> String {
     }
 }
 
-/// Names of other languages, and what they are called here.
+/// Names of other languages, with their names in Scilla.
 const ELSEWHERE: &[(NameKind, &str, &str)] = &[
     (NameKind::Builtin, "minus", "sub"),
     (NameKind::Builtin, "mod", "rem"),
@@ -203,11 +203,12 @@ const ELSEWHERE: &[(NameKind, &str, &str)] = &[
     (NameKind::Type, "Uint", "Uint32"),
 ];
 
-/// Returns the candidate that is most similar to an unknown name, unless none is similar.
+/// Returns the candidate that is most similar to an unknown name, or `None` if none is similar.
 ///
-/// Letters may be inserted, removed, replaced, or swapped with their neighbour: one for up to five letters, one more for
-/// each three further, at most three, and fewer than the name has. Case does not count, but decides between candidates
-/// that are similar alike; then the alphabet does.
+/// Letters may be inserted, removed, replaced, or swapped with their neighbour. Names of up to five letters permit one
+/// such change, and each three further letters permit one more. The limit is three, and fewer than the length of the
+/// name. Case does not count, but it decides between equally similar candidates. After that, alphabetical order
+/// decides.
 pub(crate) fn nearest<'c>(
     kind: NameKind,
     name: &str,

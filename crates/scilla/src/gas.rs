@@ -5,7 +5,7 @@ use ruint::aliases::U256;
 pub use crate::gas_unit::{Exhausted, UNITS_PER_GAS};
 use crate::work::Work;
 
-/// Units of gas that are left, and the [`Work`] that was done.
+/// The gas units that are left, and the [`Work`] that was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meter {
     left: u64,
@@ -13,17 +13,17 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// A meter with this many units. Work is not limited.
+    /// Returns a meter with this number of units. Work is not limited.
     pub const fn with_units(left: u64) -> Self {
         Self { left, work: Work::UNLIMITED }
     }
 
-    /// A meter for a limit in gas. Work is not limited.
+    /// Returns a meter for a limit in gas. Work is not limited.
     pub const fn with_limit(gas: u64) -> Self {
         Self::with_units(gas.saturating_mul(UNITS_PER_GAS))
     }
 
-    /// Goes on with the work of earlier runs.
+    /// Continues with the work of earlier runs.
     #[must_use]
     pub const fn with_work(self, work: Work) -> Self {
         Self { work, ..self }
@@ -70,7 +70,7 @@ impl Meter {
     ///
     /// # Errors
     ///
-    /// [`Exhausted`] if fewer are left; then none are taken. Beyond a limit of work, no gas is left.
+    /// [`Exhausted`] if fewer are left; then none are taken. If a work limit is reached, no gas is left.
     pub const fn charge(&mut self, units: u64) -> Result<(), Exhausted> {
         match self.left.checked_sub(units) {
             Some(left) => {
@@ -85,11 +85,11 @@ impl Meter {
         }
     }
 
-    /// Takes units without looking whether they are there, as the reference does for the checks of addresses and the
-    /// version: below nought it goes on from the largest number.
+    /// Takes units even if fewer are left, as the reference does for the checks of addresses and the version. Below
+    /// zero, the number wraps around to the largest one.
     pub const fn charge_unchecked(&mut self, units: u64) {
         self.left = self.left.wrapping_sub(units);
-        // The next charge finds a limit that is reached here.
+        // If this reaches a work limit, the next charge fails.
         let _ = self.work.pay(units);
     }
 
@@ -103,7 +103,7 @@ impl Meter {
         self.left / UNITS_PER_GAS
     }
 
-    /// Returns the gas that is left, as a run that succeeded reports it: at least one gas of the limit has been used.
+    /// Returns the gas that is left, as a successful run reports it. At least one gas of the limit counts as used.
     pub const fn gas_of_success(self, limit: u64) -> u64 {
         let gas = self.gas();
         if gas == limit { limit.saturating_sub(1) } else { gas }
@@ -112,12 +112,13 @@ impl Meter {
 
 /// Returns the logarithm of the gas formulas: the natural logarithm of the number plus one, rounded down, plus one.
 ///
-/// The reference computes it in double precision; `STEPS` holds where that reaches the next integer.
+/// The reference computes it in double precision. `STEPS` has the numbers at which that result reaches the next
+/// integer.
 pub fn log(number: &U256) -> u64 {
     1 + STEPS.partition_point(|step| step <= number) as u64
 }
 
-/// Returns the natural logarithm of a number of entries, rounded down; nought for no entries.
+/// Returns the natural logarithm of a number of entries, rounded down; zero for no entries.
 pub fn floor_ln(entries: u64) -> u64 {
     match entries.checked_sub(1) {
         Some(before) => log(&U256::from(before)) - 1,
@@ -125,8 +126,9 @@ pub fn floor_ln(entries: u64) -> u64 {
     }
 }
 
-/// The least numbers for which [`log`] grows by one. Derived with 120-digit arithmetic from how the reference computes:
-/// in double precision, numbers beyond 128 bits as their two halves. Up to the 32nd these are e^k - 1, rounded up.
+/// The smallest numbers for which [`log`] grows by one. They were derived with 120-digit arithmetic from the
+/// reference's method: double precision, where numbers beyond 128 bits are split into two halves. Up to the 32nd these
+/// are e^k - 1, rounded up.
 #[rustfmt::skip]
 #[expect(clippy::unreadable_literal, reason = "nobody reads 64 bits of a power of e")]
 const STEPS: [U256; 177] = [

@@ -1,8 +1,8 @@
-//! What contracts and their components are given without saying so.
+//! The implicit parameters of contracts and their components.
 
 use crate::types::{AddressType, Primitive, Type, Width};
 
-/// The parameters of every contract, in the order in which they are matched with those that are given.
+/// Returns the implicit parameters of every contract, in the order of their checks.
 pub(crate) fn contract_parameters() -> [(&'static str, Type); 3] {
     [
         ("_creation_block", Primitive::BNum.into()),
@@ -11,8 +11,7 @@ pub(crate) fn contract_parameters() -> [(&'static str, Type); 3] {
     ]
 }
 
-/// The parameters of every transition, in the order in which they are matched with those of a message. Procedures see
-/// them too.
+/// Returns the implicit parameters of every transition, in the order of their checks. Procedures can read them too.
 pub(crate) fn message_parameters() -> [(&'static str, Type); 3] {
     [
         ("_amount", Primitive::Uint(Width::W128).into()),

@@ -1,4 +1,4 @@
-//! Names as written, and as they are known everywhere.
+//! Names, as written and in global form.
 
 use std::{
     fmt,
@@ -8,10 +8,9 @@ use std::{
 
 use crate::source::Span;
 
-/// A name: as the source spells it, and, once resolved, with the module that defines it.
+/// A name as the source spells it and, once resolved, with the module that defines it.
 ///
-/// Two names are equal when they mean the same thing: same base, same defining module. How they were spelled is kept
-/// for texts only.
+/// Two names are equal if they have the same base and the same defining module. Their spelling matters only for texts.
 #[derive(Clone, Debug)]
 pub struct Name {
     base: Arc<str>,
@@ -20,18 +19,18 @@ pub struct Name {
 }
 
 impl Name {
-    /// A name without namespace, of no module: a local, a field, a built-in type.
+    /// Returns a name without namespace that belongs to no module: a local, a field, a built-in type.
     pub fn simple(base: impl Into<Arc<str>>) -> Self {
         Self { base: base.into(), namespace: None, module: None }
     }
 
-    /// A name that was written `namespace.base`, not resolved yet.
+    /// Returns a name that is written `namespace.base` and not resolved yet.
     pub fn qualified(namespace: impl Into<Arc<str>>, base: impl Into<Arc<str>>) -> Self {
         Self { base: base.into(), namespace: Some(namespace.into()), module: None }
     }
 
-    /// The same name, known to be defined in the module at `module`: an address (`0x` and lower-case hex) or the name
-    /// of a library.
+    /// Returns the same name, defined in the module at `module`: an address (`0x` and lower-case hex) or the name of a
+    /// library.
     #[must_use]
     pub fn defined_in(mut self, module: Arc<str>) -> Self {
         self.module = Some(module);
@@ -48,12 +47,12 @@ impl Name {
         self.namespace.as_ref()
     }
 
-    /// Returns the module that defines what is named; none for what belongs to no module.
+    /// Returns the defining module, or `None` if the name belongs to no module.
     pub fn module(&self) -> Option<&Arc<str>> {
         self.module.as_ref()
     }
 
-    /// Returns how many bytes the name has as it is known everywhere.
+    /// Returns the number of bytes of the global form.
     pub(crate) fn global_len(&self) -> usize {
         self.module.as_ref().map_or(0, |module| module.len() + 1) + self.base.len()
     }
@@ -63,7 +62,7 @@ impl Name {
         Dotted(self.namespace.as_deref(), &self.base)
     }
 
-    /// Shows the name as it is known everywhere: `x`, or the defining module's address, a dot, and `x`.
+    /// Shows the global form: `x`, or the defining module's address, a dot, and `x`.
     pub fn global(&self) -> impl fmt::Display + '_ {
         Dotted(self.module.as_deref(), &self.base)
     }
@@ -107,22 +106,22 @@ impl Ord for Name {
     }
 }
 
-/// A name in its place. Equality looks at the name alone.
+/// A name in its place. Equality ignores the place.
 #[derive(Clone, Debug)]
 pub struct Ident {
-    /// What is named.
+    /// The name.
     pub name: Name,
-    /// Where.
+    /// The place.
     pub span: Span,
 }
 
 impl Ident {
-    /// A name in its place.
+    /// Returns a name in its place.
     pub const fn new(name: Name, span: Span) -> Self {
         Self { name, span }
     }
 
-    /// A simple name that stands nowhere.
+    /// Returns a simple name without a place.
     pub fn nowhere(base: impl Into<Arc<str>>) -> Self {
         Self { name: Name::simple(base), span: Span::NOWHERE }
     }

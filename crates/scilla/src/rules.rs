@@ -1,10 +1,10 @@
-//! The points on which released interpreters differ, as named sets of rules.
+//! Differences between released interpreters, as named sets of rules.
 //!
 //! The language has one version, but its interpreters were released over years, and networks ran different ones.
 //! Receipts are part of block hashes, so a chain has one set of rules for its whole life. An [`Edition`] is the name
-//! that an operator chooses; [`Rules`] adds a revision, which only this implementation counts: a stricter verdict or a
-//! new limit gets the next revision, and chains of an earlier one keep their rules. Code asks [`Rules`] for the fact
-//! that it needs, never for the name.
+//! that an operator chooses. [`Rules`] adds a revision that only this implementation counts. A stricter verdict or a
+//! new limit gets the next revision, and chains of an earlier one keep their rules. Code reads the individual facts of
+//! [`Rules`], never the name.
 //!
 //! ```
 //! use silica_scilla::rules::{Edition, Exceptions, Rules};
@@ -16,7 +16,7 @@
 
 use std::{fmt, str::FromStr};
 
-/// A released behaviour of the interpreter.
+/// A release of the interpreter, as a set of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Edition {
     /// Scilla 0.11, which Zilliqa 8.1 ran: its gas and its list of exceptions.
@@ -56,7 +56,7 @@ impl FromStr for Edition {
     }
 }
 
-/// A text that names no [`Edition`].
+/// The error for a text that names no [`Edition`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected 0.13, 0.11 or latest, got {got:?}")]
 pub struct UnknownEdition {
@@ -78,18 +78,19 @@ const NEWEST: u16 = 3;
 /// The revision of new chains.
 const CURRENT: u16 = 2;
 
-/// Which components an exception lists behind `Raised from`.
+/// The components that an exception lists after `Raised from`.
 ///
 /// `Zilliqa/scilla`, `src/eval/Eval.ml`, procedure calls: 0.11.1 lines 513 to 550, 308af35 lines 557 to 577.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exceptions {
-    /// The procedures that have ended, the newest first, then the transition. A call forgets what its procedure added.
+    /// The completed procedures, the newest first, then the transition. A call removes the entries that its procedure
+    /// added.
     CompletedProcedures,
-    /// The procedures that run, the innermost first, then the transition.
+    /// The running procedures, the innermost first, then the transition.
     CallStack,
 }
 
-/// What the built-in functions cost whose formulas changed with 0.12.
+/// The cost formulas of the built-in functions that 0.12 changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuiltinCosts {
     /// The formulas of 0.11.
@@ -98,7 +99,7 @@ pub enum BuiltinCosts {
     Current,
 }
 
-/// What becomes of a message to a library.
+/// The outcome of a message to a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LibraryCalls {
     /// It succeeds without effect.
@@ -116,13 +117,13 @@ pub enum UnstatedConstraint {
     InScope,
 }
 
-/// What a name in `_extlibs` of init data is.
+/// The meaning of a name in `_extlibs` of init data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LibraryNames {
-    /// The name in `import`; it stands for the address. An imported library imports by its own init data.
+    /// The name in `import`, which stands for the address. An imported library imports by its own init data.
     Imports,
-    /// The name of the file that gets the library's code. `import Name` finds the code as `Name.scillib`, in a library
-    /// as in the program that imports the library; no init data of a library are read.
+    /// The name of the file with the library's code. `import Name` finds the code as `Name.scillib`, both in a library
+    /// and in the program that imports it. Init data of libraries are not read.
     Files,
 }
 
@@ -135,12 +136,12 @@ impl Rules {
         Self { edition, revision: CURRENT }
     }
 
-    /// The edition of which these are a revision.
+    /// Returns the edition.
     pub const fn edition(self) -> Edition {
         self.edition
     }
 
-    /// Which components an exception lists.
+    /// Returns which components an exception lists.
     pub const fn exceptions(self) -> Exceptions {
         match self.edition {
             Edition::V0_11 | Edition::V0_13 => Exceptions::CompletedProcedures,
@@ -148,7 +149,7 @@ impl Rules {
         }
     }
 
-    /// What built-in functions cost.
+    /// Returns the cost formulas of built-in functions.
     pub const fn builtin_costs(self) -> BuiltinCosts {
         match self.edition {
             Edition::V0_11 => BuiltinCosts::V0_11,
@@ -156,14 +157,14 @@ impl Rules {
         }
     }
 
-    /// Whether each run of a contract, a call like a deployment, evaluates and charges the libraries twice, the
+    /// Returns whether each run of a contract, call or deployment, evaluates and charges the libraries twice, the
     /// constraint, and the first values of the fields. Otherwise a run evaluates the libraries once, and only a
-    /// deployment the rest.
+    /// deployment evaluates the rest.
     pub const fn initialises_each_run(self) -> bool {
         matches!(self.edition, Edition::V0_11)
     }
 
-    /// What becomes of a message to a library.
+    /// Returns the outcome of a message to a library.
     pub const fn library_calls(self) -> LibraryCalls {
         match self {
             Self { edition: Edition::V0_11, .. } | Self { revision: 0, .. } => LibraryCalls::Refused,
@@ -171,7 +172,7 @@ impl Rules {
         }
     }
 
-    /// The constraint of a contract that states none.
+    /// Returns the constraint of a contract that states none.
     pub const fn unstated_constraint(self) -> UnstatedConstraint {
         match self.revision {
             0 => UnstatedConstraint::BuiltIn,
@@ -179,7 +180,7 @@ impl Rules {
         }
     }
 
-    /// What a name in `_extlibs` is.
+    /// Returns the meaning of a name in `_extlibs`.
     ///
     /// `Zilliqa/zq2` e3306e1, `zilliqa/src/exec.rs` lines 1911 to 1949, writes the files; `Zilliqa/scilla` 308af35,
     /// `src/base/GlobalConfig.ml` lines 111 to 114 and `src/base/RunnerUtil.ml` lines 70 to 148, finds them.
@@ -190,27 +191,27 @@ impl Rules {
         }
     }
 
-    /// Whether the node itself compares `_scilla_version` of init data, and drops a deployment that has another version.
-    /// Otherwise the interpreter alone compares it, and the deployment of a library fails when its run does.
+    /// Returns whether the node itself compares `_scilla_version` of init data, and drops a deployment with another
+    /// version. Otherwise only the interpreter compares it, and the deployment of a library fails if its run fails.
     ///
     /// `Zilliqa/zq2` e3306e1, `zilliqa/src/exec.rs` lines 1953 to 2170, compares nothing.
     pub const fn node_compares_version(self) -> bool {
         !matches!(self, Self { edition: Edition::Latest, revision: 2.. })
     }
 
-    /// Whether the [work](crate::work) of transactions and blocks is limited.
+    /// Returns whether the [work](crate::work) of transactions and blocks is limited.
     pub const fn limits_work(self) -> bool {
         self.revision > 2
     }
 
-    /// Whether an address in `_extlibs` must have 20 bytes even if nothing imports the library.
+    /// Returns whether an address in `_extlibs` must have 20 bytes even if the program does not import the library.
     pub const fn checks_unused_library_addresses(self) -> bool {
         self.revision > 0
     }
 }
 
 impl Default for Rules {
-    /// The newest revision of [`Edition::Latest`], as tools use it.
+    /// Returns the newest revision of [`Edition::Latest`], which tools use.
     fn default() -> Self {
         Self::current(Edition::Latest)
     }
@@ -222,16 +223,16 @@ impl fmt::Display for Rules {
     }
 }
 
-/// A text that is no identifier of rules, or of rules that this version does not know.
+/// The error for a text that is no identifier of rules, or one that this version does not know.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownRules {
-    /// It is none.
+    /// The text has another form.
     #[error("expected Scilla rules in the form EDITION/REVISION, got {got:?}")]
     Malformed {
         /// The text.
         got: String,
     },
-    /// It has a revision of a later version of this program.
+    /// The revision belongs to a later version of this program.
     #[error("Scilla rules {got} are newer than this program, which knows revisions up to {NEWEST}; use a newer silica")]
     Newer {
         /// The text.
@@ -246,7 +247,7 @@ impl FromStr for Rules {
         let malformed = || UnknownRules::Malformed { got: text.to_owned() };
         let (edition, revision) = text.split_once('/').ok_or_else(malformed)?;
         let edition = edition.parse().map_err(|_| malformed())?;
-        // A number has one text form, so that equal rules are equal texts.
+        // A number has one text form, so that equal rules have equal texts.
         let number: u16 = revision.parse().map_err(|_| malformed())?;
         if number == 0 || number.to_string() != revision {
             return Err(malformed());

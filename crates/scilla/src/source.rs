@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 /// A range of bytes of a source text.
 ///
-/// The start is the position that reports name for the node. For a string literal the reference reports the closing
-/// quote (visible in its gold of `typecheck/bad/str-bad-char-3`), so there the span begins at that quote.
+/// Its start is the place of the node in reports. A string literal begins at its closing quote, because the reference
+/// reports that place (visible in its gold of `typecheck/bad/str-bad-char-3`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
     /// The first byte, from 0.
@@ -15,7 +15,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// A span that stands nowhere: reported as file "", line 0, column 0.
+    /// A span without a place, which is reported as file "", line 0, column 0.
     pub const NOWHERE: Self = Self { start: u32::MAX, end: u32::MAX };
 
     /// Returns the span from the start of `self` to the end of `last`.
@@ -24,22 +24,22 @@ impl Span {
         Self { start: self.start, end: last.end }
     }
 
-    /// Says whether this is [`Span::NOWHERE`].
+    /// Returns whether this is [`Span::NOWHERE`].
     pub const fn is_nowhere(self) -> bool {
         self.start == u32::MAX
     }
 }
 
-/// A place as reports name it: file, line and column, or nothing of these.
+/// A place in reports: file, line and column, or none of them.
 ///
-/// The default is the place without information: file "", line 0, column 0.
+/// The default has no information: file "", line 0, column 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Location {
-    /// The file as it was named to the tool; "" where nothing is known, `Prelude` for the built-in functions.
+    /// The file under the name that the tool got; "" if unknown, `Prelude` for the built-in functions.
     pub file: Arc<str>,
-    /// The line, from 1; 0 where nothing is known.
+    /// The line, from 1; 0 if unknown.
     pub line: u32,
-    /// The column in bytes, from 1; 0 where nothing is known.
+    /// The column in bytes, from 1; 0 if unknown.
     pub column: u32,
 }
 
@@ -48,12 +48,12 @@ pub struct Location {
 pub struct Source {
     file: Arc<str>,
     text: Arc<[u8]>,
-    /// Where each line begins. A line break inside a string literal begins none, as in the reference.
+    /// The beginning of each line. As in the reference, a line break inside a string literal begins no line.
     lines: Arc<[u32]>,
 }
 
 impl Source {
-    /// Puts together a text and the beginnings of its lines, which the lexer found.
+    /// Returns the source of a text with the beginnings of its lines, which the lexer found.
     pub(crate) fn new(file: Arc<str>, text: Arc<[u8]>, lines: Vec<u32>) -> Self {
         Self { file, text, lines: lines.into() }
     }
@@ -68,7 +68,7 @@ impl Source {
         &self.text
     }
 
-    /// Returns the name of the file without directory and extension: what a module is called where nothing says more.
+    /// Returns the name of the file without directory and extension, which is the default name of a module.
     pub fn stem(&self) -> &str {
         let base = self.file.rsplit('/').next().unwrap_or_default();
         base.rsplit_once('.').map_or(base, |(stem, _)| stem)

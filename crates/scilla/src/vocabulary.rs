@@ -1,4 +1,4 @@
-//! The names that a module can use, for help with those that it cannot.
+//! The names that a module can use, for suggestions about unknown names.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -38,10 +38,10 @@ const PRIMITIVE_TYPES: [&str; 18] = [
     "Uint64",
 ];
 
-/// Data types with at most this number of constructors are listed with all of them.
+/// Most constructors of a data type for which all are listed.
 const LISTED_CONSTRUCTORS: usize = 8;
 
-/// The names that are visible in one module, as it has to write them.
+/// The names that are visible in one module, in the form that it has to write.
 #[derive(Debug)]
 pub(crate) struct Vocabulary {
     file: Arc<str>,
@@ -130,12 +130,12 @@ impl Vocabulary {
         }
     }
 
-    /// Says whether errors in a text are errors of this module.
+    /// Returns whether errors in a text are errors of this module.
     pub(crate) fn is_of(&self, source: &Source) -> bool {
         *source.file() == self.file
     }
 
-    /// Returns what is known of a value that does not exist, where these locals are in scope.
+    /// Returns the cause for an unknown value, with these locals in scope.
     pub(crate) fn unknown_value<'n>(&self, ident: &Ident, locals: impl IntoIterator<Item = &'n str>) -> Cause {
         let name = ident.name.base();
         if self.fields.contains(&**name) {
@@ -157,7 +157,7 @@ impl Vocabulary {
         unknown(NameKind::Type, nearest(NameKind::Type, ident.name.base(), candidates))
     }
 
-    /// Returns what is known of a constructor that does not exist, perhaps in a match on this data type.
+    /// Returns the cause for an unknown constructor, perhaps in a match on this data type.
     pub(crate) fn unknown_constructor(&self, ident: &Ident, matched: Option<&DataType>) -> Cause {
         let name = ident.name.base();
         let own = matched.map_or(&[][..], |of| &of.constructors);
@@ -178,10 +178,10 @@ impl Vocabulary {
         Cause::UnknownName { kind: NameKind::Constructor, nearest, help, declared }
     }
 
-    /// Returns what is known of a procedure that cannot be called at this place.
+    /// Returns the cause for a procedure that cannot be called at this place.
     ///
-    /// `is_checked` says whether all procedures above the place were looked at before, so that one that is missing has an
-    /// error of its own.
+    /// `is_checked` says whether all procedures above the place were checked before, so that a missing one has an error
+    /// of its own.
     pub(crate) fn unknown_procedure(&self, ident: &Ident, at: &Location, is_checked: bool) -> Cause {
         let name = ident.name.base();
         let Some(declared) = self.components.get(&**name) else {

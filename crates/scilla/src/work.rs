@@ -1,24 +1,24 @@
-//! Work: the processor time of a transaction as a number that every node computes alike.
+//! Work: the processor time of a transaction as every node counts it.
 //!
-//! Gas is that of the reference, and some operations take thousands of times as long as others of the same gas. So the
-//! operations that gas does not cover are counted in nanoseconds, with fixed weights that were measured once. The work
-//! of a transaction is limited by the gas that it has used, and a block by the sum of its transactions. The weights and
+//! Gas is that of the reference, and some operations take thousands of times as long as others with the same gas. So
+//! operations that gas does not cover are counted in nanoseconds, with fixed weights that were measured once. The gas
+//! used limits the work of a transaction. The sum over its transactions limits the work of a block. The weights and
 //! limits are part of the rules: a change of either is a new revision.
 //!
-//! Work depends on the program, its data and its gas alone. Caches, the machine and the other transactions of a block
-//! do not change it, with one exception: [`Work::load`].
+//! Work depends only on the program, its data and its gas. Caches, the machine and the other transactions of a block do
+//! not change it, with one exception: [`Work::load`].
 
 use crate::gas_unit::{Exhausted, UNITS_PER_GAS};
 
-/// Work that each transaction may do whatever its gas.
+/// Work that each transaction may do, whatever its gas.
 pub const FIXED: u64 = 200_000;
-/// Work that each gas allows, evaluation included.
+/// Further work for each gas, including evaluation.
 pub const PER_GAS: u64 = 5_000;
-/// The work of the evaluation that a gas pays for.
+/// The work of the evaluation that one gas pays for.
 pub const EVALUATION_PER_GAS: u64 = 640;
-/// The most work of a block. A second is the goal: the rest is for a slower machine, and for the tries of the block.
+/// Most work of a block. The goal is one second: the rest is for slower machines, and for the tries of the block.
 pub const PER_BLOCK: u64 = 700_000_000;
-/// The most work that a transaction may load.
+/// Most work of a transaction for loading programs.
 pub const LOADED: u64 = 100_000_000;
 /// The work of a transaction besides its execution, most of it the check of its signature. It counts for the block alone.
 pub const TRANSACTION: u64 = 50_000;
@@ -34,12 +34,12 @@ const EVALUATION_PER_UNIT: u64 = EVALUATION_PER_GAS / UNITS_PER_GAS;
 /// What was measured stands behind each: processor time on an AMD EPYC, first alone, then, where there are two figures, with
 /// compilers on both of its cores. `cargo bench -p silica-benches --bench worst` measures it again.
 pub mod weight {
-    /// A part of a value that is gone through or copied, or an eighth of a node of a type that is put together. Measured: an
-    /// argument of a pattern 15 to 30 ns, a captured or constructed value, which counts as two parts, 67 to 75 ns.
+    /// A part of a value that is read or copied, or an eighth of a node of a constructed type. Measured: an argument of
+    /// a pattern 15 to 30 ns, a captured or constructed value, which counts as two parts, 67 to 75 ns.
     pub const PART: u64 = 40;
-    /// A node of the type of a value, which is found or compared. Measured: 50 to 104 ns.
+    /// A node of the type of a value that is determined or compared. Measured: 50 to 104 ns.
     pub const KIND_NODE: u64 = 120;
-    /// A part of a numeral that is made, and removed again. Measured: 175 to 230 ns, of which its gas pays for 80 ns.
+    /// A part of a numeral that is made and dropped. Measured: 175 to 230 ns, of which its gas pays for 80 ns.
     pub const NUMERAL: u64 = 120;
     /// A hash, besides parts and bytes. Measured: 450 to 600 ns of a key.
     pub const HASH: u64 = 1_000;
@@ -47,9 +47,9 @@ pub mod weight {
     pub const HASHED_PART: u64 = 100;
     /// A digit of a block number in a calculation. Measured: 0.2 to 0.7 ns.
     pub const DIGIT: u64 = 1;
-    /// A digit of a block number that is calculated, and may become text. Measured: 3.1 ns with its SHA-256.
+    /// A digit of a computed block number, which may become text. Measured: 3.1 ns with its SHA-256.
     pub const NEW_DIGIT: u64 = 4;
-    /// A byte of text, of bytes or of digits that a built-in function goes through. Measured: 2 ns reversed, 0.1 ns compared.
+    /// A byte of text, of bytes or of digits that a built-in function reads. Measured: 2 ns reversed, 0.1 ns compared.
     pub const BYTE: u64 = 2;
     /// A byte that is hashed with Keccak-256. Measured: 2.6 to 5.4 ns.
     pub const KECCAK256_BYTE: u64 = 4;
@@ -61,8 +61,8 @@ pub mod weight {
     pub const SIGNATURE: u64 = 60_000;
     /// A product of pairings, besides its pairs. Measured: 640 to 840 µs.
     pub const PAIRING: u64 = 700_000;
-    /// A pair of points. Measured: 800 to 1,400 µs. With more than this, a verification of a proof of four pairs with one
-    /// public input would come near its limit.
+    /// A pair of points. Measured: 800 to 1,400 µs. With a higher weight, the verification of a proof of four pairs
+    /// with one public input would come near its limit.
     pub const PAIR: u64 = 880_000;
     /// A sum of points of `alt_bn128`, or an opposite. Measured: 8 to 13 µs, 2.5 to 4.7 µs.
     pub const POINT: u64 = 10_000;
@@ -75,23 +75,23 @@ pub mod weight {
     pub const LOADED_BYTE: u64 = 130;
     /// A byte of the texts of a contract that are read and hashed.
     pub const SOURCE_BYTE: u64 = 4;
-    /// A node of a type that a check goes through.
+    /// A node of a type that a check reads.
     pub const TYPE_NODE: u64 = 60;
     /// A step of the comparison of patterns.
     pub const PATTERN_STEP: u64 = 150;
-    /// An entry of the state that is sought. Measured: 1.4 to 3.2 µs of a state in memory.
+    /// A lookup of an entry of the state. Measured: 1.4 to 3.2 µs of a state in memory.
     pub const SOUGHT: u64 = 3_000;
-    /// An entry of the state that is written or removed, with its place in the tries of the block. Measured: 2 µs
-    /// where it was written before in the block, 7 to 12 µs of a new one in memory. A contract that writes much in a loop, as
-    /// honest ones do, must not come near its limit, so that this is no more.
+    /// An entry of the state that is written or removed, with its place in the tries of the block. Measured: 2 µs for
+    /// an entry that the block had written before, 7 to 12 µs for a new one in memory. The weight is no higher because
+    /// honest contracts with many writes in a loop must not come near their limit.
     pub const WRITTEN: u64 = 10_000;
-    /// A byte of a key that is sought.
+    /// A byte of a key in a lookup.
     pub const KEY_BYTE: u64 = 10;
     /// A byte of a value that is read from the state.
     pub const READ_BYTE: u64 = 10;
     /// A byte of a key or value that is written to the state.
     pub const WRITTEN_BYTE: u64 = 20;
-    /// The time of a block that is looked up. Measured: 0.4 µs of a chain in memory.
+    /// A lookup of the timestamp of a block. Measured: 0.4 µs of a chain in memory.
     pub const TIME: u64 = 2_000;
     /// A byte of JSON in a message, an event or an exception. Measured: 24 to 32 ns of constructors in an event.
     pub const JSON_BYTE: u64 = 40;
@@ -100,7 +100,7 @@ pub mod weight {
 /// The work of a transaction, and its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// The units of gas that were used. Their evaluation is work as well.
+    /// The gas units used. Their evaluation is work too.
     units: u64,
     /// Work besides evaluation and loading.
     done: u64,
@@ -108,31 +108,31 @@ pub struct Work {
     loaded: u64,
     /// The part of it that counts for the block, with [`TRANSACTION`].
     fresh: u64,
-    /// The work that the block has room for; `None` if nothing is limited.
+    /// The work that is left in the block; `None` if there is no limit.
     room: Option<u64>,
-    /// The limit that was reached, which is final.
+    /// The limit that was reached. It is final.
     end: Option<End>,
 }
 
-/// The limit that a transaction has reached.
+/// A limit that a transaction has reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// A limit of each transaction: it fails as if out of gas.
+    /// A limit of the transaction: the transaction fails as if out of gas.
     Transaction,
-    /// The room that is left in the block: the transaction is left for the next block.
+    /// The work that is left in the block: the next block tries the transaction again.
     Block,
 }
 
 impl Work {
-    /// Work that is counted and not limited.
+    /// Work that is counted without a limit.
     pub const UNLIMITED: Self = Self { units: 0, done: 0, loaded: 0, fresh: 0, room: None, end: None };
 
-    /// Work with the limits of a transaction, in a block that has room for `room`.
+    /// Returns work with the limits of a transaction, in a block that has `room` left.
     pub const fn limited(room: u64) -> Self {
         Self { fresh: TRANSACTION, room: Some(room), ..Self::UNLIMITED }
     }
 
-    /// Counts units of gas that were used.
+    /// Counts gas units that were used.
     ///
     /// # Errors
     ///
@@ -146,7 +146,7 @@ impl Work {
     ///
     /// # Errors
     ///
-    /// [`Exhausted`] if a limit is reached. Nothing may be done any more.
+    /// [`Exhausted`] if a limit is reached. The caller must then do no further work.
     pub const fn spend(&mut self, work: u64) -> Result<(), Exhausted> {
         if self.end.is_some() {
             return Err(Exhausted);
@@ -159,8 +159,9 @@ impl Work {
         Ok(())
     }
 
-    /// Counts a program of `bytes` that is made ready to run. Its gas does not limit it: programs are kept in memory, and
-    /// making one ready takes longer than most calls. A `fresh` one was not used before in the block, and counts for it.
+    /// Counts a program of `bytes` that is made ready to run. Gas does not limit this work: the cache keeps programs,
+    /// and making one ready takes longer than most calls. A `fresh` program was not used before in the block, and its
+    /// work counts for the block.
     ///
     /// # Errors
     ///
@@ -223,7 +224,7 @@ impl Work {
         if allowed < rest { allowed } else { rest }
     }
 
-    /// Returns evaluation, and the work besides evaluation and loading.
+    /// Returns the work of evaluation and of all else except loading.
     const fn own(&self) -> u64 {
         self.units.saturating_mul(EVALUATION_PER_UNIT).saturating_add(self.done)
     }

@@ -5,10 +5,10 @@ use std::fmt;
 use super::Entry;
 use crate::source::Location;
 
-/// Why an entry was reported.
+/// Reason why an entry was reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// A procedure is called with the wrong number of arguments.
+    /// A call of a procedure has the wrong number of arguments.
     Arity {
         /// The procedure.
         procedure: String,
@@ -25,12 +25,12 @@ pub enum Cause {
         builtin: String,
         /// The arguments.
         arguments: Vec<TypedArgument>,
-        /// Index of the argument that alone makes the call wrong.
+        /// Index of the argument that causes the error alone.
         wrong: Option<usize>,
         /// Help that depends on the types.
         help: Option<String>,
     },
-    /// The entry only says in which part of the program another error is.
+    /// The entry only names the part of the program that contains another error.
     Context(Context),
     /// The entry repeats an error that another entry reports.
     Follows,
@@ -45,12 +45,12 @@ pub enum Cause {
     MissingTypeArguments {
         /// The expression with its type arguments.
         written: String,
-        /// What the text leaves open.
+        /// The missing part.
         remark: &'static str,
     },
-    /// A statement or an argument takes a name, and an expression is there.
+    /// An expression stands in place of the name that a statement or an argument needs.
     NotAName {
-        /// Both statements that are meant, if the expression is short.
+        /// The two statements that may be meant, if the expression is short.
         written: Option<String>,
     },
     /// The name of a type begins with a small letter.
@@ -64,7 +64,7 @@ pub enum Cause {
         what: &'static str,
         /// Where the keyword is.
         opened: Location,
-        /// The `end` that closes it although it is indented less.
+        /// The `end` that closes it although its indentation is smaller.
         closed: Option<Location>,
     },
     /// A match does not cover all values.
@@ -72,11 +72,11 @@ pub enum Cause {
         /// Patterns of values that no clause covers.
         missing: Vec<String>,
     },
-    /// A name has no meaning.
+    /// A name is not defined.
     UnknownName {
-        /// What the name should name.
+        /// The expected kind of the name.
         kind: NameKind,
-        /// A similar name that has a meaning.
+        /// A similar name that is defined.
         nearest: Option<String>,
         /// Further help.
         help: Option<String>,
@@ -86,7 +86,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// A name without meaning, and a similar one that has some.
+    /// Returns the cause of an undefined name, with a similar defined one.
     pub(crate) const fn unknown(kind: NameKind, nearest: Option<String>) -> Self {
         Self::UnknownName { kind, nearest, help: None, declared: None }
     }
@@ -123,7 +123,7 @@ impl fmt::Display for Context {
     }
 }
 
-/// What a name should name.
+/// The expected kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameKind {
     /// A built-in function.

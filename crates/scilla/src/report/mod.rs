@@ -7,55 +7,55 @@ use std::fmt;
 pub use self::cause::{Cause, Context, NameKind, TypedArgument};
 use crate::source::Location;
 
-/// One entry of a list of errors, as receipts and the reference's JSON carry it.
+/// One entry of a list of errors, in receipts and in the reference's JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The text.
     pub message: String,
-    /// Where it begins; the default where nothing is known.
+    /// Its beginning; the default if unknown.
     pub start: Location,
-    /// Where it ends; nearly always the default, as in the reference.
+    /// Its end; nearly always the default, as in the reference.
     pub end: Location,
-    /// Why it was reported, for people; neither receipts nor JSON carry it.
+    /// The cause, for people. Neither receipts nor JSON contain it.
     pub cause: Option<Box<Cause>>,
 }
 
 impl Entry {
-    /// An entry with a beginning.
+    /// Returns an entry with a beginning.
     pub fn at(start: Location, message: impl Into<String>) -> Self {
         Self { message: message.into(), start, end: Location::default(), cause: None }
     }
 
-    /// An entry without a place.
+    /// Returns an entry without a place.
     pub fn nowhere(message: impl Into<String>) -> Self {
         Self::at(Location::default(), message)
     }
 
-    /// The same entry with its cause.
+    /// Returns the same entry with its cause.
     #[must_use]
     pub fn because(self, cause: impl Into<Option<Cause>>) -> Self {
         Self { cause: cause.into().map(Box::new), ..self }
     }
 }
 
-/// Why a program was rejected or a run failed: a list that is never empty, in the order in which it is reported.
+/// The errors of a rejected program or a failed run: a list that is never empty, in the order of the report.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Failure {
     entries: Vec<Entry>,
 }
 
 impl Failure {
-    /// A failure of one entry.
+    /// Returns a failure of one entry.
     pub fn of(entry: Entry) -> Self {
         Self { entries: vec![entry] }
     }
 
-    /// A failure of several entries; none if there are none.
+    /// Returns a failure of several entries, or `None` if there are none.
     pub fn from_entries(entries: Vec<Entry>) -> Option<Self> {
         (!entries.is_empty()).then_some(Self { entries })
     }
 
-    /// Puts an entry behind the others.
+    /// Adds an entry at the end.
     #[must_use]
     pub fn followed_by(mut self, entry: Entry) -> Self {
         self.entries.push(entry);
@@ -83,14 +83,14 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Something that deserves a look and rejects nothing.
+/// A warning, which rejects nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The text.
     pub message: String,
-    /// Where it begins.
+    /// Its beginning.
     pub start: Location,
-    /// Where it ends; nearly always the default.
+    /// Its end; nearly always the default.
     pub end: Location,
     /// The family of the warning (1, 2 or 3 in the reference).
     pub id: u8,
