@@ -1,38 +1,38 @@
-//! Flags, and the arguments given for them.
+//! Flags and their values.
 //!
-//! The reference's tools take long flags with one dash, in any place, and values as the next argument. Two dashes do as
-//! well here, and a value may follow an equals sign. Where a tool of the reference has flags of one letter, several of
+//! The reference's tools take long flags with one dash, at any place, and values as the next argument. This parser also
+//! accepts two dashes, and values after an equals sign. If a tool of the reference has one-letter flags, several of
 //! them may share a dash.
 
 use std::ffi::OsString;
 
 use crate::{diagnosis::similar, eval::Settings, rules::Rules};
 
-/// A flag of a command: one row of its table, from which both the reading and the help come.
+/// A flag of a command: one row of its table. Parsing and help use this row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flag {
     /// The name without dashes.
     pub(super) name: &'static str,
-    /// One letter that stands for it, where the reference has one.
+    /// Its one-letter form, if the reference has one.
     pub(super) short: Option<char>,
-    /// What stands for the value in the help; none if there is no value.
+    /// The word for the value in the help; `None` if the flag has no value.
     pub(super) value: Option<&'static str>,
-    /// What it is for: one sentence.
+    /// The purpose of the flag, in one sentence.
     pub(super) help: &'static str,
 }
 
 impl Flag {
-    /// A flag without a value.
+    /// Returns a flag without a value.
     pub(super) const fn switch(name: &'static str, help: &'static str) -> Self {
         Self { name, short: None, value: None, help }
     }
 
-    /// A flag with a value.
+    /// Returns a flag with a value.
     pub(super) const fn valued(name: &'static str, value: &'static str, help: &'static str) -> Self {
         Self { name, short: None, value: Some(value), help }
     }
 
-    /// The same flag, for which a letter stands as well.
+    /// Returns the same flag with a one-letter form.
     pub(super) const fn or(self, short: char) -> Self {
         Self { short: Some(short), ..self }
     }
@@ -49,20 +49,20 @@ pub(super) struct Arguments {
     operands: Vec<String>,
 }
 
-/// Why a command cannot be begun: it was called in a wrong way.
+/// Reason why the arguments of a command are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum UsageError {
-    /// A value that the flag does not take.
+    /// The flag does not take this value.
     #[error("-{flag} takes {expected}, not `{got}`")]
     BadValue {
         /// The flag.
         flag: &'static str,
-        /// What it takes.
+        /// The values that the flag takes.
         expected: &'static str,
-        /// What was given.
+        /// The value on the command line.
         got: String,
     },
-    /// Flags that do not go together, or only together.
+    /// Flags that exclude each other, or that need each other.
     #[error("{0}")]
     Combination(&'static str),
     /// A flag that must be given.
@@ -86,9 +86,9 @@ pub(super) enum UsageError {
     /// A flag that the command does not know.
     #[error("there is no flag `{given}`{}", .nearest.map(|name| format!("; did you mean `-{name}`?")).unwrap_or_default())]
     UnknownFlag {
-        /// As it was given.
+        /// The flag on the command line.
         given: String,
-        /// A flag that is nearly the same.
+        /// A similar flag.
         nearest: Option<&'static str>,
     },
     /// A value for a flag that takes none.
@@ -101,7 +101,7 @@ impl Arguments {
     ///
     /// # Errors
     ///
-    /// An unknown flag, or one with a value too few or too many.
+    /// If a flag is unknown, lacks its value, or has a value although it takes none.
     pub(super) fn parse(given: impl IntoIterator<Item = String>, flags: &[Flag]) -> Result<Self, UsageError> {
         let mut arguments = Self::default();
         let mut given = given.into_iter();
@@ -134,12 +134,12 @@ impl Arguments {
         Ok(arguments)
     }
 
-    /// Says whether a flag was given.
+    /// Returns whether a flag is set.
     pub(super) fn has(&self, name: &str) -> bool {
         self.given.iter().any(|(given, _)| *given == name)
     }
 
-    /// Returns the value of a flag: the last one, as with the reference.
+    /// Returns the value of a flag. As in the reference, the last one counts.
     pub(super) fn value(&self, name: &str) -> Option<&str> {
         self.values(name).last()
     }
@@ -149,12 +149,12 @@ impl Arguments {
         self.given.iter().filter(move |(given, _)| *given == name).map(|(_, value)| value.as_str())
     }
 
-    /// Returns the value of a flag that must be given.
+    /// Returns the value of a required flag.
     pub(super) fn required(&self, name: &'static str) -> Result<&str, UsageError> {
         self.value(name).ok_or(UsageError::Missing(name))
     }
 
-    /// Returns the number that a flag gives.
+    /// Returns the value of a flag as a number.
     pub(super) fn number(&self, name: &'static str) -> Result<Option<u64>, UsageError> {
         let parse = |text: &str| {
             let error = || UsageError::BadValue { flag: name, expected: "a number", got: text.into() };
@@ -163,7 +163,7 @@ impl Arguments {
         self.value(name).map(parse).transpose()
     }
 
-    /// Returns the truth that a flag gives with `true` or `false`.
+    /// Returns the value of a flag that takes `true` or `false`.
     pub(super) fn truth(&self, name: &'static str) -> Result<Option<bool>, UsageError> {
         let parse = |text: &str| {
             let error = || UsageError::BadValue { flag: name, expected: "true or false", got: text.into() };
@@ -181,12 +181,12 @@ impl Arguments {
         self.value("rules").map_or(Ok(Rules::default()), parse)
     }
 
-    /// Returns how a run is done, as `-pplit` and `-rules` say.
+    /// Returns the settings of a run, from `-pplit` and `-rules`.
     pub(super) fn settings(&self) -> Result<Settings, UsageError> {
         Ok(Settings { pretty_literals: self.truth("pplit")?.unwrap_or(true), rules: self.rules()? })
     }
 
-    /// Returns the one operand.
+    /// Returns the only operand.
     pub(super) fn operand(&self, what: &'static str) -> Result<&str, UsageError> {
         match self.operands.as_slice() {
             [] => Err(UsageError::MissingOperand(what)),
@@ -200,21 +200,22 @@ impl Arguments {
         self.operands.first().map_or(Ok(()), |first| Err(UsageError::TooMany(first.clone())))
     }
 
-    /// Returns the directories that `-libdir` gives: repeated, or separated by colons.
+    /// Returns the directories of `-libdir`. The flag may be repeated, and may have several directories separated by
+    /// colons.
     pub(super) fn library_directories(&self) -> Vec<String> {
         let split = self.values("libdir").flat_map(|value| value.split(':'));
         split.filter(|directory| !directory.is_empty()).map(str::to_owned).collect()
     }
 }
 
-/// Returns the switches for which the letters behind one dash stand, if all of them do.
+/// Returns the switches of a group of one-letter flags, if all letters are flags.
 fn letters(argument: &str, flags: &[Flag]) -> Option<Vec<&'static str>> {
     let letters = argument.strip_prefix('-')?.chars();
     let switch = |letter| flags.iter().find(|flag| flag.short == Some(letter) && flag.value.is_none());
     letters.map(|letter| switch(letter).map(|flag| flag.name)).collect()
 }
 
-/// Returns the flag whose name is nearest to a name that does not exist, unless none is near.
+/// Returns the flag that is most similar to an unknown name, or `None` if none is similar.
 fn nearest(name: &str, flags: &[Flag]) -> Option<&'static str> {
     similar(name, flags.iter().map(|flag| flag.name))
 }

@@ -1,4 +1,4 @@
-//! `scilla check`: may a contract or a library be deployed?
+//! `scilla check`: checks whether a contract or a library may be deployed.
 
 use super::{
     Arguments, Command, Flag, Outcome, Session, UsageError,
@@ -16,7 +16,7 @@ use crate::{
     syntax::{parse_contract, parse_library},
 };
 
-/// The gas of a check that names no limit.
+/// Gas limit of a check without a limit of its own.
 pub(super) const DEFAULT_GAS_LIMIT: u64 = 100_000;
 
 pub(super) const COMMAND: Command = Command {
@@ -60,7 +60,7 @@ that is rejected is told why, with the line.
     run,
 };
 
-/// What a check is given.
+/// The inputs of a check.
 struct Task<'a> {
     file: &'a str,
     text: Vec<u8>,
@@ -72,7 +72,7 @@ struct Task<'a> {
     call_graph: Drawing,
 }
 
-/// Where the call graph goes.
+/// Output of the call graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Drawing {
     File,
@@ -80,7 +80,7 @@ enum Drawing {
     Output,
 }
 
-/// Why a check ended, and what its places mean.
+/// Reason why a check ended, and the meaning of its places.
 struct Stopped {
     rejected: Box<Rejected>,
     pointing: Pointing,
@@ -157,7 +157,7 @@ impl Task<'_> {
             warnings: &checked.warnings,
             gas_remaining: checked.meter.gas_of_success(self.limit),
         };
-        // They are drawn from the last to the first.
+        // Warnings are drawn in reverse order.
         let shown = [checked.warnings.as_slice(), checked.advice.as_slice()].concat();
         let graph = &checked.summary.call_graph;
         match self.call_graph {
@@ -207,7 +207,7 @@ fn rejected(rejected: Rejected) -> Stopped {
     Stopped { rejected: Box::new(rejected), pointing: Pointing::To }
 }
 
-/// Reports success; people are shown these warnings.
+/// Reports success. `shown` has the warnings for people.
 fn accepted(report: &CheckReport<'_>, shown: &[Warning], style: Style, session: &Session) -> Outcome {
     if report.is_short() && style == Style::Plain {
         let stdout = format!("{}gas_remaining: {}\n", plain_warnings(report.warnings), report.gas_remaining);

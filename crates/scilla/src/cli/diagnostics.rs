@@ -1,7 +1,7 @@
-//! Mistakes, and what people read about them, in full.
+//! Mistakes with their complete output for people.
 //!
-//! `diagnostics.txt` has a section for each: a title, a contract or the components of one, and behind `--` what the check
-//! prints.
+//! `diagnostics.txt` has a section for each mistake: a title, a contract or the components of one, and after `--` the
+//! output of the check.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use super::tests::call_in;
 
 const CASES: &str = include_str!("diagnostics.txt");
 
-/// In front of sections that are no whole contract.
+/// Text before sections that are no whole contract.
 const HEAD: &str = "scilla_version 0
 import IntUtils
 library Box
@@ -25,7 +25,7 @@ field money : Uint128 = Uint128 0
 field given : Map ByStr20 Uint128 = Emp ByStr20 Uint128
 ";
 
-/// Checks a file with this text among others; returns what people read.
+/// Checks a file with this text among others, and returns the output for people.
 fn check(file: &str, text: &str, others: &[(&str, &str)]) -> String {
     let root = tempfile::tempdir().unwrap();
     for (name, text) in others.iter().chain([&(file, text)]) {
@@ -37,7 +37,7 @@ fn check(file: &str, text: &str, others: &[(&str, &str)]) -> String {
     outcome.stderr.split("\n\n").filter(of_the_case).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Takes the blanks from the ends of lines, which text files should not have.
+/// Removes blanks at the ends of lines, which text files should not have.
 fn tidy(text: &str) -> String {
     text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim().to_owned()
 }

@@ -1,4 +1,4 @@
-//! The files of a command, and where libraries are found.
+//! Files of a command, and the directories of libraries.
 
 use std::{
     borrow::Cow,
@@ -16,15 +16,15 @@ use crate::{
     stdlib,
 };
 
-/// What the names of files mean: from which directory, and which of them are embedded.
+/// The meaning of file names: the base directory, and the embedded files.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     root: PathBuf,
-    /// The directory in which the embedded libraries seem to be, in reports.
+    /// The directory of the embedded libraries in reports.
     embedded: String,
 }
 
-/// The directories in which a command looks for libraries, in order; the embedded ones come last.
+/// The directories in which a command searches libraries, in order. The embedded libraries come last.
 #[derive(Clone, Debug)]
 pub(super) struct Libraries<'a> {
     pub(super) files: &'a Files,
@@ -32,12 +32,12 @@ pub(super) struct Libraries<'a> {
 }
 
 impl Files {
-    /// Files relative to a directory.
+    /// Returns the files relative to a directory.
     pub(super) const fn new(root: PathBuf, embedded: String) -> Self {
         Self { root, embedded }
     }
 
-    /// Returns where a file is.
+    /// Returns the path of a file.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
@@ -51,7 +51,7 @@ impl Files {
         fs::read(self.path(name)).map_err(|error| Failure::of(Entry::nowhere(format!("{name}: {error}"))))
     }
 
-    /// Reads a file if there is one.
+    /// Reads a file if it exists.
     fn maybe_read(&self, name: &str) -> Result<Option<Vec<u8>>, Failure> {
         match fs::read(self.path(name)) {
             Ok(text) => Ok(Some(text)),
@@ -69,7 +69,7 @@ impl Files {
         fs::write(self.path(name), text).map_err(|error| Failure::of(Entry::nowhere(format!("{name}: {error}"))))
     }
 
-    /// Returns the text of a file that a report names, if it can be found again.
+    /// Returns the text of a file that a report names, if the file is still available.
     pub(super) fn text_of(&self, name: &str) -> Option<Cow<'static, [u8]>> {
         if let Ok(Some(text)) = self.maybe_read(name) {
             return Some(text.into());
@@ -125,11 +125,11 @@ impl Libraries<'_> {
     }
 }
 
-/// Reads what an init file says about the module it belongs to.
+/// Reads the origin of a module from an init file.
 ///
 /// # Errors
 ///
-/// What is wrong with it.
+/// If the file is invalid.
 pub(super) fn origin(file: &str, text: &[u8], rules: Rules) -> Result<Origin, Failure> {
     let read = read_document(file, text).and_then(|document| read_origin(file, document.root(), rules));
     read.map_err(|error| match error {
@@ -138,12 +138,12 @@ pub(super) fn origin(file: &str, text: &[u8], rules: Rules) -> Result<Origin, Fa
     })
 }
 
-/// Returns what stands behind the last dot of the name of a file.
+/// Returns the part of a file name after its last dot.
 pub(super) fn extension(file: &str) -> Option<&str> {
     Path::new(file).extension().and_then(OsStr::to_str)
 }
 
-/// Returns the directory in which a file is.
+/// Returns the directory of a file.
 pub(super) fn directory_of(file: &str) -> String {
     let parent = Path::new(file).parent().and_then(Path::to_str).filter(|parent| !parent.is_empty());
     parent.unwrap_or(".").to_owned()

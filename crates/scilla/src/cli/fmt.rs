@@ -1,4 +1,4 @@
-//! `scilla fmt`: one style for all sources.
+//! `scilla fmt`: formats sources.
 
 use super::{Arguments, Command, Flag, Outcome, Session, Style, UsageError, files::extension};
 use crate::{
@@ -45,7 +45,7 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
     if form.is_some() && (arguments.has("inplace") || arguments.has("check")) {
         return Err(UsageError::Combination("-sexp and -json go with neither -inplace nor -check"));
     }
-    // The reference's tool looks past them.
+    // The reference's tool ignores them.
     let strict = session.style != Style::Plain;
     if strict && form.is_none() && (arguments.has("human-readable") || arguments.has("deannot")) {
         return Err(UsageError::Combination("-human-readable and -deannot go with -sexp or -json only"));
@@ -85,7 +85,7 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
     })
 }
 
-/// How a tree is written.
+/// The output form of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Json,

@@ -1,13 +1,13 @@
-//! The help texts, made from the tables of commands and flags.
+//! The help texts, which come from the tables of commands and flags.
 
 use std::fmt::Write as _;
 
 use super::{COMMANDS, Command};
 
-/// Columns of a line.
+/// Line width, in columns.
 const WIDTH: usize = 90;
 
-/// Returns what the tool is and what its commands are.
+/// Returns the description of the tool and of its commands.
 pub(super) fn overview() -> String {
     let mut text = String::from(
         "The tools of Scilla, the language of contracts on Zilliqa.\n\nUsage: scilla COMMAND [FLAGS] [FILE]\n\nCommands:\n",
@@ -31,7 +31,7 @@ pub(super) fn overview() -> String {
     text
 }
 
-/// Returns how a command is used.
+/// Returns the help of a command.
 pub(super) fn of(command: &Command) -> String {
     let flags = if command.flags.is_empty() { "" } else { " [FLAGS]" };
     let space = if command.operands.is_empty() { "" } else { " " };
@@ -50,7 +50,7 @@ pub(super) fn of(command: &Command) -> String {
     text
 }
 
-/// Puts a name and what is to be said of it, broken into lines.
+/// Adds a name and its description, with line breaks.
 fn row(text: &mut String, name: &str, about: &str) {
     const COLUMN: usize = 30;
     let _ = write!(text, "  {name:width$} ", width = COLUMN - 3);

@@ -32,17 +32,17 @@ use crate::{
     report::{Failure, Warning},
 };
 
-/// A command: one row of the table.
+/// A command: a row of the table.
 #[derive(Debug)]
 struct Command {
     name: &'static str,
-    /// The tool of the reference as which it serves when it is called under that name.
+    /// The tool of the reference that this command replaces if it is called under that name.
     alias: Option<&'static str>,
-    /// What stands behind the flags.
+    /// The operands after the flags.
     operands: &'static str,
-    /// What it does, in one line.
+    /// Its purpose, in one line.
     summary: &'static str,
-    /// How it is used.
+    /// Its usage.
     details: &'static str,
     flags: &'static [Flag],
     run: fn(&Arguments, &Session) -> Result<Outcome, UsageError>,
@@ -58,7 +58,7 @@ const COMMANDS: &[Command] = &[
     conformance::COMMAND,
 ];
 
-/// What a command gives back.
+/// The result of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Outcome {
     stdout: String,
@@ -67,13 +67,13 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Success, with a text for the standard output.
+    /// Returns a success with a text for the standard output.
     fn of(stdout: String) -> Self {
         Self { stdout, ..Self::default() }
     }
 }
 
-/// What surrounds a command.
+/// The environment of a command.
 #[derive(Clone, Debug)]
 struct Session {
     files: Files,
@@ -103,13 +103,13 @@ impl Session {
         self.rejected(style, &FailureReport { gas_remaining, failure, warnings: &[] }, Pointing::Behind)
     }
 
-    /// Rejects what was not even begun.
+    /// Rejects a command that could not begin.
     fn failed(&self, style: Style, failure: &Failure, gas_remaining: Option<u64>) -> Outcome {
         let report = FailureReport { gas_remaining, failure, warnings: &[] };
         self.rejected(style, &report, Pointing::To)
     }
 
-    /// Tells warnings of what succeeded, where people look on.
+    /// Returns the warnings of a successful command, if the output is for people.
     fn warned(&self, style: Style, warnings: &[Warning]) -> String {
         match style {
             Style::Drawn { colours } => tell::warnings(warnings, colours, &self.files),
@@ -118,9 +118,9 @@ impl Session {
     }
 }
 
-/// Runs the command that the arguments of the process name.
+/// Runs the command in the arguments of the process.
 ///
-/// The exit code is 0 after success, 1 after a rejected program or a failed run, 2 after wrong use.
+/// The exit code is 0 after success, 1 after a rejected program or a failed run, 2 after wrong usage.
 pub fn main() -> ExitCode {
     let given: Result<Vec<String>, UsageError> =
         env::args_os().map(|argument| argument.into_string().map_err(UsageError::NotUtf8)).collect();

@@ -1,4 +1,4 @@
-//! `scilla parse`: is a file in the language at all?
+//! `scilla parse`: checks whether a file parses.
 
 use super::{Arguments, Command, Flag, Outcome, Session, UsageError, files::extension, tell::Style};
 use crate::{
@@ -20,7 +20,7 @@ imports are not followed. Nothing is printed if all is well.",
 
 fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> {
     let file = arguments.operand("FILE")?;
-    // The reference's tool, which its tests alone use, always tells JSON.
+    // The reference's tool, which only its tests use, always prints JSON.
     let style = if session.style == Style::Plain { Style::Json } else { session.style(arguments) };
     let text = match session.files.read(file) {
         Ok(text) => text,

@@ -1,4 +1,4 @@
-//! `scilla run`: deployments and messages, with files for the world around them.
+//! `scilla run`: deployments and messages, with the state and the chain in files.
 
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ impl Text {
     }
 }
 
-/// What a run is given.
+/// The inputs of a run.
 struct Task<'s> {
     code: Text,
     init: Text,
@@ -97,10 +97,10 @@ struct Task<'s> {
     style: Style,
 }
 
-/// Why a run ended.
+/// Reason why a run ended.
 struct Stopped {
     failure: Failure,
-    /// The gas that was left; none where the reference does not tell it.
+    /// The gas that is left, or `None` where the reference does not report it.
     gas: Option<u64>,
     pointing: Pointing,
 }
@@ -204,7 +204,7 @@ fn write(document: &Document, arguments: &Arguments, session: &Session) -> Resul
     }
 }
 
-/// What is common to all runs once the libraries have been evaluated.
+/// The common state of all runs after the evaluation of the libraries.
 struct Begun {
     code: Arc<Code>,
     loaded: Loaded,
@@ -311,7 +311,7 @@ impl Task<'_> {
 
     fn deployed(&self, gas: Meter, fields: &[StateField]) -> Document {
         let report = RunReport {
-            // The reference does not scale it down.
+            // The reference does not convert it to gas.
             gas_remaining: gas.units(),
             accepted: false,
             messages: None,
@@ -362,7 +362,7 @@ impl Task<'_> {
     }
 }
 
-/// Makes a world of the facts of the chain.
+/// Returns a host with the facts of the chain.
 fn memory_host(file: &str, facts: &ChainInput) -> Result<MemoryHost, InputError> {
     let wrong = |text: &str| InputError::Internal(format!("{file}: no number: {text}"));
     let block = |text: &Arc<str>| BNum::parse(text).ok_or_else(|| wrong(text));
@@ -389,7 +389,7 @@ fn address(file: &str, text: &str) -> Result<[u8; 20], InputError> {
     Ok(bytes)
 }
 
-/// Puts the balance in front of the fields.
+/// Adds the balance before the fields.
 fn with_balance(balance: u128, fields: &[StateField]) -> Vec<StateField> {
     let balance = StateField { name: "_balance".into(), kind: BALANCE, value: Value::uint128(balance) };
     std::iter::once(balance).chain(fields.iter().cloned()).collect()

@@ -12,42 +12,42 @@ use crate::{
     source::Location,
 };
 
-/// How a command tells.
+/// The output form of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// With the line of the source, and colours if asked for.
+    /// With the line of the source, and optionally with colours.
     Drawn {
         /// Whether to use colours.
         colours: bool,
     },
-    /// As the JSON of the reference.
+    /// As JSON of the reference.
     Json,
-    /// Line by line, as the reference's tools without `-jsonerrors`.
+    /// Line by line, as in the reference's tools without `-jsonerrors`.
     Plain,
 }
 
-/// What part of a text the place of an entry is.
+/// The meaning of the place of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pointing {
-    /// The end of what is wrong: so places of parse errors are given.
+    /// The end of the wrong part, as for parse errors.
     Behind,
-    /// Its beginning.
+    /// The beginning of the wrong part.
     To,
 }
 
 /// Most errors, and most warnings, that are drawn for people. Output for tools has all of them.
 const MOST_DRAWN: usize = 20;
 
-/// How many bytes of a line are drawn on each side of a place.
+/// Bytes of a line that are drawn on each side of a place.
 const REACH: usize = 100;
 
-/// How many lines may lie between places that are drawn together.
+/// Most lines between places that are drawn together.
 const FARTHEST: u32 = 5000;
 
-/// How many characters of a message are drawn.
+/// Most characters of a message that are drawn.
 const LONGEST_MESSAGE: usize = 1000;
 
-/// Tells why a program was rejected or a run failed.
+/// Returns the report about a rejected program or a failed run.
 pub(super) fn failure(report: &FailureReport<'_>, pointing: Pointing, style: Style, files: &Files) -> String {
     match style {
         Style::Json => format!("{}\n", report.to_json().root().pretty()),
@@ -67,14 +67,14 @@ pub(super) fn failure(report: &FailureReport<'_>, pointing: Pointing, style: Sty
     }
 }
 
-/// Tells warnings for people.
+/// Returns warnings for people.
 pub(super) fn warnings(warnings: &[Warning], colours: bool, files: &Files) -> String {
     let mut drawing = Drawing::new(colours, files);
     drawing.warnings(warnings);
     drawing.drawn
 }
 
-/// Tells warnings line by line.
+/// Returns warnings line by line.
 pub(super) fn plain_warnings(warnings: &[Warning]) -> String {
     let line = |warning: &Warning| {
         let Location { file, line, column } = &warning.start;
@@ -98,12 +98,12 @@ fn plain(report: &FailureReport<'_>) -> String {
     text
 }
 
-/// Messages drawn with the lines they are about.
+/// Messages that are drawn with their source lines.
 struct Drawing<'f> {
     drawn: String,
     renderer: Renderer,
     files: &'f Files,
-    /// The files that were asked for; none for those that cannot be found again.
+    /// The files that were read; `None` for files that are not available.
     sources: HashMap<Arc<str>, Option<Lines>>,
 }
 
@@ -120,7 +120,7 @@ impl<'f> Drawing<'f> {
         self.count_rest(warnings.len(), "warnings");
     }
 
-    /// Says how many there are beside those that were drawn.
+    /// Adds the number of messages that were not drawn.
     fn count_rest(&mut self, all: usize, what: &str) {
         if let Some(more) = all.checked_sub(MOST_DRAWN).filter(|more| *more > 0) {
             // A `String` accepts every write.
@@ -188,7 +188,7 @@ fn placed(at: &Location, label: &str) -> String {
     format!("{}:{}:{}: {label}", at.file, at.line, at.column)
 }
 
-/// A text and where its lines are.
+/// A text with the places of its lines.
 struct Lines {
     text: Cow<'static, [u8]>,
     lines: Vec<Range<usize>>,
@@ -210,13 +210,13 @@ impl Lines {
         Self { text, lines }
     }
 
-    /// Returns a line, counted from 1, without what ends it.
+    /// Returns a line, counted from 1, without its line break.
     fn line(&self, number: u32) -> Option<&[u8]> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
         self.text.get(self.lines.get(index)?.clone())
     }
 
-    /// Says whether another place can be drawn together with one: in the same file, not far, in a line that is not long.
+    /// Returns whether two places can be drawn together: same file, few lines between them, no long line.
     fn is_near(&self, place: &Location, other: &Location) -> bool {
         let short = |line: &[u8]| line.len() <= 2 * REACH;
         other.file == place.file
@@ -236,7 +236,7 @@ impl Lines {
     }
 }
 
-/// Some lines of a text.
+/// Consecutive lines of a text.
 struct Excerpt<'l> {
     source: &'l Lines,
     first: u32,
@@ -245,7 +245,7 @@ struct Excerpt<'l> {
 }
 
 impl Excerpt<'_> {
-    /// Returns the bytes of the excerpt that a place means.
+    /// Returns the bytes of the excerpt for a place.
     fn range(&self, place: &Location, pointing: Pointing) -> Range<usize> {
         let index = usize::try_from(place.line.saturating_sub(self.first)).unwrap_or(usize::MAX);
         let start = self.starts.get(index).copied().unwrap_or(0);
@@ -255,7 +255,7 @@ impl Excerpt<'_> {
     }
 }
 
-/// Returns what is drawn of a line around a column, and the column there.
+/// Returns the drawn part of a line around a column, and the column in that part.
 fn excerpt(line: &[u8], column: u32) -> (Cow<'_, str>, u32) {
     if line.len() <= 2 * REACH {
         return (String::from_utf8_lossy(line), column);
@@ -268,7 +268,7 @@ fn excerpt(line: &[u8], column: u32) -> (Cow<'_, str>, u32) {
     (format!("{before}{after}").into(), column)
 }
 
-/// Returns a message of which the end is left out if it is very long.
+/// Returns a message. If it is very long, its end is left out.
 fn shortened(message: &str) -> Cow<'_, str> {
     match message.char_indices().nth(LONGEST_MESSAGE) {
         Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()).into(),
@@ -276,7 +276,7 @@ fn shortened(message: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the bytes of a line that a place means: the word that begins or ends there, or one byte.
+/// Returns the bytes of a line for a place: the word that begins or ends there, or one byte.
 fn marked(line: &str, column: u32, pointing: Pointing) -> Range<usize> {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'\'');
     let at = usize::try_from(column).unwrap_or(usize::MAX).saturating_sub(1).min(line.len());
@@ -290,7 +290,7 @@ fn marked(line: &str, column: u32, pointing: Pointing) -> Range<usize> {
     start..end
 }
 
-/// Returns help with an error that is known by its text alone: of the evaluator, and of files.
+/// Returns help for errors that only their text identifies: errors of the evaluator and of files.
 fn hint(title: &str) -> Option<&'static str> {
     const BYTE_ORDER_MARK: &str = "this is the mark with which some editors begin a file; save it without one";
     const HINTS: &[(&str, &str)] = &[

@@ -63,7 +63,7 @@ fn run(arguments: &Arguments, session: &Session) -> Result<Outcome, UsageError> 
     })
 }
 
-/// Why an expression could not be read.
+/// Reason why an expression could not be read.
 pub(super) enum Unread {
     /// It does not parse.
     Expression(Failure),
@@ -71,12 +71,12 @@ pub(super) enum Unread {
     File(Failure),
     /// A library cannot be imported.
     Import(Failure),
-    /// A name means nothing.
+    /// A name is not defined.
     Names(Failure),
 }
 
 impl Unread {
-    /// Tells the failure, with the gas that a tool tells where it tells it.
+    /// Returns the report of the failure, with the gas that is left where a tool reports it.
     pub(super) fn tell(&self, style: Style, session: &Session, gas_remaining: Option<u64>) -> Outcome {
         match self {
             Self::Expression(failure) => session.unparsed(style, failure, gas_remaining),
@@ -87,7 +87,7 @@ impl Unread {
     }
 }
 
-/// Reads an expression and imports all libraries that are found.
+/// Reads an expression, and imports all libraries that are found.
 pub(super) fn load(file: &str, arguments: &Arguments, session: &Session) -> Result<Program<ExpressionModule>, Unread> {
     let text = session.files.read(file).map_err(Unread::File)?;
     let mut directories = session.library_path.clone();

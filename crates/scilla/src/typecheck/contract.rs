@@ -12,9 +12,9 @@ use crate::{
 };
 
 impl Checker<'_> {
-    /// Types a contract whose libraries are known; returns the errors found before and its own.
+    /// Types a contract after its libraries. Returns the earlier errors and its own.
     ///
-    /// The constraint, the fields as a whole and each component contribute at most their first error.
+    /// The constraint, all fields together, and each component have at most their first error.
     pub(crate) fn contract(&mut self, contract: &Contract, mut errors: Vec<Entry>) -> Result<Vec<Entry>, Aborted> {
         self.contract_parameters(&contract.parameters, &mut errors);
 
@@ -77,7 +77,7 @@ impl Checker<'_> {
     }
 }
 
-/// Puts an error aside. Out of gas, nothing else is reported.
+/// Adds an error. If gas is exhausted, this is the only error.
 fn keep<T>(outcome: Outcome<T>, errors: &mut Vec<Entry>) -> Result<Option<T>, Aborted> {
     match outcome {
         Ok(found) => Ok(Some(found)),

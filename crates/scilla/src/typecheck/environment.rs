@@ -1,4 +1,4 @@
-//! What is known of the names in scope.
+//! The names in scope, with their types.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -24,7 +24,7 @@ enum Change {
     TypeVariable(TypeVariable),
 }
 
-/// A state of the environment to which it can be restored.
+/// A state of the environment that can be restored.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark(usize);
 
@@ -66,7 +66,7 @@ impl Environment {
         self.values.get(name)
     }
 
-    /// Goes through the names that belong to no module, in the order of the alphabet.
+    /// Iterates over the names that belong to no module, in alphabetical order.
     pub(super) fn locals(&self) -> impl Iterator<Item = &str> {
         let mut names: Vec<&str> =
             self.values.keys().filter(|name| name.module().is_none()).map(|name| &**name.base()).collect();

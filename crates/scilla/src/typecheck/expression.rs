@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// A node whose last part is its body: what remains to be done once the type of the body is known.
+/// A node whose last part is its body, with the step after the body.
 struct Link {
     id: ExprId,
     before: Mark,
@@ -37,15 +37,14 @@ impl Wrap {
 }
 
 impl Checker<'_> {
-    /// Types an expression. Chains of `let`, `fun` and `tfun` are as long as they like.
+    /// Types an expression. Chains of `let`, `fun` and `tfun` have no limit of length.
     pub(super) fn expression(&mut self, root: ExprId) -> Outcome<Type> {
         let mut chain = Vec::new();
         let mut at = root;
         let arena = self.text.arena;
         let mut kind = loop {
             let expression = arena.get(at);
-            // Parts that are typed by recursion are typed from here, so that only what is small stands on the stack
-            // once for each nesting.
+            // Parts that need recursion are typed from here, because this function has a small stack frame.
             if let ExpressionKind::Match { scrutinee, clauses } = &expression.kind {
                 break self.match_expression(scrutinee, clauses, expression.span)?;
             }
@@ -78,7 +77,7 @@ impl Checker<'_> {
         self.expression(root)
     }
 
-    /// Goes into a node that has a body; none if it has none. The type of what a `let` binds has been found before.
+    /// Enters a node that has a body, or returns `None` if it has none. The type of a `let` value was found before.
     fn enter(&mut self, id: ExprId, expression: &Expression, found: Option<Type>) -> Outcome<Option<(Link, ExprId)>> {
         let (wrap, before, body) = match &expression.kind {
             ExpressionKind::Function { parameter, kind, body } => {
@@ -93,7 +92,7 @@ impl Checker<'_> {
                     self.expect_assignable(annotation, &found, self.text.arena.get(*value).span)?;
                 }
                 let before = self.environment.mark();
-                // The variable has the type that was found, though it is shown with the one that was written.
+                // The variable has the inferred type, but reports show the written one.
                 self.record(name.span, annotation.as_ref().unwrap_or(&found));
                 self.environment.bind(&name.name, found);
                 (Wrap::Let, before, body)
@@ -226,7 +225,8 @@ impl Checker<'_> {
         self.error_because(constructor.span, text, |known| Some(known.unknown_constructor(constructor, None)))
     }
 
-    /// Expects so many of what the reference calls type arguments, even where it counts the parts of a pattern.
+    /// Checks the number of type arguments, as the reference calls them. It also uses this name for the parts of a
+    /// pattern.
     pub(super) fn expect_type_arguments(&self, constructor: &Ident, expected: usize, got: usize) -> Outcome<()> {
         self.expect_type_arguments_because(constructor, expected, got, || None)
     }
@@ -289,7 +289,7 @@ impl Checker<'_> {
         self.resolve(scrutinee)
     }
 
-    /// Returns the type of all branches.
+    /// Returns the common type of all branches.
     fn common(&self, found: &[Type], at: Span) -> Outcome<Type> {
         if let [first, others @ ..] = found
             && !others.is_empty()
@@ -305,7 +305,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Types an expression whose type is given.
+    /// Types an expression with an expected type.
     pub(super) fn expression_of(&mut self, id: ExprId, expected: &Type, at: Span) -> Outcome<Type> {
         let found = self.expression(id)?;
         self.expect_assignable(expected, &found, at)?;

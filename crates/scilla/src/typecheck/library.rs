@@ -10,14 +10,14 @@ use crate::{
     types::Type,
 };
 
-/// The gas did not suffice. The errors are those that are reported: some that were found before, and this.
+/// The gas is exhausted. The errors are some of the earlier ones, and this one.
 #[derive(Debug)]
 pub(crate) struct Aborted(pub(crate) Vec<Entry>);
 
 impl Checker<'_> {
-    /// Types the entries of a library, and lets what comes later know them; returns what is wrong.
+    /// Types the entries of a library, and binds them for later code. Returns the errors.
     ///
-    /// An entry that uses one that is wrong is not looked at.
+    /// An entry that uses an invalid entry is not checked.
     pub(crate) fn library(&mut self, library: &Library) -> Result<Vec<Entry>, Aborted> {
         let mut errors = Vec::new();
         let mut wrong = HashSet::new();
@@ -52,7 +52,7 @@ impl Checker<'_> {
         if let Some(annotation) = annotation
             && let Err(fault) = self.expect_assignable(annotation, &kind, name.span)
         {
-            // The reference gives the gas back.
+            // The reference returns the gas.
             self.meter = before;
             return Err(fault);
         }
@@ -60,7 +60,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Returns the first thing that is wrong with the arguments of constructors.
+    /// Returns the first error in the arguments of constructors.
     fn definitions(&self, constructors: &[ConstructorDefinition]) -> Option<Entry> {
         let mut arguments = constructors.iter().flat_map(|constructor| &constructor.arguments);
         arguments.find_map(|argument| {

@@ -7,7 +7,7 @@ use crate::{
     types::{Primitive, Type, Width, relation::assignable, usage::Use},
 };
 
-/// The labels that decide what a literal is, in order of their weight, and what they make it.
+/// The labels that determine the kind of a literal, in order of priority.
 const KINDS: [(&str, Primitive); 4] = [
     ("_tag", Primitive::Message),
     ("_eventname", Primitive::Event),
@@ -15,13 +15,13 @@ const KINDS: [(&str, Primitive); 4] = [
     ("_replicate_contract", Primitive::ReplicateContract),
 ];
 
-/// Returns what a literal with these entries is: a message, an event, an exception; none if nothing says so.
+/// Returns the kind of a literal with these entries: message, event or exception; `None` if no label determines it.
 pub(crate) fn kind_of(entries: &[MessageEntry]) -> Option<Primitive> {
     let has = |label: &str| entries.iter().any(|entry| *entry.label == *label);
     KINDS.into_iter().find_map(|(label, kind)| has(label).then_some(kind))
 }
 
-/// Returns the type that the value of this label must have in a message.
+/// Returns the required type of the value with this label in a message.
 fn mandatory_type(label: &str) -> Option<Type> {
     match label {
         "_amount" => Some(Primitive::Uint(Width::W128).into()),

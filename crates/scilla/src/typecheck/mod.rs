@@ -1,4 +1,4 @@
-//! The types of expressions, statements, components and libraries.
+//! The type checker for expressions, statements, components and libraries.
 //!
 //! Source of the rules and of the texts: `Zilliqa/scilla: src/base/TypeChecker.ml`, `TypeUtil.ml`.
 
@@ -28,7 +28,7 @@ use crate::{
     work::weight,
 };
 
-/// The types found in one module, beside its tree.
+/// The types in one module, stored next to its tree.
 #[derive(Clone, Debug, Default)]
 pub struct Typing {
     expressions: HashMap<ExprId, Type>,
@@ -41,12 +41,12 @@ impl Typing {
         self.expressions.get(&id)
     }
 
-    /// Returns the type of a name where it stands: bound, looked up, or given as an argument.
+    /// Returns the type of a name at its place: bound, read, or given as an argument.
     pub fn ident(&self, ident: &Ident) -> Option<&Type> {
         self.place(ident.span)
     }
 
-    /// Returns the type of what stands at a place; for a type variable, the type of the expression that it is bound in.
+    /// Returns the type at a place. A type variable has the type of the expression that binds it.
     pub fn place(&self, span: Span) -> Option<&Type> {
         self.places.get(&span.start)
     }
@@ -65,17 +65,17 @@ impl Text<'_> {
     }
 }
 
-/// Why typing stops.
+/// Reason why typing stops.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// Something is wrong.
+    /// There is an error.
     Error(Entry),
-    /// The gas does not suffice; this ends the whole check.
+    /// The gas is exhausted, which ends the whole check.
     Exhausted,
 }
 
 impl Fault {
-    /// The error that running out of gas is reported as.
+    /// Returns the error that reports exhausted gas.
     pub(crate) fn exhausted() -> Entry {
         Entry::nowhere("Insufficient gas")
     }
@@ -97,23 +97,23 @@ pub(crate) struct Checker<'a> {
     typing: Typing,
     environment: Environment,
     meter: Meter,
-    /// The units of gas at the beginning.
+    /// The gas units at the beginning.
     start: u64,
-    /// How many nodes of types have been gone through free of charge.
+    /// Number of nodes of types that were read without a gas charge.
     nodes: Cell<u64>,
-    /// What helps people; none for programs.
+    /// Names for suggestions; `None` if the output is for programs.
     vocabulary: Option<&'a Vocabulary>,
 }
 
-/// How many nodes of types may be gone through free of charge, and how many more for each unit of gas that was used.
+/// Nodes of types that may be read without a gas charge. Each unit of gas used permits more.
 ///
-/// Each use of a name goes through its type, in the reference too, which has no such limit. Types grow beyond what is
-/// written only by being instantiated, which is paid for once.
+/// Each use of a name reads its type. The reference does so too, but has no such limit. Types grow beyond their written
+/// form only by instantiation, which is paid for once.
 const FREE_NODES: u64 = 5_000_000;
 const NODES_PER_UNIT: u64 = 8;
 
 impl<'a> Checker<'a> {
-    /// A checker that knows the recursion principles, for the module of a text.
+    /// Returns a checker that knows the recursion principles, for the module of a text.
     pub(crate) fn new(known: &'a DataTypes, text: Text<'a>, meter: Meter, vocabulary: Option<&'a Vocabulary>) -> Self {
         let mut environment = Environment::default();
         for (name, kind) in principles::types() {
@@ -124,22 +124,22 @@ impl<'a> Checker<'a> {
         Self { known, text, typing, environment, meter, start, nodes: Cell::new(0), vocabulary }
     }
 
-    /// Goes on to another module; returns what was found in the one before.
+    /// Continues with another module. Returns the types of the previous one.
     pub(crate) fn turn_to(&mut self, text: Text<'a>) -> Typing {
         self.text = text;
         std::mem::take(&mut self.typing)
     }
 
-    /// Returns what was found in the last module, and what is left of the gas.
+    /// Returns the types of the last module, and the gas that is left.
     pub(crate) fn finish(self) -> (Typing, Meter) {
         let meter = self.meter();
         (self.typing, meter)
     }
 
-    /// Returns what is left of the gas.
+    /// Returns the gas that is left.
     pub(crate) fn meter(&self) -> Meter {
         let mut meter = self.meter;
-        // Beyond the limit, no gas is left.
+        // If the work limit is reached, no gas is left.
         meter.spend(self.nodes.get().saturating_mul(weight::TYPE_NODE)).ok();
         meter
     }
@@ -148,7 +148,7 @@ impl<'a> Checker<'a> {
         Err(Fault::Error(self.text.error(at, message)))
     }
 
-    /// Reports an error with a cause, which is found only where people read it.
+    /// Reports an error with a cause. The cause is computed only if the output is for people.
     fn error_because<T>(
         &self,
         at: Span,
@@ -158,7 +158,7 @@ impl<'a> Checker<'a> {
         Err(Fault::Error(self.text.error(at, message).because(self.vocabulary().and_then(cause))))
     }
 
-    /// Returns what helps people with errors in this text.
+    /// Returns names for suggestions about this text.
     fn vocabulary(&self) -> Option<&'a Vocabulary> {
         self.vocabulary.filter(|known| known.is_of(self.text.source))
     }
@@ -169,7 +169,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Looks a name up, and records its type where it stands.
+    /// Looks up a name, and records its type at its place.
     fn resolve(&mut self, ident: &Ident) -> Outcome<Type> {
         match self.environment.get(&ident.name).cloned() {
             Some(kind) => {
@@ -189,7 +189,7 @@ impl<'a> Checker<'a> {
         idents.iter().map(|ident| self.resolve(ident)).collect()
     }
 
-    /// Binds a name where it stands.
+    /// Binds a name at its place.
     fn bind(&mut self, ident: &Ident, kind: Type) {
         self.record(ident.span, &kind);
         self.environment.bind(&ident.name, kind);
@@ -211,7 +211,7 @@ impl<'a> Checker<'a> {
         self.go_through(size)
     }
 
-    /// Counts nodes of types that are gone through, which must be in proportion to the gas that was used.
+    /// Counts nodes of types that are read. Their number must be in proportion to the gas used.
     fn go_through(&self, nodes: u64) -> Outcome<()> {
         let done = self.nodes.get().saturating_add(nodes);
         self.nodes.set(done);
@@ -227,7 +227,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The error for a type that is not well formed, where its name stands if it is about a name.
+/// Returns the error for a malformed type, at the place of the name if the error is about a name.
 pub(crate) fn malformed_entry(text: Text<'_>, malformed: &Malformed, vocabulary: Option<&Vocabulary>) -> Entry {
     let at = malformed.ident().map_or(Span::NOWHERE, |ident| ident.span);
     let cause = vocabulary.and_then(|known| match malformed {

@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl Checker<'_> {
-    /// Types a pattern for values of a type, and binds its variables; of several with one name the last remains.
+    /// Types a pattern for values of a type, and binds its variables. Of several with one name, the last one counts.
     pub(super) fn pattern(&mut self, pattern: &Pattern, of: &Type) -> Outcome<()> {
         let mut bound = Vec::new();
         self.assign(pattern, of, &mut bound)?;
@@ -17,7 +17,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Finds the types of the variables, from right to left, as the reference does.
+    /// Finds the types of the variables from right to left, as in the reference.
     fn assign<'p>(
         &self,
         pattern: &'p Pattern,

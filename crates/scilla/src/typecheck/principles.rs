@@ -1,4 +1,4 @@
-//! The types of the five recursion principles, which every program knows.
+//! The types of the five recursion principles.
 
 use std::sync::Arc;
 

@@ -13,26 +13,26 @@ use crate::{
     vocabulary::Vocabulary,
 };
 
-/// What the statements of a contract know beside the names in scope.
+/// The context of the statements of a contract, in addition to the names in scope.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
-    /// The types of the fields, `_balance` included; none if a field was wrong. Then the reference looks fields up
+    /// The types of the fields, including `_balance`; `None` if a field was invalid. The reference then looks up fields
     /// among the other names.
     pub(super) fields: Option<HashMap<Name, Type>>,
     /// The procedures above.
     pub(super) procedures: HashMap<Name, Signature>,
 }
 
-/// What a procedure takes and gives.
+/// The parameters and the result of a procedure.
 #[derive(Clone, Debug)]
 pub(super) struct Signature {
     parameters: Vec<Type>,
     result: Option<Type>,
-    /// The declaration, for people.
+    /// Its declaration, for people.
     declared: Declared,
 }
 
-/// Where and how a procedure is declared; empty unless people read errors.
+/// The declaration of a procedure. It is empty unless the output is for people.
 #[derive(Clone, Debug, Default)]
 struct Declared {
     place: Location,
@@ -40,7 +40,7 @@ struct Declared {
 }
 
 impl Checker<'_> {
-    /// Types a component; returns what it takes and gives.
+    /// Types a component. Returns its parameters and its result.
     pub(super) fn component(&mut self, component: &Component, scope: &Scope) -> Outcome<Signature> {
         let (what, for_use) = match component.kind {
             ComponentKind::Procedure => ("procedure", Use::ProcedureParameter),
@@ -80,7 +80,7 @@ impl Checker<'_> {
 
     fn statements(&mut self, statements: &[Statement], component: &Component, scope: &Scope) -> Outcome<()> {
         let before = self.environment.mark();
-        // What a `throw` throws is judged after the statements that follow it, the last `throw` first.
+        // The argument of a `throw` is checked after the later statements, the last `throw` first.
         let mut thrown = Vec::new();
         for statement in statements {
             if let StatementKind::Throw(exception) = &statement.kind {
@@ -103,7 +103,7 @@ impl Checker<'_> {
 
     /// Types a statement that is neither a match nor a throw.
     ///
-    /// Those are typed by [`Self::statements`], so that only what is small stands on the stack once for each nesting.
+    /// [`Self::statements`] types those, because it has a smaller stack frame for nested statements.
     fn statement(&mut self, statement: &Statement, component: &Component, scope: &Scope) -> Outcome<()> {
         match &statement.kind {
             StatementKind::Accept | StatementKind::Match { .. } | StatementKind::Throw(_) => {}
@@ -158,7 +158,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Looks a name up and expects its type to fit.
+    /// Looks up a name, and checks its type.
     fn expect(&mut self, ident: &Ident, expected: &Type) -> Outcome<()> {
         let actual = self.resolve(ident)?;
         self.expect_assignable(expected, &actual, ident.span)
@@ -181,7 +181,7 @@ impl Checker<'_> {
         self.index(&kind, keys)
     }
 
-    /// Returns what stands under keys.
+    /// Returns the type of the value behind keys.
     fn index(&mut self, map: &Type, keys: &[Ident]) -> Outcome<Type> {
         let mut rest = map;
         for key in keys {
@@ -334,7 +334,7 @@ impl Checker<'_> {
 }
 
 impl Want {
-    /// Returns the type of the answer, for an entry of this type.
+    /// Returns the type of the result, for an entry of this type.
     fn answer(self, entry: Type) -> Type {
         match self {
             Self::Existence => Type::bool(),

@@ -10,10 +10,10 @@ use super::{
     lists::{self, Definition, Token},
 };
 
-/// One case: a tool with its arguments, and what it must give.
+/// A case: a tool with its arguments, and the expected output.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
-    /// To which part of the suite it belongs.
+    /// Its part of the suite.
     pub(super) category: &'static str,
     /// Its name in that part.
     pub(super) name: String,
@@ -23,24 +23,24 @@ pub(super) struct Case {
     pub(super) arguments: Vec<String>,
     /// The directory in which the tool runs.
     pub(super) root: PathBuf,
-    /// The directory of the standard library, from there.
+    /// The directory of the standard library, relative to `root`.
     pub(super) library: &'static str,
-    /// What it must give.
+    /// The expected output.
     pub(super) expected: Expected,
     /// The exit code.
     pub(super) code: u8,
 }
 
-/// What a case must give.
+/// The expected output of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// The exit code, and nothing else.
+    /// Only the exit code counts.
     Code,
-    /// What this file holds.
+    /// The contents of this file.
     File(PathBuf),
-    /// This formatted source, or one of the same tree.
+    /// This formatted source, or one with the same tree.
     Layout(String),
-    /// A source of the same tree as the one given.
+    /// A source with the same tree as the input.
     SameTree,
     /// This text.
     Text(String),
@@ -97,7 +97,7 @@ impl Module<'_> {
         lists::texts(self.value(name))
     }
 
-    /// The names of the files: a list, or the name of one.
+    /// Returns the names of the files, from a list or from a single name.
     fn files(&self) -> Vec<String> {
         let value = self.value("tests");
         let named = value.first().and_then(Token::as_word);
@@ -106,7 +106,7 @@ impl Module<'_> {
         lists::items(value).into_iter().flat_map(lists::texts).collect()
     }
 
-    /// Puts the name of a file into a path of the list.
+    /// Replaces the name of a file in a path of the list.
     fn path(&self, name: &str, file: &str) -> String {
         let part = |item: &[Token]| -> Option<String> {
             if item.iter().any(|token| token.is_word("dir")) {
@@ -156,7 +156,7 @@ impl Module<'_> {
     }
 }
 
-/// Reads the list of the runner's cases, which are calls of a few functions.
+/// Reads the list of the cases of the runner. It consists of calls of a few functions.
 fn runner(suite: &Path) -> io::Result<Vec<Case>> {
     let text = fs::read_to_string(suite.join("tests/runner/Testcontracts.ml"))?;
     let tokens = lists::tokens(&text);
@@ -176,7 +176,7 @@ fn runner(suite: &Path) -> io::Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// The arguments of a call. Definitions of these functions look like calls whose arguments are no texts.
+/// The arguments of a call. Definitions of these functions look like calls, but their arguments are no texts.
 struct Call<'t> {
     tokens: &'t [Token],
     suite: &'t Path,
@@ -194,7 +194,7 @@ impl Call<'_> {
         }
     }
 
-    /// Returns the arguments without label behind `env`.
+    /// Returns the unlabelled arguments after `env`.
     fn arguments(&self) -> Option<&[Token]> {
         let env = self.tokens.iter().take(5).position(|token| token.is_word("env"))?;
         self.tokens.get(env + 1..)
@@ -253,7 +253,7 @@ impl Call<'_> {
             ("-gaslimit", GAS_LIMIT.to_owned()),
         ];
         if with_world {
-            // The suite runs these against a server that it fills from the two files.
+            // The suite runs these cases against a server that it fills from the two files.
             files.push(("-istate", format!("{directory}/{init}_state.json")));
             files.push(("-iblockchain", format!("{directory}/blockchain_1.json")));
         }
@@ -271,10 +271,10 @@ impl Call<'_> {
     }
 }
 
-/// The gas that the suite gives to each run.
+/// Gas limit of each run in the suite.
 const GAS_LIMIT: &str = "8000";
 
-/// A deployment with a malformed init file, of which only the exit code counts.
+/// Returns a deployment with a malformed init file. Only the exit code counts.
 fn malformed(suite: &Path, number: u32) -> Case {
     let init = format!("tests/runner/crowdfunding/init_bad{number}.json");
     let arguments =

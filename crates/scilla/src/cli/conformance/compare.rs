@@ -1,26 +1,26 @@
-//! How near an output is to what is expected.
+//! Comparison of an output with the expected one.
 
 use crate::json::{Document, Json, Kind, parse};
 
-/// How near.
+/// The level of agreement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Nearness {
-    /// Accepted where it should be rejected, or the other way round.
+    /// The verdict is wrong: accepted instead of rejected, or rejected instead of accepted.
     Fail,
-    /// Accepted or rejected, as it should be.
+    /// The verdict is right.
     Verdict,
     /// An accepted program has the same gas and the same result; other output may differ. A rejected program has the
     /// same gas and the first error in the same place; its text may differ.
     Core,
-    /// The same.
+    /// The output is equal.
     Exact,
 }
 
-/// An output beside what is expected.
+/// An output compared with the expected one.
 #[derive(Clone, Debug)]
 pub(super) struct Comparison {
     pub(super) nearness: Nearness,
-    /// What differs, if anything.
+    /// The difference, if any.
     pub(super) difference: String,
 }
 
@@ -38,10 +38,10 @@ impl Comparison {
     }
 }
 
-/// What an accepted program tells beside its result.
+/// Output of an accepted program besides its result.
 const BESIDE: &[&str] = &["cashflow_tags", "type_info", "warnings"];
 
-/// Compares outputs whose verdicts are the same.
+/// Compares outputs with the same verdict.
 pub(super) fn compare(expected: &str, found: &str) -> Comparison {
     match (parse(expected.as_bytes()), parse(found.as_bytes())) {
         (Ok(expected), Ok(found)) => compare_json(&expected, &found),
@@ -63,7 +63,7 @@ fn compare_text(expected: &str, found: &str) -> Comparison {
     Comparison::of(nearness, format!("expected `{expected_line}`, found `{found_line}`"))
 }
 
-/// Puts the entries of maps, `[(k => v); (k => v)]`, into an order.
+/// Sorts the entries of maps, `[(k => v); (k => v)]`.
 fn unordered_text(text: &str) -> String {
     let mut open: Vec<String> = vec![String::new()];
     for char in text.chars() {
@@ -133,7 +133,7 @@ fn compare_json(expected: &Document, found: &Document) -> Comparison {
     Comparison::of(if core { Nearness::Core } else { Nearness::Verdict }, difference)
 }
 
-/// Shows where two texts begin to differ.
+/// Shows the first difference of two texts.
 fn first_difference(expected: Option<&str>, found: Option<&str>) -> String {
     let (Some(expected), Some(found)) = (expected, found) else {
         return if expected.is_some() { "missing".into() } else { "not expected".into() };
@@ -144,7 +144,7 @@ fn first_difference(expected: Option<&str>, found: Option<&str>) -> String {
     format!("expected `{}`, found `{}`", part(expected), part(found))
 }
 
-/// Shows the errors of a report: the first, and how many follow.
+/// Shows the first error of a report, and the number of the others.
 fn first_error(json: Json<'_>) -> String {
     let all: Vec<_> = json.member("errors").and_then(Json::elements).into_iter().flatten().collect();
     let Some(first) = all.first() else { return "none".into() };
@@ -163,7 +163,7 @@ fn first_place(json: Json<'_>) -> Option<String> {
     first.member("start_location").map(|place| place.compact().to_string())
 }
 
-/// What is half put together.
+/// A container that is written in part.
 struct Half<'a> {
     is_object: bool,
     is_set: bool,
@@ -172,7 +172,7 @@ struct Half<'a> {
     rest: Vec<(&'a str, Json<'a>)>,
 }
 
-/// Shows a value with the entries of maps, whose order means nothing, in an order of their own.
+/// Shows a value with sorted entries of maps, because their order has no meaning.
 fn unordered(value: Json<'_>, sort: bool) -> String {
     let mut open: Vec<Half<'_>> =
         vec![Half { is_object: false, is_set: false, parts: vec![], keys: vec![], rest: vec![("", value)] }];
@@ -225,7 +225,7 @@ impl Half<'_> {
     }
 }
 
-/// Says whether an array is a map: all its elements have a key and a value.
+/// Returns whether an array is a map: all its elements have a key and a value.
 fn is_map(value: Json<'_>) -> bool {
     let has = |element: &Json<'_>| element.member("key").is_some() && element.member("val").is_some();
     value.elements().is_some_and(|all| all.clone().count() > 0 && all.clone().all(|element| has(&element)))

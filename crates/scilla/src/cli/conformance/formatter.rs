@@ -1,4 +1,4 @@
-//! The cases of the formatter: transcripts of a shell, and sources beside what becomes of them.
+//! The cases of the formatter: shell transcripts, and sources with their formatted form.
 
 use std::{
     collections::BTreeSet,
@@ -34,15 +34,15 @@ pub(super) fn read(suite: &Path) -> io::Result<Vec<Case>> {
     let trees = directory.join("ast_does_not_change.t");
     let transcript = read_text(&trees.join("run.t"))?;
     for file in names(&trees)?.iter().filter(|name| matches!(extension(name), Some("scilla" | "scilexp"))) {
-        // What the transcript says of a file is that it does not parse.
+        // In the transcript, output with the name of the file means that the file does not parse.
         let code = u8::from(transcript.contains(&format!("{file}:")));
         cases.push(Case { code, ..case("formatter tree", file, &[], &trees, Expected::SameTree) });
     }
     Ok(cases)
 }
 
-/// Reads the transcripts below a directory: a command behind a dollar, and what it prints, which ends with its exit code
-/// if it fails.
+/// Reads the transcripts below a directory. A transcript has a command after a dollar sign and its output. The output
+/// of a failed command ends with its exit code.
 fn transcripts(
     category: &'static str,
     directory: &Path,
@@ -73,19 +73,19 @@ fn case(category: &'static str, file: &str, flags: &[&str], root: &Path, expecte
     Case { category, name: file.to_owned(), tool, arguments, root, library: "stdlib", expected, code: 0 }
 }
 
-/// Returns the names of what is in a directory, in alphabetical order.
+/// Returns the names of the entries of a directory, in alphabetical order.
 fn names(directory: &Path) -> io::Result<BTreeSet<String>> {
     let names = fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
     names.collect()
 }
 
-/// Reads a text. Bytes that are no UTF-8 are characters of their numbers, as [`crate::json::tree_json`] has them.
+/// Reads a text. Bytes that are not UTF-8 become the characters with their numbers, as in [`crate::json::tree_json`].
 fn read_text(file: &PathBuf) -> io::Result<String> {
     let bytes = fs::read(file)?;
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| error.as_bytes().iter().copied().map(char::from).collect()))
 }
 
-/// Compares what becomes of a source with what the reference makes of it, which loses comments at times.
+/// Compares a formatted source with that of the reference, which sometimes drops comments.
 pub(super) fn compare_layout(file: &str, source: &str, expected: &str, found: &str) -> Comparison {
     let comparison = compare(expected, found);
     if comparison.nearness == Nearness::Exact {
@@ -99,7 +99,7 @@ pub(super) fn compare_layout(file: &str, source: &str, expected: &str, found: &s
     Comparison { nearness, difference }
 }
 
-/// Compares a source with what the formatter makes of it.
+/// Compares a source with its formatted form.
 pub(super) fn compare_trees(file: &str, source: &str, found: &str) -> Comparison {
     same_tree(file, source, found).map_or_else(Comparison::fail, |()| Comparison::exact())
 }
@@ -118,7 +118,7 @@ fn tree(file: &str, text: &str) -> Result<String, String> {
     tree.map(|tree| tree.to_sexp(false)).map_err(|failure| failure.to_string())
 }
 
-/// Compares the comments of two texts, in order, but for the space in them.
+/// Compares the comments of two texts, in order. White space in them does not count.
 fn same_comments(source: &str, found: &str) -> Result<(), String> {
     let words = |text: &str| -> Vec<Vec<String>> {
         let comments = comments(text.as_bytes());

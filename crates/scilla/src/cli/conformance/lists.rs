@@ -1,13 +1,13 @@
-//! The suite's lists of cases, which are OCaml.
+//! The suite's lists of cases, which are OCaml code.
 //!
-//! Only as much of that language is understood as the lists need: words, strings, lists and comments.
+//! This parser supports only the parts of OCaml that the lists use: words, strings, lists and comments.
 
 /// A token of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
-    /// A sign of its own.
+    /// A single character.
     Sign(char),
-    /// What stands between quotes.
+    /// The text between quotes.
     Text(String),
     /// A name, a path of names, or a number.
     Word(String),
@@ -33,7 +33,7 @@ impl Token {
     }
 }
 
-/// Splits a text into tokens; comments, which nest, are left out.
+/// Splits a text into tokens. Nested comments are left out.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut found = Vec::new();
     let mut chars = text.chars().peekable();
@@ -75,7 +75,7 @@ fn is_word(char: char) -> bool {
     char.is_ascii_alphanumeric() || matches!(char, '_' | '\'')
 }
 
-/// One definition of a module of the suite: its name, and the tokens of its value.
+/// A definition of a module of the suite: its name, and the tokens of its value.
 pub(super) type Definition<'t> = (&'t str, &'t [Token]);
 
 /// Returns the definitions of each argument of the functor `DiffBasedTests`.
@@ -90,7 +90,7 @@ pub(super) fn modules(tokens: &[Token]) -> Vec<Vec<Definition<'_>>> {
     starts.map(|start| definitions(body(start))).filter(|found| !found.is_empty()).collect()
 }
 
-/// Returns what is defined by `let`, as far as no definition stands within another.
+/// Returns the definitions by `let`, without nested ones.
 pub(super) fn definitions(tokens: &[Token]) -> Vec<Definition<'_>> {
     let mut found = Vec::new();
     for part in tokens.split(|token| token.is_word("let")).skip(1) {

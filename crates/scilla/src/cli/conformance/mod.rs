@@ -1,7 +1,7 @@
-//! `scilla conformance`: how near this implementation is to the reference, by the reference's public test suite.
+//! `scilla conformance`: compares this implementation with the reference, by the reference's public test suite.
 //!
-//! The suite is read from a checkout; nothing of it is part of this repository. Each case runs in this process, through
-//! the same function as the command line, with the flags that the suite's own lists give.
+//! The suite comes from a checkout. This repository has no part of it. Each case runs in this process, through the same
+//! function as the command line, with the flags in the suite's own lists.
 
 mod cases;
 mod compare;
@@ -122,10 +122,10 @@ const fn word(nearness: Nearness) -> &'static str {
     }
 }
 
-/// How many cases of each category are how near.
+/// Number of cases for each category and level of agreement.
 #[derive(Debug, Default)]
 struct Table {
-    /// By category: failed, right in the verdict, right in the core, exact.
+    /// By category: wrong verdict, right verdict, equal core, equal output.
     rows: BTreeMap<&'static str, [u32; 4]>,
 }
 
