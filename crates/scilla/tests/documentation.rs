@@ -1,4 +1,4 @@
-//! What the documentation and the example contracts say of the `scilla` command, taken at their word.
+//! Runs the commands and examples of the documentation, and compares their output.
 
 use std::{
     env, fs,
@@ -15,7 +15,7 @@ fn scilla(arguments: &[&str]) -> Output {
     command.current_dir(root().join("contracts")).args(arguments).output().expect("the command starts")
 }
 
-/// A fenced block: what stands behind the fence, and its lines.
+/// A fenced block: the text after the fence, and its lines.
 struct Block {
     info: String,
     text: String,
@@ -33,13 +33,14 @@ fn blocks(document: &str) -> Vec<Block> {
     blocks
 }
 
-/// Splits a part of a console into the command, which goes on behind a backslash at the end of a line, and its output.
+/// Splits a part of a console block into the command and its output. A backslash at the end of a line continues the
+/// command.
 fn command_and_output(session: &str) -> (&str, &str) {
     let ends = session.match_indices('\n').find(|(at, _)| !session[..*at].ends_with('\\'));
     ends.map_or((session, ""), |(at, _)| (&session[..at], &session[at + 1..]))
 }
 
-/// Runs a line in a directory, and returns all that it prints.
+/// Runs a line in a directory, and returns its whole output.
 fn run(line: &str, directory: &Path) -> String {
     let command = Path::new(env!("CARGO_BIN_EXE_scilla")).parent().expect("it lies in a directory");
     let path = format!("{}:{}", command.display(), env::var("PATH").unwrap_or_default());
@@ -66,8 +67,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Blocks with the name of a file are written to it; in those of a console, each `$` begins a line to be run, and what
-/// follows is what that prints.
+/// A block with the name of a file is written to that file. In a console block, each `$` begins a line to run, and its
+/// output follows.
 #[test]
 fn the_guide_can_be_followed() {
     let guide = fs::read_to_string(root().join("docs/scilla.md")).expect("the guide is there");
@@ -97,9 +98,9 @@ fn the_guide_begins_with_the_first_example() {
     assert_eq!(block.expect("the guide has the contract").text, example);
 }
 
-/// What the examples are warned of, which none of them can help.
+/// Warnings that the examples cannot avoid.
 ///
-/// ZRC-2 and ZRC-6 name the fields that others read, and the messages that contracts must understand.
+/// ZRC-2 and ZRC-6 determine the names of public fields, and the messages that contracts must accept.
 const WARNINGS: &[(&str, &[&str])] = &[
     (
         "auction/auction.scilla",

@@ -53,7 +53,7 @@ fn some(value: Value) -> Value {
     Value::some(value.kind().unwrap(), value)
 }
 
-/// Checks cost and result, and that the type of the result is the one that was announced.
+/// Checks cost and result, and that the type of the result is the declared one.
 #[expect(clippy::needless_pass_by_value, reason = "the calls read better")]
 fn check(name: &str, arguments: &[Value], cost: u64, expected: Result<Value, &str>) {
     let builtin = Builtin::find(name).unwrap();
@@ -311,7 +311,7 @@ fn values_are_hashed_as_these_bytes() {
     check(&Value::Map(map(&["1", "3", "2"])), b"3v32v21v1");
 }
 
-/// A map from these texts to themselves with a `v` in front.
+/// Returns a map from these texts to themselves with a `v` before them.
 fn map(keys: &[&str]) -> Map {
     let mut map = Map::new(Primitive::String.into(), Primitive::String.into());
     for key in keys {
@@ -357,7 +357,7 @@ fn addresses_in_bech32() {
         check("bech32_to_bystr20", &[text("zil"), text(spelled)], cost, Ok(expected));
     };
     decode(spelled, some(address()));
-    // Letters of both cases may mix behind the prefix, which must be in lower case.
+    // After the prefix, which must be in lower case, letters of both cases may mix.
     decode("zil1FWH4ltdguhde9s7nysnp33d5wye6uqpugufkz7", some(address()));
     decode("ZIL1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz7", none());
     decode("zil1fwh4ltdguhde9s7nysnp33d5wye6uqpugufkz8", none());
@@ -400,7 +400,7 @@ fn signatures() {
 
 #[test]
 fn ecdsa_signatures() {
-    // Made with the secret key of thirty-two sevens over "pay 1 ZIL".
+    // The signature of "pay 1 ZIL" by the secret key of 32 bytes with the value 7.
     let r = "4ab48fe13b1722e49931cda4380dc6ce589927603260e28c80e13807b6d88f64";
     let low = || bystrx(&format!("{r}44d45c3c65167507e0f475d4af62908841dbefbf8d80d2400bb7155e96638f99"));
     let high = || bystrx(&format!("{r}bb2ba3c39ae98af81f0b8a2b509d6f7678d2ed2721c7cdfbb41b492e39d2b1a8"));
@@ -410,7 +410,7 @@ fn ecdsa_signatures() {
     let message = |message: &[u8]| Value::ByStr(message.into());
     check("ecdsa_verify", &[key(), message(b"pay 1 ZIL"), low()], 280, Ok(truth(true)));
     check("ecdsa_verify", &[key(), message(b"pay 9 ZIL"), low()], 280, Ok(truth(false)));
-    // Of the two signatures that there are, only the one with the smaller s verifies; the key recovers from both.
+    // There are two signatures. Only the one with the smaller s verifies, but the key can be recovered from both.
     check("ecdsa_verify", &[key(), message(b"pay 1 ZIL"), high()], 280, Ok(truth(false)));
     check("ecdsa_recover_pk", &[message(b"pay 1 ZIL"), low(), Value::uint32(1)], 1, Ok(whole()));
     check("ecdsa_recover_pk", &[message(b"pay 1 ZIL"), high(), Value::uint32(0)], 1, Ok(whole()));
@@ -435,7 +435,7 @@ fn points_of_the_pairing_curve() {
     check("alt_bn128_G1_neg", &[generator()], 20, Ok(some(opposite())));
     check("alt_bn128_G1_add", &[generator(), opposite()], 20, Ok(some(point("0", "0"))));
     check("alt_bn128_G1_add", &[generator(), point("1", "3")], 20, Ok(none()));
-    // Coordinates count modulo that of the field: this is the generator again, and nothing.
+    // Coordinates are modulo that of the field: these are the generator and the point at infinity.
     let modulus = "21888242871839275222246405745257275088696311157297823662689037894645226208583";
     let (again, nothing) = (
         point("21888242871839275222246405745257275088696311157297823662689037894645226208584", "2"),
@@ -481,7 +481,7 @@ fn maps_of_the_state_take_addresses_as_bytes() {
 proptest::proptest! {
     #[test]
     fn the_order_of_insertion_is_forgotten(entries in proptest::collection::vec(("[a-c]{0,3}", "[x-z]{0,30}"), 0..30)) {
-        // Of the entries of one key, the first counts for both: it is put in last, or it is put in alone.
+        // If a key has several entries, both maps keep the first one: it is inserted last, or alone.
         let put = |map: &mut Map, key: &str, value: &str| map.insert(Key::new(text(key)).unwrap(), text(value));
         let (mut forth, mut back) = (map(&[]), map(&[]));
         for (key, value) in &entries {

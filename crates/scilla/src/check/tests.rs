@@ -31,7 +31,7 @@ fn told(outcome: Result<impl Sized, Rejected>) -> Vec<String> {
     entries.iter().map(|entry| format!("{}:{} {}", entry.start.line, entry.start.column, entry.message)).collect()
 }
 
-/// Checks a contract, the first line of whose parts is the second of the text.
+/// Checks a contract. The first line of `parts` is line 2 of the text.
 fn check(parts: &str, expected: &[&str]) {
     let text = format!("scilla_version 0\n{parts}");
     assert_eq!(told(try_contract(&text, &NONE, 1000)), expected, "{text}");
@@ -48,7 +48,7 @@ fn check_statements(statements: &str, expected: &[&str]) {
     );
 }
 
-/// Checks an expression; gives its type or what is wrong.
+/// Checks an expression: its type, or its error.
 fn check_expression(text: &str, expected: &str) {
     let module = syntax::parse_expression("test.scilexp", text.as_bytes()).expect("the text parses");
     let program = resolve::expression(module, &[], &NONE).expect("the names resolve");
@@ -80,7 +80,7 @@ fn functions_take_what_fits() {
 fn an_annotation_is_checked_and_forgotten() {
     check_expression("let x : ByStr20 = 0x0102030405060708090a0b0c0d0e0f1011121314 in x", "ByStr20");
     check_expression("let x : Uint32 = Int32 1 in x", "1:18 Type unassignable: Uint32 expected, but Int32 provided");
-    // The name keeps the type that was found, which says more than the annotation.
+    // The name keeps the inferred type, which says more than the annotation.
     check_expression(
         "fun (a : ByStr20 with end) => let b : ByStr20 = a in let f = fun (c : ByStr20 with end) => c in f b",
         "ByStr20 with end -> ByStr20 with end",
@@ -410,7 +410,7 @@ fn a_contract_without_constraint_in_whose_scope_true_is_no_truth_value_is_reject
         "library L type Bool = | True | False contract C ()",
         &["0:0 Type unassignable: Bool expected, but test.Bool provided"],
     );
-    // A constraint that is stated is what counts.
+    // A stated constraint counts.
     check(
         "library L type Q = | True let yes = let one = Uint32 1 in builtin eq one one contract C () with yes =>",
         &[],
@@ -424,7 +424,7 @@ fn a_contract_without_constraint_in_whose_scope_true_is_no_truth_value_is_reject
 
 #[test]
 fn what_was_in_scope_at_an_error_can_be_seen_later() {
-    // The function is wrong inside; its parameter is still known when the next entry is typed.
+    // The body of the function is invalid, but the next entry can still use the type of its parameter.
     check(
         "library L\nlet f = fun (x : Bool) => builtin add x x\nlet g = x\ncontract C ()",
         &["3:35 Type error: cannot apply \"add\" built-in to argument(s) of type(s): [Bool; Bool]"],
@@ -536,7 +536,7 @@ fn procedures_return_at_the_end_of_every_way() {
         &["4:1 Found unreachable code after the match statement whose arms return"],
     );
     check(&with("c = b"), &["3:11 Procedure with return value doesn't return: p"]);
-    // The statements behind a match that returns nowhere are not looked at.
+    // Statements after a match that returns in no branch are not checked.
     check(&with("match b with | _ => end; _return := b"), &["3:11 Procedure with return value doesn't return: p"]);
 }
 

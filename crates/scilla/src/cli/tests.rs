@@ -1,4 +1,4 @@
-//! The command as it is called, on files.
+//! The command on files.
 
 use std::{fs, path::Path};
 
@@ -44,7 +44,7 @@ fn message(tag: &str) -> String {
     format!(r#"{{"_tag":"{tag}","_amount":"0","_sender":"{sender}","_origin":"{sender}","params":[]}}"#)
 }
 
-/// A directory with a contract and what its runs need.
+/// Returns a directory with a contract and the files of its runs.
 fn directory() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
@@ -242,8 +242,8 @@ fn the_formatter_takes_the_letters_of_the_reference() {
     assert_eq!(call("scilla fmt -h"), call("scilla fmt --help"));
 }
 
-/// Calls the command on files of which one is bad, and expects it to end with exit code 1 and few words, among them
-/// these.
+/// Calls the command on files of which one is invalid. It must end with exit code 1 and a short message that contains
+/// the expected texts.
 fn check_bad(file: &str, text: impl AsRef<[u8]>, line: &str, expected: &[&str]) {
     let directory = directory();
     fs::write(directory.path().join(file), text).unwrap();

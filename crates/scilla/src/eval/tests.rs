@@ -1,4 +1,4 @@
-//! Programs run.
+//! Tests of the evaluator.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -21,20 +21,20 @@ fn load(code: Code, units: u64) -> Result<Loaded, Failed> {
     Arc::new(code).load(Settings::default(), Meter::with_units(units))
 }
 
-/// Evaluates an expression that sees these libraries, with so many units for itself and the recursion principles.
+/// Evaluates an expression with these libraries. `units` are for the expression and the recursion principles.
 fn evaluate_with(libraries: &[&str], text: &str, units: u64) -> Result<Evaluated, Failed> {
     let module = parse_expression("test.scilexp", text.as_bytes()).unwrap();
     let program = resolve::expression(module, libraries, &Standard).unwrap();
     load(Code::of_expression(&program), units)?.evaluate()
 }
 
-/// Returns the value of an expression, and what it costs besides the recursion principles.
+/// Returns the value of an expression, and its cost without the recursion principles.
 fn evaluate(text: &str) -> (String, u64) {
     let done = evaluate_with(&[], text, LIMIT).unwrap();
     (done.value.literal().to_string(), LIMIT - PRINCIPLES - done.gas.units())
 }
 
-/// What the recursion principles cost.
+/// Cost of the recursion principles.
 const PRINCIPLES: u64 = 5;
 
 fn check(text: &str, value: &str, units: u64) {
@@ -284,7 +284,7 @@ fn endless_recursion_of_an_unchecked_program_ends_with_the_gas() {
     assert_eq!(failed.failure.entries()[0].message, "Type is too large");
 }
 
-/// Libraries each of which imports the one before twice; only the first may have a value.
+/// Libraries that each import the previous one twice. Only the first may have a value.
 struct Doubling {
     first: &'static str,
 }
@@ -349,7 +349,7 @@ impl World {
         Ok(Self { code, init, host, balance: 0 })
     }
 
-    /// Calls a transition with so many units for it alone.
+    /// Calls a transition with this number of units for the transition itself.
     fn call_with(
         &mut self,
         tag: &str,
@@ -393,7 +393,7 @@ impl World {
     }
 }
 
-/// Runs the statements of a transition `T` of a contract with some fields, and returns what happened.
+/// Runs the statements of a transition `T` of a contract with some fields. Returns the world and the outcome.
 fn run(statements: &str) -> (World, Result<Outcome, Failed>) {
     let text = format!(
         "scilla_version 0
@@ -424,7 +424,7 @@ end"
     (world, outcome)
 }
 
-/// Checks what the statements cost, and what a field is afterwards.
+/// Checks the cost of the statements, and the value of a field afterwards.
 fn check_statements(statements: &str, units: u64, field: &str, expected: &str) {
     let (world, outcome) = run(statements);
     assert_eq!(LIMIT - outcome.unwrap().gas.units(), units, "{statements}");
@@ -661,7 +661,7 @@ fn versions_must_agree() {
     assert_eq!(check("0", 1), Err(u64::MAX - 1));
 }
 
-/// A world with a library and a contract besides the sender.
+/// A world with a library and a contract, besides the sender.
 fn world_with_accounts(text: &str) -> World {
     let mut world = World::new(text, &[]).unwrap();
     let field = |name: &str, value: Value| StateField { name: name.into(), kind: value.kind().unwrap(), value };
@@ -676,7 +676,7 @@ const LIBRARY: [u8; 20] = [2; 20];
 const CONTRACT: [u8; 20] = [3; 20];
 const NOBODY: [u8; 20] = [4; 20];
 
-/// Which addresses are what these types say, in what words they are not, and what asking costs.
+/// Address types with accounts, the cost of each check, and the text of its failure.
 const CLAIMS: [(&str, [u8; 20], u64, Option<&str>); 13] = [
     ("ByStr20 with end", SENDER, 2, None),
     ("ByStr20 with end", LIBRARY, 2, None),
@@ -730,7 +730,7 @@ fn nobody_gains_gas_by_having_too_little_for_an_address() {
         (failed.failure.entries()[0].message.clone(), failed.gas.units())
     };
     assert_eq!(call(SENDER, 1), ("Insufficient gas".to_owned(), 0));
-    // Of a run that ends, the reference tells it.
+    // If the run fails in any case, the reference reports this reason instead of missing gas.
     let nobody = "Address not in use: 0x0404040404040404040404040404040404040404".to_owned();
     assert_eq!(call(NOBODY, 1), (nobody, u64::MAX));
     assert_eq!(world.call_with("T", 0, &[("a", Value::bystrx(SENDER))], 2).unwrap().gas.units(), 0);
@@ -844,8 +844,8 @@ fn fields_that_cannot_be_reached_are_told_at_their_names() {
     check_statement_failure("x <- & CHAINID", &[("fetch_bcinfo: query_name CHAINID not found", 0)]);
 }
 
-/// An expression of 2⁴⁰ parts and no size: pairs of pairs of empty maps. Types are not checked here; a checked program
-/// makes as many with lists of lists.
+/// Returns an expression of 2⁴⁰ parts and size 0: pairs of pairs of empty maps. Types are not checked here. A checked
+/// program can make as many parts with lists of lists.
 fn huge() -> String {
     let pairs: String = (0..40).map(|_| "let x = Pair {Uint32 Uint32} x x in ").collect();
     format!("let x = Emp Uint32 Uint32 in {pairs}x")
@@ -878,7 +878,7 @@ fn a_value_that_shares_without_end_does_not_leave() {
     }
 }
 
-/// Raises an event of 2¹⁰ times the same value, made by a constructor with a name of so many letters.
+/// Emits an event with 2¹⁰ times the same value. The name of its constructor has `length` letters.
 fn raise_with_name(length: usize) -> Result<Outcome, Failed> {
     let name = "N".repeat(length);
     let text = format!(
@@ -936,7 +936,7 @@ fn types_that_grow_without_end_are_refused() {
 
 #[test]
 fn large_types_in_a_loop_are_refused() {
-    // Each round costs nine units and puts a type of some thousand nodes together.
+    // Each round costs nine units and constructs a type of some thousand nodes.
     let large = (0..10).fold("'A".to_owned(), |half, _| format!("(Pair {half} {half})"));
     let text = format!(
         "let f = tfun 'A => fun (count : Nat) => None {{{large}}} in let g = @f Uint32 in let n = Uint32 10000 in \
@@ -960,7 +960,7 @@ fn values_of_large_types_in_a_loop_are_refused() {
 fn what_is_read_from_the_state_is_gone_through() {
     let mut world =
         World::new("scilla_version 0 contract C () field f : Nat = Zero transition T() x <- f end", &[]).unwrap();
-    // Of no size, and 2²⁰ parts.
+    // A value of size 0 with 2²⁰ parts.
     let empty = Value::Map(Map::new(Type::nat(), Type::nat()));
     let value = (0..18).fold(empty, |half, _| Value::pair((Type::nat(), half.clone()), (Type::nat(), half)));
     world.host.fields.iter_mut().for_each(|field| field.value = value.clone());
@@ -1016,7 +1016,7 @@ fn with_less_gas_a_run_stops_at_the_first_charge_that_cannot_be_paid() {
         let failed = run(units).unwrap_err();
         let message = &failed.failure.entries()[0].message;
         assert!(["Insufficient gas", "Ran out of gas after evaluating statement"].contains(&&**message), "{message}");
-        // One unit more is left over, or pays for the charge that could not be paid.
+        // The additional unit is left over, or pays for the charge that failed.
         let left = failed.gas.units();
         assert!(left == 0 || left_before.is_some_and(|before| left == before + 1), "{units}: {left}");
         left_before = Some(left);
@@ -1024,7 +1024,7 @@ fn with_less_gas_a_run_stops_at_the_first_charge_that_cannot_be_paid() {
     assert_eq!(run(used).unwrap().gas.units(), 0);
 }
 
-/// A world that gives no value that cannot be paid for.
+/// A host that returns no value for which the gas does not suffice.
 struct Sparing {
     world: MemoryHost,
     units: u64,

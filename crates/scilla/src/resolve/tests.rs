@@ -10,7 +10,7 @@ use crate::{
     types::Type,
 };
 
-/// Libraries by target, each with what is known of it.
+/// Libraries by target, each with its origin.
 #[derive(Default)]
 struct Shelf(BTreeMap<&'static str, (&'static str, Origin)>);
 
@@ -46,7 +46,7 @@ fn resolve(text: &str, shelf: &Shelf) -> Result<Program<ContractModule>, Resolve
     contract(module, &Origin::default(), shelf)
 }
 
-/// The entries of the failure, with their places.
+/// Returns the entries of the failure, with their places.
 fn failure(text: &str, shelf: &Shelf) -> Vec<String> {
     shown(resolve(text, shelf).expect_err("the names are wrong"))
 }
@@ -60,7 +60,7 @@ fn shown(error: ResolveError) -> Vec<String> {
     failure.entries().iter().map(show).collect()
 }
 
-/// The global name of the variable that `y` is bound to in the only transition.
+/// Returns the global name of the variable that `y` is bound to in the only transition.
 fn meaning(text: &str, shelf: &Shelf) -> String {
     let program = resolve(text, shelf).expect("the names are right");
     let body = &program.main.contract.components.last().expect("there is a transition").body;
@@ -160,7 +160,7 @@ fn contract_parameters_hide_values_and_fields_do_not() {
     assert_eq!(meaning(text, &shelf), "L.f");
 }
 
-/// The global names of all variables of an expression, in the order of the arena.
+/// Returns the global names of all variables of an expression, in the order of the arena.
 fn variables(text: &str) -> Vec<String> {
     let module = parse_expression("e.scilexp", text.as_bytes()).expect("the text parses");
     let shelf = Shelf::default().with("L", VALUES);
@@ -317,7 +317,7 @@ fn a_type_does_not_know_itself() {
     assert_eq!(ident.name.global().to_string(), "T");
 }
 
-/// The constraint of a contract that states none.
+/// Returns the constraint of a contract that states none.
 fn unstated_constraint(text: &str, shelf: &Shelf, rules: Rules) -> String {
     let module = parse_contract("main.scilla", text.as_bytes()).unwrap();
     let program = contract(module, &Origin { rules, ..Origin::default() }, shelf).unwrap();
@@ -426,7 +426,7 @@ fn a_cycle_of_imports_is_reported() {
 
 #[test]
 fn cycles_go_by_name_even_where_a_library_has_been_read_before() {
-    // B imports X, which is another library than the X that imports B.
+    // B imports X, which is not the library X that imports B.
     let shelf = Shelf::default()
         .with_origin("B", "scilla_version 0\nimport X library B", origin("0xb", &[("X", "Y")]))
         .with("X", "scilla_version 0 import B library X")
@@ -467,7 +467,7 @@ fn an_expression_that_cannot_be_resolved_has_one_text() {
     assert_eq!(shown(error), [":0:0: Failed to disambiguate"]);
 }
 
-/// Libraries that import each other in a chain without end.
+/// Libraries that import each other in an endless chain.
 struct Chain;
 
 impl LibrarySource for Chain {

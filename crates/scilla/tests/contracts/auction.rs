@@ -1,4 +1,4 @@
-//! The auction of a non-fungible token, which is asked who owns it.
+//! The auction of a non-fungible token. The auction reads the owner from the token.
 
 use crate::world::{Arguments, Scenario, World, check_scenarios};
 
@@ -145,7 +145,7 @@ fn call_off(world: &mut World) {
     world.pay("alice", 100, "auction", "PlaceBid", &[]).fails(ALREADY_SETTLED);
 }
 
-/// The message is for the token to send; from others it means nothing.
+/// Only messages of the token have an effect. Messages of other senders have none.
 fn callback(world: &mut World) {
     let told = [("from", "alice"), ("to", "bob"), ("token_id", "1")];
     world.call("bob", "auction", "ZRC6_TransferFromCallback", &told).gives(&[]);
@@ -156,7 +156,7 @@ fn every_transition_runs() {
     check_scenarios("auction", prepare, SCENARIOS);
 }
 
-/// A wallet, which is a contract, offers to buy.
+/// A wallet, which is a contract, bids.
 fn bid_of_contract(world: &mut World) {
     world.deploy("wallet", "multisig_wallet", &[("initial_owners", "[alice]"), ("initial_threshold", "1")]);
     world.pay("alice", 400, "wallet", "AddFunds", &[]).succeeds();

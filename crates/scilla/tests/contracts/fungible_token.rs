@@ -32,7 +32,7 @@ const PARAMETERS: [(&str, &str); 6] = [
     ("default_operators", "[agent]"),
 ];
 
-/// Gold, of which alice has sixty and its owner forty, and a contract that knows nothing of tokens.
+/// Gold: alice has 60, and its owner 40. Another contract has no token interface.
 fn prepare() -> World {
     let mut world = World::with(&["owner", "alice", "bob", "carol", "agent"]);
     world.deploy("gold", "fungible_token", &PARAMETERS);
@@ -73,7 +73,7 @@ fn mint(world: &mut World) {
     world
         .call("owner", "gold", "Mint", &[("recipient", "hello"), ("amount", "1")])
         .fails("No contract transition for tag found: RecipientAcceptMint");
-    // More than an amount can hold does not come to be.
+    // A mint beyond the largest amount fails.
     world.call("owner", "gold", "Mint", &[("recipient", "bob"), ("amount", MOST)]).fails(&format!(
         "Cannot apply built-in Uint.add: an overflow/underflow occurred to a list of arguments: [  (Uint128 107),\n  (Uint128 {MOST})]"
     ));
@@ -96,7 +96,7 @@ fn authorize_operator(world: &mut World) {
         "gold.operators[alice][bob] = Unit",
     ]);
     world.call("alice", "gold", "AuthorizeOperator", &[("operator", "alice")]).fails(IS_SENDER);
-    // A default operator who was revoked is one again.
+    // A revoked default operator can be authorised again.
     world.call("alice", "gold", "RevokeOperator", &[("operator", "agent")]).succeeds();
     world.call("alice", "gold", "AuthorizeOperator", &[("operator", "agent")]).gives(&[
         "gold: event AuthorizeOperatorSuccess(authorizer: alice, authorized_operator: agent)",

@@ -26,7 +26,7 @@ const SCENARIOS: &[Scenario] = &[
 
 const FIRST: Arguments<'_> = &[("id", "1")];
 
-/// A wallet with 400, of alice, bob and carol, of whom two have to sign.
+/// A wallet with 400 that alice, bob and carol own. Two of them have to sign.
 fn prepare() -> World {
     let mut world = World::with(&["alice", "bob", "carol", "dave"]);
     let parameters = [("initial_owners", "[alice, bob, carol]"), ("initial_threshold", "2")];
@@ -35,7 +35,7 @@ fn prepare() -> World {
     world
 }
 
-/// Proposes something, and executes it with the signatures of alice and bob.
+/// Proposes a transaction, and executes it with the signatures of alice and bob.
 fn decide(world: &mut World, transition: &str, arguments: Arguments<'_>) -> crate::world::Told {
     world.call("alice", "wallet", transition, arguments).succeeds();
     world.call("bob", "wallet", "Sign", FIRST).succeeds();
@@ -100,7 +100,7 @@ fn propose_removal(world: &mut World) {
         "wallet.signatures[1][bob] is gone",
     ]);
     world.call("bob", "wallet", "ProposePayment", PAYMENT).fails(NOT_OWNER);
-    // Of two owners, both have to sign: there cannot be fewer.
+    // The wallet needs two signatures, so it must keep two owners.
     world.call("alice", "wallet", "ProposeRemoval", &[("owner", "carol")]).succeeds();
     world.call("carol", "wallet", "Sign", &[("id", "2")]).succeeds();
     world.call("carol", "wallet", "Execute", &[("id", "2")]).fails(WRONG_THRESHOLD);

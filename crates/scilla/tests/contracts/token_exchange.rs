@@ -1,4 +1,4 @@
-//! The exchange, which reads what its users have from the tokens.
+//! The exchange, which reads the balances of its users from the tokens.
 
 use crate::world::{Scenario, World, check_scenarios};
 
@@ -62,7 +62,7 @@ fn open_order(world: &mut World) {
     fails(order("gold", "0", "silver", "30"), NOTHING_OFFERED);
     fails(order("gold", "80", "silver", "0"), NOTHING_OFFERED);
     fails(order("gold", "80", "gold", "30"), SAME_TOKEN);
-    // She allows no more than eighty, and has no silver at all.
+    // She allows no more than 80, and has no silver.
     fails(order("gold", "81", "silver", "30"), TOO_FEW_TOKENS);
     fails(order("silver", "1", "gold", "30"), TOO_FEW_TOKENS);
     let alice = "0x616c696365000000000000000000000000000000";
@@ -123,7 +123,7 @@ fn fill_order(world: &mut World) {
     world.call("bob", "exchange", "FillOrder", &[("id", "2")]).fails(NOT_TOKEN);
 }
 
-/// The message is for tokens to send; from others it means nothing.
+/// Only messages of tokens have an effect. Messages of other senders have none.
 fn callback(world: &mut World) {
     let told = [("initiator", "exchange"), ("sender", "alice"), ("recipient", "bob"), ("amount", "1")];
     world.call("bob", "exchange", "TransferFromSuccessCallBack", &told).gives(&[]);

@@ -1,4 +1,4 @@
-//! A small chain in memory, and what happens on it as lines of text.
+//! A small chain in memory, with its effects as lines of text.
 //!
 //! Accounts have names. A name is an address: its letters, followed by zeros. The output lists the effects of a
 //! transaction in their order, then the changed state:
@@ -38,7 +38,7 @@ use silica_scilla::{
 
 use crate::model::{End, costs};
 
-/// What a call may use; more than any of the examples needs.
+/// Gas limit of a call, which is more than any of the examples needs.
 const LIMIT: u64 = 100_000;
 
 /// The directory of the example contracts.
@@ -46,7 +46,7 @@ pub(crate) fn directory() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../contracts"))
 }
 
-/// A name, a colon, and what it stands for: how parameters are given.
+/// The names of parameters with their values.
 pub(crate) type Arguments<'a> = &'a [(&'a str, &'a str)];
 
 /// Accounts and contracts by their names.
@@ -56,16 +56,16 @@ pub(crate) struct World {
     pub(crate) block: u64,
     balances: BTreeMap<String, u128>,
     contracts: BTreeMap<String, Contract>,
-    /// What has been seen, here and in the worlds that began as copies of this one.
+    /// Results so far, of this world and of all copies of the same world.
     seen: Rc<RefCell<Seen>>,
 }
 
-/// What the tests of an example have brought about.
+/// Results of the tests of an example.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Contracts, as their directories are called, and their transitions that ran without failure.
+    /// Contracts by the names of their directories, with the transitions that have succeeded.
     successes: BTreeSet<(String, String)>,
-    /// Why transactions failed.
+    /// Reasons of failed transactions.
     failures: BTreeSet<String>,
 }
 
@@ -80,7 +80,7 @@ struct Contract {
     fields: Vec<StateField>,
 }
 
-/// What a transaction led to.
+/// The result of a transaction.
 #[derive(Debug)]
 #[must_use = "what is expected has to be said"]
 pub(crate) struct Told {
@@ -90,7 +90,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// Expects that the transaction succeeded and did this.
+    /// Checks that the transaction succeeded with these effects.
     #[track_caller]
     pub(crate) fn gives(&self, expected: &[&str]) -> &Self {
         match &self.result {
@@ -100,7 +100,7 @@ impl Told {
         self
     }
 
-    /// Expects that the transaction succeeded, whatever it did.
+    /// Checks that the transaction succeeded, with any effects.
     #[track_caller]
     pub(crate) fn succeeds(&self) {
         if let Err(failure) = &self.result {
@@ -108,7 +108,7 @@ impl Told {
         }
     }
 
-    /// Expects that the transaction failed for this reason.
+    /// Checks that the transaction failed for this reason.
     #[track_caller]
     pub(crate) fn fails(&self, expected: &str) {
         match &self.result {
@@ -117,14 +117,14 @@ impl Told {
         }
     }
 
-    /// Expects that so many units of gas were used, eight of which are one gas.
+    /// Checks the units of gas that were used. Eight of them are one gas.
     #[track_caller]
     pub(crate) fn costs(&self, units: u64) {
         assert_eq!(self.units, units, "units of gas");
     }
 }
 
-/// A message on its way.
+/// A message to deliver.
 struct Delivery {
     sender: String,
     recipient: String,
@@ -133,7 +133,7 @@ struct Delivery {
 }
 
 impl World {
-    /// A world at block 100 in which these accounts have a thousand each.
+    /// Returns a world at block 100 in which these accounts have 1000 each.
     pub(crate) fn with(accounts: &[&str]) -> Self {
         Self {
             block: 100,
@@ -150,7 +150,7 @@ impl World {
             .unwrap_or_else(|failure| panic!("{name} was not deployed: {failure}"));
     }
 
-    /// Deploys an example contract under a name, or tells why that fails.
+    /// Deploys an example contract under a name, or returns the reason of the failure.
     pub(crate) fn try_deploy(&mut self, name: &str, example: &str, arguments: Arguments<'_>) -> Result<(), String> {
         let (program, summary) = compile(example, &address_text(name));
         let code = Arc::new(Code::of_contract(&program));
@@ -216,7 +216,7 @@ impl World {
         self.contracts.get(name).unwrap_or_else(|| panic!("no contract {name}"))
     }
 
-    /// Runs what a message leads to, in the contract and in those to which it sends messages.
+    /// Runs the contract that a message calls, and all chained calls.
     fn deliver(
         &mut self,
         Delivery { sender, recipient, amount, message }: Delivery,
@@ -286,7 +286,7 @@ impl World {
         Ok(())
     }
 
-    /// What a running contract can see of all accounts.
+    /// Returns the host of a run, with all accounts.
     fn host(&self) -> MemoryHost {
         let field = |name: &str, kind: Type, value: Value| StateField { name: name.into(), kind, value };
         let account = |(name, balance): (&String, &u128)| {
@@ -308,7 +308,7 @@ impl World {
         }
     }
 
-    /// Everything that is stored, entry by entry.
+    /// Returns the whole state, entry by entry.
     fn state(&self) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
         for (name, contract) in &self.contracts {
@@ -321,7 +321,7 @@ impl World {
     }
 }
 
-/// Holds what a call costs, and where it ends with less gas, against the model of the rules.
+/// Compares the gas of a call, and its end with less gas, with the model of the rules.
 fn check_costs(contract: &Contract, message: &Message, balance: u128, host: &MemoryHost) {
     let expected = match costs(&contract.program, &contract.init, message, balance, host) {
         Ok(expected) => expected,
@@ -341,13 +341,13 @@ fn check_costs(contract: &Contract, message: &Message, balance: u128, host: &Mem
     }
 }
 
-/// A transition, and what calls it in all ways that make a difference.
+/// A transition, with calls that cover all its cases.
 pub(crate) type Scenario = (&'static str, fn(&mut World));
 
-/// Runs a scenario for each transition of an example contract, each in a world of its own.
+/// Runs a scenario for each transition of an example contract, each in a new world.
 ///
-/// No transition can be left out, and none can be named without being run to a good end. All errors that the contract
-/// has a code for must be met.
+/// The scenarios must include every transition, and each must succeed once. All errors that have a code in the contract
+/// must occur.
 pub(crate) fn check_scenarios(example: &str, prepare: fn() -> World, scenarios: &[Scenario]) {
     let (_, summary) = compile(example, "0x");
     let transitions: Vec<_> = summary.transitions.iter().map(|transition| &*transition.name).collect();
@@ -430,7 +430,7 @@ fn hex(bytes: &[u8]) -> String {
     text
 }
 
-/// Returns the name that an address is.
+/// Returns the name of an address.
 fn account_text(bytes: &[u8]) -> String {
     let letters = bytes.iter().copied().take_while(|byte| *byte != 0);
     let name: String = letters.map(char::from).collect();
@@ -466,8 +466,7 @@ fn read(text: &str, kind: &Type) -> Option<Value> {
     })
 }
 
-/// Takes apart what stands between two brackets, at the commas that are not within further brackets. Nothing at all is
-/// no part.
+/// Splits the text between two brackets at the commas that are not inside further brackets. An empty text has no parts.
 fn parts(text: &str, open: char, close: char) -> Option<Vec<&str>> {
     let inner = text.strip_prefix(open)?.strip_suffix(close)?;
     let mut depth = 0;
@@ -478,7 +477,7 @@ fn parts(text: &str, open: char, close: char) -> Option<Vec<&str>> {
     Some(if inner.is_empty() { Vec::new() } else { parts.map(str::trim).collect() })
 }
 
-/// Writes a value as [`value`] reads it; texts in quotes.
+/// Writes a value in the form of [`value`], with texts in quotes.
 fn text(value: &Value) -> String {
     match value {
         Value::ByStrX(bytes) if bytes.len() == 20 => account_text(bytes),
@@ -499,7 +498,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// Writes a message, event or exception as a call of what the label names.
+/// Writes a message, event or exception as a call. The label gives the name.
 fn call_text(label: &str, message: &Sent) -> String {
     let name = message.get(label).and_then(Value::as_string).expect("it has a name");
     let parameters = message.entries().iter().filter(|entry| !entry.label.starts_with('_'));
@@ -507,7 +506,7 @@ fn call_text(label: &str, message: &Sent) -> String {
     format!("{name}({})", parameters.join(", "))
 }
 
-/// Returns what a failure says first, an exception as a call.
+/// Returns the first text of a failure. An exception has the form of a call.
 fn told(failed: &Failed) -> String {
     let message = failed.failure.entries().first().map_or("", |entry| &entry.message);
     let Some(exception) = message.strip_prefix("Exception thrown: (Message [(_exception : (String \"") else {
@@ -524,7 +523,7 @@ fn told(failed: &Failed) -> String {
     format!("{name}({})", parameters.collect::<Vec<_>>().join(", "))
 }
 
-/// Collects the entries of maps within maps; other values as they are.
+/// Collects the entries of nested maps. Other values stay as they are.
 fn flatten(path: String, value: &Value, all: &mut BTreeMap<String, String>) {
     let Some(map) = value.as_map() else {
         all.insert(path, text(value));
@@ -535,7 +534,7 @@ fn flatten(path: String, value: &Value, all: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Tells how two states differ, in the order of their entries.
+/// Returns the differences of two states, in the order of their entries.
 fn changes(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<String> {
     let paths: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     let change = |path: &String| match (before.get(path), after.get(path)) {

@@ -75,16 +75,16 @@ struct Procedure {
 }
 
 struct Writer {
-    /// Of a generator of pseudo-random numbers.
+    /// State of a generator of pseudo-random numbers.
     state: u64,
     names: u32,
     fields: Vec<(String, Kind)>,
     procedures: Vec<Procedure>,
-    /// How many statements of clauses stand around: there nothing can be bound to the result of a procedure.
+    /// Number of enclosing clauses. Inside a clause, no name can be bound to the result of a procedure.
     clauses: u32,
 }
 
-/// Writes the contract of a number.
+/// Returns the contract of a seed.
 pub(crate) fn contract(seed: u64) -> String {
     let state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut writer = Writer { state, names: 0, fields: Vec::new(), procedures: Vec::new(), clauses: 0 };
@@ -93,7 +93,7 @@ pub(crate) fn contract(seed: u64) -> String {
 
 impl Writer {
     fn pick(&mut self, choices: usize) -> usize {
-        // The generator of Marsaglia that shifts and adds modulo two.
+        // The xorshift generator of Marsaglia.
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
@@ -178,7 +178,7 @@ impl Writer {
         let parameters: Vec<_> = (0..self.pick(3)).map(|_| (self.fresh(), self.payload())).collect();
         scope.extend(parameters.iter().cloned());
         let result = if self.pick(2) == 0 { Some(self.payload()) } else { None };
-        // Behind a match that does not return, nothing counts as returning.
+        // After a match that does not return, later returns do not count.
         let mut body = self.statements(scope.clone(), if result.is_some() { 1 } else { 4 });
         let returns = result.as_ref().map(Kind::written);
         if let Some(kind) = &result {
@@ -205,7 +205,7 @@ impl Writer {
         lines.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join(";\n")
     }
 
-    /// The name of a value, which is bound first if there is none.
+    /// Returns the name of a value. Binds a new one if there is none.
     fn named(&mut self, kind: &Kind, scope: &mut Scope, lines: &mut Vec<String>) -> String {
         if let Some(known) = self.known(kind, scope) {
             return known;
@@ -325,7 +325,7 @@ impl Writer {
         }
     }
 
-    /// A kind of value that may stand in a message, and be given to a procedure.
+    /// Returns a type that messages and parameters of procedures may have.
     fn payload(&mut self) -> Kind {
         loop {
             let kind = self.kind();
@@ -372,7 +372,7 @@ impl Writer {
         scope.push((name, kind));
     }
 
-    /// Reads what only the transition sees; of an address that was given to a procedure nothing is known.
+    /// Reads another account, in the transition only. A procedure gets addresses without known fields.
     fn read_remote(&mut self, scope: &mut Scope, lines: &mut Vec<String>) {
         if !scope.iter().any(|(name, _)| name == "number") {
             return;
@@ -421,13 +421,13 @@ impl Writer {
         lines.push(format!("throw {name}"));
     }
 
-    /// A name in scope, often if there is one.
+    /// Returns a name in scope, often if there is one.
     fn known(&mut self, kind: &Kind, scope: &Scope) -> Option<String> {
         let names: Vec<_> = scope.iter().filter(|(_, of)| of == kind).map(|(name, _)| name.clone()).collect();
         if names.is_empty() || self.pick(4) == 0 { None } else { Some(self.one_of(&names)) }
     }
 
-    /// An expression without names of others.
+    /// Returns an expression without other names.
     fn plain(&mut self, kind: &Kind) -> String {
         self.value(kind, &Scope::new(), 0)
     }
@@ -459,7 +459,7 @@ impl Writer {
         }
     }
 
-    /// An expression of a type, of about so many parts.
+    /// Returns an expression of a type with about `parts` parts.
     fn value(&mut self, kind: &Kind, scope: &Scope, parts: u32) -> String {
         if parts == 0 {
             return self.known(kind, scope).unwrap_or_else(|| self.literal(kind));
@@ -482,7 +482,7 @@ impl Writer {
         }
     }
 
-    /// The name of a value that is needed for an expression, with what must stand in front of that.
+    /// Returns the name of a value for an expression. Adds the code before the expression to `front`.
     fn argument(&mut self, kind: &Kind, scope: &Scope, parts: u32, front: &mut String) -> String {
         if let Some(known) = self.known(kind, scope) {
             return known;
@@ -492,7 +492,7 @@ impl Writer {
         name
     }
 
-    /// Something in front, and a word applied to arguments of these types.
+    /// Returns the code before an expression, and a word applied to arguments of these types.
     fn applied(&mut self, word: &str, kinds: &[Kind], scope: &Scope, parts: u32) -> String {
         let (mut front, mut call) = (String::new(), word.to_owned());
         for kind in kinds {
@@ -520,7 +520,7 @@ impl Writer {
         }
     }
 
-    /// A kind of value that constructors make.
+    /// Returns a type with constructors.
     fn matched(&mut self) -> Kind {
         match self.pick(6) {
             0 => Kind::Bool,
@@ -532,7 +532,7 @@ impl Writer {
         }
     }
 
-    /// Patterns that leave nothing out, and what they bind.
+    /// Returns patterns that cover all values, with their variables.
     fn patterns(&mut self, kind: &Kind) -> Vec<(String, Scope)> {
         let (one, other) = (self.fresh(), self.fresh());
         match kind {
@@ -685,7 +685,7 @@ impl Writer {
         self.applied(&format!("builtin {name}"), &kinds, scope, parts)
     }
 
-    /// A function of some arguments, applied at once or bit by bit.
+    /// Returns a function of some arguments, applied to all at once or one by one.
     fn function(&mut self, kind: &Kind, scope: &Scope, parts: u32) -> String {
         let (name, mut inner, mut head) = (self.fresh(), scope.clone(), String::new());
         let kinds: Vec<_> = (0..=self.pick(3)).map(|_| self.kind()).collect();
@@ -757,7 +757,7 @@ impl Writer {
         format!("{front}{made} {argument}")
     }
 
-    /// A function of an imported library.
+    /// Returns an application of a function of an imported library.
     fn library_function(&mut self, kind: &Kind, scope: &Scope, parts: u32) -> String {
         let made = self.fresh();
         let of = self.kind();

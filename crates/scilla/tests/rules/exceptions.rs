@@ -1,4 +1,4 @@
-//! Which components an exception lists.
+//! Components that an exception lists.
 //!
 //! The lists are those that builds of Scilla 0.11.1 and 0.13.4 (old) and of 308af35 (new) print for these programs.
 
@@ -23,7 +23,7 @@ procedure Thr () e = { _exception : \"E\" }; throw e end
 procedure It2 (b : Bool) match b with | True => N | False => Thr end end
 ";
 
-/// The texts of a failing call behind the first one, without `Raised from `, and the text of that.
+/// Returns the first text of a failing call, and the other texts without `Raised from `.
 fn failing(program: &str, edition: Edition, amount: u128, units: u64) -> (String, Vec<String>) {
     let mut world = World::new(&format!("{PRELUDE}{program}"), edition);
     let failed = world.call(amount, units).unwrap_err();
@@ -87,7 +87,8 @@ fn a_failure_that_is_no_exception_lists_nothing() {
 
 #[test]
 fn running_out_of_gas_lists_nothing() {
-    // The release 0.11 reports nothing at all where a built-in function cannot be paid; this is not followed.
+    // Release 0.11 reports nothing if the gas does not suffice for a built-in function. This implementation does not
+    // copy that.
     let cases = [
         ("procedure A () N; N; N; N end", "Ran out of gas after evaluating statement"),
         ("procedure A () x = let b = Uint256 9 in let n = Uint32 9 in builtin pow b n end", "Insufficient gas"),
@@ -123,7 +124,7 @@ fn a_list_beyond_its_bound_keeps_the_newest_and_the_transition() {
     let program = format!("procedure {name} () one = Uint32 1 end transition T () N; {name}; {name}; N; throw end");
     let listed = failing(&program, Edition::V0_13, 0, UNITS).1;
     assert_eq!(listed, ["N", "T"]);
-    // What is far below the bound is listed as a whole.
+    // A list far below the limit is complete.
     let program = format!("transition T () {} throw end", "forall two It; ".repeat(500));
     assert_eq!(failing(&program, Edition::V0_13, 0, UNITS).1.len(), 1_001);
 }

@@ -1,4 +1,4 @@
-//! What runs cost under the rules of 0.11 and under later ones.
+//! Gas of runs under the rules of 0.11 and of later releases.
 //!
 //! The differences are those that builds of Scilla 0.11.1 and 308af35 report for these programs.
 
@@ -8,7 +8,7 @@ use silica_scilla::{code::Code, gas::Meter, resolve, rules::Edition, stdlib::Sta
 
 use crate::world::{UNITS, World, code, settings};
 
-/// What each of the built-in recursion principles, and the constraint that is not stated, cost.
+/// Units of each built-in recursion principle, and of an unstated constraint.
 const PRINCIPLES: u64 = 5;
 const TRUE: u64 = 1;
 
@@ -23,7 +23,7 @@ fn contract(library: &str, constraint: &str, initial: &str) -> String {
     )
 }
 
-/// How many more units 0.11 takes for a deployment and for a call.
+/// Returns the additional units of a deployment and of a call under 0.11.
 fn more(text: &str) -> (u64, u64) {
     let [early, current, latest] = Edition::ALL.map(|edition| {
         let mut world = World::new(text, edition);
@@ -77,13 +77,13 @@ fn a_call_initialises_nothing_that_it_stores() {
     assert_eq!(world.field("n"), "(Uint32 2)");
 }
 
-/// Lets that put each number below a limit into the map `m`.
+/// Returns `let`s that put each number below a limit into the map `m`.
 fn puts(entries: u32) -> String {
     let puts = (0..entries).map(|key| format!("let k = Uint32 {key} in let m = builtin put m k k in "));
     puts.collect::<Vec<_>>().concat()
 }
 
-/// The units of an expression besides the recursion principles.
+/// Returns the units of an expression without the recursion principles.
 fn units(text: &str, edition: Edition) -> u64 {
     let module = parse_expression("test.scilexp", text.as_bytes()).unwrap();
     let program = resolve::expression(module, &[], &Standard).unwrap();

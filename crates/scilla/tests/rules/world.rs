@@ -1,4 +1,4 @@
-//! A contract that is deployed and called in memory.
+//! A contract in memory, to deploy and to call.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -16,7 +16,7 @@ use silica_scilla::{
 };
 
 const SENDER: [u8; 20] = [1; 20];
-/// What the sender has.
+/// Balance of the sender.
 const BALANCE: u128 = 100;
 /// Units of each run.
 pub(crate) const UNITS: u64 = 800_000;
@@ -34,7 +34,7 @@ fn arguments(entries: &[(&str, Value)]) -> Vec<Argument> {
     entries.iter().map(|(name, value)| Argument { name: (*name).into(), value: value.clone() }).collect()
 }
 
-/// Makes a contract at address 5 ready to run.
+/// Compiles a contract at address 5.
 pub(crate) fn code(text: &str) -> Arc<Code> {
     let origin = Origin { address: Some(format!("0x{}", "05".repeat(20)).into()), ..Origin::default() };
     let module = parse_contract("test.scilla", text.as_bytes()).unwrap();
@@ -69,7 +69,7 @@ impl World {
         Ok(Self { code, settings, init, host, deployment: units - deployed.gas.units() })
     }
 
-    /// Sends a message to the transition `T`, with an amount and a limit of `units`. Fields keep what it stores.
+    /// Sends a message to the transition `T`, with an amount and a limit of `units`. The fields keep the stored values.
     pub(crate) fn call(&mut self, amount: u128, units: u64) -> Result<Outcome, Failed> {
         let entries = arguments(&[
             ("_amount", Value::uint128(amount)),
@@ -80,19 +80,19 @@ impl World {
         loaded.call(&self.init, &Message { tag: "T".into(), entries }, 0, &mut self.host)
     }
 
-    /// The value of a field, as a literal.
+    /// Returns the value of a field, as a literal.
     pub(crate) fn field(&self, name: &str) -> String {
         let field = self.host.fields.iter().find(|field| *field.name == *name).unwrap();
         field.value.literal().to_string()
     }
 
-    /// The units that a call uses.
+    /// Returns the units of a call.
     pub(crate) fn units_of_call(&mut self) -> u64 {
         UNITS - self.call(0, UNITS).unwrap().gas.units()
     }
 }
 
-/// The texts of a failure with their lines.
+/// Returns the texts of a failure with their lines.
 pub(crate) fn entries(failure: &Failure) -> Vec<(&str, u32)> {
     failure.entries().iter().map(|entry| (entry.message.as_str(), entry.start.line)).collect()
 }

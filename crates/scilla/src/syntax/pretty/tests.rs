@@ -1,5 +1,5 @@
-//! Texts are written by a small grammar from random bytes, with blanks and comments strewn in, so that the parser, the
-//! printer and the formatter see what people would never write.
+//! A small grammar generates texts from random bytes, with blanks and comments between tokens. So the parser, the
+//! printer and the formatter also get unusual texts.
 
 use proptest::prelude::*;
 
@@ -23,16 +23,16 @@ fn without_spans(debug: &str) -> String {
     kept + rest
 }
 
-/// What comments a text has, in their order.
+/// Returns the comments of a text, in order.
 fn comments(text: &str) -> Vec<&str> {
     text.match_indices("(*").map(|(at, _)| &text[at..at + text[at..].find("*)").expect("comments end") + 2]).collect()
 }
 
-/// Writes texts from random bytes; when there are no more, the shortest ones.
+/// Generates texts from random bytes. When the bytes are used up, it chooses the shortest texts.
 struct Writer<'a> {
     choices: std::slice::Iter<'a, u8>,
     text: String,
-    /// Whether comments and odd blanks are strewn in.
+    /// Whether to add comments and unusual blanks.
     messy: bool,
     comments: usize,
 }
@@ -491,7 +491,7 @@ proptest! {
     }
 }
 
-/// Formats a contract, and expects this; and expects that it stays so.
+/// Formats a contract, and compares the result. Formatting the result again must not change it.
 fn check(text: &str, expected: &str) {
     let formatted = format_contract("c.scilla", text.as_bytes()).unwrap_or_else(|failure| panic!("{failure}\n{text}"));
     assert_eq!(formatted, expected);

@@ -27,7 +27,7 @@ const CODE: Type = Type::Address(AddressType::Code);
 const LIBRARY: Type = Type::Address(AddressType::Library);
 const BYTES: Type = Type::bystr(20);
 
-/// Checks equivalence both ways.
+/// Checks equivalence in both directions.
 fn check_same(a: &Type, b: &Type, expected: bool) {
     assert_eq!(equivalent(a, b), expected, "{} and {}", a.global(), b.global());
     assert_eq!(equivalent(b, a), expected, "{} and {}", b.global(), a.global());
@@ -41,7 +41,7 @@ fn check_fits(expected: &Type, actual: &Type, fits: bool) {
     assert_eq!(assignable(expected, actual), fits, "{} takes {}", expected.global(), actual.global());
 }
 
-/// Checks that `expected` takes `actual`, and not the other way.
+/// Checks that `expected` accepts `actual`, but not the reverse.
 fn check_wider(expected: &Type, actual: &Type) {
     check_fits(expected, actual, true);
     check_fits(actual, expected, false);

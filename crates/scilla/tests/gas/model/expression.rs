@@ -9,14 +9,14 @@ use silica_scilla::{
 
 use super::{INSUFFICIENT, Run, Scope, Stop, Text, builtin, value::Value};
 
-/// What is applied to values or types.
+/// A function that is applied to values or types.
 pub(super) enum Function<'p> {
-    /// What goes on with a fold, if the step wants it.
+    /// The continuation of a fold, if the step needs it.
     GoOn {
         fold: Fold<'p>,
         rest: Value<'p>,
     },
-    /// A recursion principle that has been given so much.
+    /// A recursion principle with its arguments so far.
     Fold(Fold<'p>),
     OfType {
         body: ExprId,
@@ -35,7 +35,7 @@ pub(super) enum Function<'p> {
 pub(super) struct Fold<'p> {
     is_from_the_back: bool,
     is_continued: bool,
-    /// How many types it still takes.
+    /// Number of types that are still missing.
     types: u64,
     given: Vec<Value<'p>>,
 }
@@ -46,7 +46,7 @@ impl Function<'_> {
     }
 }
 
-/// Where the recursion principles stand.
+/// Returns the place of the recursion principles.
 pub(super) fn prelude() -> Location {
     Location { file: "Prelude".into(), line: 1, column: 1 }
 }
@@ -122,7 +122,7 @@ impl<'p> Run<'p> {
         let Value::Function(function) = function else { panic!("this is no function") };
         match &**function {
             Function::OfType { body, text, known } => self.expression(*text, *body, known),
-            // Within is another function of a type, or that of the step.
+            // It contains another type function, or that of the step.
             Function::Fold(fold) => {
                 self.charge(1, &prelude(), INSUFFICIENT);
                 Ok(Value::function(Function::Fold(Fold { types: fold.types - 1, ..fold.clone() })))
@@ -150,19 +150,19 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Gives a fold its step, then what it begins with, then what it goes through.
+    /// Adds an argument to a fold: first the step, then the initial value, then the folded value.
     fn fold(&mut self, fold: &Fold<'p>, argument: Value<'p>) -> Result<Value<'p>, Stop> {
         let with = |argument| {
             let given = fold.given.iter().cloned().chain([argument]).collect();
             Value::function(Function::Fold(Fold { given, ..fold.clone() }))
         };
         match fold.given.as_slice() {
-            // Within is the fixpoint.
+            // It contains the fixpoint.
             [] => {
                 self.charge(1, &prelude(), INSUFFICIENT);
                 Ok(with(argument))
             }
-            // The function that the fixpoint is, and the one within it.
+            // The function of the fixpoint, and the one inside it.
             [_] => {
                 self.charge(1, &prelude(), INSUFFICIENT);
                 self.charge(1, &prelude(), INSUFFICIENT);
@@ -181,7 +181,7 @@ impl<'p> Run<'p> {
     ) -> Result<Value<'p>, Stop> {
         self.charge(2, &prelude(), INSUFFICIENT);
         let (first, rest) = match all.parts() {
-            // A number is folded by those before it; where the step decides, by itself.
+            // A number is folded through its predecessors; in a continued fold, itself is passed.
             [rest] if fold.is_continued => (all.clone(), rest.clone()),
             [rest] => (rest.clone(), rest.clone()),
             [first, rest] => (first.clone(), rest.clone()),
@@ -211,7 +211,7 @@ impl<'p> Run<'p> {
     }
 }
 
-/// Returns what is known if a value fits a pattern.
+/// Returns the bindings if a value matches a pattern.
 pub(super) fn fit<'p>(pattern: &Pattern, value: &Value<'p>, known: &Scope<'p>) -> Option<Scope<'p>> {
     match &pattern.kind {
         PatternKind::Wildcard => Some(known.clone()),

@@ -25,28 +25,28 @@ use silica_scilla::{
 
 use self::value::Value;
 
-/// Something that was paid for.
+/// A charge.
 #[derive(Clone, Debug)]
 struct Charge {
     units: u64,
-    /// What is said if it cannot be paid.
+    /// Text of the failure without enough gas.
     text: &'static str,
-    /// File and line of the place where that is said.
+    /// File and line of that failure.
     place: (Arc<str>, u32),
-    /// Whether it takes all that is left if it cannot be paid.
+    /// Whether the failure takes all gas that is left.
     takes_the_rest: bool,
 }
 
-/// Why a run ends early.
+/// Reason why a run ends early.
 #[derive(Debug)]
 enum Stop {
-    /// The model does not know.
+    /// The program is beyond the model.
     Beyond(String),
-    /// It fails, for another reason than gas.
+    /// The run fails for a reason other than gas.
     Failed,
 }
 
-/// What a call comes to.
+/// The cost of a call.
 #[derive(Debug)]
 pub(crate) struct Costs {
     /// All charges, in order.
@@ -77,18 +77,18 @@ impl End {
 }
 
 impl Costs {
-    /// What the call costs, in units.
+    /// Returns the cost of the call, in units.
     pub(crate) fn units(&self) -> u64 {
         self.charges.iter().map(|charge| charge.units).sum()
     }
 
-    /// Says whether the call fails before it begins, because a parameter is not what it claims to be: how much gas there
-    /// is makes no difference then.
+    /// Returns whether the call fails before it begins, because a parameter does not meet its address type. The gas
+    /// limit makes no difference then.
     pub(crate) fn is_refused(&self) -> bool {
         self.fails && self.charges.last().is_some_and(|charge| charge.takes_the_rest)
     }
 
-    /// Where a run with so many units must end, unless it has enough.
+    /// Returns the end of a run with this number of units, or `None` if they suffice.
     pub(crate) fn end_with(&self, units: u64) -> Option<End> {
         let mut left = units;
         for charge in &self.charges {
@@ -106,7 +106,7 @@ impl Costs {
 const INSUFFICIENT: &str = "Insufficient gas";
 const RAN_OUT: &str = "Ran out of gas after evaluating statement";
 
-/// Works out what a message to a contract costs, its libraries included; none if that is beyond the model.
+/// Returns the cost of a message to a contract, including its libraries; `None` if it is beyond the model.
 pub(crate) fn costs(
     program: &Program<ContractModule>,
     init: &[Argument],
@@ -135,14 +135,14 @@ pub(crate) fn costs(
     }
 }
 
-/// The text to which an expression belongs.
+/// The text of an expression.
 #[derive(Clone, Copy)]
 struct Text<'p> {
     arena: &'p Arena,
     source: &'p Source,
 }
 
-/// Names and what they stand for, the latest first.
+/// Names with their values, the latest first.
 #[derive(Clone, Default)]
 struct Scope<'p>(Option<Rc<Bound<'p>>>);
 
@@ -169,7 +169,7 @@ impl<'p> Scope<'p> {
     }
 }
 
-/// A call under way.
+/// The state of a call.
 struct Run<'p> {
     program: &'p Program<ContractModule>,
     host: &'p MemoryHost,
@@ -178,7 +178,7 @@ struct Run<'p> {
     amount: i128,
     balance: i128,
     accepted: bool,
-    /// What every component knows.
+    /// The names that every component can use.
     base: Scope<'p>,
     returned: Option<Value<'p>>,
     charges: Vec<Charge>,
@@ -208,8 +208,8 @@ impl<'p> Run<'p> {
         self.base = self.base.with(&Name::simple(name), value);
     }
 
-    /// The principles, the imported libraries, each as often as it is imported and behind those that it imports, and the
-    /// library of the contract.
+    /// Evaluates the principles, the imported libraries, and the library of the contract. An imported library is
+    /// evaluated at each import, after its own imports.
     fn libraries(&mut self) -> Result<(), Stop> {
         for (name, types, is_continued) in [
             ("nat_fold", 1, false),
@@ -275,7 +275,7 @@ impl<'p> Run<'p> {
     }
 }
 
-/// What it costs to look whether an address is what it claims to be.
+/// Returns the cost of checking an address type.
 fn address_units(kind: &AddressType) -> u64 {
     match kind {
         AddressType::Contract(fields) => 2 + 1 + fields.len() as u64,

@@ -132,7 +132,7 @@ impl<'p> Run<'p> {
         })
     }
 
-    /// Charges for what has been read.
+    /// Charges for a value that was read.
     fn read(&mut self, to: &'p Ident, value: Value<'p>, keys: usize, statement: &Statement) -> (&'p Ident, Value<'p>) {
         let place = self.main_text().source.start(statement.span);
         self.charge(keys as u64 + value.size() + value.sorting(), &place, RAN_OUT);
@@ -189,7 +189,7 @@ impl<'p> Run<'p> {
         Some(value)
     }
 
-    /// Says whether an account is what a type says of it. Types of fields must be equal here.
+    /// Returns whether an account meets an address type. Here, types of fields must be equal.
     pub(super) fn is_such(&self, address: &Value<'p>, kind: &AddressType) -> bool {
         let fields = self.account(address);
         let has = |name: &str, kind: Option<&Type>| {
@@ -231,7 +231,7 @@ fn find<'p>(map: Value<'p>, keys: &[Value<'p>]) -> Option<Value<'p>> {
     keys.iter().try_fold(map, |map, key| map.entry(key))
 }
 
-/// A map in which an entry is there, or gone.
+/// Returns a map with an entry set or removed.
 fn changed<'p>(map: &Value<'p>, keys: &[Value<'p>], value: Option<Value<'p>>) -> Value<'p> {
     let [key, inner @ ..] = keys else { panic!("there is at least one key") };
     if inner.is_empty() {

@@ -1,4 +1,4 @@
-//! Values, and what they weigh. Nothing is remembered: all parts are gone through each time.
+//! Values and their sizes. Sizes are not cached: each call reads all parts.
 
 use std::rc::Rc;
 
@@ -27,7 +27,7 @@ pub(super) enum Value<'p> {
 }
 
 impl<'p> Value<'p> {
-    /// Takes over a value. Numbers of more than 127 bits are all the same.
+    /// Converts a value. All numbers of more than 127 bits become the same value.
     pub(super) fn of(value: &real::Value) -> Self {
         match value {
             real::Value::Adt(made) => {
@@ -70,7 +70,7 @@ impl<'p> Value<'p> {
         Self::Made(Rc::new((constructor.clone(), parts)))
     }
 
-    /// What a constructor that every program knows makes.
+    /// Returns the value of a built-in constructor.
     pub(super) fn built(constructor: &'static str, parts: Vec<Self>) -> Self {
         Self::made(&Name::simple(constructor), parts)
     }
@@ -134,7 +134,7 @@ impl<'p> Value<'p> {
         }
     }
 
-    /// What sorting the maps within costs.
+    /// Returns the charge for sorting the maps within.
     pub(super) fn sorting(&self) -> u64 {
         match self {
             Self::Made(made) => made.1.iter().map(Self::sorting).sum(),
@@ -180,7 +180,7 @@ impl<'p> Value<'p> {
         }
     }
 
-    /// The entries of a map, by key.
+    /// Returns the entries of a map, sorted by key.
     pub(super) fn sorted(&self) -> Vec<(Self, Self)> {
         let mut entries = self.entries().to_vec();
         entries.sort_by_key(|(key, _)| key.serialized());
@@ -195,14 +195,14 @@ impl<'p> Value<'p> {
         self.entries().iter().find(|(known, _)| known.is_same(key)).map(|(_, value)| value.clone())
     }
 
-    /// The map without a key, and with a value for it if there is one.
+    /// Returns the map without a key, and with a new value for it if there is one.
     pub(super) fn replace(&self, key: &Self, value: Option<Self>) -> Self {
         let others = self.entries().iter().filter(|(known, _)| !known.is_same(key)).cloned();
         Self::Map(Rc::new(others.chain(value.map(|value| (key.clone(), value))).collect()))
     }
 }
 
-/// The natural logarithm without its fraction.
+/// Returns the natural logarithm, rounded down.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
