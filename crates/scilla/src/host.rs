@@ -122,17 +122,17 @@ pub struct HostError {
 }
 
 impl HostError {
-    /// An error without place.
+    /// Returns an error without a place.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), at_field: false, is_too_large: false }
     }
 
-    /// The error that the value is larger, or takes more work, than the [limit](Host::limit).
+    /// Returns the error that the value is larger, or takes more work, than the [limit](Host::limit).
     pub const fn too_large() -> Self {
         Self { message: String::new(), at_field: false, is_too_large: true }
     }
 
-    /// An error that is reported at the name of the field in question.
+    /// Returns an error that is reported at the name of the field.
     pub fn at_field(message: impl Into<String>) -> Self {
         Self { message: message.into(), at_field: true, is_too_large: false }
     }

@@ -65,7 +65,7 @@ pub struct UnknownEdition {
 
 /// The rules by which programs are checked and run.
 ///
-/// The text form, `EDITION/REVISION`, is what chains store.
+/// Chains store the text form `EDITION/REVISION`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     edition: Edition,
@@ -113,7 +113,7 @@ pub enum LibraryCalls {
 pub enum UnstatedConstraint {
     /// The built-in `True`.
     BuiltIn,
-    /// What `True` names in the contract.
+    /// The meaning of the name `True` in the contract.
     InScope,
 }
 

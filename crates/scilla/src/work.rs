@@ -29,10 +29,11 @@ pub const PER_TRANSACTION: u64 = PER_BLOCK - LOADED - TRANSACTION;
 const PER_UNIT: u64 = (PER_GAS - EVALUATION_PER_GAS) / UNITS_PER_GAS;
 const EVALUATION_PER_UNIT: u64 = EVALUATION_PER_GAS / UNITS_PER_GAS;
 
-/// Nanoseconds for one of each.
+/// The weights, in nanoseconds for one of each.
 ///
-/// What was measured stands behind each: processor time on an AMD EPYC, first alone, then, where there are two figures, with
-/// compilers on both of its cores. `cargo bench -p silica-benches --bench worst` measures it again.
+/// The text of each weight has the measured processor time on an AMD EPYC. A first figure is for the bench alone. A
+/// second figure is for a bench with compilers on both cores. `cargo bench -p silica-benches --bench worst` measures
+/// again.
 pub mod weight {
     /// A part of a value that is read or copied, or an eighth of a node of a constructed type. Measured: an argument of
     /// a pattern 15 to 30 ns, a captured or constructed value, which counts as two parts, 67 to 75 ns.

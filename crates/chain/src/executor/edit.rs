@@ -84,7 +84,7 @@ fn write<W: World>(edit: FieldEdit<'_>, modules: &Modules, overlay: &mut Overlay
     })
 }
 
-/// Reads keys by the types of the maps that they lead into, and returns the type behind them.
+/// Reads keys by the types of their maps. Returns the type of the value behind the keys.
 fn read_keys<'t>(
     field: &'t Type,
     texts: &[String],

@@ -104,7 +104,7 @@ pub(super) type Base<'a> = &'a dyn Fn(&StorageKey, Visitor<'_>) -> Result<(), St
 /// A visitor of the entries of a tree. It ends the visit when it has seen enough.
 pub(super) type Show<'a> = dyn FnMut(&str, &[u8]) -> ControlFlow<()> + 'a;
 
-/// The parts of a key, without the address of the contract.
+/// Returns the parts of a key, without the address of the contract.
 pub(super) fn parts(key: &StorageKey) -> Vec<&str> {
     key.as_str().split_terminator(StorageKey::SEPARATOR).skip(1).collect()
 }

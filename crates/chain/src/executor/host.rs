@@ -29,7 +29,7 @@ pub(super) struct ContractHost<'a, W> {
     pub(super) contract: Address,
     /// The data types that the contract knows.
     pub(super) known: Arc<DataTypes>,
-    /// The units of gas that are left for what is read next.
+    /// The gas units that are left for the next reads.
     pub(super) units: u64,
     /// Limits of what the transaction may still read and write.
     pub(super) room: Room,

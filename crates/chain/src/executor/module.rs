@@ -30,7 +30,7 @@ pub(super) const LIBRARY_FILE: &str = "input.scillib";
 pub(super) const INIT_FILE: &str = "init.json";
 pub(super) const MESSAGE_FILE: &str = "input_message.json";
 
-/// What the node itself reads from init data (Reference: execution#init-data).
+/// Facts that the node itself reads from init data (Reference: execution#init-data).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
     /// Number of the language version, if given.
@@ -234,7 +234,7 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// The parameters with which the contract was deployed.
+    /// Returns the parameters of the deployment.
     pub(super) fn init(&self) -> &[Argument] {
         self.module.init.get().map(Vec::as_slice).unwrap_or_default()
     }
@@ -329,7 +329,7 @@ impl Modules {
         Self::with_bounds(rules, MOST_BYTES / 4, MOST_CODE / 4)
     }
 
-    /// The rules by which contracts are made ready, and run.
+    /// Returns the rules of compilation and of runs.
     pub(super) const fn rules(&self) -> Rules {
         self.rules
     }

@@ -25,7 +25,7 @@ pub(crate) fn readable(value: Json) -> Json {
     if is_shallow(&value, MOST_LEVELS) { value } else { Json::String(value.to_string()) }
 }
 
-/// The same for the parts of a value. `levels` levels of the value itself stay as they are.
+/// Returns a value whose parts below `levels` levels are [`readable`].
 pub(super) fn readable_parts(value: &Json, levels: usize) -> Json {
     match (value, levels.checked_sub(1)) {
         (Json::Array(elements), Some(below)) => elements.iter().map(|part| readable_parts(part, below)).collect(),
@@ -42,7 +42,7 @@ mod tests {
 
     use super::*;
 
-    /// Arrays and objects in turn, so many within each other.
+    /// Returns `levels` nested containers, arrays and objects in turn.
     fn nested(levels: usize) -> Json {
         (0..levels).fold(json!(1), |inner, level| if level % 2 == 0 { json!([inner]) } else { json!({"a": inner}) })
     }

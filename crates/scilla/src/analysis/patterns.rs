@@ -445,7 +445,7 @@ mod tests {
         (Walk::new(known).check(&patterns, &mut steps), limit - steps)
     }
 
-    /// A list of so many elements, of which this one and the next are true.
+    /// Returns the pattern of a list of `of` elements, of which the one at `at` and the next are true.
     fn two_true(of: usize, at: usize) -> String {
         let element = |index: usize| if index == at || index == at + 1 { "True" } else { "_" };
         (0..of).rev().fold("Nil".to_owned(), |rest, index| {

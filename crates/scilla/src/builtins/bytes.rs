@@ -18,7 +18,7 @@ pub(super) fn eq_cost(arguments: &[Value]) -> Option<u64> {
     }
 }
 
-/// Block numbers are compared by their texts.
+/// Compares two values. Block numbers are compared by their texts.
 pub(super) fn eq(arguments: &[Value]) -> Result<Value, Refusal> {
     let [left, right] = arguments else { return Err(MISUSE) };
     Ok(Value::bool(left == right))
@@ -86,7 +86,7 @@ pub(super) fn bystrx_to_bystr(arguments: &[Value]) -> Result<Value, Refusal> {
     }
 }
 
-/// `to_bystr<N>`.
+/// Returns the cost of `to_bystr<N>`.
 pub(super) fn to_bystr_cost(width: u32, arguments: &[Value]) -> Option<u64> {
     match arguments {
         [Value::ByStr(_)] => Some(u64::from(width)),
@@ -95,7 +95,7 @@ pub(super) fn to_bystr_cost(width: u32, arguments: &[Value]) -> Option<u64> {
     }
 }
 
-/// `to_bystr<N>`: returns an option of bytes. For an integer, which always fits, it returns the bytes.
+/// Runs `to_bystr<N>`. The result is an option, but for an integer, which always fits, it is the bytes.
 pub(super) fn to_bystr(width: u32, arguments: &[Value]) -> Result<Value, Refusal> {
     match arguments {
         [Value::ByStr(bytes)] => {

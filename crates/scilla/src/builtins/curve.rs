@@ -32,7 +32,7 @@ pub(super) fn verify_cost(arguments: &[Value]) -> Option<u64> {
     signed(arguments).map(|(_, message, _)| 250 + 15 * (message.len() as u64 + 66).div_ceil(64))
 }
 
-/// An invalid key or signature is no error: the result is false.
+/// Verifies a Schnorr signature. An invalid key or signature is no error: the result is false.
 pub(super) fn schnorr_verify(arguments: &[Value]) -> Result<Value, Refusal> {
     let (key, message, signature) = signed(arguments).ok_or(MISUSE)?;
     let verdict = silica_crypto::verify(message, &Signature::new(signature), &PublicKey::new(key));
@@ -79,13 +79,13 @@ pub(super) fn get_address_cost(arguments: &[Value]) -> Option<u64> {
     key(arguments).map(|key| (key.len() as u64).div_ceil(960))
 }
 
-/// Returns the last 20 bytes of the hash of the key.
+/// Returns the address of a public key: the last 20 bytes of its hash.
 pub(super) fn get_address(arguments: &[Value]) -> Result<Value, Refusal> {
     let digest = Sha256::digest(key(arguments).ok_or(MISUSE)?);
     digest.get(12..).map(Value::bystrx).ok_or(MISUSE)
 }
 
-/// The two values of a pair of these types.
+/// Returns the two values of a pair of these types.
 fn pair<'a>(value: &'a Value, width: u32) -> Option<(&'a Value, &'a Value)> {
     let pair: &'a AdtValue = value.as_adt()?;
     let [first, second] = pair.arguments() else { return None };
@@ -133,7 +133,7 @@ pub(super) fn g1_mul_cost(arguments: &[Value]) -> Option<u64> {
     point_and_scalar(arguments).map(|(_, scalar)| 20 * log(&U256::from_be_bytes(scalar)))
 }
 
-/// One logarithm less than in later releases.
+/// Returns the cost in 0.11: one logarithm less than in later releases.
 pub(super) fn g1_mul_cost_v0_11(arguments: &[Value]) -> Option<u64> {
     point_and_scalar(arguments).map(|(_, scalar)| 20 * (log(&U256::from_be_bytes(scalar)) - 1))
 }

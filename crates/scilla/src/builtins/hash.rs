@@ -18,7 +18,7 @@ fn cost(arguments: &[Value], bytes_per_unit: u64) -> Option<u64> {
     hashable.then(|| of.size().saturating_add(of.sort_cost()).div_ceil(bytes_per_unit))
 }
 
-/// The same for 0.11, which hashed maps without sorting them.
+/// Returns the cost in 0.11, which hashed maps without sorting them.
 fn cost_v0_11(arguments: &[Value], bytes_per_unit: u64) -> Option<u64> {
     let [of] = arguments else { return None };
     of.kind().is_ok().then(|| of.size().div_ceil(bytes_per_unit))

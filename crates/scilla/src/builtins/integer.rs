@@ -18,7 +18,7 @@ const fn weight(of: &Integer) -> u64 {
     }
 }
 
-/// Two integers of the same type.
+/// Returns two integers of the same type.
 fn same(arguments: &[Value]) -> Option<(&Integer, &Integer)> {
     let [Value::Integer(left), Value::Integer(right)] = arguments else { return None };
     (left.kind() == right.kind()).then_some((left, right))
@@ -73,7 +73,7 @@ pub(super) fn lt(arguments: &[Value]) -> Result<Value, Refusal> {
     Ok(Value::bool(left.compare(right) == Ordering::Less))
 }
 
-/// A base and an exponent, which is a `Uint32`.
+/// Returns a base and an exponent, which is a `Uint32`.
 fn power(arguments: &[Value]) -> Option<(&Integer, u32)> {
     let [Value::Integer(base), Value::Integer(exponent)] = arguments else { return None };
     let exponent = (exponent.kind() == IntegerKind::Uint(Width::W32)).then(|| exponent.to_u32())??;
@@ -85,13 +85,13 @@ pub(super) fn pow_cost(arguments: &[Value]) -> Option<u64> {
     Some(20 * log(Integer::from_u32(exponent).magnitude()) * weight(base))
 }
 
-/// One multiplication for each unit of the exponent.
+/// Returns the cost in 0.11: one multiplication for each unit of the exponent.
 pub(super) fn pow_cost_v0_11(arguments: &[Value]) -> Option<u64> {
     let (base, exponent) = power(arguments)?;
     Some(20 * u64::from(exponent) * weight(base))
 }
 
-/// The reference names the signed operation for unsigned numbers too.
+/// Raises to a power. The reference names the signed operation in errors of unsigned numbers too.
 pub(super) fn pow(arguments: &[Value]) -> Result<Value, Refusal> {
     let (base, exponent) = power(arguments).ok_or(MISUSE)?;
     let wrong = || Refusal::arguments("Int.pow: an overflow/underflow occurred");
@@ -109,7 +109,7 @@ pub(super) fn isqrt_cost(arguments: &[Value]) -> Option<u64> {
     unsigned(arguments).map(|of| 4 * log(of.magnitude()) * weight(of))
 }
 
-/// One logarithm less than in later releases.
+/// Returns the cost in 0.11: one logarithm less than in later releases.
 pub(super) fn isqrt_cost_v0_11(arguments: &[Value]) -> Option<u64> {
     unsigned(arguments).map(|of| 4 * (log(of.magnitude()) - 1) * weight(of))
 }

@@ -17,7 +17,7 @@ pub(crate) fn accepts(expected: &Type, value: &Value) -> bool {
     }
 }
 
-/// A map, and a key that fits it.
+/// Returns a map, and a key of its key type.
 fn map_and_key(arguments: &[Value]) -> Option<(&Map, Key)> {
     let [Value::Map(map), key] = arguments else { return None };
     accepts(map.key_type(), key).then(|| Key::new(key.clone()).ok())?.map(|key| (map, key))

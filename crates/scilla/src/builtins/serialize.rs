@@ -211,7 +211,7 @@ mod tests {
         }
     }
 
-    /// Returns the bytes, and how many values were gone through.
+    /// Returns the bytes, and the number of values that were read.
     fn shared(value: &Value) -> (Vec<u8>, u64) {
         let mut bytes = Vec::new();
         let values = write_counted(value, |more| bytes.extend_from_slice(more)).unwrap();

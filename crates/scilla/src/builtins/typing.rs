@@ -84,7 +84,7 @@ pub(super) fn strlen(arguments: &[Type], _: &DataTypes) -> Option<Type> {
     matches!(arguments, [Type::Primitive(Primitive::String | Primitive::ByStr)]).then_some(UINT32)
 }
 
-/// For an address the reference returns `String`, although the value is a `ByStr20`.
+/// Returns the type of the result. For an address, the reference returns `String`, although the value is a `ByStr20`.
 pub(super) fn strrev(arguments: &[Type], _: &DataTypes) -> Option<Type> {
     match arguments {
         [Type::Address(_)] => Some(STRING),
@@ -108,7 +108,7 @@ pub(super) fn bystrx_to_bystr(arguments: &[Type], _: &DataTypes) -> Option<Type>
     width(of).map(|_| BYSTR)
 }
 
-/// `to_bystr<N>`: takes bytes of any number, or an unsigned integer of exactly N bytes.
+/// Returns the type of `to_bystr<N>`, which takes bytes of any number, or an unsigned integer of exactly N bytes.
 pub(super) fn to_bystr(wanted: u32, arguments: &[Type], has_type_arguments: bool) -> Option<Type> {
     match arguments {
         [Type::Primitive(Primitive::ByStr)] => Some(Type::option(Type::bystr(wanted))),
@@ -141,7 +141,7 @@ pub(super) fn isqrt(arguments: &[Type], _: &DataTypes) -> Option<Type> {
     }
 }
 
-/// The conversions to an integer type, from integers and texts. Unsigned types also take bytes.
+/// Returns the type of a conversion to an integer type, from integers and texts. Unsigned types also take bytes.
 pub(super) fn to_integer(kind: IntegerKind, arguments: &[Type]) -> Option<Type> {
     let [of] = arguments else { return None };
     let result = || Type::from(Primitive::from(kind));
@@ -183,7 +183,7 @@ pub(super) fn hash20(arguments: &[Type], known: &DataTypes) -> Option<Type> {
     is_hashable(arguments, known).then(|| Type::bystr(20))
 }
 
-/// `schnorr_verify` and `ecdsa_verify`.
+/// Returns the types of `schnorr_verify` and `ecdsa_verify`.
 pub(super) fn verify() -> (Vec<Type>, Type) {
     (vec![Type::bystr(33), BYSTR, Type::bystr(64)], Type::bool())
 }
@@ -204,12 +204,12 @@ pub(super) fn bystr20_to_bech32() -> (Vec<Type>, Type) {
     (vec![STRING, Type::bystr(20)], Type::option(STRING))
 }
 
-/// A point of the first group of `alt_bn128`.
+/// Returns the type of a point of the first group of `alt_bn128`.
 pub(super) fn g1_type() -> Type {
     Type::pair(Type::bystr(32), Type::bystr(32))
 }
 
-/// A point of the second group.
+/// Returns the type of a point of the second group.
 pub(super) fn g2_type() -> Type {
     Type::pair(Type::bystr(64), Type::bystr(64))
 }

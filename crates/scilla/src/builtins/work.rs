@@ -46,12 +46,12 @@ pub(super) fn sha256(arguments: &[Value]) -> u64 {
     hash(arguments, weight::SHA256_BYTE)
 }
 
-/// A signature of a message, which is hashed.
+/// Returns the work of a signature of a message, which is hashed.
 pub(super) fn signature(arguments: &[Value]) -> u64 {
     sha256(arguments).saturating_add(weight::SIGNATURE)
 }
 
-/// A sum, the digits of which may be needed as text.
+/// Returns the work of a sum whose digits may become text.
 pub(super) fn badd(arguments: &[Value]) -> u64 {
     let digits = match arguments.first() {
         Some(Value::BNum(number)) => number.len() as u64,
@@ -60,7 +60,7 @@ pub(super) fn badd(arguments: &[Value]) -> u64 {
     if digits <= SHORT { 0 } else { digits.saturating_mul(weight::NEW_DIGIT) }
 }
 
-/// A numeral of as many parts as its number.
+/// Returns the work of a numeral, which has as many parts as its number.
 pub(super) fn to_nat(arguments: &[Value]) -> u64 {
     let number = arguments.first().and_then(Value::as_integer).and_then(Integer::to_u32);
     u64::from(number.unwrap_or(0)).saturating_mul(weight::NUMERAL)

@@ -183,7 +183,7 @@ impl<'f> Drawing<'f> {
     }
 }
 
-/// A label with its place.
+/// Returns a label with its place.
 fn placed(at: &Location, label: &str) -> String {
     format!("{}:{}:{}: {label}", at.file, at.line, at.column)
 }

@@ -537,12 +537,12 @@ impl<'c> Machine<'c> {
     }
 }
 
-/// A failure without place.
+/// Returns a failure without a place.
 pub(super) fn failure(message: impl Into<String>) -> Failure {
     Failure::of(Entry::nowhere(message))
 }
 
-/// A failure that no program can cause.
+/// Returns a failure that no program can cause.
 pub(super) fn internal(what: &str) -> Failure {
     failure(format!("Internal error: {what}"))
 }

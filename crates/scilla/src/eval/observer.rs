@@ -4,10 +4,10 @@ use crate::{argument::Argument, source::Location};
 
 /// Receives the steps of a transition. An observer cannot change the run.
 pub trait Observer {
-    /// A statement was executed, or has failed.
+    /// Receives a statement that was executed or has failed.
     fn statement(&mut self, step: Step<'_>);
 
-    /// A procedure has ended, and its result is bound. The latest statement of this depth called it.
+    /// Receives the bound result of a procedure that has ended. The latest statement of this depth called it.
     fn returned(&mut self, depth: usize, bound: Argument);
 }
 

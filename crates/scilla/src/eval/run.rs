@@ -491,7 +491,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// The values of the parameters, in the order of the contract. A later check finds missing values.
+/// Returns the values of the parameters, in the order of the contract. A later check finds missing values.
 fn parameters(contract: &ContractCode, init: &[Argument]) -> Vec<Value> {
     let by_name: BTreeMap<_, _> = init.iter().map(|entry| (&*entry.name, &entry.value)).collect();
     let value = |name: &Name| by_name.get(&**name.base()).map_or_else(|| Value::bool(false), |value| (*value).clone());

@@ -55,11 +55,11 @@ pub(super) struct Execution<'m, 'c, 'h> {
     pub(super) events: Vec<Arc<Message>>,
 }
 
-/// Bytes of completed procedures that an exception lists whatever the gas.
+/// Bytes of completed procedures that an exception lists, whatever the gas.
 const FREE_LISTED: u64 = 16_384;
 /// Further bytes for each unit of gas that the run used. A completed procedure has used at least one.
 const LISTED_PER_UNIT: u64 = 128;
-/// The most bytes that an exception lists.
+/// Most bytes that an exception lists.
 const MOST_LISTED: u64 = 10_000_000;
 /// Bytes of an entry besides the name, as a receipt has them.
 const LISTED_ENTRY: u64 = 64;
@@ -361,7 +361,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         answer
     }
 
-    /// The failure of a statement that reads or writes a value.
+    /// Returns the failure of a statement that reads or writes a value.
     fn read_failure(&self, error: HostError, field: &FieldUse, place: Place) -> Failure {
         if error.is_too_large { self.out_of_gas(place) } else { host_failure(error, Some(self.location(field.place))) }
     }
@@ -593,7 +593,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
     }
 }
 
-/// The bytes of a component that an exception lists.
+/// Returns the bytes of a component in the list of an exception.
 fn bytes_of(component: &ComponentCode) -> u64 {
     LISTED_ENTRY.saturating_add(component.name.base().len() as u64)
 }

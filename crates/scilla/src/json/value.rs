@@ -697,8 +697,8 @@ mod tests {
         }
     }
 
-    /// A reader that has a type with a thousand nodes and another with arguments of such a type, and reads a value of so
-    /// many parts with each of the reader's forms. Returns how many nodes of types were gone through.
+    /// Reads a value with `parts` times `part`. In `kind`, `Wide` is a type with a thousand nodes. Returns the number
+    /// of nodes of types that were visited.
     #[track_caller]
     fn nodes_of(kind: &str, part: &str, parts: usize) -> u64 {
         let wide = (0..8).fold("Uint32".to_owned(), |inner, _| format!("Pair ({inner}) ({inner})"));
@@ -744,7 +744,7 @@ mod tests {
                 .unwrap();
             count::nodes() - before
         };
-        // One node for what stands in the place of the parameter, each time.
+        // Each time, one node of the type that replaces the parameter.
         assert_eq!(nodes(100) - nodes(10), 90);
     }
 

@@ -291,7 +291,7 @@ impl Lowering {
     }
 }
 
-/// The empty map of these two types.
+/// Returns the empty map of these two types.
 pub(crate) fn empty_map(types: &[Type]) -> Option<Value> {
     let [key, value] = types else { return None };
     Some(Value::Map(Map::new(key.clone(), value.clone())))

@@ -61,7 +61,7 @@ impl Scope {
         }
     }
 
-    /// Closes a frame, and returns what the function captures.
+    /// Closes a frame, and returns the captured variables of the function.
     pub(super) fn close(&mut self, itself: Option<&Name>) -> Box<[Variable]> {
         let Some(frame) = self.frames.pop() else { return Box::default() };
         for name in frame.parameters.iter().rev().chain(itself) {

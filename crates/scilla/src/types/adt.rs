@@ -57,7 +57,7 @@ pub enum Redefinition {
 }
 
 impl DataTypes {
-    /// The types that every program knows: `Bool`, `Nat`, `Option`, `List`, `Pair`.
+    /// Returns the built-in types: `Bool`, `Nat`, `Option`, `List`, `Pair`.
     pub fn built_in() -> Self {
         let (types, uses) = (Vec::new(), Vec::new());
         let mut known = Self { types, uses, by_name: HashMap::new(), by_constructor: HashMap::new() };

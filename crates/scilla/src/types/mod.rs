@@ -101,7 +101,7 @@ impl Type {
         Self::Adt(Ident::nowhere(name), Arc::new(arguments))
     }
 
-    /// Shows the type with the names under which it is known everywhere, as in JSON.
+    /// Shows the type with global names, as in JSON.
     pub fn global(&self) -> TypeText<'_> {
         TypeText::global(self)
     }

@@ -66,7 +66,7 @@ impl BNum {
         Some(Self(Repr::Large(Arc::new(Large { limbs, digits: text.len(), text: OnceLock::new() }))))
     }
 
-    /// The block number of a number.
+    /// Returns the block number of an integer.
     pub const fn from_u64(number: u64) -> Self {
         Self(Repr::Small(number))
     }

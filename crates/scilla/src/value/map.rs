@@ -298,7 +298,7 @@ fn count(tree: &Tree) -> usize {
     tree.as_ref().map_or(0, |node| node.count)
 }
 
-/// The weight of a tree: its number of nodes plus one.
+/// Returns the weight of a tree: its number of nodes plus one.
 fn weight(tree: &Tree) -> usize {
     count(tree) + 1
 }

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::builtins::is_builtin;
 
-    /// Checks what is said of a result and arguments; `?` stands for `NoInfo`, `$` for `Money`, `#` for `NotMoney`, `!`
+    /// Checks the tags of a result and its arguments. `?` stands for `NoInfo`, `$` for `Money`, `#` for `NotMoney`, `!`
     /// for `Inconsistent`, `[…]` for maps and `<…>` for options.
     fn check(name: &str, known: &str, expected: &str) {
         assert!(is_builtin(name), "{name}");

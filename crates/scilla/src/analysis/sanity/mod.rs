@@ -152,7 +152,7 @@ fn message(subject: Subject<'_>, literal: &MessageLiteral<'_>, errors: &mut Vec<
     }
 }
 
-/// Implicit names cannot be parameters. The grammar does not permit them there.
+/// Rejects parameters with implicit names. The grammar does not permit them there.
 fn explicit_names(subject: Subject<'_>) -> Vec<Entry> {
     let Subject { text, contract, .. } = subject;
     let mut errors = Vec::new();

@@ -105,7 +105,7 @@ fn entries(json: Json<'_>) -> Result<Elements<'_>, ValueError> {
     json.elements().ok_or_else(|| ValueError::Internal(format!("expected array, got {}", json.kind().word())))
 }
 
-/// Checks that a type may stand in an init file or a message.
+/// Checks that a type is permitted in an init file or a message.
 fn check_kind(kind: &Type) -> Result<(), InputError> {
     let mut address = false;
     let mut function = false;

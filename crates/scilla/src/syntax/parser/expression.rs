@@ -227,7 +227,7 @@ impl Parser<'_> {
         Ok(None)
     }
 
-    /// Reads the pattern of a clause and the arrow behind it.
+    /// Reads the pattern of a clause, and its arrow.
     pub(super) fn parse_clause_head(&mut self) -> Parsed<Pattern> {
         let pattern = self.parse_pattern()?;
         self.expect(TokenKind::Arrow, "`=>` behind the pattern")?;

@@ -399,7 +399,7 @@ impl<'a> Parser<'a> {
         Ok(self.qualified(namespace, base))
     }
 
-    /// Reads a name that cannot stand in a namespace.
+    /// Reads a name that cannot have a namespace.
     fn expect_simple(&mut self, kind: TokenKind, what: &str) -> Parsed<Ident> {
         let token = self.expect(kind, what)?;
         Ok(self.simple(token))

@@ -18,7 +18,7 @@ fn check_same(texts: &[&str]) {
     }
 }
 
-/// Checks that each of these types takes those behind it, and not the other way.
+/// Checks that each of these types accepts the later ones, but not the reverse.
 fn check_widest_first(texts: &[&str]) {
     let types: Vec<_> = texts.iter().map(|text| read(text)).collect();
     for (index, (wide, wide_text)) in types.iter().zip(texts).enumerate() {
@@ -30,7 +30,7 @@ fn check_widest_first(texts: &[&str]) {
     }
 }
 
-/// Checks that none of these types takes another.
+/// Checks that none of these types accepts another.
 fn check_apart(texts: &[&str]) {
     let types: Vec<_> = texts.iter().map(|text| read(text)).collect();
     for (a_index, (a, a_text)) in types.iter().zip(texts).enumerate() {
