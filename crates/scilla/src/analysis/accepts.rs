@@ -139,11 +139,12 @@ const MAX_CREDITS: usize = 64;
 
 /// Warns of transitions that store the amount of the message without accepting it.
 ///
-/// A transition gets a warning if neither it nor a procedure that it calls has an `accept`, and one of them stores a
-/// value in a field that depends on `_amount`. A value depends on `_amount` if it is bound to an expression, or to the
-/// result of a procedure, that uses `_amount` or a value that depends on it. Values of type `Bool` do not count, so
-/// comparisons and the decisions after them do not count either. Nor do values that are read back from a field, sent or
-/// emitted.
+/// A transition gets a warning if two conditions hold. Neither it nor a procedure that it calls has an `accept`. One of
+/// them stores a value in a field that depends on `_amount`.
+///
+/// A value depends on `_amount` if it is bound to an expression, or to the result of a procedure, that uses `_amount`
+/// or a value that depends on it. Values of type `Bool` do not count, so comparisons and the decisions after them do
+/// not count either. Nor do values that are read back from a field, sent or emitted.
 pub(crate) fn unaccepted(subject: Subject<'_>) -> Vec<Warning> {
     let amount = Name::simple("_amount");
     let mut procedures = HashMap::new();
