@@ -1,9 +1,9 @@
 //! Tokens to the syntax tree, by recursive descent.
 //!
 //! The first error of a text has the place of the reference's first error. The reference is an LR(1) parser: it reports
-//! an ungrammatical token at the end of that token. It reports a grammatical error of another kind at a place of its
-//! own, after the whole production. After an error the parser continues at the next statement, entry or component, to
-//! help people. Only the first error of a [`Failure`] is a consensus fact.
+//! an ungrammatical token at the end of that token. It reports other errors after the whole production, at places of
+//! its own. After an error the parser continues at the next statement, entry or component, to help people. Only the
+//! first error of a [`Failure`] is a consensus fact.
 //!
 //! Chains of `let`, `fun` and `tfun` have no limit of length. All other nesting has at most [`MAX_NESTING`] levels, so
 //! that later phases may recurse.
