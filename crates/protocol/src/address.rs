@@ -1,4 +1,4 @@
-//! Twenty-byte addresses: hexadecimal, checksum, bech32, derivation from keys and nonces.
+//! Addresses of 20 bytes: hexadecimal, checksum, bech32, derivation from keys and nonces.
 
 use std::sync::LazyLock;
 
@@ -62,7 +62,7 @@ pub enum Bech32Error {
         /// The character.
         got: char,
     },
-    /// The last characters do not match the others: some character is wrong, nobody knows which.
+    /// The checksum, the last characters, does not match the others: at least one character is wrong.
     #[error("a checksum, the last {BECH32_CHECKSUM_LEN} characters, that matches the rest")]
     Checksum {
         /// The checksum that came.

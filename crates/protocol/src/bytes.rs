@@ -1,4 +1,4 @@
-//! The one macro that declares byte newtypes: parsing, formatting and conversion in one place.
+//! The macro that declares types of a fixed number of bytes, with their parsing, formatting and conversion.
 
 use std::fmt;
 

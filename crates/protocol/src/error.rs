@@ -1,4 +1,4 @@
-//! Why bytes are not one of the binary messages.
+//! The error of decoders of binary messages.
 
 /// Reason why bytes do not hold the message that was asked for.
 ///

@@ -1,4 +1,4 @@
-//! Thirty-two-byte hashes, one type for each thing that is hashed, and the digest behind them.
+//! Hashes of 32 bytes, one type for each kind of hashed value, and the digest function.
 
 use sha2::{Digest, Sha256};
 

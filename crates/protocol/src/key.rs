@@ -1,4 +1,4 @@
-//! Public keys and signatures as bytes, undecoded: whether a key is a point of the curve is for `crypto` to say.
+//! Public keys and signatures as undecoded bytes. `crypto` checks whether a key is a point of the curve.
 
 use crate::bytes::fixed_bytes;
 

@@ -1,7 +1,7 @@
 //! Wire types, units and envelopes of the Zilliqa protocol, generation 8.1.
 //!
-//! This crate gives every thing that crosses a wire or enters a hash a type, and writes and reads the exact bytes by
-//! which the network knows it. Everything else in the workspace speaks in these types.
+//! This crate has a type for each value that crosses a wire or enters a hash. It encodes and decodes the exact bytes of
+//! the network. All other crates of the workspace use these types.
 //!
 //! # Examples
 //!
@@ -47,18 +47,20 @@
 //!   [`TxBlock`], [`DsBlock`] and [`MicroBlock`] with headers and hashes; [`InitData`] and the keys of storage;
 //!   placeholders for keys; [`SimulationRequest`]; [`Transaction`], whose `encode` writes the bytes to sign.
 //! - `receipt`, `state_delta`: [`Receipt`] and [`StateDelta`].
-//! - [`rpc`]: the JSON of requests and answers. Only the types of this module have a JSON form.
+//! - [`rpc`]: the JSON of requests and responses. Only the types of this module have a JSON form.
 //!
 //! # Invariants
 //!
-//! - What decodes encodes to the same bytes, and what encodes decodes to the same value. A decoder never panics, and
-//!   refuses everything that is not in canonical form with the field that does not fit.
-//! - Hashes are computed, never carried beside what they are hashes of. Where a message repeats one, it is compared.
-//! - Money and gas are added and multiplied with checked operations or not at all.
-//! - There is no clock, no randomness, no floating point in anything hashed, and no order taken from a hash map.
-//! - Nothing here knows a curve, a trie or a chain: a [`PublicKey`] may be no point, a [`Signature`] may be false, a root
-//!   may be of no trie, a block may follow no other. Those are questions for `silica-crypto`, `silica-state` and
-//!   `silica-chain`.
+//! - A decoded value encodes to the same bytes, and an encoded value decodes to the same value. A decoder never panics.
+//!   It rejects bytes that are not in canonical form; the error names the field that does not fit.
+//! - Hashes are computed, and never stored next to the hashed value. If a message repeats a hash, the decoder compares
+//!   it.
+//! - All additions and multiplications of money and gas are checked.
+//! - The crate reads no clock and no randomness. Hashed values contain no floating-point numbers, and no order of a
+//!   hash map.
+//! - The crate does not check curves, tries or chains. A [`PublicKey`] may be no point of the curve, and a
+//!   [`Signature`] may be false. A root may belong to no trie, and a block may follow no other block. `silica-crypto`,
+//!   `silica-state` and `silica-chain` check these.
 #![warn(clippy::arithmetic_side_effects)]
 
 mod account;

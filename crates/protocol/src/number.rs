@@ -1,4 +1,4 @@
-//! Counters that do not mix: block numbers, nonces, shards and time.
+//! Counters, each of its own type: block numbers, nonces, shards and time.
 
 use std::{fmt, str::FromStr};
 

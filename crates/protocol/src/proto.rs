@@ -1,8 +1,8 @@
-//! The protobuf messages of the protocol, as `prost` writes and reads them, and the steps that every decoder shares.
+//! The protobuf messages of the protocol, as `prost` writes and reads them, and the steps that all decoders share.
 //!
-//! Names, numbers and presence are those of `ZilliqaMessage.proto` (Zilliqa/Zilliqa, src/libMessage): `optional` is a
-//! field that is written although it is zero, a plain scalar is left out when it is. Members that never occur in
-//! generation 8.1 are not declared: a message that has them is not canonical (Reference: formats#protobuf).
+//! Names, numbers and presence are those of `ZilliqaMessage.proto` (Zilliqa/Zilliqa, src/libMessage). An `optional`
+//! field is written even if it is zero; a plain scalar is omitted if it is zero. Members that never occur in generation
+//! 8.1 are not declared: a message that contains them is not canonical (Reference: formats#protobuf).
 
 use prost::Message;
 

@@ -1,4 +1,4 @@
-//! State deltas: what a block or micro block changed, as its header's hash covers it.
+//! State deltas: the changes of a block or micro block, in the form that the hash in its header covers.
 
 use std::collections::{BTreeMap, BTreeSet};
 

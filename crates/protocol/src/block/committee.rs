@@ -1,4 +1,4 @@
-//! Who makes blocks: keys, network addresses and their hashes.
+//! Committees, which make blocks: keys of members, their network addresses, and hashes of both.
 
 use std::{fmt, net::Ipv4Addr};
 

@@ -1,7 +1,7 @@
-//! Fields of headers, written one after the other, without the message that owns them.
+//! Writes the fields of headers one after the other, without building their protobuf message.
 //!
-//! Headers are hashed by the million where many blocks are made at once. The bytes are those of the messages in
-//! [`proto`](crate::proto), which the tests compare.
+//! A node that makes many blocks at once hashes millions of headers. The bytes equal those of the messages in
+//! [`proto`](crate::proto); tests compare them.
 
 use crate::hash::{BlockHash, CommitteeHash};
 

@@ -1,4 +1,4 @@
-//! Receipts: what became of an executed transaction.
+//! Receipts: the results of executed transactions.
 
 use std::collections::BTreeMap;
 

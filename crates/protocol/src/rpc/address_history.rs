@@ -1,4 +1,4 @@
-//! The transactions of an address: what `silica_getTransactionsForAddress` takes and answers.
+//! The transactions of an address: parameters and result of `silica_getTransactionsForAddress`.
 
 use std::borrow::Cow;
 

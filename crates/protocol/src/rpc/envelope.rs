@@ -1,7 +1,7 @@
-//! Requests, answers and batches: what JSON-RPC puts around a method's parameters and result.
+//! Requests, responses and batches: the JSON-RPC members around the parameters and the result of a method.
 //!
-//! The rules are those of the C++ node's library (Reference: interface#request, interface#batch), which differ from
-//! JSON-RPC 2.0 here and there:
+//! The rules are those of the C++ node's library (Reference: interface#request, interface#batch). Some of them differ
+//! from JSON-RPC 2.0:
 //!
 //! | Body | Answer |
 //! |---|---|
@@ -12,14 +12,14 @@
 //!
 //! - `jsonrpc` is the string `2.0`; `method` is a string; `params` is an array, an object, null or absent; `id` is a
 //!   string, a number without fraction (`1.0` counts) or null; other members are ignored.
-//! - A request without `id` is still a request: it is answered with -32604 and `id` null, but only once its method is
-//!   known to exist. A dispatcher therefore asks in this order: does the method exist (-32601), is there an `id`
-//!   ([`Request::require_id`], -32604), do the parameters fit (-32602).
-//! - Of two members with one name the last counts. Comments are taken for white space, and text after the first JSON
-//!   value is not looked at, as in the C++ node.
+//! - A request without `id` is no notification. If its method exists, the response is error -32604 with `id` null. A
+//!   dispatcher therefore checks in this order: the method exists (-32601), the request has an `id`
+//!   ([`Request::require_id`], -32604), the parameters fit (-32602).
+//! - If an object has two members of one name, the last one counts. Comments count as white space. The parser ignores
+//!   text after the first JSON value, as the C++ node does.
 //!
-//! A request borrows from its body: its parameters stay text until a method reads them, and its `id` stays the text
-//! that came, so that it is echoed with its JSON type at no cost.
+//! A request borrows from its body. Its parameters stay text until a method reads them. Its `id` stays the text of the
+//! request, so that the response repeats it with its JSON type and without a conversion.
 
 use std::{borrow::Cow, fmt};
 
@@ -96,7 +96,7 @@ impl<'a> Body<'a> {
             let levels = Levels::AtMost(MAX_DEPTH.saturating_sub(1));
             serde_json::Deserializer::from_str(text).deserialize_any(BodyVisitor { batch_limit, levels })
         } else {
-            // What is not UTF-8 does not matter where nobody looks.
+            // Reads bytes, not text: invalid UTF-8 is ignored where the parser does not read it.
             let levels = if is_deeper(body, MAX_DEPTH) { return None } else { Levels::Counted };
             serde_json::Deserializer::from_slice(body).deserialize_any(BodyVisitor { batch_limit, levels })
         };

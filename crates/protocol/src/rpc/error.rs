@@ -1,4 +1,4 @@
-//! The numeric error codes, each named once, and the error object of an answer.
+//! The numeric error codes, each named once, and the error object of a response.
 
 use std::{borrow::Cow, fmt};
 
@@ -109,9 +109,9 @@ impl RpcError {
         RpcErrorCode::PROCEDURE_IS_METHOD,
         "PROCEDURE_IS_METHOD: The requested notification is declared as a method",
     );
-    /// The node failed in a way that is nobody's business but the operator's.
+    /// The node failed; the details are for the operator only.
     ///
-    /// The text ends in a blank because the C++ library appends details there, which we keep in the log.
+    /// The text ends in a blank because the C++ library appends details there. This node writes them to its log.
     pub const INTERNAL_ERROR: Self = Self::protocol(RpcErrorCode::INTERNAL_ERROR, "INTERNAL_ERROR: ");
 
     /// Returns the error that a method raises with this code and text.

@@ -1,12 +1,15 @@
-//! JSON shapes of requests and answers, and the envelope that carries them.
+//! JSON forms of requests and responses, and the envelope around them.
 //!
-//! Domain types know no JSON; each shape here is what clients see of one, with its conversion beside it. Modules in
-//! reading order: [`envelope`] (request, answer, batch), [`error`] (codes, each named once), [`text`] (how numbers and
-//! bytes are spelled) and [`number`] (how they are read), then the resources: [`transaction`], [`receipt`], [`block`],
-//! [`account`], [`address_history`], [`contract`], [`network`], [`simulation`], [`trace`], and what is sent unasked:
-//! [`subscription`].
+//! Domain types have no JSON form. Each type of this module is the JSON form of a domain type, together with its
+//! conversion. Modules in reading order:
 //!
-//! Members are declared, and so written, in the alphabetical order of their wire names, as the C++ node writes them.
+//! - [`envelope`] (request, response, batch), [`error`] (codes, each named once), [`text`] (the spellings of numbers
+//!   and bytes) and [`number`] (the rules by which numbers are read);
+//! - the resources: [`transaction`], [`receipt`], [`block`], [`account`], [`address_history`], [`contract`],
+//!   [`network`], [`simulation`], [`trace`];
+//! - notifications: [`subscription`].
+//!
+//! Members are declared in the alphabetical order of their wire names. The C++ node writes them in this order.
 //!
 //! # Examples
 //!

@@ -1,6 +1,6 @@
 //! The network: its figures, its nodes and its software.
 //!
-//! Rates are the only floating-point numbers here; they are worked out in `node::statistics`.
+//! Rates are the only floating-point numbers in this module. `node::statistics` computes them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

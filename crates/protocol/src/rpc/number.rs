@@ -1,7 +1,7 @@
-//! How the C++ node reads numbers: from JSON numbers, and from text that ought to hold one.
+//! Numbers as the C++ node reads them: JSON numbers, and text that should contain a number.
 //!
-//! Clients rely on little of this, but each rule decides between an answer and an error, so the rules are kept
-//! (Reference: interface#request, interface#decimal-number, interface#amount-in-a-request).
+//! Clients rely on few of these rules. But each rule decides between a result and an error, so this module keeps all of
+//! them (Reference: interface#request, interface#decimal-number, interface#amount-in-a-request).
 
 /// Returns the value of a JSON number without fraction, or `None` when it has one or lies outside the range that the
 /// node's JSON library calls integral, -2^63 to 2^64 - 1.
@@ -99,7 +99,7 @@ pub fn amount(text: &str) -> Option<u128> {
     })
 }
 
-/// Drops leading white space and a sign, which is told apart.
+/// Removes leading white space and a sign; returns whether the sign is a minus, and the rest.
 fn split_sign(text: &str) -> (bool, &str) {
     let text = text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);
     match text.strip_prefix('-') {

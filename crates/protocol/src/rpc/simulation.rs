@@ -1,7 +1,7 @@
-//! Simulated transactions: what `silica_simulateTransaction` and `silica_estimateGas` take and answer.
+//! Simulated transactions: parameters and results of `silica_simulateTransaction` and `silica_estimateGas`.
 //!
-//! Both are extensions of this node, so that nothing binds them to the spellings of the reference: members may be left
-//! out where there is a sensible value, and errors say what was expected and what came.
+//! Both methods are extensions of this node, so the spellings of the reference do not bind them. Members with a
+//! sensible default are optional. Errors name what was expected and what came.
 
 use std::borrow::Cow;
 

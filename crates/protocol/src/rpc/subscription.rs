@@ -1,6 +1,6 @@
-//! What subscribers are sent after each Tx block (Reference: subscriptions#notifications).
+//! Notifications that subscribers receive after each Tx block (Reference: subscriptions#notifications).
 //!
-//! Shapes borrow what they can: a block is news to many.
+//! The types borrow their contents where possible, because the node serialises one block for many subscribers.
 
 use std::borrow::Cow;
 
@@ -105,7 +105,7 @@ pub struct AccountTransactions<'a> {
     pub log: Vec<Cow<'a, TransactionNews>>,
 }
 
-/// A transaction as its sender and recipient are told of it.
+/// A transaction in a notification to the subscribers of its sender or recipient.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransactionNews {
     /// Hash of the transaction.

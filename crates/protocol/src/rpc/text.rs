@@ -1,9 +1,9 @@
-//! The spellings of numbers and bytes in JSON text, one wrapper for each.
+//! The spellings of numbers and bytes in JSON text, one wrapper type for each.
 //!
-//! Which spelling a member has is part of the interface: decimal numbers stand in strings, hashes and addresses are
-//! lower case, keys and signatures upper case, and some of them have a prefix `0x` (Reference: interface#spelling). A
-//! shape says so in the type of its field: `Dec<BlockNumber>` is a block number that JSON spells as decimal text.
-//! Reading takes any letter case, with or without prefix, since servers differ.
+//! The spelling of a member is part of the interface (Reference: interface#spelling). Decimal numbers are strings.
+//! Hashes and addresses are lower case, keys and signatures upper case, and some of them have a prefix `0x`. The type
+//! of a field states the spelling: `Dec<BlockNumber>` is a block number that JSON spells as decimal text. Readers
+//! accept any letter case, with or without prefix, because servers differ.
 
 use std::{borrow::Cow, fmt, str::FromStr};
 

@@ -1,5 +1,5 @@
-//! What contracts did in a transaction, statement by statement: what `silica_traceTransaction` and `silica_traceCall`
-//! answer.
+//! The steps of a transaction in contracts, statement by statement: results of `silica_traceTransaction` and
+//! `silica_traceCall`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

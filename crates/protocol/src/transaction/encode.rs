@@ -1,7 +1,7 @@
-//! The exact bytes of a transaction: what is signed and hashed, and what is stored and relayed.
+//! The exact bytes of a transaction: those that are signed and hashed, and those that are stored and relayed.
 //!
-//! Transactions are hashed and checked by the thousand, so they are written by hand here, without the copies that a
-//! message structure needs; a test holds this writer to the structure in `proto`.
+//! A node hashes and checks thousands of transactions. So this module writes them by hand, without the copies that a
+//! message structure needs. A test compares the bytes with those of the structure in `proto`.
 
 use prost::{bytes::BufMut, encoding::encode_varint};
 

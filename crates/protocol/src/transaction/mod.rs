@@ -1,4 +1,4 @@
-//! Transactions: what a sender signs, and what kind of work it asks for.
+//! Transactions: the fields that a sender signs, and the kinds of transactions.
 
 mod encode;
 

@@ -1,7 +1,8 @@
-//! Every case of the vector files that is about bytes, hashes and addresses.
+//! All cases of the vector files about bytes, hashes and addresses.
 //!
-//! A case must be used up: an unknown kind fails, and so does a member that no test looked at. What needs a curve, such
-//! as signatures and secret keys, is passed over by name; `silica-crypto` reads the same files for it.
+//! A test has to read each member of a case: an unknown kind fails the test, and so does an unread member. Cases that
+//! need a curve, such as signatures and secret keys, are skipped by name; `silica-crypto` tests them from the same
+//! files.
 
 #[cfg(test)]
 mod accounts;

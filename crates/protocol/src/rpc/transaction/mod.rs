@@ -1,4 +1,4 @@
-//! Transactions: as clients submit them, as they are read back, and what becomes of them in between.
+//! Transactions: as clients submit them, as clients read them back, and their status in between.
 
 mod request;
 mod status;

@@ -1,7 +1,7 @@
-//! A transaction as `CreateTransaction` takes it, and the checks that need nothing but the transaction itself.
+//! A transaction as `CreateTransaction` accepts it, and the checks that need only the transaction.
 //!
-//! The checks are rows 3 to 14 of the admission checks (Reference: execution#admission-checks), and they
-//! run in that order: of several faults, the first is reported.
+//! The checks are rows 3 to 14 of the admission checks (Reference: execution#admission-checks). They run in this order,
+//! and the first one that fails determines the error.
 //!
 //! | Row | Checked | Rule |
 //! |---|---|---|
@@ -17,8 +17,8 @@
 //! | 12a | `gasPrice` | a string or number, read like `amount` |
 //! | 13, 14 | `pubKey`, `signature` | hexadecimal |
 //!
-//! `gasLimit` is a string or number that is read with C's rules and never refused. Where the C++ node reads text, a
-//! number or boolean stands for its own text and null for the empty text.
+//! `gasLimit` is a string or number. It is read with the rules of C and never rejected. Where the C++ node reads text,
+//! a number or boolean stands for its own text, and null for the empty text.
 
 use std::{borrow::Cow, fmt};
 

@@ -1,4 +1,4 @@
-//! Where a submitted transaction stands.
+//! The status of a submitted transaction.
 //!
 //! The numbers of `status` and `modificationState` are those of the pool (Reference: execution#statuses).
 
