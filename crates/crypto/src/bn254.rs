@@ -1,7 +1,7 @@
-//! The pairing-friendly curve `alt_bn128`, also called BN254, as the contract language has it.
+//! The pairing-friendly curve `alt_bn128`, also called BN254, as Scilla defines it.
 //!
-//! Coordinates are big endian. They are taken modulo the order of the field, not checked against it: the reference
-//! node builds its curve library with that check disabled. The point at infinity has coordinates of zero.
+//! Coordinates are big endian. They are reduced modulo the order of the field, and not checked against it: the
+//! reference builds its curve library with that check disabled. The point at infinity has coordinates of zero.
 
 use ark_bn254::{Bn254, Fq, Fq2, G1Affine, G2Affine};
 use ark_ec::{AffineRepr, CurveGroup, pairing::Pairing};

@@ -1,7 +1,8 @@
 //! The two-round co-signature of blocks (Reference: formats#co-signature-of-a-block).
 //!
-//! The committee signs the serialised header, and then the header with that first signature and the bitmap of its
-//! signers. Position i of a bitmap is member i of the committee, in the order of its list.
+//! The committee first signs the serialised header. In the second round it signs the header together with the first
+//! signature and the bitmap of its signers. Position i of a bitmap is member i of the committee, in the order of its
+//! list.
 
 use silica_protocol::{CoSignatures, PublicKey, Signature};
 

@@ -1,4 +1,4 @@
-//! Many keys from one seed, as hierarchical deterministic wallets derive them (BIP-32).
+//! Derives many keys from one seed, as hierarchical deterministic wallets do (BIP-32).
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! ECDSA over secp256k1 with SHA-256, as the contract language has it.
+//! ECDSA over secp256k1 with SHA-256, as Scilla defines it.
 //!
 //! Signatures are r and s, 32 bytes each, big endian.
 

@@ -1,4 +1,4 @@
-//! What can go wrong, one type for each operation. No message carries secret bytes.
+//! The errors, one type for each operation. No message contains secret bytes.
 
 use silica_protocol::PublicKey;
 

@@ -1,4 +1,4 @@
-//! Secret keys that neither print nor linger, and key pairs.
+//! Secret keys, which are never printed and are overwritten on drop, and key pairs.
 
 use std::{fmt, str::FromStr, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! EC-Schnorr signatures and multisignatures over secp256k1, as Zilliqa has them.
+//! EC-Schnorr signatures and multisignatures over secp256k1, as Zilliqa defines them.
 //!
 //! ```
 //! use silica_crypto::{KeyPair, SecretKey, VerifyError, sign, verify};
@@ -16,30 +16,36 @@
 //!
 //! - `error`, `scalar`, [`bn254`], `ecdsa`: all error types; arithmetic modulo the group order, and the sum s·G + r·P, by
 //!   libsecp256k1; the curves that the contract language needs beyond Schnorr.
-//! - `key`: [`SecretKey`]s, which are never printed and are overwritten when dropped, and [`KeyPair`]s.
+//! - `key`: [`SecretKey`]s, which are never printed and are overwritten on drop, and [`KeyPair`]s.
 //! - `derivation`, `nonce`: [`DerivableKey`]s, the hierarchy of keys of a seed; [`Nonces`], the secret number behind each
 //!   signature.
 //! - `schnorr`: [`sign`] and [`verify`].
 //! - [`multisig`]: several signers, one signature.
 //! - [`cosign`]: the two rounds of multisignatures under a block.
 //!
-//! # What takes constant time, and what does not
+//! # Constant time
 //!
-//! Constant time in the secrets, as far as libsecp256k1 is: reading a [`SecretKey`] from bytes, comparing two,
-//! computing a public key or commit point (blinded besides), and computing a response k − r·d. Deriving nonces hashes
-//! secrets of fixed length. The number of nonces that are tried depends on secrets, but exceeds one about once in
-//! 2¹²⁷ signatures.
+//! These operations take constant time in the secrets, as far as libsecp256k1 does:
 //!
-//! Not constant time: everything about verification, whose inputs are public, and reading a [`SecretKey`] from text.
+//! - reading a [`SecretKey`] from bytes, and comparing two secret keys;
+//! - computing a public key or commit point, which libsecp256k1 also blinds;
+//! - computing a response k − r·d.
+//!
+//! The derivation of nonces hashes secrets of fixed length. The number of nonces that it tries depends on secrets, but
+//! exceeds one about once in 2¹²⁷ signatures.
+//!
+//! Verification does not take constant time, because its inputs are public. Reading a [`SecretKey`] from text does not
+//! take constant time either.
 //!
 //! # Invariants
 //!
-//! - Secret numbers are overwritten when the value that owns them is dropped. Copies that the compiler or
-//!   libsecp256k1 leave in dead stack frames are beyond that.
+//! - Secret numbers are overwritten when the value that owns them is dropped. This excludes copies that the compiler or
+//!   libsecp256k1 leave in dead stack frames.
 //! - No error and no `Debug` text shows secret bytes.
-//! - There is no source of randomness here: it arrives as an argument. What takes none is deterministic.
-//! - The crate knows bytes to be signed, but no transaction and no block header. Which keys make up a committee, and
-//!   that they proved possession, is for its callers to know.
+//! - The crate has no source of randomness: callers pass one as an argument. Functions without that argument are
+//!   deterministic.
+//! - The crate signs bytes; it has no type for a transaction or block header. Callers determine the keys of a
+//!   committee, and check that each member proved possession of its key.
 
 pub mod bn254;
 pub mod cosign;

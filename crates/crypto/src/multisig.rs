@@ -1,7 +1,7 @@
 //! Multisignatures: several signers, one signature under the sum of their keys (Reference: formats#multisignature).
 //!
-//! A leader collects hashes of commit points, then the points; sums points and keys and sends the challenge; collects
-//! a response from each signer, checks it, and sums the responses:
+//! A leader collects hashes of commit points, and then the points. It sums points and keys, and sends the challenge.
+//! Then it collects a response from each signer, checks it, and sums the responses:
 //!
 //! ```
 //! use silica_crypto::{KeyPair, SecretKey, multisig::{self, Challenge, CommitPoint, CommitSecret}};
@@ -41,9 +41,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Keys are added without coefficients. Whoever may choose a key after seeing those of others could thus cancel them
-//! out; every key must come with a [proof of possession](verify_possession) before it is admitted to a committee.
-//! For the same reason nobody may see a point of others before having sent the hash of his own.
+//! Keys are added without coefficients. A signer that chooses its key after it has seen the other keys could cancel
+//! them out. So a committee must require a [proof of possession](verify_possession) for each key. For the same reason,
+//! a signer must not see a point of another signer before it has sent the hash of its own point.
 
 use std::fmt;
 
@@ -64,10 +64,10 @@ const COMMIT_POINT: &[u8] = &[0x01];
 pub struct CommitSecret(Scalar);
 
 impl CommitSecret {
-    /// Draws a nonce.
+    /// Draws a random nonce.
     ///
-    /// A nonce derived from the message alone would be the same under a second challenge, made by a leader who asks
-    /// again with other signers, and two responses with one nonce give the key away.
+    /// A nonce that is derived from the message alone would repeat if the leader starts again with other signers. The
+    /// second challenge would differ, and two responses with one nonce reveal the key.
     pub fn generate(rng: &mut impl CryptoRng) -> Self {
         Self(random_scalar(rng))
     }

@@ -1,9 +1,9 @@
-//! How the secret number behind each signature is derived.
+//! Derivation of nonces, the secret numbers of signatures.
 //!
-//! The nonce never appears on the wire, so each signer is free to choose it; but two signatures under one key must
-//! never share it, as they would give the key away. All three derivations are the generator HMAC-DRBG of NIST
-//! SP 800-90A with HMAC-SHA-256 under different seeds. RFC 6979 is that generator too: its steps b to g instantiate
-//! it, and its step h draws from it.
+//! The nonce never appears on the wire, so each signer is free to choose it. Two signatures under one key must never
+//! share a nonce, because they would reveal the key. All three derivations are the generator HMAC-DRBG of NIST SP
+//! 800-90A with HMAC-SHA-256 under different seeds. RFC 6979 is that generator too: its steps b to g instantiate it,
+//! and its step h draws from it.
 
 use std::fmt;
 
@@ -51,9 +51,9 @@ impl Nonces {
         Self(HmacDrbg::new(&[entropy, message, personalisation, ZILLIQA_JS_ALGORITHM]))
     }
 
-    /// Derives the nonces of a collective signature that has a single signer, who sees his own challenge and nobody
-    /// else's. A signature over the same message with the same nonce but the challenge of an ordinary signature would
-    /// give the key away; therefore the seed differs.
+    /// Derives the nonces of a collective signature with a single signer, which receives no challenge but its own. An
+    /// ordinary signature over the same message has another challenge. With the same nonce, the two signatures would
+    /// reveal the key; therefore the seed differs.
     pub(crate) fn collective(key: &SecretKey, message: &[u8]) -> Self {
         Self::rfc6979(key, message, COLLECTIVE)
     }

@@ -1,4 +1,4 @@
-//! Numbers modulo the group order, and the two multiplications of points that everything else is made of.
+//! Numbers modulo the group order, and the two multiplications of points that the other modules use.
 
 use std::fmt;
 

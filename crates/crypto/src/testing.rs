@@ -1,4 +1,4 @@
-//! What the tests share: vectors, numbers drawn from a seed, and arithmetic that has nothing of libsecp256k1.
+//! Helpers of the tests: vectors, numbers drawn from a seed, and arithmetic independent of libsecp256k1.
 
 use std::fs;
 
