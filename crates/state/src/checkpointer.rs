@@ -1,4 +1,4 @@
-//! The thread that writes checkpoints, and keeps the index of transactions small in between.
+//! The thread that writes checkpoints, and merges segments of the hash index in between.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -80,7 +80,7 @@ impl Checkpointer {
     pub(crate) fn request(&self, state: &State, is_allowed: impl FnOnce() -> bool) {
         let Some(block) = state.block() else { return };
         let mut status = lock(&self.status.0);
-        // After a failure nobody takes jobs, although the channel may still.
+        // After a failure the thread takes no jobs, although the channel may still accept them.
         if status.running || status.failed.is_some() || !is_allowed() {
             return;
         }
@@ -165,7 +165,8 @@ impl Worker {
                 Err(TryRecvError::Disconnected) => return None,
                 Err(TryRecvError::Empty) => {}
             }
-            // The index reports its damage to whoever asks it, and is made again from here.
+            // Damage needs no report here: the index reports it to each caller of a query, and this thread rebuilds the
+            // index.
             let tidy = catch_unwind(AssertUnwindSafe(|| self.archive.tidy_index(TIDY_BUDGET)));
             if !matches!(tidy, Ok(Ok(true))) {
                 return jobs.recv().ok();

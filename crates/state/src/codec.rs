@@ -1,5 +1,5 @@
-//! How the store's own records are laid out: numbers in seven-bit groups, byte strings with their length before them,
-//! and a checksum over each value together with its key.
+//! The encoding of stored values: numbers in groups of seven bits, byte strings after their length, and a checksum over
+//! each value together with its key.
 
 /// Appends to a record.
 #[derive(Clone, Debug, Default)]

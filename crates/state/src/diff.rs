@@ -1,4 +1,4 @@
-//! What a block changes in the state: new values, not differences, so that it may be applied twice.
+//! State diffs: the changes of the state by a block, as new values. So a diff may be applied twice.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The errors of the store, one type for each operation that fails in its own way.
+//! The errors of the store, one type for each operation with errors of its own.
 
 use std::{io, path::PathBuf, sync::Arc};
 
@@ -72,7 +72,7 @@ pub enum StateError {
 }
 
 impl StateError {
-    /// Whether the chain was taken back to an earlier block while somebody read.
+    /// Returns whether the chain was reverted to an earlier block during the read.
     pub const fn is_retired(&self) -> bool {
         matches!(self, Self::Db(DbError::Retired) | Self::Archive(ArchiveError::Db(DbError::Retired)))
     }

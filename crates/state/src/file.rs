@@ -1,4 +1,4 @@
-//! What the standard library does not do with files by itself.
+//! File functions that the standard library lacks.
 
 use std::{
     fs::{self, File, Metadata, OpenOptions},

@@ -1,4 +1,4 @@
-//! Blocks to which the chain can be taken back.
+//! The set of blocks to which the chain can revert.
 
 use std::{
     collections::VecDeque,

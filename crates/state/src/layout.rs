@@ -1,4 +1,4 @@
-//! Where the data of a store are: the files of its directory, and the tables of its derived database.
+//! The layout of a store: the files of its directory, and the tables of its derived database.
 
 use std::path::{Path, PathBuf};
 

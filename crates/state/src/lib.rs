@@ -1,8 +1,8 @@
-//! Accounts, tries with proofs and the archive of a Zilliqa chain, over sled.
+//! Stores the blocks, accounts and contract storage of a Zilliqa chain on disk, with tries and proofs.
 //!
-//! A [`Store`] has one writer. It [prepares](Store::prepare) the state after a block, whose root goes into the block's
-//! header, and [commits](Store::commit) both. Readers take a [`Snapshot`] each, which stays as it is while blocks are
-//! made, and ask it for accounts, entries of contract storage, proofs, blocks and transactions.
+//! A [`Store`] has one writer. The writer [prepares](Store::prepare) the state after a block, puts its root into the
+//! header of the block, and [commits](Store::commit) both. Each reader takes a [`Snapshot`], which does not change
+//! while blocks are made. A snapshot returns accounts, entries of contract storage, proofs, blocks and transactions.
 //!
 //! # Examples
 //!
@@ -57,15 +57,15 @@
 //! - `keys`: the ordered index of the keys of contract storage.
 //! - `forest`: the account trie and the storage tries, in versions in memory and in records on disk.
 //! - `transition`: the next version, from a version and a diff.
-//! - `holds`, `view`, `window`: the blocks to which a chain may return; queries to a version; the versions of the newest
-//!   blocks.
+//! - `holds`, `view`, `window`: the blocks to which a chain may revert; queries to a version; the versions of the
+//!   newest blocks.
 //! - `checkpointer`, `snapshot`: the thread that writes checkpoints; queries to the chain as of a block.
 //! - `store`: the writer, which joins all of these.
 //!
-//! # What the crate does not know
+//! # Limits of the crate
 //!
-//! Gas, fees, signatures, or any rule of what a block may contain; the time. It reads no configuration and writes no
-//! log: what was found is in what it returns.
+//! The crate has no rules for gas, fees, signatures or the contents of a block. It reads no clock and no configuration,
+//! and writes no log: callers learn everything from return values.
 #![warn(clippy::arithmetic_side_effects)]
 
 mod archive;

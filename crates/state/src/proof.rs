@@ -1,5 +1,4 @@
-//! Checking an answer of `GetStateProof`, for those who trust nothing but the root in a Tx block
-//! (Reference: formats#state-proof).
+//! Verifies a result of `GetStateProof` against the state root in a trusted Tx block (Reference: formats#state-proof).
 
 use silica_protocol::{Account, Address, DecodeError, StateRoot, StorageRoot, VariableHash};
 
@@ -49,20 +48,20 @@ pub enum StateProofError {
     },
 }
 
-/// Checks the two lists of an answer of `GetStateProof` against the `StateRootHash` of a Tx block, and returns what they
-/// prove: the account at `address`, and the value of its `variable`, or that there is none of them.
+/// Verifies the two lists of a `GetStateProof` result against the `StateRootHash` of a Tx block. Returns the proved
+/// account at `address` and the proved value of its `variable`, or their absence.
 ///
-/// Nothing in the lists is trusted, whoever they come from. The root has to come from a block that is trusted. Both lists
-/// are sets of trie nodes in any order; each node has to be on the way to its key, so that no byte of them can be changed.
-/// The cost is that of hashing every node once.
+/// The lists may come from an untrusted node. The root must come from a trusted block. Both lists are sets of trie
+/// nodes in any order. Each node must be on the path to its key, so a change of any byte makes the proof invalid. The
+/// function hashes each node once.
 ///
 /// # Errors
 ///
-/// [`StateProofError`]: the lists prove nothing, with the member of the answer at fault.
+/// [`StateProofError`]: the lists prove nothing; the error names the member of the result that is wrong.
 ///
 /// # Examples
 ///
-/// A contract's variable `count`, checked by someone who has the root of the state and the name of the variable:
+/// A client that has the state root and the name of the variable `count` verifies the value of this variable:
 ///
 /// ```
 /// use silica_protocol::{Account, Address, CodeHash, ContractAccount, Nonce, Qa, StateRoot, StorageKey, StorageRoot};

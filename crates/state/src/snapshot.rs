@@ -1,4 +1,4 @@
-//! Everything that may be asked about the chain, as of one block.
+//! Snapshots: all queries about chain and state, as of one block.
 
 use std::{ops::Range, sync::Arc};
 
@@ -73,8 +73,8 @@ impl Snapshot {
         &self.state
     }
 
-    /// Returns the state after a block of the window: the newest block and those before it, as many as the store was
-    /// told to keep.
+    /// Returns the state after a block of the window: the newest block and the blocks before it. The options of the
+    /// store set the length of the window.
     ///
     /// # Errors
     ///
@@ -117,8 +117,8 @@ impl Snapshot {
         self.state.storage_value(contract, entry)
     }
 
-    /// Returns the rows of the record of all blocks up to the newest, to be carried to a
-    /// [`RecordImport`](crate::RecordImport). They may be read while further blocks are committed, which are not among them.
+    /// Returns the rows of the record for all blocks up to the newest, as input of a
+    /// [`RecordImport`](crate::RecordImport). Later blocks may be committed meanwhile; their rows are not included.
     pub fn record_rows(&self) -> impl Iterator<Item = Result<RecordRow, ArchiveError>> + use<> {
         self.archive.rows()
     }
@@ -132,8 +132,8 @@ impl Snapshot {
         self.archive.tx_block(number)
     }
 
-    /// Returns the header of a Tx block, or `None` when there is none of this number yet. For a block of a run this takes less
-    /// than [`Snapshot::tx_block`], which has it signed.
+    /// Returns the header of a Tx block, or `None` if no block has this number yet. For a block of an empty block range
+    /// this is cheaper than [`Snapshot::tx_block`], which also signs the block.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ impl Snapshot {
         self.archive.tx_header(number)
     }
 
-    /// Returns the hash of a Tx block, or `None` when there is none of this number yet; likewise.
+    /// Returns the hash of a Tx block, or `None` if no block has this number yet. Signs no block.
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ impl Snapshot {
         self.archive.hash_of(number)
     }
 
-    /// Returns when a Tx block was made, or `None` when there is none of this number yet; likewise.
+    /// Returns the timestamp of a Tx block, or `None` if no block has this number yet. Signs no block.
     ///
     /// # Errors
     ///
@@ -169,8 +169,8 @@ impl Snapshot {
         self.archive.totals(number)
     }
 
-    /// Returns the number of transactions up to a Tx block, or `None` when there is none of this number yet. A block of a
-    /// run need not be made for it.
+    /// Returns the number of transactions up to a Tx block, or `None` if no block has this number yet. Does not rebuild
+    /// a block of an empty block range.
     ///
     /// # Errors
     ///
@@ -179,8 +179,8 @@ impl Snapshot {
         self.archive.transactions_up_to(number)
     }
 
-    /// Returns the number of blocks up to a Tx block that [repeat](crate::BlockRecord::repeats_number) the logical block
-    /// number, or `None` when there is none of this number yet. A block of a run need not be made for it.
+    /// Returns the number of blocks up to a Tx block that [repeat](crate::BlockRecord::repeats_number) the logical
+    /// block number, or `None` if no block has this number yet. Does not rebuild a block of an empty block range.
     ///
     /// # Errors
     ///
@@ -189,8 +189,9 @@ impl Snapshot {
         self.archive.repeats_up_to(number)
     }
 
-    /// Returns the newest block up to a Tx block that has transactions, likewise, or `None` when none has any, or there is no block of
-    /// this number yet.
+    /// Returns the number of the newest block with transactions, among the blocks up to a Tx block. Returns `None` if
+    /// no such block has transactions, or if no block has this number yet. Does not rebuild a block of an empty block
+    /// range.
     ///
     /// # Errors
     ///
@@ -208,8 +209,8 @@ impl Snapshot {
         self.archive.ds_block(number)
     }
 
-    /// Returns the header of a DS block, or `None` when there is none of this number yet. For a DS block of a run this takes less
-    /// than [`Snapshot::ds_block`], which has it signed.
+    /// Returns the header of a DS block, or `None` if no DS block has this number yet. For a DS block of an empty block
+    /// range this is cheaper than [`Snapshot::ds_block`], which also signs the block.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! The whole store against a model: accounts and contract storage in maps, and roots and proofs by `eth_trie`, made anew
-//! from the maps for each question. The disks of the tests fail and lose power at any write.
+//! Compares the whole store with a model. The model has accounts and contract storage in maps; for each query,
+//! `eth_trie` computes roots and proofs from the maps. The disks of the tests fail and lose power at any write.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -581,7 +581,7 @@ enum Op {
         seed: u64,
         kept: Kept,
     },
-    /// Likewise, and the process goes on when the disk is back.
+    /// As `Cut`, and the process continues when the disk is available again.
     Recover {
         part: Part,
         after: u64,
@@ -592,7 +592,7 @@ enum Op {
     Hold,
     /// Goes back to one of the blocks that are held, perhaps without the state that was kept.
     Revert(usize, bool),
-    /// Likewise, while a disk is cut off after some writes.
+    /// As `Revert`, while a disk is cut off after some writes.
     CutRevert {
         part: Part,
         which: usize,
@@ -1175,7 +1175,7 @@ fn what_was_taken_back_is_not_recovered() {
     assert!(matches!(recover(head.number, &gone.hash), Err(RecoverError::Lost { number }) if number == head.number));
     assert_eq!(recover(head.number, &head.hash).unwrap().head().map(|head| head.hash), Some(head.hash));
     fixture.commit(9).unwrap();
-    // What was flushed and nobody was told of goes.
+    // Recovery removes a block that was flushed but not acknowledged.
     let told = fixture.store.as_mut().unwrap().recover(head.number, &head.hash).unwrap();
     assert_eq!(told.head().map(|head| head.hash), Some(head.hash));
 }
@@ -1321,7 +1321,7 @@ fn holds_are_told_to_be_too_much() {
             fixture.commit(seed).unwrap();
         }
         assert!(seed > 1);
-        // Whoever goes on holding keeps nothing from being written, and finds the block passed.
+        // A hold after that does not stop checkpoints; they pass its block.
         fixture.hold();
         let blocks = fixture.blocks();
         for seed in 0..12 {
@@ -1508,7 +1508,7 @@ fn names_of_the_files_are_durable_before_the_first_block() {
     assert_eq!(kept(names_in(&store)), ["chain", "witness"]);
 }
 
-/// A block that would be written to files that nobody finds again is not acknowledged, and nothing is created in their place.
+/// A block in files that a later start would not find is not acknowledged, and no files are created in their place.
 #[cfg(unix)]
 #[test]
 fn directory_that_was_deleted_or_replaced_takes_no_block() {

@@ -1,4 +1,4 @@
-//! From one state to the next: the forest as accounts and contract storage.
+//! State transitions: applies a state diff to the forest, which holds accounts and contract storage.
 
 use std::sync::Arc;
 

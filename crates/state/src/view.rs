@@ -1,4 +1,4 @@
-//! The state after one block, to be read.
+//! Views: queries to the state after one block.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Which states stay readable: those after the newest blocks, as many as the window is long.
+//! The state history: the states after the newest blocks stay readable, up to the length of the window.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -144,8 +144,8 @@ impl Older {
 /// Changes of leaves that are applied in one step.
 const STEP: usize = 200_000;
 
-/// Returns the state of a later version by the changes that the record has kept, and compares its root with that in
-/// the block; `None` when the changes are not kept. What becomes of keys of contract storage is told to `note`.
+/// Computes the state of a later version from the state diffs on disk, and compares its root with the root in the
+/// block. Returns `None` if a diff is missing. Calls `note` with the changed keys of contract storage of each version.
 pub(crate) fn catch_up(
     from: &State,
     version: Version,

@@ -1,4 +1,4 @@
-//! What can go wrong with the record.
+//! The errors of the record.
 
 use std::io;
 
@@ -25,7 +25,7 @@ pub enum ArchiveError {
     /// The files of the changes of state can not be read or removed.
     #[error("changes of state")]
     Changes(#[source] io::Error),
-    /// The block is one of a run, and nobody is there who could sign it.
+    /// The block is in an empty block range, and the key that signs it is missing.
     #[error("block {number} is signed when it is asked for, and the key of {member} is not there")]
     NoSeal {
         /// Number of the Tx block.
@@ -45,7 +45,7 @@ impl ArchiveError {
         }
     }
 
-    /// Whether the chain was taken back to an earlier block while somebody read.
+    /// Returns whether the chain was reverted to an earlier block during the read.
     pub const fn is_retired(&self) -> bool {
         matches!(self, Self::Db(DbError::Retired))
     }

@@ -1,16 +1,23 @@
-//! The record: every block with everything that belongs to it, once, under dense numbers.
+//! The record: each block once, with all its data, under consecutive numbers.
 //!
-//! A block is written by one batch. Blocks are flushed one by one or several together, and only then shown to readers;
-//! afterwards a witness file outside the database names the newest. Nothing is ever changed, and
-//! nothing is removed but the newest blocks, when the chain is taken back. So whatever is
-//! missing between block 0 and the head, or does not match its checksum, is damage, and is reported as that: an answer
-//! "there is none" is given only by number. The changes of state, which are removed when nobody needs them to catch up
-//! any more, are in files of their own.
+//! One batch writes a block. A flush covers one block or several, and readers see a block only after its flush. Then
+//! the head marker, a file outside the database, names the newest block. The record changes no stored data. It removes
+//! only the newest blocks, in a revert.
 //!
-//! In reading order: `record` is what is appended; `section` cuts byte strings into values; `entry` is what is read
-//! first of a block; `run` is what is stored of empty blocks in a row, and `runs` where; `transactions` and `receipts` are packed forms; `view` answers questions as of one block; `hash_index`
-//! finds things by hash; `deployments` finds contracts and those of a sender; `changes` and `witness` are the files; `revert`
-//! takes the newest blocks away; `rows` carries all to another place.
+//! So a value that is missing between block 0 and the head, or that does not match its checksum, is damage. The record
+//! reports it as damage; only a number above the head means that a block does not exist. The state diffs are in
+//! separate files, and are removed when no checkpoint needs them.
+//!
+//! Modules in reading order:
+//!
+//! - `record` is the data of an appended block; `section` splits byte strings into values; `entry` is the value of a
+//!   block that is read first;
+//! - `run` is the stored form of an empty block range, and `runs` finds and reads these ranges;
+//! - `transactions` and `receipts` are packed forms;
+//! - `view` has the queries as of one block; `hash_index` finds transactions by hash; `deployments` finds
+//!   contracts, and the contracts of a sender;
+//! - `changes` are the files of state diffs, and `witness` is the head marker;
+//! - `revert` removes the newest blocks; `rows` exports and imports a record.
 //!
 //! ```text
 //! head       00                                            format, number and hash of the newest block
@@ -25,7 +32,7 @@
 //! deployer   14  sender (20)  Tx block (8)  position (4)   what that transaction deployed
 //! ```
 //!
-//! The archive knows neither accounts nor what a change of state says; edits it carries as such a change.
+//! The archive does not decode accounts or state diffs. It stores an edit as a state diff.
 
 mod cache;
 mod changes;
@@ -148,14 +155,15 @@ pub struct ArchiveReport {
 }
 
 impl Archive {
-    /// Opens the record in `db`, which may be empty, and the index in `index_db`, which is brought up to the record,
-    /// or made again when it is missing, damaged or another record's.
+    /// Opens the record in `db`, which may be empty, and the index in `index_db`. Extends the index to the newest block
+    /// of the record. Rebuilds the index if it is missing, damaged or of another record.
     ///
-    /// `changes` is where the changes of state are. `witness` is where the witness file is, and is `None` for a record
-    /// that does not outlive the process. `progress` is told, now and then, up to which block the index has been made, and how many there are.
+    /// `changes` are the files of state diffs. `witness` is the path of the head marker, or `None` for a record that
+    /// does not outlive the process. The function calls `progress` now and then, with the number of indexed blocks and
+    /// the number of all blocks.
     ///
-    /// What is left of a block that was being appended when the process ended is removed. A record of an earlier format
-    /// is converted, upon which no change of state is kept.
+    /// Removes the rest of a block whose append was interrupted. Converts a record of an earlier format; this removes
+    /// all state diffs.
     pub(crate) fn open(
         db: Db,
         index_db: Db,
@@ -387,8 +395,8 @@ impl Archive {
         self.index.tidy(budget)
     }
 
-    /// Reads everything and holds it against every hash, number and sum that it must agree with. `progress` is told
-    /// each block that is done, and how many there are.
+    /// Reads all blocks, and compares them with every hash, number and sum that must match. Calls `progress` after each
+    /// block, with the number of checked blocks and the number of all blocks.
     pub(crate) fn check(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<ArchiveReport, ArchiveError> {
         let Some(newest) = self.newest() else { return Ok(ArchiveReport::default()) };
         let mut report = ArchiveReport::default();

@@ -1,7 +1,7 @@
-//! Taking the record back to an earlier block.
+//! Reverts the record to an earlier block.
 //!
-//! One batch removes the blocks after it and names it as the newest, so that a crash leaves one head or the other. The
-//! witness comes first: a record that is ahead of it is fine.
+//! One batch removes the later blocks and names the new head, so a crash leaves either the old head or the new one. The
+//! head marker is written before that, because a record that is ahead of it is valid.
 
 use std::sync::{
     Arc, Mutex, RwLock,

@@ -1,7 +1,8 @@
-//! The record as rows, to be carried to another place.
+//! Export and import of a record as rows.
 //!
-//! The rows of all blocks up to the newest, and the label, go as they are, each with its key and the seal over both, in the order of their
-//! keys. The row that names the newest block is written where they arrive, once all others are there.
+//! The export returns the rows of all blocks up to the newest, and the label, in the order of their keys. Each row is
+//! unchanged: its key, its value and the checksum over both. The import writes the row that names the newest block
+//! last.
 
 use std::path::Path;
 
@@ -82,10 +83,11 @@ fn is_of_blocks(row: &RecordRow, head: Option<&Head>) -> Result<bool, ArchiveErr
     })
 }
 
-/// Where a record arrives that was carried in rows.
+/// The import of a record from rows.
 ///
-/// It is a store once [`RecordImport::finish`] has returned; nothing but its blocks is there, so that opening computes
-/// its state. Whether the rows are those of a chain is for whoever opens and [checks](crate::Store::check) it to find out.
+/// The directory is a store when [`RecordImport::finish`] has returned. It contains only blocks, so opening the store
+/// computes the state. The import does not verify that the rows form a chain: open the store and
+/// [check](crate::Store::check) it.
 #[derive(Debug)]
 pub struct RecordImport {
     db: Db,

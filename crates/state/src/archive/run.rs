@@ -1,9 +1,9 @@
-//! Runs: empty blocks in a row, stored by what they have in common.
+//! Runs: empty block ranges, stored by their common fields.
 //!
-//! Nothing in an empty block is its own but its number and the hashes that link it to the others, so that a run of them
-//! needs no more than one of them, and what changes from one DS epoch to the next. A run is divided into *stretches* of
-//! at most [`LONGEST`] blocks that end with their DS epoch or before: the hash of the last block of each is stored, so
-//! that a block is made again from the one nearest to it, and what is made again is verified.
+//! Only the number of an empty block and the hashes that link it to other blocks are its own. So the stored form of a
+//! run is one template, and the changes from one DS epoch to the next. A run is divided into *stretches* of at most
+//! [`LONGEST`] blocks that end with their DS epoch or before. The hash of the last block of each stretch is stored. So
+//! a block is rebuilt from the nearest stored hash, and the result is verified.
 //!
 //! ```text
 //! template ─▶ Cursor ─┬─ open: a DS block            stretch 1, stretch 2, …
@@ -11,8 +11,8 @@
 //!                     └─ close: a vacuous block
 //! ```
 //!
-//! One [`Cursor`] makes the headers when the run is built and when a block of it is read. Signatures are not stored
-//! either: who has the key makes them again, see [`Seal`].
+//! One [`Cursor`] makes the headers, both when the run is built and when one of its blocks is read. Signatures are not
+//! stored: a [`Seal`] makes them again on each read.
 
 use std::{fmt, sync::OnceLock};
 
@@ -35,23 +35,24 @@ const LAYOUT_WITH_REPEATS: u8 = 2;
 const OPENS: u8 = 1;
 const CLOSES: u8 = 2;
 
-/// Who signs the blocks of runs.
+/// A signer for the blocks of empty block ranges.
 ///
-/// Their signatures are made when a block is asked for, and have to be the same each time.
+/// A read of a block signs it. The signature must be the same each time.
 pub trait Seal: fmt::Debug + Send + Sync {
-    /// The key under which they verify.
+    /// Returns the public key of the signatures.
     fn public(&self) -> PublicKey;
 
     /// Signs a header as the only member of its committee; `None` when it cannot be signed.
     fn seal(&self, header: &[u8]) -> Option<CoSignatures>;
 }
 
-/// What the blocks of a run have in common.
+/// The common fields of the blocks of an empty block range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunTemplate {
-    /// Header of the first block, were it an ordinary one: neither its DS block nor the hash of its micro blocks counts.
+    /// Header of the first block, as if it were an ordinary one. Its DS block and the hash of its micro blocks are
+    /// ignored.
     pub tx_block: TxBlockHeader,
-    /// Headers of its micro blocks, likewise, in the order in which it lists them.
+    /// Headers of its micro blocks, as if it were an ordinary block, in the order of its list.
     pub micro_blocks: Vec<MicroBlockHeader>,
     /// Header of the next DS block after the one in force before the run.
     pub ds_block: DsBlockHeader,
@@ -78,7 +79,7 @@ impl RunTemplate {
     }
 }
 
-/// In what a DS block differs from the one before, but for number and hash.
+/// The fields in which a DS block differs from the one before, except number and hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunDsBlock {
     /// Difficulty of joining the DS committee.
@@ -89,18 +90,18 @@ pub struct RunDsBlock {
     pub gas_price: GasPrice,
 }
 
-/// In what a vacuous block differs from an ordinary one.
+/// The fields in which a vacuous block differs from an ordinary one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunClosing {
     /// Root of the state after it.
     pub state_root: StateRoot,
     /// The reward, which the last micro block and the Tx block name.
     pub rewards: Qa,
-    /// Hash of what it changes, likewise.
+    /// Hash of its state delta, which the last micro block also has.
     pub state_delta_hash: StateDeltaHash,
 }
 
-/// Empty blocks in a row. There is no other way to make one than [`RunBuilder`].
+/// An empty block range. Only a [`RunBuilder`] makes one.
 #[derive(Clone, Debug)]
 pub struct BlockRun {
     template: RunTemplate,

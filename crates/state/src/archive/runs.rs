@@ -1,4 +1,4 @@
-//! Where runs are in the record, and how their blocks are read.
+//! Finds empty block ranges (runs) in the record, and reads their blocks.
 //!
 //! ```text
 //! 15  first Tx block (8)  00  part (4)    the run
@@ -176,12 +176,12 @@ impl Archive {
         self.known_of(number, |entry| entry.head.hash, |run| run.run.hash_of(number))
     }
 
-    /// Returns when a block was made, likewise.
+    /// Returns the timestamp of a block, which is cheaper than its entry.
     pub(super) fn time_at(&self, number: BlockNumber) -> Result<Timestamp, ArchiveError> {
         self.known_of(number, |entry| entry.head.timestamp, |run| Some(run.run.time_of(number)))
     }
 
-    /// Returns the number of transactions up to a block, likewise.
+    /// Returns the number of transactions up to a block, which is cheaper than its entry.
     pub(super) fn transactions_up_to(&self, number: BlockNumber) -> Result<u64, ArchiveError> {
         self.known_of(number, |entry| entry.head.totals.transactions, |run| Some(run.before.transactions))
     }
@@ -191,7 +191,7 @@ impl Archive {
         self.known_of(number, |entry| entry.head.totals.repeats, |run| Some(run.before.repeats))
     }
 
-    /// Returns the newest block up to a block that has transactions, likewise.
+    /// Returns the newest block with transactions, among the blocks up to this one; it is cheaper than the entry.
     pub(super) fn newest_with_transactions_at(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         self.known_of(number, |entry| entry.newest_with_transactions, |run| Some(run.newest_with_transactions))
     }
@@ -258,7 +258,7 @@ impl Archive {
         Ok(Some(DsBlock { header, cosignatures, timestamp: run.run.time_of(at) }))
     }
 
-    /// Returns the header of a DS block, for which nobody has to sign.
+    /// Returns the header of a DS block without signing it.
     pub(super) fn ds_header(&self, number: DsBlockNumber) -> Result<DsBlockHeader, ArchiveError> {
         if let Some(block) = self.own_ds_block(number)? {
             return Ok(block.header.clone());

@@ -1,4 +1,4 @@
-//! A model of the chain, and the record held against it: whole, reopened, cut off and damaged.
+//! Compares the record with a model of the chain: complete, reopened, cut off and damaged.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -683,7 +683,7 @@ fn blocks_that_were_written_together_are_seen_once_they_are_flushed() {
     }
 }
 
-/// Asks for the blocks by number, as whoever builds the next one does; the index knows only what is flushed.
+/// Reads the blocks by number, as the builder of the next block does; the index has only flushed blocks.
 fn check_view_of_record(view: &ArchiveView, model: &Model, blocks: usize) {
     assert_eq!(view.head().unwrap().number, block(blocks - 1));
     for (number, record) in model.blocks.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Questions about blocks and transactions, answered as of one block.
+//! Queries for blocks and transactions, as of one block.
 
 use std::{ops::Range, sync::Arc};
 
@@ -109,23 +109,23 @@ impl ArchiveView {
         self.entry(number)?.map(|entry| self.archive.tx_block(&entry)).transpose()
     }
 
-    /// Returns what most questions ask about a Tx block, or `None` when there is none of this number yet. Nothing has to
-    /// be signed for it.
+    /// Returns the fields of a Tx block that most queries need, or `None` if no block has this number yet. Signs no
+    /// block.
     pub(crate) fn head_at(&self, number: BlockNumber) -> Result<Option<Head>, ArchiveError> {
         Ok(self.entry(number)?.map(|entry| entry.head.clone()))
     }
 
-    /// Returns the header of a Tx block, likewise.
+    /// Returns the header of a Tx block, or `None` if no block has this number yet. Signs no block.
     pub(crate) fn tx_header(&self, number: BlockNumber) -> Result<Option<TxBlockHeader>, ArchiveError> {
         Ok(self.entry(number)?.map(|entry| entry.tx_block.header.clone()))
     }
 
-    /// Returns the hash of a Tx block, likewise.
+    /// Returns the hash of a Tx block, or `None` if no block has this number yet. Signs no block.
     pub(crate) fn hash_of(&self, number: BlockNumber) -> Result<Option<BlockHash>, ArchiveError> {
         self.has(number).then(|| self.archive.hash_at(number)).transpose()
     }
 
-    /// Returns when a Tx block was made, likewise.
+    /// Returns the timestamp of a Tx block, or `None` if no block has this number yet. Signs no block.
     pub(crate) fn time_of(&self, number: BlockNumber) -> Result<Option<Timestamp>, ArchiveError> {
         self.has(number).then(|| self.archive.time_at(number)).transpose()
     }
@@ -144,12 +144,13 @@ impl ArchiveView {
         self.has(number).then(|| self.archive.transactions_up_to(number)).transpose()
     }
 
-    /// Returns the sum of repeats up to a Tx block. A block of a run need not be made for it.
+    /// Returns the sum of repeats up to a Tx block. Does not rebuild a block of an empty block range.
     pub(crate) fn repeats_up_to(&self, number: BlockNumber) -> Result<Option<u64>, ArchiveError> {
         self.has(number).then(|| self.archive.repeats_up_to(number)).transpose()
     }
 
-    /// Returns the newest block up to a Tx block that has transactions, likewise.
+    /// Returns the newest block with transactions, among the blocks up to a Tx block. Does not rebuild a block of an
+    /// empty block range.
     pub(crate) fn newest_with_transactions(&self, number: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         if self.has(number) { self.archive.newest_with_transactions_at(number) } else { Ok(None) }
     }

@@ -1,8 +1,9 @@
-//! The file that remembers the newest acknowledged block.
+//! The head marker: a file that names the newest acknowledged block.
 //!
-//! The engine may find its log damaged and silently go back to an earlier block. This file, which is not the engine's,
-//! shows that: it is written after each flush, and not flushed itself, since a record that is ahead of it is fine. It
-//! has two slots, written in turn, so that one is whole whenever the other is being written, and names the block before.
+//! If the log of the engine is damaged, the engine may silently revert to an earlier block. The head marker, which is
+//! not a file of the engine, reveals this. It is written after each flush. It is not flushed itself, because a record
+//! that is ahead of it is valid. It has two slots, written in turn. So one slot is complete, and names the block
+//! before, while the other slot is written.
 
 use std::{
     fs::{File, OpenOptions},
@@ -43,8 +44,8 @@ impl Witness {
         Ok((Self(Mutex::new(Slots { file, last })), newest.map(|(_, newest)| newest)))
     }
 
-    /// Names an earlier block as the newest, in both slots, and returns when that is durable: whoever removes the blocks after it must
-    /// not be taken for one who lost them.
+    /// Names an earlier block as the newest, in both slots, and returns when that is durable. After that, the removal
+    /// of the later blocks does not look like a loss.
     pub(super) fn go_back(&self, number: BlockNumber, hash: &BlockHash) -> io::Result<()> {
         let slot = encode_slot(number, hash);
         let mut slots = self.slots();

@@ -37,7 +37,7 @@ pub enum DbError {
     /// It was closed after an operation had failed, and could not be opened again yet.
     #[error("database is closed since an operation failed, until it can be opened again")]
     Closed,
-    /// The chain was taken back to an earlier block after whoever reads had begun.
+    /// The chain was reverted to an earlier block after the read had begun.
     #[error("the chain was taken back to an earlier block meanwhile")]
     Retired,
     /// The file was written by another version of the engine, or with other parameters.

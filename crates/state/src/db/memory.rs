@@ -1,4 +1,4 @@
-//! The double in memory: for ephemeral stores, and for tests that cut the power.
+//! The engine in memory: for ephemeral stores, and for tests that simulate a loss of power.
 
 use std::{
     collections::BTreeMap,

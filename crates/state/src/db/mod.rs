@@ -1,20 +1,20 @@
-//! The engine: an ordered map of bytes on disk, and its double in memory. No other file names sled.
+//! The engine: an ordered map of bytes, on disk or in memory. No other file names sled.
 //!
-//! What sled 0.34 does not do by itself is done here:
+//! This module adds what sled 0.34 lacks:
 //!
-//! - `flush` of sled writes its log and starts the transfer to the device (`sync_file_range`), which does not survive
-//!   a loss of power; [`Db::flush`] calls `fdatasync` on the same file as well.
-//! - A value that makes a page of sled larger than a quarter of a segment goes to a file of its own, which sled never
-//!   syncs. Keys and values above [`MAX_KEY`] and [`MAX_VALUE`] are refused, so that no page gets that large.
-//! - `apply_batch` holds a lock that excludes every reader of every database in the process. [`Db::apply`] uses it
-//!   for what must be atomic and is small; bulk goes through [`Db::insert`] and [`Db::remove`], which exclude nobody.
-//! - Damage shows as a panic about as often as it shows as an error. Both become [`DbError::Damaged`]. After a panic in
-//!   a write nothing more is written, and the handle is leaked rather than dropped, for dropping would write again.
-//! - Opening writes a snapshot of sled's page table, under a name of its own until it is whole. An end of the process
-//!   meanwhile leaves a part under that name, which sled takes for its newest snapshot, and refuses. It is removed then:
-//!   the snapshot before is still there, and the log is what counts.
-//! - After a write or a flush that failed, as on a full disk, sled takes no writes any more. [`Db::reopen`] closes it and opens
-//!   it again below the handles that there are, so that none of them holds anything of sled's between two operations.
+//! - `flush` of sled writes its log and starts the transfer to the device (`sync_file_range`). This does not survive a
+//!   loss of power, so [`Db::flush`] also calls `fdatasync` on the same file.
+//! - A value that makes a page of sled larger than a quarter of a segment goes to a separate file, which sled never
+//!   syncs. The module rejects keys above [`MAX_KEY`] and values above [`MAX_VALUE`], so no page becomes that large.
+//! - `apply_batch` holds a lock that blocks every reader of every database in the process. [`Db::apply`] uses it for
+//!   small writes that must be atomic. Bulk writes use [`Db::insert`] and [`Db::remove`], which block no reader.
+//! - Damage causes a panic about as often as an error. Both become [`DbError::Damaged`]. After a panic in a write the
+//!   module writes nothing more. It leaks the handle, because dropping the handle would write again.
+//! - Opening writes a snapshot of sled's page table, under a temporary name until it is complete. If the process ends
+//!   meanwhile, a partial file stays under that name. sled takes it for its newest snapshot and fails. The module then
+//!   removes the partial file: the snapshot before it still exists, and the log is authoritative.
+//! - After a failed write or flush, as on a full disk, sled accepts no writes. [`Db::reopen`] closes and reopens sled
+//!   below the existing handles. So a handle holds no object of sled between two operations.
 //! - The background thread that flushes at intervals is switched off: an idle database does nothing.
 
 use std::{
@@ -75,7 +75,7 @@ pub(crate) struct DbOptions {
 
 /// A database. Cloning makes another handle to the same one.
 ///
-/// A handle and its clones can be retired, so that whoever reads by them gets an error instead of what was written later.
+/// A handle and its clones can be retired. Reads through them then return an error instead of later data.
 #[derive(Clone, Debug)]
 pub(crate) struct Db {
     engine: Engine,
@@ -355,7 +355,7 @@ impl Scan {
             return None;
         }
         let retired = self.retired.load(Ordering::SeqCst);
-        // Whoever goes on after an error must not be given what comes after it.
+        // A caller that continues after an error must not receive the items after it.
         self.ended = retired || read.is_err();
         if retired { Some(Err(DbError::Retired)) } else { read.transpose() }
     }

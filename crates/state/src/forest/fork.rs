@@ -213,7 +213,7 @@ pub(crate) fn reference_of(leaves: &[LeafView<'_>], depth: usize, at: usize) -> 
     }
 }
 
-/// Returns the lead and the branch node of leaves as [`fork_of`] has them, for those who need no more.
+/// Returns the lead and the branch node of leaves as [`fork_of`] does, without the other parts.
 pub(crate) fn lead_of(leaves: &[LeafView<'_>], depth: usize) -> (Box<[u8]>, NodeRef) {
     let fork = fork_of(leaves, depth);
     (fork.lead, fork.node)

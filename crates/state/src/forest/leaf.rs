@@ -32,7 +32,7 @@ pub(crate) struct Change {
     pub key: Key,
     /// The leaf, or `None` when it is removed.
     pub leaf: Option<Leaf>,
-    /// Whether there was a leaf before, which whoever applies the change finds out.
+    /// Whether the change replaces a leaf. The function that applies the change sets it.
     replaces: AtomicBool,
 }
 

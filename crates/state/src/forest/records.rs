@@ -1,4 +1,4 @@
-//! Records on disk, read through a cache and believed only when their hash is what their parent says.
+//! Reads records from disk through a cache, and verifies each by the hash in its parent.
 
 use std::{
     fmt,
@@ -101,10 +101,11 @@ impl Records {
         })
     }
 
-    /// Returns the same tries by another handle, with the keys as they were at an earlier version; `None` when these are not
-    /// remembered. No checkpoint may be written by this one any more, and its handle is to be retired before.
+    /// Returns the same tries over the handle `db`, with the keys of an earlier version. Returns `None` if the undo log
+    /// does not go back to that version. The caller must have retired the handle of `self`, and must not write a
+    /// checkpoint with `self` afterwards.
     ///
-    /// What is in the caches is believed by its hash, whoever put it in.
+    /// Both share the caches, because each read verifies a cached record by its hash.
     pub(crate) fn back_at(&self, version: Version, db: Db) -> Option<Self> {
         Some(Self {
             keys: self.keys.back_at(version, db.clone())?,

@@ -1,8 +1,8 @@
-//! Ranges of keys in which there are no entries, as readers have found out.
+//! A cache of key ranges without entries, as earlier queries found them.
 //!
-//! Keys that are gone stay on disk until no state that can be read has them. Whoever looks for entries among a million of
-//! them finds none, and the next reader, of the same state or of a later one, need not look again: what blocks add
-//! meanwhile is taken out of the ranges.
+//! Removed keys stay on disk until no readable state contains them. A query over a million of such keys finds no entry.
+//! With this cache, later queries to the same state or a newer one skip the range. When a block adds a key, the key is
+//! taken out of the ranges.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! How long keys are taken apart, so that each part fits into a key of the database.
+//! Splits long keys into parts, so that each part fits into a key of the database.
 
 use std::iter;
 

@@ -1,7 +1,7 @@
 //! The ordered index of the keys of contract storage.
 //!
-//! A storage trie has its entries in the order of hashes. The index has their plain keys in the order of their bytes,
-//! so that the entries of one map are found without a look at any other:
+//! A storage trie has its entries in the order of hashes. The index has their plain keys in the order of their bytes.
+//! So a query for the entries of one map reads no other entries:
 //!
 //! ```text
 //! candidates = keys on disk ∪ recent keys in memory          each is looked up in the trie of the view that asks,
@@ -9,10 +9,10 @@
 //!   range     newest checkpoint   blocks since
 //! ```
 //!
-//! It holds at least the keys of every state that can be read, and so needs no versions. A key that is new is noted with
-//! its block, and is written with the next checkpoint; one that is gone is listed by a checkpoint without it, and is
-//! removed when the checkpoint before that one is given up (docs/storage.md). Until then readers note where all keys are
-//! gone, so that not each of them looks every one up.
+//! The index contains at least the keys of every readable state, so it needs no versions. It notes a new key with its
+//! block, and the next checkpoint writes the key. The first checkpoint without a removed key lists it. The key leaves
+//! the disk when the checkpoint before that one is given up (docs/storage.md). Until then, queries record ranges in
+//! which all keys are removed, so that later queries skip them.
 
 mod absent;
 mod layer;

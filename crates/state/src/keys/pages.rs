@@ -1,12 +1,12 @@
-//! Keys on disk, in pages: each has the keys from its own place to where the next one begins.
+//! Keys on disk, in pages: each page has the keys from its own start to the start of the next page.
 //!
 //! ```text
 //! table | contract (20)                   | where the page begins, nothing for the first
-//! long  | SHA-256 of contract, slices (20)| likewise, for what is left of keys that begin with the slices
+//! long  | SHA-256 of contract, slices (20)| the same, for the rest of keys that begin with the slices
 //! ```
 //!
-//! An *item* of a page is what is left of a key, if that is 200 bytes or less, and otherwise the next 200 bytes and `ff`,
-//! for all keys that go on so.
+//! An *item* of a page is the rest of a key, if the rest has 200 bytes or less. Otherwise, the item is the next 200
+//! bytes of the key and `ff`; it stands for all keys that continue with these bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

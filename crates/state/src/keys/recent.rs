@@ -1,4 +1,4 @@
-//! Keys that blocks since the newest checkpoint have added or removed, in memory.
+//! Keys in memory that blocks since the newest checkpoint have added or removed.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! Keys on disk that have something stored with them: a row for each, and for a long one a row for each of its slices.
+//! Keys on disk with a stored value: one row for each key, and for a long key one row for each of its slices.
 //!
 //! ```text
 //! table | contract (20)                  | key of 200 bytes or less

@@ -1,4 +1,4 @@
-//! Appending: the state after a block is prepared, and the block is written, flushed or replayed.
+//! Appends blocks: prepares the state after a block, and writes, flushes or replays the block.
 
 use silica_protocol::{BlockNumber, StateRoot};
 

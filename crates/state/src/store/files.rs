@@ -1,4 +1,4 @@
-//! The files of a store: names made durable, and the marker of a damaged state.
+//! The files of a store: flushes directories, and writes the marker of a damaged state.
 
 use std::{fs, io, path::Path};
 

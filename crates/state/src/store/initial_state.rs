@@ -1,4 +1,4 @@
-//! The state with which a store opens: that of the newest checkpoint and the changes since.
+//! The state with which a store opens: the newest checkpoint and the state diffs since.
 
 use std::sync::Arc;
 

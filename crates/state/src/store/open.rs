@@ -1,4 +1,4 @@
-//! Opening a store, and making the derived database anew when it is damaged.
+//! Opens a store, and rebuilds the derived database if it is damaged.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! Going on after a write that failed.
+//! Recovers a store after a failed write.
 
 use std::{io, sync::PoisonError};
 
@@ -18,16 +18,16 @@ impl Store {
     /// Goes on after a write or a flush has failed, as on a full disk: forgets what was written after the newest block that was
     /// flushed, of which the caller says number and hash, and takes blocks again. Returns the chain as of this block.
     ///
-    /// If nothing is left of what failed, that is all. Otherwise the engines are closed and opened again, since they
-    /// take no writes any more; one batch removes what the record may have of later blocks; and the store is opened again, as
-    /// after a crash. So its state may have to be replayed, snapshots that were taken before answer what they know, and
-    /// [`DbError::Retired`](crate::DbError::Retired) to everything else, and [holds](Store::hold) are what they were.
+    /// If the failed write left nothing behind, the function returns at once. Otherwise it closes and reopens the
+    /// engines, because they accept no writes after a failure. One batch removes later blocks from the record. Then the
+    /// store opens as after a crash, so its state may need a replay. Older snapshots return what they have in memory,
+    /// and [`DbError::Retired`](crate::DbError::Retired) for all other queries. [Holds](Store::hold) stay as they were.
     ///
     /// # Errors
     ///
-    /// [`RecoverError`]: blocks are refused as before, and it may be tried again. After [`RecoverError::NoRoom`],
-    /// [`RecoverError::Lost`] and what only another process can mend, as much can be read as before this attempt, after all
-    /// others perhaps nothing.
+    /// [`RecoverError`]: the store still rejects blocks, and the caller may retry. After [`RecoverError::NoRoom`],
+    /// [`RecoverError::Lost`] and errors that only another process can repair, reads work as before this attempt. After
+    /// other errors, reads may fail.
     pub fn recover(&mut self, number: BlockNumber, hash: &BlockHash) -> Result<Snapshot, RecoverError> {
         // What would be opened again is not what was closed.
         self.databases.record.require_in_place()?;
@@ -35,7 +35,7 @@ impl Store {
         let newest = self.core.archive.head().ok_or(RecoverError::Lost { number })?;
         let is_newest = newest.number == number && newest.hash == *hash;
         if newest.number < number || (newest.number == number && !is_newest) {
-            // The chain was taken back, and whoever did so could not go on.
+            // A revert removed the block, and the caller of the revert failed afterwards.
             return Err(RecoverError::Lost { number });
         }
         if is_newest && !self.has_failed() {

@@ -1,8 +1,8 @@
-//! Room on the disk for what an opening writes.
+//! Reserves disk space for the writes of an opening.
 //!
-//! The engines write when they open: each writes its table of pages anew, and clears the end of its log. On a full disk they
-//! fail, so that the chain could not even be read. Therefore the store keeps a *reserve*: a file as large as what an opening
-//! writes, which an opening removes when it finds no room. A reserve that is missing, or too small, is no error.
+//! Each engine writes when it opens: it rewrites its table of pages, and clears the end of its log. On a full disk
+//! these writes fail, and the chain could not even be read. Therefore the store keeps a *reserve*: a file as large as
+//! the writes of an opening. An opening that finds no space removes it. A missing or too small reserve is no error.
 
 use std::{
     error::Error,

@@ -1,4 +1,4 @@
-//! Holds: blocks to which the chain can return.
+//! Holds: blocks to which the chain can revert.
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 

@@ -1,4 +1,4 @@
-//! Verification of everything that is stored.
+//! Verifies all stored data.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Files under ascending numbers in a directory, and their double in memory.
+//! Files with ascending numbers, in a directory or in memory.
 
 use std::{
     collections::BTreeMap,

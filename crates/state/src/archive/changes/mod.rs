@@ -1,16 +1,17 @@
-//! The changes of state of recent blocks: what the state is caught up with at opening, kept until a checkpoint has it.
+//! The state diffs of recent blocks. An opening applies them to the newest checkpoint; they are kept until a checkpoint
+//! contains them.
 //!
-//! They are beside the record and not in it, since the engine does not get back the space of what is removed from among
-//! things that stay. They are in files of some megabytes each, to which whole frames are appended, and which are removed
-//! when nobody needs any of their frames any more. Nothing is written over, or cut off: what is torn at the end of a
-//! file stays so, for a process begins with a file of its own.
+//! They are not in the record, because the engine does not reuse the space of removed values between values that stay.
+//! They are in files of some megabytes each. The process appends whole frames to a file. A file is removed when none of
+//! its frames is needed. No file is overwritten or truncated: an incomplete frame at the end of a file stays, because
+//! each process begins with a new file.
 //!
 //! ```text
 //! frame   number of block (8)  hash of block (32)  length (8)  change of state  CRC-32C (4)
 //! ```
 //!
-//! No block depends on them: a change that is lost or damaged is a change that is not kept, and costs the execution of
-//! the blocks since the checkpoint. So a block does not wait for them to be durable; a checkpoint does.
+//! No block depends on them. If a diff is lost or damaged, the blocks since the checkpoint are executed again. So a
+//! block does not wait until its diff is durable; a checkpoint does.
 
 mod files;
 

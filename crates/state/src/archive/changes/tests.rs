@@ -1,4 +1,5 @@
-//! The changes by themselves: in a directory and in memory, cut off at every write and every byte, and read meanwhile.
+//! Tests of the files of state diffs, in a directory and in memory: cut off at every write and every byte, and read
+//! meanwhile.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! The manifest: which runs there are, and which blocks they cover.
+//! The manifest: the list of segments, and the blocks that they cover.
 
 use silica_protocol::BlockHash;
 

@@ -1,4 +1,4 @@
-//! The entries in memory: those of the newest blocks, which no run has yet.
+//! The memtable: the entries of the newest blocks, which no segment contains yet.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, atomic::AtomicBool};
 
@@ -60,9 +60,9 @@ impl Index {
         added.undo.get_or_insert(Undo { since, entries: Vec::new() });
     }
 
-    /// Returns the index as it was when it had the blocks of `extent` only, by a handle of its own; `None` when that is not
-    /// remembered, or others are on disk. This one's handle is to be retired before, and nobody may maintain it any more: the
-    /// entries of the other blocks are taken out.
+    /// Reverts the index to the blocks of `extent`, and returns it over the handle `db`. Returns `None` if the undo log
+    /// does not go back to `extent`, or if later blocks are on disk. Takes the entries in memory out of `self`: the
+    /// caller must have retired the handle of `self`, and must not call its maintenance again.
     pub(crate) fn back_at(&self, extent: Extent, db: Db) -> Option<Self> {
         let (mut upkeep, mut added, state) = (self.upkeep(), self.added(), self.state());
         let mut undo =

@@ -1,4 +1,4 @@
-//! Upkeep: runs of similar sizes are merged into one, and the runs that a merge has replaced are removed.
+//! Maintenance: merges segments of similar sizes into one, and removes the segments that a merge has replaced.
 
 use std::sync::atomic::Ordering;
 

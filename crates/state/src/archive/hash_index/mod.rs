@@ -1,19 +1,20 @@
-//! From hashes of transactions to their places in the record.
+//! The hash index: from hashes of transactions to their places in the record.
 //!
-//! The index is derived data and lives in the derived database. It maps the first eight bytes of a hash to the places
-//! of what has such a hash; whoever asks looks there and compares. Entries of recent blocks are in memory; others are
-//! in *runs*, each written once, in order, and divided by the leading bits of the hash into buckets of some 200
-//! entries. Hashes being uniform, the bucket is known without a search, and a run is asked with one read. Runs of
-//! similar sizes are merged into one, so that there are few: their number grows with the logarithm of the chain's
-//! length.
+//! The index is derived data, in the derived database. It maps the first eight bytes of a hash to the places of
+//! transactions with such a hash. The caller reads these places and compares the whole hash.
+//!
+//! Entries of recent blocks are in the memtable. Other entries are in segments, which the code calls *runs*. A segment
+//! is written once, in order, and divided by the leading bits of the hash into buckets of some 200 entries. Hashes are
+//! uniform, so the hash determines the bucket, and a lookup takes one read for each segment. Segments of similar sizes
+//! are merged into one. So their number grows with the logarithm of the length of the chain.
 //!
 //! ```text
 //! manifest   table (1)                                     format, next run, blocks covered, their newest hash, runs
 //! bucket     table (1)  run (4)  bucket (4)  part (2)      more parts follow? (1), entries of 16 bytes
 //! ```
 //!
-//! Every bucket of a run is there, also an empty one, and every value has a checksum: what is damaged is reported,
-//! never taken for absence, and the index can be made again from the record at any time, while it is being read.
+//! Every bucket of a segment is stored, even an empty one, and every value has a checksum. So damage is reported, and
+//! never taken for absence. The index can be rebuilt from the record at any time, also during reads.
 
 mod entry;
 mod manifest;
@@ -160,7 +161,7 @@ impl Index {
         for set in state.frozen.iter().chain([&state.recent]) {
             found.extend(set.read().unwrap_or_else(PoisonError::into_inner).range(range.clone()));
         }
-        // Whoever goes back takes entries out of these sets.
+        // A revert retires the handle before it takes entries out of these sets.
         self.db.require_service()?;
         for run in &state.runs {
             self.visit_bucket(*run, run.bucket_of(prefix), |part| {

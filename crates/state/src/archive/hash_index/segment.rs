@@ -1,4 +1,4 @@
-//! Runs: sorted sets of entries on disk, each written once and divided into buckets.
+//! Segments (in code: runs): sorted sets of entries on disk, each written once and divided into buckets.
 
 use std::{collections::BTreeSet, ops::Range};
 
