@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{address::Address, amount::Qa, hash::TxHash, number::BlockNumber};
 
-/// How the transactions of an address are to be told.
+/// Options of a query for the transactions of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryOptions {
     /// Block and position behind which the page begins.
