@@ -1,4 +1,4 @@
-//! The client of the command line, as people type it: each command against a node, right and wrong.
+//! The command-line client: each command against a node, with valid and invalid arguments.
 
 use std::{
     env, fs,
@@ -508,7 +508,7 @@ fn key_that_cannot_be_written_leaves_no_file() {
 
 #[test]
 fn nothing_listens() {
-    // No test is given this port, and nobody else listens there.
+    // No test gets this port, and no other process listens on it.
     let url = "http://127.0.0.1:1";
     for line in [
         "block",
@@ -579,7 +579,7 @@ fn hostile_nodes_reach_neither_terminal_nor_money() {
     check(&run_with(&args, None, ""), FAILED, &["no less than 20000000001 Qa", "--gas-price"]);
 }
 
-/// Whoever is not told of the transaction would send it again, as another one.
+/// Without the hash of the transaction, the user would send it again as a second one.
 #[test]
 fn transaction_that_was_perhaps_taken_is_told() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -610,7 +610,7 @@ fn what_cannot_be_estimated_is_not_told_to_fail() {
     }
 }
 
-/// A payment for a test network must not be made good on the main network by whoever answers.
+/// The server at the URL must not be able to turn a payment for a test network into one on the main network.
 #[test]
 fn main_network_is_believed_to_nobody() {
     let url = hostile("\"result\":\"1\"");

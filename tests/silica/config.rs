@@ -1,4 +1,5 @@
-//! Flags, environment, TOML file and profile, in this order, and what a data directory remembers of them.
+//! Flags, environment, TOML file and profile, in this order of precedence, and the settings that a data directory
+//! keeps.
 
 use std::{fs, path::Path};
 
@@ -101,7 +102,7 @@ fn mistake_in_the_environment_is_named_by_its_variable() {
     check(("SILICA_CACHE_MB", ""), &[], &["'' for SILICA_CACHE_MB"]);
     check(("SILICA_URL", "https://a"), &["block"], &["'https://a' for SILICA_URL: expected http://HOST"]);
     check(("SILICA_MNEMONIC", "legal winner"), &[], &["SILICA_MNEMONIC", "12, 15, 18, 21 or 24", "got 2"]);
-    // It is the flag that is heard, and wrong.
+    // The flag takes precedence, and its value is wrong.
     check(("SILICA_CACHE_MB", "7"), &["--cache-mb", "7"], &["'7' for '--cache-mb <MB>'"]);
     check(("SILICA_CACHE_MB", "7"), &["--shards", "0"], &["'0' for '--shards <N>'"]);
 }

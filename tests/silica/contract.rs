@@ -1,5 +1,5 @@
-//! Contracts from outside: deployed, called and read back; and questions about contracts, asked of accounts that are
-//! none (Reference: interface#contract-methods, interface#contract-state).
+//! Contracts from outside: deployed, called and read back. Also contract methods for accounts that are no contracts
+//! (Reference: interface#contract-methods, interface#contract-state).
 
 use serde_json::{Value, json};
 use silica_protocol::{Account, Address, StorageKey};
@@ -22,7 +22,7 @@ impl Chain {
         Self::over(Node::start(&[]))
     }
 
-    /// A chain that nobody has used.
+    /// Wraps a node whose chain has no transactions yet.
     pub(crate) fn over(node: Node) -> Self {
         Self { node, nonces: vec![0; 4] }
     }

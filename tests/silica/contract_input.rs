@@ -1,5 +1,5 @@
-//! Bad contracts, bad init data and bad messages: what the reference answers, or the failed receipt it records; and what
-//! they leave behind (Reference: execution#deployments, execution#calls, execution#outcomes).
+//! Invalid contracts, init data and messages: the error of the reference or the failed receipt, and the state
+//! afterwards (Reference: execution#deployments, execution#calls, execution#outcomes).
 
 use serde_json::{Value, json};
 use silica_protocol::Address;
@@ -258,7 +258,7 @@ fn init_data_that_are_none_are_dropped() {
         (11, twice),
         (11, libraries(json!([unknown]))),
         (11, libraries(json!([short]))),
-        // The reference's reader takes comments, and anything behind the end. Nobody writes such data.
+        // The parser of the reference accepts comments, and text after the end. No known client sends such data.
         (11, format!("{} x", init(&[]))),
         (11, format!("/* */ {}", init(&[]))),
         (11, "[".repeat(10_000)),

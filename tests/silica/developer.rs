@@ -1,4 +1,4 @@
-//! Methods that do what no client of a real network can do, and when they are answered.
+//! Developer methods, which no public network offers, and the conditions under which a node accepts them.
 
 use std::net::TcpListener;
 
@@ -26,7 +26,7 @@ fn developers_methods_are_off_where_others_can_ask() {
         }
         let node = Node::start(args);
         for (method, params) in [("IncreaseBlocknum", json!([1])), ("SetMinimumGasPrice", json!(["5"]))] {
-            // Nothing is said about parameters that nobody reads.
+            // The error does not mention the parameters, because the node does not read them.
             for params in [params, json!([])] {
                 let (code, text) = off(method);
                 check_error(&node, method, &params, (code, &text));

@@ -1,5 +1,5 @@
-//! Requests made up from the description of the interface: such as it allows, and such as it does not. Whatever comes, the
-//! answer is one of JSON-RPC and no internal error, and a result is what the description says.
+//! Generated requests from the description of the interface, valid and invalid. Each response is a JSON-RPC response
+//! and no internal error, and each result conforms to the description.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const SEED: u64 = 20_260_101;
 /// How often each method is asked with what it allows.
 const ROUNDS: usize = 12;
 
-/// What somebody may send in place of a parameter, as it is written.
+/// Returns texts that a client may send in place of a parameter.
 fn wrong_values() -> Vec<String> {
     let mut values: Vec<String> = [
         "null",
@@ -93,7 +93,7 @@ fn chain(node: &Node) -> BTreeMap<&'static str, Vec<Value>> {
     ])
 }
 
-/// Who asks, and what the answers have to be.
+/// A client with the description of the interface, to which each response must conform.
 struct Tester<'a> {
     document: &'a Document,
     connection: Connection,

@@ -1,4 +1,4 @@
-//! A chain as one file: what is loaded is the chain that was dumped, and goes on like it.
+//! A chain as one file: the loaded chain equals the dumped chain, and continues in the same way.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use silica_tests::{
 
 use crate::{INVALID_PARAMS, block_modes::eventually, check_error, contract::deploy_hello, height, pay};
 
-/// The microsecond of the next block, which two nodes are told so that their blocks are the same.
+/// Sets the timestamp of the next block, in microseconds, so that the blocks of two nodes are equal.
 fn at_time(node: &Node, time: u64) {
     node.result("silica_setNextBlockTimestamp", &json!([time.to_string()]));
 }

@@ -1,5 +1,4 @@
-//! Files of the data directory: who can read them, what is refused in their place, and what happens when they are damaged
-//! or deleted.
+//! Files of the data directory: their permissions, other files in their place, and damaged or deleted files.
 
 use std::{
     fs::{self, Permissions},
@@ -106,7 +105,7 @@ fn planted_drafts_capture_nothing() {
     for name in ["node.key.new", "accounts.json.new"] {
         symlink(&victim, data.join(name)).unwrap();
     }
-    // Whoever has this file open would read what is written to it.
+    // A process that has this file open could read later writes.
     fs::write(data.join("manifest.json.new"), "").unwrap();
     set_mode(&data.join("manifest.json.new"), 0o666);
     let planted = fs::File::open(data.join("manifest.json.new")).unwrap();

@@ -1,5 +1,5 @@
-//! Callers that a node must not trust: pages of other origins, names that were bound to this machine, proxies. They may call
-//! ordinary methods, and no method for developers.
+//! Clients that a node must not trust: pages of other origins, rebound host names, proxies. They may call ordinary
+//! methods, but no developer methods.
 
 use std::net::TcpStream;
 
@@ -26,7 +26,7 @@ const HOSTS: [(&str, bool); 9] = [
     ("", false),
 ];
 
-/// Origins, likewise.
+/// Origins, and whether methods for developers are answered under them.
 const ORIGINS: [(Option<&str>, bool); 9] = [
     (None, true),
     (Some("http://localhost:3000"), true),

@@ -11,7 +11,7 @@ use silica_tests::{
 
 use crate::{balance, height};
 
-/// Everything that anyone holds, with the fees of the DS epoch that nobody holds yet.
+/// Returns the sum of all balances, and of the fees of the DS epoch that no account has received yet.
 fn total(node: &Node, accounts: &BTreeSet<Address>, epoch_length: u64) -> u128 {
     let held: u128 = accounts
         .iter()
@@ -19,7 +19,7 @@ fn total(node: &Node, accounts: &BTreeSet<Address>, epoch_length: u64) -> u128 {
         .map(|account| account["balance"].as_str().unwrap().parse::<u128>().unwrap())
         .sum();
     let latest = height(node);
-    // The genesis block shows a nominal figure that nobody paid.
+    // The genesis block shows a nominal figure; no account paid it.
     let epoch_start = (latest / epoch_length * epoch_length).max(1);
     let uncredited: u128 = (epoch_start..=latest)
         .filter(|_| !(latest + 1).is_multiple_of(epoch_length))

@@ -1,4 +1,4 @@
-//! What an operator has of a node: health, readiness, counts, names of requests in the log, limits, compression.
+//! Functions for operators: health, readiness, metrics, names of requests in the log, limits, compression.
 
 use std::{fs, io::Read};
 
@@ -115,7 +115,7 @@ fn counts_say_what_has_happened() {
     assert!(figure(&counts, "silica_http_requests_total{status=\"200\"}") >= 9);
     assert!(figure(&counts, "silica_http_connections") >= 2);
     assert!(figure(&counts, "silica_store_bytes") > 10_000);
-    // Nobody can invent labels, or lines.
+    // A request can not add labels or lines.
     for word in ["GetNothing", "b=", "silica_x"] {
         assert!(!counts.contains(word), "{word}\n{counts}");
     }
@@ -166,7 +166,7 @@ fn peer_that_asks_too_often_has_to_wait() {
     let message = "too many requests, try again later";
     let error = json!({"code": -32000, "data": null, "message": message});
     assert_eq!(text(&refused), json!({"error": error, "id": null, "jsonrpc": "2.0"}).to_string());
-    // Whoever looks after the node is heard.
+    // The rate limit does not apply to the operator's endpoints.
     assert_eq!(get(&node, "/ready").status, 200);
     assert!(figure(&text(&get(&node, "/metrics")), "silica_http_requests_total{status=\"429\"}") >= 1);
 }

@@ -1,4 +1,4 @@
-//! Starting, stopping and restarting the process: what it says, and that it loses nothing.
+//! Starting, stopping and restarting the process: its output, and that it loses no data.
 
 use std::{fs, net::TcpListener, path::Path};
 
@@ -268,7 +268,7 @@ fn data_directory_that_cannot_be_used_is_named() {
     let foreign = directory.path().join("foreign");
     fs::create_dir(&foreign).unwrap();
     fs::write(foreign.join("thesis.txt"), "").unwrap();
-    // Nobody makes directories in the last one, not even root.
+    // No user can create directories in the last one, not even root.
     for (path, words) in [
         (file.clone(), "cannot create directory"),
         (file.join("data"), "cannot create directory"),
@@ -403,7 +403,7 @@ fn payment_that_failed_on_a_full_disk_gets_its_block_by_itself() {
     }
     assert_eq!(height(&node), seen);
     node.limit_files(None);
-    // Nobody asks for it.
+    // The node makes the block without a request.
     eventually(&node, "its block", || node.call("GetTransaction", &json!([payment.hash()])).is_ok());
     eventually(&node, "ready again", || is_ready(&node));
     node.result("CreateTransaction", &json!([payer.payment(2, to, 5).json()]));

@@ -1,4 +1,4 @@
-//! The first minutes: what a start prints for people and programs, the page for browsers, and what an error says to repair it.
+//! The first minutes with a node: the output of a start, the page for browsers, and the advice in error messages.
 
 use std::{
     fs,
@@ -245,7 +245,7 @@ fn ready_file_through_a_link_is_refused() {
 
 /// Whether a process runs, by its number.
 fn runs(process: &str) -> bool {
-    // A process that has ended and that nobody has waited for has no command line.
+    // A zombie process has no command line.
     fs::read(Path::new("/proc").join(process).join("cmdline")).is_ok_and(|line| !line.is_empty())
 }
 

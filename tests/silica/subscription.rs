@@ -1,4 +1,4 @@
-//! Subscribers, and JSON-RPC, over `WebSocket` connections (WebSocket page).
+//! Subscriptions and JSON-RPC over `WebSocket` connections (WebSocket page).
 
 use std::{
     io::Write,
@@ -92,7 +92,7 @@ fn mine(node: &Node, blocks: u64) {
     node.result("IncreaseBlocknum", &json!([blocks]));
 }
 
-/// Makes the request of somebody who deploys a contract, or calls it.
+/// Returns a deployment or a call of a contract.
 fn request(nonce: u64, to: Address, code: &str, data: &Value) -> Payment {
     let mut request = Wallet::funded(3).payment(nonce, to, 0);
     (request.gas_limit, request.code, request.data) = (300_000, code.to_owned(), data.to_string());
@@ -435,7 +435,7 @@ fn subscribers_have_a_port_of_their_own() {
     client.subscribe(&json!({"query": "NewBlock"}));
     pay_once(&node, 0);
     assert_eq!(client.news()[0]["query"], "NewBlock");
-    // A port that somebody asked for has to be free.
+    // A port on the command line must be free.
     let refused = silica_tests::node::run(&["--ephemeral", "--listen", "127.0.0.1:0", "--websocket", port]);
     assert!(!refused.status.success());
     assert!(refused.output.contains(&format!("cannot listen on {port}")), "{}", refused.output);

@@ -1,4 +1,4 @@
-//! `silica_traceTransaction` and `silica_traceCall`: statement by statement, as it really was, and wrong requests.
+//! `silica_traceTransaction` and `silica_traceCall`: the executed statements, and invalid requests.
 
 use serde_json::{Value, json};
 use silica_protocol::Address;
@@ -41,7 +41,7 @@ fn statements(run: &Value) -> Vec<(String, u64, u64, String)> {
         .collect()
 }
 
-/// The variables that a trace tells of a contract.
+/// Returns the variables of a contract in a trace.
 fn variables(traced: &Value, contract: &Address) -> Value {
     let address = json!(contract.to_string());
     let changes = traced["changes"].as_array().unwrap();
@@ -374,7 +374,7 @@ fn nat(number: usize) -> Value {
     (0..number).fold(zero, |before, _| json!({"constructor": "Succ", "argtypes": [], "arguments": [before]}))
 }
 
-/// Reads a value that is told as text.
+/// Parses a value that the trace contains as text.
 fn in_text(value: &Value) -> Value {
     serde_json::from_str(value.as_str().expect("it is text")).unwrap()
 }

@@ -1,4 +1,4 @@
-//! HTTP: verbs, headers, limits, and connections that misbehave (Reference: interface#http).
+//! HTTP: methods, headers, limits, and connections that misbehave (Reference: interface#http).
 
 use std::{io, thread, time::Duration};
 
@@ -295,7 +295,7 @@ fn crowd_of_idle_connections_does_not_keep_others_out() {
             connection
         })
         .collect();
-    // They hold their places for minutes where nobody else wants one, longer than a caller waits here.
+    // Without other clients they would keep their connection slots for minutes, longer than this client waits.
     check_served(&node.post(ASK));
     drop(crowd);
     check_served(&node.post(ASK));

@@ -1,4 +1,4 @@
-//! Everything that a client can learn of a chain, as one value, so that two chains or two moments can be compared.
+//! All data of a chain that clients can read, as one value. Tests compare two chains, or one chain at two moments.
 
 use serde_json::{Value, json};
 use silica_protocol::Address;

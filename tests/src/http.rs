@@ -1,4 +1,4 @@
-//! HTTP/1.1 over a plain socket: enough to ask, and little enough to ask wrongly.
+//! HTTP/1.1 over a plain socket. It can send valid requests, and also malformed ones.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},

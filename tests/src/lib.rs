@@ -1,5 +1,5 @@
-//! What the end-to-end tests share: a real `silica` process in a directory of its own, HTTP written by hand so that
-//! it can also be written badly, accounts that sign, and the shapes of the documented answers.
+//! Helpers of the end-to-end tests: a real `silica` process in a directory of its own, HTTP by hand, so that requests
+//! can also be malformed, accounts that sign, and the shapes of the documented responses.
 //!
 //! ```no_run
 //! use serde_json::json;
@@ -10,18 +10,18 @@
 //! node.result("CreateTransaction", &json!([payer.payment(1, Wallet::funded(1).address(), 1).json()]));
 //! ```
 //!
-//! - [`node`]: starting, stopping and killing the process, and asking it.
-//! - [`http`]: one connection, byte by byte if need be.
-//! - [`wallet`]: keys, and the transactions they sign.
-//! - [`chain`]: everything a client can learn of a chain, to be compared.
-//! - [`dice`]: chance that can be repeated.
-//! - [`patience`]: how long a process is waited for.
-//! - [`root`]: what only root can do, and what is done about it elsewhere.
-//! - [`schema`]: whether a value is what the description of the interface says, and values that are.
-//! - [`shape`]: whether an answer looks like a documented one.
+//! - [`node`]: starts, stops and kills the process, and sends requests to it.
+//! - [`http`]: one connection, byte by byte if necessary.
+//! - [`wallet`]: keys, and the transactions that they sign.
+//! - [`chain`]: all data of a chain that clients can read, for comparison.
+//! - [`dice`]: pseudo-random numbers that a seed repeats.
+//! - [`patience`]: limits of waiting for a process.
+//! - [`root`]: operations that need root, and the behaviour of tests without root.
+//! - [`schema`]: checks a value against the description of the interface, and makes values that match it.
+//! - [`shape`]: compares the shape of a response with a documented one.
 //!
-//! It drives the node from outside only: it depends on the wire formats and on signatures, and on nothing that runs
-//! in the process.
+//! The crate drives the node from outside only. It depends on the wire formats and on signatures, and on no code that
+//! runs in the process.
 
 pub mod chain;
 pub mod dice;

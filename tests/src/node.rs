@@ -631,7 +631,7 @@ impl Drop for Process {
     }
 }
 
-/// Reads a stream to its end beside the test, into the common text and line by line to whoever listens.
+/// Reads a stream to its end in a thread. Appends each line to the common text, and sends it to the channel.
 fn collect(stream: Option<impl Read + Send + 'static>, output: &Arc<Mutex<String>>, lines: Sender<String>) {
     let Some(stream) = stream else { return };
     let output = Arc::clone(output);

@@ -1,9 +1,8 @@
-//! How long a process is waited for: by what it does, not by the clock on the wall.
+//! Limits of waiting for a process, by the activity of its threads and not by wall-clock time.
 //!
-//! On a machine that is busy with other things every process is slow, and looks from outside like one that hangs. They
-//! differ in what their threads do: those of a slow process run, or would run if they were given a processor, or wait
-//! for the disk; those of one that hangs sleep. So only the time counts in which every thread sleeps. A process that
-//! turns in circles is found out by the processor time that it takes.
+//! On a busy machine every process is slow, and looks from outside like a process that hangs. Their threads differ. The
+//! threads of a slow process run, wait for a processor, or wait for the disk. All threads of a process that hangs
+//! sleep. So only the time in which every thread sleeps counts. An endless loop is detected by its processor time.
 
 use std::{
     fmt::{self, Write as _},
@@ -80,7 +79,7 @@ impl Patience {
         self.looked = Instant::now();
         let threads = threads(&self.process);
         if !threads.iter().any(Thread::works) {
-            // Whoever waits may have been kept waiting itself, and then knows nothing of the time between.
+            // This process may have been delayed itself; the state of the threads in that time is unknown.
             self.asleep += passed.min(4 * RHYTHM);
         }
         let busy = time_of(&self.process).saturating_sub(self.begun_busy);

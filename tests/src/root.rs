@@ -1,4 +1,4 @@
-//! What only root can do on a machine: other users, disks that are full, and the memory of other processes.
+//! Operations that need root: other users, full disks, and the memory of other processes.
 
 use std::{
     collections::BTreeMap,

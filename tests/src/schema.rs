@@ -1,4 +1,5 @@
-//! JSON Schema, as far as the description of the interface uses it: what is wrong with a value, and values that fit.
+//! JSON Schema, as far as the description of the interface uses it. Reports the faults of a value, and makes valid
+//! values.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Whether an answer has the shape of a documented one: the same members, JSON types and text formats, the letter case
-//! and prefix of hexadecimal text included.
+//! Compares the shape of a response with a documented one: members, JSON types and text formats. The letter case and
+//! prefix of hexadecimal text count.
 
 use std::{fs, path::Path};
 

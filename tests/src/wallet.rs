@@ -1,4 +1,4 @@
-//! Accounts that sign, and the transactions they ask a node for.
+//! Accounts with their keys, and the transactions that they sign.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ impl Wallet {
         Self { key: Arc::new(KeyPair::from_secret(secret)) }
     }
 
-    /// An account that nobody has paid yet, the same for the same number.
+    /// Returns an account without funds; the same number gives the same account.
     pub fn stranger(number: u64) -> Self {
         Self::from_hex(&format!("{:064x}", u128::from(number) + (1 << 100)))
     }

@@ -1,5 +1,4 @@
-//! Checks a `GetStateProof` answer with `eth_trie`: nothing here was written by the project but the reading of one
-//! protobuf message.
+//! Verifies a `GetStateProof` result with `eth_trie`. The project's own code only decodes one protobuf message.
 
 use std::sync::Arc;
 

@@ -1,11 +1,12 @@
 //! An unmodified `zilliqa-rs` and contracts: deployed, called in success and in failure, read back, and proved with
 //! `eth_trie`.
 //!
-//! `SILICA_URL` names the node, `SILICA_KEY` the private key of a funded account that nobody else uses meanwhile.
-//! The tests share that account, so they are one test with chapters.
+//! `SILICA_URL` names the node, and `SILICA_KEY` is the private key of a funded account. No other program may use this
+//! account meanwhile. The tests share the account, so they are one test with chapters.
 //!
-//! The SDK makes functions of the contracts in `contracts/`; it cannot for those whose maps hold a data type of their
-//! own. And it cannot read a receipt with a message to an account, since it wants to know whether that one accepted.
+//! The SDK generates functions from the contracts in `contracts/`, except for contracts whose maps contain their own
+//! data type. The SDK can not read a receipt with a message to an account, because it requires whether the recipient
+//! accepted.
 
 #![expect(clippy::await_holding_refcell_ref, reason = "the functions that the SDK makes are called so")]
 

@@ -1,7 +1,7 @@
 //! An unmodified `zilliqa-rs` against a node: create an account, pay it, confirm, and read everything back.
 //!
-//! `SILICA_URL` names the node, `SILICA_KEY` the private key of a funded account that nobody else uses meanwhile.
-//! The tests share that account, so they are one test with chapters.
+//! `SILICA_URL` names the node, and `SILICA_KEY` is the private key of a funded account. No other program may use this
+//! account meanwhile. The tests share the account, so they are one test with chapters.
 
 use std::env;
 

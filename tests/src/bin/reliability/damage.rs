@@ -1,8 +1,8 @@
 //! Damaged files: cut off, changed, emptied, deleted, extended, swapped.
 //!
-//! Whatever was done to one file of the data directory, the node has to start with every answer as before, after
-//! rebuilding what it can, or refuse to start with a message that says what is damaged. What `silica db check` calls
-//! clean has to start with every answer as before.
+//! After damage to one file of the data directory, the node has two valid outcomes. It starts, rebuilds derived data,
+//! and returns the same results as before; or it refuses to start, with a message that names the damage. If `silica db
+//! check` finds no damage, the node must start and return the same results as before.
 
 use std::{
     collections::BTreeMap,

@@ -1,8 +1,8 @@
-//! Clients that want to do harm, one kind after the other, while others go on with their work.
+//! Hostile clients, one kind after the other, while other clients continue their work.
 //!
-//! Whatever they do, the memory of the node stays below a bound, every request is answered correctly or refused, and the
-//! callers over a kept connection wait at most ten times as long as before the attack: this counts the time that the node
-//! had, since the attackers and other work share its processors. What passed by the clock on the wall is printed.
+//! During each attack, the memory of the node stays below a limit, and every request is answered correctly or rejected.
+//! Clients over a kept connection wait at most ten times as long as before the attack. This counts the time of the
+//! node, because attackers and other work share its processors. The wall-clock time is printed.
 
 use std::{
     collections::VecDeque,
@@ -75,7 +75,7 @@ const BATCH: usize = 1_000;
 /// Bytes of an answer that takes none of the memory that others may wait for.
 const SMALL_ANSWER: usize = 64 << 10;
 
-/// Levels of nesting in JSON that nobody means well with.
+/// Levels of nesting in hostile JSON.
 const DEPTH: usize = 100_000;
 
 /// One kind of harm.
@@ -412,7 +412,7 @@ fn percentile(waits: &[Duration], percent: usize) -> Duration {
     waits.get(waits.len().saturating_sub(1) * percent / 100).copied().unwrap_or_default()
 }
 
-/// Asks again and again, as somebody does who means well, until it is over.
+/// Sends valid requests repeatedly until the attack is over.
 fn call(node: &Node, keeps: bool, spent: &Spent, is_over: &AtomicBool) -> Waits {
     let questions = [
         ("GetNetworkId", json!([]), json!("222")),
@@ -580,7 +580,7 @@ fn limits(target: &Target<'_>) {
     let tally = Tally::default();
     at_once(12, |number| {
         if number >= 8 {
-            // Answers of a megabyte, for nobody.
+            // The client requests responses of one megabyte and closes without reading.
             while !target.is_over() {
                 let stream = target.connect_and_send(&large);
                 thread::sleep(MOMENT);
@@ -598,7 +598,8 @@ fn limits(target: &Target<'_>) {
     tally.print();
 }
 
-/// Questions whose answers take work: traces, the history of an account, the state of a contract; some of them for nobody.
+/// Sends requests with costly responses: traces, the history of an account, the state of a contract. Some clients close
+/// their connection without reading.
 fn costly_questions(target: &Target<'_>) {
     let tokens: Vec<_> = (1..=50).map(|nonce| token::transaction(1, nonce)).collect();
     for payment in &tokens {

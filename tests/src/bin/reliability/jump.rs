@@ -1,8 +1,8 @@
-//! kill -9 while many blocks are made at once, again and again over one data directory.
+//! kill -9 while many blocks are made at once, repeatedly over one data directory.
 //!
-//! After each kill, `silica db check` looks at the directory as the crash left it, the node starts again, and every block
-//! that a client has seen has to be there, the same to the byte, linked to the one before it, and with it every payment
-//! that was acknowledged.
+//! After each kill, `silica db check` checks the directory as the crash left it, and the node starts again. Every block
+//! that a client has seen must exist, equal in each byte and linked to the block before it. Every acknowledged payment
+//! must exist as well.
 
 use std::{
     path::Path,

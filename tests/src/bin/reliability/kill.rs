@@ -1,8 +1,8 @@
-//! kill -9 under load, again and again over one data directory.
+//! kill -9 under load, repeatedly over one data directory.
 //!
-//! After each kill, `silica db check` looks at the directory as the crash left it, the node starts again, and every
-//! acknowledged transaction has to be there, under its hash, in its block, and in the sender's nonce and balance; and the
-//! tokens that were deployed have to be as the transfers left them.
+//! After each kill, `silica db check` checks the directory as the crash left it, and the node starts again. Every
+//! acknowledged transaction must exist, under its hash and in its block, and must count in the nonce and balance of its
+//! sender. The state of the deployed tokens must match the transfers.
 
 use std::{
     fs,
@@ -55,7 +55,7 @@ pub(crate) fn run(loops: u64, seed: u64) {
 
         kept.check(&node, &mut dice);
         let life = Duration::from_millis(20 + dice.below(600));
-        // The kill comes while requests are under way, so nobody is told to stop before it.
+        // The signal comes while requests are in progress, so no sender stops before it.
         let fresh = load(&node, instant, turn, life, || node.signal("KILL"));
         node.kill();
         let acknowledged = kept.add(fresh);

@@ -1,7 +1,8 @@
-//! Payments, deployments and calls from several senders at once, and what a node has promised by its answers.
+//! Payments, deployments and calls from several senders at once, and the list of acknowledged transactions.
 //!
-//! A transaction counts as acknowledged when `CreateTransaction` was answered in instant mode, where the answer comes after
-//! the flush, or when `GetTransaction` found it in interval mode, where transactions wait in memory until their block.
+//! In instant mode, a transaction is acknowledged when `CreateTransaction` has returned, because the response comes
+//! after the flush. In interval mode, transactions wait in memory until their block; a transaction is acknowledged when
+//! `GetTransaction` has returned it.
 
 use std::{
     net::SocketAddr,

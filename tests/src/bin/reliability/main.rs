@@ -1,9 +1,9 @@
-//! What a node survives: `reliability kill LOOPS`, `reliability jump LOOPS`, `reliability stop LOOPS` and
+//! Long reliability tests: `reliability kill LOOPS`, `reliability jump LOOPS`, `reliability stop LOOPS` and
 //! `reliability damage CASES`, each with an optional seed, `reliability hostile SECONDS`, and
 //! `reliability mixture SECONDS` with an optional seed.
 //!
-//! All use the `silica` binary that `SILICA_BINARY` names, or build one. They print a line for each trial, a summary,
-//! and fail at the first broken promise; the data directory in question is kept.
+//! All use the `silica` binary that `SILICA_BINARY` names, or build one. They print a line for each trial, and a
+//! summary. They fail at the first violation, and keep the data directory of that trial.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a program")]
 

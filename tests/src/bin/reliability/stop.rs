@@ -1,7 +1,7 @@
-//! SIGINT and SIGTERM under load and among connections that misbehave, again and again over one data directory.
+//! SIGINT and SIGTERM under load and with connections that misbehave, repeatedly over one data directory.
 //!
-//! A node that is asked to stop has to end by itself, in good order and soon, whatever its clients are doing; and what
-//! it has accepted has to be there after the next start, executed or waiting.
+//! After the signal, the node must end by itself, cleanly and soon, whatever its clients do. After the next start,
+//! every accepted transaction must be executed or pending.
 
 use std::{
     io,
@@ -87,8 +87,8 @@ fn choose_signals(dice: &mut Dice) -> Vec<(Duration, &'static str)> {
     }
 }
 
-/// Connections as they should not be: silent, half-way through a head or a body, with answers that nobody reads, with
-/// more work than can be finished.
+/// Opens connections that misbehave: silent ones, an incomplete head or body, unread responses, and more work than the
+/// node can finish.
 fn nuisances(node: &Node, dice: &mut Dice) -> io::Result<Vec<Connection>> {
     let body = json!({"id": 1, "jsonrpc": "2.0", "method": "GetLatestTxBlock", "params": []}).to_string();
     let request = format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{body}", body.len());

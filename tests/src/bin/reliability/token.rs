@@ -1,7 +1,7 @@
-//! Senders who deploy tokens and transfer them, such that the nonce of a sender tells what each token has to look like.
+//! Senders that deploy tokens and transfer them. The nonce of a sender determines the expected state of each token.
 //!
-//! Of every [`PERIOD`] transactions the first deploys a token, and each of the others transfers as many tokens as its
-//! nonce says.
+//! Of every [`PERIOD`] transactions, the first deploys a token. Each of the others transfers a number of tokens equal
+//! to its nonce.
 
 use std::collections::BTreeMap;
 

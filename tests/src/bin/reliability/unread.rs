@@ -1,4 +1,4 @@
-//! Clients that ask for much and read nothing of it, or send a part of a message.
+//! Clients that request large responses and read nothing, or that send a part of a message.
 
 use std::{thread, time::Duration};
 

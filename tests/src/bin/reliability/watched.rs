@@ -1,4 +1,4 @@
-//! A connection that knows how late its client comes to read.
+//! A connection that measures the delay of its client's reads.
 
 use std::{
     collections::VecDeque,
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(looks.late(), Duration::from_millis(1_200));
         looks.add(begun + 3 * RHYTHM + Duration::from_millis(1_200));
         assert_eq!(looks.late(), Duration::from_millis(1_200));
-        // Whoever was away is late by what is forgotten as well.
+        // A reader with a long pause is late by the forgotten time as well.
         looks.add(begun + 4 * RHYTHM + Duration::from_millis(1_200) + KNOWN);
         assert_eq!(looks.late(), KNOWN);
     }
