@@ -1,4 +1,4 @@
-//! A fungible token on the chain: blocks of transfers, deployments, and proofs of what somebody holds.
+//! A fungible token on the chain: blocks of transfers, deployments, and proofs of token balances.
 
 use std::{
     collections::BTreeMap,

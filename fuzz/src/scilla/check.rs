@@ -1,4 +1,4 @@
-//! The checker: verdicts depend on the program alone, and on gas only as long as there is too little.
+//! The checker: a verdict depends on the program only, and on the gas limit only if the limit is too low.
 
 use silica_scilla::{
     check::{self, Checked, Options, Rejected, TokenFields},
@@ -21,9 +21,9 @@ struct Verdict {
     accepted: bool,
     /// The units used; none if it was rejected before there was a meter.
     used: Option<u64>,
-    /// What is told with places.
+    /// The report of the checker, with source locations.
     told: String,
-    /// What is told without places.
+    /// The summary of the module, without source locations.
     summary: String,
     /// What was wrong.
     failure: Option<Failure>,
