@@ -1,4 +1,4 @@
-//! A few decoded values, by number.
+//! A cache of a few decoded values, by number.
 
 use std::{
     fmt,

@@ -1,7 +1,7 @@
-//! Where each contract and library was deployed, and by whom.
+//! The place of the deployment of each contract and library, and its sender.
 //!
-//! Its code and its init data are those of the transaction, so that they are stored once. Failed deployments leave no
-//! trace here. A transaction has one contract, and an address one transaction, since it is made of sender and nonce.
+//! Code and init data are stored once, in the transaction. Failed deployments have no row. A transaction deploys one
+//! contract. An address belongs to one transaction, because it derives from sender and nonce.
 //!
 //! ```text
 //! key    13  address (20)

@@ -1,4 +1,4 @@
-//! What the record says about one Tx block: the block itself, the totals up to it, and where its bodies are.
+//! The entry of a Tx block in the record: the block, the totals up to it, and the sizes of its other values.
 
 use std::{ops::Range, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! The label of a chain: one text that its user keeps in the record.
+//! The label of a chain: one text of the caller that is kept in the record.
 //!
 //! ```text
 //! key    17

@@ -1,6 +1,6 @@
-//! Receipts that are not those of a payment: their text, without the white space of its layout.
+//! Receipts of deployments and calls: their text, without the white space of its layout.
 //!
-//! The text that is hashed is laid out again from what is read (Reference: formats#styled-json).
+//! A read restores the layout, because the hash covers the styled text (Reference: formats#styled-json).
 
 use silica_protocol::Receipt;
 

@@ -1,4 +1,4 @@
-//! What is appended as one block, and what it is turned into.
+//! The data of an appended block, and their conversion to values of the record.
 
 use silica_protocol::{
     BlockNumber, DsBlock, DsBlockNumber, MbInfoHash, MicroBlock, Qa, Receipt, ReceiptsHash, Transaction, TxBlock,

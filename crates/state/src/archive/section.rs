@@ -1,12 +1,12 @@
-//! The values of the record: byte strings under dense numbers, cut to the size that the engine likes.
+//! The values of the record: byte strings under consecutive numbers, split to sizes that suit the engine.
 //!
 //! ```text
 //! key    table (1)  number (8)  section (1)  part (4)        big endian, so that keys only grow
 //! value  up to 6,140 bytes, CRC-32C of key and bytes (4)
 //! ```
 //!
-//! How many bytes a section has is known from elsewhere (for most, from the block's entry), hence how many parts; one
-//! that is missing is damage.
+//! The length of a section is stored elsewhere, for most sections in the entry of the block. The length determines the
+//! number of parts, so a missing part is damage.
 
 use std::{fmt, ops::Range};
 

@@ -1,8 +1,8 @@
 //! Transactions with their receipts, packed in groups.
 //!
-//! A group is read as a whole and refers only to itself: what a transaction has in common with the one before it is a
-//! bit, and a key or recipient that the group has seen is a number. Hashes and senders are not stored, for they follow
-//! from the rest. A payment between accounts that were not seen takes some 130 bytes.
+//! A group is read as a whole and refers only to itself. A field that equals the field of the transaction before takes
+//! one bit. A key or recipient that occurs earlier in the group is a number. Hashes and senders are not stored, because
+//! they follow from the other fields. A payment between accounts that are new in the group takes some 130 bytes.
 //!
 //! ```text
 //! flags (1)  [version]  nonce  recipient  amount  [gas price]  [gas limit]  key  signature (64)  [code]  [data]  receipt

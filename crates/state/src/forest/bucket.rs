@@ -1,8 +1,8 @@
-//! The leaves below a prefix that are few enough for one record.
+//! Buckets: the leaves below a prefix, if they are few enough for one record.
 //!
-//! Most buckets in memory are only read, or have one leaf changed now and then. So the leaves are packed into one piece
-//! of memory, with the references to what is below each digit, and are shared between versions; a version has besides
-//! the few leaves and references that changed. From time to time the two are packed together.
+//! Most buckets in memory are only read, or one of their leaves changes now and then. So the leaves, and the references
+//! to the nodes below each digit, are packed into one piece of memory that versions share. In addition, a version has
+//! its few changed leaves and references. From time to time both are packed together.
 
 use std::{
     cmp::Ordering,

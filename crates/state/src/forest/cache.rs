@@ -1,4 +1,4 @@
-//! A cache of records with a bound in bytes.
+//! A cache of records, limited in bytes.
 
 use std::{
     collections::{HashMap, VecDeque},

@@ -1,12 +1,12 @@
-//! Writing a version of the forest to disk.
+//! Writes a version of the forest to disk as a checkpoint.
 //!
-//! A record has two slots. A checkpoint writes each record that changed since the checkpoint before into the slot that
-//! the checkpoint before does not use, the parts of a prefix before the prefix itself, and the manifest, which says in
-//! which slot the root is, last. So a crash at any point leaves the checkpoint before it whole, and so does the
-//! checkpoint itself: views of versions in between the two keep the records that they refer to until the next
-//! checkpoint begins.
+//! A record has two slots. A checkpoint writes each record that changed since the previous checkpoint, into the slot
+//! that the previous checkpoint does not use. It writes the parts of a prefix before the prefix itself. It writes the
+//! manifest, which names the slot of the root, last. So the previous checkpoint stays complete during a crash at any
+//! point. It also stays complete after the new checkpoint: views of versions between the two keep their records until
+//! the next checkpoint begins.
 //!
-//! What the old checkpoint has in a place is learnt from its own node records on the way down, never from memory.
+//! The contents of the previous checkpoint are read from its own node records on the way down, never from memory.
 
 use silica_protocol::{Address, BlockNumber};
 

@@ -1,4 +1,4 @@
-//! The Merkle-Patricia nodes between one digit of the keys and the next.
+//! Computes the Merkle-Patricia nodes between one digit of the keys and the next.
 //!
 //! A digit is two nibbles of the key (`3` and the digit, or `6` and the digit less 9), so a fork in the digits is up to
 //! three branch nodes: one over the two *classes* (decimal digits and letters), and one over the digits of each class.

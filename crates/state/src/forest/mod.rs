@@ -1,11 +1,14 @@
-//! The forest: the account trie and a storage trie for each contract, in memory as far as they are in use, and in
-//! records on disk.
+//! The forest: the account trie, and one storage trie for each contract. The parts in use are in memory, and all parts
+//! of a checkpoint are in records on disk.
 //!
-//! In reading order: [`key`] names leaves and records; [`leaf`] is what a trie holds; [`fork`] computes the nodes of the
-//! Merkle-Patricia trie from one digit of the keys to the next; [`bucket`] holds few leaves, and [`tree`] many, of which
-//! every version shares what it has in common with the version before; [`update`] makes the next version; [`record`]
-//! has the bytes of records; [`records`] reads them through a [`cache`] and verifies them; [`read`] answers questions;
-//! and [`checkpoint`] writes a version to disk.
+//! Modules in reading order:
+//!
+//! - [`key`] names leaves and records; [`leaf`] is a leaf of a trie;
+//! - [`fork`] computes the nodes of the Merkle-Patricia trie between one digit of the keys and the next;
+//! - [`bucket`] holds few leaves, and [`tree`] many; a version shares unchanged parts with the version before;
+//! - [`update`] makes the next version;
+//! - [`record`] has the bytes of records; [`records`] reads them through a [`cache`] and verifies them;
+//! - [`read`] has the queries; [`checkpoint`] writes a version to disk.
 //!
 //! ```text
 //!   version 41      version 42        each version is a root; what did not change is shared
@@ -17,7 +20,7 @@
 //!     ●   ○  cache   ●   ○
 //! ```
 //!
-//! The forest knows neither blocks nor the record of them: a version is a number, and the caller keeps the roots.
+//! The forest has no blocks: a version is a number, and the caller keeps the roots.
 
 pub(crate) mod bucket;
 pub(crate) mod cache;

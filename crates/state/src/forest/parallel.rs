@@ -1,4 +1,4 @@
-//! Work on both cores.
+//! Distributes work over all cores.
 
 use std::{
     num::NonZero,

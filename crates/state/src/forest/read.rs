@@ -1,4 +1,4 @@
-//! Questions to one trie: a leaf, a proof, all leaves.
+//! Queries to one trie: a leaf, a proof, all leaves.
 
 use std::{
     sync::{

@@ -1,4 +1,4 @@
-//! The forest against the plainest trie there is.
+//! Compares the forest with the trie in memory.
 
 use std::{collections::BTreeMap, sync::Arc};
 

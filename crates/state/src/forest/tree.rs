@@ -1,13 +1,14 @@
-//! The trie in memory: immutable, shared between versions, and holding only what was loaded or changed.
+//! The trie in memory: immutable, shared between versions, with only its loaded and changed parts.
 //!
-//! A [`Tree`] is what a record is on disk: a bucket of leaves, a branch over up to sixteen digits, or a stub for a
-//! record that is not in memory. A change makes new trees on the way from the leaf to the top and shares all others with
-//! the version before, so that a version is one [`Link`], readers need no lock, and dropping a version frees what was
-//! its own. Which of the two a prefix is follows from the weight of its leaves, so equal leaves make equal trees.
+//! A [`Tree`] corresponds to a record on disk. It is a bucket of leaves, a branch over up to sixteen digits, or a stub
+//! for a record that is not in memory. A change makes new trees on the path from the leaf to the top, and shares all
+//! others with the version before. So a version is one [`Link`], readers need no lock, and dropping a version frees its
+//! own parts. The weight of its leaves determines whether a prefix is a bucket or a branch, so equal leaves make equal
+//! trees.
 //!
-//! Which leaf and extension nodes hang below a fork depends on where they hang: [`Tree::reference`] is the reference to
-//! a tree's topmost node when the path begins `at` that nibble of the key, and is computed when the tree is hung up
-//! there. It is kept with the tree, so that what did not change is never hashed again.
+//! The leaf and extension nodes below a fork depend on their position. [`Tree::reference`] is the reference to the
+//! topmost node of a tree whose path begins `at` that nibble of the key. It is computed when the tree is attached
+//! there. It is stored with the tree, so unchanged parts are never hashed again.
 
 use std::{
     fmt,

@@ -1,4 +1,4 @@
-//! The subtree of leaves that come in the order of their keys, in one pass.
+//! Builds the subtree of leaves in the order of their keys, in one pass.
 
 use super::{
     nibbles::{Nibbles, common_prefix},

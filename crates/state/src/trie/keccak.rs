@@ -1,4 +1,4 @@
-//! Keccak-256 with the original padding: the one hash of the trie.
+//! Keccak-256 with the original padding, the hash function of the trie.
 
 use keccak_asm::{Digest, Keccak256};
 

@@ -1,4 +1,4 @@
-//! A trie that is held in memory whole.
+//! A whole trie in memory.
 
 use super::{
     nibbles::{Nibbles, common_prefix},

@@ -1,11 +1,11 @@
-//! The Merkle-Patricia trie (Reference: formats#trie) as pure functions: no trie is stored here, and no disk is named.
+//! The Merkle-Patricia trie (Reference: formats#trie) as pure functions, without storage.
 //!
-//! In reading order: [`Nibbles`] are paths, [`NodeRef`] is how a node is referred to, [`Subtree`] summarises the
-//! leaves below a position, so that a trie can be put together from parts, [`Builder`] makes one from sorted leaves,
-//! [`MemoryTrie`] is the whole trie in its plainest form, and [`verify_proof`] checks a [`Proof`].
+//! In reading order: [`Nibbles`] are paths, and [`NodeRef`] is the reference to a node. A [`Subtree`] summarises the
+//! leaves below a position, so that a trie can be composed of parts; a [`Builder`] makes one from sorted leaves.
+//! [`MemoryTrie`] is a whole trie in memory. [`verify_proof`] checks a [`Proof`].
 //!
-//! The trie knows neither accounts nor addresses; keys and values are bytes. The path of a hexadecimal key is made by
-//! [`Nibbles::of_hex_digits`].
+//! Keys and values are bytes: the trie has no accounts and no addresses. [`Nibbles::of_hex_digits`] makes the path of a
+//! hexadecimal key.
 
 mod builder;
 mod keccak;

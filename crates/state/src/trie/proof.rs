@@ -1,4 +1,4 @@
-//! Proofs that a key has a value, or has none, under a root.
+//! Proofs that a key has a value under a root, or that it has none.
 
 use std::{
     borrow::Cow,

@@ -1,8 +1,8 @@
 //! The canonical summary of the leaves below a position, from which the nodes above it are computed.
 //!
-//! A Merkle-Patricia node depends on what is above it: a leaf's path begins where its last fork ended, and an extension
-//! stretches over every position at which the path does not fork. What does not depend on anything above is the first
-//! fork, or the only leaf. A [`Subtree`] is that, together with the nibbles that lead to it from the position:
+//! A Merkle-Patricia node depends on the nodes above it: the path of a leaf begins where its last fork ended, and an
+//! extension covers every position at which the path does not fork. Only the first fork, or the only leaf, does not
+//! depend on the nodes above. A [`Subtree`] is this part, together with the nibbles that lead to it from the position:
 //!
 //! ```text
 //! position ──▶ 3 ▶ 1 ▶ 3 ▶ ┬ 2 ▶ ..      Branch { path: [3, 1, 3], node: reference of the branch node }
@@ -10,10 +10,10 @@
 //! position ──▶ 3 ▶ 1 ▶ 3 ▶ 2 ▶ value     Leaf { path: [3, 1, 3, 2], value }
 //! ```
 //!
-//! Moving up by nibbles that do not fork makes the path longer ([`Subtree::prefixed`]) and hashes nothing. Where
-//! several subtrees meet, they become the children of a branch node ([`Subtree::combine`]), and only then the leaf
-//! and extension nodes on top of them are fixed and hashed. So the parts of a trie may be kept in any units, and the
-//! extensions that cross from one unit to another come out right.
+//! A move up by nibbles without a fork makes the path longer ([`Subtree::prefixed`]) and hashes nothing. Where several
+//! subtrees meet, they become the children of a branch node ([`Subtree::combine`]). Only then the leaf and extension
+//! nodes on top of them are fixed and hashed. So a trie may be stored in units of any size, and extensions that cross
+//! units are correct.
 
 use super::{
     nibbles::Nibbles,

@@ -1,4 +1,4 @@
-//! The published vectors, an independent implementation, and hostile proofs.
+//! Tests with the published vectors, an independent implementation, and hostile proofs.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
