@@ -1,5 +1,5 @@
-//! Blocks of payments: admission, building, judging and committing, over a state of 100,000 accounts; and looking through them
-//! for those of an address.
+//! Blocks of payments: admission, building, verification and commit, over a state of 100,000 accounts. Also the query
+//! for the payments of one address.
 
 use std::{
     collections::BTreeMap,

@@ -1,8 +1,8 @@
-//! Processor time per unit of gas: a table of programs that take more of it than their gas suggests.
+//! Processor time per unit of gas: a table of programs that take more processor time than their gas suggests.
 //!
-//! Each program is a call of a contract that is already made ready to run. The table has the gas of the call, the mean
-//! processor time of several calls, and the quotient. Other work on the machine counts only as far as it takes the caches
-//! and the frequency of the processor.
+//! Each program is a call of a contract that is already compiled. The table has the gas of the call, the mean processor
+//! time of several calls, and the quotient. Other work on the machine has an effect only through caches and the
+//! frequency of the processor.
 
 use std::{
     fs,

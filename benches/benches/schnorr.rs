@@ -1,4 +1,4 @@
-//! Signatures beside libsecp256k1's own: sign, verify, and the co-signature of blocks.
+//! Signatures compared with those of libsecp256k1: sign, verify, and the co-signature of blocks.
 
 use std::{
     hint::black_box,

@@ -1,7 +1,7 @@
-//! The contract language: reading and checking a contract, calls of a fungible token, and evaluation by itself.
+//! Scilla: parsing and checking a contract, calls of a fungible token, and evaluation alone.
 //!
-//! The host of these calls answers from hash maps and stores into them. What a chain adds, tries and their hashes, is
-//! not part of the figures.
+//! The host of these calls reads and writes hash maps. So the figures do not include the tries of a chain and their
+//! hashes.
 
 use std::{
     cell::{LazyCell, RefCell},

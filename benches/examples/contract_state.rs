@@ -1,4 +1,4 @@
-//! How long the answer with the state of a large contract takes, and what others notice of it.
+//! Measures the time of a response with the state of a large contract, and its effect on other clients.
 //!
 //! ```sh
 //! silica --data-dir DIR
@@ -6,8 +6,8 @@
 //! cargo run --profile dist -p silica-benches --example contract_state -- ask 127.0.0.1:5555 PID CONTRACT
 //! ```
 //!
-//! The contract is filled by transactions, and its address is printed. For a cold answer the node is started again before it
-//! is asked.
+//! Transactions fill the contract, and the example prints its address. For a response without caches, restart the node
+//! before the request.
 #![expect(clippy::print_stdout, reason = "it is what the program is for")]
 
 use std::{

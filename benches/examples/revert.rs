@@ -1,11 +1,11 @@
-//! How long a node takes to keep its chain as it is, and to go back to that after many payments.
+//! Measures how long a node takes to create a savepoint, and to revert to it after many payments.
 //!
 //! ```sh
 //! silica --data-dir DIR
 //! cargo run --profile dist -p silica-benches --example revert -- 127.0.0.1:5555 1000 5
 //! ```
 //!
-//! Each round takes a snapshot, makes so many blocks of one payment each, and goes back.
+//! Each round creates a savepoint, makes the given number of blocks with one payment each, and reverts.
 #![expect(clippy::print_stdout, reason = "it is what the program is for")]
 
 use std::{

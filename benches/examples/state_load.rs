@@ -1,4 +1,4 @@
-//! A long run of the store: load many accounts, change some in block after block, and look at what it costs.
+//! A long run of the store: loads many accounts, changes some of them in each block, and measures the cost.
 //!
 //! ```sh
 //! state_load() { cargo run --profile dist -p silica-benches --example state_load -- "$@"; }

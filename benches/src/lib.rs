@@ -1,5 +1,5 @@
-//! What the benchmarks share: blocks that carry a change of state and nothing else, and programs that take long for their
-//! gas.
+//! Helpers of the benchmarks: blocks with a state diff and no transactions, and programs with much processor time for
+//! their gas.
 
 pub mod peer;
 pub mod worst;

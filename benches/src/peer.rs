@@ -1,6 +1,6 @@
-//! The peer of the trie: `eth_trie` over sled, as one would put the two together.
+//! The peer of the trie: `eth_trie` over sled, combined in the usual way.
 //!
-//! Whatever goes wrong ends the benchmark by a panic.
+//! An error ends the benchmark by a panic.
 #![expect(clippy::missing_panics_doc, reason = "said once, above")]
 
 use std::{

@@ -1,4 +1,4 @@
-//! The outcome of the slowest programs that were found, without and with limits of work. Nothing here depends on time.
+//! Tests the results of the slowest programs that were found, without and with work limits. No result depends on time.
 
 use silica_benches::worst::{LIMIT, Measured, Prepared, TEMPLATES, Template};
 use silica_protocol::Gas;

@@ -1,4 +1,4 @@
-//! The client: keep-alive connections that each have one request under way.
+//! The client: keep-alive connections with one request in progress each.
 
 use std::{
     io::{Read, Write},

@@ -1,8 +1,9 @@
-//! Requests over HTTP: what the node spends on a request, beside the least server that speaks the same protocols.
+//! Requests over HTTP: the processor time of the node for a request, compared with a minimal server of the same
+//! protocols.
 //!
-//! The peer is a bare hyper server that reads the request with `serde_json` and answers with a constant of the same
-//! length. All servers are processes of their own, so that the time measured is processor time of the server alone,
-//! whatever the client and the rest of the machine do meanwhile.
+//! The peer is a bare hyper server. It reads the request with `serde_json` and returns a constant of the same length.
+//! All servers are separate processes. So the measured time is processor time of the server only, independent of the
+//! client and of other work on the machine.
 
 mod client;
 mod server;

@@ -1,4 +1,4 @@
-//! The servers: processes made of this binary, each of which tells its port and serves until its input ends.
+//! The servers: processes of this binary. Each prints its port, and serves until its standard input ends.
 
 use std::{
     convert::Infallible,

@@ -1,7 +1,7 @@
-//! Programs that take as much processor time for their gas as a search finds.
+//! Programs with the most processor time for their gas that a search has found.
 //!
-//! A [`Template`] makes a [`Case`] of a [`Shape`]: programs, and a transaction that is measured. [`search`] changes the
-//! shape of a template as long as that makes it slower. [`TEMPLATES`] has the slowest shapes that were found.
+//! A [`Template`] makes a [`Case`] from a [`Shape`]: programs, and the measured transaction. [`search`] changes the
+//! shape of a template as long as the case becomes slower. [`TEMPLATES`] has the slowest shapes that were found.
 
 mod chain;
 mod search;
