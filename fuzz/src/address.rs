@@ -1,4 +1,4 @@
-//! Addresses in each of their spellings: what is read means what it says, and is written back the same.
+//! Addresses in each of their spellings: a text that is read has the right value, and is written back unchanged.
 
 use silica_protocol::Address;
 

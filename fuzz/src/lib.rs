@@ -1,8 +1,8 @@
-//! Fuzz targets over everything that reads bytes from strangers.
+//! Fuzz targets for all code that reads untrusted bytes.
 //!
-//! Each module has a `check` that takes arbitrary bytes and panics when a property does not hold, and `seeds` that
-//! make a first corpus out of the test vectors. `cargo fuzz run TARGET` needs a nightly compiler; `cargo test` runs
-//! `check` over the seeds, and over every input that once failed, with any.
+//! Each module has two functions. `check` takes arbitrary bytes and panics if a property does not hold. `seeds` makes a
+//! first corpus from the test vectors. `cargo fuzz run TARGET` needs a nightly compiler. With any compiler, `cargo
+//! test` runs `check` over the seeds and over every input that once failed.
 
 pub mod address;
 pub mod proof;

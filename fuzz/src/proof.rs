@@ -1,4 +1,4 @@
-//! The proof verifier: no nodes make it panic, and none make it believe what is not so.
+//! The proof verifier: it never panics, and it accepts no false statement.
 
 use sha3::{Digest, Keccak256};
 use silica_state::trie::{MemoryTrie, verify_proof, verify_whole_proof};

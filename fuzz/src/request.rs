@@ -1,5 +1,5 @@
-//! Request bodies: the envelope agrees with an independent reading of the same JSON, every answer is JSON, and a
-//! transaction that is read from one means what was written.
+//! Request bodies: the envelope agrees with an independent parser of the same JSON, every response is JSON, and a
+//! transaction that is read from a body equals the written one.
 
 use serde_json::{Map, Value};
 use silica_protocol::{

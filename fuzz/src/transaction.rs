@@ -1,4 +1,4 @@
-//! Protobuf transactions: only the canonical bytes are read, and they are written back the same.
+//! Protobuf transactions: only canonical bytes are accepted, and they are written back unchanged.
 
 use sha2::{Digest, Sha256};
 use silica_protocol::Transaction;

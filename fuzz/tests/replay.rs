@@ -1,4 +1,4 @@
-//! Every seed, and every input that once failed, through its target.
+//! Runs each target over its seeds and over every input that once failed.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! JSON: what is read is written back the same, as a text, as a value, as an input of a run.
+//! JSON: reading and writing returns the same text, the same value, and the same input of a run.
 
 use std::sync::LazyLock;
 

@@ -1,7 +1,7 @@
-//! The Scilla language: texts of programs, and the files that go with them.
+//! The Scilla language: texts of programs, and the files that belong to them.
 //!
-//! An input is the text of a module. Lines that begin with `%% ` end it and begin another part, named by what follows:
-//! `lib NAME` is a library that can be imported, and [`run`] knows more.
+//! An input begins with the text of a module. A line that begins with `%% ` starts another part, and names it: `lib
+//! NAME` is a library that can be imported. [`run`] defines further parts.
 
 pub mod check;
 pub mod json;

@@ -1,7 +1,8 @@
-//! The evaluator: a deployment and messages, on programs that were checked and on programs that were not.
+//! The evaluator: a deployment and messages, on checked programs and on unchecked ones.
 //!
-//! Parts of an input: `init` is an init file, each `message` is a message, `world` is a state file, of which the other
-//! accounts count. What is missing is made up from the types of the parameters: every transition is called twice.
+//! Parts of an input: `init` is an init file, each `message` is a message, and `world` is a state file, of which only
+//! the other accounts are used. Missing parts are generated from the types of the parameters, with two calls of each
+//! transition.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Values for the parameters of whatever contract comes along.
+//! Values for the parameters of any contract.
 
 use serde_json::{Value as Json, json};
 use silica_scilla::types::{Primitive, Type};

@@ -1,4 +1,4 @@
-//! Parser and printers: a text that is printed means what it meant, and a formatted one stays as it is.
+//! Parser and printers: printing keeps the meaning of a text, and formatting a formatted text changes nothing.
 
 use silica_scilla::{
     report::Failure,
