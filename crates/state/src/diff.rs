@@ -20,7 +20,7 @@ use crate::codec::{Malformed, Reader, Writer};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateDiff {
-    /// Accounts, whole. The storage root of a contract is computed from its entries; what it is set to here has no
+    /// Whole accounts. The storage root of a contract is computed from its entries; a storage root in the diff has no
     /// effect.
     pub accounts: BTreeMap<Address, Account>,
     /// Entries of contract storage, by contract.
@@ -31,7 +31,7 @@ pub struct StateDiff {
 pub type StorageDiff = BTreeMap<StorageKey, Option<Vec<u8>>>;
 
 impl StateDiff {
-    /// Whether nothing is touched.
+    /// Returns whether the diff touches no account and no entry.
     pub fn is_empty(&self) -> bool {
         self.accounts.is_empty() && self.storage.is_empty()
     }

@@ -12,9 +12,9 @@ use crate::{archive::Head, forest::records::Manifest, transition::State};
 /// Holds whose states are kept: each may have in memory what all others have changed since.
 const STATES: usize = 8;
 
-/// A block to which the chain can be taken back by [`Store::revert`](crate::Store::revert), as long as this exists and
-/// [`Store::holds_too_much`](crate::Store::holds_too_much) does not say that it is given up: no checkpoint of a later block is
-/// begun meanwhile.
+/// A block to which [`Store::revert`](crate::Store::revert) can revert the chain. While a hold exists, the store begins
+/// no checkpoint of a later block, unless [`Store::holds_too_much`](crate::Store::holds_too_much) returns that it has
+/// given up all holds.
 #[derive(Debug)]
 pub struct Hold {
     number: BlockNumber,
@@ -57,12 +57,12 @@ impl Hold {
         *self.state.lock().unwrap() = None;
     }
 
-    /// Number of the block.
+    /// Returns the number of the block.
     pub const fn number(&self) -> BlockNumber {
         self.number
     }
 
-    /// Hash of the block.
+    /// Returns the hash of the block.
     pub const fn hash(&self) -> BlockHash {
         self.hash
     }

@@ -20,8 +20,8 @@ use crate::{
 
 /// The chain as of one block: its state, the states before it, and the record of blocks up to it.
 ///
-/// Cheap to clone. Whatever is committed later is not seen, so that all answers of one snapshot fit together, and none
-/// waits for the block that is being made.
+/// Cheap to clone. A snapshot does not change when later blocks are committed. So all results of one snapshot are
+/// consistent, and no query waits for a block in production.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     core: Arc<Core>,
@@ -39,12 +39,12 @@ pub(crate) struct Core {
 }
 
 impl Snapshot {
-    /// Fails when the file of the record was deleted, or another has its name, since the store was opened: the next opening
-    /// would not find what is written.
+    /// Checks that the file of the record still has its name. If it was deleted or replaced since the store was opened,
+    /// the next opening would not find later writes.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError::Db`] names the file.
+    /// [`ArchiveError::Db`], which names the file, if it was deleted or replaced.
     pub fn require_in_place(&self) -> Result<(), ArchiveError> {
         self.core.archive.require_in_place()
     }
@@ -127,7 +127,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] when the record is damaged or can not be read; so do all questions below.
+    /// [`ArchiveError`] if the record is damaged or can not be read. All queries below have the same errors.
     pub fn tx_block(&self, number: BlockNumber) -> Result<Option<Arc<TxBlock>>, ArchiveError> {
         self.archive.tx_block(number)
     }
@@ -160,7 +160,7 @@ impl Snapshot {
         self.archive.time_of(number)
     }
 
-    /// Returns the sums over a Tx block and those before it, or `None` when there is none of this number yet.
+    /// Returns the sums over a Tx block and all blocks before it, or `None` if no block has this number yet.
     ///
     /// # Errors
     ///
@@ -237,7 +237,7 @@ impl Snapshot {
         self.find_transaction(hash)?.read()
     }
 
-    /// Finds the transaction with a hash, to be read in a second step by who first has to know how large it is.
+    /// Finds the transaction with a hash without reading it, for callers that need its size before they read it.
     ///
     /// # Errors
     ///
@@ -246,7 +246,7 @@ impl Snapshot {
         self.archive.find_transaction(hash)
     }
 
-    /// Returns the transaction that deployed a contract or library, or `None` when none did. It was successful.
+    /// Returns the successful transaction that deployed a contract or library, or `None` if no such transaction exists.
     ///
     /// # Errors
     ///
@@ -255,8 +255,8 @@ impl Snapshot {
         self.archive.deployment(contract)
     }
 
-    /// Returns the contracts and libraries that an account deployed, in the order of the transactions. Takes time in
-    /// proportion to their number, whatever else the account has done.
+    /// Returns the contracts and libraries that an account deployed, in the order of the transactions. The time is
+    /// proportional to their number, and independent of other transactions of the account.
     ///
     /// # Errors
     ///
@@ -265,8 +265,8 @@ impl Snapshot {
         self.archive.deployed_by(sender)
     }
 
-    /// Returns the transactions of a Tx block at a range of positions, or as many of them as there are; `None` when
-    /// there is no block of this number yet.
+    /// Returns the transactions of a Tx block at a range of positions; positions beyond the last are ignored. Returns
+    /// `None` if no block has this number yet.
     ///
     /// # Errors
     ///
@@ -279,8 +279,8 @@ impl Snapshot {
         self.archive.transactions(number, range)
     }
 
-    /// Returns the group of transactions that has the one at a position of a Tx block, or `None` when there is no such
-    /// position: what is read at once, and how many bytes that is, before it is read.
+    /// Returns the group of transactions that contains a position of a Tx block, or `None` if the position does not
+    /// exist. A group is the unit of reading; the result has its size in bytes before it is read.
     ///
     /// # Errors
     ///
@@ -293,8 +293,8 @@ impl Snapshot {
         self.archive.transaction_group(number, position)
     }
 
-    /// Returns the hashes of the transactions of a Tx block at a range of positions, or as many of them as there are;
-    /// `None` when there is no block of this number yet.
+    /// Returns the hashes of the transactions of a Tx block at a range of positions; positions beyond the last are
+    /// ignored. Returns `None` if no block has this number yet.
     ///
     /// # Errors
     ///
@@ -316,7 +316,7 @@ impl Snapshot {
         self.archive.recent_transactions(limit)
     }
 
-    /// Returns everything that was committed as one block, or `None` when there is none of this number yet.
+    /// Returns all data of a committed block, or `None` if no block has this number yet.
     ///
     /// # Errors
     ///

@@ -17,10 +17,10 @@ use crate::{
     transition::{State, plain_key, storage_key},
 };
 
-/// The state after one block. Cheap to clone, and the same for as long as it is held.
+/// The state after one block. Cheap to clone; a view never changes.
 ///
-/// A view may be asked while the store goes on, up to when its block leaves the window; then a question may end in
-/// [`StateError::Expired`], and never in a wrong answer.
+/// Queries work while the store commits further blocks, until the block of the view leaves the window. After that, a
+/// query may return [`StateError::Expired`], but never a wrong result.
 #[derive(Clone, Debug)]
 pub struct StateView {
     records: Arc<Records>,
@@ -66,8 +66,8 @@ impl StateView {
         Ok(leaf.map(|leaf| leaf.value.to_vec()))
     }
 
-    /// Returns the nodes that prove what the account at an address is, or that there is none: those on the way from
-    /// the root, in ascending order of their bytes (Reference: formats#state-proof).
+    /// Returns the trie nodes that prove the account at an address, or its absence. These are the nodes on the path
+    /// from the root, in ascending order of their bytes (Reference: formats#state-proof).
     ///
     /// # Errors
     ///
@@ -118,8 +118,8 @@ impl StateView {
         }))
     }
 
-    /// Iterates over the entries of a contract's storage whose keys begin with `prefix`, in the order of their keys, from
-    /// `from` on if that is given. An iterator that ends without an error has shown all of them.
+    /// Iterates over the entries of a contract's storage whose keys begin with `prefix`, in the order of their keys.
+    /// Starts at `from`, if given. An iterator that ends without an error has returned all of these entries.
     ///
     /// # Errors
     ///
@@ -179,8 +179,8 @@ impl StateView {
 
 /// The entries of a contract's storage below a prefix, in the order of their plain keys.
 ///
-/// They are read as they are asked for, a window at a time, each window larger than the one before; memory is that of
-/// one window, and bounded.
+/// The iterator reads one window of entries at a time, each window larger than the one before. Its memory is limited to
+/// one window.
 #[derive(Debug)]
 pub struct Entries {
     view: StateView,
@@ -237,7 +237,7 @@ impl Entries {
     ///
     /// # Errors
     ///
-    /// As [`StateView::account`]; nothing comes after an error.
+    /// As [`StateView::account`]. After an error, the iterator returns no further entries.
     pub fn next_plain(&mut self) -> Result<Option<(&str, &[u8])>, StateError> {
         loop {
             if let Some(at) = self.window.pass() {

@@ -16,19 +16,19 @@ use super::{
 };
 use crate::{codec::Writer, db::Batch, diff::StateDiff};
 
-/// A Tx block and everything that is committed with it.
+/// A Tx block and all data that are committed with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockRecord {
     /// The Tx block.
     pub tx_block: TxBlock,
-    /// Its micro blocks, in the order in which it lists them.
+    /// Its micro blocks, in the order of its list.
     pub micro_blocks: Vec<MicroBlock>,
-    /// The DS block that was made for it, if one was. Block 0 comes with DS block 0.
+    /// The DS block that was made for it, if any. Block 0 comes with DS block 0.
     pub ds_block: Option<DsBlock>,
     /// The transactions with their receipts, in the order of the micro blocks.
     pub transactions: Vec<(Transaction, Receipt)>,
-    /// What was written into the state by hand, before the transactions. It follows from nothing else, so that it is part
-    /// of the record.
+    /// The edits of the state before the transactions. The record contains them, because they do not follow from other
+    /// data.
     pub edits: StateDiff,
     /// Whether the next block has the same logical block number. Transactions read that number as the block
     /// number, and their receipts have it. It is the number of the block less the repeats before it.

@@ -41,8 +41,8 @@ impl PreparedState {
     }
 }
 
-/// The states after the blocks of a run that is not committed yet. Readers do not see them, and dropping them discards
-/// them.
+/// The states after the blocks of an empty block range that is not committed yet. Readers do not see them. Dropping the
+/// value discards them.
 #[derive(Debug)]
 pub struct PreparedRun {
     /// The version before the run.
@@ -61,7 +61,7 @@ impl PreparedRun {
         self.state.root()
     }
 
-    /// Adds blocks that change nothing.
+    /// Adds blocks without a change of state.
     pub fn pass(&mut self, blocks: u64) {
         self.state.version = self.state.version.saturating_add(blocks);
     }
@@ -75,19 +75,19 @@ impl PreparedRun {
 }
 
 impl Store {
-    /// Returns the blocks that are to be executed again, the first and the last, while there are such.
+    /// Returns the first and the last block to execute again, or `None` if no replay is necessary.
     pub fn replaying(&self) -> Option<(BlockNumber, BlockNumber)> {
         let writer = self.writer();
         let at = self.snapshot().window().newest().version;
         writer.replay_to.map(|head| (BlockNumber::new(at), head))
     }
 
-    /// Computes the state after the next block. Nothing changes for anybody until it is committed.
+    /// Computes the state after the next block. The state has no effect until it is committed.
     ///
     /// # Errors
     ///
-    /// [`StateError::NotContract`] and [`StateError::ForeignKey`] when the diff makes no sense, otherwise when the state
-    /// cannot be read.
+    /// [`StateError::NotContract`] and [`StateError::ForeignKey`] if the diff is inconsistent; other errors if the
+    /// state cannot be read.
     pub fn prepare(&self, diff: StateDiff) -> Result<PreparedState, StateError> {
         let before = self.writer().written.clone();
         let before = before.unwrap_or_else(|| self.snapshot());
@@ -97,8 +97,8 @@ impl Store {
         Ok(PreparedState { state, keys, diff, encoded })
     }
 
-    /// Appends a block and makes its state that of the newest block: durably first, then for readers. Returns the
-    /// chain as of this block.
+    /// Appends a block with its state. The block is durable before readers see it. Returns a snapshot of the chain at
+    /// this block.
     ///
     /// # Errors
     ///
@@ -108,11 +108,11 @@ impl Store {
         self.flush()
     }
 
-    /// Appends a block without waiting for the disk. Returns the chain as of this block, on which the next one can be
-    /// prepared.
+    /// Appends a block without waiting for the disk. Returns a snapshot of the chain at this block, on which the caller
+    /// can prepare the next one.
     ///
-    /// Readers do not see it, and a crash may undo it, until [`Store::flush`] returned. Several blocks that are
-    /// flushed together cost little more than one.
+    /// Until [`Store::flush`] has returned, readers do not see the block, and a crash may undo it. A flush of several
+    /// blocks costs little more than a flush of one.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ impl Store {
         Ok(snapshot)
     }
 
-    /// Begins the states of a run after the newest block.
+    /// Begins the states of an empty block range after the newest block.
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ impl Store {
         Ok(PreparedRun { begin, state, changed: Vec::new(), keys: Vec::new(), diffs: Vec::new() })
     }
 
-    /// Adds a block that changes the state to those of a run. Returns the root after it.
+    /// Adds a block that changes the state to an empty block range. Returns the root after it.
     ///
     /// # Errors
     ///
@@ -168,7 +168,7 @@ impl Store {
         Ok(root)
     }
 
-    /// Appends a run of empty blocks, as [`Store::write`] does a block.
+    /// Appends an empty block range, as [`Store::write`] appends a block.
     ///
     /// # Errors
     ///
@@ -209,7 +209,8 @@ impl Store {
         Snapshot::new(&self.core, view, window)
     }
 
-    /// Makes the blocks durable that were written, and then visible to readers. Returns the chain as of the newest.
+    /// Makes the written blocks durable, and then visible to readers. Returns a snapshot of the chain at the newest
+    /// block.
     ///
     /// # Errors
     ///
@@ -223,7 +224,7 @@ impl Store {
         Ok(snapshot)
     }
 
-    /// Makes the state of the next block of the record that of the newest block for readers, after
+    /// Publishes the state of the next block of the record to readers, after
     /// [`OpenOutcome::NeedsReplay`](crate::OpenOutcome::NeedsReplay).
     ///
     /// # Errors
@@ -254,7 +255,7 @@ impl Store {
         Ok(snapshot)
     }
 
-    /// Makes the state after blocks of a run of the record that of the newest block for readers, as [`Store::replay`] does for
+    /// Publishes the state after blocks of an empty block range of the record to readers, as [`Store::replay`] does for
     /// a block.
     ///
     /// # Errors

@@ -29,11 +29,11 @@ use crate::{
     window::Backlog,
 };
 
-/// How a store is opened.
+/// The options of opening a store.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
-    /// Bound of the memory for records of the state that were read, in bytes. What changed since the newest checkpoint
-    /// is held besides.
+    /// Limit of the memory for the cache of state records, in bytes. The changes since the newest checkpoint take
+    /// memory in addition.
     pub cache_bytes: u64,
     /// Number of the newest blocks whose states stay readable; at least 1.
     pub history: u64,
@@ -41,11 +41,12 @@ pub struct StoreOptions {
     pub durability: Durability,
     /// Bytes of changes after which a checkpoint is written.
     pub checkpoint_bytes: u64,
-    /// Blocks after which a checkpoint is written, however little they change.
+    /// Number of blocks after which a checkpoint is written, even if they change little.
     pub checkpoint_blocks: u64,
-    /// Bytes of changes since the newest checkpoint beyond which holds are given up, see [`Store::holds_too_much`].
+    /// Bytes of changes since the newest checkpoint; above this limit, the store gives up all holds, see
+    /// [`Store::holds_too_much`].
     pub held_bytes: u64,
-    /// Whether a derived database that is found damaged is made anew. Otherwise the store is not opened.
+    /// Whether opening rebuilds a damaged derived database. Otherwise opening fails.
     pub repair: bool,
 }
 
@@ -68,7 +69,7 @@ type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
 /// The state and the record of blocks of one chain.
 ///
-/// There is one writer, which prepares and commits blocks; readers take [`Snapshot`]s.
+/// One writer prepares and commits blocks; readers take [`Snapshot`]s.
 ///
 /// # Examples
 ///
@@ -125,7 +126,7 @@ pub struct StoreReader {
 }
 
 impl StoreReader {
-    /// Returns the chain as of the newest block.
+    /// Returns a snapshot of the chain at the newest block.
     pub fn snapshot(&self) -> Snapshot {
         self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -150,8 +151,8 @@ impl Store {
         self.core.records.durable()
     }
 
-    /// Returns the label of the chain: a text that its user keeps in the record, such as the name of its rules. A record
-    /// that was carried in rows has that of the original.
+    /// Returns the label of the chain: a text of the caller in the record, such as the name of its rules. A record that
+    /// was imported from rows has the label of the original.
     ///
     /// # Errors
     ///
@@ -160,7 +161,7 @@ impl Store {
         self.core.archive.label()
     }
 
-    /// Gives the chain a label in place of the one it has, if any, and returns when it is durable.
+    /// Sets or replaces the label of the chain, and returns when it is durable.
     ///
     /// # Errors
     ///
@@ -169,7 +170,7 @@ impl Store {
         self.core.archive.set_label(text)
     }
 
-    /// Returns the chain as of the newest block; while blocks are replayed, of the newest that was.
+    /// Returns a snapshot of the chain at the newest block. During a replay, this is the newest replayed block.
     pub fn snapshot(&self) -> Snapshot {
         self.published.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -179,7 +180,7 @@ impl Store {
         StoreReader { published: Arc::clone(&self.published) }
     }
 
-    /// Returns everything that was committed as one block, also while the state is behind it.
+    /// Returns all data of a committed block, even if the state is of an earlier block.
     ///
     /// # Errors
     ///
@@ -188,17 +189,20 @@ impl Store {
         self.core.archive.view().record(number)
     }
 
-    /// Sets the signer of the blocks of runs, whose signatures are not stored. Only the first call has an effect.
+    /// Sets the signer for blocks of empty block ranges, whose signatures are not stored. Only the first call has an
+    /// effect.
     pub fn seal_with(&self, seal: Arc<dyn Seal>) {
         self.core.archive.seal_with(seal);
     }
 
-    /// Returns the signer of the blocks of runs. Without a signer, callers must not write runs.
+    /// Returns the signer for blocks of empty block ranges. Without a signer, callers must not write empty block
+    /// ranges.
     pub fn seal(&self) -> Option<Arc<dyn Seal>> {
         self.core.archive.seal()
     }
 
-    /// Returns the run of empty blocks that has a block, or `None` when the block is stored by itself, or not there.
+    /// Returns the empty block range that contains a block. Returns `None` if the block is stored separately or does
+    /// not exist.
     ///
     /// # Errors
     ///
@@ -211,7 +215,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`] when the files cannot be looked at.
+    /// [`ArchiveError`] if the sizes of the files cannot be read.
     pub fn size_on_disk(&self) -> Result<u64, ArchiveError> {
         let record = self.core.archive.size_on_disk()?;
         Ok(record.saturating_add(self.core.records.db().size_on_disk()?))

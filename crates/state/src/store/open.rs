@@ -59,11 +59,11 @@ pub enum OpenOutcome {
 }
 
 impl Store {
-    /// Opens the store in a directory, which is made when there is none.
+    /// Opens the store in a directory. Creates the directory if it does not exist.
     ///
-    /// The state of the newest block is computed from the newest checkpoint and the changes since. A derived database
-    /// that is damaged is computed again from the record, see [`Store::outcome`]. On a full disk, opening uses the space that
-    /// an earlier opening has reserved, see [`Store::lacks_room`].
+    /// Computes the state of the newest block from the newest checkpoint and the state diffs since. Rebuilds a damaged
+    /// derived database from the record, see [`Store::outcome`]. On a full disk, opening uses the space that an earlier
+    /// opening has reserved, see [`Store::lacks_room`].
     ///
     /// # Errors
     ///
@@ -146,7 +146,8 @@ impl Store {
         }
     }
 
-    /// Makes the next opening compute the state again from the blocks alone. The store in the directory must not be open.
+    /// Removes the state, so that the next opening computes it from the blocks only. The store in the directory must
+    /// not be open.
     ///
     /// # Errors
     ///
@@ -251,7 +252,7 @@ impl Store {
         })
     }
 
-    /// Returns what opening found.
+    /// Returns the result of opening.
     pub const fn outcome(&self) -> &OpenOutcome {
         &self.outcome
     }
@@ -281,7 +282,7 @@ impl From<StateError> for Opening {
 }
 
 impl OpenError {
-    /// Returns whether the disk has no room for the writes of opening.
+    /// Returns whether the disk has no space for the writes of an opening.
     pub fn is_no_room(&self) -> bool {
         is_no_room(self)
     }

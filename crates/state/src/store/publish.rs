@@ -60,11 +60,12 @@ impl Store {
         durable == 0 || durable <= window.oldest()
     }
 
-    /// Writes the changes that are not on disk yet, as far as the window allows, and closes. The next opening is then fast.
+    /// Writes the changes that are not on disk yet, as far as the window allows, and closes the store. This makes the
+    /// next opening fast.
     ///
     /// # Errors
     ///
-    /// [`CloseError`] when the state could not be written; the blocks are whole nevertheless.
+    /// [`CloseError`] if the state could not be written. The blocks are complete nevertheless.
     pub fn close(self) -> Result<(), CloseError> {
         let snapshot = self.snapshot();
         self.checkpointer.wait();

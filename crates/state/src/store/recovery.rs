@@ -15,8 +15,9 @@ use crate::{
 };
 
 impl Store {
-    /// Goes on after a write or a flush has failed, as on a full disk: forgets what was written after the newest block that was
-    /// flushed, of which the caller says number and hash, and takes blocks again. Returns the chain as of this block.
+    /// Recovers the store after a failed write or flush, as on a full disk. The caller names the newest flushed block
+    /// by number and hash. The store discards all later writes, and accepts blocks again. Returns a snapshot of the
+    /// chain at this block.
     ///
     /// If the failed write left nothing behind, the function returns at once. Otherwise it closes and reopens the
     /// engines, because they accept no writes after a failure. One batch removes later blocks from the record. Then the
@@ -64,8 +65,8 @@ impl Store {
         Ok(snapshot)
     }
 
-    /// Whether opening found no room and went on with what it had in reserve. Blocks are to be made after [`Store::recover`],
-    /// which finds out whether there is room again.
+    /// Returns whether opening found no disk space and used the reserve. The caller must not make blocks before a
+    /// successful [`Store::recover`], which checks the disk space again.
     pub const fn lacks_room(&self) -> bool {
         self.lacks_room
     }

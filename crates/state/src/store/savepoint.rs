@@ -22,7 +22,7 @@ const MOST_HELD_BLOCKS: u64 = 1 << 18;
 const MUCH: u64 = 16;
 
 impl Store {
-    /// Makes it possible to return to the newest block.
+    /// Holds the newest block, so that the chain can revert to it.
     ///
     /// The call waits for a checkpoint that is being written. If there is no hold yet and much has changed since the
     /// newest checkpoint, it writes another one, because each return computes these changes again. While a hold exists,
@@ -63,8 +63,9 @@ impl Store {
         }
     }
 
-    /// Returns whether the store has given holds up, because too much has changed since the newest checkpoint. The changes
-    /// are in memory, and opening would take long. Checkpoints then ignore all holds until the last one is dropped.
+    /// Returns whether the store has given up all holds, because too much has changed since the newest checkpoint.
+    /// These changes are in memory and make an opening slow. Checkpoints ignore all holds until the last one is
+    /// dropped.
     pub fn holds_too_much(&self) -> bool {
         self.databases.holds.are_given_up()
     }

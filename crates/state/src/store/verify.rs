@@ -26,8 +26,8 @@ pub struct CheckReport {
 }
 
 impl Store {
-    /// Reads everything that is stored and compares it with every hash, number and sum. Computes the roots of the tries from
-    /// the leaves alone as well. Calls `progress` with the number of blocks that are checked, and the number of all blocks.
+    /// Reads all stored data and compares them with every hash, number and sum. Also computes the roots of the tries
+    /// from the leaves only. Calls `progress` with the number of checked blocks, and the number of all blocks.
     ///
     /// # Errors
     ///
