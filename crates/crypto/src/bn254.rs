@@ -66,7 +66,7 @@ impl G2Bytes {
     }
 }
 
-/// Says whether the product of the pairings is one; none if one of the points is not in its group.
+/// Returns whether the product of the pairings is one, or `None` if one of the points is not in its group.
 pub fn is_pairing_product_one(pairs: &[(G1Bytes, G2Bytes)]) -> Option<bool> {
     let points: Option<Vec<_>> = pairs.iter().map(|(one, two)| Some((one.decode()?, two.decode()?))).collect();
     let (ones, twos): (Vec<_>, Vec<_>) = points?.into_iter().unzip();

@@ -41,7 +41,7 @@ pub fn cosign_alone(header: &[u8], key: &KeyPair) -> Result<CoSignatures, SignEr
 ///
 /// # Errors
 ///
-/// [`CoSignatureError`] says which bitmap or signature is wrong, and how.
+/// [`CoSignatureError`] names the bitmap or signature that is wrong, and the fault.
 pub fn verify(cosignatures: &CoSignatures, header: &[u8], committee: &[PublicKey]) -> Result<(), CoSignatureError> {
     let uncountable =
         CoSignatureError::BitmapLength { round: 1, expected: committee.len(), got: cosignatures.b1.len() };
@@ -49,11 +49,11 @@ pub fn verify(cosignatures: &CoSignatures, header: &[u8], committee: &[PublicKey
     verify_round(2, &message, &cosignatures.cs2, &cosignatures.b2, committee)
 }
 
-/// Verifies the first round, where it was made over the final header.
+/// Verifies the first round, if it was made over the final header.
 ///
 /// # Errors
 ///
-/// [`CoSignatureError`] says whether bitmap or signature is wrong, and how.
+/// [`CoSignatureError`] states whether bitmap or signature is wrong, and the fault.
 pub fn verify_first_round(
     cosignatures: &CoSignatures,
     header: &[u8],

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::{error::SecretKeyError, key::SecretKey, scalar::Scalar};
 
-/// What BIP-32 says the key of the first HMAC is.
+/// The key of the first HMAC in BIP-32.
 const MASTER: &[u8] = b"Bitcoin seed";
 
 /// First index whose child cannot be found from the public key of its parent.

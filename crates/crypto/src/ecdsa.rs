@@ -25,27 +25,27 @@ pub enum EcdsaError {
     Unrecoverable,
 }
 
-/// Says whether the signature is that of the SHA-256 of the message.
+/// Returns whether the signature over the SHA-256 of the message is valid under the key.
 ///
-/// A signature whose s is above half the order does not count, as in libsecp256k1.
+/// A signature whose s is above half the order is invalid, as in libsecp256k1.
 ///
 /// # Errors
 ///
-/// [`EcdsaError::Key`] and [`EcdsaError::Signature`] say which argument is not what it claims to be.
+/// [`EcdsaError::Key`] and [`EcdsaError::Signature`] name the malformed argument.
 pub fn verify_ecdsa(message: &[u8], signature: &[u8; 64], key: &[u8; 33]) -> Result<bool, EcdsaError> {
     let key = secp256k1::PublicKey::from_byte_array_compressed(*key).map_err(|_| EcdsaError::Key)?;
     let signature = Signature::from_compact(signature).map_err(|_| EcdsaError::Signature)?;
     Ok(signature.verify(digest(message), &key).is_ok())
 }
 
-/// Returns the key whose signature of the SHA-256 of the message this is: 4, x, y.
+/// Recovers the key that signed the SHA-256 of the message, in the form 4, x, y.
 ///
-/// Here s may be above half the order.
+/// In contrast to [`verify_ecdsa`], s may be above half the order.
 ///
 /// # Errors
 ///
-/// [`EcdsaError::RecoveryId`] and [`EcdsaError::Signature`] say which argument is not what it claims to be;
-/// [`EcdsaError::Unrecoverable`] that they do not lead to a key.
+/// [`EcdsaError::RecoveryId`] and [`EcdsaError::Signature`] name the malformed argument.
+/// [`EcdsaError::Unrecoverable`]: the arguments do not lead to a key.
 pub fn recover_ecdsa(message: &[u8], signature: &[u8; 64], recovery_id: u32) -> Result<[u8; 65], EcdsaError> {
     let id = match recovery_id {
         0 => RecoveryId::Zero,

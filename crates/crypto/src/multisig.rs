@@ -144,7 +144,7 @@ impl CommitHash {
     }
 }
 
-/// What the signers of a round respond to.
+/// The challenge of a round, to which its signers respond.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Challenge(Scalar);
 
@@ -162,8 +162,8 @@ impl Challenge {
         Self::from_bytes(challenge(Domain::Collective, &point.0, key, message))
     }
 
-    /// Reads big-endian bytes. A signer ought to make the challenge himself from the parts of the round, and to
-    /// compare it with the one he was sent, rather than to respond to whatever came.
+    /// Reads big-endian bytes. A signer should not respond to an unchecked challenge. It should compute the challenge
+    /// from the parts of the round, and compare it with the received one.
     ///
     /// # Errors
     ///

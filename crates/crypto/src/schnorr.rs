@@ -43,13 +43,14 @@ pub fn sign_with(message: &[u8], key: &KeyPair, nonces: Nonces) -> Result<Signat
 
 /// Verifies a signature, without allocating.
 ///
-/// It takes about 4 % more than libsecp256k1 needs to verify an ECDSA signature of as many bytes, reading key and
-/// signature included in both (bench `schnorr`): the sum has to be brought to affine coordinates before it is hashed.
+/// The time is about 4 % more than libsecp256k1 takes for an ECDSA signature of the same length (bench `schnorr`). Both
+/// figures include the parsing of key and signature. The difference is the conversion of the sum to affine coordinates
+/// before it is hashed.
 ///
 /// # Errors
 ///
-/// [`VerifyError::EmptyMessage`], [`VerifyError::Challenge`], [`VerifyError::Response`] and [`VerifyError::Key`] say
-/// which argument is not what it claims to be; [`VerifyError::Mismatch`] that the arguments do not belong together.
+/// [`VerifyError::EmptyMessage`], [`VerifyError::Challenge`], [`VerifyError::Response`] and [`VerifyError::Key`] name
+/// the malformed argument. [`VerifyError::Mismatch`]: the signature does not belong to message and key.
 pub fn verify(message: &[u8], signature: &Signature, key: &PublicKey) -> Result<(), VerifyError> {
     verify_in(Domain::Signature, message, signature, key)
 }
