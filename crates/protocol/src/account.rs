@@ -27,7 +27,7 @@ pub struct Account {
     pub contract: Option<ContractAccount>,
 }
 
-/// What the account of a contract or library holds beyond money.
+/// The part of an account that only contracts and libraries have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContractAccount {
     /// Hash of the code and the stored init data.
@@ -45,8 +45,8 @@ const LEN_MAX: usize = 101;
 impl Account {
     /// Appends the value of the account in the account trie (`ProtoAccountBase`) to `out`.
     ///
-    /// Accounts are written and read more often than anything else, so both are done by hand here; a test holds them
-    /// to the message structure.
+    /// Accounts are the values that a node encodes and decodes most often, so both functions are written by hand. A
+    /// test compares them with the message structure.
     pub fn encode_into(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&HEAD);
         out.extend_from_slice(&self.balance.to_be_bytes());

@@ -39,7 +39,7 @@ const BECH32_LEN: usize = 42;
 /// Characters of its checksum.
 const BECH32_CHECKSUM_LEN: usize = 6;
 
-/// Reason why text is not a bech32 address with the prefix `zil`. Its text says what was expected.
+/// Reason why text is not a bech32 address with the prefix `zil`. Its text names the expected form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Bech32Error {
     /// It begins otherwise.
@@ -81,13 +81,13 @@ impl Bech32Error {
     }
 }
 
-/// Reason why text is not an address in the form that was asked for.
+/// Reason why text is not an address in the requested form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// The text is not forty hexadecimal digits.
     #[error(transparent)]
     Hex(#[from] HexError),
-    /// The letter case of the digits is not the one that the checksum asks for.
+    /// The letter case of the digits does not match the checksum.
     #[error("checksum of address is wrong, expected {expected}")]
     Checksum {
         /// The same address in its checksummed form.

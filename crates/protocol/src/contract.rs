@@ -36,8 +36,8 @@ impl ContractParam {
 
 /// The init data of a contract or library: a JSON array of parameters.
 ///
-/// A deployment carries the array that its sender wrote. What is stored, hashed and given to the interpreter has two
-/// more parameters and is written anew.
+/// A deployment contains the array of its sender. The array that is stored, hashed and passed to the interpreter has
+/// two more parameters, and is serialised again.
 ///
 /// # Examples
 ///
@@ -85,7 +85,7 @@ impl InitData {
     ///
     /// # Errors
     ///
-    /// [`InitDataError`] with what was expected and where.
+    /// [`InitDataError`], with the expected form and the position.
     pub fn parse(text: &str) -> Result<Self, InitDataError> {
         let array: Value =
             serde_json::from_str(text).map_err(|source| InitDataError::Json { reason: source.to_string() })?;
@@ -208,7 +208,7 @@ impl StorageKey {
         VariableHash::new(sha256(&[self.0.as_bytes()]))
     }
 
-    /// Wraps the text of a key, whatever it holds.
+    /// Wraps the text of a key without a check.
     pub const fn from_text(text: String) -> Self {
         Self(text)
     }

@@ -1,8 +1,8 @@
 //! The error of decoders of binary messages.
 
-/// Reason why bytes do not hold the message that was asked for.
+/// Reason why bytes do not contain the requested message.
 ///
-/// Fields are named as in the protocol's definition, after the message that holds them.
+/// Fields have the names of the protocol's definition, after the name of their message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The bytes are not a protobuf message of this shape.

@@ -51,7 +51,7 @@ impl Gas {
         }
     }
 
-    /// Returns what this much gas costs at `price`, or `None` when it does not fit 128 bits.
+    /// Returns the fee for this gas at `price`, or `None` if it does not fit 128 bits.
     pub fn checked_cost(self, price: GasPrice) -> Option<Qa> {
         u128::from(self.0).checked_mul(price.get().get()).map(Qa::new)
     }

@@ -13,7 +13,7 @@ pub(crate) fn decode<M: Message + Default>(name: &'static str, bytes: &[u8]) -> 
     M::decode(bytes).map_err(|source| DecodeError::Malformed { message: name, reason: source.to_string() })
 }
 
-/// Refuses `given` unless it is exactly what its meaning is written as.
+/// Rejects `given` unless it equals its canonical form.
 pub(crate) fn expect_canonical(name: &'static str, canonical: &[u8], given: &[u8]) -> Result<(), DecodeError> {
     if canonical == given {
         return Ok(());

@@ -6,10 +6,10 @@ use crate::{
     gas::{Gas, GasPrice},
 };
 
-/// A transaction to be simulated: everything that a signed one has but nonce, version, key and signature.
+/// A transaction to simulate: all fields of a signed transaction, except nonce, version, key and signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SimulationRequest {
-    /// Who would sign it.
+    /// The account that would sign it.
     pub sender: Address,
     /// The recipient; zero for a deployment.
     pub to: Address,

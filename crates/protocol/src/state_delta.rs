@@ -50,7 +50,7 @@ pub struct AccountDelta {
     pub removed: BTreeSet<StorageKey>,
 }
 
-/// What a deployment adds to an account.
+/// The contract that a deployment adds to an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeployedContract {
     /// Hash of code and init data.

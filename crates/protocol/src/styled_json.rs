@@ -210,7 +210,7 @@ impl Writer {
     }
 }
 
-/// Returns what stands between the brackets of an array that fits on one line.
+/// Returns the text between the brackets of an array that fits on one line, or `None` if it does not fit.
 fn one_line(elements: &[Value]) -> Option<String> {
     let mut line = String::new();
     for (position, element) in elements.iter().enumerate() {

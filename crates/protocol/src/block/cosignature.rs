@@ -11,16 +11,16 @@ use crate::{
 pub struct CoSignatures {
     /// Signature of the first round, over the header.
     pub cs1: Signature,
-    /// Who took part in the first round, in the order of the committee.
+    /// The bitmap of signers of the first round, in the order of the committee.
     pub b1: Vec<bool>,
     /// Signature of the second round, over the header and the result of the first.
     pub cs2: Signature,
-    /// Who took part in the second round, in the order of the committee.
+    /// The bitmap of signers of the second round, in the order of the committee.
     pub b2: Vec<bool>,
 }
 
 impl CoSignatures {
-    /// Returns what a block carries before its committee, of which `bits` members are counted, has signed.
+    /// Returns the co-signatures of a block before its committee has signed. The bitmaps have `bits` members.
     ///
     /// Micro blocks and genesis blocks count one member; DS and Tx blocks all of the DS committee.
     pub fn unsigned(bits: usize) -> Self {

@@ -24,7 +24,7 @@ fixed_bytes! {
     Reserved, 128
 }
 
-/// What is hashed and signed of a DS block.
+/// The header of a DS block: the part that is hashed and signed.
 ///
 /// # Examples
 ///
@@ -49,7 +49,7 @@ pub struct DsBlockHeader {
     pub ds_difficulty: u8,
     /// Proof-of-work difficulty for joining a shard, in leading zero bits.
     pub difficulty: u8,
-    /// Key of the leader who proposed the block.
+    /// Key of the leader that proposed the block.
     pub leader: PublicKey,
     /// Number of the block.
     pub number: DsBlockNumber,
@@ -107,7 +107,7 @@ pub struct SwVersion {
 /// A DS block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DsBlock {
-    /// What is hashed and signed.
+    /// The part that is hashed and signed.
     pub header: DsBlockHeader,
     /// Signatures of the DS committee.
     pub cosignatures: CoSignatures,
@@ -222,7 +222,7 @@ impl DsBlockHeader {
     }
 }
 
-/// What stands in for the hash of a block before block 0.
+/// The previous hash of block 0.
 const GENESIS_PREV_HASH: [u8; 32] = [
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
     32,
@@ -307,7 +307,7 @@ impl DsBlock {
         self.encode_with(self.header.hash())
     }
 
-    /// Returns what `GetRawDSBlock` answers for a block that does not exist: its hash is not that of its header.
+    /// Returns the result of `GetRawDSBlock` for a block that does not exist. Its hash does not match its header.
     pub fn encode_missing() -> Vec<u8> {
         Self::missing().encode_with(BlockHash::ZERO)
     }
@@ -319,7 +319,7 @@ impl DsBlock {
 
     /// Reads the stored and relayed form.
     ///
-    /// Who signed is for others to check.
+    /// Does not verify the signatures.
     ///
     /// # Errors
     ///

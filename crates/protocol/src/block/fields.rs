@@ -20,7 +20,7 @@ impl Fields {
         self.0
     }
 
-    /// A number, present whatever it is.
+    /// Writes a number, even if it is zero.
     pub(super) fn number(&mut self, field: u8, number: u64) {
         self.0.push(field << 3);
         let mut rest = number;
@@ -62,7 +62,7 @@ impl Fields {
         }
     }
 
-    /// What every header begins with.
+    /// Writes the fields at the beginning of every header.
     pub(super) fn base(&mut self, version: u32, committee_hash: &CommitteeHash, prev_hash: &BlockHash) {
         self.nested(1, |fields| {
             fields.implicit(1, version.into());

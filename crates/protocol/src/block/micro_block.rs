@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// What is hashed and signed of a micro block.
+/// The header of a micro block: the part that is hashed and signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MicroBlockHeader {
     /// Version of the header's layout.
@@ -39,7 +39,7 @@ pub struct MicroBlockHeader {
     pub tx_root: TxRoot,
     /// Number of transactions.
     pub tx_count: u32,
-    /// Key of the leader who proposed the block.
+    /// Key of the leader that proposed the block.
     pub miner: PublicKey,
     /// The DS block in force.
     pub ds_block: DsBlockNumber,
@@ -52,7 +52,7 @@ pub struct MicroBlockHeader {
 /// A micro block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MicroBlock {
-    /// What is hashed and signed.
+    /// The part that is hashed and signed.
     pub header: MicroBlockHeader,
     /// The transactions, in the order of their execution.
     pub tx_hashes: Vec<TxHash>,
@@ -166,7 +166,7 @@ impl MicroBlock {
 
     /// Reads the stored and relayed form.
     ///
-    /// Whether the transactions are those that the header counts and hashes, and who signed, is for others to check.
+    /// Does not verify the signatures, and does not compare the transactions with the count and the hash in the header.
     ///
     /// # Errors
     ///

@@ -39,7 +39,7 @@ fn parse_header_base(base: Option<ProtoBlockHeaderBase>) -> Result<(u32, Committ
     Ok((base.version, CommitteeHash::new(committee_hash), BlockHash::new(prev_hash)))
 }
 
-/// Writes the members that every block has beside its header.
+/// Writes the members that every block has in addition to its header.
 fn block_base(hash: BlockHash, cosignatures: &CoSignatures, timestamp: Timestamp) -> ProtoBlockBase {
     ProtoBlockBase {
         blockhash: hash.as_bytes().to_vec(),
@@ -48,7 +48,7 @@ fn block_base(hash: BlockHash, cosignatures: &CoSignatures, timestamp: Timestamp
     }
 }
 
-/// Reads the members that every block has beside its header, whose hash must be `expected`.
+/// Reads the members that every block has in addition to its header. The hash must be `expected`.
 fn parse_block_base(
     expected: BlockHash,
     base: Option<ProtoBlockBase>,

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-/// What is hashed and signed of a Tx block.
+/// The header of a Tx block: the part that is hashed and signed.
 ///
 /// # Examples
 ///
@@ -53,7 +53,7 @@ pub struct TxBlockHeader {
     pub mb_info_hash: MbInfoHash,
     /// Number of transactions, summed over the micro blocks.
     pub tx_count: u32,
-    /// Key of the leader who proposed the block.
+    /// Key of the leader that proposed the block.
     pub miner: PublicKey,
     /// The DS block in force.
     pub ds_block: DsBlockNumber,
@@ -73,7 +73,7 @@ pub struct MbInfo {
 /// A Tx block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TxBlock {
-    /// What is hashed and signed.
+    /// The part that is hashed and signed.
     pub header: TxBlockHeader,
     /// The micro blocks, ascending by shard, the DS committee's own last.
     pub micro_blocks: Vec<MbInfo>,
@@ -247,7 +247,7 @@ impl TxBlock {
         self.encode_with(self.header.hash())
     }
 
-    /// Returns what `GetRawTxBlock` answers for a block that does not exist: its hash is not that of its header.
+    /// Returns the result of `GetRawTxBlock` for a block that does not exist. Its hash does not match its header.
     pub fn encode_missing() -> Vec<u8> {
         Self::missing().encode_with(BlockHash::ZERO)
     }
@@ -263,7 +263,7 @@ impl TxBlock {
 
     /// Reads the stored and relayed form.
     ///
-    /// Whether the list of micro blocks is the one whose hash the header holds, and who signed, is for others to check.
+    /// Does not verify the signatures, and does not compare the list of micro blocks with the hash in the header.
     ///
     /// # Errors
     ///

@@ -18,7 +18,7 @@ mod text;
 
 pub use self::{error_code::ReceiptError, text::ReceiptTextError};
 
-/// What became of an executed transaction.
+/// The result of an executed transaction.
 ///
 /// # Examples
 ///
@@ -44,7 +44,7 @@ pub struct Receipt {
     pub accepted: Option<bool>,
     /// Why the transaction failed, by the number of chained calls attempted before.
     pub errors: BTreeMap<u32, Vec<ReceiptError>>,
-    /// What the interpreter reported, from the throw outward.
+    /// The exceptions of the interpreter, from the throw outward.
     pub exceptions: Vec<Exception>,
     /// Events in the order of the runs that emitted them; those of one run with the newest first, as the interpreter
     /// reports them.
@@ -104,7 +104,7 @@ impl ReceiptsHash {
     }
 }
 
-/// Returns what an error and its sources say, since a [`DecodeError`] keeps text only.
+/// Returns the texts of an error and its sources, because a [`DecodeError`] contains text only.
 fn error_chain(error: &ReceiptTextError) -> String {
     let sources = std::iter::successors(std::error::Error::source(error), |error| error.source());
     sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))

@@ -85,7 +85,7 @@ impl Receipt {
         })
     }
 
-    /// Reads the text of a receipt, in whatever layout.
+    /// Reads the text of a receipt, in any layout.
     ///
     /// # Errors
     ///

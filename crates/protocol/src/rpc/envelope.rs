@@ -68,7 +68,7 @@ pub struct Rejection<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// Reads a request body of at most `batch_limit` requests; anything that is not one becomes a [`Rejection`].
+    /// Reads a request body of at most `batch_limit` requests. Invalid bodies and requests become a [`Rejection`].
     ///
     /// # Examples
     ///
@@ -89,7 +89,7 @@ impl<'a> Body<'a> {
             .unwrap_or(Self::Single(Err(Rejection::PARSE_ERROR)))
     }
 
-    /// Reads strict JSON, with whatever may follow it.
+    /// Reads strict JSON, and ignores the text after it.
     fn read(body: &'a [u8], batch_limit: usize) -> Option<Self> {
         let read = if let Ok(text) = std::str::from_utf8(body) {
             // Known to be text, so that none of its strings has to be looked at for that.
@@ -140,7 +140,7 @@ impl Request<'_> {
 pub struct Id<'a>(Cow<'a, str>);
 
 impl<'a> Id<'a> {
-    /// The `id` of answers to what has none.
+    /// The `id` of responses to requests without an `id`.
     pub const NULL: Self = Self(Cow::Borrowed("null"));
 
     /// Returns the JSON text, as it came.
@@ -170,11 +170,11 @@ impl From<u64> for Id<'_> {
     }
 }
 
-/// Writes a successful answer: exactly `id`, `jsonrpc` and `result`.
+/// Writes a successful response: exactly `id`, `jsonrpc` and `result`.
 ///
 /// # Errors
 ///
-/// What `serde_json` reports when `result` has no JSON form; nothing is written then.
+/// The error of `serde_json` if `result` has no JSON form. Then nothing is written.
 pub fn write_result<T: Serialize + ?Sized>(out: &mut Vec<u8>, id: &Id<'_>, result: &T) -> serde_json::Result<()> {
     let start = out.len();
     let end = write_result_in_parts(out, id, &[]);
@@ -186,8 +186,8 @@ pub fn write_result<T: Serialize + ?Sized>(out: &mut Vec<u8>, id: &Id<'_>, resul
     written
 }
 
-/// Writes the beginning of a successful answer, with the beginning of the JSON text of its result. Returns what comes
-/// behind the last of that text.
+/// Writes the beginning of a successful response, with the beginning of the JSON text of its result. Returns the bytes
+/// that the caller writes after the rest of this JSON text.
 pub fn write_result_in_parts(out: &mut Vec<u8>, id: &Id<'_>, beginning: &[u8]) -> &'static [u8] {
     out.extend_from_slice(RESULT_BEGINS);
     out.extend_from_slice(id.as_json().as_bytes());
@@ -214,7 +214,7 @@ pub fn write_error(out: &mut Vec<u8>, id: &Id<'_>, error: &RpcError) {
 ///
 /// # Errors
 ///
-/// What `serde_json` reports when `params` has no JSON form; nothing is written then.
+/// The error of `serde_json` if `params` has no JSON form. Then nothing is written.
 pub fn write_request<T: Serialize + ?Sized>(
     out: &mut Vec<u8>,
     id: &Id<'_>,
@@ -251,11 +251,11 @@ pub struct Response<'a> {
 }
 
 impl<'a> Response<'a> {
-    /// Reads one answer.
+    /// Reads one response.
     ///
     /// # Errors
     ///
-    /// What `serde_json` reports, when the text is not exactly one answer.
+    /// The error of `serde_json` if the text is not exactly one response.
     pub fn parse(text: &'a str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
     }
@@ -297,14 +297,14 @@ impl<'de: 'a, 'a> Deserialize<'de> for Response<'a> {
 /// How many levels a JSON value may nest.
 #[derive(Clone, Copy, Debug)]
 enum Levels {
-    /// So many.
+    /// At most this number of levels.
     AtMost(usize),
     /// As many as it does: they were counted in the whole body.
     Counted,
 }
 
 impl Levels {
-    /// Those of what is inside.
+    /// Returns the levels for the values inside.
     const fn inner(self) -> Self {
         match self {
             Self::AtMost(levels) => Self::AtMost(levels.saturating_sub(1)),
@@ -470,7 +470,7 @@ pub(super) fn read_string(json: &RawValue) -> serde_json::Result<Option<Cow<'_, 
     }
 }
 
-/// Whether the first JSON value of `text` nests more than so many levels.
+/// Returns whether the first JSON value of `text` nests more than `levels` levels.
 fn is_deeper(text: &[u8], levels: usize) -> bool {
     // Almost every value is too short, or has too few brackets altogether, which a plain count finds out at once.
     if text.len() <= levels || text.iter().filter(|byte| matches!(byte, b'[' | b'{')).count() <= levels {

@@ -43,9 +43,11 @@ pub fn integral(json: &str) -> Option<i128> {
     (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value).then_some(value)
 }
 
-/// Reads an unsigned number of 64 bits the way C reads one with automatic base: `0x` introduces hexadecimal and `0`
-/// octal digits, white space and a sign may precede them and anything may follow, no digits are 0, a number that is
-/// too large becomes 2^64 - 1, and a minus counts from 2^64 down (Reference: interface#number-of-any-base).
+/// Reads an unsigned number of 64 bits as C does with automatic base (Reference: interface#number-of-any-base):
+///
+/// - `0x` introduces hexadecimal digits, and `0` octal digits.
+/// - White space and a sign may precede the digits, and any text may follow them.
+/// - A text without digits is 0. A number that is too large becomes 2^64 - 1. A minus counts from 2^64 down.
 ///
 /// # Examples
 ///
@@ -72,10 +74,10 @@ pub fn c_unsigned(text: &str) -> u64 {
     }
 }
 
-/// Reads an unsigned number of 128 bits as the node reads amounts and prices: `0x` introduces hexadecimal and `0` octal
-/// digits, no digits are 0, and anything else is `None`, as is a number that is too large.
+/// Reads an unsigned number of 128 bits as the C++ node reads amounts and prices. `0x` introduces hexadecimal digits,
+/// and `0` octal digits. A text without digits is 0. All other texts, and numbers that are too large, are `None`.
 ///
-/// (The node lets a number that is too large wrap around, and takes a minus; no client can mean either.)
+/// (The C++ node wraps a number that is too large, and accepts a minus. No client can intend either.)
 ///
 /// # Examples
 ///

@@ -18,13 +18,13 @@ use crate::{address::Address, amount::Qa, hash::TxHash, receipt::EventLog};
 pub enum Topic {
     /// Every Tx block.
     NewBlock,
-    /// What certain contracts report.
+    /// Events of certain contracts.
     EventLog,
-    /// What certain accounts send and receive.
+    /// Transactions of certain accounts.
     TxnLog,
 }
 
-/// What happened in a Tx block, as far as one client has subscribed to it.
+/// The notification of a Tx block for one session, with the topics of its subscriptions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub struct Notification<'a> {
@@ -32,7 +32,7 @@ pub struct Notification<'a> {
     pub values: Vec<TopicNews<'a>>,
 }
 
-/// What happened in a Tx block concerning one topic.
+/// The data of a Tx block for one topic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "query")]
 pub enum TopicNews<'a> {
@@ -71,7 +71,7 @@ pub struct NewBlock {
     pub transactions: TransactionsByShard,
 }
 
-/// What one contract reported in a Tx block.
+/// The events of one contract in a Tx block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContractEvents<'a> {
     /// The contract.
@@ -96,7 +96,7 @@ impl From<EventLog> for EventNews {
     }
 }
 
-/// What one account sent and received in a Tx block.
+/// The transactions that one account sent and received in a Tx block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccountTransactions<'a> {
     /// The account.

@@ -32,7 +32,7 @@ const FRAME_MAX: usize = 34 + PREFIX_MAX + 68;
 impl Transaction {
     /// Returns the core information: the bytes that the sender signs and whose SHA-256 is the hash.
     ///
-    /// Who needs the hash as well as these bytes takes [`sha256`] of them.
+    /// A caller that needs both the bytes and the hash computes [`sha256`] of the bytes.
     pub fn core_bytes(&self) -> Vec<u8> {
         self.with_core(|parts| parts.concat())
     }
@@ -130,7 +130,7 @@ impl Transaction {
     }
 }
 
-/// What is left of a buffer of fixed size.
+/// The unused rest of a buffer of fixed size.
 type Room<'a> = &'a mut [u8];
 
 /// Returns the part of `buffer` that `write` fills.
@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    /// Puts the right hash on whatever core information.
+    /// Wraps any core information with its correct hash.
     fn seal(info: ProtoTransactionCoreInfo, signature: Signature) -> ProtoTransaction {
         ProtoTransaction {
             tranid: sha256(&[&info.encode_to_vec()]).to_vec(),

@@ -36,7 +36,7 @@ pub struct Transaction {
     pub signature: Signature,
 }
 
-/// What a transaction asks for.
+/// The kind of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TransactionKind {
     /// Money moves, nothing runs.
@@ -48,8 +48,8 @@ pub enum TransactionKind {
 }
 
 impl Transaction {
-    /// Returns what the transaction asks for, or `None` for a combination of fields that means nothing, such as code
-    /// for an existing account (Reference: execution#transaction-kinds).
+    /// Returns the kind of the transaction, or `None` for an invalid combination of fields, such as code for an
+    /// existing account (Reference: execution#transaction-kinds).
     pub fn kind(&self) -> Option<TransactionKind> {
         match (self.to.is_zero(), self.code.is_empty(), self.data.is_empty()) {
             (false, true, true) => Some(TransactionKind::Payment),
