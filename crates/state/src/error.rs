@@ -10,20 +10,20 @@ use crate::{
     version::Version,
 };
 
-/// Reason why a question about the state has no answer, or a change of it was not computed.
+/// Reason why a query of the state failed, or why a change of it was not computed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
     /// The engine failed.
     #[error(transparent)]
     Db(#[from] DbError),
-    /// Something in the derived database is missing, or is not what its parent says. The next opening makes the
-    /// database anew.
+    /// A value of the derived database is missing, or its hash differs from the hash in its parent. The next opening
+    /// rebuilds the database.
     #[error("damaged state: {what}: {reason}")]
     Damaged {
-        /// What is damaged.
+        /// The damaged value.
         what: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: &'static str,
     },
     /// The view is of a block that is no longer kept.
@@ -168,7 +168,7 @@ pub enum CommitError {
     Checkpoint(#[source] Arc<StateError>),
 }
 
-/// Reason why a store was not taken back to an earlier block.
+/// Reason why a store did not revert to an earlier block.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RevertError {
@@ -199,7 +199,7 @@ pub enum RevertError {
 }
 
 impl RevertError {
-    /// Whether nothing was changed, and the store goes on.
+    /// Returns whether the store is unchanged and continues to work.
     pub const fn leaves_store(&self) -> bool {
         match self {
             Self::NotThere { .. } | Self::Passed { .. } | Self::Busy | Self::Archive(_) => true,
@@ -208,12 +208,12 @@ impl RevertError {
     }
 }
 
-/// Reason why a store does not go on after a write had failed. Nothing that was acknowledged is touched by an attempt, and the
-/// next one may succeed.
+/// Reason why a store did not recover from a failed write. An attempt does not touch acknowledged blocks, and the next
+/// attempt may succeed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecoverError {
-    /// Not even what opening writes has room. Reads go on.
+    /// The disk has no space even for the writes of an opening. Reads still work.
     #[error("there is no room to write to {}", path.display())]
     NoRoom {
         /// Where it was tried.
@@ -221,7 +221,8 @@ pub enum RecoverError {
         /// What the system said.
         source: io::Error,
     },
-    /// State is damaged, or what writes it panicked. The next opening in another process makes it anew, if it has to.
+    /// The state is damaged, or its writer panicked. The next opening in another process rebuilds the state if
+    /// necessary.
     #[error("state cannot be written until it is opened by another process")]
     Damaged(#[source] Arc<StateError>),
     /// The newest acknowledged block is not in the record.
@@ -236,7 +237,7 @@ pub enum RecoverError {
     /// The blocks could not be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// What had been written after the newest acknowledged block could not be removed.
+    /// The blocks after the newest acknowledged block could not be removed.
     #[error("what was written after the newest block could not be removed")]
     Append(#[source] AppendError),
     /// The store could not be opened again.
@@ -273,7 +274,7 @@ pub enum OpenError {
     /// The derived state is damaged, and was not to be rebuilt.
     #[error("the derived state is damaged: {reason}")]
     Damaged {
-        /// What was found.
+        /// The fault.
         reason: String,
     },
     /// The state could not be computed from the record.
@@ -285,7 +286,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// Whether the record of blocks is damaged or incomplete, which cannot be computed from anything else.
+    /// Returns whether the record of blocks is damaged or incomplete. The record cannot be rebuilt from other data.
     pub fn is_loss(&self) -> bool {
         match self {
             Self::Record(OpenArchiveError::Archive(error)) => error.is_damage(),

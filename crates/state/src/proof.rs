@@ -4,7 +4,7 @@ use silica_protocol::{Account, Address, DecodeError, StateRoot, StorageRoot, Var
 
 use crate::trie::{ProofError, verify_whole_proof};
 
-/// What the nodes of a state proof prove of the state with some root.
+/// The facts that the nodes of a state proof prove about the state with a root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProvenState {
     /// The account at the address, or `None`: it is proven that there is none.

@@ -34,7 +34,7 @@ impl Totals {
     }
 }
 
-/// The newest block, as far as most questions ask about it.
+/// The fields of the newest block that most queries need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Number of the Tx block.

@@ -7,19 +7,19 @@ use silica_protocol::{BlockHash, BlockNumber, DsBlockNumber, PublicKey};
 use super::section::Place;
 use crate::{codec::Malformed, db::DbError};
 
-/// Reason why a question about blocks or transactions has no answer.
+/// Reason why a query for blocks or transactions failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArchiveError {
     /// The engine failed.
     #[error(transparent)]
     Db(#[from] DbError),
-    /// Something that was written is missing or is not what was written.
+    /// A stored value is missing or differs from the written value.
     #[error("damaged record: {place}: {reason}")]
     Damaged {
-        /// What is damaged.
+        /// The damaged value.
         place: Place,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// The files of the changes of state can not be read or removed.
@@ -30,13 +30,13 @@ pub enum ArchiveError {
     NoSeal {
         /// Number of the Tx block.
         number: BlockNumber,
-        /// Who has to sign it.
+        /// The key that must sign it.
         member: PublicKey,
     },
 }
 
 impl ArchiveError {
-    /// Whether the error shows that what is stored is damaged, as opposed to unreachable.
+    /// Returns whether the error means damage of stored data, and not a failure to read them.
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Db(error) => error.is_damage(),
@@ -63,7 +63,7 @@ impl ArchiveError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenArchiveError {
-    /// What is needed to begin with can not be read.
+    /// Data that opening needs can not be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// The record ends before a block that was acknowledged.
@@ -100,7 +100,7 @@ pub enum OpenArchiveError {
     Witness {
         /// The file.
         path: std::path::PathBuf,
-        /// What the operating system reported.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
@@ -113,10 +113,10 @@ fn end(head: Option<&BlockNumber>) -> String {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AppendError {
-    /// The record could not be written, or what it is continued from could not be read.
+    /// The record could not be written, or the block before could not be read.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// An earlier block failed half way; what the engine holds of it is unknown until the record is opened again.
+    /// An earlier append failed. Which of its data the engine has is unknown until the record is opened again.
     #[error("record takes no more blocks since one failed to be written")]
     Broken,
     /// The block does not follow the newest one.
@@ -155,16 +155,16 @@ pub enum AppendError {
     /// The parts of the block do not belong together.
     #[error("micro blocks, transactions and Tx block disagree on {what}")]
     Inconsistent {
-        /// On what they disagree.
+        /// The value on which they disagree.
         what: &'static str,
     },
     /// The block has more transactions or bytes than the record can number.
     #[error("block has too many {what}")]
     TooLarge {
-        /// What there is too much of.
+        /// The values that are too many.
         what: &'static str,
     },
-    /// The change of state could not be written beside the record.
+    /// The state diff could not be written to its file.
     #[error("changes of state")]
     Changes(#[source] io::Error),
     /// The witness file could not be written. The block is on disk, but it is not acknowledged.

@@ -141,7 +141,7 @@ struct Written {
     index: Vec<hash_index::Entry>,
 }
 
-/// What a check of the whole record counted.
+/// The counts of a check of the whole record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArchiveReport {
     /// Tx blocks.

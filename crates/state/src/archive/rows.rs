@@ -126,7 +126,7 @@ impl RecordImport {
         Ok(true)
     }
 
-    /// Names the newest block, and returns when everything is durable.
+    /// Writes the row that names the newest block, and returns when all rows are durable.
     ///
     /// # Errors
     ///

@@ -22,7 +22,7 @@ use crate::{codec::Reader, db::Scan, diff::StateDiff};
 pub struct StoredTransaction {
     /// The transaction.
     pub transaction: Transaction,
-    /// What became of it.
+    /// Its receipt.
     pub receipt: Receipt,
     /// The Tx block that holds it.
     pub block: BlockNumber,

@@ -48,8 +48,7 @@ pub enum DbError {
         /// What the engine found.
         reason: String,
     },
-    /// The file was deleted, or another has its name, while the database was open: the next opening would not find what is
-    /// written.
+    /// The file was deleted or replaced while the database was open. The next opening would not find later writes.
     #[error("{} was deleted or replaced while it was in use", path.display())]
     Displaced {
         /// The file.
@@ -66,7 +65,7 @@ pub enum DbError {
 }
 
 impl DbError {
-    /// Whether the error shows that what is stored is damaged, as opposed to unreachable.
+    /// Returns whether the error means damage of stored data, and not a failure to read them.
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Damaged { .. } | Self::Panicked { .. } | Self::Unsupported { .. } => true,

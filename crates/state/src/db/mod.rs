@@ -55,7 +55,7 @@ const SEGMENT: usize = 512 << 10;
 /// Name of the file in which the engine keeps the parameters of a database.
 pub(crate) const ENGINE_PARAMETERS: &str = "conf";
 
-/// What a commit guarantees.
+/// The guarantee of a commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// What was written survives the end of the process and of the machine.

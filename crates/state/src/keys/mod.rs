@@ -107,7 +107,7 @@ impl KeyList {
 pub(crate) struct Candidates {
     /// Ascending, each once. Some may have no entry.
     pub keys: KeyList,
-    /// Where the span goes on, if it does.
+    /// The key at which the next span begins, if any.
     pub next: Option<String>,
 }
 

@@ -72,8 +72,8 @@ impl Store {
         Self::open_with_progress(dir, options, &mut |_, _| {})
     }
 
-    /// As [`Store::open`]. While the index of hashes is made again, the store calls `progress` with the number of blocks
-    /// that are indexed, and the number of all blocks.
+    /// As [`Store::open`]. While the store rebuilds the hash index, it calls `progress` with the number of indexed
+    /// blocks, and the number of all blocks.
     ///
     /// # Errors
     ///

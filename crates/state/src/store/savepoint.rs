@@ -75,18 +75,18 @@ impl Store {
         pending.bytes > self.options.held_bytes || pending.blocks > MOST_HELD_BLOCKS
     }
 
-    /// Returns the chain to a held block: removes the blocks after it permanently, and restores the state of the hold. Where
-    /// the hold does not have enough, the store opens again. Returns the chain as of this block.
+    /// Reverts the chain to a held block: removes the blocks after it permanently, and restores the state of the hold.
+    /// If the hold lacks data, the store opens again. Returns a snapshot of the chain at this block.
     ///
-    /// A crash leaves a store that opens at one of the two heads. Snapshots that were taken before return what they have in
-    /// memory, and [`DbError::Retired`](crate::DbError::Retired) otherwise. Opening computes the changes since the newest
-    /// checkpoint again, and the state may need a replay after it. That concerns holds that are older than many others, and
-    /// holds that were given up.
+    /// A crash leaves a store that opens at one of the two heads. Older snapshots return what they have in memory, and
+    /// [`DbError::Retired`](crate::DbError::Retired) for all other queries. If the store opens again, it computes the
+    /// changes since the newest checkpoint, and the state may need a replay. This concerns holds that are older than
+    /// many others, and holds that were given up.
     ///
     /// # Errors
     ///
-    /// [`RevertError`]. After [`RevertError::Append`] and [`RevertError::Open`] the store cannot be read or written until it is
-    /// opened again. After all other errors it is unchanged.
+    /// [`RevertError`]. After [`RevertError::Append`] and [`RevertError::Open`], the store cannot be read or written
+    /// until it is opened again. After all other errors, the store is unchanged.
     pub fn revert(&mut self, to: &Hold) -> Result<Snapshot, RevertError> {
         let number = to.number();
         let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner);

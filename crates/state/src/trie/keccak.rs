@@ -2,10 +2,10 @@
 
 use keccak_asm::{Digest, Keccak256};
 
-/// Keccak-256 of the concatenation of `parts`.
+/// Returns the Keccak-256 hash of the concatenation of `parts`.
 ///
-/// The assembly behind it takes four fifths of the time of the portable implementations; hashing is most of what a
-/// commit costs.
+/// The assembly implementation takes four fifths of the time of the portable ones. Hashing is most of the cost of a
+/// commit.
 pub fn keccak256(parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Keccak256::new();
     for part in parts {

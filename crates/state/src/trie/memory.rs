@@ -8,8 +8,8 @@ use super::{
 
 /// A Merkle-Patricia trie in memory, with keys of any lengths.
 ///
-/// It is the plain reading of the format (Reference: formats#trie): small, without caches, hashing everything for each
-/// root. Tests hold the store against it; small tries may be made with it.
+/// A direct implementation of the format (Reference: formats#trie), without caches: each root hashes all nodes. Tests
+/// compare the store with it, and callers may use it for small tries.
 ///
 /// # Examples
 ///
