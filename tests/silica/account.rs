@@ -1,4 +1,4 @@
-//! `GetBalance`, and how an address may be spelt (Reference: interface#balance, interface#address-parameter).
+//! `GetBalance`, and the spellings of an address (Reference: interface#balance, interface#address-parameter).
 
 use serde_json::json;
 use silica_tests::{

@@ -1,4 +1,4 @@
-//! `silica_getTransactionsForAddress`: each transaction once, in both directions, and wrong requests.
+//! `silica_getTransactionsForAddress`: each transaction once, in both directions, and invalid requests.
 
 use serde_json::{Value, json};
 use silica_protocol::Address;

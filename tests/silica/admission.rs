@@ -1,5 +1,4 @@
-//! Every check of `CreateTransaction`, in the order in which the reference makes them
-//! (Reference: execution#admission-checks).
+//! All checks of `CreateTransaction`, in the order of the reference (Reference: execution#admission-checks).
 
 use serde_json::{Value, json};
 use silica_protocol::Address;

@@ -1,4 +1,5 @@
-//! A storm of bad requests beside good ones: every good one is served, nothing is lost, the process goes on.
+//! Many invalid requests together with valid ones: every valid one is served, no data are lost, and the process
+//! continues.
 
 use std::thread;
 

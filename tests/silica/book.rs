@@ -1,4 +1,4 @@
-//! The lists of pages in docs name every page, so that the book and the index of decisions lack none.
+//! The lists of pages in docs name every page, so the book and the index of decisions are complete.
 
 use std::{
     collections::BTreeSet,

@@ -1,4 +1,4 @@
-//! `silica_getContractInterface`: what a deployed contract offers, and wrong requests.
+//! `silica_getContractInterface`: the interface of a deployed contract, and invalid requests.
 
 use serde_json::{Value, json};
 use silica_protocol::Address;

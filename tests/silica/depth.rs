@@ -1,4 +1,4 @@
-//! Depth of every kind, on the threads of a node: long chains of calls, and values that nest ten thousand levels.
+//! Depth of all kinds on the threads of a node: long chains of calls, and values that nest ten thousand levels deep.
 
 use serde_json::{Value, json};
 use silica_protocol::Address;

@@ -1,4 +1,4 @@
-//! Edits of the state by hand: that they hold, that proofs, restarts and rebuilding know of them, and what is refused.
+//! Edits of the state: they have an effect, and proofs, restarts and rebuilds include them. Also rejected edits.
 
 use serde_json::{Value, json};
 use silica_protocol::Address;

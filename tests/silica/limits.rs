@@ -1,4 +1,4 @@
-//! What a public node limits: calls of each client, methods, and who sees its pages.
+//! Limits of a public node: calls of each client, methods, and access to its pages.
 
 use std::net::{SocketAddr, TcpStream};
 

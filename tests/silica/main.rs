@@ -1,5 +1,5 @@
-//! The `silica` binary over HTTP, from outside: one module for each family of methods and for each way to treat a
-//! process badly.
+//! The `silica` binary over HTTP, from outside: one module for each family of methods, and for each kind of
+//! misbehaviour.
 #![cfg(test)]
 
 mod account;

@@ -1,4 +1,4 @@
-//! Money is neither made nor lost, whatever is sent (Reference: execution#conservation-of-money).
+//! Requests neither create nor destroy money (Reference: execution#conservation-of-money).
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! `silica proof verify`: answers from files, from standard input and from a node, right and wrong.
+//! `silica proof verify`: results from files, from standard input and from a node, valid and invalid.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! The README: what it tells a newcomer to paste does what it says.
+//! The README: its commands run, and have the described results.
 
 use std::process::Command;
 

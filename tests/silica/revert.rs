@@ -1,4 +1,4 @@
-//! Snapshots and going back to them: what it takes back, who learns of it, and what a kill in the middle leaves.
+//! Savepoints and reverts to them: the removed data, the notifications, and the state after a kill during a revert.
 
 use std::{thread, time::Duration};
 

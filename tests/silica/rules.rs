@@ -1,4 +1,4 @@
-//! The Scilla rules of a chain: chosen once, kept with it, and followed by what it executes.
+//! The Scilla rules of a chain: chosen once, stored with the chain, and used for all executions.
 
 use std::{
     fs,

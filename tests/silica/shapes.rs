@@ -1,7 +1,7 @@
-//! Every answer beside the documented ones: members, JSON types, and how texts are written (`tests/data/rpc-examples`).
+//! Compares every response with the documented ones: members, JSON types, and spellings (`tests/data/rpc-examples`).
 //!
-//! What differs from the documentation on purpose stands in three lists: [`WITHOUT_FORM`] and [`OWN_ERRORS`] here, and
-//! [`SUPERSEDED`] where shapes are compared.
+//! Three lists have the intended differences from the documentation: [`WITHOUT_FORM`] and [`OWN_ERRORS`] in this
+//! module, and [`SUPERSEDED`] in the module that compares shapes.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! `silica_simulateTransaction` and `silica_estimateGas`: beside what really happens, and with wrong requests.
+//! `silica_simulateTransaction` and `silica_estimateGas`: compared with the real execution, and with invalid requests.
 
 use std::{sync::Arc, thread};
 

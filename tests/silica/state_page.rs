@@ -1,4 +1,4 @@
-//! `silica_getSmartContractStatePage`: all entries once, of one state, and wrong requests.
+//! `silica_getSmartContractStatePage`: each entry of one state once, and invalid requests.
 
 use serde_json::{Value, json};
 use silica_protocol::Address;

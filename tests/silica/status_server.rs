@@ -1,4 +1,4 @@
-//! What the status server tells (Reference: interface#status-server).
+//! The methods of the status server (Reference: interface#status-server).
 
 use serde_json::json;
 use silica_tests::{Node, Wallet};

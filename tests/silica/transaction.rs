@@ -1,4 +1,4 @@
-//! Submitting a payment and reading it back: `GetTransaction`, its status, recent and pending ones
+//! Submitting a payment and reading it back: `GetTransaction`, its status, recent and pending transactions
 //! (Reference: interface#read-a-transaction, interface#transaction-status).
 
 use serde_json::{Value, json};

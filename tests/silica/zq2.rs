@@ -1,5 +1,5 @@
-//! What `--profile zq2` does as the successor of Zilliqa 9 does it, and no other profile: nonces with gaps wait in every
-//! block mode, and its Scilla rules name libraries by files and leave `_scilla_version` to the interpreter.
+//! Behaviour that only `--profile zq2` shares with the successor: transactions with nonce gaps wait in every block
+//! mode. Its Scilla rules name libraries by files, and leave `_scilla_version` to the interpreter.
 
 use serde_json::{Value, json};
 use silica_protocol::Address;

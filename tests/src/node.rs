@@ -1,4 +1,4 @@
-//! A `silica` process of its own: its directory, its port, its output.
+//! A separate `silica` process: its directory, its port, its output.
 
 use std::{
     env, fs,

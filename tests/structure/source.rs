@@ -1,6 +1,6 @@
 //! Reads the sources of a crate: its files, their modules, and the paths that the code of each file names.
 //!
-//! Code that only tests compile, which `#[cfg(test)]` marks, is left out, and so are comments and documentation.
+//! Test code, which `#[cfg(test)]` marks, comments and documentation are left out.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! The published state proofs, and generated ones, through a trie that is not ours.
+//! Verifies the published state proofs, and generated ones, with a trie of another project.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
