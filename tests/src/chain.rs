@@ -5,15 +5,15 @@ use silica_protocol::Address;
 
 use crate::node::{Node, Refusal};
 
-/// Returns the answers about every block, every transaction, every contract, the statistics and these accounts.
+/// Returns the responses for every block, every transaction, every contract, the statistics and these accounts.
 ///
 /// # Errors
 ///
-/// The first refusal that is not the regular answer to the question.
+/// The first error response that is not the regular response to its request.
 ///
 /// # Panics
 ///
-/// When an answer has another shape than its question asks for.
+/// If a response does not have the shape of its method.
 pub fn everything(node: &Node, accounts: &[Address]) -> Result<Value, Refusal> {
     let latest = number(&node.call("GetCurrentMiniEpoch", &json!([]))?) - 1;
     let latest_ds = number(&node.call("GetCurrentDSEpoch", &json!([]))?);
@@ -64,11 +64,11 @@ fn all(node: &Node, calls: &[(&str, Value)], regular: &str) -> Result<Vec<Value>
     answers.map(settle).collect()
 }
 
-/// Reads a number that is written as text.
+/// Reads a number in a JSON string.
 ///
 /// # Panics
 ///
-/// When it is none.
+/// If the text is no number.
 pub fn number(text: &Value) -> u64 {
     text.as_str().and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{text} is no number in text"))
 }

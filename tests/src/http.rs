@@ -9,7 +9,7 @@ use std::{
 /// Time after which a silent node counts as hanging, on the slowest of machines.
 const PATIENCE: Duration = Duration::from_mins(3);
 
-/// One answer, headers in the order in which they came.
+/// An HTTP response, with headers in the order of arrival.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// Status code.
@@ -21,7 +21,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Returns the value of a header, asked for in lower case.
+    /// Returns the value of a header, by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -81,7 +81,7 @@ impl Connection {
         self.request("POST", "/", body)
     }
 
-    /// Says that no more bytes will come, and still listens.
+    /// Closes the sending half of the connection; reads still work.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl Connection {
         }
     }
 
-    /// Reads until the other side closes.
+    /// Reads until the node closes the connection.
     ///
     /// # Errors
     ///
@@ -152,7 +152,7 @@ impl Connection {
         Ok(rest)
     }
 
-    /// Reads so many bytes as they are.
+    /// Reads `length` bytes without parsing them.
     ///
     /// # Errors
     ///

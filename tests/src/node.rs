@@ -126,12 +126,12 @@ fn with_surroundings(mut command: Command, args: &[&str]) -> Command {
     command
 }
 
-/// What a finished process left behind.
+/// The result of a finished process.
 #[derive(Debug)]
 pub struct Finished {
-    /// How it ended.
+    /// Its exit status.
     pub status: ExitStatus,
-    /// Everything it wrote, both streams in the order in which they were read.
+    /// Its whole output, both streams in the order in which they were read.
     pub output: String,
 }
 
@@ -146,7 +146,7 @@ pub fn run(args: &[&str]) -> Finished {
     Finished { status, output: process.output() }
 }
 
-/// An error that a method answered.
+/// An error response of a method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refusal {
     /// Numeric code.
@@ -189,7 +189,7 @@ impl Node {
             .unwrap_or_else(|end| panic!("the node does not start ({}):\n{}", end.status, end.output))
     }
 
-    /// Starts a node with further arguments that keeps nothing on disk.
+    /// Starts an ephemeral node with further arguments.
     ///
     /// # Panics
     ///
@@ -198,7 +198,7 @@ impl Node {
         Self::start_with(command(&[&["--ephemeral", "--listen", "127.0.0.1:0"], args].concat()))
     }
 
-    /// Starts a node with a command line of one's own, which has it listen on a free port.
+    /// Starts a node with a command of the caller, which must make it listen on a free port.
     ///
     /// # Panics
     ///
@@ -211,7 +211,7 @@ impl Node {
         }
     }
 
-    /// Starts a node with further arguments over a given data directory, or returns why it ended.
+    /// Starts a node with further arguments over a given data directory, or returns the result of the ended process.
     ///
     /// # Errors
     ///
@@ -228,8 +228,8 @@ impl Node {
         }
     }
 
-    /// Starts a node whose files may not grow beyond this many blocks of a half or a whole kilobyte, as the shell counts
-    /// them, which looks to it like a disk that is full.
+    /// Starts a node with a limit for the size of its files, in blocks of a half or a whole kilobyte, as the shell
+    /// counts them. For the node, the limit has the effect of a full disk.
     ///
     /// # Panics
     ///
@@ -261,8 +261,8 @@ impl Node {
         Self::start_with(with_surroundings(starter, args))
     }
 
-    /// Lets the files of a node that was [started](Self::start_with_small_files) with a limit grow to so many bytes, or without
-    /// one.
+    /// Sets or removes the limit, in bytes, for the files of a node that was [started](Self::start_with_small_files)
+    /// with one.
     ///
     /// # Panics
     ///
@@ -272,7 +272,8 @@ impl Node {
         self.limit(&format!("--fsize={limit}:"));
     }
 
-    /// Lets the process have so many bytes of data: beyond them the system refuses memory, and the process ends.
+    /// Limits the data memory of the process, in bytes. Above the limit, the system refuses memory, and the process
+    /// ends.
     ///
     /// # Panics
     ///
@@ -286,7 +287,7 @@ impl Node {
         assert!(done.expect("prlimit runs").success(), "{limit}");
     }
 
-    /// Returns where it listens.
+    /// Returns the address on which the node listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -315,8 +316,8 @@ impl Node {
         self.wait_until(words, |output| output.contains(words))
     }
 
-    /// Waits until what it has written is as wanted, and returns all of it: lines are on their way for a moment, and
-    /// those of one stream may overtake those of the other.
+    /// Waits until the output meets the condition, and returns the whole output. A line may arrive with a delay, and
+    /// lines of one stream may overtake lines of the other.
     ///
     /// # Panics
     ///
@@ -344,7 +345,7 @@ impl Node {
         Connection::open(self.address).expect("the node accepts connections")
     }
 
-    /// Posts a body over a connection of its own.
+    /// Posts a body over a new connection.
     ///
     /// # Panics
     ///
@@ -357,7 +358,7 @@ impl Node {
     ///
     /// # Panics
     ///
-    /// When it is anything but JSON with status 200.
+    /// If the response is not JSON with status 200.
     pub fn post_json(&self, body: impl AsRef<[u8]>) -> Value {
         let answer = self.post(body);
         assert_eq!(answer.status, 200);
@@ -366,26 +367,26 @@ impl Node {
             .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&answer.body)))
     }
 
-    /// Calls a method and takes its answer apart, with no member tolerated that should not be there.
+    /// Calls a method and parses the response strictly; an unknown member is a failure.
     ///
     /// # Errors
     ///
-    /// The error that was answered.
+    /// The error in the response.
     ///
     /// # Panics
     ///
-    /// When the answer is not one answer to this request.
+    /// If the response does not belong to this request.
     pub fn call(&self, method: &str, params: &Value) -> Result<Value, Refusal> {
         let request = json!({"id": "1", "jsonrpc": "2.0", "method": method, "params": params});
         let answer = self.post_json(request.to_string());
         open_envelope(&answer, &json!("1"))
     }
 
-    /// Makes many calls, several to a request, and returns their answers in order.
+    /// Makes many calls in batches, and returns the responses in order.
     ///
     /// # Panics
     ///
-    /// When an answer is missing or out of order.
+    /// If a response is missing or out of order.
     pub fn call_all(&self, calls: &[(&str, Value)]) -> Vec<Result<Value, Refusal>> {
         let mut connection = self.connect();
         let mut outcomes = Vec::with_capacity(calls.len());
@@ -413,13 +414,13 @@ impl Node {
         self.call(method, params).unwrap_or_else(|refusal| panic!("{method}{params} is refused: {refusal:?}"))
     }
 
-    /// Calls a method that refuses, and returns code and text.
+    /// Calls a method that fails, and returns code and text of the error.
     ///
     /// # Panics
     ///
-    /// When it succeeds, or when the member `data` is not as documented: where the text of the reference leaves out what was
-    /// expected and what came, it has both; otherwise it is as the reference writes it, null, or absent where the protocol
-    /// layer refuses.
+    /// If the method succeeds, or if the member `data` is not as documented. If the text of the reference does not name
+    /// the expected and the received value, `data` has both. Otherwise `data` is as the reference writes it, null, or
+    /// absent in an error of the protocol layer.
     pub fn error(&self, method: &str, params: &Value) -> (i64, String) {
         let refusal = self.call(method, params).expect_err("the call is refused");
         match &refusal.data {
@@ -437,7 +438,7 @@ impl Node {
         (refusal.code, refusal.message)
     }
 
-    /// Asks it to stop, as an operator would, and returns how it ended.
+    /// Stops the node as an operator does, and returns its result.
     ///
     /// # Panics
     ///
@@ -446,7 +447,7 @@ impl Node {
         self.interrupt("TERM")
     }
 
-    /// Sends the named signal and returns how it ended.
+    /// Sends the named signal, waits for the end of the process, and returns its result.
     ///
     /// # Panics
     ///
@@ -456,7 +457,7 @@ impl Node {
         self.wait()
     }
 
-    /// Sends the named signal, which does nothing to a process that has ended.
+    /// Sends the named signal. The signal has no effect on a process that has ended.
     ///
     /// # Panics
     ///
@@ -467,7 +468,7 @@ impl Node {
         assert!(sent.success(), "the process takes signals");
     }
 
-    /// Waits for its end, which something else has brought about.
+    /// Waits for the end of the process; the caller must have caused it.
     ///
     /// # Panics
     ///
@@ -476,7 +477,7 @@ impl Node {
         Finished { status: self.process.wait(), output: self.process.output() }
     }
 
-    /// Waits for its end for as long as this patience lasts.
+    /// Waits for the end of the process, within the limits of `patience`.
     ///
     /// # Panics
     ///
@@ -496,15 +497,15 @@ impl Node {
     }
 }
 
-/// Opens an answer to the request with this id.
+/// Returns the result in a response to the request with this id.
 ///
 /// # Errors
 ///
-/// The error that it carries.
+/// The error in the response.
 ///
 /// # Panics
 ///
-/// When it has any other members, or another id.
+/// If the response has other members or another id.
 pub fn open_envelope(answer: &Value, id: &Value) -> Result<Value, Refusal> {
     let members: Vec<&str> = answer.as_object().expect("an answer is an object").keys().map(String::as_str).collect();
     assert_eq!(answer["jsonrpc"], "2.0", "{answer}");

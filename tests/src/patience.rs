@@ -20,7 +20,7 @@ const RHYTHM: Duration = Duration::from_millis(50);
 /// Ticks in a second of processor time, as Linux counts it for programs on every machine.
 const TICKS_PER_SECOND: u64 = 100;
 
-/// A process that did not do in time what it was waited for to do.
+/// A timeout: the process did not reach the expected state in time.
 #[derive(Clone, Debug)]
 pub struct Hang {
     asleep: Duration,
@@ -35,7 +35,7 @@ impl fmt::Display for Hang {
     }
 }
 
-/// The patience with one process, for one thing that it is to do.
+/// The limits of one wait for one process.
 #[derive(Debug)]
 pub struct Patience {
     process: PathBuf,
@@ -47,30 +47,29 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Begins to wait for the process of this number.
+    /// Begins to wait for the process with this id.
     pub fn with(process: u32) -> Self {
         Self::limited(process, ASLEEP, BUSY)
     }
 
-    /// Begins to wait for the process of this number, all of whose threads may sleep for so long in sum, and that may use
-    /// so much processor time.
+    /// Begins to wait for the process with this id. All of its threads may sleep at the same time for at most
+    /// `most_asleep` in total, and it may use at most `most_busy` of processor time.
     pub fn limited(process: u32, most_asleep: Duration, most_busy: Duration) -> Self {
         let process = PathBuf::from(format!("/proc/{process}"));
         let begun_busy = time_of(&process);
         Self { process, most_asleep, most_busy, begun_busy, asleep: Duration::ZERO, looked: Instant::now() }
     }
 
-    /// Returns the time that the process has had so far, as of the last look: that in which it slept, and that in which it
-    /// was given a processor.
+    /// Returns the time of the process up to the last check: the time asleep plus the processor time.
     pub fn spent(&self) -> Duration {
         self.asleep + time_of(&self.process).saturating_sub(self.begun_busy)
     }
 
-    /// Looks at the process, if it is time to.
+    /// Checks the process, if enough time has passed since the last check.
     ///
     /// # Errors
     ///
-    /// [`Hang`] when it was waited for long enough.
+    /// [`Hang`] if a limit is exceeded.
     pub fn check(&mut self) -> Result<(), Hang> {
         let passed = self.looked.elapsed();
         if passed < RHYTHM {
@@ -124,8 +123,8 @@ fn thread(task: &Path) -> Option<Thread> {
     Some(Thread { name: name.to_owned(), state, waits_in })
 }
 
-/// Returns the time that all threads of the process of this number together have run, in steps of ten milliseconds; none
-/// where the system does not tell.
+/// Returns the processor time of all threads of the process with this id, in steps of ten milliseconds. Returns zero if
+/// the system does not report it.
 pub fn processor_time(process: u32) -> Duration {
     time_of(&PathBuf::from(format!("/proc/{process}")))
 }

@@ -12,11 +12,11 @@ use std::{
 
 use crate::node::Directory;
 
-/// Whether this process runs as root. If it does not, the caller skips its test, and the reason is printed.
+/// Returns whether this process runs as root. If not, the function prints the reason, and the caller skips its test.
 ///
 /// # Panics
 ///
-/// When it does not, and the variable `CI` is set: a test that is skipped there shows nothing.
+/// If the process does not run as root and the variable `CI` is set, because a skipped test in CI proves nothing.
 #[expect(clippy::print_stderr, reason = "this is where tests say why they are skipped")]
 pub fn is_root(purpose: &str) -> bool {
     let is_root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
@@ -83,7 +83,7 @@ impl SmallDisk {
     ///
     /// # Panics
     ///
-    /// When the system refuses, which it does to others than root.
+    /// If the system refuses. It refuses for all users except root.
     pub fn new(mib: u32) -> Self {
         let directory = Directory::new();
         let options = format!("size={mib}m,mode=700");
@@ -93,16 +93,16 @@ impl SmallDisk {
         Self(directory)
     }
 
-    /// Where it is mounted.
+    /// Returns its mount point.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// Leaves no room on it.
+    /// Fills the file system.
     ///
     /// # Panics
     ///
-    /// When writing fails for another reason than that it is full.
+    /// If a write fails for any reason except a full disk.
     pub fn fill(&self) {
         let mut file =
             File::options().append(true).create(true).open(self.path().join("filler")).expect("it is mounted");
@@ -114,11 +114,11 @@ impl SmallDisk {
         }
     }
 
-    /// Gives the room free again that [`SmallDisk::fill`] took.
+    /// Frees the space that [`SmallDisk::fill`] used.
     ///
     /// # Panics
     ///
-    /// When nothing took it.
+    /// If the file system was not filled.
     pub fn free(&self) {
         fs::remove_file(self.path().join("filler")).expect("it was filled");
     }

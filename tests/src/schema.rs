@@ -26,7 +26,7 @@ impl Document {
     ///
     /// # Panics
     ///
-    /// When a pattern in it is none.
+    /// If a pattern in the document is invalid.
     pub fn new(json: Value) -> Self {
         let mut patterns = BTreeMap::new();
         collect_patterns(&json, &mut patterns);
@@ -55,11 +55,11 @@ impl Document {
         }
     }
 
-    /// Tells what is wrong with a value, if it does not fit a schema.
+    /// Returns the fault of a value that does not match a schema, or `None` if it matches.
     ///
     /// # Panics
     ///
-    /// When the schema says something that is not understood here.
+    /// If the schema has a keyword that this module does not support.
     pub fn fault(&self, schema: &Value, value: &Value) -> Option<String> {
         let schema = self.resolve(schema);
         let Some(rules) = schema.as_object() else {
@@ -119,11 +119,12 @@ impl Document {
         pattern.expect("the patterns were collected").is_match(text)
     }
 
-    /// Makes up a value that fits a schema: one that is `known` for the schema that is referred to, an example, or any.
+    /// Returns a value that matches a schema: a `known` value of the referenced schema, an example, or a generated
+    /// value.
     ///
     /// # Panics
     ///
-    /// When nothing that is made up fits.
+    /// If no generated value matches.
     pub fn fitting(&self, schema: &Value, known: &BTreeMap<&str, Vec<Value>>, dice: &mut Dice) -> Value {
         let known = |schema: &Value| known.get(schema["$ref"].as_str()?.strip_prefix(COMPONENTS)?).cloned();
         let value = self.made_up(schema, &known, DEPTH, dice);

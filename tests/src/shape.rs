@@ -16,7 +16,7 @@ const OPTIONAL: &[(&str, &str)] = &[
     ("GetPendingTxn", "pending"),
 ];
 
-/// Documented results that no answer may look like: method, words of the note beside the result, and why.
+/// Documented results whose shape no response may have: method, words of the note on the result, and the reason.
 pub const SUPERSEDED: &[(&str, &str, &str)] = &[
     ("GetPendingTxns", "6.2.0 and before", "the node is of generation 8.1, where the member Status is called code"),
     ("GetTransaction", "left out by the document", "a deployment without code and data, which each deployment has"),
@@ -32,24 +32,24 @@ const LEFT_OUT: &[(&str, &str, &str, &str, &str)] = &[(
     "the successor's verbose form lacks what the plain form has (Reference: interface#ds-block-methods)",
 )];
 
-/// One documented request with its answer.
+/// A documented request with its response.
 #[derive(Clone, Debug)]
 pub struct Example {
     /// The request, envelope included.
     pub request: Value,
-    /// The answer, envelope included.
+    /// The response, envelope included.
     pub response: Value,
-    /// What the documentation remarks.
+    /// The notes of the documentation.
     pub notes: String,
 }
 
 impl Example {
-    /// Returns the result, or `None` when the answer is an error.
+    /// Returns the result, or `None` if the response is an error.
     pub fn result(&self) -> Option<&Value> {
         self.response.get("result")
     }
 
-    /// Returns the error, or `None` when the answer is a result.
+    /// Returns the error, or `None` if the response is a result.
     pub fn error(&self) -> Option<&Value> {
         self.response.get("error")
     }
@@ -68,7 +68,7 @@ pub fn is_optional(method: &str, member: &str) -> bool {
 ///
 /// # Panics
 ///
-/// When it has the shape of none of them, with the differences.
+/// If the result matches none of them. The message has the differences.
 pub fn assert_documented(method: &str, result: &Value) {
     compare(method, result).unwrap_or_else(|differences| {
         panic!("{method} answers in no documented shape:\n{}\nanswer: {result}", differences.join("\n"))
@@ -79,7 +79,7 @@ pub fn assert_documented(method: &str, result: &Value) {
 ///
 /// # Errors
 ///
-/// When it has the shape of none of them: how it differs from each.
+/// If the result matches none of them: the difference from each.
 ///
 /// # Panics
 ///
@@ -94,11 +94,11 @@ pub fn compare(method: &str, result: &Value) -> Result<(), Vec<String>> {
     if differences.len() < documented.len() { Ok(()) } else { Err(differences) }
 }
 
-/// What the documentation shows of a method; nothing when it does not know it.
+/// Returns the documented examples of a method; an unknown method has none.
 ///
 /// # Panics
 ///
-/// When the file of examples does not hold any.
+/// If the file of examples contains no examples.
 pub fn examples(method: &str) -> Vec<Example> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("data/rpc-examples/{method}.json"));
     let Ok(text) = fs::read_to_string(&path) else { return Vec::new() };

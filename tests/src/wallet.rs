@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use silica_crypto::{KeyPair, SecretKey, sign};
 use silica_protocol::{Address, Gas, GasPrice, Nonce, Qa, Signature, Transaction, Version};
 
-/// Secret keys of the accounts that a fresh chain funds, published and worth nothing: the isolated server's nine, and two
-/// that public test suites use on local networks.
+/// Published, worthless secret keys of the accounts that a fresh chain funds. Nine are those of the isolated server,
+/// and two are used by public test suites on local networks.
 pub const FUNDED_KEYS: [&str; 11] = [
     "db11cfa086b92497c8ed5a4cc6edb3a5bfe3a640c43ffb9fc6aa0873c56f2ee3",
     "e53d1c3edaffc7a7bab5418eb836cf75819a82872b4a1a0f1c7fcf5c3e020b89",
@@ -163,7 +163,7 @@ impl Payment {
         })
     }
 
-    /// The hash under which the node will know it.
+    /// Returns the hash of the signed transaction.
     pub fn hash(&self) -> String {
         self.signed().hash().to_string()
     }
