@@ -10,7 +10,7 @@ use silica_protocol::{
 };
 use silica_state::{BlockRecord, CommitError, Snapshot, StateDiff, Store};
 
-/// Numbers that look random and are the same every time (xorshift64).
+/// Pseudo-random numbers, the same in each run (xorshift64).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
@@ -79,11 +79,11 @@ pub fn entries(random: &mut Random, numbers: impl IntoIterator<Item = u64>) -> S
     StateDiff { storage: [(CONTRACT, entries)].into(), ..StateDiff::default() }
 }
 
-/// Commits a block that makes a change of state.
+/// Commits a block with a state diff.
 ///
 /// # Errors
 ///
-/// What the store reports.
+/// The error of the store.
 ///
 /// # Panics
 ///

@@ -93,7 +93,7 @@ impl Peer {
         peer
     }
 
-    /// Changes accounts, as far as memory goes, and returns the root.
+    /// Changes accounts in memory, and returns the root.
     pub fn apply(&mut self, diff: &StateDiff) -> [u8; 32] {
         for (address, account) in &diff.accounts {
             insert(&mut self.trie, address, &account.encode());
@@ -106,13 +106,13 @@ impl Peer {
         self.root
     }
 
-    /// Makes durable what was changed.
+    /// Makes the changes durable.
     pub fn flush(&mut self) {
         self.nodes.flush().expect("the database takes writes");
         self.durable = self.root;
     }
 
-    /// Forgets what was changed since the last flush.
+    /// Discards the changes since the last flush.
     pub fn discard(&mut self) {
         self.nodes.fresh.write().unwrap_or_else(PoisonError::into_inner).clear();
         self.root = self.durable;
@@ -124,7 +124,7 @@ impl Peer {
         self.trie.get_proof(address.to_string().as_bytes()).expect("the nodes are there")
     }
 
-    /// Returns what a proof proves of an account.
+    /// Returns the value of an account that a proof proves.
     pub fn verify(&self, root: [u8; 32], address: &Address, proof: Vec<Vec<u8>>) -> Option<Vec<u8>> {
         self.trie.verify_proof(root.into(), address.to_string().as_bytes(), proof).expect("the proof is whole")
     }

@@ -33,9 +33,9 @@ const BLOCK_GAS: u64 = 1_000_000_000_000;
 pub struct Measured {
     /// Its receipt.
     pub receipt: Receipt,
-    /// Gas of its texts, which a deployment has to have and a receipt does not show.
+    /// Gas of its texts, which a deployment needs and a receipt does not contain.
     pub text_gas: u64,
-    /// The time of the first block, for which no program was ready.
+    /// The time of the first block, for which no program was compiled yet.
     pub cold: Duration,
     /// The least time of all blocks.
     pub time: Duration,
@@ -332,7 +332,7 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// What failed, with its receipt.
+    /// The failed transaction, with its receipt.
     pub fn new(case: Case, rules: Rules) -> Result<Self, String> {
         Self::with_senders(case, rules, 0)
     }
@@ -360,7 +360,7 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// Why the chain refuses it.
+    /// The reason of the rejection.
     pub fn measure(&mut self, times: u32, gas: u64, runs: u32) -> Result<Measured, String> {
         let transaction = self.transaction(times, gas);
         self.net.measure(transaction, runs)

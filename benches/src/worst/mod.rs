@@ -48,7 +48,7 @@ pub struct Message {
     pub params: Vec<Json>,
 }
 
-/// What is measured, and what comes before.
+/// The measured transaction, and the transactions before it.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// Programs that are deployed first.

@@ -21,12 +21,12 @@ pub struct Slowest {
     pub times: u32,
 }
 
-/// Measures a shape. Where work is limited, and the transaction exceeds its limit, the measured one repeats its step as often
-/// as the limit allows.
+/// Measures a shape. If a work limit applies and the transaction exceeds it, the measured transaction repeats its step
+/// as often as the limit allows.
 ///
 /// # Errors
 ///
-/// Why a program cannot be deployed or called.
+/// The reason why a program cannot be deployed or called.
 pub fn slowest(template: &Template, shape: Shape, rules: Rules) -> Result<Slowest, String> {
     let case: Case = (template.case)(&shape);
     let is_deployment = case.measured.is_none();
