@@ -2,7 +2,7 @@
 
 use silica_protocol::Address;
 
-/// Reads text in every way in which an address may be spelt.
+/// Reads text as an address in each spelling.
 pub fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let digits = text.strip_prefix("0x").unwrap_or(text);

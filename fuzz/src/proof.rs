@@ -3,7 +3,7 @@
 use sha3::{Digest, Keccak256};
 use silica_state::trie::{MemoryTrie, verify_proof, verify_whole_proof};
 
-/// Verifies nodes that were made up, or a true proof that was tampered with, as the first byte says.
+/// Verifies generated nodes or a changed valid proof; the first byte selects which.
 pub fn check(data: &[u8]) {
     match data.split_first() {
         Some((mode, rest)) if mode % 2 == 0 => made_up(rest),
@@ -138,7 +138,7 @@ fn keccak256(bytes: &[u8]) -> [u8; 32] {
     Keccak256::digest(bytes).into()
 }
 
-/// The state proofs of the vectors with their hashes turned into names, and a few trees to tamper with.
+/// Returns the state proofs of the vectors with names in place of hashes, and a few trees to change.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut seeds: Vec<Vec<u8>> = (1..=8u8)
         .map(|n| {

@@ -14,7 +14,7 @@ use silica_protocol::{
 /// Requests in one body, as a small node might bound them.
 const BATCH_LIMIT: usize = 20;
 
-/// Reads a body, answers it, and looks for a transaction in it.
+/// Reads a body, writes its response, and parses a transaction from it.
 pub fn check(data: &[u8]) {
     let body = Body::parse(data, BATCH_LIMIT);
     let entries: &[Entry<'_>] = match &body {

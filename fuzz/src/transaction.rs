@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 use silica_protocol::Transaction;
 
-/// Reads bytes as a transaction, and as the core of one whose hash is made to fit.
+/// Reads bytes as a transaction, and as the core of a transaction with the matching hash.
 pub fn check(data: &[u8]) {
     read(data);
     // No fuzzer finds a hash: give the inner message one that is right.
