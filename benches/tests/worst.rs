@@ -54,8 +54,8 @@ const TOO_MUCH: &[&str] = &[
     "deployment with a large type in many places",
 ];
 
-/// Executes a program twice: the block that is proposed finds no program that is ready, the one that is committed does. That
-/// both have the same outcome is asserted where they are made.
+/// Executes a program twice: the block that is proposed finds no program that is ready, the one that is committed does.
+/// That both have the same outcome is asserted where they are made.
 fn run(template: &Template, rules: &str) -> Measured {
     let rules = rules.parse().unwrap_or_else(|error| panic!("{rules}: {error}"));
     let mut prepared =

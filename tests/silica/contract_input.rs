@@ -77,7 +77,8 @@ impl Trial {
         balance(&self.chain.node, &self.sender.hex())
     }
 
-    /// Sends a transaction and returns its receipt, or why there is none. Money and nonce are what they have to be then.
+    /// Sends a transaction and returns its receipt, or why there is none. Money and nonce are what they have to be
+    /// then.
     #[track_caller]
     fn send(&mut self, change: impl FnOnce(&mut Payment)) -> Result<Value, Refusal> {
         let before = self.account();
@@ -136,8 +137,8 @@ impl Trial {
         said
     }
 
-    /// Deploys with parameters that do not fit, and returns the numbers of the errors. Those that cannot even be read end
-    /// the checker without a report.
+    /// Deploys with parameters that do not fit, and returns the numbers of the errors. Those that cannot even be read
+    /// end the checker without a report.
     fn unfit_deployment(&mut self, code: &str, data: &str) -> Value {
         let receipt = self.send(|it| (it.code, it.data) = (code.to_owned(), data.to_owned())).unwrap();
         let errors = receipt["errors"]["0"].clone();
@@ -150,8 +151,8 @@ impl Trial {
         self.chain.deploy(HELLO, &[address_param("owner", &Wallet::funded(0).address())]).0
     }
 
-    /// Calls in ways that the interpreter cannot read, and returns the number of the error of each: 7 with its report, or 5
-    /// where the reference ends without one.
+    /// Calls in ways that the interpreter cannot read, and returns the number of the error of each: 7 with its report,
+    /// or 5 where the reference ends without one.
     fn unreadable_calls(&mut self, to: Address, messages: &[Value]) -> Vec<u64> {
         let state = |trial: &Self| trial.chain.node.result("GetSmartContractState", &json!([to.to_string()]));
         let before = state(self);

@@ -21,7 +21,8 @@ fn post_with(node: &Node, headers: &str, body: &Value) -> Answer {
     connection.read().unwrap()
 }
 
-/// How many calls of a batch were answered; the others, behind them, are refused with the time after which to try again.
+/// How many calls of a batch were answered; the others, behind them, are refused with the time after which to try
+/// again.
 #[track_caller]
 fn answered(answers: &Value) -> usize {
     let answers = answers.as_array().unwrap();

@@ -52,7 +52,8 @@ use silica_tests::{Node, Wallet};
 const INVALID_PARAMS: (i64, &str) =
     (-32602, "INVALID_PARAMS: Invalid method parameters (invalid name and/or type) recognised");
 
-/// Checks that a call is refused with this code and text, behind which methods of ours say which parameter does not fit.
+/// Checks that a call is refused with this code and text, behind which methods of ours say which parameter does not
+/// fit.
 #[track_caller]
 fn check_error(node: &Node, method: &str, params: &Value, (code, message): (i64, &str)) {
     let (got, text) = node.error(method, params);

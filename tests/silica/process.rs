@@ -320,7 +320,8 @@ fn start_with_limits(data: &Path, mode: &str) -> Node {
     Node::start_with_small_files(data, 1 << 30, &["--block-mode", mode])
 }
 
-/// Lets no file grow beyond the record of blocks, so that a block fails when it is flushed; smaller limits let it fail before.
+/// Lets no file grow beyond the record of blocks, so that a block fails when it is flushed; smaller limits let it fail
+/// before.
 fn limit_to_record(node: &Node, data: &Path) {
     node.limit_files(Some(fs::metadata(data.join("store/chain/db")).unwrap().len()));
 }
@@ -509,7 +510,8 @@ fn start_on_a_full_disk_keeps_the_pending_transactions_in_their_file() {
     stop_and_check(node, &data);
 }
 
-/// Starts a node with the given bytes as the file `pool`, and returns it with the hashes of what is pending then, sorted.
+/// Starts a node with the given bytes as the file `pool`, and returns it with the hashes of what is pending then,
+/// sorted.
 fn start_with_pool(data: &Path, pool: &[u8]) -> (Node, Vec<String>) {
     fs::write(data.join("pool"), pool).unwrap();
     let node = Node::start_in(data, &["--block-mode", "manual"]);

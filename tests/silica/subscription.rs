@@ -399,7 +399,8 @@ fn flood_of_small_frames_is_read_to_its_end_and_holds_up_nobody() {
         let mut stream = client.0.get_ref().try_clone().unwrap();
         let flood = [first, &flooding.repeat(FRAMES), last].concat();
         std::thread::scope(|scope| {
-            // The client reads nothing until others were answered: the node may stop to read, but keeps no heap of answers.
+            // The client reads nothing until others were answered: the node may stop to read, but keeps no heap of
+            // answers.
             let sent = scope.spawn(move || stream.write_all(&flood));
             for _ in 0..20 {
                 let asked = Instant::now();
@@ -486,8 +487,8 @@ fn client_that_reads_late_misses_nothing() {
     });
 }
 
-/// RFC 6455 (section 5.2) wants the shortest form of a length from who sends it. A longer one says the same, and what follows
-/// is read from the right place.
+/// RFC 6455 (section 5.2) wants the shortest form of a length from who sends it. A longer one says the same, and what
+/// follows is read from the right place.
 #[test]
 fn length_of_a_frame_may_take_more_bytes_than_it_needs() {
     let node = Node::start(&[]);

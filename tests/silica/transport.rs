@@ -375,8 +375,8 @@ fn body_is_transferred_as_it_is_or_in_chunks() {
     assert_eq!(connection.read().unwrap().status, 400);
 }
 
-/// Where a length and chunks are announced, the chunks count, as RFC 9112 (section 6.3) allows, and the connection ends, so
-/// that nothing behind them is taken for a request.
+/// Where a length and chunks are announced, the chunks count, as RFC 9112 (section 6.3) allows, and the connection
+/// ends, so that nothing behind them is taken for a request.
 #[test]
 fn request_with_a_length_and_chunks_is_the_last_of_its_connection() {
     let node = Node::start(&[]);

@@ -1,8 +1,8 @@
 //! The top modules of each crate form layers: an import points down, never up or sideways.
 //!
-//! The documentation of `lib.rs` declares the layers. A line `Layers, lowest first:` starts the list. Each item is a layer:
-//! the names of its modules, separated by commas, and optionally a colon and a description. Modules of one layer must not
-//! import each other. Code that only tests compile may import from any layer.
+//! The documentation of `lib.rs` declares the layers. A line `Layers, lowest first:` starts the list. Each item is a
+//! layer: the names of its modules, separated by commas, and optionally a colon and a description. Modules of one layer
+//! must not import each other. Code that only tests compile may import from any layer.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! No source file of a crate has more than 500 lines of code.
 //!
-//! A line of code holds at least one token. Blank lines, comments, documentation and code that only tests compile do not
-//! count.
+//! A line of code holds at least one token. Blank lines, comments, documentation and code that only tests compile do
+//! not count.
 
 use std::collections::BTreeMap;
 

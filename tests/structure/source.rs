@@ -97,7 +97,8 @@ impl Crate {
         self.files[0].children.iter().map(String::as_str).collect()
     }
 
-    /// Returns the top module of an absolute path. Follows re-exports of `lib.rs`; `None` is an item of `lib.rs` itself.
+    /// Returns the top module of an absolute path. Follows re-exports of `lib.rs`; `None` is an item of `lib.rs`
+    /// itself.
     pub(crate) fn top_module_of(&self, path: &[String]) -> Option<&str> {
         let (first, root) = (path.first()?, &self.files[0]);
         let reexported = root.imports.iter().find(|(name, _)| name == first).and_then(|(_, path)| path.first());

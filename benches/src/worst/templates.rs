@@ -33,8 +33,8 @@ fn number_literal(shape: &Shape) -> String {
     format!("BNum {}", "9".repeat(shape.size.clamp(1, LONGEST) as usize))
 }
 
-/// A transition that evaluates an expression `copies` times for each of `times` steps of a fold. `first` are statements that
-/// bind what it uses.
+/// A transition that evaluates an expression `copies` times for each of `times` steps of a fold. `first` are statements
+/// that bind what it uses.
 fn folded(shape: &Shape, library: &str, first: &str, step: impl Fn(u32) -> String) -> Case {
     let copies = each(shape.copies, |copy| format!("let v{copy} = {} in\n", step(copy)));
     Case::call(format!(
@@ -55,8 +55,8 @@ end
     ))
 }
 
-/// A transition that executes statements `copies` times for each of `times` elements of a list. `first` are statements of the
-/// procedure that come before, `fields` all that stands before it.
+/// A transition that executes statements `copies` times for each of `times` elements of a list. `first` are statements
+/// of the procedure that come before, `fields` all that stands before it.
 fn repeated(shape: &Shape, library: &str, fields: &str, first: &str, step: impl Fn(u32) -> String) -> Case {
     let copies = each(shape.copies, |copy| format!("{};\n", step(copy)));
     Case::call(format!(

@@ -14,11 +14,11 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `error`, `scalar`, [`bn254`], `ecdsa`: all error types; arithmetic modulo the group order, and the sum s·G + r·P, by
-//!   libsecp256k1; the curves that the contract language needs beyond Schnorr.
+//! - `error`, `scalar`, [`bn254`], `ecdsa`: all error types; arithmetic modulo the group order, and the sum s·G + r·P,
+//!   by libsecp256k1; the curves that the contract language needs beyond Schnorr.
 //! - `key`: [`SecretKey`]s, which are never printed and are overwritten on drop, and [`KeyPair`]s.
-//! - `derivation`, `nonce`: [`DerivableKey`]s, the hierarchy of keys of a seed; [`Nonces`], the secret number behind each
-//!   signature.
+//! - `derivation`, `nonce`: [`DerivableKey`]s, the hierarchy of keys of a seed; [`Nonces`], the secret number behind
+//!   each signature.
 //! - `schnorr`: [`sign`] and [`verify`].
 //! - [`multisig`]: several signers, one signature.
 //! - [`cosign`]: the two rounds of multisignatures under a block.

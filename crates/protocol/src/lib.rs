@@ -41,8 +41,8 @@
 //!   [`BlockNumber`], [`Nonce`] and other counters; [`to_styled_json`].
 //! - `amount`, `hash`, `key`, `version`: [`Qa`]; one type for each kind of hash; [`PublicKey`] and [`Signature`];
 //!   [`Version`] and [`ChainId`].
-//! - `address`, `gas`, `proto`: [`Address`]; [`Gas`] and [`GasPrice`]; the protobuf messages, which are private, and the
-//!   checks that all decoders share.
+//! - `address`, `gas`, `proto`: [`Address`]; [`Gas`] and [`GasPrice`]; the protobuf messages, which are private, and
+//!   the checks that all decoders share.
 //! - `account`, `block`, `contract`, `impersonation`, `simulation`, `transaction`: [`Account`], the value in the trie;
 //!   [`TxBlock`], [`DsBlock`] and [`MicroBlock`] with headers and hashes; [`InitData`] and the keys of storage;
 //!   placeholders for keys; [`SimulationRequest`]; [`Transaction`], whose `encode` writes the bytes to sign.

@@ -75,8 +75,8 @@ impl Checkpointer {
         }
     }
 
-    /// Begins a checkpoint of a state, unless one is being written, one has failed, or it is not allowed. What is allowed
-    /// depends on the newest checkpoint, so it is asked when no other can come in between.
+    /// Begins a checkpoint of a state, unless one is being written, one has failed, or it is not allowed. What is
+    /// allowed depends on the newest checkpoint, so it is asked when no other can come in between.
     pub(crate) fn request(&self, state: &State, is_allowed: impl FnOnce() -> bool) {
         let Some(block) = state.block() else { return };
         let mut status = lock(&self.status.0);

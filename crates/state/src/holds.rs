@@ -76,8 +76,8 @@ impl Drop for Hold {
     }
 }
 
-/// The holds that there are. While checkpoints heed them none is begun, and the index of hashes is not written, so that nothing on
-/// disk but the record knows of later blocks. Once they are given up, they are so until there is none.
+/// The holds that there are. While checkpoints heed them none is begun, and the index of hashes is not written, so that
+/// nothing on disk but the record knows of later blocks. Once they are given up, they are so until there is none.
 #[derive(Debug, Default)]
 pub(crate) struct Holds(Mutex<All>);
 

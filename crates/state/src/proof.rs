@@ -113,8 +113,8 @@ pub fn verify_state_proof(
     Ok(ProvenState { account, variable })
 }
 
-/// Checks the first list of an answer of `GetStateProof` alone, and returns the account at `address`, or `None` when it is
-/// proven that there is none.
+/// Checks the first list of an answer of `GetStateProof` alone, and returns the account at `address`, or `None` when it
+/// is proven that there is none.
 ///
 /// # Errors
 ///

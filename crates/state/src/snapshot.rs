@@ -78,8 +78,8 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`HistoryError::Future`] for a block that the snapshot does not have, [`HistoryError::Expired`] for one before the
-    /// window, [`HistoryError::State`] when the state can not be computed again after a restart.
+    /// [`HistoryError::Future`] for a block that the snapshot does not have, [`HistoryError::Expired`] for one before
+    /// the window, [`HistoryError::State`] when the state can not be computed again after a restart.
     pub fn at(&self, number: BlockNumber) -> Result<StateView, HistoryError> {
         let newest = self.window.newest().version;
         let version = number.get().saturating_add(1);

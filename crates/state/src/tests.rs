@@ -757,7 +757,8 @@ fn window_of_fifty_blocks_moves_with_the_chain() {
     fixture.model().check_whole(fixture.store().snapshot().state());
 }
 
-/// The checkpoint that the states of an earlier process were to be computed from is given up while they are in the window.
+/// The checkpoint that the states of an earlier process were to be computed from is given up while they are in the
+/// window.
 #[test]
 fn states_of_an_earlier_process_outlive_what_it_began_with() {
     let mut given_up = 0;

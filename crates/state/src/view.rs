@@ -97,8 +97,8 @@ impl StateView {
         })
     }
 
-    /// Iterates over the entries of a contract's storage, in the order of the hashes of their keys. Takes memory for one
-    /// record at a time.
+    /// Iterates over the entries of a contract's storage, in the order of the hashes of their keys. Takes memory for
+    /// one record at a time.
     ///
     /// # Errors
     ///

@@ -38,8 +38,8 @@ impl Window {
         Self { states, length: self.length }
     }
 
-    /// Returns the window after more blocks, up to that of version `end`: `changed` has the states after those of them that
-    /// change something, the oldest first.
+    /// Returns the window after more blocks, up to that of version `end`: `changed` has the states after those of them
+    /// that change something, the oldest first.
     pub(crate) fn extend(&self, changed: &[State], end: Version) -> Self {
         let (before, oldest) = (self.newest(), end.saturating_sub(self.length.saturating_sub(1)));
         let next = before.version.saturating_add(1);
@@ -116,7 +116,8 @@ impl Older {
         if let Some(state) = made.states.get(&version) {
             return Ok(state.clone());
         }
-        // Asked each time: what this process began with is given up, and its changes are dropped, as checkpoints follow.
+        // Asked each time: what this process began with is given up, and its changes are dropped, as checkpoints
+        // follow.
         let base = on_disk(&records.manifest()).find(|state| state.version <= version);
         let made_before = made.newest.clone().filter(|made| made.version <= version);
         let nearest = [base, made_before].into_iter().flatten().max_by_key(|state| state.version);
@@ -183,7 +184,8 @@ pub(crate) fn catch_up(
     Ok(Some(state))
 }
 
-/// Returns the state of a later version, the changes up to which are given, and compares its root with that in the block.
+/// Returns the state of a later version, the changes up to which are given, and compares its root with that in the
+/// block.
 fn advance(
     from: &State,
     diff: &StateDiff,

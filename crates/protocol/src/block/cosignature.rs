@@ -53,8 +53,8 @@ impl CoSignatures {
     }
 }
 
-/// Returns the signed form of a bit vector: the number of bits in two bytes, big endian, then the bits, the first in the
-/// highest place, padded with zeros to a whole byte. `None` when there are more than 65,535 bits.
+/// Returns the signed form of a bit vector: the number of bits in two bytes, big endian, then the bits, the first in
+/// the highest place, padded with zeros to a whole byte. `None` when there are more than 65,535 bits.
 pub fn pack_bits(bits: &[bool]) -> Option<Vec<u8>> {
     let count = u16::try_from(bits.len()).ok()?;
     let byte =

@@ -25,8 +25,8 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Returns the logical block number of the transactions of the block after block `number`, up to which these are the
-    /// sums. It is `number` plus 1 on a chain without repeats.
+    /// Returns the logical block number of the transactions of the block after block `number`, up to which these are
+    /// the sums. It is `number` plus 1 on a chain without repeats.
     #[must_use]
     pub fn next_logical_number(&self, number: BlockNumber) -> BlockNumber {
         let logical = number.next().and_then(|next| next.get().checked_sub(self.repeats));

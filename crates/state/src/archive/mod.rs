@@ -205,8 +205,8 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Looks whether the record in `db` is one that can be opened: of a format that is known, and with all blocks that were
-    /// acknowledged. Nothing is changed.
+    /// Looks whether the record in `db` is one that can be opened: of a format that is known, and with all blocks that
+    /// were acknowledged. Nothing is changed.
     pub(crate) fn examine(db: &Db, witness: Option<&Path>) -> Result<(), OpenArchiveError> {
         read_acknowledged(db, witness).map(drop)
     }
@@ -253,8 +253,8 @@ impl Archive {
     ///
     /// Only what is cheap to check is checked: that the block follows the last one written, and that its parts are
     /// those that its hashes name. After an error from the engine nothing more can be appended, for what became of the
-    /// block is known only when the record is opened again; after one from the files of changes the block can be appended
-    /// again.
+    /// block is known only when the record is opened again; after one from the files of changes the block can be
+    /// appended again.
     pub(crate) fn write(&self, record: &BlockRecord, diff: &[u8]) -> Result<(), AppendError> {
         let mut written = self.begin()?;
         let last = written.last().map(|written| Arc::clone(&written.entry)).or_else(|| self.newest());
@@ -350,8 +350,8 @@ impl Archive {
         self.changes.sync().map_err(ArchiveError::Changes)
     }
 
-    /// Makes it cheap to go back to the newest block: keeps the changes of later blocks apart from those of earlier ones, and
-    /// remembers what the index had.
+    /// Makes it cheap to go back to the newest block: keeps the changes of later blocks apart from those of earlier
+    /// ones, and remembers what the index had.
     pub(crate) fn remember(&self) {
         self.changes.begin_file();
         self.index.remember();

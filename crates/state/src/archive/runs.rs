@@ -320,7 +320,8 @@ impl Archive {
         Ok(())
     }
 
-    /// Checks a run and adds what it has to the report and to the number of values. Returns the entry of its last block.
+    /// Checks a run and adds what it has to the report and to the number of values. Returns the entry of its last
+    /// block.
     pub(super) fn check_run(
         &self,
         stored: &Arc<StoredRun>,

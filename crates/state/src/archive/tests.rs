@@ -475,8 +475,8 @@ fn changes_of_state_do_not_pile_up() {
     assert!(archive.db.size_on_disk().unwrap() < 60 << 12);
 }
 
-/// Whatever part of the files is lost, torn or damaged, each change is there as it was, or is not kept; and is kept again
-/// when it is made again.
+/// Whatever part of the files is lost, torn or damaged, each change is there as it was, or is not kept; and is kept
+/// again when it is made again.
 #[test]
 fn changes_of_state_are_whole_or_not_kept() {
     let (model, mut lost) = (Model::with(&[0, 1, 2, 3, 4, 5, 6, 7]), 0);
@@ -751,8 +751,8 @@ fn blocks_beyond_the_next_are_damage() {
     assert_eq!(error.to_string(), "damaged record: head: there are blocks after the newest");
 }
 
-/// Changes, shortens and removes every value of the record, one at a time: nothing wrong is ever answered, and the check
-/// finds each.
+/// Changes, shortens and removes every value of the record, one at a time: nothing wrong is ever answered, and the
+/// check finds each.
 #[test]
 fn every_damage_is_found() {
     let model = Model::with(&[1, 2, 0, 45, 1]);
@@ -1076,7 +1076,8 @@ fn template_after(model: &Model) -> RunTemplate {
     }
 }
 
-/// A run after the blocks of a model, of three DS epochs: no more of the first, ten blocks, and the beginning of the third.
+/// A run after the blocks of a model, of three DS epochs: no more of the first, ten blocks, and the beginning of the
+/// third.
 fn run_after(model: &Model) -> BlockRun {
     let mut run = RunBuilder::new(template_after(model));
     let ds_block = |price| RunDsBlock { ds_difficulty: 5, difficulty: 3, gas_price: GasPrice::new(Qa::new(price)) };

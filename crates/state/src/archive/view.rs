@@ -46,8 +46,8 @@ impl FoundTransaction {
         &self.hash
     }
 
-    /// Returns how many bytes of the record are read for the transaction, which are its own and those of a few others at
-    /// most; none if there is no such transaction.
+    /// Returns how many bytes of the record are read for the transaction, which are its own and those of a few others
+    /// at most; none if there is no such transaction.
     pub const fn bytes(&self) -> usize {
         self.bytes
     }
@@ -216,8 +216,8 @@ impl ArchiveView {
         }
     }
 
-    /// Returns the contracts and libraries that an account deployed, in the order of the transactions. Takes time for these
-    /// alone.
+    /// Returns the contracts and libraries that an account deployed, in the order of the transactions. Takes time for
+    /// these alone.
     pub(crate) fn deployed_by(&self, sender: &Address) -> Result<Vec<Address>, ArchiveError> {
         let Some(head) = self.head() else { return Ok(Vec::new()) };
         deployments::of_sender(&self.archive.db, sender, head.number)

@@ -177,8 +177,8 @@ impl Db {
         }
     }
 
-    /// Closes the engine and opens it again, for all handles, if an operation of it has failed since it was opened: it is as
-    /// after a crash then. What was flushed is there, and of the rest some of the first writes may be.
+    /// Closes the engine and opens it again, for all handles, if an operation of it has failed since it was opened: it
+    /// is as after a crash then. What was flushed is there, and of the rest some of the first writes may be.
     ///
     /// # Errors
     ///
@@ -398,8 +398,8 @@ struct Sled {
     opened: RwLock<Option<Opened>>,
     /// An operation has failed since it was opened, upon which sled may refuse all further writes.
     failed: AtomicBool,
-    /// A write has panicked, and what sled holds in memory is not to be trusted, or written, any more; or the system could not
-    /// bring what was written to the disk.
+    /// A write has panicked, and what sled holds in memory is not to be trusted, or written, any more; or the system
+    /// could not bring what was written to the disk.
     broken: AtomicBool,
 }
 
@@ -509,8 +509,8 @@ impl Sled {
                 self.write(|db| db.flush())?;
                 let synced = self.with(|opened| Ok(opened.file.sync_data()?));
                 if synced.is_err() {
-                    // The system may take what it could not write for written from now on, so that the next attempt would
-                    // succeed without it.
+                    // The system may take what it could not write for written from now on, so that the next attempt
+                    // would succeed without it.
                     self.broken.store(true, Ordering::Release);
                 }
                 synced
@@ -544,13 +544,13 @@ fn remove_unfinished_snapshots(path: &Path) -> io::Result<bool> {
     Ok(any)
 }
 
-/// How often, and how long apart, a locked directory is tried again: for longer than threads need to end on a machine that
-/// is busy. Other processes are kept out by the lock of the data directory.
+/// How often, and how long apart, a locked directory is tried again: for longer than threads need to end on a machine
+/// that is busy. Other processes are kept out by the lock of the data directory.
 const LOCK_TRIES: u32 = 200;
 const LOCK_PAUSE: Duration = Duration::from_millis(25);
 
-/// Opens a database, with pauses while it is locked: threads of sled may hold the lock for a moment after a database of this
-/// process was dropped, or failed to open.
+/// Opens a database, with pauses while it is locked: threads of sled may hold the lock for a moment after a database of
+/// this process was dropped, or failed to open.
 fn when_unlocked<T>(mut open: impl FnMut() -> Result<T, DbError>, pause: impl Fn()) -> Result<T, DbError> {
     let mut opened = open();
     for _ in 0..LOCK_TRIES {
@@ -572,8 +572,8 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread is one of the storage engine that is caught, and returned as [`DbError::Panicked`]. For the
-/// panic hook of a program, which has nothing to add to that error.
+/// Whether a panic of this thread is one of the storage engine that is caught, and returned as [`DbError::Panicked`].
+/// For the panic hook of a program, which has nothing to add to that error.
 pub fn is_engine_panic(_: &PanicHookInfo<'_>) -> bool {
     GUARDED.get()
 }

@@ -65,8 +65,8 @@ pub(crate) struct Fork {
 const NO_NODE: NodeRef = NodeRef::Hash([0; 32]);
 
 impl Fork {
-    /// Computes the fork of at least two digits, given the references to what is below each. `old` is a fork of the same
-    /// place with the digits that changed since; what it has in common with this one is not hashed again.
+    /// Computes the fork of at least two digits, given the references to what is below each. `old` is a fork of the
+    /// same place with the digits that changed since; what it has in common with this one is not hashed again.
     pub(crate) fn new<'a>(mask: u16, reference: impl Fn(u8) -> &'a NodeRef, old: Option<(&Self, u16)>) -> Self {
         let mut tops = [NO_NODE; 2];
         for ((class, top), same) in CLASSES.iter().zip(&mut tops).zip([0, 1]) {

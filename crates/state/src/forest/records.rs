@@ -74,7 +74,8 @@ const PART: usize = 4096;
 const PARTS_KIND: u8 = 3;
 /// Bytes of key and value of the largest leaf, whose record has no more parts than can be counted.
 pub(crate) const LARGEST_LEAF: usize = PART * 0xffff - 64;
-/// Number of the layout of the derived database. A database of a layout before is made anew, and a later one is refused.
+/// Number of the layout of the derived database. A database of a layout before is made anew, and a later one is
+/// refused.
 const LAYOUT: u8 = 3;
 
 impl Records {

@@ -69,8 +69,8 @@ impl Absent {
         }
     }
 
-    /// Returns the first key from `from` on that may have an entry in a version, and where the next range of keys begins
-    /// that have none.
+    /// Returns the first key from `from` on that may have an entry in a version, and where the next range of keys
+    /// begins that have none.
     pub(super) fn skip(&self, contract: &Address, from: &str, version: Version) -> (String, Option<String>) {
         let known = self.read();
         let mut from = from.to_owned();

@@ -47,7 +47,8 @@ struct Layer {
     /// The table of the layers below.
     deep: u8,
     contract: Address,
-    /// Of the contract and the slices. The layer below goes on from it, so that a key is hashed once, however long it is.
+    /// Of the contract and the slices. The layer below goes on from it, so that a key is hashed once, however long it
+    /// is.
     digest: Sha256,
 }
 

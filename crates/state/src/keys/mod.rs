@@ -159,8 +159,8 @@ impl Keys {
         self.recent.remember(version);
     }
 
-    /// Returns the index as it was at an earlier version, by a handle of its own; `None` when that is not remembered. This one's
-    /// handle is to be retired before: what it has noted is undone.
+    /// Returns the index as it was at an earlier version, by a handle of its own; `None` when that is not remembered.
+    /// This one's handle is to be retired before: what it has noted is undone.
     pub(crate) fn back_at(&self, version: Version, db: Db) -> Option<Self> {
         let absent = Absent::default();
         absent.note_added(version, &[]);
@@ -257,8 +257,8 @@ impl Keys {
         Ok(())
     }
 
-    /// Calls a function with each key of a contract on disk, and with whether it may be surplus: such a key is listed for
-    /// removal, or a checkpoint has yet to write or list it.
+    /// Calls a function with each key of a contract on disk, and with whether it may be surplus: such a key is listed
+    /// for removal, or a checkpoint has yet to write or list it.
     pub(crate) fn visit(&self, contract: &Address, mut visit: impl FnMut(&str, bool)) -> Result<(), StateError> {
         let span = Span { contract, prefix: "", from: "" };
         let mut listed = self.listed().scan(span).map(|row| row.map(|(key, _)| key)).peekable();

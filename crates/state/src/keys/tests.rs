@@ -107,8 +107,8 @@ proptest! {
         prop_assert_eq!(db.scan(vec![]..vec![0xff]).count(), 1, "what leads nowhere is removed");
     }
 
-    /// Whatever write is the last one, keys that stay are there, none is that was not put there, and the next try makes it
-    /// whole.
+    /// Whatever write is the last one, keys that stay are there, none is that was not put there, and the next try makes
+    /// it whole.
     #[test]
     fn pages_are_whole_after_they_were_cut_off(edits in edits(), after in 0..30_u64) {
         let disk = Disk::default();

@@ -28,8 +28,8 @@ impl Recovered {
     }
 }
 
-/// Computes the state of the newest block from the newest checkpoint and the changes since. If changes are missing that a
-/// state of the window needs, the blocks after the base have to be executed.
+/// Computes the state of the newest block from the newest checkpoint and the changes since. If changes are missing that
+/// a state of the window needs, the blocks after the base have to be executed.
 pub(super) fn recover(
     records: &Arc<Records>,
     archive: &Arc<Archive>,

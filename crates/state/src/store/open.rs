@@ -85,8 +85,8 @@ impl Store {
         match Self::open_directory(dir, &layout, options, progress) {
             Err(error) if error.is_no_room() && layout.release_reserve().map_err(directory)? => {
                 let opened = Self::open_directory(dir, &layout, options, progress);
-                // Blocks that are executed again need the rest of the reserve. Otherwise the store takes the rest, because
-                // another program could use it before the next opening.
+                // Blocks that are executed again need the rest of the reserve. Otherwise the store takes the rest,
+                // because another program could use it before the next opening.
                 if !opened.as_ref().is_ok_and(|store| matches!(store.outcome(), OpenOutcome::NeedsReplay { .. })) {
                     let _: io::Result<()> = layout.take_rest();
                 }
@@ -292,8 +292,8 @@ pub(super) fn open_error(error: ArchiveError) -> OpenError {
     OpenError::Record(error.into())
 }
 
-/// Opens the record with its index. Damage may be in either of two databases: if the record opens beside an empty index,
-/// the damage is in the index.
+/// Opens the record with its index. Damage may be in either of two databases: if the record opens beside an empty
+/// index, the damage is in the index.
 pub(super) fn open_archive(
     (record, changes): (&Db, &Files),
     index: &Db,

@@ -71,16 +71,16 @@ impl Store {
         self.lacks_room
     }
 
-    /// Keeps room for the next opening, if what is written is to survive. Without a reserve only an opening on a full disk is
-    /// refused, so that a failure is ignored.
+    /// Keeps room for the next opening, if what is written is to survive. Without a reserve only an opening on a full
+    /// disk is refused, so that a failure is ignored.
     pub(super) fn extend_reserve(&self) {
         if self.options.durability == Durability::Flush {
             let _: io::Result<()> = self.databases.layout.extend_reserve();
         }
     }
 
-    /// Refuses what only another process can mend, so that reads go on: engines that panicked, and state that is to be made
-    /// anew.
+    /// Refuses what only another process can mend, so that reads go on: engines that panicked, and state that is to be
+    /// made anew.
     fn require_no_damage(&self) -> Result<(), RecoverError> {
         if self.databases.record.is_broken() || self.databases.state.is_broken() {
             return Err(RecoverError::Db(DbError::Broken));

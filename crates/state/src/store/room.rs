@@ -19,8 +19,8 @@ use crate::{
 
 /// Bytes that have to be free besides room for the tables of pages: for each engine a segment or two.
 const ROOM: u64 = 2 << 20;
-/// Bytes of an engine's log for one byte of its table of pages, at least. Measured: 57 to 2,737 with values of 100 to 4,000
-/// bytes, and 1,900 for payments.
+/// Bytes of an engine's log for one byte of its table of pages, at least. Measured: 57 to 2,737 with values of 100 to
+/// 4,000 bytes, and 1,900 for payments.
 const LOG_PER_TABLE: u64 = 32;
 /// Name of the file that shows whether there is room.
 const PROBE: &str = "room";
@@ -30,8 +30,8 @@ pub(super) const RESERVE: &str = "reserve";
 const PIECE: usize = 8 << 10;
 
 impl Layout {
-    /// Checks that there is room for what opening writes, so that nothing is closed that cannot be opened again. The reserve
-    /// counts as free.
+    /// Checks that there is room for what opening writes, so that nothing is closed that cannot be opened again. The
+    /// reserve counts as free.
     pub(super) fn require_room(&self) -> Result<(), RecoverError> {
         let Some(path) = self.beside_marker(PROBE) else { return Ok(()) };
         let check = || {
@@ -46,8 +46,8 @@ impl Layout {
         check().map_err(|source| RecoverError::NoRoom { path: path.clone(), source })
     }
 
-    /// Makes the reserve, or extends it, if it has fewer bytes than opening writes. Where that would take more than half of what
-    /// is free, it stays as it is.
+    /// Makes the reserve, or extends it, if it has fewer bytes than opening writes. Where that would take more than
+    /// half of what is free, it stays as it is.
     pub(super) fn extend_reserve(&self) -> io::Result<()> {
         let Some(path) = self.beside_marker(RESERVE) else { return Ok(()) };
         let (room, kept) = (self.room()?, len(&path)?);
@@ -94,8 +94,8 @@ impl Layout {
         self.marker.as_deref().and_then(Path::parent).map(|dir| dir.join(name))
     }
 
-    /// Bytes that an opening writes, at most. A table of pages is as large as the last one, or as the log requires that has
-    /// grown since.
+    /// Bytes that an opening writes, at most. A table of pages is as large as the last one, or as the log requires that
+    /// has grown since.
     fn room(&self) -> io::Result<u64> {
         let mut room = ROOM;
         for path in [&self.record, &self.state] {
@@ -192,8 +192,8 @@ mod tests {
         number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
     }
 
-    /// Writes entries with keys in order or without, in batches of a block, and checks that the table of pages that the next
-    /// opening writes is not larger than expected.
+    /// Writes entries with keys in order or without, in batches of a block, and checks that the table of pages that the
+    /// next opening writes is not larger than expected.
     fn check_room(is_ordered: bool, value: usize, blocks: u64) {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::of(dir.path());

@@ -30,7 +30,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`RevertError::Busy`] before genesis, and when there are blocks that are not flushed or whose state is not computed.
+    /// [`RevertError::Busy`] before genesis, and when there are blocks that are not flushed or whose state is not
+    /// computed.
     pub fn hold(&self) -> Result<Hold, RevertError> {
         let mut writer = self.writer();
         let snapshot = self.snapshot();
@@ -127,8 +128,8 @@ impl Store {
         snapshot
     }
 
-    /// Returns, from memory, what opening would find after the removal of blocks, and the state of the newest block. Returns
-    /// `None` when that is not in memory, for example when a checkpoint was written after the hold.
+    /// Returns, from memory, what opening would find after the removal of blocks, and the state of the newest block.
+    /// Returns `None` when that is not in memory, for example when a checkpoint was written after the hold.
     fn core_at(
         &self,
         to: &Hold,

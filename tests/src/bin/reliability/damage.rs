@@ -94,8 +94,8 @@ pub(crate) fn run(cases: u64, seed: u64) {
     println!("{cases} cases, no wrong answer: {outcomes:?}");
 }
 
-/// Makes a chain with payments, tokens, empty blocks and several DS epochs, long enough for the state to have been written to
-/// its own database, with newer blocks on top, and returns its answers.
+/// Makes a chain with payments, tokens, empty blocks and several DS epochs, long enough for the state to have been
+/// written to its own database, with newer blocks on top, and returns its answers.
 fn prepare(data: &Path, accounts: &[Address]) -> Value {
     let killed = data.ends_with("killed");
     let node = Node::start_in(data, &["--block-mode", "manual"]);

@@ -32,34 +32,36 @@ const SHOUT: &str = include_str!("../../../data/contracts/shout.scilla");
 /// Bytes of memory that the node may take beyond those of the idle process.
 const MARGIN: u64 = 200 << 20;
 
-/// Bytes of data that the process may have beyond those of the idle process: the system refuses more, and the process ends.
-/// Stacks of threads and free memory of the allocator, which are not resident, count as well.
+/// Bytes of data that the process may have beyond those of the idle process: the system refuses more, and the process
+/// ends. Stacks of threads and free memory of the allocator, which are not resident, count as well.
 const DATA_MARGIN: u64 = 3 * MARGIN;
 
-/// Blocks with a large event that are made during an attack that uses them. As many are made before it, since the caches of
-/// records fill with them without any hostile client: 20 such blocks add 37 MB, and 100 add 38 MB. So the caches of the idle
-/// process are full.
+/// Blocks with a large event that are made during an attack that uses them. As many are made before it, since the
+/// caches of records fill with them without any hostile client: 20 such blocks add 37 MB, and 100 add 38 MB. So the
+/// caches of the idle process are full.
 pub(crate) const SHOUTS: u64 = 20;
 
 /// Time for which callers are served before an attack.
 const CALM: Duration = Duration::from_secs(2);
 
-/// Time that one caller in a hundred may wait during an attack: so many times as long as before, of which at least this counts.
+/// Time that one caller in a hundred may wait during an attack: so many times as long as before, of which at least this
+/// counts.
 const SLOWER: u32 = 10;
 const LEAST_CALM: Duration = Duration::from_millis(5);
 
-/// Connections that the node may have open: those of clients, unless the operator says otherwise, and those it listens on.
+/// Connections that the node may have open: those of clients, unless the operator says otherwise, and those it listens
+/// on.
 const CONNECTIONS: usize = 900 + 10;
 
 /// Time of the node that one caller in a hundred may have to wait over a new connection, which may wait for a place.
 const NEW_PATIENCE: Duration = Duration::from_mins(1);
 
-/// Time for which the node waits for a client at least that keeps memory from others. It reckons in milliseconds, and may
-/// be wrong by one.
+/// Time for which the node waits for a client at least that keeps memory from others. It reckons in milliseconds, and
+/// may be wrong by one.
 const CROWDED: Duration = Duration::from_millis(2_000 - 1);
 
-/// Of that, the time at least for which a subscriber that is cut off was not reading; it may have read what was left for the
-/// rest.
+/// Of that, the time at least for which a subscriber that is cut off was not reading; it may have read what was left
+/// for the rest.
 const LATE: Duration = Duration::from_secs(1);
 
 /// Time between two questions of a caller.
@@ -173,8 +175,8 @@ impl Target<'_> {
         client(format!("ws://{}/", self.node.address()), stream).ok().map(|(socket, _)| socket)
     }
 
-    /// Makes a block with the shout of this number, counted from 1 at the beginning of the attack, and returns the hash of its
-    /// transaction.
+    /// Makes a block with the shout of this number, counted from 1 at the beginning of the attack, and returns the hash
+    /// of its transaction.
     pub(crate) fn shout(&self, number: u64) -> String {
         let call = self.shout_call(number);
         include(self.node, &call);
@@ -222,8 +224,8 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Starts a node, makes `shouts` blocks with a large event, and lets the node be attacked, while other callers call it. Prints
-/// the figures, and returns the bounds that the node missed.
+/// Starts a node, makes `shouts` blocks with a large event, and lets the node be attacked, while other callers call it.
+/// Prints the figures, and returns the bounds that the node missed.
 ///
 /// # Panics
 ///
@@ -296,7 +298,8 @@ const HOARD: usize = 40_000;
 /// Transactions of the block with many.
 const CROWD: u64 = 1_000;
 
-/// Makes blocks and contracts whose answers are large, and `shouts` blocks with a large event, which a subscriber reads.
+/// Makes blocks and contracts whose answers are large, and `shouts` blocks with a large event, which a subscriber
+/// reads.
 fn prepare(node: &Node, shouts: u64) -> Target<'_> {
     let wallet = Wallet::funded(0);
     let init = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"}]);
@@ -511,8 +514,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// Makes a demand over a connection of its own. There may be too little memory for all that are made at once, and who
-    /// takes long over what others wait for is cut off; all others are answered. Returns whether it was served.
+    /// Makes a demand over a connection of its own. There may be too little memory for all that are made at once, and
+    /// who takes long over what others wait for is cut off; all others are answered. Returns whether it was served.
     fn ask(&self, target: &Target<'_>, demand: &Demand<'_>) -> bool {
         let begun = Instant::now();
         let mut connection = Connection::open(target.node.address()).expect("it can be reached");

@@ -13,8 +13,8 @@ const RHYTHM: Duration = Duration::from_millis(20);
 /// Time for which it is known how late a client was.
 const KNOWN: Duration = Duration::from_secs(5);
 
-/// A connection whose client looks again and again whether something has come: what passes between two looks beyond that
-/// rhythm, it was busy with other things, or kept from running.
+/// A connection whose client looks again and again whether something has come: what passes between two looks beyond
+/// that rhythm, it was busy with other things, or kept from running.
 #[derive(Debug)]
 pub(crate) struct Watched {
     stream: TcpStream,

@@ -242,8 +242,8 @@ impl Kept {
     }
 }
 
-/// Reads a frame into `frame`, of which at most `rest` bytes are there, and returns the number and hash of its block and
-/// the length of the change; `None` when there is no whole one.
+/// Reads a frame into `frame`, of which at most `rest` bytes are there, and returns the number and hash of its block
+/// and the length of the change; `None` when there is no whole one.
 fn read_frame(reader: &mut dyn Read, rest: u64, frame: &mut Vec<u8>) -> io::Result<Option<(u64, BlockHash, u64)>> {
     frame.clear();
     let mut take = |frame: &mut Vec<u8>, len: u64| {

@@ -72,7 +72,8 @@ impl Index {
             let bucket = merge.next_bucket;
             let mut content = Vec::new();
             for input in &merge.inputs {
-                // An input has at most as many buckets, so that one of its buckets goes into one or more of the output's.
+                // An input has at most as many buckets, so that one of its buckets goes into one or more of the
+                // output's.
                 let shift = merge.output.bits.saturating_sub(input.bits);
                 let entries = self.read_bucket(*input, bucket.checked_shr(shift).unwrap_or(0));
                 let entries = entries.inspect_err(|error| {
