@@ -75,8 +75,9 @@ impl Checkpointer {
         }
     }
 
-    /// Begins a checkpoint of a state, unless one is being written, one has failed, or it is not allowed. What is
-    /// allowed depends on the newest checkpoint, so it is asked when no other can come in between.
+    /// Begins a checkpoint of a state, unless one is being written, one has failed, or `is_allowed` returns false. The
+    /// function calls `is_allowed` while no other checkpoint can begin, because the result depends on the newest
+    /// checkpoint.
     pub(crate) fn request(&self, state: &State, is_allowed: impl FnOnce() -> bool) {
         let Some(block) = state.block() else { return };
         let mut status = lock(&self.status.0);

@@ -482,7 +482,7 @@ impl Fixture {
         assert_eq!(self.store().replaying(), None, "what was held is kept");
         let blocks = hold.number().get() as usize + 1;
         assert_eq!(snapshot.head().map(|head| (head.number, head.hash)), Some((hold.number(), hold.hash())));
-        // Who reads what was before gets that, or learns why not.
+        // An older reader gets the old data or an error.
         self.model().check_left_behind(before.state());
         let head = before.head().unwrap();
         match before.record(head.number) {
@@ -524,7 +524,7 @@ impl Fixture {
         }
     }
 
-    /// Commits until something fails, and goes on from what that has left.
+    /// Commits until an operation fails, and continues with the data on disk.
     fn commit_until_cut(&mut self, blocks: u64, seed: u64, kept: Kept) {
         for number in 0..blocks {
             let acknowledged = self.blocks();
@@ -539,7 +539,7 @@ impl Fixture {
         self.crash(kept);
     }
 
-    /// Commits until something fails, and goes on with the same store when the disk takes writes again.
+    /// Commits until an operation fails, and continues with the same store when the disk accepts writes again.
     fn recover_from_cut(&mut self, part: Part, after: u64, seed: u64, kept: Kept) {
         self.cut(part, after);
         let failed = (0..12).any(|number| {
@@ -1407,7 +1407,7 @@ fn directory_opens_after_a_revert() {
     store.revert(&hold).unwrap();
     assert_eq!(reader.snapshot().head().map(|head| head.hash), Some(hold.hash()));
     drop((store, reader));
-    // The witness says so as well.
+    // The head marker names the same block.
     let store = Store::open(dir.path(), options).unwrap();
     assert_eq!(*store.outcome(), OpenOutcome::Ready { head: hold.number(), rebuilt: None });
     store.check(&mut |_, _| {}).unwrap();

@@ -20,7 +20,7 @@ use crate::{
 };
 
 const TABLE: u8 = 0x13;
-/// Of what was deployed, by who did it.
+/// The table of deployed contracts and libraries by sender.
 const BY_SENDER: u8 = 0x14;
 
 /// What a transaction deployed.
@@ -57,7 +57,7 @@ fn write_sender(block: BlockNumber, deployed: &Deployed, batch: &mut Batch) {
     batch.insert(key, value);
 }
 
-/// Notes who deployed the contracts of a record that has only their places.
+/// Writes the senders of deployments in a record that has only their places.
 ///
 /// `read` returns the transaction at a place.
 pub(super) fn write_senders(
@@ -79,7 +79,7 @@ pub(super) fn write_senders(
     Ok(())
 }
 
-/// Whether it is noted who deployed something.
+/// Returns whether the record has the sender of a deployment.
 pub(super) fn has_sender(db: &Db, block: BlockNumber, deployed: &Deployed) -> Result<bool, ArchiveError> {
     let key = sender_key(&deployed.sender, block.get(), deployed.position);
     let value = db.get(&key)?;

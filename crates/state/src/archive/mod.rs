@@ -205,8 +205,8 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Looks whether the record in `db` is one that can be opened: of a format that is known, and with all blocks that
-    /// were acknowledged. Nothing is changed.
+    /// Checks, without a change, that the record in `db` can be opened: its format is supported, and it has all
+    /// acknowledged blocks.
     pub(crate) fn examine(db: &Db, witness: Option<&Path>) -> Result<(), OpenArchiveError> {
         read_acknowledged(db, witness).map(drop)
     }
@@ -290,7 +290,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Whether a write or a flush has failed half way, upon which nothing is appended any more.
+    /// Returns whether a write or flush has failed half way. After that, the record accepts no appends.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.load(Ordering::Acquire)
     }
@@ -350,8 +350,8 @@ impl Archive {
         self.changes.sync().map_err(ArchiveError::Changes)
     }
 
-    /// Makes it cheap to go back to the newest block: keeps the changes of later blocks apart from those of earlier
-    /// ones, and remembers what the index had.
+    /// Makes a later revert to the newest block cheap. Keeps the state diffs of later blocks in separate files, and
+    /// begins an undo log of the index.
     pub(crate) fn remember(&self) {
         self.changes.begin_file();
         self.index.remember();

@@ -39,7 +39,7 @@ const KEPT: usize = 8;
 /// A DS block that was made in a run: that, its header, and the Tx block with which it was made.
 type InRun = (Arc<StoredRun>, DsBlockHeader, BlockNumber);
 
-/// The runs that were read last, and who signs their blocks.
+/// The empty block ranges that were read last, and the signer of their blocks.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     kept: Mutex<VecDeque<Arc<StoredRun>>>,
@@ -89,12 +89,12 @@ impl Runs {
 }
 
 impl Archive {
-    /// Says who signs the blocks of runs; only the first to say so counts.
+    /// Sets the signer of the blocks of empty block ranges. Only the first call has an effect.
     pub(crate) fn seal_with(&self, seal: Arc<dyn Seal>) {
         self.runs.seal.get_or_init(|| seal);
     }
 
-    /// Who signs the blocks of runs.
+    /// Returns the signer of the blocks of empty block ranges.
     pub(crate) fn seal(&self) -> Option<Arc<dyn Seal>> {
         self.runs.seal.get().map(Arc::clone)
     }

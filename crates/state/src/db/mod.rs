@@ -177,8 +177,8 @@ impl Db {
         }
     }
 
-    /// Closes the engine and opens it again, for all handles, if an operation of it has failed since it was opened: it
-    /// is as after a crash then. What was flushed is there, and of the rest some of the first writes may be.
+    /// Closes and reopens the engine for all handles, if one of its operations has failed since it was opened. The
+    /// result is that of a crash: flushed writes exist, and a first part of the later writes may exist.
     ///
     /// # Errors
     ///
@@ -396,10 +396,10 @@ struct Sled {
     options: DbOptions,
     /// `None` while it is opened again, after that failed, and while it is dropped.
     opened: RwLock<Option<Opened>>,
-    /// An operation has failed since it was opened, upon which sled may refuse all further writes.
+    /// An operation has failed since the database was opened; sled may reject all later writes.
     failed: AtomicBool,
-    /// A write has panicked, and what sled holds in memory is not to be trusted, or written, any more; or the system
-    /// could not bring what was written to the disk.
+    /// A write has panicked, so the memory of sled is unreliable and must not be written; or the system failed to flush
+    /// writes to the disk.
     broken: AtomicBool,
 }
 
@@ -471,7 +471,7 @@ impl Sled {
         if self.opened.read().unwrap_or_else(PoisonError::into_inner).is_some() {
             return Ok(());
         }
-        // Others go on meanwhile, and learn that it is closed.
+        // Other threads continue meanwhile, and receive the error that the database is closed.
         let opened = Opened::new(&self.path, self.options, pause)?;
         self.failed.store(false, Ordering::Release);
         *self.opened.write().unwrap_or_else(PoisonError::into_inner) = Some(opened);
@@ -509,8 +509,8 @@ impl Sled {
                 self.write(|db| db.flush())?;
                 let synced = self.with(|opened| Ok(opened.file.sync_data()?));
                 if synced.is_err() {
-                    // The system may take what it could not write for written from now on, so that the next attempt
-                    // would succeed without it.
+                    // After this error, the system may regard the lost data as written. The next flush would then
+                    // succeed without them.
                     self.broken.store(true, Ordering::Release);
                 }
                 synced
@@ -544,12 +544,12 @@ fn remove_unfinished_snapshots(path: &Path) -> io::Result<bool> {
     Ok(any)
 }
 
-/// How often, and how long apart, a locked directory is tried again: for longer than threads need to end on a machine
-/// that is busy. Other processes are kept out by the lock of the data directory.
+/// Number of retries for a locked directory, and the pause between them. Together they are longer than threads need to
+/// end on a busy machine. The lock of the data directory excludes other processes.
 const LOCK_TRIES: u32 = 200;
 const LOCK_PAUSE: Duration = Duration::from_millis(25);
 
-/// Opens a database, with pauses while it is locked: threads of sled may hold the lock for a moment after a database of
+/// Opens a database, and retries while it is locked. Threads of sled may hold the lock for a moment after a database of
 /// this process was dropped, or failed to open.
 fn when_unlocked<T>(mut open: impl FnMut() -> Result<T, DbError>, pause: impl Fn()) -> Result<T, DbError> {
     let mut opened = open();
@@ -572,8 +572,8 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread is one of the storage engine that is caught, and returned as [`DbError::Panicked`].
-/// For the panic hook of a program, which has nothing to add to that error.
+/// Returns whether a panic of this thread comes from the storage engine. Such a panic is caught and returned as
+/// [`DbError::Panicked`], so the panic hook of a program need not report it.
 pub fn is_engine_panic(_: &PanicHookInfo<'_>) -> bool {
     GUARDED.get()
 }
@@ -658,7 +658,7 @@ mod tests {
         sled.with(|_| Err::<(), _>(DbError::Io(io::Error::other("no space left")))).unwrap_err();
         db.reopen().unwrap();
         assert!(!sled.failed.load(Ordering::Acquire));
-        // Nothing that anybody has keeps the directory locked.
+        // No remaining handle keeps the directory locked.
         assert_eq!(scan.map(|entry| entry.unwrap().1.len()).sum::<usize>(), 199 * 9);
         assert_eq!(other.get(&[7]).unwrap().as_deref(), Some(&[7; 9][..]));
 
