@@ -253,9 +253,10 @@ fn whole(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A page of the transactions of an address that has none, in a record of full blocks, and in one of blocks of one
-/// payment with a thousand empty ones between each two. As much is looked at as for a request; only with the newest
-/// first, the second record ends before, with a tenth of it: empty blocks are passed over at once.
+/// Reads a page of the transactions of an address without transactions, in two records. One has full blocks. The other
+/// has blocks of one payment, with a thousand empty blocks between two of them. The benchmark reads as much as a
+/// request does. With the newest first, the second record ends earlier, after a tenth of it: empty blocks are skipped
+/// at once.
 fn history(criterion: &mut Criterion) {
     const EFFORT: usize = 20_000;
     let mut group = criterion.benchmark_group("history/page");

@@ -34,7 +34,7 @@ fn number_literal(shape: &Shape) -> String {
 }
 
 /// A transition that evaluates an expression `copies` times for each of `times` steps of a fold. `first` are statements
-/// that bind what it uses.
+/// that bind the names in the expression.
 fn folded(shape: &Shape, library: &str, first: &str, step: impl Fn(u32) -> String) -> Case {
     let copies = each(shape.copies, |copy| format!("let v{copy} = {} in\n", step(copy)));
     Case::call(format!(

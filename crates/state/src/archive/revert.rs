@@ -98,9 +98,8 @@ impl Archive {
         Ok(Removed(entry))
     }
 
-    /// Returns the record after blocks were removed, by handles of its own, with all that is the same whatever came
-    /// after: what opening would find. `None` when what the index had is not remembered, upon which the record is to be
-    /// opened.
+    /// Returns the record after a removal of blocks, over handles of its own, as opening would find it. Returns `None`
+    /// if the undo log of the index does not go back that far; then the caller must open the record.
     pub(crate) fn back_at(&self, removed: &Removed, db: Db, index_db: Db) -> Result<Option<Self>, ArchiveError> {
         let (number, hash) = (removed.0.number(), removed.0.head.hash);
         let extent = Extent { blocks: number.get().saturating_add(1), newest: Some(hash) };
