@@ -140,7 +140,7 @@ impl Request<'_> {
 pub struct Id<'a>(Cow<'a, str>);
 
 impl<'a> Id<'a> {
-    /// The `id` of responses to requests without an `id`.
+    /// The `id` of responses to bodies and requests without an `id`.
     pub const NULL: Self = Self(Cow::Borrowed("null"));
 
     /// Returns the JSON text, as it came.
