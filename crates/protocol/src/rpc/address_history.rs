@@ -131,7 +131,7 @@ impl JsonSchema for HistoryOptionsParam {
     }
 }
 
-/// How the transactions of an address are to be told.
+/// The form of the transactions of an address.
 #[derive(JsonSchema)]
 #[schemars(rename = "HistoryOptions")]
 #[expect(dead_code, reason = "it is only described")]

@@ -51,7 +51,7 @@ pub struct TracedCallJson {
     pub amount: Dec<Qa>,
     /// The messages that the contract sent, in order, each with what followed from it.
     pub calls: Vec<Self>,
-    /// The parameters, as in the message, with values that nest deep as text; null when they are too large to be told.
+    /// The parameters, as in the message, with values that nest deep as text; null when they are too large for a trace.
     pub params: Value,
     /// Who was called.
     pub recipient: Hex<Address>,
@@ -114,6 +114,6 @@ pub struct TracedValueJson {
     /// Its name in the source.
     pub name: String,
     /// The value in the JSON form of the contract language, a message being an object of its entries; the text of that
-    /// where it nests deep; null when it is too large to be told.
+    /// where it nests deep; null when it is too large for a trace.
     pub value: Option<Value>,
 }
