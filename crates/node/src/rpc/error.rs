@@ -2,8 +2,8 @@
 //!
 //! Numbers are chosen here, by matches without a wildcard: a new variant does not compile until its code is decided. A
 //! method with faults of its own chooses theirs beside its body ([`CallError::Chosen`]). Texts that start with a
-//! capital letter are the reference's, misspellings included, since clients compare them (Reference:
-//! interface#error-codes).
+//! capital letter are the reference's, misspellings included, since clients compare them
+//! (Reference: interface#error-codes).
 
 use std::borrow::Cow;
 
