@@ -6,7 +6,7 @@
 //! cargo bench -p silica-benches --bench worst -- blocks [NAME]
 //! ```
 //!
-//! The first prints a table of the kept programs. The second looks for slower shapes of each kind, with so many changes. The
+//! The first command prints a table of the stored programs. The second searches slower shapes with `BUDGET` changes. The
 //! third fills a block with the slowest transactions of each kind that succeed, and a block with payments. It prints the time
 //! to execute and to verify the block, and names the blocks that take more than a second.
 

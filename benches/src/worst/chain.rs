@@ -22,7 +22,7 @@ use silica_state::{Store, StoreOptions};
 
 use super::{Case, Deployment, Message};
 
-/// Gas for what comes before the measured transaction.
+/// Gas limit of the transactions before the measured one.
 const PREPARATION_GAS: u64 = 390_000;
 const PRICE: u128 = 2_000_000_000;
 /// Gas of a micro block, which never ends a block.
@@ -165,7 +165,7 @@ fn hex(address: &Address) -> String {
 }
 
 impl Net {
-    /// A new chain with so many senders of one transaction.
+    /// Creates a chain with the given number of senders of one transaction.
     ///
     /// # Panics
     ///
@@ -250,7 +250,7 @@ impl Net {
         Ok(Measured { receipt, text_gas, cold, time })
     }
 
-    /// Makes a block with a transaction of each of so many senders, and checks it by executing the chain again, unless it has
+    /// Makes a block with one transaction of each sender, and checks it by executing the chain again, unless it has
     /// all of them and so may have room for more.
     fn block_of(&mut self, senders: usize, transaction: impl Fn(usize) -> Transaction) -> Result<Attempt, String> {
         for number in 0..senders {
@@ -337,7 +337,7 @@ impl Prepared {
         Self::with_senders(case, rules, 0)
     }
 
-    /// The same with so many senders of one transaction.
+    /// Does the same with the given number of senders of one transaction.
     fn with_senders(case: Case, rules: Rules, senders: usize) -> Result<Self, String> {
         let mut net = Net::new(rules, senders);
         let Case { others, mut program, setup, measured } = case;

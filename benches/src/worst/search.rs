@@ -89,7 +89,7 @@ pub fn block_of(template: &Template, rules: Rules) -> Result<FullBlock, String> 
     }
 }
 
-/// Changes the shape of a template so many times, and keeps what is slowest for its gas.
+/// Changes the shape of a template `budget` times, and keeps the slowest shape for its gas.
 ///
 /// # Errors
 ///

@@ -166,7 +166,7 @@ fn points(shape: &Shape) -> String {
     )
 }
 
-/// A number of so many bits, all of them set.
+/// Returns the number with the given count of bits, all of them set.
 fn scalar(bits: u32) -> String {
     let bits = bits.min(256);
     let digits = "f".repeat((bits / 4) as usize);

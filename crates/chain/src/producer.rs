@@ -177,7 +177,7 @@ impl Producer {
         builder.finish(&self.store)
     }
 
-    /// Writes so many empty blocks after the tip.
+    /// Writes the given number of empty blocks after the tip.
     fn write_runs(&mut self, at: Timestamp, blocks: u64) -> Result<(), PassError> {
         let mut left = blocks;
         while left > 0 {

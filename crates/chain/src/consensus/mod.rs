@@ -80,7 +80,7 @@ pub trait Application {
     /// [`CommitError`]: the store could not be written.
     fn flush(&mut self) -> Result<Vec<Arc<CommittedBlock>>, CommitError>;
 
-    /// Makes so many empty blocks durable, and then visible, as proposing, sealing and committing one after the other
+    /// Makes the given number of empty blocks durable, and then visible, as proposing, sealing and committing one after the other
     /// at the time `at` would. Nothing may have been written that is not flushed. Returns their numbers.
     ///
     /// Their signatures are made when a block is read, by the
