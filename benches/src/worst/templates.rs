@@ -217,6 +217,36 @@ field u : Uint32 = Uint32 0";
     repeated(shape, "", fields, &first, step)
 }
 
+/// Fields with a map of `size` entries and a value of `size` levels, which a setup call writes. `step` reads or writes
+/// them.
+fn filled(shape: &Shape, step: impl Fn(u32) -> String) -> Case {
+    let (entries, levels) = (shape.size.clamp(1, 3_000), shape.depth.clamp(1, 10_000));
+    let fields = format!(
+        "field numbers : Map Uint32 Bool = Emp Uint32 Bool
+field texts : Map String Bool = Emp String Bool
+field maps : Map Uint32 (Map Uint32 Bool) = Emp Uint32 (Map Uint32 Bool)
+field deep : Nat = Zero
+transition Fill ()
+  yes = True; inner = Emp Uint32 Bool; entries = Uint32 {entries}; all = builtin to_nat entries;
+  none1 = Emp Uint32 Bool; fold1 = @nat_fold (Map Uint32 Bool);
+  step1 = fun (map : Map Uint32 Bool) => fun (left : Nat) => let size = builtin size map in builtin put map size yes;
+  all1 = fold1 step1 none1 all; numbers := all1;
+  none2 = Emp String Bool; fold2 = @nat_fold (Map String Bool);
+  step2 = fun (map : Map String Bool) => fun (left : Nat) =>
+    let size = builtin size map in let text = builtin to_string size in builtin put map text yes;
+  all2 = fold2 step2 none2 all; texts := all2;
+  none3 = Emp Uint32 (Map Uint32 Bool); fold3 = @nat_fold (Map Uint32 (Map Uint32 Bool));
+  step3 = fun (map : Map Uint32 (Map Uint32 Bool)) => fun (left : Nat) =>
+    let size = builtin size map in builtin put map size inner;
+  all3 = fold3 step3 none3 all; maps := all3;
+  levels = Uint32 {levels}; value = builtin to_nat levels; deep := value
+end"
+    );
+    let mut case = repeated(shape, "", &fields, "", step);
+    case.setup.push(Message { tag: "Fill", params: Vec::new() });
+    case
+}
+
 fn remote(shape: &Shape, step: &str) -> Case {
     let fields = each(shape.size.clamp(1, 300), |at| format!("field f{at} : Uint32 = Uint32 0\n"));
     let other = Deployment::contract(format!("scilla_version 0\ncontract O ()\n{fields}transition Go ()\nend\n"));
@@ -365,6 +395,11 @@ templates! {
         let first = format!("  k = \"{}\"; one = Uint32 1;", "k".repeat(it.depth.min(LONGEST / 2) as usize));
         repeated(it, "", fields, &first, |copy| format!("at{copy} <- at; new{copy} = builtin add at{copy} one; at := new{copy}; delete m[new{copy}][k]"))
     };
+    "loads of a map of numbers", shape(2, 5, 1_000, 1), |it| filled(it, |copy| format!("a{copy} <- numbers"));
+    "loads of a map of texts", shape(2, 5, 1_000, 1), |it| filled(it, |copy| format!("a{copy} <- texts"));
+    "loads of a map of empty maps", shape(2, 5, 1_000, 1), |it| filled(it, |copy| format!("a{copy} <- maps"));
+    "loads of a deep value", shape(2, 2, 1, 10_000), |it| filled(it, |copy| format!("a{copy} <- deep"));
+    "stores of a deep value", shape(2, 2, 1, 10_000), |it| filled(it, |copy| format!("a{copy} <- deep; deep := a{copy}"));
     "times of blocks", shape(20, 50, 1, 1), |it| repeated(it, "", "", "  b = BNum 1;", |copy| format!("t{copy} <- & TIMESTAMP(b)"));
     "times of a block of many digits", shape(20, 50, 20_000, 1), |it| repeated(it, "", "", &format!("  b = {};", number_literal(it)), |copy| format!("t{copy} <- & TIMESTAMP(b)"));
     "the block number", shape(20, 50, 1, 1), |it| repeated(it, "", "", "", |copy| format!("t{copy} <- & BLOCKNUMBER"));
@@ -462,6 +497,13 @@ templates! {
     "deployment with many transitions", shape(1, 1, 2_000, 1), |it| deployed(format!("contract C ()\n{}", each(it.size.min(2_500), |at| format!("transition T{at} ()\nend\n"))));
     "deployment with many calls of procedures", shape(1, 1, 1_000, 3), |it| deployed(format!("contract C ()\nprocedure P0 ()\nend\n{}", each(it.size.min(1_500), |at| format!("procedure P{} ()\n{}\nend\n", at + 1, each(it.depth.clamp(1, 20), |call| format!("{}P{at}", if call == 0 { "" } else { ";" }))))));
     "deployment with many fields", shape(1, 1, 2_000, 1), |it| deployed(format!("contract C ()\n{}", each(it.size.min(2_500), |at| format!("field f{at}:Uint32=Uint32 0\n"))));
+    "deployment with work in fields", shape(1, 1, 2_000, 100), |it| {
+        let (text, times) = ("x".repeat(it.size.min(LONGEST / 2) as usize), it.depth.min(10_000));
+        deployed(format!("contract C ()\nfield f : Uint32 = let x = \"{text}\" in let n = Uint32 {times} in let count = builtin to_nat n in
+let zero = Uint32 0 in let fold = @nat_fold Uint32 in
+let step = fun (sum : Uint32) => fun (left : Nat) => let hash = builtin keccak256hash x in sum in fold step zero count
+transition Go ()\nend\n"))
+    };
     "deployment with many events", shape(1, 1, 1_000, 2), |it| deployed(format!("contract C ()\ntransition Go ()\n{}  z = Uint32 0\nend\n", each(it.size.min(1_500), |at| format!("e{at}={{_eventname:\"E\"{}}};event e{at};\n", each(it.depth.min(20), |entry| format!(";a{entry}:_sender"))))));
     "deployment with types that double", shape(1, 1, 100, 8), |it| {
         let types = each(it.depth.clamp(1, 16), |at| format!("let f{} = tfun 'A => fun (x : 'A) => let g = @f{at} (Pair 'A 'A) in let p = Pair {{'A 'A}} x x in g p\n", at + 1));

@@ -47,6 +47,31 @@ impl Meter {
         done
     }
 
+    /// Counts work that was done; see [`Work::record`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::spend`].
+    pub const fn record(&mut self, work: u64) -> Result<(), Exhausted> {
+        let done = self.work.record(work);
+        if done.is_err() {
+            self.left = 0;
+        }
+        done
+    }
+
+    /// Returns the work that may be done before gas is charged for it: as much as all units that are left allow.
+    pub const fn left_before_charge(self) -> u64 {
+        self.work.left_before(self.left)
+    }
+
+    /// Counts work beyond [`Self::left_before_charge`] that was done, and ends. No gas is left.
+    pub const fn exceed_before_charge(&mut self, work: u64) -> Exhausted {
+        let units = self.left;
+        self.left = 0;
+        self.work.exceed_before(work, units)
+    }
+
     /// Ends with work that is not counted; see [`Work::exceed`]. No gas is left.
     pub const fn exceed(&mut self) -> Exhausted {
         self.left = 0;

@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
     code::Field,
-    gas::Meter,
     types::{Primitive, Type, Width},
     value::{BNum, Key, Map, Value},
 };
@@ -19,9 +18,9 @@ pub type Address = [u8; 20];
 ///
 /// A run does not undo its changes. If it fails, the host drops them.
 pub trait Host {
-    /// Sets the gas and the work that are left for the next query. If a map is larger or takes more work, the run ends
-    /// in any case. The host may then return [`HostError::too_large`].
-    fn limit(&mut self, _gas: Meter) {}
+    /// Sets the gas units and the [work](crate::work) that are left for the next query. If a map is larger or takes more
+    /// work, the run ends in any case. The host may then return [`HostError::too_large`].
+    fn limit(&mut self, _units: u64, _work: u64) {}
 
     /// Returns the [work](crate::work) since the last [`Self::limit`].
     fn worked(&self) -> u64 {

@@ -32,6 +32,7 @@ struct Deployment<'a, 'c, W> {
     facts: Facts,
     /// Its libraries, or the error that they are beyond the work limits.
     libraries: Result<Libraries, Exhausted>,
+    gas_limit: u64,
     /// The gas that is left.
     gas: u64,
     effort: &'a mut Effort<'c>,
@@ -77,7 +78,8 @@ pub(super) fn execute<'c, W: World>(
     overlay.set_source(&address, source.clone());
     // The texts are always paid for: by the run, or by the size charge of a failure.
     effort.pay(run::text_units(&source).saturating_add(rules.checker_gas.get().saturating_mul(UNITS_PER_GAS)));
-    let mut deployment = Deployment { context, overlay, address, source, facts, libraries, gas, effort };
+    let gas_limit = tx.gas_limit.get();
+    let mut deployment = Deployment { context, overlay, address, source, facts, libraries, gas_limit, gas, effort };
     let result = deployment.run();
     let mut left = deployment.gas;
     let mut receipt = Receipt::payment(tx.gas_limit, context.block);
@@ -123,11 +125,18 @@ impl<W: World> Deployment<'_, '_, W> {
         let fields = self.initialise(&accepted).map_err(|halt| Failure::of(halt, ReceiptError::RunnerFailed));
         fields?;
         let entries = u64::try_from(accepted.fields.len()).unwrap_or(u64::MAX).saturating_add(1).saturating_mul(2);
-        if self.effort.work.spend(entries.saturating_mul(weight::WRITTEN)).is_err() {
+        if self.effort.work.spend(entries.saturating_mul(weight::WRITTEN)).is_err() || !self.is_paid() {
             self.gas = 0;
             return Err(Failure::of(Halt::with(ReceiptError::GasNotSufficient), ReceiptError::RunnerFailed));
         }
         self.write_metadata(&accepted).map_err(Failure::Fatal)
+    }
+
+    /// Returns whether the gas that the sender pays for, with that of the texts, allows the work. A successful
+    /// deployment reports less gas than it used (Reference: scilla#units).
+    fn is_paid(&mut self) -> bool {
+        let paid = self.gas_limit.saturating_sub(self.gas).saturating_mul(UNITS_PER_GAS);
+        self.effort.work.end_unless_paid(paid.saturating_add(run::text_units(&self.source))).is_ok()
     }
 
     fn check(&mut self) -> Result<Accepted, Halt> {

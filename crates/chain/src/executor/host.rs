@@ -5,7 +5,6 @@ use std::sync::Arc;
 use silica_protocol::{Address, BlockNumber, StorageKey, Timestamp};
 use silica_scilla::{
     code::Field,
-    gas::Meter,
     host::{self, Host, HostError, Remote, RemoteWant},
     json,
     types::{Primitive, Type, Width, adt::DataTypes},
@@ -143,9 +142,9 @@ impl<W: World> ContractHost<'_, W> {
 }
 
 impl<W: World> Host for ContractHost<'_, W> {
-    fn limit(&mut self, gas: Meter) {
-        self.units = gas.units();
-        self.room.begin(gas.work().left());
+    fn limit(&mut self, units: u64, work: u64) {
+        self.units = units;
+        self.room.begin(work);
     }
 
     fn worked(&self) -> u64 {

@@ -400,7 +400,7 @@ fn entries_below<W: World>(
     let mut fits = Ok(());
     overlay.visit_below(contract, prefix, &mut |key, value| {
         if let Some(path) = key.as_str().strip_prefix(prefix.as_str()).filter(|path| !path.is_empty()) {
-            fits = room.spend(weight::SOUGHT).and_then(|()| room.read(path.len().saturating_add(value.len())));
+            fits = room.spend(weight::ENTRY).and_then(|()| room.read(path.len().saturating_add(value.len())));
             entries.insert(path.to_owned(), Arc::from(value));
         }
         if fits.is_err() || entries.len() > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

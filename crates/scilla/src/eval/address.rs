@@ -89,9 +89,9 @@ fn is_used(host: &mut dyn Host, address: &Address) -> Result<bool, HostError> {
 pub(super) fn check_all(claims: Vec<Claim>, gas: &mut Meter, host: &mut dyn Host) -> Evaluation<()> {
     for claim in claims.into_iter().rev() {
         gas.charge_unchecked(cost(&claim.kind));
-        host.limit(*gas);
+        host.limit(gas.units(), gas.work().left());
         let checked = claim.check(host);
-        gas.spend(host.worked()).map_err(|exhausted| failure(exhausted.to_string()))?;
+        gas.record(host.worked()).map_err(|exhausted| failure(exhausted.to_string()))?;
         match checked.map_err(|error| host_failure(error, None))? {
             Ok(()) => {}
             Err(text) => return Err(failure(text)),

@@ -243,9 +243,9 @@ impl Loaded {
             let Some(host) = host else { return Ok(()) };
             check_all(claims, &mut gas, host)?;
             for (field, made) in self.code.fields().zip(&deployment.fields) {
-                host.limit(gas);
+                host.limit(gas.units(), gas.work().left());
                 let stored = host.store(field, &[], made.value.clone());
-                gas.spend(host.worked()).map_err(|exhausted| failure(exhausted.to_string()))?;
+                gas.record(host.worked()).map_err(|exhausted| failure(exhausted.to_string()))?;
                 stored.map_err(|error| host_failure(error, None))?;
             }
             Ok(())

@@ -1,6 +1,6 @@
 //! Transitions and procedures.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, mem, sync::Arc};
 
 use super::{
     address::{Claim, cost},
@@ -46,6 +46,8 @@ pub(super) struct Execution<'m, 'c, 'h> {
     /// The units of gas at the beginning.
     units: u64,
     work: Vec<Work>,
+    /// Work of the statement that reads values, before their sizes are charged for.
+    unpaid: u64,
     /// The value of the last `_return`.
     returned: Option<Value>,
     pub(super) balance: u128,
@@ -79,6 +81,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
             running: Vec::new(),
             completed: Vec::new(),
             work: Vec::new(),
+            unpaid: 0,
             returned: None,
             balance,
             accepted: false,
@@ -196,6 +199,12 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
     }
 
     fn statement(&mut self, statement: &Statement) -> Evaluation<()> {
+        let outcome = self.execute(statement);
+        // A failed read, or one beyond the gas, has done its work too.
+        if self.unpaid > 0 { self.count_unpaid(statement.place).and(outcome) } else { outcome }
+    }
+
+    fn execute(&mut self, statement: &Statement) -> Evaluation<()> {
         let place = statement.place;
         match &statement.kind {
             StatementKind::Accept => {
@@ -254,14 +263,14 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
                 self.charge(keys.len() as u64, place)?;
                 let keys = self.keys(keys)?;
                 let declared = self.declared(map)?;
-                self.ask(|host| host.delete(declared, &keys)).map_err(|error| self.read_failure(error, map, place))
+                self.paid(|host| host.delete(declared, &keys)).map_err(|error| self.read_failure(error, map, place))
             }
             StatementKind::MapGet { slot, map, keys, want } => self.map_get(*slot, map, keys, *want, place),
             StatementKind::MapPut { map, keys, value } => {
                 let value = self.charge_size(*value, keys.len() as u64, place)?;
                 let keys = self.keys(keys)?;
                 let declared = self.declared(map)?;
-                self.ask(|host| host.store(declared, &keys, value))
+                self.paid(|host| host.store(declared, &keys, value))
                     .map_err(|error| self.read_failure(error, map, place))
             }
             StatementKind::Match { scrutinee, clauses } => {
@@ -300,7 +309,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
             StatementKind::Store { field, value } => {
                 let value = self.charge_size(*value, 0, place)?;
                 let declared = self.declared(field)?;
-                self.ask(|host| host.store(declared, &[], value))
+                self.paid(|host| host.store(declared, &[], value))
                     .map_err(|error| self.read_failure(error, field, place))
             }
             StatementKind::Throw(exception) => Err(self.throw(*exception, place)?),
@@ -312,7 +321,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
                     let message = format!("Timestamp argument of incorrect type. Expected BNum.: {text}");
                     return Err(Failure::of(Entry::at(self.location(place), message)));
                 };
-                let found = self.ask(|host| Ok(host.timestamp(block))).map_err(|_| self.out_of_gas(place))?;
+                let found = self.paid(|host| Ok(host.timestamp(block))).map_err(|_| self.out_of_gas(place))?;
                 let time = found.map(|time| Value::Integer(Integer::from_u64(time)));
                 let kind = Type::Primitive(Primitive::Uint(Width::W64));
                 self.machine.set(*slot, Value::option(kind, time));
@@ -340,6 +349,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
     /// Charges for a value that was read, and `more`. Puts the value into the frame.
     fn charge_and_set(&mut self, slot: u32, value: Value, more: u64, place: Place) -> Evaluation<()> {
         self.charge(value.size().saturating_add(value.sort_cost()).saturating_add(more), place)?;
+        self.count_unpaid(place)?;
         self.machine.go_through(&value)?;
         self.machine.set(slot, value);
         Ok(())
@@ -353,12 +363,30 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         Failure::of(Entry::at(self.location(field.place), message))
     }
 
-    /// Calls the host, and counts its work.
-    fn ask<T>(&mut self, act: impl FnOnce(&mut dyn Host) -> Result<T, HostError>) -> Result<T, HostError> {
-        self.host.limit(self.machine.gas);
+    /// Calls the host, whose work the gas so far pays for.
+    fn paid<T>(&mut self, act: impl FnOnce(&mut dyn Host) -> Result<T, HostError>) -> Result<T, HostError> {
+        self.host.limit(self.machine.gas.units(), self.machine.gas.work().left());
         let answer = act(self.host);
-        self.machine.gas.spend(self.host.worked()).map_err(|_| HostError::too_large())?;
+        self.machine.gas.record(self.host.worked()).map_err(|_| HostError::too_large())?;
         answer
+    }
+
+    /// Calls the host for a value whose size is charged for afterwards. Until then, its work is unpaid.
+    fn unpaid<T>(&mut self, act: impl FnOnce(&mut dyn Host) -> Result<T, HostError>) -> Result<T, HostError> {
+        let left = self.machine.gas.left_before_charge();
+        self.host.limit(self.machine.gas.units(), left.saturating_sub(self.unpaid));
+        let answer = act(self.host);
+        self.unpaid = self.unpaid.saturating_add(self.host.worked());
+        if self.unpaid > left {
+            self.machine.gas.exceed_before_charge(mem::take(&mut self.unpaid));
+            return Err(HostError::too_large());
+        }
+        answer
+    }
+
+    /// Counts the unpaid work of a statement.
+    fn count_unpaid(&mut self, place: Place) -> Evaluation<()> {
+        self.machine.gas.record(mem::take(&mut self.unpaid)).map_err(|_| self.out_of_gas(place))
     }
 
     /// Returns the failure of a statement that reads or writes a value.
@@ -368,7 +396,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
 
     /// Reads a value whose size is charged for afterwards.
     fn load(&mut self, declared: &Field, keys: &[Key], field: &FieldUse, place: Place) -> Evaluation<Option<Value>> {
-        self.ask(|host| host.load(declared, keys)).map_err(|error| self.read_failure(error, field, place))
+        self.unpaid(|host| host.load(declared, keys)).map_err(|error| self.read_failure(error, field, place))
     }
 
     /// Looks up a variable for a charge. An unbound variable is then reported without a place.
@@ -410,7 +438,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         let declared = self.declared(map)?;
         let value = match want {
             Want::Existence => {
-                let found = self.ask(|host| host.exists(declared, &keys));
+                let found = self.unpaid(|host| host.exists(declared, &keys));
                 Value::bool(found.map_err(|error| self.read_failure(error, map, place))?)
             }
             Want::Value => {
@@ -436,10 +464,12 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
     ) -> Evaluation<Value> {
         let location = statement.map(|(field, _)| self.location(field.place));
         let found =
-            self.ask(|host| host.remote(address, name, &[], RemoteWant::Value)).map_err(|error| match statement {
-                Some((field, place)) => self.read_failure(error, field, place),
-                None => host_failure(error, None),
-            })?;
+            self.unpaid(|host| host.remote(address, name, &[], RemoteWant::Value)).map_err(
+                |error| match statement {
+                    Some((field, place)) => self.read_failure(error, field, place),
+                    None => host_failure(error, None),
+                },
+            )?;
         let Some(value) = found.and_then(|found| found.value) else {
             let message = format!("Error loading field: {name}");
             return Err(Failure::of(Entry::at(location.unwrap_or_default(), message)));
@@ -467,7 +497,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
     ) -> Evaluation<Value> {
         let keys = self.keys(keys)?;
         let remote = |execution: &mut Self, keys: &[Key], want| {
-            let found = execution.ask(|host| host.remote(address, &map.name, keys, want));
+            let found = execution.unpaid(|host| host.remote(address, &map.name, keys, want));
             found.map_err(|error| execution.read_failure(error, map, place))
         };
         if want == Want::Existence {
@@ -488,7 +518,7 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         self.charge(cost(kind), place)?;
         let address = self.address(address, "Expected address or ByStr20 in type cast")?;
         let claim = Claim { address, kind: kind.clone() };
-        let checked = self.ask(|host| claim.check(host)).map_err(|error| host_failure(error, None))?;
+        let checked = self.paid(|host| claim.check(host)).map_err(|error| host_failure(error, None))?;
         let holds = checked.is_ok();
         let value = holds.then(|| Value::bystrx(address));
         self.machine.set(slot, Value::option(Type::Address(kind.clone()), value));

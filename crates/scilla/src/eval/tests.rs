@@ -1042,8 +1042,8 @@ impl Sparing {
 }
 
 impl Host for Sparing {
-    fn limit(&mut self, gas: Meter) {
-        self.units = gas.units();
+    fn limit(&mut self, units: u64, _work: u64) {
+        self.units = units;
     }
 
     fn load(&mut self, field: &Field, keys: &[Key]) -> Result<Option<Value>, HostError> {
