@@ -30,7 +30,7 @@ use crate::{
     config::ChainConfig,
     difficulty::Adjustment,
     epoch::Epochs,
-    executor::{self, Change, Context, Executed, Modules, Outcome, Overlay, Recorded},
+    executor::{self, Change, Context, Executed, Modules, Outcome, Overlay, Ready, Recorded},
     network::{Head, Network},
     pool::{DropReason, Line, Postponed},
     reward::Settlement,
@@ -61,11 +61,10 @@ pub(crate) struct Builder<'a> {
     postponed: Vec<(VerifiedTransaction, Postponed)>,
     /// The work of the transactions that were executed.
     work: u64,
+    /// The room of transactions that needed more. The attempts may have used all of it.
+    wasted: u64,
     /// Contracts that the transactions called.
-    loaded: BTreeSet<CodeHash>,
-    /// Whether a transaction took more work than there was room for. None is executed after it: its work would count
-    /// for nothing.
-    is_full: bool,
+    loaded: BTreeMap<CodeHash, Ready>,
     /// The latest text of a receipt that has only totals, and its gas: in a block of payments there is only one.
     totals_text: Option<(Gas, Arc<str>)>,
 }
@@ -112,8 +111,8 @@ impl<'a> Builder<'a> {
             dropped: Vec::new(),
             postponed: Vec::new(),
             work: 0,
-            loaded: BTreeSet::new(),
-            is_full: false,
+            wasted: 0,
+            loaded: BTreeMap::new(),
             totals_text: None,
         })
     }
@@ -198,12 +197,32 @@ impl<'a> Builder<'a> {
         self.close(draft)
     }
 
-    /// Executes what `line` gives, until the gas of the committee's micro block is used up.
-    pub(crate) fn fill(&mut self, committee: ShardId, line: &mut impl Line) -> Result<(), BuildError> {
+    /// Returns the [work](silica_scilla::work) that the block has room for.
+    pub(crate) fn room(&self) -> u64 {
+        if !self.modules.rules().limits_work() {
+            return u64::MAX;
+        }
+        PER_BLOCK.saturating_sub(self.work).saturating_sub(self.wasted)
+    }
+
+    /// Executes the transactions of `line`, until the micro block of the committee has used its gas, or its share of
+    /// the work. The last transaction may use more than the share, but not the reserve of a later committee.
+    pub(crate) fn fill(
+        &mut self,
+        committee: ShardId,
+        line: &mut impl Line,
+        share: u64,
+        reserve: u64,
+    ) -> Result<(), BuildError> {
         let mut draft = self.draft(committee);
-        while draft.gas_used < draft.gas_limit && !self.is_full {
+        let start = self.work;
+        while draft.gas_used < draft.gas_limit && self.work.saturating_sub(start) < share {
+            let room = self.room().saturating_sub(reserve);
+            if room == 0 {
+                break;
+            }
             let Some(transaction) = line.next() else { break };
-            match self.try_execute(&transaction, &mut draft)? {
+            match self.try_execute(&transaction, &mut draft, room)? {
                 Tried::Recorded(recorded) => {
                     line.advance(&transaction);
                     self.record(&mut draft, transaction, recorded)?;
@@ -212,7 +231,13 @@ impl<'a> Builder<'a> {
                     line.advance(&transaction);
                     self.dropped.push((transaction, reason));
                 }
-                Tried::Postponed(why) => self.postponed.push((transaction, why)),
+                Tried::Postponed(why) => {
+                    self.postponed.push((transaction, why));
+                    if matches!(why, Postponed::NoRoom { .. }) {
+                        self.wasted = self.wasted.saturating_add(room);
+                        break;
+                    }
+                }
             }
         }
         self.close(draft)?;
@@ -227,14 +252,14 @@ impl<'a> Builder<'a> {
     ) -> Result<(), InvalidBlock> {
         let mut draft = self.draft(committee);
         for transaction in transactions {
-            let reason = match self.try_execute(transaction, &mut draft).map_err(BuildError::State)? {
+            let reason = match self.try_execute(transaction, &mut draft, self.room()).map_err(BuildError::State)? {
                 Tried::Recorded(recorded) => {
                     self.record(&mut draft, transaction.clone(), recorded)?;
                     continue;
                 }
                 Tried::Dropped(reason) => InvalidTransaction::Dropped { status: reason.code() },
                 Tried::Postponed(Postponed::NonceHigh) => InvalidTransaction::NonceGap,
-                Tried::Postponed(Postponed::GasExceeded) => InvalidTransaction::GasExceeded,
+                Tried::Postponed(Postponed::GasExceeded | Postponed::NoRoom { .. }) => InvalidTransaction::GasExceeded,
             };
             return Err(InvalidBlock::Transaction { hash: transaction.hash(), reason });
         }
@@ -273,7 +298,12 @@ impl<'a> Builder<'a> {
         Draft { shard, gas_limit, gas_used: Gas::ZERO, rewards: Qa::ZERO, tx_hashes: Vec::new(), receipts: Vec::new() }
     }
 
-    fn try_execute(&mut self, transaction: &VerifiedTransaction, draft: &mut Draft) -> Result<Tried, StateError> {
+    fn try_execute(
+        &mut self,
+        transaction: &VerifiedTransaction,
+        draft: &mut Draft,
+        room: u64,
+    ) -> Result<Tried, StateError> {
         let tx = transaction.transaction();
         let Some(sender) = self.overlay.account(&transaction.sender())? else {
             return Ok(Tried::Dropped(DropReason::InvalidSender));
@@ -288,7 +318,7 @@ impl<'a> Builder<'a> {
             return Ok(Tried::Postponed(Postponed::GasExceeded));
         }
         let context = Context {
-            room: PER_BLOCK.saturating_sub(self.work),
+            room,
             loaded: &self.loaded,
             block: self.head.next_logical_number,
             gas_limit: draft.gas_limit,
@@ -299,16 +329,15 @@ impl<'a> Builder<'a> {
             tracer: None,
         };
         let Executed { outcome, work, loaded } = executor::execute(transaction, context, &mut self.overlay)?;
-        self.work = self.work.saturating_add(work);
-        self.loaded.extend(loaded);
-        Ok(match outcome {
+        let tried = match outcome {
             Outcome::Recorded(recorded) => Tried::Recorded(recorded),
             Outcome::Dropped(reason) => Tried::Dropped(reason),
-            Outcome::Full => {
-                self.is_full = true;
-                Tried::Postponed(Postponed::GasExceeded)
-            }
-        })
+            // A verifier does not execute it, so nothing that it loaded counts.
+            Outcome::Full => return Ok(Tried::Postponed(Postponed::NoRoom { room })),
+        };
+        self.work = self.work.saturating_add(work);
+        self.loaded.extend(loaded);
+        Ok(tried)
     }
 
     fn record(

@@ -1,6 +1,10 @@
 //! The one writer: it proposes, verifies and commits.
 
-use std::{ops::RangeInclusive, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    ops::RangeInclusive,
+    sync::{Arc, Mutex},
+};
 
 use silica_protocol::{BlockNumber, DsBlockHeader, GasPrice, Timestamp, Transaction};
 use silica_state::{BlockRecord, StateDiff, Store};
@@ -16,7 +20,7 @@ use crate::{
     judge::Judge,
     load::OpenError,
     network::Head,
-    pool::{PoolLine, Settlement},
+    pool::{self, Pool, PoolLine, Settlement},
     replay,
     run::{Extent, Ground, Paid},
     shared::{Published, Shared, Times},
@@ -170,11 +174,30 @@ impl Producer {
                 builder.leave_empty(committee)?;
             }
         } else {
-            for committee in builder.committees() {
-                builder.fill(committee, &mut PoolLine::new(&shared.pool, committee))?;
-            }
+            Self::fill(&mut builder, &shared.pool)?;
         }
         builder.finish(&self.store)
+    }
+
+    /// Fills a block with transactions of the pool. The committees that have any share the work, because each of them
+    /// could use up the room of the later ones.
+    fn fill(builder: &mut Builder<'_>, pool: &Mutex<Pool>) -> Result<(), BuildError> {
+        let committees: Vec<_> = builder.committees().collect();
+        let (first, mut waiting) = {
+            let pool = pool::lock(pool);
+            let waiting = committees.iter().filter(|committee| pool.has_candidates_of(**committee));
+            (pool.left_out(), waiting.copied().collect::<BTreeSet<_>>())
+        };
+        for committee in committees {
+            let reserve = first.as_ref().filter(|it| it.transaction.committee() > committee).map_or(0, |it| it.reserve);
+            let first = first.as_ref().filter(|it| it.transaction.committee() == committee);
+            let mut line = PoolLine::new(pool, committee, first.map(|it| it.transaction.clone()));
+            let sharers = u64::try_from(waiting.len()).unwrap_or(u64::MAX).max(1);
+            let share = builder.room().saturating_sub(reserve) / sharers;
+            builder.fill(committee, &mut line, share, reserve)?;
+            waiting.remove(&committee);
+        }
+        Ok(())
     }
 
     /// Writes the given number of empty blocks after the tip.

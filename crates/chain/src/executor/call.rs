@@ -24,7 +24,7 @@ use super::{
     Context, Effort, Overlay, Recorded, Stop,
     effects::{self, Effects},
     host::ContractHost,
-    module::{Module, Ready, Unready},
+    module::{Ready, Unready},
     outcome::{Deposit, Halt, transfer},
     run::{self, Stopped},
     storage::Room,
@@ -143,21 +143,6 @@ fn root<W: World>(
         Err(Unready::Exhausted) => Ok(Err(Exhausted)),
         Err(Unready::State(error)) => Err(Stop::Fatal(error)),
         Err(Unready::Libraries | Unready::Unusable) => Err(DropReason::Libraries.into()),
-    }
-}
-
-impl Effort<'_> {
-    /// Makes a contract ready to run, and counts the work unless the transaction has called it before.
-    fn ready<W: World>(
-        &mut self,
-        module: &Arc<Module>,
-        context: Context<'_>,
-        overlay: &mut Overlay<W>,
-    ) -> Result<Ready, Unready> {
-        match self.loading(module.hash) {
-            Some(mut loading) => context.modules.ready(module, overlay, |bytes| loading.count(bytes)),
-            None => context.modules.ready(module, overlay, |_| Ok(())),
-        }
     }
 }
 

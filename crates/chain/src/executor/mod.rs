@@ -25,8 +25,9 @@ mod text;
 mod tracer;
 
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
 };
 
 use silica_protocol::{BlockNumber, ChainId, CodeHash, Gas, GasPrice, Qa, Receipt, TransactionKind};
@@ -36,6 +37,7 @@ use silica_scilla::{
 };
 use silica_state::StateError;
 
+use self::module::{Module, Unready};
 pub use self::{
     edit::EditError,
     interface::InterfaceError,
@@ -44,7 +46,7 @@ pub use self::{
 pub(crate) use self::{
     edit::{FieldEdit, edit_field},
     interface::contract_interface,
-    module::{Facts, Modules},
+    module::{Facts, Modules, Ready},
     nesting::readable,
     overlay::{Change, Overlay},
     tracer::Tracer,
@@ -68,20 +70,21 @@ pub(crate) struct Context<'a> {
     pub(crate) modules: &'a Modules,
     /// The [work](silica_scilla::work) that is left in the block.
     pub(crate) room: u64,
-    /// Contracts that earlier transactions of the block have called.
-    pub(crate) loaded: &'a BTreeSet<CodeHash>,
+    /// Contracts that earlier transactions of the block have called. The block keeps them, because the cache may evict
+    /// them.
+    pub(crate) loaded: &'a BTreeMap<CodeHash, Ready>,
     /// Recorder of the actions of contracts, if there is a trace.
     pub(crate) tracer: Option<&'a Tracer>,
 }
 
 /// An execution: its outcome, and the numbers that count for the block whatever the outcome is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Executed {
     pub(crate) outcome: Outcome,
     /// The work, and at least that of the evaluation that the gas pays for.
     pub(crate) work: u64,
     /// The contracts that the transaction called.
-    pub(crate) loaded: BTreeSet<CodeHash>,
+    pub(crate) loaded: BTreeMap<CodeHash, Ready>,
 }
 
 /// The outcome of a transaction.
@@ -108,9 +111,9 @@ pub(crate) struct Recorded {
 struct Effort<'a> {
     work: Work,
     /// The contracts that the transaction called.
-    loaded: BTreeSet<CodeHash>,
+    loaded: BTreeMap<CodeHash, Ready>,
     /// The contracts that earlier transactions of the block have called.
-    before: &'a BTreeSet<CodeHash>,
+    before: &'a BTreeMap<CodeHash, Ready>,
 }
 
 impl<'a> Effort<'a> {
@@ -118,7 +121,7 @@ impl<'a> Effort<'a> {
     fn begin(context: Context<'a>) -> Self {
         let limited = context.modules.rules().limits_work();
         let work = if limited { Work::limited(context.room) } else { Work::UNLIMITED };
-        Self { work, loaded: BTreeSet::new(), before: context.loaded }
+        Self { work, loaded: BTreeMap::new(), before: context.loaded }
     }
 
     /// Counts gas units that the node charges. If a limit is reached, the next step of the transaction ends.
@@ -126,11 +129,26 @@ impl<'a> Effort<'a> {
         let _ = self.work.pay(units);
     }
 
-    /// Returns the counter for the parts of a contract that is about to run, or `None` if the transaction has called it
-    /// before.
-    fn loading(&mut self, contract: CodeHash) -> Option<Loading<'_>> {
-        let fresh = !self.before.contains(&contract);
-        self.loaded.insert(contract).then_some(Loading { work: &mut self.work, fresh })
+    /// Returns a contract that is ready to run. The first call in a transaction counts its texts, and the first call in
+    /// a block counts them for the block.
+    fn ready<W: World>(
+        &mut self,
+        module: &Arc<Module>,
+        context: Context<'_>,
+        overlay: &mut Overlay<W>,
+    ) -> Result<Ready, Unready> {
+        if let Some(ready) = self.loaded.get(&module.hash) {
+            return Ok(ready.clone());
+        }
+        let ready = if let Some(ready) = self.before.get(&module.hash) {
+            self.work.load(ready.bytes(), false)?;
+            ready.clone()
+        } else {
+            let mut loading = Loading { work: &mut self.work, fresh: true };
+            context.modules.ready(module, overlay, |bytes| loading.count(bytes))?
+        };
+        self.loaded.insert(module.hash, ready.clone());
+        Ok(ready)
     }
 
     /// Returns the counter for the libraries of a deployment. Each deployment reads them again.
@@ -161,7 +179,7 @@ impl Loading<'_> {
 }
 
 /// The loaded contracts before the first transaction of a block.
-pub(crate) static NOTHING_LOADED: BTreeSet<CodeHash> = BTreeSet::new();
+pub(crate) static NOTHING_LOADED: BTreeMap<CodeHash, Ready> = BTreeMap::new();
 
 /// Reason why an execution ends early.
 enum Stop {

@@ -227,13 +227,20 @@ pub(super) struct Module {
 }
 
 /// A contract that is ready to run.
-#[derive(Debug)]
-pub(super) struct Ready {
+#[derive(Clone, Debug)]
+pub(crate) struct Ready {
     pub(super) code: Arc<Code>,
     module: Arc<Module>,
+    /// The bytes that count for making it ready.
+    bytes: u64,
 }
 
 impl Ready {
+    /// Returns the bytes that count for making it ready.
+    pub(super) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Returns the parameters of the deployment.
     pub(super) fn init(&self) -> &[Argument] {
         self.module.init.get().map(Vec::as_slice).unwrap_or_default()
@@ -330,7 +337,7 @@ impl Modules {
     }
 
     /// Returns the rules of compilation and of runs.
-    pub(super) const fn rules(&self) -> Rules {
+    pub(crate) const fn rules(&self) -> Rules {
         self.rules
     }
 
@@ -351,6 +358,11 @@ impl Modules {
         overlay: &mut Overlay<W>,
         mut count: impl FnMut(u64) -> Result<(), Exhausted>,
     ) -> Result<Ready, Unready> {
+        let mut counted: u64 = 0;
+        let mut count = |bytes| {
+            counted = counted.saturating_add(bytes);
+            count(bytes)
+        };
         count(module.bytes())?;
         let libraries = Libraries::find(&module.facts, self, overlay, &mut count)?;
         let code = self.codes.get_or_make(libraries.key(module.hash), || module.make_ready(&libraries))?;
@@ -361,7 +373,7 @@ impl Modules {
         }
         // The libraries of the language belong to no account.
         count(code.imported_bytes().saturating_sub(libraries.bytes()))?;
-        Ok(Ready { code, module: Arc::clone(module) })
+        Ok(Ready { code, module: Arc::clone(module), bytes: counted })
     }
 
     /// Returns the contract or library at an address, or `None` when there is none.

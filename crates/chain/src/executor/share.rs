@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use silica_protocol::{Account, Address, BlockNumber, ChainId, CodeHash, Gas, Nonce, Qa, ShardId, Transaction};
 use silica_scilla::work::{EVALUATION_PER_GAS, FIXED, PER_BLOCK, PER_GAS, TRANSACTION, weight};
 
-use super::{Context, Executed, Modules, Outcome, Overlay, Recorded};
+use super::{Context, Executed, Modules, Outcome, Overlay, Ready, Recorded};
 use crate::{
     config::Rules,
     executor,
@@ -26,7 +26,7 @@ struct World {
     modules: Modules,
     nonce: u64,
     /// Contracts that count as already loaded, because the gas of a call does not limit their loading.
-    loaded: BTreeSet<CodeHash>,
+    loaded: BTreeMap<CodeHash, Ready>,
 }
 
 fn param(name: &str, kind: &str, value: impl Into<Json>) -> Json {
@@ -44,7 +44,7 @@ impl World {
             overlay: Overlay::new(accounts),
             modules: Modules::new("0.13/3".parse().unwrap()),
             nonce: 0,
-            loaded: BTreeSet::new(),
+            loaded: BTreeMap::new(),
         }
     }
 
@@ -98,7 +98,8 @@ impl World {
         let share =
             self.share(&format!("deployment of {name}"), Transaction { code, data, ..payment(SENDER, Address::ZERO) });
         let contract = self.overlay.account(&created).unwrap().unwrap().contract.unwrap();
-        self.loaded.insert(contract.code_hash);
+        let module = self.modules.get(&created, &mut self.overlay).unwrap().unwrap();
+        self.loaded.insert(contract.code_hash, self.modules.ready(&module, &mut self.overlay, |_| Ok(())).unwrap());
         (created, share)
     }
 
@@ -180,6 +181,23 @@ fn contracts_of_the_repository_stay_far_below_their_limit() {
     assert!(shares.last().is_some_and(|share| *share < 700), "{shares:?}");
 }
 
+#[test]
+fn programs_of_a_block_need_no_cache() {
+    let mut world = World::new();
+    let (shout, _) = world.deploy("shout", contract!("tests/data/contracts/shout.scilla"), &[]);
+    let call = || {
+        let data = json!({ "_tag": "Shout", "params": [] }).to_string();
+        Transaction { data, amount: Qa::ZERO, ..payment(SENDER, shout) }
+    };
+    let expected = world.execute(PER_BLOCK, call());
+    world.modules = Modules::new("0.13/3".parse().unwrap());
+    let executed = world.execute(PER_BLOCK, call());
+    assert_eq!((executed.work, world.modules.usage().programs), (expected.work, 0));
+    world.loaded.clear();
+    let fresh = world.execute(PER_BLOCK, call());
+    assert!(fresh.work > executed.work && world.modules.usage().programs == 1);
+}
+
 /// Reports long texts, and has patterns of many columns.
 const REPORTS: &str = "scilla_version 0
 library Reports
@@ -216,6 +234,8 @@ fn room_of_a_block_decides_only_when_a_transaction_is_executed() {
             let executed = world.execute(room, transaction.clone());
             assert_eq!(executed.outcome, Outcome::Full, "room for {room} of {}", expected.work);
         }
-        assert_eq!(world.execute(expected.work, transaction), expected);
+        let executed = world.execute(expected.work, transaction);
+        assert_eq!((executed.outcome, executed.work), (expected.outcome, expected.work));
+        assert!(executed.loaded.keys().eq(expected.loaded.keys()));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Mutex};
 
-use silica_protocol::ShardId;
+use silica_protocol::{ShardId, TxHash};
 
 use super::{Pool, Rank, lock};
 use crate::admission::VerifiedTransaction;
@@ -25,6 +25,10 @@ pub(crate) trait Line {
 pub(crate) struct PoolLine<'a> {
     pool: &'a Mutex<Pool>,
     committee: ShardId,
+    /// The transaction that goes before all others.
+    first: Option<VerifiedTransaction>,
+    /// Its hash, by which it is found again in its place.
+    first_hash: Option<TxHash>,
     /// First transactions of their senders', the best last.
     batch: Vec<VerifiedTransaction>,
     /// Rank of the last transaction that was taken from the pool's line.
@@ -35,8 +39,18 @@ pub(crate) struct PoolLine<'a> {
 }
 
 impl<'a> PoolLine<'a> {
-    pub(crate) fn new(pool: &'a Mutex<Pool>, committee: ShardId) -> Self {
-        Self { pool, committee, batch: Vec::new(), taken: None, exhausted: false, followers: BTreeMap::new() }
+    /// Begins the line of a committee. `first` is a transaction of this line that goes before all others.
+    pub(crate) fn new(pool: &'a Mutex<Pool>, committee: ShardId, first: Option<VerifiedTransaction>) -> Self {
+        Self {
+            pool,
+            committee,
+            first_hash: first.as_ref().map(VerifiedTransaction::hash),
+            first,
+            batch: Vec::new(),
+            taken: None,
+            exhausted: false,
+            followers: BTreeMap::new(),
+        }
     }
 
     fn refill(&mut self) {
@@ -46,12 +60,16 @@ impl<'a> PoolLine<'a> {
         self.batch = lock(self.pool).heads(self.committee, self.taken, BATCH);
         self.exhausted = self.batch.len() < BATCH;
         self.taken = self.batch.last().map(Rank::of).or(self.taken);
+        self.batch.retain(|transaction| Some(transaction.hash()) != self.first_hash);
         self.batch.reverse();
     }
 }
 
 impl Line for PoolLine<'_> {
     fn next(&mut self) -> Option<VerifiedTransaction> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
         self.refill();
         let follower = self.followers.first_key_value().map(|(rank, _)| *rank);
         match (self.batch.last().map(Rank::of), follower) {

@@ -86,6 +86,8 @@ pub(crate) struct Pool {
     drops: BTreeMap<u64, TxHash>,
     /// Counts arrivals, changes and drops.
     clock: u64,
+    /// The transaction that goes first in the next block, and its reserve of work.
+    left_out: Option<(TxHash, u64)>,
 }
 
 #[derive(Clone, Debug)]
@@ -123,8 +125,18 @@ pub(crate) struct Settlement<'a> {
 pub(crate) enum Postponed {
     /// A lower nonce is missing.
     NonceHigh,
-    /// The block had too little room.
+    /// The micro block had too little gas left.
     GasExceeded,
+    /// The block had room for `room` of work, and the transaction needs more.
+    NoRoom { room: u64 },
+}
+
+/// A transaction that needed more work than its block had room for, so that it goes first in the next block.
+#[derive(Clone, Debug)]
+pub(crate) struct LeftOut {
+    pub(crate) transaction: VerifiedTransaction,
+    /// The work that committees before its own must leave to it.
+    pub(crate) reserve: u64,
 }
 
 impl Pool {
@@ -140,6 +152,7 @@ impl Pool {
             dropped: HashMap::new(),
             drops: BTreeMap::new(),
             clock: 0,
+            left_out: None,
         }
     }
 
@@ -317,6 +330,35 @@ impl Pool {
         self.entries.get(&rank.hash).map(|entry| entry.record.transaction.clone())
     }
 
+    /// Whether some transaction is in the line of a committee.
+    pub(crate) fn has_candidates_of(&self, committee: ShardId) -> bool {
+        self.indexes.lines.get(&committee).is_some_and(|line| !line.is_empty())
+    }
+
+    /// Returns the transaction that goes first in the next block, if there is one.
+    pub(crate) fn left_out(&self) -> Option<LeftOut> {
+        let (hash, reserve) = self.left_out?;
+        let transaction = &self.entries.get(&hash)?.record.transaction;
+        let line = self.indexes.lines.get(&transaction.committee())?;
+        line.contains(&Rank::of(transaction)).then(|| LeftOut { transaction: transaction.clone(), reserve })
+    }
+
+    /// Chooses the transaction that goes first in the next block: one that found too little room. Otherwise others
+    /// with a higher price could leave it too little room in each block. Its reserve doubles until it fits.
+    ///
+    /// The block after a block with such a transaction has none, unless it is the same one again. So at least every
+    /// second block follows the prices alone.
+    fn choose_left_out(&mut self, postponed: &[(VerifiedTransaction, Postponed)]) {
+        let mut full = postponed.iter().filter_map(|(transaction, why)| match why {
+            Postponed::NoRoom { room } => Some((transaction.hash(), room.saturating_mul(2))),
+            Postponed::NonceHigh | Postponed::GasExceeded => None,
+        });
+        self.left_out = match self.left_out {
+            Some((before, _)) => full.find(|(hash, _)| *hash == before),
+            None => full.next(),
+        };
+    }
+
     /// Whether some transaction is in line, so that a block may find one to execute.
     pub(crate) fn has_candidates(&self) -> bool {
         self.indexes.lines.values().any(|line| !line.is_empty())
@@ -330,6 +372,7 @@ impl Pool {
         for (transaction, why) in postponed {
             self.postpone(transaction, *why, block, at);
         }
+        self.choose_left_out(postponed);
         for (transaction, _) in included {
             if let Some(entry) = self.entries.get_mut(&transaction.hash()) {
                 entry.record.status = TxStatus::Confirmed;
@@ -376,12 +419,12 @@ impl Pool {
     fn postpone(&mut self, transaction: &VerifiedTransaction, why: Postponed, block: BlockNumber, at: Timestamp) {
         let status = match why {
             Postponed::NonceHigh => TxStatus::NonceHigh,
-            Postponed::GasExceeded => TxStatus::GasExceeded,
+            Postponed::GasExceeded | Postponed::NoRoom { .. } => TxStatus::GasExceeded,
         };
         self.set_status(&transaction.hash(), status, block, at);
         let (committee, nonce) = (transaction.committee(), transaction.transaction().nonce);
         let Some(sender) = self.senders.get_mut(&transaction.sender()) else { return };
-        let is_due = why == Postponed::GasExceeded;
+        let is_due = why != Postponed::NonceHigh;
         for hash in sender.postpone(committee, nonce, is_due, &mut self.indexes) {
             self.set_status(&hash, TxStatus::NonceHigh, block, at);
         }

@@ -70,7 +70,7 @@ fn accounts_after(included: &[(VerifiedTransaction, Receipt)]) -> Vec<(Address, 
 /// Takes all transactions whose nonce is due, as a block of unlimited size would, and returns those that are not.
 fn drain(pool: Pool, nonces: &mut BTreeMap<Address, u64>) -> (Vec<VerifiedTransaction>, Vec<VerifiedTransaction>) {
     let pool = Mutex::new(pool);
-    let mut line = PoolLine::new(&pool, SHARD);
+    let mut line = PoolLine::new(&pool, SHARD, None);
     let (mut executed, mut left) = (Vec::new(), Vec::new());
     while let Some(transaction) = line.next() {
         let nonce = nonces.entry(transaction.sender()).or_default();

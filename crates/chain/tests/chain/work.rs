@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use silica_chain::{ChainConfig, CommittedBlock};
-use silica_protocol::{Address, Gas, GasPrice, Nonce, Qa, Receipt, Transaction};
+use silica_protocol::{Address, Gas, GasPrice, Nonce, Qa, Receipt, Transaction, TxHash};
 use silica_scilla::{
     rules::Rules,
     work::{LOADED, PER_BLOCK, weight},
@@ -10,7 +10,7 @@ use silica_scilla::{
 
 use crate::{
     contracts::{World, errors, hex, init},
-    harness::{config, signed, user},
+    harness::{USERS, config, signed, user},
     replay::check_replay,
 };
 
@@ -208,4 +208,169 @@ fn libraries_are_bounded_before_they_are_read() {
         assert_eq!(receipt.cumulative_gas == Gas::new(DEPLOYMENT), !succeeds, "{rules}: {receipt:?}");
         check_replay(&world.net);
     }
+}
+
+/// Calls that take tenths of the room of a block, by any users.
+struct Calls {
+    world: World,
+    contract: Address,
+}
+
+impl Calls {
+    /// The bytes that a call hashes in 3 us. An iteration takes some 2 gas and 5.5 us of work.
+    const BYTES: usize = 750;
+
+    fn new(shards: u32) -> Self {
+        let mut config = roomy();
+        config.shards = shards;
+        let mut world = World::with_config(config);
+        let contract = world.deployed(1, HASHES, &init(&[]));
+        Self { world, contract }
+    }
+
+    fn transaction(&self, from: u8, tenths: u64, price: u128) -> Transaction {
+        let times = u32::try_from(PER_BLOCK * tenths / 10 / 5_500).unwrap();
+        let Transaction { to, data, .. } = hash(&self.world, self.contract, Self::BYTES, times);
+        let gas_price = GasPrice::new(Qa::new(CHEAP + price));
+        signed(from, Transaction { to, data, gas_price, ..cheap(self.world.transaction(from), 700_000) })
+    }
+
+    fn submit(&mut self, from: u8, tenths: u64, price: u128) -> TxHash {
+        let transaction = self.transaction(from, tenths, price);
+        self.world.net.submit(transaction)
+    }
+
+    /// Makes a block, and returns its transactions in their order.
+    fn block(&mut self) -> Vec<TxHash> {
+        let block = self.world.net.tick();
+        for (_, receipt) in block.transactions() {
+            assert!(receipt.success, "{receipt:?}");
+        }
+        block.transactions().iter().map(|(tx, _)| tx.hash()).collect()
+    }
+
+    /// Returns the users whose calls belong to a shard, and those whose calls belong to the DS committee.
+    fn by_committee(&self, shards: u32) -> (Vec<u8>, Vec<u8>) {
+        (1..=USERS).partition(|from| {
+            let admitted = self.world.net.chain.admit(self.transaction(*from, 1, 0), false).unwrap();
+            admitted.committee().get() < shards
+        })
+    }
+}
+
+#[test]
+fn transaction_that_finds_no_room_goes_first_in_the_next_block() {
+    let mut calls = Calls::new(1);
+    let early = [calls.submit(1, 4, 20), calls.submit(2, 4, 19)];
+    let large = calls.submit(3, 5, 1);
+    assert_eq!(calls.block(), early);
+    let late = [calls.submit(4, 4, 18), calls.submit(5, 4, 17)];
+    assert_eq!(calls.block(), [large, late[0]], "its price is lower, but it was left out");
+    // The price alone decides in the next block, so that no row of large transactions shuts out the others.
+    let last = [calls.submit(6, 4, 30), calls.submit(7, 4, 29)];
+    assert_eq!(calls.block(), last);
+    assert_eq!(calls.block(), [late[1]]);
+    check_replay(&calls.world.net);
+}
+
+#[test]
+fn committees_share_the_room_of_a_block() {
+    let mut calls = Calls::new(2);
+    let (inner, outer) = calls.by_committee(2);
+    let shard: Vec<_> = inner[..3].iter().map(|from| calls.submit(*from, 4, 9)).collect();
+    let ds = calls.submit(outer[0], 1, 1);
+    let [first, second] = [calls.block(), calls.block()];
+    // The calls of the shard have equal prices, so their hashes give their order.
+    assert_eq!((first.len(), first.last()), (3, Some(&ds)), "the shard leaves room to the DS committee");
+    assert_eq!(second.len(), 1);
+    assert!(first[..2].iter().chain(&second).all(|hash| shard.contains(hash)));
+    check_replay(&calls.world.net);
+}
+
+#[test]
+fn committee_leaves_room_to_a_transaction_that_was_left_out() {
+    let mut calls = Calls::new(2);
+    let (inner, outer) = calls.by_committee(2);
+    for from in &inner[..2] {
+        calls.submit(*from, 4, 9);
+    }
+    let large = calls.submit(outer[0], 5, 1);
+    assert_eq!(calls.block().len(), 2);
+    assert_eq!(calls.world.net.status(&large), Some(5), "it finds no room behind the shard");
+    for from in &inner[..2] {
+        calls.submit(*from, 4, 9);
+    }
+    let block = calls.block();
+    assert_eq!((block.len(), block[1]), (2, large), "the shard leaves the reserve");
+    assert_eq!(calls.block().len(), 1);
+    check_replay(&calls.world.net);
+}
+
+#[test]
+fn deployment_does_the_work_that_its_reported_gas_allows() {
+    let work = |times: u32| {
+        let text = "x".repeat(2_000);
+        format!(
+            "scilla_version 0
+contract C ()
+field f : Uint32 = let x = \"{text}\" in let n = Uint32 {times} in let count = builtin to_nat n in
+  let zero = Uint32 0 in let fold = @nat_fold Uint32 in
+  let step = fun (sum : Uint32) => fun (left : Nat) => let hash = builtin keccak256hash x in sum in
+  fold step zero count
+transition Go ()
+end
+"
+        )
+    };
+    for (rules, times, succeeds) in
+        [("0.13/2", 150, true), ("0.13/3", 150, true), ("0.13/2", 300, true), ("0.13/3", 300, false)]
+    {
+        let mut world = roomy_with(rules);
+        let transaction = cheap(world.transaction(1), DEPLOYMENT);
+        let data = init(&[]).to_string();
+        let receipt = world.run(1, Transaction { code: work(times), data, ..transaction }).unwrap();
+        assert_eq!(receipt.success, succeeds, "{rules}, {times}: {receipt:?}");
+        assert_eq!(receipt.cumulative_gas == Gas::new(DEPLOYMENT), !succeeds, "{rules}, {times}");
+        check_replay(&world.net);
+    }
+}
+
+#[test]
+fn gas_of_a_value_pays_for_its_reading() {
+    let code = "scilla_version 0
+contract Numbers ()
+field numbers : Map Uint32 Bool = Emp Uint32 Bool
+transition Put (count : Uint32)
+  all = builtin to_nat count;
+  none = Emp Uint32 Bool;
+  yes = True;
+  step = fun (map : Map Uint32 Bool) => fun (left : Nat) =>
+    let size = builtin size map in
+    builtin put map size yes;
+  fold = @nat_fold (Map Uint32 Bool);
+  made = fold step none all;
+  numbers := made
+end
+transition Get ()
+  all <- numbers;
+  event_of = { _eventname : \"Read\" };
+  event event_of
+end
+";
+    let receipts = ["0.13/2", "0.13/3"].map(|text| {
+        let mut world = roomy_with(text);
+        let contract = world.deployed(1, code, &init(&[]));
+        let mut call = |tag: &str, params: &[serde_json::Value]| {
+            let data = json!({ "_tag": tag, "params": params }).to_string();
+            let transaction = cheap(world.transaction(1), 200_000);
+            let receipt = world.run(1, Transaction { to: contract, data, ..transaction }).unwrap();
+            assert!(receipt.success, "{text}: {receipt:?}");
+            receipt
+        };
+        call("Put", &[json!({"vname": "count", "type": "Uint32", "value": "1000"})]);
+        let read = call("Get", &[]);
+        check_replay(&world.net);
+        read
+    });
+    assert_eq!(receipts[0], receipts[1]);
 }
