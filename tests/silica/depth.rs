@@ -19,11 +19,13 @@ transition Make (levels : Uint32)
   deep = builtin to_nat levels;
   depth := deep
 end
-transition Keep ()
+transition Keep (gas : Uint32)
+  used = builtin to_nat gas;
   deep <- depth;
   depth := deep
 end
-transition Tell ()
+transition Emit (gas : Uint32)
+  used = builtin to_nat gas;
   deep <- depth;
   e = { _eventname : "Deep"; depth : deep };
   event e
@@ -82,11 +84,14 @@ fn deep_values_are_kept_and_refused_where_they_do_not_fit() {
     let (contract, _) = chain.deploy(DEEP, &[]);
     let receipt = call(&mut chain, contract, "Make", &number("levels", LEVELS));
     assert_eq!(receipt["success"], true, "{receipt}");
-    let receipt = call(&mut chain, contract, "Keep", &json!([]));
+    // The size of the value is 1, so other gas has to pay for its reading.
+    let receipt = call(&mut chain, contract, "Keep", &number("gas", 1));
+    assert_eq!((&receipt["errors"], &receipt["cumulative_gas"]), (&json!({"0": [7]}), &json!("400000")), "{receipt}");
+    let receipt = call(&mut chain, contract, "Keep", &number("gas", 20_000));
     assert_eq!(receipt["success"], true, "{receipt}");
     // No document of the chain nests that deep.
-    let receipt = call(&mut chain, contract, "Tell", &json!([]));
-    assert_eq!(receipt["errors"], json!({"0": [9]}));
+    let receipt = call(&mut chain, contract, "Emit", &number("gas", 20_000));
+    assert_eq!(receipt["errors"], json!({"0": [9]}), "{receipt}");
     // The state shows as text what readers of documents would not go into.
     let address = contract.to_string();
     let state = chain.node.result("GetSmartContractState", &json!([address]));

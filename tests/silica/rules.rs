@@ -191,6 +191,21 @@ fn chain_of_revision_2_has_no_limit_of_work() {
 }
 
 #[test]
+fn new_chain_limits_work() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    let node = Node::start_in(&data, &[]);
+    let contract = Address::of_contract(&Wallet::funded(0).address(), silica_protocol::Nonce::new(0));
+    let deployed = deploy(&node, 1, &fs::read_to_string(chains().join("Hashes.scilla")).unwrap());
+    assert_eq!(deployed["success"], true, "{deployed}");
+    let receipt = hash(&node, 2, contract);
+    assert_eq!((&receipt["success"], &receipt["cumulative_gas"]), (&json!(false), &json!("50000")), "{receipt}");
+    assert_eq!(receipt["exceptions"][0]["message"], "Insufficient gas");
+    node.stop();
+    check_done(&db("check", &data, None), "2 transactions verified and executed again");
+}
+
+#[test]
 fn new_chain_has_the_rules_of_0_13_and_keeps_them() {
     let directory = Directory::new();
     let data = directory.path().join("data");
@@ -204,7 +219,7 @@ fn new_chain_has_the_rules_of_0_13_and_keeps_them() {
     assert_eq!(accepted["success"], true, "{accepted}");
     assert_eq!(raised(&call(&node, 3, contract, "Fail")), COMPLETED);
     node.stop();
-    assert_eq!((manifest(&data)["format"].clone(), rules(&data)), (json!(2), json!("0.13/2")));
+    assert_eq!((manifest(&data)["format"].clone(), rules(&data)), (json!(2), json!("0.13/3")));
 
     for asked in ["latest", "0.11"] {
         let refused = Node::try_start_in(&data, &["--scilla-rules", asked]).unwrap_err();
@@ -221,7 +236,7 @@ fn new_chain_has_the_rules_of_0_13_and_keeps_them() {
         assert_eq!(raised(&receipt_of(&node, 3)), COMPLETED);
         assert_eq!(raised(&call(&node, 4, contract, "Fail")), COMPLETED);
         node.stop();
-        assert_eq!(rules(data), "0.13/2");
+        assert_eq!(rules(data), "0.13/3");
     }
 }
 
@@ -239,7 +254,7 @@ fn manifest_that_names_other_rules_than_the_record_is_refused() {
     }
     let manifest = fs::read(data.join("manifest.json")).unwrap();
     fs::copy(other.join("manifest.json"), data.join("manifest.json")).unwrap();
-    let words = "made by the Scilla rules 0.13/2, expected latest/2";
+    let words = "made by the Scilla rules 0.13/3, expected latest/3";
     for finished in [Node::try_start_in(&data, &[]).unwrap_err(), db("check", &data, None), db("rebuild", &data, None)]
     {
         assert!(!finished.status.success() && finished.output.contains(words), "{}", finished.output);
@@ -257,8 +272,8 @@ fn profile_of_the_successor_has_the_latest_rules() {
     assert!(printed.contains("scilla-rules = \"latest\" # profile zq2"), "{printed}");
     assert!(run(&["config", "print"]).output.contains("# scilla-rules is not set"));
     Node::start_in(&data, &["--profile", "zq2"]).stop();
-    assert_eq!(rules(&data), "latest/2");
+    assert_eq!(rules(&data), "latest/3");
     let other = directory.path().join("other");
     Node::start_in(&other, &["--profile", "zq2", "--scilla-rules", "0.11"]).stop();
-    assert_eq!(rules(&other), "0.11/2");
+    assert_eq!(rules(&other), "0.11/3");
 }

@@ -72,11 +72,8 @@ pub struct Rules {
     revision: u16,
 }
 
-/// The newest revision of every edition. It limits [work](crate::work), with weights that are not final: no new chain has
-/// it yet.
-const NEWEST: u16 = 3;
-/// The revision of new chains.
-const CURRENT: u16 = 2;
+/// The newest revision of every edition, which new chains have.
+const CURRENT: u16 = 3;
 
 /// The components that an exception lists after `Raised from`.
 ///
@@ -233,7 +230,9 @@ pub enum UnknownRules {
         got: String,
     },
     /// The revision belongs to a later version of this program.
-    #[error("Scilla rules {got} are newer than this program, which knows revisions up to {NEWEST}; use a newer silica")]
+    #[error(
+        "Scilla rules {got} are newer than this program, which knows revisions up to {CURRENT}; use a newer silica"
+    )]
     Newer {
         /// The text.
         got: String,
@@ -252,7 +251,7 @@ impl FromStr for Rules {
         if number == 0 || number.to_string() != revision {
             return Err(malformed());
         }
-        if number > NEWEST {
+        if number > CURRENT {
             return Err(UnknownRules::Newer { got: text.to_owned() });
         }
         Ok(Self { edition, revision: number })
@@ -270,7 +269,7 @@ mod tests {
             assert_eq!(rules.to_string().parse(), Ok(rules));
             assert_eq!(edition.to_string().parse(), Ok(edition));
         }
-        assert_eq!(Rules::current(Edition::V0_13).to_string(), "0.13/2");
+        assert_eq!(Rules::current(Edition::V0_13).to_string(), "0.13/3");
         let first = Rules { edition: Edition::V0_13, revision: 1 };
         assert_eq!("0.13/1".parse(), Ok(first), "a chain of an earlier revision keeps its rules");
     }

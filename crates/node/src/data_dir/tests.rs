@@ -116,7 +116,7 @@ fn rules_are_kept_and_a_chain_without_them_stays_without() {
     let (dir, manifest) = made(parent.path());
     assert_eq!(manifest.scilla_rules(), Rules::current(Edition::V0_13));
     let text = || fs::read_to_string(parent.path().join(MANIFEST)).unwrap();
-    assert!(text().contains("\"format\": 2,") && text().contains("\"scilla_rules\": \"0.13/2\""), "{}", text());
+    assert!(text().contains("\"format\": 2,") && text().contains("\"scilla_rules\": \"0.13/3\""), "{}", text());
     // As an earlier version of this program wrote it.
     let unnamed = Manifest { scilla_rules: None, ..manifest };
     dir.write_manifest(&unnamed).unwrap();
