@@ -1,25 +1,25 @@
 //! Transitions and procedures.
 
-use std::{collections::BTreeSet, mem, sync::Arc};
+mod access;
+mod effects;
 
+use std::sync::Arc;
+
+pub(super) use self::{access::host_failure, effects::total_amount};
 use super::{
-    address::{Claim, cost},
     machine::{Evaluation, Frame, Machine, failure, internal},
     observer::{Observer, Step},
 };
 use crate::{
     argument::Argument,
-    code::{Code, ComponentCode, Field, FieldUse, Place, Statement, StatementKind, Statements, Variable},
-    gas::Exhausted,
-    host::{Address, BALANCE, Host, HostError, RemoteWant, type_behind},
+    code::{Code, ComponentCode, FieldUse, Place, Statement, StatementKind, Statements, Variable},
+    host::Host,
     name::Name,
     report::{Entry, Failure},
     rules::Exceptions,
     source::Location,
-    syntax::ast::Want,
-    types::{AddressType, Primitive, Type, Width},
-    value::{Hex, Integer, Key, Message, Value},
-    work::weight,
+    types::{Primitive, Type, Width},
+    value::{Integer, Message, Value},
 };
 
 /// A stack of the remaining work. The next item is the last.
@@ -56,15 +56,6 @@ pub(super) struct Execution<'m, 'c, 'h> {
     /// In the order in which they happened.
     pub(super) events: Vec<Arc<Message>>,
 }
-
-/// Bytes of completed procedures that an exception lists, whatever the gas.
-const FREE_LISTED: u64 = 16_384;
-/// Further bytes for each unit of gas that the run used. A completed procedure has used at least one.
-const LISTED_PER_UNIT: u64 = 128;
-/// Most bytes that an exception lists.
-const MOST_LISTED: u64 = 10_000_000;
-/// Bytes of an entry besides the name, as a receipt has them.
-const LISTED_ENTRY: u64 = 64;
 
 impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
     pub(super) fn new(
@@ -363,42 +354,6 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
         Failure::of(Entry::at(self.location(field.place), message))
     }
 
-    /// Calls the host, whose work the gas so far pays for.
-    fn paid<T>(&mut self, act: impl FnOnce(&mut dyn Host) -> Result<T, HostError>) -> Result<T, HostError> {
-        self.host.limit(self.machine.gas.units(), self.machine.gas.work().left());
-        let answer = act(self.host);
-        self.machine.gas.record(self.host.worked()).map_err(|_| HostError::too_large())?;
-        answer
-    }
-
-    /// Calls the host for a value whose size is charged for afterwards. Until then, its work is unpaid.
-    fn unpaid<T>(&mut self, act: impl FnOnce(&mut dyn Host) -> Result<T, HostError>) -> Result<T, HostError> {
-        let left = self.machine.gas.left_before_charge();
-        self.host.limit(self.machine.gas.units(), left.saturating_sub(self.unpaid));
-        let answer = act(self.host);
-        self.unpaid = self.unpaid.saturating_add(self.host.worked());
-        if self.unpaid > left {
-            self.machine.gas.exceed_before_charge(mem::take(&mut self.unpaid));
-            return Err(HostError::too_large());
-        }
-        answer
-    }
-
-    /// Counts the unpaid work of a statement.
-    fn count_unpaid(&mut self, place: Place) -> Evaluation<()> {
-        self.machine.gas.record(mem::take(&mut self.unpaid)).map_err(|_| self.out_of_gas(place))
-    }
-
-    /// Returns the failure of a statement that reads or writes a value.
-    fn read_failure(&self, error: HostError, field: &FieldUse, place: Place) -> Failure {
-        if error.is_too_large { self.out_of_gas(place) } else { host_failure(error, Some(self.location(field.place))) }
-    }
-
-    /// Reads a value whose size is charged for afterwards.
-    fn load(&mut self, declared: &Field, keys: &[Key], field: &FieldUse, place: Place) -> Evaluation<Option<Value>> {
-        self.unpaid(|host| host.load(declared, keys)).map_err(|error| self.read_failure(error, field, place))
-    }
-
     /// Looks up a variable for a charge. An unbound variable is then reported without a place.
     fn nowhere(&self, variable: Variable) -> Evaluation<Value> {
         self.machine.look_up(variable).map_err(|failed| {
@@ -410,240 +365,10 @@ impl<'m, 'c, 'h> Execution<'m, 'c, 'h> {
     fn look_up_all(&self, variables: &[Variable]) -> Evaluation<Vec<Value>> {
         variables.iter().map(|variable| self.machine.look_up(*variable)).collect()
     }
-
-    fn keys(&self, variables: &[Variable]) -> Evaluation<Vec<Key>> {
-        let key = |value| {
-            Key::new(value).map_err(|value| {
-                failure(format!("Map key is not of a primitive type: {}", self.machine.settings.print(&value)))
-            })
-        };
-        variables.iter().map(|variable| key(self.machine.look_up(*variable)?)).collect()
-    }
-
-    fn field(&self, field: &FieldUse) -> Option<&'c Field> {
-        let code: &'c Code = self.machine.code;
-        let contract = code.contract.as_ref()?;
-        Some(&contract.fields.get(field.field? as usize)?.field)
-    }
-
-    /// Returns the declaration of a field that is changed.
-    fn declared(&self, field: &FieldUse) -> Evaluation<&'c Field> {
-        let missing = || self.at(field, format!("StateService: Field \"{}\" not found.\n", field.name));
-        self.field(field).ok_or_else(missing)
-    }
-
-    fn map_get(&mut self, slot: u32, map: &FieldUse, keys: &[Variable], want: Want, place: Place) -> Evaluation<()> {
-        let count = keys.len();
-        let keys = self.keys(keys)?;
-        let declared = self.declared(map)?;
-        let value = match want {
-            Want::Existence => {
-                let found = self.unpaid(|host| host.exists(declared, &keys));
-                Value::bool(found.map_err(|error| self.read_failure(error, map, place))?)
-            }
-            Want::Value => {
-                let found = self.load(declared, &keys, map, place)?;
-                Value::option(behind(&declared.kind, count)?, found)
-            }
-        };
-        self.charge_and_set(slot, value, count as u64, place)
-    }
-
-    fn address(&self, variable: Variable, otherwise: &str) -> Evaluation<Address> {
-        let value = self.machine.look_up(variable)?;
-        let bytes = if let Value::ByStrX(bytes) = &value { bytes.as_ref().try_into().ok() } else { None };
-        bytes.ok_or_else(|| failure(otherwise))
-    }
-
-    /// Reads a field of another account. The balance of the sender does not include an accepted amount.
-    fn remote_load(
-        &mut self,
-        address: &Address,
-        name: &str,
-        statement: Option<(&FieldUse, Place)>,
-    ) -> Evaluation<Value> {
-        let location = statement.map(|(field, _)| self.location(field.place));
-        let found =
-            self.unpaid(|host| host.remote(address, name, &[], RemoteWant::Value)).map_err(
-                |error| match statement {
-                    Some((field, place)) => self.read_failure(error, field, place),
-                    None => host_failure(error, None),
-                },
-            )?;
-        let Some(value) = found.and_then(|found| found.value) else {
-            let message = format!("Error loading field: {name}");
-            return Err(Failure::of(Entry::at(location.unwrap_or_default(), message)));
-        };
-        let [sender, _, amount] = self.machine.message.as_slice() else { return Err(internal("no message")) };
-        let is_sender = sender.as_bytes().is_some_and(|sender| **sender == *address);
-        if !(self.accepted && is_sender && name == "_balance") {
-            return Ok(value);
-        }
-        let left = value.as_integer().zip(amount.as_integer()).and_then(|(balance, amount)| balance.sub(amount));
-        left.map(Value::Integer).ok_or_else(|| {
-            let (value, amount) = (self.machine.settings.print(&value), self.machine.settings.print(amount));
-            let text = "Unexpected sender balance or amount literal";
-            failure(format!("{text}: sender balance = {value}, amount = {amount}"))
-        })
-    }
-
-    fn remote_map_get(
-        &mut self,
-        address: &Address,
-        map: &FieldUse,
-        keys: &[Variable],
-        want: Want,
-        place: Place,
-    ) -> Evaluation<Value> {
-        let keys = self.keys(keys)?;
-        let remote = |execution: &mut Self, keys: &[Key], want| {
-            let found = execution.unpaid(|host| host.remote(address, &map.name, keys, want));
-            found.map_err(|error| execution.read_failure(error, map, place))
-        };
-        if want == Want::Existence {
-            return Ok(Value::bool(remote(self, &keys, RemoteWant::Kind)?.is_some()));
-        }
-        // The type is queried first, because a missing entry has no type.
-        let Some(field) = remote(self, &[], RemoteWant::Kind)? else {
-            let (name, address) = (&map.name, Hex(address));
-            let text = "Unable to fetch type for field at address";
-            return Err(failure(format!("{text}: field {name}, address {address}")));
-        };
-        let kind = behind(&field.kind, keys.len())?;
-        let found = remote(self, &keys, RemoteWant::Value)?;
-        Ok(Value::option(kind, found.and_then(|found| found.value)))
-    }
-
-    fn cast(&mut self, slot: u32, address: Variable, kind: &AddressType, place: Place) -> Evaluation<()> {
-        self.charge(cost(kind), place)?;
-        let address = self.address(address, "Expected address or ByStr20 in type cast")?;
-        let claim = Claim { address, kind: kind.clone() };
-        let checked = self.paid(|host| claim.check(host)).map_err(|error| host_failure(error, None))?;
-        let holds = checked.is_ok();
-        let value = holds.then(|| Value::bystrx(address));
-        self.machine.set(slot, Value::option(Type::Address(kind.clone()), value));
-        Ok(())
-    }
-
-    /// Accepts the amount of the message. A second call has no effect.
-    fn accept(&mut self) -> Evaluation<()> {
-        if self.accepted {
-            return Ok(());
-        }
-        let [sender, _, amount] = self.machine.message.as_slice() else { return Err(internal("no message")) };
-        let bytes = sender.as_bytes().and_then(|bytes| bytes.as_ref().try_into().ok());
-        let amount = amount.as_integer().and_then(Integer::to_u128);
-        let (Some(sender), Some(amount)) = (bytes, amount) else {
-            let text = self.machine.settings.print(sender);
-            return Err(failure(format!("Incorrect type of _sender in environment: {text}")));
-        };
-        let balance = self.remote_load(&sender, "_balance", None)?;
-        let Some(balance) = balance.as_integer().and_then(Integer::to_u128) else {
-            let text = self.machine.settings.print(&balance);
-            return Err(failure(format!("Unrecognized balance literal at sender: {text}")));
-        };
-        if amount > balance {
-            let text = "Insufficient sender balance for acceptance: Incoming vs sender_balance";
-            return Err(failure(format!("{text}: {amount} vs {balance}")));
-        }
-        self.balance = self.balance.wrapping_add(amount);
-        self.accepted = true;
-        Ok(())
-    }
-
-    fn send(&mut self, messages: &Value) -> Evaluation<()> {
-        length(messages)?;
-        for message in messages.elements() {
-            let Value::Message(sent) = message else {
-                let text = self.machine.settings.print(message);
-                return Err(failure(format!("Literal is not a message, cannot be sent: {text}")));
-            };
-            if !has_each_once(sent, &["_tag", "_amount", "_recipient"]) {
-                let text = self.machine.settings.print(message);
-                let kind = "Message is missing a mandatory field or has duplicate fields";
-                return Err(failure(format!("{kind}: {text}")));
-            }
-            self.messages.push(Arc::clone(sent));
-        }
-        Ok(())
-    }
-
-    fn event(&mut self, event: &Value) -> Evaluation<()> {
-        let text = || self.machine.settings.print(event);
-        let Value::Message(created) = event else {
-            return Err(failure(format!("Incorrect event parameter(s): {}", text())));
-        };
-        if !has_each_once(created, &["_eventname"]) {
-            let kind = "Event is missing a mandatory field or has duplicate fields";
-            return Err(failure(format!("{kind}: {}", text())));
-        }
-        self.events.push(Arc::clone(created));
-        Ok(())
-    }
-
-    /// Returns the failure of an exception, with the components that the rules list.
-    fn throw(&mut self, exception: Option<Variable>, place: Place) -> Evaluation<Failure> {
-        let message = if let Some(exception) = exception {
-            let value = self.charge_size(exception, 0, place)?;
-            format!("Exception thrown: {}", self.machine.settings.print(&value))
-        } else {
-            self.charge(1, place)?;
-            "Exception thrown".to_owned()
-        };
-        let bytes = (message.len() as u64).saturating_mul(weight::JSON_BYTE);
-        self.machine.gas.spend(bytes).map_err(|_| self.out_of_gas(place))?;
-        let exception = Failure::of(Entry::at(self.location(place), message));
-        Ok(match self.machine.settings.rules.exceptions() {
-            Exceptions::CallStack => {
-                self.running.iter().rev().map(|component| self.raised(component)).fold(exception, Failure::followed_by)
-            }
-            Exceptions::CompletedProcedures => {
-                let listed = self.listed();
-                let bytes: u64 = listed.iter().map(|component| bytes_of(component)).sum();
-                self.machine.gas.spend(bytes.saturating_mul(weight::JSON_BYTE)).map_err(|_| self.out_of_gas(place))?;
-                let raised = |component| self.raised(component);
-                let transition = self.running.first();
-                let listed = listed.into_iter().chain(transition.copied());
-                listed.map(raised).fold(exception, Failure::followed_by)
-            }
-        })
-    }
-
-    fn raised(&self, component: &ComponentCode) -> Entry {
-        Entry::at(self.location(component.place), format!("Raised from {}", component.name.as_written()))
-    }
-
-    /// Returns the completed procedures, the newest first, up to the limit for the gas used.
-    fn listed(&self) -> Vec<&'c ComponentCode> {
-        let used = self.units.saturating_sub(self.machine.gas.units());
-        let mut left = used.saturating_mul(LISTED_PER_UNIT).saturating_add(FREE_LISTED).min(MOST_LISTED);
-        let fits =
-            |component: &&&'c ComponentCode| left.checked_sub(bytes_of(component)).map(|rest| left = rest).is_some();
-        self.completed.iter().rev().take_while(fits).copied().collect()
-    }
-}
-
-/// Returns the bytes of a component in the list of an exception.
-fn bytes_of(component: &ComponentCode) -> u64 {
-    LISTED_ENTRY.saturating_add(component.name.base().len() as u64)
 }
 
 fn known(procedure: &Result<u32, Name>) -> Evaluation<u32> {
     procedure.clone().map_err(|name| failure(format!("Procedure not found: {}", name.as_written())))
-}
-
-/// Returns the failure for an error of the host, with the place if the error asks for it.
-pub(super) fn host_failure(error: HostError, location: Option<Location>) -> Failure {
-    if error.is_too_large {
-        return failure(Exhausted.to_string());
-    }
-    let location = location.filter(|_| error.at_field).unwrap_or_default();
-    Failure::of(Entry::at(location, error.message))
-}
-
-/// Returns the type of the values of a map behind `keys` keys.
-fn behind(kind: &Type, keys: usize) -> Evaluation<Type> {
-    type_behind(kind, keys).cloned().ok_or_else(|| failure("Type failure in map access. Cannot index into key"))
 }
 
 /// Returns the number of elements of a list, or of entries of a map.
@@ -655,22 +380,4 @@ fn length(of: &Value) -> Evaluation<u64> {
     let count = elements.by_ref().count() as u64;
     let is_list = elements.rest().as_adt().is_some_and(|end| end.is(crate::value::Constructor::nil()));
     is_list.then_some(count).ok_or_else(|| failure("eval_gas_charge: Can only take length of Maps and Lists"))
-}
-
-/// Returns whether a message has each of these labels, and none twice.
-fn has_each_once(message: &Message, labels: &[&str]) -> bool {
-    let mut seen = BTreeSet::new();
-    labels.iter().all(|label| message.get(label).is_some())
-        && message.entries().iter().all(|entry| seen.insert(&*entry.label))
-}
-
-/// Returns the sum of the amounts of messages. A carry beyond 128 bits is lost, as in the reference.
-pub(super) fn total_amount(messages: &[Arc<Message>]) -> Evaluation<u128> {
-    messages.iter().try_fold(0, |sum: u128, message| {
-        let amount = message.get("_amount").and_then(Value::as_integer);
-        let amount = amount.filter(|amount| Type::from(Primitive::from(amount.kind())) == BALANCE);
-        let amount =
-            amount.and_then(Integer::to_u128).ok_or_else(|| failure("Message contents have no \"_amount\" field"))?;
-        Ok(sum.wrapping_add(amount))
-    })
 }

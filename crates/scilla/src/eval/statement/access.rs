@@ -1,0 +1,203 @@
+//! Reads and writes of statements: the fields of the contract, and other accounts.
+
+use std::mem;
+
+use super::{
+    super::{
+        address::{Claim, cost},
+        machine::{Evaluation, failure, internal},
+    },
+    Execution,
+};
+use crate::{
+    code::{Code, Field, FieldUse, Place, Variable},
+    gas::Exhausted,
+    host::{Address, Host, HostError, RemoteWant, type_behind},
+    report::{Entry, Failure},
+    source::Location,
+    syntax::ast::Want,
+    types::{AddressType, Type},
+    value::{Hex, Key, Value},
+};
+
+impl<'c> Execution<'_, 'c, '_> {
+    /// Calls the host, whose work the gas so far pays for.
+    pub(super) fn paid<T>(&mut self, act: impl FnOnce(&mut dyn Host) -> Result<T, HostError>) -> Result<T, HostError> {
+        self.host.limit(self.machine.gas.units(), self.machine.gas.work().left());
+        let answer = act(self.host);
+        self.machine.gas.record(self.host.worked()).map_err(|_| HostError::too_large())?;
+        answer
+    }
+
+    /// Calls the host for a value whose size is charged for afterwards. Until then, its work is unpaid.
+    pub(super) fn unpaid<T>(
+        &mut self,
+        act: impl FnOnce(&mut dyn Host) -> Result<T, HostError>,
+    ) -> Result<T, HostError> {
+        let left = self.machine.gas.left_before_charge();
+        self.host.limit(self.machine.gas.units(), left.saturating_sub(self.unpaid));
+        let answer = act(self.host);
+        self.unpaid = self.unpaid.saturating_add(self.host.worked());
+        if self.unpaid > left {
+            self.machine.gas.exceed_before_charge(mem::take(&mut self.unpaid));
+            return Err(HostError::too_large());
+        }
+        answer
+    }
+
+    /// Counts the unpaid work of a statement.
+    pub(super) fn count_unpaid(&mut self, place: Place) -> Evaluation<()> {
+        self.machine.gas.record(mem::take(&mut self.unpaid)).map_err(|_| self.out_of_gas(place))
+    }
+
+    /// Returns the failure of a statement that reads or writes a value.
+    pub(super) fn read_failure(&self, error: HostError, field: &FieldUse, place: Place) -> Failure {
+        if error.is_too_large { self.out_of_gas(place) } else { host_failure(error, Some(self.location(field.place))) }
+    }
+
+    /// Reads a value whose size is charged for afterwards.
+    pub(super) fn load(
+        &mut self,
+        declared: &Field,
+        keys: &[Key],
+        field: &FieldUse,
+        place: Place,
+    ) -> Evaluation<Option<Value>> {
+        self.unpaid(|host| host.load(declared, keys)).map_err(|error| self.read_failure(error, field, place))
+    }
+
+    pub(super) fn keys(&self, variables: &[Variable]) -> Evaluation<Vec<Key>> {
+        let key = |value| {
+            Key::new(value).map_err(|value| {
+                failure(format!("Map key is not of a primitive type: {}", self.machine.settings.print(&value)))
+            })
+        };
+        variables.iter().map(|variable| key(self.machine.look_up(*variable)?)).collect()
+    }
+
+    pub(super) fn field(&self, field: &FieldUse) -> Option<&'c Field> {
+        let code: &'c Code = self.machine.code;
+        let contract = code.contract.as_ref()?;
+        Some(&contract.fields.get(field.field? as usize)?.field)
+    }
+
+    /// Returns the declaration of a field that is changed.
+    pub(super) fn declared(&self, field: &FieldUse) -> Evaluation<&'c Field> {
+        let missing = || self.at(field, format!("StateService: Field \"{}\" not found.\n", field.name));
+        self.field(field).ok_or_else(missing)
+    }
+
+    pub(super) fn map_get(
+        &mut self,
+        slot: u32,
+        map: &FieldUse,
+        keys: &[Variable],
+        want: Want,
+        place: Place,
+    ) -> Evaluation<()> {
+        let count = keys.len();
+        let keys = self.keys(keys)?;
+        let declared = self.declared(map)?;
+        let value = match want {
+            Want::Existence => {
+                let found = self.unpaid(|host| host.exists(declared, &keys));
+                Value::bool(found.map_err(|error| self.read_failure(error, map, place))?)
+            }
+            Want::Value => {
+                let found = self.load(declared, &keys, map, place)?;
+                Value::option(behind(&declared.kind, count)?, found)
+            }
+        };
+        self.charge_and_set(slot, value, count as u64, place)
+    }
+
+    pub(super) fn address(&self, variable: Variable, otherwise: &str) -> Evaluation<Address> {
+        let value = self.machine.look_up(variable)?;
+        let bytes = if let Value::ByStrX(bytes) = &value { bytes.as_ref().try_into().ok() } else { None };
+        bytes.ok_or_else(|| failure(otherwise))
+    }
+
+    /// Reads a field of another account. The balance of the sender does not include an accepted amount.
+    pub(super) fn remote_load(
+        &mut self,
+        address: &Address,
+        name: &str,
+        statement: Option<(&FieldUse, Place)>,
+    ) -> Evaluation<Value> {
+        let location = statement.map(|(field, _)| self.location(field.place));
+        let found =
+            self.unpaid(|host| host.remote(address, name, &[], RemoteWant::Value)).map_err(
+                |error| match statement {
+                    Some((field, place)) => self.read_failure(error, field, place),
+                    None => host_failure(error, None),
+                },
+            )?;
+        let Some(value) = found.and_then(|found| found.value) else {
+            let message = format!("Error loading field: {name}");
+            return Err(Failure::of(Entry::at(location.unwrap_or_default(), message)));
+        };
+        let [sender, _, amount] = self.machine.message.as_slice() else { return Err(internal("no message")) };
+        let is_sender = sender.as_bytes().is_some_and(|sender| **sender == *address);
+        if !(self.accepted && is_sender && name == "_balance") {
+            return Ok(value);
+        }
+        let left = value.as_integer().zip(amount.as_integer()).and_then(|(balance, amount)| balance.sub(amount));
+        left.map(Value::Integer).ok_or_else(|| {
+            let (value, amount) = (self.machine.settings.print(&value), self.machine.settings.print(amount));
+            let text = "Unexpected sender balance or amount literal";
+            failure(format!("{text}: sender balance = {value}, amount = {amount}"))
+        })
+    }
+
+    pub(super) fn remote_map_get(
+        &mut self,
+        address: &Address,
+        map: &FieldUse,
+        keys: &[Variable],
+        want: Want,
+        place: Place,
+    ) -> Evaluation<Value> {
+        let keys = self.keys(keys)?;
+        let remote = |execution: &mut Self, keys: &[Key], want| {
+            let found = execution.unpaid(|host| host.remote(address, &map.name, keys, want));
+            found.map_err(|error| execution.read_failure(error, map, place))
+        };
+        if want == Want::Existence {
+            return Ok(Value::bool(remote(self, &keys, RemoteWant::Kind)?.is_some()));
+        }
+        // The type is queried first, because a missing entry has no type.
+        let Some(field) = remote(self, &[], RemoteWant::Kind)? else {
+            let (name, address) = (&map.name, Hex(address));
+            let text = "Unable to fetch type for field at address";
+            return Err(failure(format!("{text}: field {name}, address {address}")));
+        };
+        let kind = behind(&field.kind, keys.len())?;
+        let found = remote(self, &keys, RemoteWant::Value)?;
+        Ok(Value::option(kind, found.and_then(|found| found.value)))
+    }
+
+    pub(super) fn cast(&mut self, slot: u32, address: Variable, kind: &AddressType, place: Place) -> Evaluation<()> {
+        self.charge(cost(kind), place)?;
+        let address = self.address(address, "Expected address or ByStr20 in type cast")?;
+        let claim = Claim { address, kind: kind.clone() };
+        let checked = self.paid(|host| claim.check(host)).map_err(|error| host_failure(error, None))?;
+        let holds = checked.is_ok();
+        let value = holds.then(|| Value::bystrx(address));
+        self.machine.set(slot, Value::option(Type::Address(kind.clone()), value));
+        Ok(())
+    }
+}
+
+/// Returns the failure for an error of the host, with the place if the error asks for it.
+pub(in super::super) fn host_failure(error: HostError, location: Option<Location>) -> Failure {
+    if error.is_too_large {
+        return failure(Exhausted.to_string());
+    }
+    let location = location.filter(|_| error.at_field).unwrap_or_default();
+    Failure::of(Entry::at(location, error.message))
+}
+
+/// Returns the type of the values of a map behind `keys` keys.
+fn behind(kind: &Type, keys: usize) -> Evaluation<Type> {
+    type_behind(kind, keys).cloned().ok_or_else(|| failure("Type failure in map access. Cannot index into key"))
+}
