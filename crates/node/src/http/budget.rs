@@ -1,7 +1,7 @@
 //! The resources that connections share: connection slots, and the memory budget for large bodies and answers.
 //!
 //! Each resource is a FIFO semaphore. While a connection waits for one, the holders are notified, so that idle and slow
-//! ones are evicted.
+//! ones are evicted (`docs/adr/0019-memory-of-answers-and-sessions.md`).
 
 use std::{pin::pin, sync::Arc, time::Duration};
 

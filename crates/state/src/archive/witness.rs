@@ -1,4 +1,4 @@
-//! The head marker: a file that names the newest acknowledged block.
+//! The head marker: a file that names the newest acknowledged block (`docs/adr/0018-head-marker.md`).
 //!
 //! If the log of the engine is damaged, the engine may silently revert to an earlier block. The head marker, which is
 //! not a file of the engine, reveals this. It is written after each flush. It is not flushed itself, because a record

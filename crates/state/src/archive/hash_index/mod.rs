@@ -1,4 +1,4 @@
-//! The hash index: from hashes of transactions to their places in the record.
+//! The hash index: from hashes of transactions to their places in the record (`docs/adr/0017-hash-index.md`).
 //!
 //! The index is derived data, in the derived database. It maps the first eight bytes of a hash to the places of
 //! transactions with such a hash. The caller reads these places and compares the whole hash.
