@@ -3,7 +3,7 @@
 //! This is the output of jsoncpp 1.7 and 1.8 with default settings, byte for byte (Reference: formats#styled-json). The
 //! layout of these releases is part of the protocol.
 
-use std::fmt::{self, Display, Write as _};
+use std::fmt::{self, Display, Write};
 
 use serde_json::{Map, Number, Value};
 
@@ -27,9 +27,59 @@ const DIGITS: i32 = 17;
 /// assert_eq!(text, "{\n\t\"errors\" : \n\t{\n\t\t\"0\" : [ 8, 1 ]\n\t},\n\t\"exceptions\" : [],\n\t\"success\" : true\n}");
 /// ```
 pub fn to_styled_json(value: &Value) -> String {
-    let mut writer = Writer::new(Layout::Styled);
+    written(value, String::with_capacity(ROOM))
+}
+
+fn written<O: Output>(value: &Value, out: O) -> O {
+    let mut writer = Writer::new(Layout::Styled, out);
     writer.write(value, Place::LineStart);
     writer.out
+}
+
+/// The destination of text.
+pub(crate) trait Output: Write + Default {
+    /// Adds text.
+    fn push_str(&mut self, text: &str) {
+        // Neither destination rejects a write.
+        let _ = self.write_str(text);
+    }
+
+    /// Adds what another destination has.
+    fn append(&mut self, other: &Self);
+
+    /// Returns the number of bytes so far.
+    fn bytes(&self) -> usize;
+}
+
+impl Output for String {
+    fn append(&mut self, other: &Self) {
+        self.push_str(other);
+    }
+
+    fn bytes(&self) -> usize {
+        self.len()
+    }
+}
+
+/// The length of a text that is not made, in bytes.
+#[derive(Default)]
+pub(crate) struct Length(usize);
+
+impl Write for Length {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 = self.0.saturating_add(text.len());
+        Ok(())
+    }
+}
+
+impl Output for Length {
+    fn append(&mut self, other: &Self) {
+        self.0 = self.0.saturating_add(other.0);
+    }
+
+    fn bytes(&self) -> usize {
+        self.0
+    }
 }
 
 /// How text is laid out.
@@ -49,8 +99,8 @@ enum Place {
 }
 
 /// Text that is being written.
-struct Writer {
-    out: String,
+struct Writer<O> {
+    out: O,
     layout: Layout,
     /// A line feed and the indentation of the current depth.
     line_start: String,
@@ -58,20 +108,29 @@ struct Writer {
 
 /// Writes an object, whose members `write` adds.
 pub(crate) fn write_object(layout: Layout, write: impl FnOnce(&mut Members<'_>)) -> String {
-    let mut writer = Writer::new(layout);
+    object_to(String::with_capacity(ROOM), layout, write)
+}
+
+/// Returns the length of the styled text of an object, whose members `write` adds.
+pub(crate) fn object_len(write: impl FnOnce(&mut Members<'_, Length>)) -> usize {
+    object_to(Length::default(), Layout::Styled, write).bytes()
+}
+
+fn object_to<O: Output>(out: O, layout: Layout, write: impl FnOnce(&mut Members<'_, O>)) -> O {
+    let mut writer = Writer::new(layout, out);
     writer.write_object(Place::LineStart, write);
     writer.out
 }
 
 /// The members of an object that is being written, of which there is at least one. They are added in the order of the
 /// bytes of their names.
-pub(crate) struct Members<'w> {
-    writer: &'w mut Writer,
+pub(crate) struct Members<'w, O = String> {
+    writer: &'w mut Writer<O>,
     is_empty: bool,
 }
 
-impl Members<'_> {
-    fn name(&mut self, name: &str) -> &mut Writer {
+impl<O: Output> Members<'_, O> {
+    fn name(&mut self, name: &str) -> &mut Writer<O> {
         self.writer.begin_item(std::mem::take(&mut self.is_empty));
         self.writer.write_name(name);
         self.writer
@@ -98,38 +157,42 @@ impl Members<'_> {
         self.name(name).write(value, Place::AfterKey);
     }
 
-    pub(crate) fn object(&mut self, name: &str, write: impl FnOnce(&mut Members<'_>)) {
+    pub(crate) fn object(&mut self, name: &str, write: impl FnOnce(&mut Members<'_, O>)) {
         self.name(name).write_object(Place::AfterKey, write);
     }
 
     /// Adds an array of objects.
-    pub(crate) fn objects<T>(&mut self, name: &str, items: &[T], mut write: impl FnMut(&mut Members<'_>, &T)) {
+    pub(crate) fn objects<T>(&mut self, name: &str, items: &[T], mut write: impl FnMut(&mut Members<'_, O>, &T)) {
         let writer = self.name(name);
         if items.is_empty() {
             return writer.out.push_str("[]");
         }
-        writer.write_lines('[', ']', Place::AfterKey, items, |writer, item| {
+        writer.write_lines("[", "]", Place::AfterKey, items, |writer, item| {
             writer.write_object(Place::LineStart, |members| write(members, item));
         });
     }
 }
 
-impl Writer {
-    fn new(layout: Layout) -> Self {
-        Self { out: String::with_capacity(ROOM), layout, line_start: String::from('\n') }
+impl<O: Output> Writer<O> {
+    fn new(layout: Layout, out: O) -> Self {
+        Self { out, layout, line_start: String::from('\n') }
     }
 
     fn write(&mut self, value: &Value, place: Place) {
         match value {
             Value::Array(elements) if elements.is_empty() => self.out.push_str("[]"),
             Value::Array(elements) => match self.one_line(elements) {
-                Some(line) => self.out.extend(["[ ", &line, " ]"]),
-                None => self.write_lines('[', ']', place, elements, |writer, element| {
+                Some(line) => {
+                    self.out.push_str("[ ");
+                    self.out.append(&line);
+                    self.out.push_str(" ]");
+                }
+                None => self.write_lines("[", "]", place, elements, |writer, element| {
                     writer.write(element, Place::LineStart);
                 }),
             },
             Value::Object(members) if members.is_empty() => self.out.push_str("{}"),
-            Value::Object(members) => self.write_lines('{', '}', place, sorted(members), |writer, (name, member)| {
+            Value::Object(members) => self.write_lines("{", "}", place, sorted(members), |writer, (name, member)| {
                 writer.write_name(name);
                 writer.write(member, Place::AfterKey);
             }),
@@ -137,17 +200,17 @@ impl Writer {
         }
     }
 
-    fn write_object(&mut self, place: Place, write: impl FnOnce(&mut Members<'_>)) {
-        self.begin('{', place);
+    fn write_object(&mut self, place: Place, write: impl FnOnce(&mut Members<'_, O>)) {
+        self.begin("{", place);
         write(&mut Members { writer: self, is_empty: true });
-        self.end('}');
+        self.end("}");
     }
 
     /// Writes a container of which every item has a line of its own.
     fn write_lines<T>(
         &mut self,
-        open: char,
-        close: char,
+        open: &str,
+        close: &str,
         place: Place,
         items: impl IntoIterator<Item = T>,
         mut write_item: impl FnMut(&mut Self, T),
@@ -160,26 +223,26 @@ impl Writer {
         self.end(close);
     }
 
-    fn begin(&mut self, open: char, place: Place) {
+    fn begin(&mut self, open: &str, place: Place) {
         match place {
             Place::AfterKey => self.break_line(),
             Place::LineStart => {}
         }
-        self.out.push(open);
+        self.out.push_str(open);
         self.line_start.push('\t');
     }
 
     fn begin_item(&mut self, is_first: bool) {
         if !is_first {
-            self.out.push(',');
+            self.out.push_str(",");
         }
         self.break_line();
     }
 
-    fn end(&mut self, close: char) {
+    fn end(&mut self, close: &str) {
         self.line_start.pop();
         self.break_line();
-        self.out.push(close);
+        self.out.push_str(close);
     }
 
     fn break_line(&mut self) {
@@ -198,11 +261,11 @@ impl Writer {
     }
 
     fn push(&mut self, text: fmt::Arguments<'_>) {
-        // A `String` accepts every write.
+        // Neither destination rejects a write.
         let _ = self.out.write_fmt(text);
     }
 
-    fn one_line(&self, elements: &[Value]) -> Option<String> {
+    fn one_line(&self, elements: &[Value]) -> Option<O> {
         match self.layout {
             Layout::Styled => one_line(elements),
             Layout::Compact => None,
@@ -211,8 +274,8 @@ impl Writer {
 }
 
 /// Returns the text between the brackets of an array that fits on one line, or `None` if it does not fit.
-fn one_line(elements: &[Value]) -> Option<String> {
-    let mut line = String::new();
+fn one_line<O: Output>(elements: &[Value]) -> Option<O> {
+    let mut line = O::default();
     for (position, element) in elements.iter().enumerate() {
         if position > 0 {
             line.push_str(", ");
@@ -223,7 +286,7 @@ fn one_line(elements: &[Value]) -> Option<String> {
             Value::Array(_) | Value::Object(_) => return None,
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => push_scalar(&mut line, element),
         }
-        if line.len() >= LINE {
+        if line.bytes() >= LINE {
             return None;
         }
     }
@@ -237,7 +300,7 @@ fn sorted(members: &Map<String, Value>) -> Vec<(&String, &Value)> {
     members
 }
 
-fn push_scalar(out: &mut String, value: &Value) {
+fn push_scalar(out: &mut impl Output, value: &Value) {
     match value {
         Value::Number(number) => out.push_str(&number_text(number)),
         Value::String(text) => push_string(out, text),
@@ -246,8 +309,8 @@ fn push_scalar(out: &mut String, value: &Value) {
 }
 
 /// Writes a string as the library quotes it: the solidus, DEL and everything beyond ASCII stay as they are.
-fn push_string(out: &mut String, text: &str) {
-    out.push('"');
+fn push_string(out: &mut impl Output, text: &str) {
+    out.push_str("\"");
     let mut rest = text;
     while let Some(place) = rest.bytes().position(is_quoted)
         && let Some((before, after)) = rest.split_at_checked(place)
@@ -258,14 +321,14 @@ fn push_string(out: &mut String, text: &str) {
         rest = after.as_str();
     }
     out.push_str(rest);
-    out.push('"');
+    out.push_str("\"");
 }
 
 const fn is_quoted(byte: u8) -> bool {
     byte < b' ' || byte == b'"' || byte == b'\\'
 }
 
-fn push_quoted(out: &mut String, char: char) {
+fn push_quoted(out: &mut impl Output, char: char) {
     match char {
         '"' => out.push_str("\\\""),
         '\\' => out.push_str("\\\\"),
@@ -274,7 +337,7 @@ fn push_quoted(out: &mut String, char: char) {
         '\n' => out.push_str("\\n"),
         '\r' => out.push_str("\\r"),
         '\t' => out.push_str("\\t"),
-        other => out.extend(["\\u", &format!("{:04X}", u32::from(other))]),
+        other => out.push_str(&format!("\\u{:04X}", u32::from(other))),
     }
 }
 
@@ -415,6 +478,11 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn length_is_that_of_the_text(value in any_json()) {
+            proptest::prop_assert_eq!(written(&value, Length::default()).bytes(), to_styled_json(&value).len());
+        }
+
         #[test]
         fn styled_text_is_the_same_value(value in any_json()) {
             let text = to_styled_json(&value);

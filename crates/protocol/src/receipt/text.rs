@@ -6,12 +6,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
+    address::Address,
     amount::Qa,
     bytes::HexError,
     contract::ContractParam,
     number::{NumberError, parse_decimal},
     receipt::{ContractMessage, EventLog, Exception, Receipt, ReceiptError, Transition},
-    styled_json::{Layout, Members, write_object},
+    styled_json::{Layout, Members, Output, object_len, write_object},
 };
 
 /// Reason why text is not a receipt.
@@ -97,6 +98,20 @@ impl Receipt {
     }
 }
 
+impl ContractMessage {
+    /// Returns the number of bytes of the message as the called contract gets it: styled JSON with the sending contract
+    /// and the signer of the transaction, and without the recipient. The gas of a call pays for these bytes.
+    pub fn call_len(&self, sender: &Address, origin: &Address) -> usize {
+        object_len(|members| {
+            members.plain("_amount", self.amount);
+            members.plain("_origin", format_args!("0x{origin}"));
+            members.plain("_sender", format_args!("0x{sender}"));
+            members.string("_tag", &self.tag);
+            members.objects("params", &self.params, write_param);
+        })
+    }
+}
+
 fn errors_json(errors: &BTreeMap<u32, Vec<ReceiptError>>) -> Value {
     let codes = |codes: &[ReceiptError]| codes.iter().map(|error| Value::from(error.code())).collect();
     errors.iter().map(|(edge, errors)| (edge.to_string(), Value::Array(codes(errors)))).collect()
@@ -129,7 +144,7 @@ fn write_message(members: &mut Members<'_>, message: &ContractMessage) {
     members.objects("params", &message.params, write_param);
 }
 
-fn write_param(members: &mut Members<'_>, param: &ContractParam) {
+fn write_param<O: Output>(members: &mut Members<'_, O>, param: &ContractParam) {
     members.string("type", &param.type_name);
     members.value("value", &param.value);
     members.string("vname", &param.name);
@@ -298,7 +313,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{address::Address, arbitrary::any_receipt, gas::Gas, number::BlockNumber, styled_json::to_styled_json};
+    use crate::{
+        arbitrary::{any_address, any_receipt},
+        gas::Gas,
+        number::BlockNumber,
+        styled_json::to_styled_json,
+    };
 
     impl From<&Receipt> for ReceiptText {
         fn from(receipt: &Receipt) -> Self {
@@ -416,6 +436,23 @@ mod tests {
         #[test]
         fn short_way_writes_what_the_long_way_does(receipt in any_receipt()) {
             prop_assert_eq!(receipt.to_styled_json(), generic_text(&receipt));
+        }
+
+        #[test]
+        fn length_of_a_call_is_that_of_its_text(receipt in any_receipt(), origin in any_address()) {
+            for Transition { address: sender, message, .. } in &receipt.transitions {
+                let param = |param: &ContractParam| {
+                    json!({ "vname": param.name, "type": param.type_name, "value": param.value })
+                };
+                let text = to_styled_json(&json!({
+                    "_amount": message.amount.to_string(),
+                    "_origin": format!("0x{origin}"),
+                    "_sender": format!("0x{sender}"),
+                    "_tag": message.tag,
+                    "params": message.params.iter().map(param).collect::<Vec<_>>(),
+                }));
+                prop_assert_eq!(message.call_len(sender, &origin), text.len());
+            }
         }
 
         #[test]
