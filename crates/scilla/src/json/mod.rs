@@ -12,6 +12,7 @@ mod reader;
 mod report;
 mod tree;
 mod types;
+mod unchanged;
 mod value;
 
 pub use self::{

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use super::{
     document::{Builder, Document, Elements, Json, Kind},
     types::{parse_constructor, parse_type},
+    unchanged::is_unchanged,
 };
 use crate::{
     name::Name,
@@ -218,6 +219,23 @@ impl<'k> ValueReader<'k> {
                 whole = open.pop().map(Frame::finish);
             };
         }
+    }
+
+    /// Reads the value of a member of a message as [`Self::read`] reads its JSON, which is made only for values that it
+    /// could change.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::read`], and [`ValueError::Missing`] for a value without a JSON form.
+    pub(super) fn read_sent(&mut self, value: &Value, kind: &Type) -> Result<Value, ValueError> {
+        if is_unchanged(value, kind) {
+            return Ok(value.clone());
+        }
+        let document = value.to_json(ListForm::Array);
+        if document.root().kind() == Kind::Null {
+            return Err(ValueError::Missing("value"));
+        }
+        self.read(document.root(), kind)
     }
 
     fn begin<'a>(&mut self, json: Json<'a>, kind: &Type) -> Result<Begun<'a>, ValueError> {

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use super::{Ending, InputError, check_kind, entries, read_named};
+use super::{Ending, InputError, check_kind, check_name, entries, read_named};
 use crate::{
     argument::{Argument, Message},
-    host::StateField,
+    host::{Address, StateField},
     json::{
         document::Json,
+        types::parse_type,
         value::{ValueError, ValueReader, member, text_member},
     },
     types::{Primitive, Type, Width, adt::DataTypes},
-    value::Value,
+    value::{Message as Sent, MessageEntry, Value},
 };
 
 /// A message to a contract.
@@ -47,12 +48,49 @@ impl MessageInput {
     ///
     /// If the file is invalid.
     pub fn read(file: &str, json: Json<'_>, known: &DataTypes) -> Result<Self, InputError> {
-        let message = Self::read_unchecked(json, known).map_err(|error| Ending::Plain.wrong(file, error))?;
+        Self::checked(file, Self::read_unchecked(json, known))
+    }
+
+    /// Reads a message that a contract sent, with the same result as [`Self::read`] has for its JSON.
+    ///
+    /// # Errors
+    ///
+    /// If the called program cannot read a value: its type is unknown, or has no values in JSON.
+    pub fn of_sent(
+        file: &str,
+        sent: &Sent,
+        sender_and_origin: [Address; 2],
+        known: &DataTypes,
+    ) -> Result<Self, InputError> {
+        Self::checked(file, Self::of_sent_unchecked(sent, sender_and_origin, known))
+    }
+
+    fn checked(file: &str, message: Result<Self, ValueError>) -> Result<Self, InputError> {
+        let message = message.map_err(|error| Ending::Plain.wrong(file, error))?;
         // The chain itself sets these three, so they may have such types. The check of the parameters rejects them.
         let given = ["_sender", "_origin", "_recipient"];
         let mut checked = message.parameters.iter().filter(|parameter| !given.contains(&&*parameter.name));
         checked.try_for_each(|parameter| check_kind(&parameter.kind))?;
         Ok(message)
+    }
+
+    fn of_sent_unchecked(sent: &Sent, sender_and_origin: [Address; 2], known: &DataTypes) -> Result<Self, ValueError> {
+        const LABELS: [&str; 3] = ["_tag", "_amount", "_recipient"];
+        let mut reader = ValueReader::new(known);
+        let tag = sent.get("_tag").and_then(Value::as_string).ok_or(ValueError::Missing("_tag"))?;
+        let amount = sent.get("_amount").and_then(Value::as_integer).and_then(crate::value::Integer::to_u128);
+        let amount = amount.ok_or(ValueError::Missing("_amount"))?;
+        let [sender, origin] = sender_and_origin.map(Value::bystrx);
+        let parameter = |entry: &MessageEntry| -> Result<_, ValueError> {
+            // The type is read from its text, which fails for a type beyond the limits of the parser.
+            let kind = parse_type(&entry.kind.global().to_string())?;
+            let value = reader.read_sent(&entry.value, &kind)?;
+            check_name(&entry.label)?;
+            Ok(StateField { name: Arc::clone(&entry.label), kind, value })
+        };
+        let parameters = sent.entries().iter().filter(|entry| !LABELS.contains(&&*entry.label));
+        let parameters = parameters.map(parameter).collect::<Result<_, _>>()?;
+        Ok(Self { tag: Arc::clone(tag), amount, sender, origin, parameters })
     }
 
     fn read_unchecked(json: Json<'_>, known: &DataTypes) -> Result<Self, ValueError> {

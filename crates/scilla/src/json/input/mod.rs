@@ -5,6 +5,8 @@
 mod chain;
 mod init;
 mod message;
+#[cfg(test)]
+mod sent_tests;
 mod state;
 
 use std::sync::Arc;

@@ -1,0 +1,107 @@
+//! Values that JSON does not change.
+
+use std::sync::Arc;
+
+use crate::{
+    types::{Primitive, Type},
+    value::{AdtValue, Constructor, Value, is_text_byte},
+};
+
+/// Returns whether a value stays the same if it is written as JSON and read with the type `kind`. Returns `false` for
+/// rare values that would stay the same.
+///
+/// `kind` must be read from text, so that it is within the limits of the parser. Only built-in types are considered:
+/// the reader takes the spelling of any other name from the program that it reads for.
+pub(super) fn is_unchanged(value: &Value, kind: &Type) -> bool {
+    if !is_built_in(kind) {
+        return false;
+    }
+    // A list of a hundred thousand elements is as many levels deep, so this is a stack instead of recursion.
+    let mut pending = vec![(value, kind)];
+    while let Some((value, kind)) = pending.pop() {
+        let same = match (value, kind) {
+            (Value::Integer(integer), Type::Primitive(primitive)) => Primitive::from(integer.kind()) == *primitive,
+            (Value::String(text), Type::Primitive(Primitive::String)) => text.bytes().all(is_text_byte),
+            // The reader leaves the width of bytes to a later check.
+            (Value::BNum(_), Type::Primitive(Primitive::BNum))
+            | (Value::ByStr(_), Type::Primitive(Primitive::ByStr))
+            | (Value::ByStrX(_), Type::Primitive(Primitive::ByStrX(_))) => true,
+            (Value::Map(map), Type::Map(key, value)) => {
+                pending.extend(map.iter().flat_map(|(one, other)| [(one.value(), &**key), (other, &**value)]));
+                map.key_type() == &**key && map.value_type() == &**value
+            }
+            (Value::Adt(adt), Type::Adt(_, types)) => match kinds_of_arguments(adt, kind) {
+                Some(kinds) => {
+                    let kinds = kinds.into_iter().flatten();
+                    let same = adt.types() == types && adt.arguments().len() == kinds.clone().count();
+                    pending.extend(adt.arguments().iter().zip(kinds));
+                    same
+                }
+                None => false,
+            },
+            _ => false,
+        };
+        if !same {
+            return false;
+        }
+    }
+    true
+}
+
+/// Returns the types of the arguments that a built-in constructor of the type `kind` has; `None` if the value is of
+/// another type.
+fn kinds_of_arguments<'k>(value: &AdtValue, kind: &'k Type) -> Option<[Option<&'k Type>; 2]> {
+    let Type::Adt(name, types) = kind else { return None };
+    if value.constructor().data_type != name.name {
+        return None;
+    }
+    let is = |constructor: fn() -> &'static Arc<Constructor>| value.is(constructor());
+    if is(Constructor::cons) {
+        Some([types.first(), Some(kind)])
+    } else if is(Constructor::pair) {
+        Some([types.first(), types.get(1)])
+    } else if is(Constructor::some) {
+        Some([types.first(), None])
+    } else if is(Constructor::succ) {
+        Some([Some(kind), None])
+    } else if [Constructor::r#true, Constructor::r#false, Constructor::zero, Constructor::none, Constructor::nil]
+        .into_iter()
+        .any(is)
+    {
+        Some([None, None])
+    } else {
+        None
+    }
+}
+
+/// Returns whether a type consists of built-in types whose values have a JSON form, and has no requirements for
+/// accounts.
+fn is_built_in(kind: &Type) -> bool {
+    let mut built_in = true;
+    kind.visit(|part| {
+        built_in &= match part {
+            Type::Primitive(primitive) => match primitive {
+                Primitive::BNum
+                | Primitive::ByStr
+                | Primitive::ByStrX(_)
+                | Primitive::Int(_)
+                | Primitive::String
+                | Primitive::Uint(_) => true,
+                Primitive::Event | Primitive::Exception | Primitive::Message | Primitive::ReplicateContract => false,
+            },
+            Type::Map(..) => true,
+            Type::Adt(ident, types) => {
+                let name = &ident.name;
+                let parameters = match &**name.base() {
+                    "Bool" | "Nat" => Some(0),
+                    "List" | "Option" => Some(1),
+                    "Pair" => Some(2),
+                    _ => None,
+                };
+                name.module().is_none() && name.namespace().is_none() && parameters == Some(types.len())
+            }
+            Type::Address(_) | Type::Forall(..) | Type::Function(..) | Type::Unit | Type::Variable(_) => false,
+        };
+    });
+    built_in
+}
