@@ -109,18 +109,16 @@ fn settings(matches: &ArgMatches) -> Result<Settings, AnyError> {
 
 fn print_config(matches: &ArgMatches) -> Result<(), AnyError> {
     let settings = settings(matches)?;
-    settings.config()?;
     print(settings.to_string().trim_end())
 }
 
 fn run_node(matches: &ArgMatches, parent: u32) -> Result<(), AnyError> {
     silica_node::protect_files();
     let settings = settings(matches)?;
-    // The configuration alone has words, until the accounts are made of them.
-    let args = RunArgs { mnemonic: None, ..settings.args()? };
-    silica_node::init_telemetry(&args.log, args.log_format)?;
-    let config = settings.config()?;
-    drop(settings);
+    silica_node::init_telemetry(&settings.args().log, settings.args().log_format)?;
+    let config = settings.config();
+    // Only the configuration keeps the mnemonic. The node erases it when it has the accounts.
+    let args = RunArgs { mnemonic: None, ..settings.into_args() };
     let parent = args.exit_with_parent.map(|wanted| LivingParent::new(wanted, parent)).transpose()?;
     let runtime = Builder::new_multi_thread().enable_all().thread_keep_alive(KEEP_ALIVE).build()?;
     let outcome = runtime.block_on(run_until_ended(config, &args, parent));

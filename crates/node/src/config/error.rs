@@ -1,10 +1,10 @@
-//! Why there is no configuration.
+//! Errors in options.
 
 use std::{io, path::PathBuf};
 
 use super::{FileLocation, Origin};
 
-/// Reason why options give no configuration.
+/// Reason why the options are invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The TOML file cannot be read.
@@ -12,35 +12,35 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The file is not TOML.
     #[error("{place}: expected TOML: {reason}")]
     Syntax {
-        /// Where.
+        /// The line.
         place: FileLocation,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// There is no option of this name.
     #[error("{place}: unknown key {key:?}{}", nearest.as_ref().map(|near| format!("; did you mean {near:?}?")).unwrap_or_default())]
     Unknown {
-        /// Where.
+        /// The line.
         place: FileLocation,
         /// The name.
         key: String,
-        /// The most similar name that there is.
+        /// The most similar name of an option.
         nearest: Option<String>,
     },
     /// An option cannot have this value.
     #[error("{place}: {key}: {wrong}")]
     Value {
-        /// Where.
+        /// The line.
         place: FileLocation,
         /// The option.
         key: String,
-        /// What was expected and what came.
+        /// The expected and the actual value.
         wrong: String,
     },
     /// Two options from the same source exclude each other.
@@ -52,7 +52,7 @@ pub enum ConfigError {
         second: String,
     },
     /// An option has no meaning without another.
-    #[error("{option} (by {origin}) means nothing without {needed}")]
+    #[error("{option} (by {origin}) requires {needed}")]
     MissingCompanion {
         /// The option.
         option: &'static str,

@@ -3,25 +3,39 @@
 use std::{collections::BTreeMap, path::Path};
 
 use clap::{
-    Arg,
+    Arg, FromArgMatches,
     error::{ContextKind, ContextValue},
 };
 use toml::de::{DeTable, DeValue};
 use zeroize::Zeroizing;
 
 use super::{
-    ConfigError, FileLocation, Mnemonic,
-    settings::{WORDS, command, is_option, is_switch},
+    ConfigError, FileLocation, Mnemonic, Profile, RunArgs,
+    settings::{command, is_option, is_secret, is_switch},
 };
 use crate::files;
 
 /// Maximum size of the file in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// The options in a TOML file, as text, with their places.
+/// The option whose value is a secret, from which keys are derived. The parser of the command line keeps copies of its
+/// input and does not erase them. Therefore it does not get this value of the file.
+const WORDS: &str = "mnemonic";
+
+/// The options in a TOML file, with their places.
 #[derive(Debug, Default)]
 pub(super) struct File {
-    pub(super) options: BTreeMap<String, (Zeroizing<String>, FileLocation)>,
+    options: BTreeMap<String, FileOption>,
+    mnemonic: Option<Mnemonic>,
+}
+
+/// An option in the file, of the type of TOML that it requires.
+#[derive(Debug)]
+struct FileOption {
+    /// The value as the command line has it. The words of a mnemonic are not here.
+    text: Zeroizing<String>,
+    is_string: bool,
+    location: FileLocation,
 }
 
 impl File {
@@ -36,82 +50,144 @@ impl File {
         Self::parse(&bytes, path)
     }
 
-    /// Parses the text of the file at `path`.
+    /// Parses the text of the file at `path`. [`parse_values`](Self::parse_values) parses the values.
     pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Self, ConfigError> {
-        let place = |position: usize| {
+        let location = |position: usize| {
             let lines = bytes.iter().take(position).filter(|byte| **byte == b'\n').count();
             FileLocation { path: path.to_owned(), line: lines.saturating_add(1) }
         };
         let text = std::str::from_utf8(bytes).map_err(|error| ConfigError::Syntax {
-            place: place(error.valid_up_to()),
+            place: location(error.valid_up_to()),
             reason: "there is something that is not UTF-8".to_owned(),
         })?;
         let table = DeTable::parse(text).map_err(|error| ConfigError::Syntax {
-            place: place(error.span().map_or(0, |span| span.start)),
+            place: location(error.span().map_or(0, |span| span.start)),
             reason: error.message().to_owned(),
         })?;
         let command = command();
-        let options: BTreeMap<&str, &Arg> = command
+        let known: BTreeMap<&str, &Arg> = command
             .get_arguments()
             .filter(|arg| is_option(arg))
             .filter_map(|arg| Some((arg.get_long()?, arg)))
             .collect();
-        let mut read = BTreeMap::new();
+        let mut file = Self::default();
         for (key, value) in table.get_ref() {
-            let place = place(key.span().start);
+            let location = location(key.span().start);
             let key = key.get_ref().as_ref();
-            let Some(arg) = options.get(key) else {
-                let nearest = nearest(key, options.keys().copied());
-                return Err(ConfigError::Unknown { place, key: key.to_owned(), nearest });
+            let Some(arg) = known.get(key) else {
+                let nearest = nearest(key, known.keys().copied());
+                return Err(ConfigError::Unknown { place: location, key: key.to_owned(), nearest });
             };
-            let value = checked(arg, value.get_ref(), &place)?;
-            read.insert(key.to_owned(), (Zeroizing::new(value), place));
+            let (mut text, is_string) =
+                text_of(arg, value.get_ref()).map_err(|got| wrong_value(arg, &location, &got, None))?;
+            if key == WORDS {
+                let words = text
+                    .parse()
+                    .map_err(|error| wrong_value(arg, &location, "", Some(format!("--{WORDS}: {error}"))))?;
+                file.mnemonic = Some(words);
+                text = Zeroizing::default();
+            }
+            file.options.insert(key.to_owned(), FileOption { text, is_string, location });
         }
-        Ok(Self { options: read })
+        Ok(file)
     }
-}
 
-/// Returns a value of the file as text, if its option takes it.
-fn checked(arg: &Arg, value: &DeValue<'_>, place: &FileLocation) -> Result<String, ConfigError> {
-    let key = arg.get_long().unwrap_or_default().to_owned();
-    let secret = arg.is_hide_env_values_set();
-    let refused = |expected: String, got: &str, reason: Option<String>| {
-        let got = if secret { "something else" } else { got };
-        let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-        let wrong = format!("expected {expected}, got {got}{reason}");
-        Err(ConfigError::Value { place: place.clone(), key: key.clone(), wrong })
-    };
-    let (text, shown) = match value {
-        DeValue::Boolean(on) if is_switch(arg) => return Ok(on.to_string()),
-        DeValue::String(text) if !is_switch(arg) => {
-            (text.to_string(), if secret { String::new() } else { format!("{text:?}") })
+    /// Returns the text of an option and its place.
+    pub(super) fn option(&self, key: &str) -> Option<(&str, &FileLocation)> {
+        self.options.get(key).map(|option| (option.text.as_str(), &option.location))
+    }
+
+    /// Returns the place of an option.
+    pub(super) fn location(&self, key: &str) -> Option<&FileLocation> {
+        self.options.get(key).map(|option| &option.location)
+    }
+
+    /// Returns the profile that the file names, if it is a known one.
+    pub(super) fn profile(&self) -> Option<Profile> {
+        let (name, _) = self.option("profile")?;
+        Profile::ALL.into_iter().find(|profile| profile.name() == name)
+    }
+
+    /// Parses the values of the file, and those of `presets` for options that the file does not have. All other options
+    /// have their defaults.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Value`] names the line of a value that its option does not take.
+    pub(super) fn parse_values(&self, presets: &[(&str, &str)]) -> Result<RunArgs, ConfigError> {
+        let mut line = vec!["silica".to_owned()];
+        let presets = presets.iter().filter(|(key, _)| !self.options.contains_key(*key));
+        line.extend(presets.map(|(key, value)| format!("--{key}={value}")));
+        let command = command();
+        for arg in command.get_arguments() {
+            let key = arg.get_long().unwrap_or_default();
+            match self.option(key) {
+                Some(("true", _)) if is_switch(arg) => line.push(format!("--{key}")),
+                Some((text, _)) if !is_switch(arg) && key != WORDS => line.push(format!("--{key}={text}")),
+                _ => {}
+            }
         }
-        DeValue::Integer(number) if !is_switch(arg) => match i128::from_str_radix(number.as_str(), number.radix()) {
-            Ok(number) => (number.to_string(), number.to_string()),
-            Err(_) => return refused(expectation(arg), number.as_str(), None),
-        },
-        DeValue::String(_) => return refused(expectation(arg), "text", None),
-        DeValue::Integer(_) => return refused(expectation(arg), "a number", None),
-        DeValue::Boolean(_) => return refused(expectation(arg), "true or false", None),
-        DeValue::Float(_) => return refused(expectation(arg), "a fraction", None),
-        DeValue::Datetime(_) => return refused(expectation(arg), "a date", None),
-        DeValue::Array(_) => return refused(expectation(arg), "an array", None),
-        DeValue::Table(_) => return refused(expectation(arg), "a table", None),
-    };
-    if key == WORDS {
-        let text = Zeroizing::new(text);
-        return match text.parse::<Mnemonic>() {
-            Ok(_) => Ok(text.as_str().to_owned()),
-            Err(error) => refused(expectation(arg), "", Some(format!("--{WORDS}: {error}"))),
+        let matches = command.try_get_matches_from(line).map_err(|error| self.locate(error))?;
+        let mut args = RunArgs::from_arg_matches(&matches)?;
+        args.mnemonic.clone_from(&self.mnemonic);
+        Ok(args)
+    }
+
+    /// Adds the line of the file to an error of the parser.
+    fn locate(&self, error: clap::Error) -> ConfigError {
+        let flag = match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::String(flag)) => flag.trim_start_matches('-'),
+            _ => return error.into(),
         };
-    }
-    match command().try_get_matches_from(["silica".to_owned(), format!("--{key}={text}")]) {
-        Ok(_) => Ok(text),
-        Err(error) => refused(expectation(arg), &shown, reason(&error)),
+        // The parser describes an option with its value, as `--cache-mb <MB>`.
+        let key = flag.split([' ', '=', '[']).next().unwrap_or_default();
+        let command = command();
+        let arg = command.get_arguments().find(|arg| arg.get_long() == Some(key));
+        match (arg, self.options.get(key)) {
+            (Some(arg), Some(FileOption { text, is_string, location })) => {
+                let got = if *is_string { format!("{:?}", text.as_str()) } else { text.to_string() };
+                wrong_value(arg, location, &got, reason(&error))
+            }
+            _ => error.into(),
+        }
     }
 }
 
-/// Returns why an option does not take a value.
+/// Returns a value as text, and whether it is a string.
+///
+/// # Errors
+///
+/// A description of the value, whose type the option does not take.
+fn text_of(arg: &Arg, value: &DeValue<'_>) -> Result<(Zeroizing<String>, bool), String> {
+    let wrong_type = match value {
+        DeValue::Boolean(on) if is_switch(arg) => return Ok((on.to_string().into(), false)),
+        DeValue::String(text) if !is_switch(arg) => return Ok((text.to_string().into(), true)),
+        DeValue::Integer(number) if !is_switch(arg) => {
+            return match i128::from_str_radix(number.as_str(), number.radix()) {
+                Ok(number) => Ok((number.to_string().into(), false)),
+                Err(_) => Err(number.as_str().to_owned()),
+            };
+        }
+        DeValue::String(_) => "text",
+        DeValue::Integer(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Float(_) => "a fraction",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "an array",
+        DeValue::Table(_) => "a table",
+    };
+    Err(wrong_type.to_owned())
+}
+
+/// Returns the error for a value that an option does not take. A secret is not part of it.
+fn wrong_value(arg: &Arg, location: &FileLocation, got: &str, reason: Option<String>) -> ConfigError {
+    let got = if is_secret(arg) { "something else" } else { got };
+    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    let wrong = format!("expected {}, got {got}{reason}", expectation(arg));
+    ConfigError::Value { place: location.clone(), key: arg.get_long().unwrap_or_default().to_owned(), wrong }
+}
+
+/// Returns the reason why an option does not take a value.
 fn reason(error: &clap::Error) -> Option<String> {
     use std::error::Error as _;
     if let Some(source) = error.source() {

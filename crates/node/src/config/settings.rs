@@ -1,8 +1,11 @@
-//! The value of each option, and its source. A flag takes precedence over the environment, the environment over the TOML
-//! file, the file over the profile, and the profile over the default.
+//! The value of each option, and its source. A flag takes precedence over the environment, the environment over the
+//! TOML file, the file over the profile, and the profile over the default.
 //!
-//! The definition of [`RunArgs`] is the only list of options: it has the names and the types of the keys of the file, and
-//! what `silica config print` writes.
+//! There are two layers of typed options. Flags and variables are the upper layer, which the command line has parsed.
+//! The file and the profile are the lower layer, and have the defaults. [`fold`] takes each option from one of them.
+//!
+//! The definition of [`RunArgs`] is the only list of options: it has the names and the types of the keys of the file,
+//! and what `silica config print` writes.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -11,49 +14,23 @@ use std::{
 };
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, builder::Resettable, parser::ValueSource};
-use zeroize::Zeroize;
 
-use super::{Config, ConfigError, Mnemonic, Origin, Origins, Profile, RunArgs, file::File};
+use super::{Config, ConfigError, Origin, Origins, Profile, RunArgs, file::File};
 
-/// Pairs of options of which only one is used. If they come from different sources, the one of the higher precedence is.
+/// Pairs of options of which only one is used. If they come from different sources, the one of the higher precedence
+/// is.
 const EXCLUSIVE: [(&str, &str); 2] = [("ephemeral", "data-dir"), ("mnemonic", "accounts-file")];
-
-/// The option whose value is a secret, from which keys are derived. The parser of the command line keeps copies of its
-/// input and does not erase them. Therefore it gets this value from the command line only.
-pub(super) const WORDS: &str = "mnemonic";
 
 /// Options whose default differs in meaning from the same value given: a given profile must be that of the chain, and
 /// given accounts need a mnemonic.
 const UNSAID: [&str; 2] = ["profile", "accounts"];
 
-/// The text of a value. It is overwritten in memory when it is dropped.
-#[derive(Clone, PartialEq, Eq)]
-struct Given(OsString);
-
-impl fmt::Debug for Given {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Given(..)")
-    }
-}
-
-impl Drop for Given {
-    fn drop(&mut self) {
-        std::mem::take(&mut self.0).into_encoded_bytes().zeroize();
-    }
-}
-
-impl Given {
-    fn new(text: impl Into<OsString>) -> Self {
-        Self(text.into())
-    }
-}
-
-/// An option, its value, and the source of the value.
+/// An option, its value as text, and the source of the value.
 #[derive(Clone, Debug)]
 struct Setting {
     arg: Arg,
-    /// `None` if no source gives one, and there is no default.
-    value: Option<Given>,
+    /// `None` if no source gives one, and there is no default. The text of a secret is empty.
+    value: Option<OsString>,
     origin: Origin,
 }
 
@@ -65,107 +42,79 @@ impl Setting {
     fn is_given(&self) -> bool {
         self.origin != Origin::Default
     }
-
-    fn text(&self) -> Option<&OsStr> {
-        self.value.as_ref().map(|given| given.0.as_os_str())
-    }
 }
 
 /// Every option with its value and its source.
 #[derive(Clone, Debug)]
-pub struct Settings(Vec<Setting>);
+pub struct Settings {
+    settings: Vec<Setting>,
+    args: RunArgs,
+}
 
 impl Settings {
-    /// Takes the options of a command line and of the environment, and adds those of the TOML file and of the profile that
-    /// they name.
+    /// Takes the options of a command line and of the environment, and adds those of the TOML file and of the profile
+    /// that they name.
     ///
     /// # Errors
     ///
     /// [`ConfigError`] names the file and its line, or the options that contradict each other.
     pub fn gather(given: &ArgMatches) -> Result<Self, ConfigError> {
-        let mut file = match given.get_one::<PathBuf>("config") {
+        let upper = RunArgs::from_arg_matches(given)?;
+        let file = match &upper.config {
             Some(path) => File::read(path)?,
             None => File::default(),
         };
-        let mut settings = Vec::new();
-        // The profile is the first option, so that it is known when the others are looked up.
-        let mut profile = None;
-        for arg in command().get_arguments().filter(|arg| is_option(arg)) {
-            let setting = look_up(arg, given, &mut file, profile);
-            if setting.key() == "profile" && setting.is_given() {
-                let name = setting.text().and_then(OsStr::to_str).unwrap_or_default();
-                profile = Profile::ALL.into_iter().find(|profile| profile.name() == name);
-            }
-            settings.push(setting);
-        }
-        let mut settings = Self(settings);
+        let profile = if is_given(given, "profile") { Some(upper.profile) } else { file.profile() };
+        let lower = file.parse_values(profile.map_or(&[], Profile::options))?;
+        let command = command();
+        let options = command.get_arguments().filter(|arg| is_option(arg));
+        let settings = options.map(|arg| look_up(arg, given, &file, profile)).collect();
+        let mut settings = Self { settings, args: fold(given, upper, lower) };
         settings.exclude()?;
         settings.check_companions()?;
         Ok(settings)
     }
 
-    /// Returns the data directory for a command of `silica db`: that of the flag, of the environment, of the TOML file, or the
-    /// default.
+    /// Returns the data directory for a command of `silica db`: that of the flag, of the environment, of the TOML file,
+    /// or the default.
     ///
     /// # Errors
     ///
-    /// [`ConfigError`] names the file and its line. A file that keeps the chain in memory names no directory, and is an error
-    /// if no other source names one.
+    /// [`ConfigError`] names the file and its line. A file that keeps the chain in memory names no directory, and is an
+    /// error if no other source names one.
     pub fn data_dir(given: &ArgMatches) -> Result<PathBuf, ConfigError> {
-        let said = given.get_one::<PathBuf>("data_dir").cloned().unwrap_or_default();
-        if matches!(given.value_source("data_dir"), Some(ValueSource::CommandLine | ValueSource::EnvVariable)) {
-            return Ok(said);
+        let directory = given.get_one::<PathBuf>("data_dir").cloned().unwrap_or_default();
+        if is_given(given, "data_dir") {
+            return Ok(directory);
         }
-        let Some(path) = given.get_one::<PathBuf>("config") else { return Ok(said) };
-        let mut options = File::read(path)?.options;
-        match (options.remove("data-dir"), options.remove("ephemeral")) {
-            (Some((directory, _)), _) => Ok(directory.as_str().into()),
-            (None, Some((on, place))) if *on == "true" => {
-                let first = format!("ephemeral (by {place})");
+        let Some(path) = given.get_one::<PathBuf>("config") else { return Ok(directory) };
+        let file = File::read(path)?;
+        let args = file.parse_values(&[])?;
+        match (file.location("data-dir"), file.location("ephemeral")) {
+            (Some(_), _) => Ok(args.data_dir),
+            (None, Some(location)) if args.ephemeral => {
+                let first = format!("ephemeral (by {location})");
                 Err(ConfigError::Exclusive { first, second: "a command for a data directory".to_owned() })
             }
-            (None, _) => Ok(said),
+            (None, _) => Ok(directory),
         }
     }
 
     /// Returns the options as typed values.
-    ///
-    /// # Errors
-    ///
-    /// [`ConfigError::Clap`], when options do not go together.
-    pub fn args(&self) -> Result<RunArgs, ConfigError> {
-        let mut line = vec![OsString::from("silica")];
-        let mut words = None;
-        for setting in self.0.iter().filter(|setting| setting.is_given()) {
-            let Some(value) = setting.text() else { continue };
-            match is_switch(&setting.arg) {
-                true if value != "true" => {}
-                true => line.push(format!("--{}", setting.key()).into()),
-                // Every place has checked them.
-                false if setting.key() == WORDS => {
-                    words = value.to_str().and_then(|text| text.parse::<Mnemonic>().ok());
-                }
-                false => {
-                    let mut flag = OsString::from(format!("--{}=", setting.key()));
-                    flag.push(value);
-                    line.push(flag);
-                }
-            }
-        }
-        let mut args = RunArgs::from_arg_matches(&command().try_get_matches_from(line)?)?;
-        args.mnemonic = words;
-        Ok(args)
+    pub const fn args(&self) -> &RunArgs {
+        &self.args
+    }
+
+    /// Returns the options as typed values.
+    pub fn into_args(self) -> RunArgs {
+        self.args
     }
 
     /// Returns the configuration of the node.
-    ///
-    /// # Errors
-    ///
-    /// As [`args`](Self::args).
-    pub fn config(&self) -> Result<Config, ConfigError> {
-        let given = self.0.iter().filter(|setting| setting.is_given());
+    pub fn config(&self) -> Config {
+        let given = self.settings.iter().filter(|setting| setting.is_given());
         let origins = Origins(given.map(|setting| (setting.key().to_owned(), setting.origin.clone())).collect());
-        Ok(Config { origins, ..Config::from(self.args()?) })
+        Config { origins, ..Config::from(self.args.clone()) }
     }
 
     /// Resets the option of the lower precedence, of two that exclude each other.
@@ -174,16 +123,23 @@ impl Settings {
             let loser = match (self.given(first), self.given(second)) {
                 (None, None) => continue,
                 (Some(one), Some(other)) if one.origin.rank() == other.origin.rank() => {
-                    let said = |setting: &Setting| format!("{} (by {})", setting.key(), setting.origin);
-                    return Err(ConfigError::Exclusive { first: said(one), second: said(other) });
+                    let described = |setting: &Setting| format!("{} (by {})", setting.key(), setting.origin);
+                    return Err(ConfigError::Exclusive { first: described(one), second: described(other) });
                 }
                 (Some(one), Some(other)) if one.origin.rank() < other.origin.rank() => second,
                 (Some(_), None) => second,
                 (_, Some(_)) => first,
             };
-            for setting in self.0.iter_mut().filter(|setting| setting.key() == loser) {
-                setting.value = is_switch(&setting.arg).then(|| Given::new("false"));
+            for setting in self.settings.iter_mut().filter(|setting| setting.key() == loser) {
+                setting.value = is_switch(&setting.arg).then(|| "false".into());
                 setting.origin = Origin::Default;
+            }
+            match loser {
+                "ephemeral" => self.args.ephemeral = false,
+                "mnemonic" => self.args.mnemonic = None,
+                "accounts-file" => self.args.accounts_file = None,
+                // A chain in memory has no directory.
+                _ => {}
             }
         }
         Ok(())
@@ -201,8 +157,8 @@ impl Settings {
 
     /// Returns an option that some source gave. A switch that is off is not given.
     fn given(&self, key: &str) -> Option<&Setting> {
-        let setting = self.0.iter().find(|setting| setting.key() == key && setting.is_given())?;
-        let off = is_switch(&setting.arg) && setting.text() != Some(OsStr::new("true"));
+        let setting = self.settings.iter().find(|setting| setting.key() == key && setting.is_given())?;
+        let off = is_switch(&setting.arg) && setting.value.as_deref() != Some("true".as_ref());
         (!off).then_some(setting)
     }
 }
@@ -210,11 +166,11 @@ impl Settings {
 impl fmt::Display for Settings {
     /// Writes TOML that a node takes, with the source of each value as a comment. Secrets are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for setting in &self.0 {
+        for setting in &self.settings {
             let (key, origin) = (setting.key(), &setting.origin);
-            match setting.text() {
+            match &setting.value {
                 None => writeln!(f, "# {key} is not set")?,
-                Some(_) if setting.arg.is_hide_env_values_set() => writeln!(f, "# {key} is set, by {origin}")?,
+                Some(_) if is_secret(&setting.arg) => writeln!(f, "# {key} is set, by {origin}")?,
                 Some(value) => {
                     let mark = if UNSAID.contains(&key) && !setting.is_given() { "# " } else { "" };
                     writeln!(f, "{mark}{key} = {} # {origin}", toml_of(&setting.arg, &value.to_string_lossy()))?;
@@ -239,36 +195,55 @@ pub(super) fn is_switch(arg: &Arg) -> bool {
     matches!(arg.get_action(), ArgAction::SetTrue)
 }
 
-fn look_up(arg: &Arg, given: &ArgMatches, file: &mut File, profile: Option<Profile>) -> Setting {
-    let key = arg.get_long().unwrap_or_default();
-    let from_file = file.options.remove(key);
-    let said = || given.get_raw(arg.get_id().as_str())?.next().map(Given::new);
-    let (value, origin) = match given.value_source(arg.get_id().as_str()) {
-        Some(ValueSource::CommandLine) => (switch_value(arg, given, said()), Origin::Flag(key.to_owned())),
-        Some(ValueSource::EnvVariable) => (
-            switch_value(arg, given, said()),
-            Origin::Environment(format!("SILICA_{}", key.replace('-', "_").to_uppercase())),
-        ),
-        _ => match (from_file, profile.and_then(|profile| preset(profile, key))) {
-            (Some((value, place)), _) => (Some(Given::new(value.as_str())), Origin::File(place)),
-            (None, Some((value, origin))) => (Some(Given::new(value)), origin),
-            (None, None) if is_switch(arg) => (Some(Given::new("false")), Origin::Default),
-            (None, None) => {
-                (arg.get_default_values().first().map(|text| Given::new(text.to_os_string())), Origin::Default)
-            }
-        },
+/// Returns whether the value of an option must not be shown.
+pub(super) fn is_secret(arg: &Arg) -> bool {
+    arg.is_hide_env_values_set()
+}
+
+/// Returns whether a flag or a variable gave an option.
+fn is_given(given: &ArgMatches, id: &str) -> bool {
+    matches!(given.value_source(id), Some(ValueSource::CommandLine | ValueSource::EnvVariable))
+}
+
+/// Takes each option from the upper layer if a flag or a variable gave it, and from the lower layer otherwise. The
+/// compiler rejects a list of fields that is not complete.
+fn fold(given: &ArgMatches, upper: RunArgs, lower: RunArgs) -> RunArgs {
+    macro_rules! choose {
+        ($($field:ident)*) => {
+            RunArgs { $($field: if is_given(given, stringify!($field)) { upper.$field } else { lower.$field },)* }
+        };
+    }
+    choose! {
+        profile config data_dir ephemeral listen websocket operator_listen chain_id block_mode pause_id
+        accounts_file mnemonic accounts show_keys shards blocks_per_ds_epoch scilla_rules proof_window
+        cache_mb durability max_body_bytes max_bodies_mb max_connections max_pending max_gapped developer
+        allowed_hosts allowed_origins methods max_batch max_batch_answer_mb request_timeout idle_timeout
+        rate_limit trusted_proxies banner ready_file exit_with_parent stop_timeout log_format log
+    }
+}
+
+fn look_up(arg: &Arg, given: &ArgMatches, file: &File, profile: Option<Profile>) -> Setting {
+    let (key, id) = (arg.get_long().unwrap_or_default(), arg.get_id().as_str());
+    let preset = profile.and_then(|profile| Some((preset(profile, key)?, Origin::Profile(profile))));
+    let shown = |text: &OsStr| if is_secret(arg) { OsString::new() } else { text.to_owned() };
+    let text = || {
+        if is_switch(arg) { Some(given.get_flag(id).to_string().into()) } else { given.get_raw(id)?.next().map(shown) }
+    };
+    let (value, origin) = match (given.value_source(id), file.option(key), preset) {
+        (Some(ValueSource::CommandLine), ..) => (text(), Origin::Flag(key.to_owned())),
+        (Some(ValueSource::EnvVariable), ..) => {
+            (text(), Origin::Environment(format!("SILICA_{}", key.replace('-', "_").to_uppercase())))
+        }
+        (_, Some((text, location)), _) => (Some(shown(text.as_ref())), Origin::File(location.clone())),
+        (_, None, Some((text, origin))) => (Some(text.into()), origin),
+        (_, None, None) if is_switch(arg) => (Some("false".into()), Origin::Default),
+        (_, None, None) => (arg.get_default_values().first().map(Into::into), Origin::Default),
     };
     Setting { arg: arg.clone(), value, origin }
 }
 
-/// Returns the value of an option: a switch is on or off, another option has the given text.
-fn switch_value(arg: &Arg, given: &ArgMatches, said: Option<Given>) -> Option<Given> {
-    if is_switch(arg) { Some(Given::new(given.get_flag(arg.get_id().as_str()).to_string())) } else { said }
-}
-
-fn preset(profile: Profile, key: &str) -> Option<(&'static str, Origin)> {
-    let (_, value) = profile.options().iter().find(|(name, _)| *name == key)?;
-    Some((value, Origin::Profile(profile)))
+fn preset(profile: Profile, key: &str) -> Option<&'static str> {
+    profile.options().iter().find(|(name, _)| *name == key).map(|(_, value)| *value)
 }
 
 /// Writes a value as TOML: numbers and switches as they are, everything else in quotes.
