@@ -100,7 +100,7 @@ fn mistake_in_the_environment_is_named_by_its_variable() {
     };
     check(("SILICA_CACHE_MB", "7"), &["config", "print"], &["'7' for SILICA_CACHE_MB: 7 is not in 8..=1048576"]);
     check(("SILICA_CACHE_MB", ""), &[], &["'' for SILICA_CACHE_MB"]);
-    check(("SILICA_URL", "https://a"), &["block"], &["'https://a' for SILICA_URL: expected http://HOST"]);
+    check(("SILICA_URL", "ftp://a"), &["block"], &["'ftp://a' for SILICA_URL: expected http://HOST"]);
     check(("SILICA_MNEMONIC", "legal winner"), &[], &["SILICA_MNEMONIC", "12, 15, 18, 21 or 24", "got 2"]);
     // The flag takes precedence, and its value is wrong.
     check(("SILICA_CACHE_MB", "7"), &["--cache-mb", "7"], &["'7' for '--cache-mb <MB>'"]);

@@ -23,6 +23,7 @@ mod envelope;
 mod eth;
 mod files;
 mod foreign;
+mod https;
 mod limits;
 mod money;
 mod network;

@@ -109,7 +109,7 @@ fn malformed_answers_are_refused_by_name() {
     check(&whole.to_string(), PROVEN, &[]);
     check("", REFUTED, &["not JSON"]);
     check(&whole.to_string()[..500], REFUTED, &["not JSON"]);
-    check(&"[".repeat((64 << 20) + 1), NOTHING_TO_CHECK, &["longer than"]);
+    check(&"[".repeat((64 << 20) + 1), NOTHING_TO_CHECK, &["at most 67108864 bytes"]);
     check("7", REFUTED, &["an object", "a number"]);
     check(&changed(&|it| it["accountProof"] = Value::Null), REFUTED, &["accountProof", "an array", "null"]);
     check(&changed(&|it| it["accountProof"][2] = json!("F8zz")), REFUTED, &["accountProof[2]", "'z'"]);
@@ -124,7 +124,7 @@ fn malformed_answers_are_refused_by_name() {
     };
     check(&changed(&surplus), REFUTED, &["accountProof", "node number 5", "not on the way"]);
     let refusal = json!({"error": {"code": -5, "data": null, "message": "Address does not exist"}, "id": "1"});
-    check(&refusal.to_string(), NOTHING_TO_CHECK, &["gave no proof", "Address does not exist"]);
+    check(&refusal.to_string(), NOTHING_TO_CHECK, &["returned no proof", "Address does not exist"]);
 }
 
 #[test]

@@ -83,9 +83,10 @@ pub use crate::{
     cli::{Cli, Command, ConfigCommand, DbArgs, DbCommand, completions, man_page, usage_error, write_man_pages},
     client::{
         AccountCommand, AddressArgs, AmountError, Answer, AnswerError, Assignment, BalanceArgs, BlockArgs, CallArgs,
-        ClientCommand, ClientError, DeployArgs, GetProofArgs, KeyArgs, LoadArgs, LoadError, LoadReport, NewArgs,
-        NodeArgs, NodeUrl, NodeUrlError, OrderArgs, ParamArgs, ProofCommand, ProofReport, RpcArgs, SendArgs, StateArgs,
-        TxArgs, Variable, VerifyArgs, VerifyError, WhichBlock, client, get_proof, hide_keys, load, verify_proof,
+        CertificateFault, ClientCommand, ClientError, DeployArgs, GetProofArgs, HttpError, KeyArgs, LoadArgs,
+        LoadError, LoadReport, NewArgs, NodeArgs, NodeUrl, NodeUrlError, OrderArgs, ParamArgs, ProofCommand,
+        ProofReport, RpcArgs, SendArgs, StateArgs, TxArgs, Variable, VerifyArgs, VerifyError, WhichBlock, client,
+        get_proof, hide_keys, load, verify_proof,
     },
     config::{
         Config, ConfigError, Developer, Durability, FileLocation, Mnemonic, MnemonicError, Origin, Origins, Profile,

@@ -1,25 +1,25 @@
-//! Why a command of the client did not do what it was asked.
+//! Errors of the client.
 
 use std::{io, path::PathBuf};
 
 use silica_crypto::SecretKeyError;
 use silica_protocol::{Nonce, Qa, TxHash};
 
-use super::hide::hide_keys;
+use super::{hide::hide_keys, http::HttpError};
 use crate::terminal::visible;
 
-/// Reason why a command was not carried out. Texts of nodes and files are in it as they can be shown.
+/// Reason why a command failed. Texts of nodes and files are safe to show.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// An argument is not what it has to be.
+    /// An argument has an invalid value.
     #[error("{argument}: expected {expected}, got {got}")]
     Argument {
         /// The argument, as it is written on the command line.
         argument: String,
-        /// What it has to be.
+        /// The expected value.
         expected: String,
-        /// What came.
+        /// The actual value.
         got: String,
     },
     /// Arguments are missing.
@@ -28,19 +28,19 @@ pub enum ClientError {
     /// A file cannot be read or written.
     #[error("cannot {action} {}", hide_keys(&visible(&path.display().to_string())))]
     File {
-        /// What was tried.
+        /// The operation that failed.
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A file is too long to be what it has to be.
+    /// A file is too long.
     #[error("{what}: expected at most {most} bytes")]
     TooLong {
-        /// What was read.
+        /// The content of the file.
         what: String,
-        /// So much is read of it.
+        /// The maximum size.
         most: u64,
     },
     /// The command line names no key.
@@ -49,43 +49,43 @@ pub enum ClientError {
          test network"
     )]
     NoKey,
-    /// What should be a secret key is none. Nothing of it is shown.
+    /// A value is not a secret key. The error shows no part of it.
     #[error("{place}")]
     Key {
-        /// Where it was read.
+        /// The source of the value.
         place: String,
-        /// What is wrong with it.
+        /// The fault.
         source: SecretKeyError,
     },
     /// Others than the owner can read the file of a key.
     #[error(
-        "--key-file: others can read {} (mode {mode:03o}); consider the key stolen if they are no friends, or say: \
+        "--key-file: others can read {} (mode {mode:03o}); treat the key as stolen if you do not trust them, otherwise: \
          chmod 600 {}",
         visible(&path.display().to_string()), visible(&path.display().to_string())
     )]
     KeyIsOpen {
         /// The file.
         path: PathBuf,
-        /// Who may do what with it.
+        /// The permissions of the file.
         mode: u32,
     },
-    /// What should be the file of a key is something else, perhaps a device that others need.
+    /// The path of a key file names another kind of file, for example a device.
     #[error(
         "--key-file: expected a file that only its owner can read, got {}, which is {what}",
         visible(&path.display().to_string())
     )]
     KeyIsNoFile {
-        /// The place.
+        /// The path.
         path: PathBuf,
-        /// What is there.
+        /// The kind of file.
         what: &'static str,
     },
-    /// What should name the file of a key looks like a key.
+    /// The path of a key file looks like a key.
     #[error("--key-file: expected the path of a file, got what looks like a secret key; consider that key stolen")]
     KeyAsPath,
-    /// A published key is about to be used on a network where others would take the money.
+    /// The key of a test account would sign for a network where other users would take the money.
     #[error(
-        "--test-account: everybody knows the keys of test accounts; expected a node on this machine or chain {expected}, got \
+        "--test-account: the keys of test accounts are public; expected a node on this machine or chain {expected}, got \
          {url} with chain {chain}"
     )]
     TestAccount {
@@ -98,30 +98,30 @@ pub enum ClientError {
     },
     /// The node reports the main network, and the command line does not.
     #[error(
-        "{url} says that it is on the main network, where money is real; expected --chain-id 1 if that is meant: over plain \
-         HTTP anybody could say so, and a payment that was meant for a test network would be good there"
+        "{url} reports the main network, where money is real; expected --chain-id 1 to confirm it: a false node could report \
+         it, and a payment for a test network would be valid on the main network"
     )]
     MainNetwork {
         /// The node.
         url: String,
     },
-    /// The node cannot be talked to.
-    #[error("cannot talk to {url} (--url or SILICA_URL names another node; silica starts one here)")]
+    /// A request got no usable response.
+    #[error("request to {url} failed (--url or SILICA_URL names another node; `silica` starts one here)")]
     Connection {
         /// The node.
         url: String,
-        /// What happened.
-        source: io::Error,
+        /// The reason.
+        source: HttpError,
     },
-    /// The node answered something that is no answer to this question.
-    #[error("{method}: not an answer to this: {reason}")]
+    /// The node returned an unexpected response.
+    #[error("{method}: invalid response: {reason}")]
     Answer {
         /// The method that was called.
         method: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
-    /// The node refused.
+    /// The node rejected the request.
     #[error("{method} is refused: {reason}")]
     Refused {
         /// The method that was called.
@@ -142,74 +142,72 @@ pub enum ClientError {
         similar: Option<&'static str>,
     },
     /// A transaction would fail.
-    #[error("it would fail, and was not sent: {reason} (with --gas-limit it is sent all the same)")]
+    #[error("the transaction would fail, and was not sent: {reason} (--gas-limit sends it nevertheless)")]
     WouldFail {
         /// The node's reason.
         reason: String,
     },
-    /// A transaction was sent, and it is not known whether the node took it, or what became of it.
+    /// A transaction was sent, and its status is not known.
     #[error(
-        "transaction {hash} was sent, and what became of it is not known; ask for it with: silica tx {hash}; should it be \
-         sent again, then with --nonce {nonce}, so that only one of the two counts"
+        "transaction {hash} was sent, and its status is not known; to query it: silica tx {hash}; to send it again, use \
+         --nonce {nonce}, so that it cannot be paid twice"
     )]
     Unsure {
         /// The transaction.
         hash: TxHash,
-        /// Its place among those of the sender.
+        /// Its nonce.
         nonce: Nonce,
-        /// What happened.
+        /// The error after sending.
         source: Box<Self>,
     },
-    /// The node requires a price to which the user has not agreed.
-    #[error(
-        "the node takes no less than {asked} Qa for a unit of gas; expected at most {most} Qa where --gas-price does not agree to more"
-    )]
+    /// The node requires a high gas price, to which the user has not agreed.
+    #[error("the minimum gas price of the node is {asked} Qa; expected at most {most} Qa without --gas-price")]
     Dear {
-        /// The node's lowest price.
+        /// The minimum gas price of the node.
         asked: Qa,
-        /// What is paid unasked.
+        /// The maximum without `--gas-price`.
         most: Qa,
     },
-    /// A transaction was taken, and then dropped.
+    /// The node accepted a transaction, and dropped it later.
     #[error("transaction {hash} was dropped: {reason} (status {status})")]
     Dropped {
         /// The transaction.
         hash: TxHash,
-        /// Why.
+        /// The reason.
         reason: String,
         /// The number of its status.
         status: u8,
     },
     /// A transaction is not in a block yet.
-    #[error("transaction {hash} is not in a block after {seconds} s; it may be later: silica tx {hash}")]
+    #[error("transaction {hash} is not in a block after {seconds} s; to query it later: silica tx {hash}")]
     Late {
         /// The transaction.
         hash: TxHash,
-        /// How long it was waited for.
+        /// The time limit.
         seconds: u64,
     },
-    /// What was asked for is not there.
+    /// The requested object does not exist.
     #[error("there is no {0}")]
     Absent(String),
-    /// A contract may not be deployed, or cannot be understood.
+    /// A contract is rejected, or the client cannot read it.
     #[error("{0}")]
     Contract(String),
 }
 
 impl ClientError {
-    /// An argument that is not what it has to be.
+    /// Returns the error for an argument with an invalid value.
     pub(super) fn argument(argument: impl Into<String>, expected: impl Into<String>, got: impl AsRef<str>) -> Self {
         const SHOWN: usize = 80;
         let got: String = hide_keys(got.as_ref()).chars().take(SHOWN).collect();
         Self::Argument { argument: argument.into(), expected: expected.into(), got: format!("{got:?}") }
     }
 
-    /// An answer that is not to be used.
+    /// Returns the error for an unexpected response.
     pub(super) fn answer(method: &str, reason: &impl ToString) -> Self {
         Self::Answer { method: hide_keys(&visible(method)), reason: visible(&reason.to_string()) }
     }
 
-    /// Adds the transaction to an error that came after it was sent, unless the error names it already.
+    /// Adds the transaction to an error after it was sent, unless the error names it already.
     pub(super) fn after_sending(self, hash: TxHash, nonce: Nonce) -> Self {
         if matches!(self, Self::Dropped { .. } | Self::Late { .. }) {
             return self;
@@ -217,7 +215,7 @@ impl ClientError {
         Self::Unsure { hash, nonce, source: Box::new(self) }
     }
 
-    /// The exit status: 1 if it was refused or failed, 2 for wrong use and where no answer came.
+    /// Returns the exit status: 1 if the node or the contract failed, 2 for wrong use and without a response.
     pub fn exit_status(&self) -> u8 {
         match self {
             Self::Refused { .. }

@@ -1,11 +1,10 @@
-//! Who signs: a key from a file, from the environment, or a published one. A key is never an argument, and no error
-//! shows anything of one.
+//! The key that signs: from a file, from the environment, or the public key of a test account. A key is never an
+//! argument, and no error shows a part of one.
 
 use std::{
     env,
     fs::File,
     io::{self, Read},
-    net::IpAddr,
     path::{Path, PathBuf},
 };
 
@@ -21,27 +20,26 @@ use crate::client::url::NodeUrl;
 /// The variable of the environment that may hold a key.
 const VARIABLE: &str = "SILICA_KEY";
 
-/// So much is read of the file of a key.
+/// Maximum size of a key file, in bytes.
 const LONGEST: u64 = 256;
 
 /// The chain of the isolated server, whose accounts have published keys.
 const ISOLATED: ChainId = ChainId::new(222);
 
-/// Who signs. Without an option it is the key in the environment, as `SILICA_KEY`.
+/// The key that signs. Without an option, it is the one in the environment, as `SILICA_KEY`.
 #[derive(Clone, Debug, Default, Args)]
 pub struct KeyArgs {
     /// File with the secret key of the sender, as 64 hexadecimal digits, or - for standard input [default: the key in
     /// the environment, as `SILICA_KEY`]. Only its owner may have permission to read the file.
     #[arg(long, value_name = "FILE", conflicts_with = "test_account")]
     pub key_file: Option<PathBuf>,
-    /// Sign as one of the accounts that a new chain has money on, by its number in `silica account list`. Everybody
-    /// knows their keys.
+    /// Sign with the key of a test account, by its number in `silica account list`. These keys are public.
     #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(1..=11))]
     pub test_account: Option<u8>,
 }
 
 impl KeyArgs {
-    /// Reads the key of who signs.
+    /// Reads the key that signs.
     pub(super) fn read(&self) -> Result<KeyPair, ClientError> {
         if let Some(number) = self.test_account {
             return published(number).ok_or(ClientError::NoKey);
@@ -52,24 +50,19 @@ impl KeyArgs {
         }
     }
 
-    /// Refuses to use a key that everybody knows where others would be quicker.
+    /// Rejects a public key on a network where other users would take the money first.
     pub(super) fn check_network(&self, url: &NodeUrl, chain: ChainId) -> Result<(), ClientError> {
-        if self.test_account.is_none() || chain == ISOLATED || is_loopback(url) {
+        if self.test_account.is_none() || chain == ISOLATED || url.is_loopback() {
             return Ok(());
         }
         Err(ClientError::TestAccount { url: url.to_string(), chain: chain.get(), expected: ISOLATED.get() })
     }
 }
 
-/// The published key with this number, from 1.
+/// Returns the key of the test account with this number, from 1.
 pub(super) fn published(number: u8) -> Option<KeyPair> {
     let account = PUBLISHED_ACCOUNTS.get(usize::from(number).checked_sub(1)?)?;
     account.secret_key().parse().ok().map(KeyPair::from_secret)
-}
-
-fn is_loopback(url: &NodeUrl) -> bool {
-    let host = url.host.trim_matches(['[', ']']);
-    host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback())
 }
 
 fn of_environment() -> Result<KeyPair, ClientError> {

@@ -49,6 +49,7 @@ pub use self::{
     deploy::DeployArgs,
     error::ClientError,
     hide::hide_keys,
+    http::{CertificateFault, HttpError},
     key::KeyArgs,
     load::{LoadArgs, LoadError, LoadReport, load},
     node::NodeArgs,
@@ -64,13 +65,14 @@ pub use self::{
 };
 use crate::terminal::Indented;
 
-/// What is said of the exit status by every command.
-const EXIT_STATUS: &str = "Exit status: 0 done; 1 refused, or the transaction failed; 2 wrong use, or no answer.";
+/// The exit status of most commands, for `--help`.
+const EXIT_STATUS: &str =
+    "Exit status: 0 done; 1 the node returned an error, or the transaction failed; 2 wrong use, or no response.";
 
-/// What a node can be asked for.
+/// Commands that send requests to a node.
 #[derive(Debug, Subcommand)]
 pub enum ClientCommand {
-    /// Make keys, and look at accounts.
+    /// Make keys, and show accounts.
     #[command(subcommand)]
     Account(AccountCommand),
     /// Send money.
@@ -82,24 +84,24 @@ pub enum ClientCommand {
     /// Call a transition of a contract.
     #[command(after_help = EXIT_STATUS)]
     Call(CallArgs),
-    /// Show what a contract holds.
+    /// Show the state of a contract.
     #[command(after_help = EXIT_STATUS)]
     State(StateArgs),
-    /// Show a transaction and what became of it.
+    /// Show a transaction and its status.
     #[command(
-        after_help = "Exit status: 0 it is in a block and did what it should; 1 it failed, was dropped, or is not known; 2 \
-                      it waits, or no answer came."
+        after_help = "Exit status: 0 the transaction succeeded; 1 it failed, was dropped, or does not exist; 2 it is \
+                      pending, or there is no response."
     )]
     Tx(TxArgs),
     /// Show a Tx block or a DS block.
     #[command(after_help = EXIT_STATUS)]
     Block(BlockArgs),
-    /// Call any method, and print what it answers as JSON.
+    /// Call any method, and print its result as JSON.
     #[command(after_help = EXIT_STATUS)]
     Rpc(RpcArgs),
 }
 
-/// What a command has to say, ready to be shown, and the exit status.
+/// The output of a command, and its exit status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     text: String,
@@ -135,7 +137,7 @@ impl Answer {
         self.sent
     }
 
-    /// What is said beside the answer, for people.
+    /// A note to the user, for standard error.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
@@ -152,11 +154,11 @@ impl fmt::Display for Answer {
     }
 }
 
-/// Does what a command of the client asks for.
+/// Runs a command of the client.
 ///
 /// # Errors
 ///
-/// [`ClientError`]: why it was not done.
+/// [`ClientError`] has the reason of the failure.
 pub async fn client(command: &ClientCommand) -> Result<Answer, ClientError> {
     match command {
         ClientCommand::Account(AccountCommand::New(args)) => account::new(args),
@@ -173,11 +175,11 @@ pub async fn client(command: &ClientCommand) -> Result<Answer, ClientError> {
     }
 }
 
-/// Asks a node for a proof of state.
+/// Gets a proof of state from a node.
 ///
 /// # Errors
 ///
-/// [`ClientError`]: why there is none.
+/// [`ClientError`] has the reason of the failure.
 pub async fn get_proof(args: &GetProofArgs) -> Result<Answer, ClientError> {
     proof::get::get(args).await
 }

@@ -1,8 +1,8 @@
-//! The node that is asked.
+//! Requests to a node.
 
-use std::{io, time::Duration};
+use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, value_parser};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
 use silica_protocol::rpc::{
@@ -12,24 +12,30 @@ use silica_protocol::rpc::{
 };
 use tokio::time::timeout;
 
-use super::error::ClientError;
+use super::{error::ClientError, hide::hide_keys};
 use crate::{
-    client::{http::Client, url::NodeUrl},
+    client::{
+        http::{Client, HttpError},
+        url::NodeUrl,
+    },
     terminal::visible,
 };
 
-/// How long a node may take for an answer.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// So much of what a node says of an error is shown.
+/// Maximum length of the part of an error of a node that is shown, in characters.
 const REASON: usize = 2_000;
+/// Maximum length of the part of a response that is shown if it is not JSON-RPC, in characters.
+const EXCERPT: usize = 80;
 
-/// Which node, and how its answers are shown.
+/// The node, and the form of the output.
 #[derive(Clone, Debug, Args)]
 pub struct NodeArgs {
-    /// The node to ask; plain HTTP.
-    #[arg(long, value_name = "http://HOST:PORT", default_value = "http://127.0.0.1:5555", env = "SILICA_URL")]
+    /// URL of the node: http://HOST:PORT or https://HOST:PORT, with or without a path.
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:5555", env = "SILICA_URL")]
     pub url: NodeUrl,
+    /// Time for one request, with its connection, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = value_parser!(u64).range(1..=86_400),
+          env = "SILICA_TIMEOUT")]
+    pub timeout: u64,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
@@ -37,18 +43,19 @@ pub struct NodeArgs {
 
 impl NodeArgs {
     pub(super) const fn rpc(&self) -> Rpc<'_> {
-        Rpc { url: &self.url }
+        Rpc { url: &self.url, timeout: Duration::from_secs(self.timeout) }
     }
 }
 
-/// A node that is spoken to in JSON-RPC, over a connection of its own for each question: minutes may lie between two.
+/// A node with JSON-RPC. Each request has its own connection, because minutes can pass between two requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rpc<'a> {
     pub(super) url: &'a NodeUrl,
+    pub(super) timeout: Duration,
 }
 
 impl Rpc<'_> {
-    /// Calls a method, and returns what it answered or the error with which it refused.
+    /// Calls a method, and returns its result or its error.
     pub(super) async fn try_ask(
         &self,
         method: &str,
@@ -57,16 +64,18 @@ impl Rpc<'_> {
         let mut request = Vec::new();
         write_request(&mut request, &Id::from(1), method, params)
             .map_err(|error| ClientError::answer(method, &error))?;
-        let answer = match timeout(PATIENCE, self.post(&request)).await {
-            Ok(answer) => answer,
-            Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {PATIENCE:?}"))),
-        };
+        let outcome = timeout(self.timeout, self.post(&request)).await;
+        let answer = outcome.unwrap_or(Err(HttpError::Timeout { limit: self.timeout }));
         let answer = answer.map_err(|source| ClientError::Connection { url: self.url.to_string(), source })?;
-        let response = Response::parse(&answer).map_err(|error| ClientError::answer(method, &error))?;
+        let response = Response::parse(&answer).map_err(|error| {
+            let got: String = hide_keys(&answer).chars().take(EXCERPT).collect();
+            let url = self.url;
+            ClientError::answer(method, &format!("expected JSON-RPC from {url}, got {got:?}: {error}"))
+        })?;
         Ok(response.outcome.map(ToOwned::to_owned))
     }
 
-    /// Calls a method that should not refuse.
+    /// Calls a method. An error in the response is an error of the command.
     pub(super) async fn ask(
         &self,
         method: &str,
@@ -75,7 +84,7 @@ impl Rpc<'_> {
         self.try_ask(method, params).await?.map_err(|error| refused(method, &error))
     }
 
-    /// Calls a method, and reads what it answered.
+    /// Calls a method, and parses its result.
     pub(super) async fn get<T: DeserializeOwned>(
         &self,
         method: &str,
@@ -84,7 +93,7 @@ impl Rpc<'_> {
         read(method, &self.ask(method, params).await?)
     }
 
-    /// Calls a method that answers with a number as text.
+    /// Calls a method whose result is a number in a string.
     pub(super) async fn figure<T>(&self, method: &str) -> Result<T, ClientError>
     where
         Dec<T>: DeserializeOwned,
@@ -92,25 +101,22 @@ impl Rpc<'_> {
         self.get(method, &[""; 0]).await.map(|Dec(figure)| figure)
     }
 
-    async fn post(&self, request: &[u8]) -> io::Result<String> {
-        let NodeUrl { host, port, path } = self.url;
-        let name = format!("{host}:{port}");
-        let mut client = Client::connect((host.trim_matches(['[', ']']), *port), &name, path).await?;
-        client.post(request).await.map(str::to_owned)
+    async fn post(&self, request: &[u8]) -> Result<String, HttpError> {
+        Client::connect(self.url).await?.post(request).await.map(str::to_owned)
     }
 }
 
-/// Reads what a method answered.
+/// Parses the result of a method.
 pub(super) fn read<T: DeserializeOwned>(method: &str, answer: &RawValue) -> Result<T, ClientError> {
     serde_json::from_str(answer.get()).map_err(|error| ClientError::answer(method, &error))
 }
 
-/// The error for what a node refused.
+/// Returns the error of a command whose request the node rejected.
 pub(super) fn refused(method: &str, error: &RpcError) -> ClientError {
     ClientError::Refused { method: visible(method), reason: reason(error) }
 }
 
-/// What a node says of an error, as it can be shown.
+/// Returns the error of a node as text that is safe to show.
 pub(super) fn reason(error: &RpcError) -> String {
     let cut = |text: &str| visible(&text.chars().take(REASON).collect::<String>());
     let member = |name| match error.data.as_ref()?.get(name)? {
@@ -125,7 +131,7 @@ pub(super) fn reason(error: &RpcError) -> String {
     format!("{}{details} ({})", cut(&error.message), error.code)
 }
 
-/// Whether an error says that the node has no such account, transaction or block.
+/// Returns whether an error means that the account, transaction or block does not exist.
 pub(super) fn is_unknown(error: &RpcError) -> bool {
     [RpcErrorCode::DATABASE_ERROR, RpcErrorCode::INVALID_ADDRESS_OR_KEY].contains(&error.code)
 }

@@ -1,4 +1,4 @@
-//! A transaction from what is asked for to its block: what it needs of the node, its signature, and the wait.
+//! A transaction from its order to its block: the values that it needs from the node, its signature, and the wait.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -32,45 +32,44 @@ use super::{
     values::both_forms,
 };
 
-/// Time between two questions whether a transaction is in a block.
+/// Time between two queries for the status of a transaction.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// Highest price of a unit of gas that is paid where the user has named none: ten times that of the main network, in
-/// Qa.
+/// Maximum gas price without `--gas-price`, in Qa: ten times the price of the main network. A false node could report
+/// any price.
 const MOST_UNASKED: Qa = Qa::new(20_000_000_000);
 
 /// The main network.
 const MAIN: ChainId = ChainId::new(1);
 
-/// How a transaction is made, sent and waited for. What is not given is asked of the node.
+/// Options of a transaction. The node has the values of those that are not given.
 #[derive(Clone, Debug, Args)]
 pub struct OrderArgs {
-    /// Which node.
+    /// The node.
     #[command(flatten)]
     pub node: NodeArgs,
-    /// Who signs.
+    /// The key that signs.
     #[command(flatten)]
     pub key: KeyArgs,
-    /// Place among the transactions of the account [default: the next after those that are used and those that wait].
+    /// Nonce of the transaction [default: the next after the used and the pending ones].
     #[arg(long, value_name = "N")]
     pub nonce: Option<u64>,
-    /// Price of a unit of gas with its unit, as 2000li [default: the lowest that the node takes, if that is at most
-    /// 0.02 Zil].
+    /// Gas price with its unit, as 2000li [default: the minimum gas price of the node, if that is at most 0.02 ZIL].
     #[arg(long, value_name = "PRICE", value_parser = parse_price)]
     pub gas_price: Option<Qa>,
-    /// Gas that may be used, in units [default: what the node estimates, and a tenth more for contracts; a node that
-    /// does not estimate is sent 50 for a payment, 10000 for a call and 50000 for a deployment].
+    /// Gas limit in units [default: the estimate of the node, and a tenth more for contracts; if the node has no
+    /// estimates: 50 for a payment, 10000 for a call and 50000 for a deployment].
     #[arg(long, value_name = "UNITS")]
     pub gas_limit: Option<u64>,
-    /// Identity of the network [default: the node's, unless that is the main network, 1].
+    /// Chain id of the network [default: that of the node, unless it is 1, the main network].
     #[arg(long, value_name = "ID")]
     pub chain_id: Option<ChainId>,
-    /// Wait so long for the transaction's block; 0 does not wait.
+    /// Time to wait for the block of the transaction, in seconds. 0 does not wait.
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = value_parser!(u64).range(0..=86_400))]
     pub wait: u64,
 }
 
-/// What a transaction is to do.
+/// The effect of a transaction.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     /// Zero for a deployment.
@@ -101,7 +100,7 @@ impl Order {
     }
 }
 
-/// What the transactions of an account have in common, and which is the next.
+/// The common values of the transactions of an account, and the next nonce.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terms {
     sender: Address,
@@ -111,7 +110,7 @@ pub(super) struct Terms {
 }
 
 impl Terms {
-    /// Takes what was given, and asks the node for the rest.
+    /// Takes the given values, and gets the others from the node.
     pub(super) async fn find(args: &OrderArgs, key: &KeyPair) -> Result<Self, ClientError> {
         let (rpc, sender) = (args.node.rpc(), key.address());
         let chain = match args.chain_id {
@@ -131,13 +130,13 @@ impl Terms {
     }
 }
 
-/// Takes the chain that a node says is its own, unless payments are of worth there: who means a test network has to be
-/// sure to sign for one.
+/// Takes the chain id that a node reports, unless it is that of the main network. A user who wants to pay on a test
+/// network must not sign for the main network.
 fn unasked(chain: ChainId, url: &NodeUrl) -> Result<ChainId, ClientError> {
     if chain == MAIN { Err(ClientError::MainNetwork { url: url.to_string() }) } else { Ok(chain) }
 }
 
-/// Takes a node's lowest price, unless it is so high that its owner should be asked whether to pay it.
+/// Takes the minimum gas price of a node, unless it is above [`MOST_UNASKED`].
 fn fair(price: GasPrice) -> Result<GasPrice, ClientError> {
     if price.get() <= MOST_UNASKED {
         Ok(price)
@@ -146,7 +145,7 @@ fn fair(price: GasPrice) -> Result<GasPrice, ClientError> {
     }
 }
 
-/// Finds the nonce after those that are used and those that wait.
+/// Gets the next nonce after the used and the pending ones.
 async fn next_nonce(rpc: &Rpc<'_>, sender: &Address) -> Result<u64, ClientError> {
     const COUNT: &str = "eth_getTransactionCount";
     const BALANCE: &str = "GetBalance";
@@ -156,11 +155,11 @@ async fn next_nonce(rpc: &Rpc<'_>, sender: &Address) -> Result<u64, ClientError>
             let count = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
             count.ok_or_else(|| ClientError::answer(COUNT, &format!("expected a hexadecimal number, got {text:?}")))?
         }
-        // A node that does not count what waits knows at least what is used.
+        // The node does not count pending transactions. It counts used nonces.
         Err(error) if error.code == RpcErrorCode::METHOD_NOT_FOUND => {
             match rpc.try_ask(BALANCE, &[sender.to_string()]).await? {
                 Ok(answer) => read::<Balance>(BALANCE, &answer)?.nonce,
-                // Nothing was sent from an account that does not exist.
+                // An account that does not exist has sent nothing.
                 Err(error) if is_unknown(&error) => 0,
                 Err(error) => return Err(refused(BALANCE, &error)),
             }
@@ -186,12 +185,12 @@ pub(super) async fn carry_out(
     let amount = order.amount;
     let transaction = signed(key, &terms, gas_limit, order);
     let (hash, contract) = (transaction.hash(), transaction.contract_address());
-    // Whatever goes wrong from here on, the node may have taken it.
+    // From here on, the node may have accepted the transaction despite an error.
     let unsure = |source: ClientError| source.after_sending(hash, terms.nonce);
     let taken =
         match rpc.try_ask(METHOD, &[TransactionRequest { transaction, priority: false }]).await.map_err(unsure)? {
             Ok(taken) => taken,
-            // It may have been put into the pool before the node failed, or was paused.
+            // The transaction may be in the pool of a node that failed or was paused.
             Err(error) if error.code == RpcErrorCode::INTERNAL_ERROR => return Err(unsure(refused(METHOD, &error))),
             Err(error) => {
                 let reason = with_figures(&rpc, &terms, amount, &error).await;
@@ -210,14 +209,14 @@ pub(super) async fn carry_out(
     Ok(executed(&transaction, hash, contract, args.node.json).map_err(unsure)?.with_sent(hash))
 }
 
-/// What is needed of the answer to a transaction; nodes may say more.
+/// The part of the response to a transaction that the client needs.
 #[derive(Deserialize)]
 struct Taken {
     #[serde(rename = "TranID")]
     id: Hex<TxHash>,
 }
 
-/// Finds a gas limit for an order.
+/// Returns a gas limit for an order.
 async fn estimate(rpc: &Rpc<'_>, terms: &Terms, order: &Order) -> Result<Gas, ClientError> {
     const METHOD: &str = "silica_estimateGas";
     let Order { to, amount, code, data } = order;
@@ -228,12 +227,12 @@ async fn estimate(rpc: &Rpc<'_>, terms: &Terms, order: &Order) -> Result<Gas, Cl
     match rpc.try_ask(METHOD, &[request]).await? {
         Ok(answer) => {
             let Estimate { gas_limit: Dec(limit) } = read(METHOD, &answer)?;
-            // The state may change until it is executed.
+            // The state can change before the execution.
             let more = if order.is_payment() { 0 } else { limit.get() / 10 };
             Ok(Gas::new(limit.get().saturating_add(more)))
         }
         Err(error) if error.code == RpcErrorCode::METHOD_NOT_FOUND => Ok(order.usual_gas()),
-        // The node does not say that it would fail.
+        // The error does not mean that the transaction would fail.
         Err(error) if [RpcErrorCode::INTERNAL_ERROR, RpcErrorCode::SERVER_ERROR].contains(&error.code) => {
             Err(refused(METHOD, &error))
         }
@@ -241,7 +240,7 @@ async fn estimate(rpc: &Rpc<'_>, terms: &Terms, order: &Order) -> Result<Gas, Cl
     }
 }
 
-/// What the node says of an error, with the figures if it is that the sender cannot pay.
+/// Returns the error of the node as text. If the sender cannot pay, the text has the amounts.
 async fn with_figures(rpc: &Rpc<'_>, terms: &Terms, amount: Qa, error: &RpcError) -> String {
     const BALANCE: &str = "GetBalance";
     const NO_MONEY: &str = "Insufficient funds";
@@ -254,12 +253,12 @@ async fn with_figures(rpc: &Rpc<'_>, terms: &Terms, amount: Qa, error: &RpcError
             let [has, pays, price] = [balance, amount, terms.gas_price.get()].map(in_zil);
             format!("{reason}; the account has {has}, and is to pay {pays} and for each unit of gas {price}")
         }
-        // The reason is there without them.
+        // Without the amounts, the text still has the reason.
         Err(_) => reason,
     }
 }
 
-/// What is needed of an estimate.
+/// The part of an estimate that the client needs.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Estimate {
@@ -284,11 +283,11 @@ fn signed(key: &KeyPair, terms: &Terms, gas_limit: Gas, order: Order) -> Transac
     transaction
 }
 
-/// A transaction that was sent, for programs.
+/// A sent transaction, as `--json` prints it.
 #[derive(Serialize)]
 struct Report<'a> {
     hash: String,
-    /// The contract that it makes.
+    /// The contract that it deploys.
     contract: Option<String>,
     /// The node's answer to `GetTransaction`.
     transaction: Option<&'a RawValue>,
@@ -327,20 +326,20 @@ fn executed(
     Ok(answer.with_status(u8::from(!executed.is_success())))
 }
 
-/// What becomes of a transaction, as far as the node knows.
+/// The status of a transaction.
 pub(super) enum Fate {
     /// It is in a block.
     Executed(Box<RawValue>),
-    /// It waits for one, with this status.
+    /// It is pending, with this status.
     Waiting(u8),
-    /// It will not be in one.
+    /// It was dropped, with this status.
     Dropped(u8),
-    /// The node knows nothing of it.
+    /// The node does not know it.
     Unknown,
 }
 
 impl Fate {
-    /// Asks a node.
+    /// Gets the status from a node.
     pub(super) async fn of(rpc: &Rpc<'_>, hash: TxHash) -> Result<Self, ClientError> {
         const EXECUTED: &str = "GetTransaction";
         const STATUS: &str = "GetTransactionStatus";
@@ -351,7 +350,7 @@ impl Fate {
         }
         match rpc.try_ask(STATUS, &[hash.to_string()]).await? {
             Ok(answer) => match read::<Status>(STATUS, &answer)?.status {
-                // Its block was made between the two questions.
+                // The node made its block between the two requests.
                 CONFIRMED => Ok(Self::Executed(rpc.ask(EXECUTED, &[hash.to_string()]).await?)),
                 status if status >= FIRST_OF_DROPPED => Ok(Self::Dropped(status)),
                 status => Ok(Self::Waiting(status)),
@@ -365,27 +364,27 @@ impl Fate {
 /// The status of a transaction that is in a block (Reference: execution#statuses).
 const CONFIRMED: u8 = 3;
 
-/// Statuses from here on say that a transaction was dropped (Reference: execution#statuses).
+/// The first status of a dropped transaction (Reference: execution#statuses).
 const FIRST_OF_DROPPED: u8 = 10;
 
-/// What is needed of a status.
+/// The part of a status that the client needs.
 #[derive(Deserialize)]
 struct Status {
     status: u8,
 }
 
-/// Waits until a transaction is in a block, and says so beside the answer.
+/// Waits until a transaction is in a block, with a note on standard error.
 pub(super) async fn wait(rpc: &Rpc<'_>, hash: TxHash, limit: Duration) -> Result<Box<RawValue>, ClientError> {
     let begun = Instant::now();
     let mut progress = Progress::new(hash);
     loop {
-        // The last question has time for its answer as well.
+        // The last request also needs time for its response.
         match timeout(limit.saturating_sub(begun.elapsed()).max(PAUSE), Fate::of(rpc, hash)).await {
             Ok(Ok(Fate::Executed(transaction))) => return Ok(transaction),
             Ok(Ok(Fate::Dropped(status))) => {
                 return Err(dropped(hash, status));
             }
-            // A node that is silent or restarted knows it again soon.
+            // A node that restarts can know the transaction later.
             Ok(Ok(Fate::Waiting(_) | Fate::Unknown) | Err(ClientError::Connection { .. })) | Err(_) => {}
             Ok(Err(error)) => return Err(error),
         }
@@ -398,12 +397,12 @@ pub(super) async fn wait(rpc: &Rpc<'_>, hash: TxHash, limit: Duration) -> Result
     }
 }
 
-/// The error for a transaction that was dropped with this status.
+/// Returns the error for a transaction that was dropped with this status.
 pub(super) fn dropped(hash: TxHash, status: u8) -> ClientError {
     ClientError::Dropped { hash, reason: drop_reason(status).to_owned(), status }
 }
 
-/// Why a transaction was dropped, by the number of its status (Reference: execution#statuses).
+/// Returns why a transaction was dropped, by its status (Reference: execution#statuses).
 fn drop_reason(status: u8) -> &'static str {
     match status {
         10 => "its cost is more than can be counted",
@@ -425,11 +424,11 @@ fn drop_reason(status: u8) -> &'static str {
     }
 }
 
-/// What says that a transaction is waited for: a line that changes on a terminal, and a line now and then elsewhere.
+/// The note that the command waits: one line that changes on a terminal, or a new line from time to time.
 struct Progress {
     hash: TxHash,
     is_terminal: bool,
-    /// When to speak next.
+    /// Time of the next note.
     next: Duration,
 }
 
@@ -445,7 +444,7 @@ impl Progress {
         }
         let (before, after, pause) = if self.is_terminal { ("\r", "", PAUSE) } else { ("", "\n", BETWEEN_LINES) };
         let (hash, seconds) = (self.hash, elapsed.as_secs());
-        // Whether anybody can see it makes no difference to the transaction.
+        // A note that cannot be written does not change the result.
         drop(write!(io::stderr(), "{before}waiting for the block of {hash}: {seconds} s{after}"));
         self.next = elapsed.saturating_add(pause);
     }
@@ -465,12 +464,12 @@ mod tests {
 
     use super::*;
 
-    /// Twenty seconds are less than the time after which the question itself is given up.
+    /// 20 seconds are less than the time limit of one request.
     #[tokio::test]
     async fn silent_node_is_not_waited_for_longer_than_the_user_waits() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", silent.local_addr().unwrap()).parse().unwrap();
-        let rpc = Rpc { url: &url };
+        let rpc = Rpc { url: &url, timeout: Duration::from_secs(30) };
         let waited = wait(&rpc, TxHash::ZERO, Duration::from_millis(10));
         let error = timeout(Duration::from_secs(20), waited).await.expect("it waits no longer").unwrap_err();
         assert!(matches!(error, ClientError::Late { .. }), "{error}");

@@ -1,34 +1,61 @@
-//! Addresses of nodes (`--url`).
+//! URLs of nodes (`--url`).
 
-use std::{fmt, str::FromStr};
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+    str::FromStr,
+};
 
-/// A node that speaks plain HTTP.
+/// The URL of a node: plain HTTP, or HTTP over TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeUrl {
+    pub(crate) is_tls: bool,
+    /// A name or an IP address. An IPv6 address is in brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) path: String,
 }
 
-/// Reason why text is not the address of a node.
+/// Reason why text is not the URL of a node.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NodeUrlError {
     /// It has another form.
-    #[error("expected http://HOST or http://HOST:PORT, with or without a path, got {got:?}")]
+    #[error("expected http://HOST:PORT or https://HOST:PORT, with or without a port and a path, got {got:?}")]
     Form {
-        /// What came.
+        /// The text.
         got: String,
     },
-    /// It asks for TLS.
-    #[error(
-        "expected http://HOST or http://HOST:PORT: TLS is not spoken here, so that {got:?} takes a proxy or a tunnel on this \
-         machine"
-    )]
-    Tls {
-        /// What came.
-        got: String,
-    },
+}
+
+impl NodeUrl {
+    /// Returns the host without brackets.
+    pub(crate) fn host_name(&self) -> &str {
+        self.host.trim_matches(['[', ']'])
+    }
+
+    /// Returns host and port as the header `Host` has them: without the port if it is the default.
+    pub(crate) fn authority(&self) -> String {
+        let Self { host, port, .. } = self;
+        if *port == default_port(self.is_tls) { host.clone() } else { format!("{host}:{port}") }
+    }
+
+    /// Returns whether the node is on this machine.
+    pub(crate) fn is_loopback(&self) -> bool {
+        let host = self.host_name();
+        host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback())
+    }
+}
+
+impl From<SocketAddr> for NodeUrl {
+    /// Returns the URL of a node without TLS at this address.
+    fn from(address: SocketAddr) -> Self {
+        let host = match address.ip() {
+            IpAddr::V4(ip) => ip.to_string(),
+            IpAddr::V6(ip) => format!("[{ip}]"),
+        };
+        Self { is_tls: false, host, port: address.port(), path: "/".to_owned() }
+    }
 }
 
 impl FromStr for NodeUrl {
@@ -37,27 +64,34 @@ impl FromStr for NodeUrl {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let read = || {
             let uri: hyper::Uri = text.parse().ok()?;
-            // What is asked for behind the path is no part of what is kept.
-            let is_plain = uri.scheme_str() == Some("http") && uri.query().is_none();
-            let host = uri.host().filter(|_| is_plain)?.to_owned();
+            // The URL of a node has no query.
+            let scheme = uri.scheme_str().filter(|_| uri.query().is_none())?;
+            let is_tls = match scheme {
+                "http" => false,
+                "https" => true,
+                _ => return None,
+            };
+            let host = uri.host()?.to_owned();
             let port = match uri.authority()?.as_str().strip_prefix(&host)? {
-                "" => 80,
+                "" => default_port(is_tls),
                 _ => uri.port_u16()?,
             };
-            Some(Self { host, port, path: uri.path().to_owned() })
+            Some(Self { is_tls, host, port, path: uri.path().to_owned() })
         };
-        read().ok_or_else(|| {
-            let got = text.to_owned();
-            if text.starts_with("https:") { NodeUrlError::Tls { got } } else { NodeUrlError::Form { got } }
-        })
+        read().ok_or_else(|| NodeUrlError::Form { got: text.to_owned() })
     }
 }
 
 impl fmt::Display for NodeUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { host, port, path } = self;
-        write!(f, "http://{host}:{port}{path}")
+        let Self { is_tls, host, port, path } = self;
+        let scheme = if *is_tls { "https" } else { "http" };
+        write!(f, "{scheme}://{host}:{port}{path}")
     }
+}
+
+const fn default_port(is_tls: bool) -> u16 {
+    if is_tls { 443 } else { 80 }
 }
 
 #[cfg(test)]
@@ -65,13 +99,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_are_named_with_or_without_port_and_path() {
+    fn url_may_omit_port_and_path() {
         let check = |text: &str, expected: &str| assert_eq!(text.parse::<NodeUrl>().unwrap().to_string(), expected);
         check("http://127.0.0.1:5555", "http://127.0.0.1:5555/");
         check("http://node", "http://node:80/");
         check("http://[::1]:5555/api", "http://[::1]:5555/api");
-        for text in ["", "http://", "http://a?key=b", "ftp://a", "http://a:", "http://u@a", "//a"] {
+        check("https://node", "https://node:443/");
+        check("https://node:4202/api", "https://node:4202/api");
+        for text in ["", "http://", "http://a?key=b", "ftp://a", "http://a:", "http://u@a", "//a", "https://"] {
             assert!(text.parse::<NodeUrl>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn host_header_omits_the_default_port() {
+        for (url, expected) in [
+            ("http://node", "node"),
+            ("https://node:443", "node"),
+            ("https://node:80", "node:80"),
+            ("http://[::1]:5555", "[::1]:5555"),
+        ] {
+            assert_eq!(url.parse::<NodeUrl>().unwrap().authority(), expected);
+        }
+    }
+
+    #[test]
+    fn address_is_a_url_without_tls() {
+        for address in ["127.0.0.1:5555", "[::1]:5555"] {
+            let url = NodeUrl::from(address.parse::<SocketAddr>().unwrap());
+            assert_eq!(url.to_string(), format!("http://{address}/"));
+            assert!(url.is_loopback());
         }
     }
 }

@@ -1,12 +1,12 @@
-//! A load for a node: payments or transfers of a token, signed beforehand, sent over keep-alive connections as fast as they
-//! are answered.
+//! A load for a node: signed payments or token transfers over keep-alive connections. Each connection sends the next
+//! request when it has the response to the last one.
 //!
 //! ```text
 //! plan (senders, keys, token) ─▶ fund ─▶ sign ─▶ send, measured ─▶ wait until all are in blocks ─▶ check ─▶ report
 //! ```
 //!
-//! Each sender belongs to one connection, which sends its transactions in the order of their nonces; so the load is the
-//! same for a node that takes only the next nonce and for one that lets transactions wait.
+//! Each sender belongs to one connection, which sends its transactions in the order of their nonces. The load is
+//! therefore the same for a node that accepts only the next nonce, and for one that keeps transactions with nonce gaps.
 
 mod latency;
 mod order;
@@ -15,7 +15,7 @@ mod rpc;
 mod token;
 
 use std::{
-    fmt, io,
+    fmt,
     net::SocketAddr,
     time::{Duration, Instant},
 };
@@ -28,30 +28,31 @@ use self::{
     plan::{Plan, Share},
     rpc::{RpcClient, Submission},
 };
+use super::http::HttpError;
 use crate::listen::{DEFAULT_LISTEN, socket_address};
 
-/// What load to send.
+/// Options of a load.
 #[derive(Clone, Debug, Args)]
 pub struct LoadArgs {
-    /// Node to send to.
+    /// Address and port of the node, without TLS.
     #[arg(long, value_name = "ADDR:PORT", default_value_t = DEFAULT_LISTEN, value_parser = socket_address)]
     pub target: SocketAddr,
-    /// Payments to send, all senders together.
+    /// Number of payments, of all senders together.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = value_parser!(u32).range(1..=10_000_000))]
     pub payments: u32,
-    /// Transfer tokens of a contract, which is deployed first, instead of money.
+    /// Send token transfers instead of payments. The command deploys the token contract first.
     #[arg(long)]
     pub tokens: bool,
-    /// Accounts that send; they are funded first.
+    /// Number of accounts that send. The command funds them first.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = value_parser!(u32).range(1..=100_000))]
     pub senders: u32,
-    /// Keep-alive connections.
+    /// Number of keep-alive connections.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = value_parser!(u32).range(1..=10_000))]
     pub connections: u32,
-    /// Payments or transfers in one request.
+    /// Number of payments or transfers in one request.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u32).range(1..=1_000))]
     pub batch: u32,
-    /// Give up after this many seconds.
+    /// Time limit of the load, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = value_parser!(u64).range(1..=86_400))]
     pub time_limit: u64,
     /// Allow a target that is not on this machine.
@@ -59,47 +60,47 @@ pub struct LoadArgs {
     pub allow_remote: bool,
 }
 
-/// Pause between two looks at whether transactions are in blocks, and before a full pool is tried again.
+/// Time between two queries for nonces, and before a retry after a full pool.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Reason why a load was not sent.
+/// Reason why a load failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The target is on another machine.
-    #[error("{target} is not on this machine; --allow-remote sends to it nevertheless")]
+    #[error("expected a target on this machine, or --allow-remote, got {target}")]
     Remote {
         /// The target.
         target: SocketAddr,
     },
-    /// The node cannot be talked to.
-    #[error("cannot talk to {target}")]
+    /// A request got no usable response.
+    #[error("request to {target} failed")]
     Connection {
         /// The node.
         target: SocketAddr,
-        /// What happened.
-        source: io::Error,
+        /// The reason.
+        source: HttpError,
     },
-    /// The node answered something unexpected.
+    /// The node returned an unexpected response.
     #[error("{method}: {got}")]
     Answer {
         /// The method that was called.
         method: &'static str,
-        /// What came.
+        /// The response.
         got: String,
     },
-    /// The published test accounts do not have enough money.
-    #[error("the published test accounts have too little money to fund {senders} senders")]
+    /// The test accounts do not have enough money.
+    #[error("the test accounts have too little money to fund {senders} senders")]
     Funds {
         /// Senders to be funded.
         senders: usize,
     },
-    /// A transaction was refused.
-    #[error("transaction refused: {reason}")]
+    /// The node rejected a transaction.
+    #[error("the node rejected a transaction: {reason}")]
     Refused {
-        /// What the node said.
+        /// The error of the node.
         reason: String,
     },
-    /// The time is over.
+    /// The time limit has passed.
     #[error("time limit of {limit:?} exceeded with {missing} transactions not in blocks")]
     TimeLimit {
         /// The limit.
@@ -112,10 +113,10 @@ pub enum LoadError {
     Panicked,
 }
 
-/// What a load found out.
+/// The measurements of a load.
 #[derive(Clone, Debug)]
 pub struct LoadReport {
-    /// What the transactions are.
+    /// The kind of transactions.
     kind: &'static str,
     transactions: u64,
     requests: u64,
@@ -130,7 +131,7 @@ impl fmt::Display for LoadReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = |time: Duration| u128::from(self.transactions) * 1_000_000 / time.as_micros().max(1);
         let Self { kind, transactions, requests, retries, sending, landing, blocks, latencies } = self;
-        writeln!(f, "{transactions} {kind} in {requests} requests, {retries} times refused by a full pool")?;
+        writeln!(f, "{transactions} {kind} in {requests} requests, {retries} of them rejected by a full pool")?;
         writeln!(f, "accepted   {:>8} per second, in {sending:.3?}", rate(*sending))?;
         writeln!(f, "in blocks  {:>8} per second, in {landing:.3?}, all of them, in {blocks} blocks", rate(*landing))?;
         write!(f, "latency    {latencies}")
@@ -141,7 +142,7 @@ impl fmt::Display for LoadReport {
 ///
 /// # Errors
 ///
-/// [`LoadError`]: something did not go as it must for the figures to mean anything.
+/// [`LoadError`]: the measurements would not be valid.
 pub async fn load(args: LoadArgs) -> Result<LoadReport, LoadError> {
     let target = args.target;
     if !target.ip().is_loopback() && !args.allow_remote {
@@ -168,7 +169,7 @@ pub async fn load(args: LoadArgs) -> Result<LoadReport, LoadError> {
     Ok(LoadReport { kind, transactions, requests, retries, sending, landing, blocks, latencies })
 }
 
-/// What the connections did.
+/// The totals of the connections.
 #[derive(Debug, Default)]
 struct Sent {
     requests: u64,
@@ -192,7 +193,7 @@ async fn send_all(target: SocketAddr, shares: Vec<Share>, deadline: Instant) -> 
     Ok(total)
 }
 
-/// Sends one connection's share. What a full pool refused is sent again, until `deadline`.
+/// Sends the share of one connection. It retries transactions that a full pool has rejected, until `deadline`.
 async fn send(mut client: RpcClient, share: Share, deadline: Instant) -> Result<Sent, LoadError> {
     let mut sent = Sent { times: Vec::with_capacity(share.len()), ..Sent::default() };
     for mut batch in share {

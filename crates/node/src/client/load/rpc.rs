@@ -1,4 +1,4 @@
-//! The few methods that a load calls.
+//! The methods that a load calls.
 
 use std::{
     net::SocketAddr,
@@ -21,8 +21,7 @@ use tokio::time::sleep;
 use super::{LoadError, PAUSE};
 use crate::client::http::Client;
 
-/// A connection to a node, spoken to in JSON-RPC.
-#[derive(Debug)]
+/// A JSON-RPC connection to a node.
 pub(super) struct RpcClient {
     target: SocketAddr,
     client: Client,
@@ -31,23 +30,23 @@ pub(super) struct RpcClient {
 /// A signed transaction, as the text of a request.
 pub(super) type SignedRequest = Box<RawValue>;
 
-/// What became of a batch of transactions.
+/// The result of a batch of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Submission {
-    /// All were accepted.
+    /// The node accepted all.
     Accepted,
-    /// The pool was full after some.
+    /// The pool was full after this number.
     PoolFull { accepted: usize },
 }
 
 impl RpcClient {
     pub(super) async fn connect(target: SocketAddr) -> Result<Self, LoadError> {
         let client =
-            Client::connect(target, "silica", "/").await.map_err(|source| LoadError::Connection { target, source })?;
+            Client::connect(&target.into()).await.map_err(|source| LoadError::Connection { target, source })?;
         Ok(Self { target, client })
     }
 
-    /// Returns balance and nonce, of nothing where there is no account yet.
+    /// Returns balance and nonce, which are zero if the account does not exist.
     pub(super) async fn account(&mut self, address: &Address) -> Result<(Qa, Nonce), LoadError> {
         match self.call::<Balance>("GetBalance", &[address.to_string()]).await? {
             Ok(Balance { balance: Dec(balance), nonce }) => Ok((balance, Nonce::new(nonce))),
@@ -70,7 +69,7 @@ impl RpcClient {
         Ok(next.saturating_sub(1))
     }
 
-    /// Returns the text of an entry of a contract's map, or `None` when there is none.
+    /// Returns the text of an entry of a contract's map, or `None` if it does not exist.
     pub(super) async fn map_entry(
         &mut self,
         contract: &Address,
@@ -84,7 +83,7 @@ impl RpcClient {
         Ok(entry.map(str::to_owned))
     }
 
-    /// Waits until all up to a nonce is in blocks.
+    /// Waits until all transactions up to a nonce are in blocks.
     pub(super) async fn wait_for_nonce(
         &mut self,
         address: &Address,
@@ -159,7 +158,7 @@ impl RpcClient {
         Ok(Submission::Accepted)
     }
 
-    /// Submits transactions that have to be accepted.
+    /// Submits transactions that the node must accept.
     pub(super) async fn submit_all(&mut self, transactions: &[SignedRequest]) -> Result<(), LoadError> {
         match self.submit(transactions).await? {
             Submission::Accepted => Ok(()),

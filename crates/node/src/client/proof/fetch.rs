@@ -1,6 +1,6 @@
-//! Asking a node for a Tx block and a proof of the state after it.
+//! Requests to a node for a Tx block and a proof of the state after it.
 
-use std::{io, time::Duration};
+use std::time::Duration;
 
 use serde::{Deserialize, de::DeserializeOwned};
 use silica_protocol::{
@@ -14,12 +14,16 @@ use silica_protocol::{
 
 use super::VerifyError;
 use crate::{
-    client::{http::Client, url::NodeUrl, values::WhichBlock},
+    client::{
+        http::{Client, HttpError},
+        url::NodeUrl,
+        values::WhichBlock,
+    },
     terminal::visible,
 };
 
-/// How long the node may take for all answers together.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time for all requests together.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 const TX_BLOCK: &str = "GetTxBlock";
 
@@ -37,9 +41,9 @@ pub(super) async fn fetch(
     address: &Address,
     variable: &VariableHash,
 ) -> Result<Fetched, VerifyError> {
-    let late = |_| io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {PATIENCE:?}"));
-    let told = tokio::time::timeout(PATIENCE, Node::ask(url, block, address, variable)).await;
-    told.map_err(|elapsed| VerifyError::Connection { url: url.to_string(), source: late(elapsed) })?
+    let fetched = tokio::time::timeout(TIMEOUT, Node::ask(url, block, address, variable)).await;
+    let late = HttpError::Timeout { limit: TIMEOUT };
+    fetched.unwrap_or_else(|_| Err(VerifyError::Connection { url: url.to_string(), source: late }))
 }
 
 struct Node<'a> {
@@ -54,8 +58,7 @@ impl Node<'_> {
         address: &Address,
         variable: &VariableHash,
     ) -> Result<Fetched, VerifyError> {
-        let (host, name) = (url.host.trim_matches(['[', ']']), format!("{}:{}", url.host, url.port));
-        let client = Client::connect((host, url.port), &name, &url.path).await;
+        let client = Client::connect(url).await;
         let client = client.map_err(|source| VerifyError::Connection { url: url.to_string(), source })?;
         let mut node = Node { url, client };
         let (block, root) = node.block(block).await?;

@@ -1,7 +1,7 @@
-//! Checking an answer of `GetStateProof` from the command line.
+//! `silica proof`: the verification of a response of `GetStateProof`.
 //!
-//! The answer comes from a file, from standard input, or from a node that is asked for it; it is checked in the same way
-//! wherever it comes from, and what it proves is said in words.
+//! The response is in a file, on standard input, or comes from a node. The verification is the same for each of them,
+//! and the output states what the response proves.
 
 mod answer;
 mod fetch;
@@ -25,45 +25,46 @@ pub use self::{
     report::{ProofReport, Variable},
 };
 use super::{
-    http::MAX_BODY,
+    http::{HttpError, MAX_BODY},
     url::NodeUrl,
     values::{WhichBlock, any_address, variable_name},
 };
 
-/// What can be done with proofs.
+/// Commands for proofs.
 #[derive(Debug, Subcommand)]
 pub enum ProofCommand {
-    /// Check an answer of `GetStateProof` against the state root of a Tx block, and say what it proves.
+    /// Verify a response of `GetStateProof` against the state root of a Tx block, and print what it proves.
     ///
-    /// Nothing in the answer is trusted. Of an account the proof has balance, nonce, code hash and storage root; of a
-    /// variable the stored value; or it proves that there is none.
+    /// The command trusts nothing in the response. The proof of an account has its balance, nonce, code hash and
+    /// storage root. The proof of a variable has its value. A proof can also show that an account or a variable does
+    /// not exist.
     #[command(
-        after_help = "Exit status: 0 the answer proves what is printed, 1 it proves nothing, 2 there was nothing \
-                            to check: wrong use, an unreadable file, or a node that does not answer."
+        after_help = "Exit status: 0 the response proves the output; 1 it proves nothing; 2 there is no response to \
+                            verify: wrong use, an unreadable file, or no connection."
     )]
     Verify(VerifyArgs),
-    /// Ask a node for a proof of a contract's variable, and print it as JSON.
+    /// Get a proof of a contract's variable from a node, and print it as JSON.
     ///
-    /// Nothing is checked: that is what `silica proof verify` does with the answer.
+    /// The command does not verify the proof. `silica proof verify` does.
     Get(GetProofArgs),
 }
 
-/// Which proof, of what.
+/// The proof, and what it must prove.
 #[derive(Clone, Debug, Args)]
 #[command(group = ArgGroup::new("source").args(["file", "url"]))]
 #[command(group = ArgGroup::new("key").args(["variable", "variable_hash"]))]
 #[command(group = ArgGroup::new("trusted").args(["root", "url"]).required(true).multiple(true))]
 pub struct VerifyArgs {
-    /// The answer as JSON, alone or in its envelope; standard input when nothing or - is said.
+    /// File of the response as JSON, with or without its envelope [default: -, standard input].
     #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Ask this node for the block and for the proof.
-    #[arg(long, value_name = "http://HOST:PORT", requires = "key")]
+    /// Read the block and the proof from the node at this URL.
+    #[arg(long, value_name = "URL", requires = "key")]
     pub url: Option<NodeUrl>,
-    /// Number of the Tx block whose state is proved, or latest.
+    /// Number of the Tx block whose state is proved, or `latest`.
     #[arg(long, value_name = "NUMBER", default_value = "latest", requires = "url")]
     pub block: WhichBlock,
-    /// `StateRootHash` of the Tx block; with --url, the node's block must have it too.
+    /// `StateRootHash` of the Tx block. With --url, the block of the node must have the same.
     #[arg(long, value_name = "HEX")]
     pub root: Option<StateRoot>,
     /// The account, in hexadecimal or as bech32.
@@ -72,7 +73,7 @@ pub struct VerifyArgs {
     /// Name of the contract's variable.
     #[arg(long, value_name = "NAME", value_parser = variable_name)]
     pub variable: Option<String>,
-    /// Key of the variable's map, without quotes; one for each map, from the outermost.
+    /// Key of the variable's map, without quotes. Repeat the option for each map, from the outermost.
     #[arg(long, value_name = "KEY", requires = "variable", allow_hyphen_values = true)]
     pub index: Vec<String>,
     /// Hash of the variable's storage key, instead of its name.
@@ -80,11 +81,11 @@ pub struct VerifyArgs {
     pub variable_hash: Option<VariableHash>,
 }
 
-/// Longest answer that is read, in bytes. A path has at most 209 nodes of 532 bytes, but the last of them holds the value,
-/// which may be as large as gas pays for.
+/// Longest answer that is read, in bytes. A path has at most 209 nodes of 532 bytes, but the last of them holds the
+/// value, which may be as large as gas pays for.
 const MAX_ANSWER: u64 = MAX_BODY as u64;
 
-/// Reason why an answer was not found to prove anything.
+/// Reason why a response proves nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
@@ -93,58 +94,58 @@ pub enum VerifyError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// Standard input cannot be read.
     #[error("cannot read standard input")]
     Stdin(#[source] io::Error),
-    /// The node cannot be talked to.
-    #[error("cannot talk to {url}")]
+    /// A request got no usable response.
+    #[error("request to {url} failed")]
     Connection {
         /// The node.
         url: String,
-        /// What happened.
-        source: io::Error,
+        /// The reason.
+        source: HttpError,
     },
-    /// The node answered something unexpected.
+    /// The node returned an unexpected response.
     #[error("{method}: {got}")]
     Node {
         /// The method that was called.
         method: &'static str,
-        /// What came.
+        /// The response.
         got: String,
     },
-    /// There is no proof, but the node's reason why it gave none.
-    #[error("the node gave no proof: {reason}")]
+    /// The response is an error of the node.
+    #[error("the node returned no proof: {reason}")]
     Refused {
         /// Its reason.
         reason: String,
     },
-    /// The answer proves something of a variable, and it was not said of which.
-    #[error("stateProof: it proves a variable; say which with --variable or --variable-hash")]
+    /// The response is about a variable, which the command line does not name.
+    #[error("stateProof: expected --variable or --variable-hash, because the response is about a variable")]
     WhichVariable,
-    /// The answer is too long to be read.
-    #[error("the answer is longer than {MAX_ANSWER} bytes")]
+    /// The response is too long.
+    #[error("expected a response of at most {MAX_ANSWER} bytes")]
     TooLong,
-    /// The answer is malformed.
+    /// The response is malformed.
     #[error(transparent)]
     Answer(#[from] AnswerError),
-    /// The node's block has another state than the one that is trusted.
-    #[error("the node's Tx block has the state root {got}, not {expected}")]
+    /// The block of the node has another state root than the trusted one.
+    #[error("expected a Tx block with the state root {expected}, got one with {got}")]
     OtherBlock {
         /// The trusted root.
         expected: StateRoot,
         /// The node's.
         got: StateRoot,
     },
-    /// The answer proves nothing.
+    /// The response proves nothing.
     #[error(transparent)]
     Proof(#[from] StateProofError),
 }
 
 impl VerifyError {
-    /// Whether there was an answer, which proves nothing. Otherwise there was nothing to check.
+    /// Returns whether there was a response that proves nothing. Otherwise there was no response to verify.
     pub fn is_refutation(&self) -> bool {
         match self {
             Self::Answer(_) | Self::OtherBlock { .. } | Self::Proof(_) => true,
@@ -159,11 +160,11 @@ impl VerifyError {
     }
 }
 
-/// Checks an answer of `GetStateProof`, which is read or asked for, and returns what it proves.
+/// Verifies a response of `GetStateProof` from a file or a node, and returns what it proves.
 ///
 /// # Errors
 ///
-/// [`VerifyError`]: it proves nothing, or there is none.
+/// [`VerifyError`]: the response proves nothing, or there is none.
 pub async fn verify_proof(args: &VerifyArgs) -> Result<ProofReport, VerifyError> {
     let address = args.address;
     let named = args.variable.clone().map(|name| Variable::Named(name, args.index.clone()));
@@ -195,7 +196,7 @@ pub async fn verify_proof(args: &VerifyArgs) -> Result<ProofReport, VerifyError>
     Ok(ProofReport { block, root, is_root_given: args.root.is_some(), address, variable, proven })
 }
 
-/// Reads the answer from the file or from standard input.
+/// Reads the response from the file or from standard input.
 fn read(args: &VerifyArgs) -> Result<String, VerifyError> {
     let mut bytes = Vec::new();
     let most = MAX_ANSWER.saturating_add(1);
@@ -208,7 +209,7 @@ fn read(args: &VerifyArgs) -> Result<String, VerifyError> {
     if bytes.len() > usize::try_from(MAX_ANSWER).unwrap_or(usize::MAX) {
         return Err(VerifyError::TooLong);
     }
-    // What is not UTF-8 is not JSON either, and is shown to be so by the reader.
+    // The parser of JSON rejects the replacements of invalid UTF-8.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

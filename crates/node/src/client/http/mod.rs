@@ -1,0 +1,156 @@
+//! An HTTP/1.1 client for JSON-RPC: one keep-alive connection, one request at a time. The connection has TLS if the URL
+//! has the scheme `https`, and goes through a proxy if the environment names one.
+
+mod connect;
+mod error;
+mod proxy;
+#[cfg(test)]
+mod tests;
+mod tls;
+
+use std::{future::Future, pin::Pin};
+
+use http_body_util::{BodyExt, Full};
+use hyper::{
+    HeaderMap, Method, Request, Response, StatusCode, Uri,
+    body::{Body, Bytes, Incoming},
+    client::conn::http1::{Builder, Connection, SendRequest},
+    header::{ACCEPT, CONTENT_TYPE, HOST, HeaderValue, LOCATION, PROXY_AUTHORIZATION, USER_AGENT},
+};
+use hyper_util::rt::TokioIo;
+
+pub use self::error::{CertificateFault, HttpError};
+use self::{
+    connect::{CONNECT_TIMEOUT, IoStream},
+    proxy::Proxy,
+};
+use crate::{client::url::NodeUrl, terminal::visible};
+
+/// Maximum size of the head of a response, in bytes. The trailers have the same limit.
+const MAX_HEAD: usize = 16 * 1024;
+/// Maximum size of the body of a response, in bytes.
+pub(crate) const MAX_BODY: usize = 64 << 20;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const AGENT: HeaderValue = HeaderValue::from_static(concat!("silica/", env!("CARGO_PKG_VERSION")));
+
+/// The part of a connection that reads and writes. It ends with the connection.
+type Driver = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
+
+/// A connection to a node.
+pub(crate) struct Client {
+    sender: SendRequest<Full<Bytes>>,
+    /// `None` after the end of the connection.
+    driver: Option<Driver>,
+    uri: Uri,
+    headers: HeaderMap,
+    answer: Vec<u8>,
+}
+
+impl Client {
+    /// Connects to a node within [`CONNECT_TIMEOUT`].
+    pub(crate) async fn connect(url: &NodeUrl) -> Result<Self, HttpError> {
+        let opened = tokio::time::timeout(CONNECT_TIMEOUT, connect::open(url, Proxy::from_environment(url)?)).await;
+        let (stream, proxy) = opened.map_err(|_| HttpError::ConnectTimeout { limit: CONNECT_TIMEOUT })??;
+        Self::over(stream, url, proxy).await
+    }
+
+    /// Returns a client over an open connection. A proxy gets the whole URL with each request, unless the connection
+    /// is a tunnel through it.
+    async fn over(stream: IoStream, url: &NodeUrl, proxy: Option<Proxy>) -> Result<Self, HttpError> {
+        let (sender, connection) = handshake(stream).await?;
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, header(&url.authority())?);
+        headers.insert(CONTENT_TYPE, JSON);
+        headers.insert(ACCEPT, JSON);
+        headers.insert(USER_AGENT, AGENT);
+        let target = match proxy.filter(|_| !url.is_tls) {
+            Some(proxy) => {
+                headers.extend(proxy.credentials.map(|value| (PROXY_AUTHORIZATION, value)));
+                url.to_string()
+            }
+            None => url.path.clone(),
+        };
+        let uri = target.parse().map_err(|_| HttpError::Url { got: target })?;
+        Ok(Self { sender, driver: Some(Box::pin(connection)), uri, headers, answer: Vec::new() })
+    }
+
+    /// Posts `body` and returns the body of the response.
+    pub(crate) async fn post(&mut self, body: &[u8]) -> Result<&str, HttpError> {
+        let mut request = Request::new(Full::new(Bytes::copy_from_slice(body)));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = self.headers.clone();
+        self.answer.clear();
+        let (sender, answer) = (&mut self.sender, &mut self.answer);
+        let exchange = async {
+            sender.ready().await.map_err(HttpError::of_exchange)?;
+            let response = sender.send_request(request).await.map_err(HttpError::of_exchange)?;
+            check_status(&response)?;
+            read_body(response.into_body(), answer).await
+        };
+        drive(&mut self.driver, exchange).await?;
+        std::str::from_utf8(&self.answer).map_err(|_| HttpError::NotText)
+    }
+}
+
+/// The two ends of a connection: one for its requests, and one that drives it.
+type Ends = (SendRequest<Full<Bytes>>, Connection<TokioIo<IoStream>, Full<Bytes>>);
+
+/// Prepares a connection for requests.
+async fn handshake(stream: IoStream) -> Result<Ends, HttpError> {
+    let handshake = Builder::new().max_header_size(MAX_HEAD).handshake(TokioIo::new(stream));
+    handshake.await.map_err(HttpError::of_exchange)
+}
+
+/// Waits for the result of an exchange and drives its connection meanwhile. Both share one task, so that a response
+/// wakes it once.
+async fn drive<T>(
+    driver: &mut Option<Driver>,
+    exchange: impl Future<Output = Result<T, HttpError>>,
+) -> Result<T, HttpError> {
+    tokio::pin!(exchange);
+    if let Some(connection) = driver {
+        let ended = tokio::select! {
+            biased;
+            outcome = &mut exchange => return outcome,
+            ended = connection => ended,
+        };
+        *driver = None;
+        // The exchange can still have the rest of a response to read. Its own error does not have the reason.
+        if let Err(error) = ended {
+            return exchange.await.map_err(|_| HttpError::of_exchange(error));
+        }
+    }
+    exchange.await
+}
+
+fn check_status(response: &Response<Incoming>) -> Result<(), HttpError> {
+    let status = response.status();
+    if status == StatusCode::OK {
+        return Ok(());
+    }
+    let location = response.headers().get(LOCATION).filter(|_| status.is_redirection());
+    Err(HttpError::Status {
+        status: status.to_string(),
+        location: location.map(|value| visible(&String::from_utf8_lossy(value.as_bytes()))),
+    })
+}
+
+async fn read_body(mut body: Incoming, answer: &mut Vec<u8>) -> Result<(), HttpError> {
+    if body.size_hint().lower() > MAX_BODY as u64 {
+        return Err(HttpError::TooLarge { limit: MAX_BODY });
+    }
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(HttpError::of_exchange)?.into_data() else { continue };
+        if answer.len().saturating_add(data.len()) > MAX_BODY {
+            return Err(HttpError::TooLarge { limit: MAX_BODY });
+        }
+        answer.extend_from_slice(&data);
+    }
+    Ok(())
+}
+
+fn header(value: &str) -> Result<HeaderValue, HttpError> {
+    value.parse().map_err(|_| HttpError::Url { got: value.to_owned() })
+}
