@@ -1,4 +1,4 @@
-//! The `silica` binary: parse, start, wait.
+//! The `silica` binary: parses the command line, and runs a node or a command.
 
 use std::{
     env,
@@ -22,22 +22,22 @@ use tokio::{
     time::timeout,
 };
 
-/// Blocks and answers are made of many small pieces that other threads give back, of which this allocator makes less
-/// work than that of the C library.
+/// Threads free many small allocations of other threads, such as parts of blocks and responses. This allocator does
+/// that with less work than the one of the C library.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// A thread for slow work ends when it has had no work for this time. A large text that such a thread made is freed by
-/// another, and the allocator uses that memory again only in the thread that made it, or once that thread has ended.
+/// Idle time after which a blocking thread ends. Another thread frees the large texts of a blocking thread. The
+/// allocator uses that memory again only in the thread that allocated it, or after the end of that thread.
 const KEEP_ALIVE: Duration = Duration::from_millis(10);
 
 type AnyError = Box<dyn Error>;
 
 fn main() -> ExitCode {
-    // Before anything else: the sooner, the less likely is it that this process has lost the parent that started it.
+    // First, because the parent process can end at any time.
     let parent = parent_id();
     if let Err(error) = silica_node::protect_memory() {
-        drop(writeln!(io::stderr(), "silica: keys in memory are not kept out of core dumps: {error}"));
+        drop(writeln!(io::stderr(), "silica: failed to exclude keys in memory from core dumps: {error}"));
     }
     let matches = Cli::command().try_get_matches().unwrap_or_else(|error| refuse(&error));
     let Cli { command, run } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says what is wrong with the command line or the environment, without what may be a key in it, and ends.
+/// Prints the error in the command line or the environment, without text that may be a key, and exits.
 fn refuse(error: &clap::Error) -> ! {
     let shown = silica_node::hide_keys(&silica_node::usage_error(error, env::args_os()));
     if shown == error.to_string() {
@@ -76,7 +76,7 @@ fn complain(error: &dyn Error, code: ExitCode) -> ExitCode {
     code
 }
 
-/// Writes an error and, after colons, what caused it.
+/// Returns an error and its causes, separated by colons.
 fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -122,12 +122,12 @@ fn run_node(matches: &ArgMatches, parent: u32) -> Result<(), AnyError> {
     let parent = args.exit_with_parent.map(|wanted| LivingParent::new(wanted, parent)).transpose()?;
     let runtime = Builder::new_multi_thread().enable_all().thread_keep_alive(KEEP_ALIVE).build()?;
     let outcome = runtime.block_on(run_until_ended(config, &args, parent));
-    // After a second signal there may be work that is not to be waited for.
+    // After a second signal, work on other threads must not delay the exit.
     runtime.shutdown_background();
     outcome
 }
 
-/// What ends a node.
+/// The events that end a node.
 struct Ends {
     interrupt: Signal,
     terminate: Signal,
@@ -140,7 +140,7 @@ impl Ends {
         Ok(Self { interrupt, terminate, parent })
     }
 
-    /// Waits for a signal to stop.
+    /// Waits for SIGINT or SIGTERM.
     async fn signal(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
@@ -148,7 +148,7 @@ impl Ends {
         }
     }
 
-    /// Waits for a signal to stop, or for the end of the process that started this one.
+    /// Waits for SIGINT or SIGTERM, or for the end of the parent process.
     async fn any(&mut self) {
         let Some(parent) = self.parent else { return self.signal().await };
         tokio::select! {
@@ -162,7 +162,7 @@ async fn run_until_ended(config: Config, args: &RunArgs, parent: Option<LivingPa
     let mut ends = Ends::new(parent)?;
     let mut node = tokio::select! {
         node = Node::start(config) => node?,
-        // Nothing was acknowledged yet, and a store may be left at any moment.
+        // Nothing is acknowledged yet. A crash at any moment does not damage the store.
         () = ends.any() => return Ok(()),
     };
     let mut ready_file = node.take_ready_file();
@@ -171,21 +171,24 @@ async fn run_until_ended(config: Config, args: &RunArgs, parent: Option<LivingPa
         ends.any().await;
     }
     if let Some(Err(error)) = ready_file.as_mut().map(ReadyFile::remove) {
-        tracing::warn!(error = &error as &dyn Error, "the ready file is left");
+        tracing::warn!(error = &error as &dyn Error, "failed to remove the ready file; it stays");
     }
     tracing::info!("stopping; a second signal stops at once");
     let longest = Duration::from_secs(args.stop_timeout);
     let stopped: Result<(), AnyError> = tokio::select! {
         stopped = timeout(longest, node.stop()) => match stopped {
             Ok(stopped) => stopped.map_err(AnyError::from),
-            Err(_) => Err(format!("did not stop within {longest:?}; no acknowledged block is lost, but what waits may be").into()),
+            Err(_) => Err(format!(
+                "did not stop within {longest:?}; acknowledged blocks are safe, and pending transactions can be lost"
+            )
+            .into()),
         },
         () = ends.signal() => Err("stopped at once".into()),
     };
     announced.and(stopped)
 }
 
-/// Says to people and programs that the node is ready.
+/// Prints the banner, and writes the ready file.
 fn announce(node: &RunningNode, args: &RunArgs, ready_file: Option<&mut ReadyFile>) -> Result<(), AnyError> {
     let banner = node.banner();
     if let Some(text) = banner.in_form(args.banner) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// What can be done to a data directory.
+/// Commands for a data directory.
 #[derive(Debug, Subcommand)]
 pub enum DbCommand {
     /// Verify every block, transaction and trie record.
@@ -13,30 +13,30 @@ pub enum DbCommand {
     Rebuild(DbArgs),
     /// Write the chain to one file.
     ///
-    /// The file has blocks, parameters, accounts, waiting transactions, and the secret key of the node.
+    /// The file has blocks, parameters, accounts, pending transactions, and the secret key of the node.
     Dump {
-        /// Where to; nothing may be there.
+        /// Path of the new file. It must not exist.
         file: PathBuf,
-        /// Which data directory.
+        /// The data directory.
         #[command(flatten)]
         args: DbArgs,
     },
-    /// Make a data directory of a file that `dump` or `silica_dump` has written.
+    /// Make a data directory from a file of `dump` or `silica_dump`.
     ///
-    /// All blocks are executed again, and the directory appears once their states are those of the file.
+    /// The command executes all blocks again. It makes the directory only if their states are those of the file.
     Load {
-        /// The file.
+        /// File of the dump.
         file: PathBuf,
-        /// Which data directory, which has to be new or empty.
+        /// The data directory, which must be new or empty.
         #[command(flatten)]
         args: DbArgs,
     },
 }
 
-/// Which data directory. [`Settings::data_dir`](crate::Settings::data_dir) has the answer.
+/// Options that select the data directory. [`Settings::data_dir`](crate::Settings::data_dir) reads them.
 #[derive(Debug, Args)]
 pub struct DbArgs {
-    /// TOML file of a node's options. Its data-dir counts if no flag or variable names the directory.
+    /// TOML file of a node's options. Its data-dir applies if no flag or variable names the directory.
     #[arg(long, value_name = "FILE", env = "SILICA_CONFIG")]
     pub config: Option<PathBuf>,
     /// Directory that holds the chain.

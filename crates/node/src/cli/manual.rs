@@ -1,4 +1,4 @@
-//! Completions for shells, and pages for `man`: both are written from the definition of the command line.
+//! Completions for shells, and pages for `man`, generated from the definition of the command line.
 
 use std::{io, path::Path};
 
@@ -8,7 +8,7 @@ use clap_mangen::Man;
 
 use super::Cli;
 
-/// Returns the completions for a shell, as a script of it.
+/// Returns the completions for a shell, as a script in its language.
 pub fn completions(shell: Shell) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "silica", &mut script);
@@ -19,7 +19,7 @@ pub fn completions(shell: Shell) -> String {
 ///
 /// # Errors
 ///
-/// None that memory does not give.
+/// The writer fails. A writer to memory does not.
 pub fn man_page() -> io::Result<String> {
     let mut page = Vec::new();
     Man::new(Cli::command()).render(&mut page)?;
@@ -30,7 +30,7 @@ pub fn man_page() -> io::Result<String> {
 ///
 /// # Errors
 ///
-/// What the system said.
+/// The error of the system.
 pub fn write_man_pages(directory: &Path) -> io::Result<()> {
     std::fs::create_dir_all(directory)?;
     clap_mangen::generate_to(Cli::command(), directory)

@@ -24,32 +24,32 @@ use crate::{
 /// The end of `--help`.
 const EXAMPLES: &str = "\
 Examples:
-  silica                                  a network of one, kept in ./silica-data
-  silica --ephemeral                      the same, in memory only
-  silica --block-mode interval=1000       a block each second
+  silica                                  a network of one node, stored in ./silica-data
+  silica --ephemeral                      the same, only in memory
+  silica --block-mode interval=1000       one block each second
   silica --listen 127.0.0.1:0 --banner json --exit-with-parent
-                                          for a test suite: any free port, facts as JSON
+                                          for a test suite: any free port, and facts as JSON
   silica account list                     the funded accounts of the node
   silica send ADDRESS 5 --test-account 1  a payment of 5 ZIL
   silica rpc GetBlockchainInfo            any method
   silica SUBCOMMAND --help                the options of a subcommand";
 
-/// A Zilliqa node in one process: a network of one that speaks JSON-RPC.
+/// A Zilliqa node in one process: a network of one node, with JSON-RPC.
 ///
-/// Without a subcommand the node runs.
+/// Without a subcommand, the node runs.
 #[derive(Debug, Parser)]
 #[command(name = "silica", version, args_conflicts_with_subcommands = true, max_term_width = 100,
           after_long_help = EXAMPLES)]
 pub struct Cli {
-    /// What to do; the node runs when nothing is said.
+    /// The subcommand. Without one, the node runs.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// How to run the node.
+    /// Options of the node.
     #[command(flatten)]
     pub run: RunArgs,
 }
 
-/// What the binary can do.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run the node (the default).
@@ -57,37 +57,37 @@ pub enum Command {
     /// Show the configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Check or rebuild a data directory that no node is using.
+    /// Check, rebuild, dump or load a data directory that no node uses.
     #[command(subcommand)]
     Db(DbCommand),
-    /// Send pre-signed payments to a node and report throughput and latency.
+    /// Send signed payments to a node, and report throughput and latency.
     Load(LoadArgs),
-    /// Ask a node.
+    /// Send a request to a node.
     #[command(flatten)]
     Client(ClientCommand),
-    /// Ask for proofs of state, and check them.
+    /// Get and verify proofs of state.
     #[command(subcommand)]
     Proof(ProofCommand),
     /// Print the OpenRPC document of the interface.
     Openrpc,
     /// Print completions for a shell.
     Completions {
-        /// For which one.
+        /// The shell.
         shell: Shell,
     },
     /// Print the manual page.
     Man {
-        /// Write it, and one for each subcommand, into this directory instead.
+        /// Write this page, and one for each subcommand, to a directory.
         #[arg(long, value_name = "DIR")]
         dir: Option<PathBuf>,
     },
 }
 
-/// What can be asked about the configuration.
+/// Commands for the configuration.
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
-    /// Print what the node would run with, as TOML, and where each value comes from.
+    /// Print the options of the node as TOML, with the source of each value.
     ///
-    /// The output is a file that --config takes. Secrets are left out.
+    /// The option --config accepts the output as its file. The output has no secrets.
     Print(RunArgs),
 }

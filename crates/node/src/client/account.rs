@@ -1,4 +1,4 @@
-//! `silica account`: keys and the accounts they sign for.
+//! `silica account`: keys and their accounts.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -22,17 +22,17 @@ use super::{
 };
 use crate::{client::values::any_address, data_dir::draw_key, terminal::visible};
 
-/// What can be done with accounts.
+/// Commands for keys and accounts.
 #[derive(Debug, Subcommand)]
 pub enum AccountCommand {
     /// Make a key, write it to a new file that only its owner can read, and show its address.
     #[command(after_help = EXIT_STATUS)]
     New(NewArgs),
-    /// Show the accounts that a new chain has money on, with the numbers that --test-account takes. Everybody knows
-    /// their keys: they are worth nothing on a real network.
+    /// Show the test accounts, which have money on a new chain, with their numbers for --test-account. Their keys are
+    /// public: on a real network, other users take their money at once.
     #[command(after_help = EXIT_STATUS)]
     List(NodeArgs),
-    /// Show an address in all its forms, or that of a key.
+    /// Show all forms of an address, or of the address of a key.
     #[command(after_help = EXIT_STATUS)]
     Address(AddressArgs),
     /// Show balance and nonce of an account.
@@ -40,10 +40,10 @@ pub enum AccountCommand {
     Balance(BalanceArgs),
 }
 
-/// Where a new key goes.
+/// The place of a new key.
 #[derive(Clone, Debug, Args)]
 pub struct NewArgs {
-    /// The file to make; one that exists is left alone.
+    /// The new file. The command does not overwrite a file.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Print JSON.
@@ -51,13 +51,13 @@ pub struct NewArgs {
     pub json: bool,
 }
 
-/// Which address.
+/// An address, or a key that has one.
 #[derive(Clone, Debug, Args)]
 pub struct AddressArgs {
     /// The address, in hexadecimal or as bech32 [default: that of the key].
     #[arg(value_name = "ADDRESS", value_parser = any_address, conflicts_with_all = ["key_file", "test_account"])]
     pub address: Option<Address>,
-    /// Whose address.
+    /// The key of the address.
     #[command(flatten)]
     pub key: KeyArgs,
     /// Print JSON.
@@ -65,16 +65,16 @@ pub struct AddressArgs {
     pub json: bool,
 }
 
-/// Which account, of which node.
+/// The account and the node.
 #[derive(Clone, Debug, Args)]
 pub struct BalanceArgs {
     /// The account, in hexadecimal or as bech32 [default: that of the key].
     #[arg(value_name = "ADDRESS", value_parser = any_address, conflicts_with_all = ["key_file", "test_account"])]
     pub address: Option<Address>,
-    /// Whose account.
+    /// The key of the account.
     #[command(flatten)]
     pub key: KeyArgs,
-    /// Which node.
+    /// The node.
     #[command(flatten)]
     pub node: NodeArgs,
 }
@@ -109,7 +109,7 @@ impl Forms {
     }
 }
 
-/// What a node says of an account.
+/// An account, as a node reports it.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AccountReport {
@@ -148,7 +148,7 @@ pub(super) fn new(args: &NewArgs) -> Result<Answer, ClientError> {
 
 fn write_key(path: &Path, key: &KeyPair) -> io::Result<()> {
     let mut file = private_file(path)?;
-    // A file without a key would only be in the way of the next attempt.
+    // An empty file would make the next attempt fail.
     fill(&mut file, key).inspect_err(|_| drop(fs::remove_file(path)))
 }
 

@@ -4,16 +4,16 @@ use std::fmt;
 
 use silica_protocol::Qa;
 
-/// Units by the end of the text, with their decimals.
+/// Units at the end of the text, with their decimals.
 const UNITS: [(&str, u32); 3] = [("zil", 12), ("li", 6), ("qa", 0)];
 
-/// Longest text that is looked at: 27 digits of ZIL, the point, twelve decimals, and room for noughts.
+/// Maximum length of the text: 27 digits of ZIL, the point, 12 decimals, and some zeros.
 const LONGEST: usize = 64;
 
-/// Reason why text is no amount of money.
+/// Reason why text is not an amount.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AmountError {
-    /// It is not digits, perhaps with a point among them, and a unit.
+    /// It is not digits with an optional point and a unit.
     #[error("expected an amount of ZIL, like 1.5, or with its unit, like 1.5zil, 500li or 7qa")]
     Form,
     /// There are more decimals than the unit has.
@@ -21,24 +21,24 @@ pub enum AmountError {
     Decimals {
         /// The unit.
         unit: &'static str,
-        /// How many decimals it has.
+        /// The number of its decimals.
         most: u32,
-        /// How many came.
+        /// The number of decimals in the text.
         got: usize,
     },
     /// It has no unit, and needs one.
     #[error("expected a unit, as in 2000li, 0.002zil or 2000000000qa")]
     Unit,
-    /// It is more than 128 bits can hold.
+    /// It does not fit into 128 bits.
     #[error("expected at most {} ZIL", Zil(Qa::MAX))]
     Range,
 }
 
-/// Reads an amount: digits, perhaps a point and decimals, perhaps a unit in any letter case.
+/// Reads an amount: digits, an optional point with decimals, and an optional unit in any letter case.
 ///
 /// # Errors
 ///
-/// [`AmountError`] with what was expected.
+/// [`AmountError`] has the expected form.
 pub(super) fn parse_amount(text: &str) -> Result<Qa, AmountError> {
     if text.len() > LONGEST {
         return Err(AmountError::Form);
@@ -61,18 +61,18 @@ pub(super) fn parse_amount(text: &str) -> Result<Qa, AmountError> {
     qa.parse().map(Qa::new).map_err(|_| AmountError::Range)
 }
 
-/// Reads the price of a unit of gas: an amount with its unit, as prices are given in Li and Qa as often as in ZIL, and
-/// the wrong unit is a factor of a thousand or more.
+/// Reads a gas price: an amount with its unit. Prices in Li, Qa and ZIL are all common, and a wrong unit would change
+/// the price at least by a factor of 1000.
 ///
 /// # Errors
 ///
-/// [`AmountError`] with what was expected.
+/// [`AmountError`] has the expected form.
 pub(super) fn parse_price(text: &str) -> Result<Qa, AmountError> {
     let price = parse_amount(text)?;
     if text.ends_with(|last: char| last.is_ascii_digit()) { Err(AmountError::Unit) } else { Ok(price) }
 }
 
-/// An amount in ZIL, without noughts at the end.
+/// Returns an amount in ZIL, without zeros at the end.
 pub(super) struct Zil(pub(super) Qa);
 
 impl fmt::Display for Zil {

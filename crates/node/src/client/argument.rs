@@ -1,4 +1,4 @@
-//! Values for contracts: `name=value`, read by the type that the contract declares, or JSON.
+//! Values for contracts: `name=value` or JSON. The type that the contract declares decides how a value is read.
 
 use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc};
 
@@ -16,7 +16,7 @@ use silica_scilla::{
 use super::{error::ClientError, rows::listed};
 use crate::client::values::any_address;
 
-/// A parameter as it is written on the command line.
+/// A parameter on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     name: String,
@@ -37,7 +37,7 @@ impl FromStr for Assignment {
 }
 
 impl Assignment {
-    /// Reads the name of a library, which may be that of its file, `NAME.scillib`, and its address.
+    /// Reads the name and the address of a library. The name can be that of its file, `NAME.scillib`.
     pub(super) fn of_library(text: &str) -> Result<Self, String> {
         let name = text.split_once('=').and_then(|(name, value)| Some((name.strip_suffix(".scillib")?, value)));
         let Some((name, value)) = name else { return text.parse() };
@@ -61,7 +61,7 @@ impl fmt::Display for Assignment {
     }
 }
 
-/// Values by name, still to be read.
+/// Values by name, before they are read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Given(BTreeMap<String, Value>);
 
@@ -82,7 +82,7 @@ impl Given {
         Self(object.into_iter().collect())
     }
 
-    /// Reads the values of these parameters, all of them and no others, and returns them as a message has them.
+    /// Reads the values of exactly these parameters, and returns them in the form of a message.
     pub(super) fn read(
         mut self,
         parameters: &[ParameterSummary],
@@ -114,7 +114,7 @@ impl Given {
     }
 }
 
-/// What is wrong with a value.
+/// A value that its type does not have.
 #[derive(Debug, PartialEq, Eq)]
 struct Fault {
     expected: String,
@@ -129,7 +129,7 @@ fn shown(given: &Value) -> String {
     given.as_str().map_or_else(|| given.to_string(), str::to_owned)
 }
 
-/// Messages know plain addresses only; what is asked of the account behind one is looked at when the message arrives.
+/// A message has plain addresses. The node checks the type of the account when it executes the message.
 fn without_addresses(kind: &Type) -> Type {
     match kind {
         Type::Address(_) => Type::bystr(20),
@@ -139,7 +139,7 @@ fn without_addresses(kind: &Type) -> Type {
     }
 }
 
-/// Makes the JSON form of a value, and has the language read it.
+/// Returns the JSON form of a value, after the language has read it.
 fn value(kind: &Type, given: &Value, known: &DataTypes) -> Result<Value, Fault> {
     let form = form(kind, given, known)?;
     let unfit = |reason: String| fault(reason, given);
@@ -148,7 +148,7 @@ fn value(kind: &Type, given: &Value, known: &DataTypes) -> Result<Value, Fault> 
     Ok(form)
 }
 
-/// Makes the JSON form of a value, as far as the type determines it. It nests no deeper than the reader of JSON.
+/// Returns the JSON form of a value, as far as the type determines it. The parser of JSON bounds the depth.
 fn form(kind: &Type, given: &Value, known: &DataTypes) -> Result<Value, Fault> {
     match kind {
         Type::Primitive(primitive) => scalar(*primitive, given),
@@ -164,7 +164,7 @@ fn form(kind: &Type, given: &Value, known: &DataTypes) -> Result<Value, Fault> {
     }
 }
 
-/// What stands in the text of a list, a map or an object.
+/// Returns the JSON in the text of a list, a map or an object.
 fn opened(given: &Value) -> Result<Value, Fault> {
     match given.as_str() {
         Some(text) if text.trim_start().starts_with(['[', '{']) => {
@@ -249,8 +249,8 @@ fn map(key: &Type, value: &Type, given: &Value, known: &DataTypes) -> Result<Val
     }
 }
 
-/// A value of an algebraic data type: a list in brackets, a pair as a list of two, the name of a constructor that takes
-/// nothing, `Some VALUE`, or the form of the language.
+/// A value of an algebraic data type: a list in brackets, a pair as a list of two, the name of a constructor without
+/// arguments, `Some VALUE`, or the form of the language.
 fn data(of: &Arc<DataType>, arguments: &[Type], given: &Value, known: &DataTypes) -> Result<Value, Fault> {
     let given = &opened(given)?;
     match (&**of.name.base(), given, arguments) {
@@ -285,7 +285,7 @@ fn made_by(of: &DataType, name: &str, types: &[Type], arguments: &[Value]) -> Re
     Ok(json!({ "constructor": name.global().to_string(), "argtypes": types, "arguments": arguments }))
 }
 
-/// How values of a data type are written.
+/// Returns the form of the values of a data type.
 fn forms(of: &DataType) -> String {
     match &**of.name.base() {
         "List" => "a list, as JSON: [VALUE, …]".to_owned(),

@@ -19,19 +19,19 @@ use super::{
 };
 use crate::client::values::WhichBlock;
 
-/// So many transactions of a block are listed.
+/// Maximum number of transactions of a block that are listed.
 const LISTED: usize = 20;
 
-/// Which block.
+/// The block.
 #[derive(Clone, Debug, Args)]
 pub struct BlockArgs {
     /// Number of the block, or latest.
     #[arg(value_name = "NUMBER", default_value = "latest")]
     pub block: WhichBlock,
-    /// A DS block, instead of a Tx block.
+    /// Show a DS block instead of a Tx block.
     #[arg(long)]
     pub ds: bool,
-    /// Which node.
+    /// The node.
     #[command(flatten)]
     pub node: NodeArgs,
 }
@@ -59,7 +59,7 @@ pub(super) async fn block(args: &BlockArgs) -> Result<Answer, ClientError> {
     Ok(Answer::done(rows))
 }
 
-/// What is shown of a Tx block. Nodes may say more.
+/// The parts of a Tx block that are shown. A node can return more.
 #[derive(Deserialize)]
 pub(super) struct TxBlock {
     pub(super) header: TxHeader,
@@ -115,7 +115,7 @@ async fn latest_tx_block(rpc: &Rpc<'_>) -> Result<(&'static str, Box<RawValue>),
     }
 }
 
-/// Asks for a Tx block that exists.
+/// Gets a Tx block that exists.
 pub(super) async fn tx_block(rpc: &Rpc<'_>, which: WhichBlock) -> Result<(TxBlock, Box<RawValue>), ClientError> {
     let (method, answer) = match which {
         WhichBlock::Latest => latest_tx_block(rpc).await?,
@@ -139,7 +139,7 @@ impl TxBlock {
     }
 }
 
-/// What is shown of a DS block.
+/// The parts of a DS block that are shown.
 #[derive(Deserialize)]
 struct DsBlock {
     header: DsHeader,
@@ -181,7 +181,7 @@ impl DsBlock {
     }
 }
 
-/// Asks for the latest block with one method, or for another one with the other.
+/// Gets the latest block with one method, or a block by its number with the other.
 async fn ask(
     rpc: &Rpc<'_>,
     which: WhichBlock,

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::client::values::any_address;
 
-/// What to call, with what.
+/// The transition and its parameters.
 #[derive(Clone, Debug, Args)]
 pub struct CallArgs {
     /// The contract, in hexadecimal or as bech32.
@@ -26,10 +26,10 @@ pub struct CallArgs {
     /// Its parameters.
     #[command(flatten)]
     pub params: ParamArgs,
-    /// Money for the contract.
+    /// Amount for the contract, in ZIL or with its unit.
     #[arg(long, value_name = "AMOUNT", default_value = "0", value_parser = parse_amount)]
     pub amount: Qa,
-    /// How.
+    /// Options of the transaction.
     #[command(flatten)]
     pub order: OrderArgs,
 }

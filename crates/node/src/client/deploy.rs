@@ -17,28 +17,28 @@ use super::{
     program::{Interface, Libraries, read_init_data},
 };
 
-/// What to deploy, with what.
+/// The source and its init parameters.
 #[derive(Clone, Debug, Args)]
 pub struct DeployArgs {
-    /// The source: a contract (.scilla) or a library (.scillib). It is checked before anything is sent.
+    /// Source file of a contract (.scilla) or a library (.scillib). The command checks it before it sends anything.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Its init parameters; the version of the language is added.
+    /// Init parameters. The command adds the version of the language.
     #[command(flatten)]
     pub params: ParamArgs,
-    /// A library that the source imports, and the address where it was deployed; may be repeated. On a chain with the
-    /// Scilla rules latest the name is NAME.scillib.
+    /// A library that the source imports, and its address. Repeat the option for each library. On a chain with the
+    /// Scilla rules `latest`, the name is NAME.scillib.
     #[arg(long, value_name = "NAME=ADDRESS", value_parser = Assignment::of_library)]
     pub library: Vec<Assignment>,
-    /// Money for the contract.
+    /// Amount for the contract, in ZIL or with its unit.
     #[arg(long, value_name = "AMOUNT", default_value = "0", value_parser = parse_amount)]
     pub amount: Qa,
-    /// How.
+    /// Options of the transaction.
     #[command(flatten)]
     pub order: OrderArgs,
 }
 
-/// What is deployed.
+/// A source that has passed the checks.
 struct Deployment {
     file: String,
     code: String,

@@ -1,10 +1,10 @@
 //! Texts without secret keys.
 
-/// Hexadecimal digits from which on a text may be a secret key. A key has 64 digits, of which a user may have omitted or
-/// repeated some. An address has 40.
+/// Minimum number of hexadecimal digits of a text that may be a secret key. A key has 64 digits, of which a user may
+/// have omitted or repeated some. An address has 40.
 const LIKE_A_KEY: usize = 48;
 
-/// Returns the text without what may be a secret key, in case a user typed a key in a wrong place.
+/// Returns the text without parts that may be secret keys. A user can type a key in a wrong place.
 pub fn hide_keys(text: &str) -> String {
     let is_digit = |c: char| c.is_ascii_hexdigit();
     let mut shown = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! What a contract is given: `name=value`, or JSON from the command line or a file.
+//! Parameters of contracts: `name=value`, or JSON from the command line or a file.
 
 use std::{fs::File, io::Read, path::Path};
 
@@ -11,33 +11,33 @@ use super::{
     error::ClientError,
 };
 
-/// So much is read of a file, of a contract as well: more than any network takes.
+/// Maximum size of a file, also of a contract, in bytes: more than any network accepts.
 const LONGEST: u64 = 1 << 20;
 
-/// What a contract is given.
+/// Parameters of a contract.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ParamArgs {
-    /// Parameters, read by the types that the contract declares: numbers, texts and addresses as they are, true, false,
-    /// None, "Some VALUE", constructors by name, lists and maps as JSON.
+    /// Parameters. The contract declares their types: numbers, texts and addresses as they are, true, false, None,
+    /// "Some VALUE", constructors by name, lists and maps as JSON.
     #[arg(value_name = "NAME=VALUE")]
     pub assignments: Vec<Assignment>,
-    /// The same as JSON, or a file of JSON, or - for standard input: {"NAME": VALUE, …}, or in the form of a message,
-    /// [{"vname": …, "type": …, "value": …}, …], which is sent as it is.
+    /// All parameters as JSON, or a file of JSON, or - for standard input. The form is {"NAME": VALUE, …}, or that of a
+    /// message, [{"vname": …, "type": …, "value": …}, …], which the command sends as it is.
     #[arg(long, value_name = "FILE|JSON", conflicts_with = "assignments")]
     pub params: Option<String>,
 }
 
-/// What was given.
+/// Parameters as they were given.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Params {
-    /// By name, to be read by the types of the contract.
+    /// By name. The contract declares their types.
     Named(Given),
     /// In the form of a message.
     Ready(Vec<Value>),
 }
 
 impl ParamArgs {
-    /// Takes what was given.
+    /// Reads the parameters.
     pub(super) fn read(&self) -> Result<Params, ClientError> {
         let Some(params) = &self.params else {
             return Given::of_assignments(&self.assignments).map(Params::Named);

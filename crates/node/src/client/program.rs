@@ -1,4 +1,4 @@
-//! What a contract takes, from its own text: a file's, or one that a node has, with the libraries it imports.
+//! The parameters of a contract, from its source: a file, or the code of a node, with the libraries that it imports.
 
 use std::collections::BTreeMap;
 
@@ -20,23 +20,23 @@ use silica_scilla::{
 use super::{error::ClientError, node::Rpc, rows::listed};
 use crate::terminal::visible;
 
-/// More than any network lets be deployed, with which no text of a node keeps this program busy for long.
+/// Maximum size of a source. It is more than any network deploys, and it bounds the time of a check.
 const LONGEST: usize = 1 << 20;
 
-/// Libraries that are fetched for one contract.
+/// Maximum number of libraries that the client gets for one contract.
 const MOST_LIBRARIES: usize = 64;
 
-/// Gas of a check, far above what a block has room for.
+/// Gas limit of a check, far above the gas limit of a block.
 const GAS: u64 = 1_000_000;
 
 fn options() -> Options {
     Options { advice: true, ..Options::with_limit(GAS) }
 }
 
-/// The name that the init data of a node have in reports.
+/// The name of the init data of a node in reports.
 const INIT: &str = "init data";
 
-/// What a contract or library takes.
+/// The parameters of a contract or a library.
 #[derive(Clone, Debug)]
 pub(super) struct Interface {
     /// At its deployment.
@@ -45,7 +45,7 @@ pub(super) struct Interface {
     pub(super) data_types: DataTypes,
 }
 
-/// Libraries that nodes have, by where they are.
+/// Libraries on the chain, by their addresses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Libraries(BTreeMap<String, FoundLibrary>);
 
@@ -61,7 +61,7 @@ impl LibrarySource for Libraries {
 }
 
 impl Libraries {
-    /// Fetches the libraries of a program, and those that they import.
+    /// Gets the libraries of a program, and those that they import.
     pub(super) async fn fetch(rpc: &Rpc<'_>, origin: &Origin) -> Result<Self, ClientError> {
         let mut libraries = Self::default();
         let listed = |origin: &Origin| origin.libraries.clone().into_iter().collect::<Vec<_>>();
@@ -92,14 +92,14 @@ impl Libraries {
 }
 
 impl Interface {
-    /// Fetches a contract and finds out what it takes.
+    /// Gets a contract, and returns its parameters.
     pub(super) async fn of_address(rpc: &Rpc<'_>, address: &Address) -> Result<Self, ClientError> {
         let (text, origin) = program_at(rpc, address).await?;
         let libraries = Libraries::fetch(rpc, &origin).await?;
         Self::of_contract("contract.scilla", text.as_bytes(), &origin, &libraries)
     }
 
-    /// Finds out what a contract takes.
+    /// Returns the parameters of a contract.
     pub(super) fn of_contract(
         file: &str,
         text: &[u8],
@@ -113,7 +113,7 @@ impl Interface {
         Ok(Self { parameters: summary.parameters, transitions: summary.transitions, data_types })
     }
 
-    /// Checks a library, which takes nothing.
+    /// Checks a library, which has no parameters.
     pub(super) fn of_library(
         file: &str,
         text: &[u8],
@@ -136,7 +136,7 @@ impl Interface {
     }
 }
 
-/// Fetches the text of a contract or library, and what its init data say of names in it.
+/// Gets the source of a contract or a library, and the names in its init data.
 async fn program_at(rpc: &Rpc<'_>, address: &Address) -> Result<(String, Origin), ClientError> {
     #[derive(Deserialize)]
     struct Code {
@@ -154,7 +154,7 @@ async fn program_at(rpc: &Rpc<'_>, address: &Address) -> Result<(String, Origin)
     Ok((code.code, origin))
 }
 
-/// Reads init data as a node does before it checks a contract, and returns what they say of names.
+/// Reads init data as a node does before it checks a contract, and returns the names in them.
 pub(super) fn read_init_data(text: &str) -> Result<Origin, String> {
     let origin =
         read_document(INIT, text.as_bytes()).and_then(|document| read_origin(INIT, document.root(), Rules::default()));
@@ -170,7 +170,7 @@ fn unresolved(error: &ResolveError) -> ClientError {
     }
 }
 
-/// So many reports of one program are shown.
+/// Maximum number of reports about one program.
 const SHOWN: usize = 20;
 
 /// Reports why a program is rejected: for each error a line with its place, then its labels, notes and help.

@@ -1,4 +1,4 @@
-//! A transaction that was executed, for people.
+//! An executed transaction as text.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use silica_protocol::{
 use super::{amount::Zil, rows::Rows, values::both_forms};
 use crate::terminal::InLine;
 
-/// What is shown of an executed transaction. Nodes may say more.
+/// The parts of an executed transaction that are shown. A node can return more.
 #[derive(Deserialize)]
 pub(super) struct Executed {
     amount: Dec<Qa>,
@@ -151,7 +151,7 @@ fn add_params(rows: &mut Rows, params: &[Param]) {
     }
 }
 
-/// A value as a line; a text without its quotes.
+/// Returns a value as one line, a text without its quotes.
 pub(super) fn plain(value: &RawValue) -> String {
     serde_json::from_str::<String>(value.get()).unwrap_or_else(|_| InLine(value).to_string())
 }
@@ -160,7 +160,7 @@ pub(super) fn in_zil(amount: Qa) -> String {
     format!("{} ZIL", Zil(amount))
 }
 
-/// What an error of a receipt means.
+/// Returns the meaning of an error in a receipt.
 fn error_text(error: ReceiptError) -> &'static str {
     match error {
         ReceiptError::CheckerFailed => "the code is rejected",

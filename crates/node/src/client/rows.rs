@@ -1,4 +1,4 @@
-//! Answers for people: a line for each fact, with its name in front.
+//! Output as text: one line for each fact, which begins with its name.
 
 use std::fmt::{self, Write as _};
 
@@ -7,10 +7,10 @@ use crate::terminal::visible;
 /// The column at which values begin.
 const WIDTH: usize = 14;
 
-/// So many characters of a value are shown; in JSON it is whole.
+/// Maximum number of characters of a value. In JSON, the value is complete.
 const LONGEST: usize = 2_000;
 
-/// Lines with names in front. Values come from nodes, so control characters are escaped.
+/// Lines that begin with names. Values come from nodes: control characters are escaped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rows(String);
 
@@ -20,7 +20,7 @@ impl Rows {
         self.line(&format!("{:WIDTH$} {}", visible(name), shown(&value.to_string())))
     }
 
-    /// Adds a line if there is something to tell.
+    /// Adds a line if there is a value.
     pub(super) fn maybe(&mut self, name: &str, value: Option<impl fmt::Display>) -> &mut Self {
         if let Some(value) = value {
             self.row(name, value);
@@ -55,7 +55,7 @@ fn shown(value: &str) -> String {
     }
 }
 
-/// A list as one line.
+/// Returns a list as one line.
 pub(super) fn listed(items: impl IntoIterator<Item = impl fmt::Display>) -> String {
     let mut text = String::new();
     for item in items {

@@ -12,17 +12,17 @@ use super::{
 };
 use crate::{methods, terminal::visible};
 
-/// Which method, with what.
+/// The method and its parameters.
 #[derive(Clone, Debug, Args)]
 pub struct RpcArgs {
-    /// The method, as `silica openrpc` lists them.
+    /// Name of the method. `silica openrpc` lists the methods.
     #[arg(value_name = "METHOD")]
     pub method: String,
-    /// Its parameters: text as it is, anything else as JSON. What a parameter of this node's methods is goes by their
-    /// description; of another method, whatever is JSON is JSON. A text in quotes is always JSON.
+    /// The parameters: text as it is, other types as JSON. The OpenRPC document has the type of each parameter. For an
+    /// unknown method, a parameter that is valid JSON is JSON. A parameter in double quotes is always JSON.
     #[arg(value_name = "PARAM", allow_negative_numbers = true)]
     pub params: Vec<String>,
-    /// Which node.
+    /// The node.
     #[command(flatten)]
     pub node: NodeArgs,
 }
@@ -34,7 +34,7 @@ pub(super) async fn rpc(args: &RpcArgs) -> Result<Answer, ClientError> {
         args.params.iter().enumerate().map(|(position, text)| kinds.read(position, text)).collect::<Result<_, _>>()?;
     match args.node.rpc().try_ask(&args.method, &params).await? {
         Ok(answer) => Ok(Answer::json(&answer)),
-        // The reason of a node often repeats what it was sent.
+        // The error of a node can repeat the parameters, and a parameter can be a key by mistake.
         Err(error) => {
             let (method, reason) = (hide_keys(&visible(&args.method)), hide_keys(&reason(&error)));
             Err(if error.message == RpcError::METHOD_NOT_FOUND.message {
@@ -46,7 +46,7 @@ pub(super) async fn rpc(args: &RpcArgs) -> Result<Answer, ClientError> {
     }
 }
 
-/// Which parameters of a method are texts.
+/// The parameters of a method that are text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kinds {
     Known(Vec<bool>),
@@ -54,7 +54,7 @@ enum Kinds {
 }
 
 impl Kinds {
-    /// Looks a method up in the description of the interface.
+    /// Finds a method in the OpenRPC document.
     fn of(method: &str) -> Self {
         let document: Value = serde_json::from_str(&methods::openrpc()).unwrap_or_default();
         let mut methods = document.get("methods").and_then(Value::as_array).into_iter().flatten();
@@ -87,7 +87,7 @@ impl Kinds {
     }
 }
 
-/// Whether a schema describes texts.
+/// Returns whether a schema describes text.
 fn is_text(schema: &Value, document: &Value) -> bool {
     const COMPONENTS: &str = "#/components/schemas/";
     let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix(COMPONENTS));

@@ -11,16 +11,16 @@ use super::{
 };
 use crate::client::values::any_address;
 
-/// How much, and to whom.
+/// The recipient and the amount.
 #[derive(Clone, Debug, Args)]
 pub struct SendArgs {
     /// The recipient, in hexadecimal or as bech32.
     #[arg(value_name = "TO", value_parser = any_address)]
     pub to: Address,
-    /// How much: ZIL, as 1.5, or with a unit, as 1.5zil, 500li or 7qa.
+    /// Amount in ZIL, as 1.5, or with its unit, as 1.5zil, 500li or 7qa.
     #[arg(value_name = "AMOUNT", value_parser = parse_amount)]
     pub amount: Qa,
-    /// How.
+    /// Options of the transaction.
     #[command(flatten)]
     pub order: OrderArgs,
 }
@@ -28,7 +28,7 @@ pub struct SendArgs {
 /// Sends money.
 pub(super) async fn send(args: &SendArgs) -> Result<Answer, ClientError> {
     let key = args.order.key.read()?;
-    // The null address is what tells a deployment from a payment.
+    // A transaction to the null address is a deployment.
     if args.to == Address::ZERO {
         return Err(ClientError::argument("TO", "an address other than the null address", args.to.to_string()));
     }

@@ -1,4 +1,4 @@
-//! `silica state`: what a contract holds.
+//! `silica state`: the state of a contract.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use silica_protocol::Address;
 use super::{Answer, error::ClientError, hide::hide_keys, node::NodeArgs, node::read, receipt::plain, rows::Rows};
 use crate::{client::values::any_address, terminal::visible};
 
-/// What of which contract.
+/// The contract, and the part of its state.
 #[derive(Clone, Debug, Args)]
 pub struct StateArgs {
     /// The contract, in hexadecimal or as bech32.
     #[arg(value_name = "ADDRESS", value_parser = any_address)]
     pub address: Address,
-    /// One of its fields [default: all].
+    /// A field of the contract [default: all].
     #[arg(value_name = "FIELD")]
     pub field: Option<String>,
-    /// A key of the field's map, without quotes; one for each map, from the outermost.
+    /// Key of the field's map, without quotes. A map of maps has one key for each map, from the outermost.
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     pub keys: Vec<String>,
-    /// Which node.
+    /// The node.
     #[command(flatten)]
     pub node: NodeArgs,
 }
@@ -29,7 +29,7 @@ pub struct StateArgs {
 /// The members of an object, unread.
 type Members = BTreeMap<String, Box<RawValue>>;
 
-/// Shows what a contract holds.
+/// Shows the state of a contract.
 pub(super) async fn state(args: &StateArgs) -> Result<Answer, ClientError> {
     const METHOD: &str = "GetSmartContractState";
     let Some(field) = &args.field else {
@@ -56,7 +56,7 @@ pub(super) async fn state(args: &StateArgs) -> Result<Answer, ClientError> {
     })
 }
 
-/// Asks for a field or an entry of its map.
+/// Gets a field or an entry of its map.
 async fn find(args: &StateArgs, field: &str, keys: &[String]) -> Result<Option<Box<RawValue>>, ClientError> {
     const METHOD: &str = "GetSmartContractSubState";
     let mut value = args.node.rpc().ask(METHOD, &json!([args.address.to_string(), field, keys])).await?;
@@ -94,7 +94,7 @@ fn rows(members: Members) -> Rows {
     rows
 }
 
-/// Whether an object is a value of a data type, and no map.
+/// Returns whether an object is a value of a data type, and not a map.
 fn is_data(members: &Members) -> bool {
     members.len() == 3 && ["constructor", "argtypes", "arguments"].iter().all(|name| members.contains_key(*name))
 }

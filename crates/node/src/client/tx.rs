@@ -1,4 +1,4 @@
-//! `silica tx`: what became of a transaction.
+//! `silica tx`: a transaction and its status.
 
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ use super::{
     rows::Rows,
 };
 
-/// Which transaction.
+/// The transaction.
 #[derive(Clone, Debug, Args)]
 pub struct TxArgs {
     /// Hash of the transaction.
     #[arg(value_name = "HASH")]
     pub hash: TxHash,
-    /// Wait so long for the transaction's block.
+    /// Time to wait for the block of the transaction, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = value_parser!(u64).range(0..=86_400))]
     pub wait: u64,
-    /// Which node.
+    /// The node.
     #[command(flatten)]
     pub node: NodeArgs,
 }
@@ -59,7 +59,7 @@ pub(super) async fn tx(args: &TxArgs) -> Result<Answer, ClientError> {
             if !args.node.json {
                 return Err(error);
             }
-            // A person reads the reason as well.
+            // The JSON has no reason.
             Ok(in_no_block(hash, status).with_status(error.exit_status()).with_note(format!("silica: {error}")))
         }
         Fate::Unknown => Err(ClientError::Absent(format!("transaction {hash}"))),

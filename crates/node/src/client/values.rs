@@ -1,4 +1,4 @@
-//! Values on the command line that several commands take.
+//! Values on the command line that several commands have.
 
 use std::str::FromStr;
 
@@ -7,9 +7,9 @@ use silica_protocol::{Address, HexError};
 /// A Tx block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhichBlock {
-    /// The latest one.
+    /// The latest block.
     Latest,
-    /// The one with this number.
+    /// The block with this number.
     Number(u64),
 }
 
@@ -31,13 +31,13 @@ pub(crate) fn any_address(text: &str) -> Result<Address, String> {
     text.parse().map_err(|error: HexError| error.to_string())
 }
 
-/// Takes what the name of a field can look like: anything else would be the key of something with another name.
+/// Reads the name of a field. Other characters would give the storage key of another variable.
 pub(crate) fn variable_name(text: &str) -> Result<String, String> {
     let is_name = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if is_name { Ok(text.to_owned()) } else { Err("expected letters, digits and underscores".to_owned()) }
 }
 
-/// Writes an address in hexadecimal and as bech32.
+/// Returns an address in hexadecimal and as bech32.
 pub(super) fn both_forms(address: Address) -> String {
     format!("0x{}  {}", address.to_checksum(), address.to_bech32())
 }

@@ -22,48 +22,47 @@ use crate::{
     telemetry::LogFormat,
 };
 
-/// Headings under which `--help` lists options; those without one come first.
+/// Headings of options in `--help`. Options without a heading come first.
 const FOR_PROGRAMS: &str = "For programs that start the node";
 const NEW_CHAIN: &str = "Chain";
 const STORAGE: &str = "Storage";
 const LIMITS: &str = "Limits";
 const LOG: &str = "Log and stop";
 
-/// How to run the node.
+/// Options of the node.
 ///
 /// Precedence of values: flag, environment, TOML file, profile.
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
-    /// Network to be, which sets chain id, port and accounts.
+    /// Network of the node. It sets the defaults of the chain id, the port and the accounts.
     #[arg(long, value_name = "NAME", default_value = "isolated", env = "SILICA_PROFILE")]
     pub profile: Profile,
-    /// TOML file of further options, under the names of the flags without dashes in front.
+    /// TOML file of options. Its keys are the flags without `--`.
     #[arg(long, value_name = "FILE", env = "SILICA_CONFIG")]
     pub config: Option<PathBuf>,
-    /// Directory that holds the chain; made if it does not exist.
+    /// Directory of the chain. The node makes it if it does not exist.
     #[arg(long, value_name = "DIR", default_value = "silica-data", env = "SILICA_DATA_DIR")]
     pub data_dir: PathBuf,
-    /// Keep everything in memory and forget it at the end.
+    /// Keep the chain in memory only. It is lost when the node stops.
     #[arg(long, value_parser = BoolishValueParser::new(), env = "SILICA_EPHEMERAL")]
     pub ephemeral: bool,
     /// Address and port of the JSON-RPC server.
     #[arg(long, value_name = "ADDR:PORT", default_value_t = DEFAULT_LISTEN, value_parser = socket_address,
           env = "SILICA_LISTEN")]
     pub listen: SocketAddr,
-    /// Another port, for subscribers, or off [default: port 4401 of the same address, if it is free]. Both ports speak
-    /// JSON-RPC, over HTTP and as messages, and the subscription protocol.
+    /// Address and port of the second server, for subscriptions, or `off` [default: port 4401 of the same address, if
+    /// it is free]. Both servers accept JSON-RPC over HTTP and WebSocket, and subscriptions.
     #[arg(long, value_name = "ADDR:PORT", env = "SILICA_WEBSOCKET")]
     pub websocket: Option<WebSocketPort>,
-    /// Address and port of the pages `/metrics`, `/ready` and `/health` alone, which leave JSON-RPC's port then, but
-    /// for
-    /// `/health` [default: the port of JSON-RPC].
+    /// Address and port of a server for the pages `/metrics`, `/ready` and `/health` only. The server of JSON-RPC then
+    /// has only `/health` of them [default: the server of JSON-RPC].
     #[arg(long, hide_short_help = true, value_name = "ADDR:PORT", value_parser = socket_address,
           env = "SILICA_OPERATOR_LISTEN")]
     pub operator_listen: Option<SocketAddr>,
-    /// Identity of the network [default: that of the data directory, 222 for a new one].
+    /// Chain id [default: that of the data directory; 222 for a new one].
     #[arg(long, value_name = "ID", env = "SILICA_CHAIN_ID")]
     pub chain_id: Option<ChainId>,
-    /// When blocks are made: `instant` (with each transaction), `interval=MS`, `instant+interval=MS` (with each
+    /// When the node makes blocks: `instant` (with each transaction), `interval=MS`, `instant+interval=MS` (with each
     /// transaction and empty ones at the interval), `manual` (with `IncreaseBlocknum`), or `manual-immediate` (with
     /// each transaction, while only `IncreaseBlocknum` moves the block number that contracts read).
     #[arg(long, value_name = "MODE", default_value = "instant", env = "SILICA_BLOCK_MODE")]
@@ -71,19 +70,19 @@ pub struct RunArgs {
     /// Secret that `TogglePause` and `CheckPause` require [default: both are disabled].
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "ID", env = "SILICA_PAUSE_ID", hide_env_values = true)]
     pub pause_id: Option<String>,
-    /// Accounts of a new chain, in the form of the isolated server [default: its published test accounts].
+    /// File of the accounts of a new chain, in the format of the isolated server [default: its test accounts].
     #[arg(long, help_heading = NEW_CHAIN, value_name = "FILE", env = "SILICA_ACCOUNTS_FILE")]
     pub accounts_file: Option<PathBuf>,
-    /// Words (BIP-39) of which a new chain has the accounts m/44'/313'/0'/0/0 and following. Others on this machine can
-    /// read the command line: better to be in the environment or the TOML file.
+    /// Mnemonic (BIP-39) of the accounts of a new chain, from m/44'/313'/0'/0/0 on. Other users of this machine can
+    /// read the command line: put the mnemonic into the environment or the TOML file.
     #[arg(long, help_heading = NEW_CHAIN, value_name = "WORDS", hide_env_values = true, value_parser = WordsParser, env = "SILICA_MNEMONIC")]
     pub mnemonic: Option<Mnemonic>,
-    /// How many accounts the words give.
+    /// Number of accounts from the mnemonic.
     #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "N", default_value_t = 10, value_parser = value_parser!(u32).range(1..=1_000),
           env = "SILICA_ACCOUNTS")]
     pub accounts: u32,
-    /// Print the secret keys of the chain's accounts at the start, also those that are not published. The keys
-    /// then stand in the terminal and in the ready file, and in a log that has the output.
+    /// Print the secret keys of all accounts of a new chain at the start, also those that are not public. The terminal,
+    /// the ready file, and a log of the output then have the keys.
     #[arg(long, help_heading = NEW_CHAIN, value_parser = BoolishValueParser::new(), env = "SILICA_SHOW_KEYS")]
     pub show_keys: bool,
     /// Virtual shards of a new chain [default: 1].
@@ -93,43 +92,43 @@ pub struct RunArgs {
     /// Tx blocks for each DS block of a new chain [default: 100].
     #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "N", value_parser = value_parser!(u64).range(2..), env = "SILICA_BLOCKS_PER_DS_EPOCH")]
     pub blocks_per_ds_epoch: Option<u64>,
-    /// Release of the Scilla interpreter by whose rules a new chain runs contracts: 0.13, 0.11 or latest [default: that
-    /// of the data directory, 0.13 for a new one].
+    /// Release of the Scilla interpreter whose rules a new chain has: 0.13, 0.11 or `latest` [default: that of the data
+    /// directory; 0.13 for a new one].
     #[arg(long, help_heading = NEW_CHAIN, hide_short_help = true, value_name = "RELEASE", env = "SILICA_SCILLA_RULES")]
     pub scilla_rules: Option<Edition>,
-    /// Latest Tx blocks whose state can be proved.
+    /// Number of the latest Tx blocks for which the node has state proofs.
     #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "N", default_value_t = 50, value_parser = value_parser!(u64).range(50..=10_000),
           env = "SILICA_PROOF_WINDOW")]
     pub proof_window: u64,
-    /// Memory for recently used state, in megabytes.
+    /// Memory for recently used state, in MiB.
     #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "MB", default_value_t = 256, value_parser = value_parser!(u64).range(8..=1_048_576),
           env = "SILICA_CACHE_MB")]
     pub cache_mb: u64,
     /// Whether a block is flushed to disk before it is acknowledged.
     #[arg(long, help_heading = STORAGE, hide_short_help = true, value_name = "MODE", default_value = "flush", env = "SILICA_DURABILITY")]
     pub durability: Durability,
-    /// Largest request body in bytes.
+    /// Maximum size of a request body, in bytes.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "BYTES", default_value_t = 5 * 1024 * 1024, env = "SILICA_MAX_BODY_BYTES")]
     pub max_body_bytes: usize,
-    /// Memory for large request bodies and answers of all connections together, in megabytes; further ones wait. One
-    /// answer that is made as a whole may take half of it.
+    /// Memory for large request bodies and responses of all connections together, in MiB. Further ones wait. A response
+    /// that is not streamed has at most half of it.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "MB", default_value_t = 64, value_parser = value_parser!(u32).range(1..=1_048_576),
           env = "SILICA_MAX_BODIES_MB")]
     pub max_bodies_mb: u32,
-    /// Connections open at once; further ones wait, and idle ones give way to them.
+    /// Maximum number of open connections. Further ones wait, and the node closes idle ones for them.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 900, value_parser = value_parser!(u32).range(1..),
           env = "SILICA_MAX_CONNECTIONS")]
     pub max_connections: u32,
-    /// Transactions that may be pending at once; beyond it a better one takes the place of another.
+    /// Maximum number of pending transactions. Above it, a better transaction evicts another one.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 100_000, value_parser = value_parser!(u32).range(1..=10_000_000),
           env = "SILICA_MAX_PENDING")]
     pub max_pending: u32,
-    /// Pending transactions of one sender that need a lower nonce or more balance.
+    /// Maximum number of pending transactions of one sender that need a lower nonce or more balance.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 64, value_parser = value_parser!(u32).range(1..=1_000),
           env = "SILICA_MAX_GAPPED")]
     pub max_gapped: u32,
-    /// Whether methods for developers are answered, which do what no client of a real network can do: `auto` (unless
-    /// some port listens beyond this machine), `on`, or `off`.
+    /// Whether the node answers methods for developers, which a real network does not have: `auto` (only if all servers
+    /// listen on this machine), `on`, or `off`.
     #[arg(long, value_name = "WHEN", default_value = "auto", hide_possible_values = true, env = "SILICA_DEVELOPER")]
     pub developer: Developer,
     /// Hosts, beside loopback, under which methods for developers may be called and `/metrics` is read: names or
@@ -140,56 +139,56 @@ pub struct RunArgs {
     /// by commas.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "ORIGINS", env = "SILICA_ALLOWED_ORIGINS")]
     pub allowed_origins: Option<List<PageOrigin>>,
-    /// Methods that are answered, separated by commas: names, or beginnings of names as `Get*` [default: all].
+    /// Methods that the node answers, separated by commas: names, or prefixes of names as `Get*` [default: all].
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "METHODS", env = "SILICA_METHODS")]
     pub methods: Option<MethodList>,
-    /// Calls in one batch.
+    /// Maximum number of calls in one batch.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 1_000, value_parser = value_parser!(u32).range(1..),
           env = "SILICA_MAX_BATCH")]
     pub max_batch: u32,
-    /// Largest answer to a batch, in megabytes; calls beyond it are answered with an error.
+    /// Maximum size of the response to a batch, in MiB. Calls above it get an error.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "MB", default_value_t = 25, value_parser = value_parser!(u32).range(1..=65_536),
           env = "SILICA_MAX_BATCH_ANSWER_MB")]
     pub max_batch_answer_mb: u32,
-    /// Time from the first byte of a request to its last, in seconds.
+    /// Maximum time from the first byte of a request to its last, in seconds.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "SECONDS", default_value_t = 30, value_parser = value_parser!(u64).range(1..=86_400),
           env = "SILICA_REQUEST_TIMEOUT")]
     pub request_timeout: u64,
-    /// Time that a connection may lie idle, or leave an answer unread, in seconds.
+    /// Maximum time that a connection is idle, or does not read a response, in seconds.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "SECONDS", default_value_t = 120, value_parser = value_parser!(u64).range(1..=86_400),
           env = "SILICA_IDLE_TIMEOUT")]
     pub idle_timeout: u64,
-    /// Calls that one address may make each second, and as many at once; 0 for as many as it likes. Expensive methods
-    /// count several times.
+    /// Maximum number of calls from one address each second, and at once. 0 means no limit. An expensive method counts
+    /// several times.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "N", default_value_t = 0,
           env = "SILICA_RATE_LIMIT")]
     pub rate_limit: u32,
-    /// Proxies whose `X-Forwarded-For` or `Forwarded` says which address makes a call: addresses or networks, as
-    /// 127.0.0.1,10.0.0.0/8.
+    /// Trusted proxies, whose header `X-Forwarded-For` or `Forwarded` has the address of the client: addresses or
+    /// networks, as 127.0.0.1,10.0.0.0/8.
     #[arg(long, help_heading = LIMITS, hide_short_help = true, value_name = "PROXIES",
           env = "SILICA_TRUSTED_PROXIES")]
     pub trusted_proxies: Option<List<Network>>,
-    /// In which form the node describes itself on standard output once it is ready: `text`, `json` (one line) or
+    /// Form of the description that the node prints on standard output when it is ready: `text`, `json` (one line) or
     /// `none`.
     #[arg(long, help_heading = FOR_PROGRAMS, value_name = "FORM", default_value = "text", hide_possible_values = true,
           env = "SILICA_BANNER")]
     pub banner: BannerForm,
-    /// File that the node writes once it is ready, with the same JSON as `--banner json`, and removes when it stops.
+    /// File that the node writes when it is ready, and removes when it stops. It has the JSON of `--banner json`.
     #[arg(long, help_heading = FOR_PROGRAMS, value_name = "FILE", env = "SILICA_READY_FILE")]
     pub ready_file: Option<PathBuf>,
-    /// Stop in good order when the process that started the node ends. With its number, a process that ended before the
-    /// node looked is noticed in any case; without, it is the parent at the start.
+    /// Stop when the process that started the node ends. With its number, the node also detects a process that ended
+    /// before the node was ready. Without, it is the parent process at the start.
     #[arg(long, help_heading = FOR_PROGRAMS, value_name = "PID", num_args = 0..=1, require_equals = true,
           default_missing_value = "any", env = "SILICA_EXIT_WITH_PARENT")]
     pub exit_with_parent: Option<Parent>,
-    /// Time that stopping in good order may take, in seconds; then the process ends as it is.
+    /// Maximum time of an orderly stop, in seconds. After it, the process ends at once.
     #[arg(long, help_heading = LOG, hide_short_help = true, value_name = "SECONDS", default_value_t = 30, value_parser = value_parser!(u64).range(1..=86_400),
           env = "SILICA_STOP_TIMEOUT")]
     pub stop_timeout: u64,
-    /// What lines of the log look like.
+    /// Form of the lines of the log.
     #[arg(long, help_heading = LOG, hide_short_help = true, value_name = "FORM", default_value = "pretty", env = "SILICA_LOG_FORMAT")]
     pub log_format: LogFormat,
-    /// What to log, as a level or as a list of module=level.
+    /// Log filter: a level, or a list of module=level.
     #[arg(long, help_heading = LOG, value_name = "FILTER", default_value = "info", env = "SILICA_LOG")]
     pub log: String,
 }

@@ -1,4 +1,4 @@
-//! Accounts from words: BIP-39 from the words to a seed, BIP-44 from the seed to the keys that Zilliqa's wallets show.
+//! Accounts from a mnemonic: BIP-39 from the words to a seed, BIP-44 from the seed to the keys of Zilliqa's wallets.
 
 use std::{ffi::OsStr, fmt, str::FromStr};
 
@@ -17,7 +17,7 @@ const FLAG: &str = "--mnemonic";
 /// Zilliqa's number among coins (SLIP-44).
 const COIN: u32 = 313;
 
-/// Words from which a wallet derives its keys. Its `Debug` shows nothing of them.
+/// Words from which a wallet derives its keys. `Debug` does not show them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Mnemonic(Zeroizing<String>);
 
@@ -27,13 +27,13 @@ pub enum MnemonicError {
     /// There are too few words, or too many.
     #[error("expected 12, 15, 18, 21 or 24 words, got {got}")]
     Count {
-        /// How many there are.
+        /// The number of words.
         got: usize,
     },
     /// A word is not in the list.
     #[error("expected words of the English list of BIP-39, but word {position} is none")]
     Word {
-        /// Which one, from 1.
+        /// Its position, from 1.
         position: usize,
     },
     /// The words are known, but not in this order.

@@ -1,4 +1,4 @@
-//! Networks that a node can be: what each of them sets unless it is said otherwise.
+//! Profiles: networks, and the defaults that each of them has.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -9,7 +9,7 @@ use silica_crypto::{KeyPair, SecretKey};
 use silica_protocol::{Address, Qa};
 use zeroize::Zeroizing;
 
-/// Which network to be.
+/// The network of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Profile {
     /// Chain 222 on port 5555, as the isolated server.
@@ -33,7 +33,7 @@ impl Profile {
     /// Every profile.
     pub(crate) const ALL: [Self; 4] = [Self::Isolated, Self::Testnet, Self::Mainnet, Self::Zq2];
 
-    /// Its name on the command line.
+    /// Returns its name on the command line.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Isolated => "isolated",
@@ -43,7 +43,7 @@ impl Profile {
         }
     }
 
-    /// What it sets: options without dashes, and their values.
+    /// Returns its defaults: options without dashes, and their values.
     pub(crate) const fn options(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Isolated => &[("chain-id", "222"), ("listen", "127.0.0.1:5555")],
@@ -53,7 +53,7 @@ impl Profile {
         }
     }
 
-    /// Which nonces are accepted where each transaction gets its block at once. In other block modes all wait.
+    /// Returns which nonces the node accepts in block mode `instant`. In other block modes, all transactions wait.
     ///
     /// `Zilliqa/zq2` e3306e1, `zilliqa/src/pool.rs`, keeps a transaction whose nonce is ahead as queued.
     pub(crate) const fn nonces(self) -> NoncePolicy {
@@ -63,7 +63,7 @@ impl Profile {
         }
     }
 
-    /// The accounts of a new chain, in the form of the isolated server's file.
+    /// Returns the accounts of a new chain, in the format of the isolated server.
     pub(crate) fn accounts(self) -> Zeroizing<String> {
         match self {
             Self::Isolated | Self::Testnet | Self::Mainnet => {
@@ -89,7 +89,7 @@ fn zq2_key(last: u8) -> KeyPair {
     KeyPair::from_secret(SecretKey::from_bytes(bytes).expect("small numbers are keys"))
 }
 
-/// The file of accounts that gives each key so much money.
+/// Returns the file of accounts that gives each key this amount.
 pub(crate) fn funded(keys: &[KeyPair], balance: Qa) -> Zeroizing<String> {
     let texts: Vec<_> = keys.iter().map(|key| (key.address(), key.secret().to_hex())).collect();
     file(texts.iter().map(|(address, secret_key)| (*address, secret_key.as_str())), balance)
@@ -103,7 +103,7 @@ struct Entry<'a> {
     private_key: &'a str,
 }
 
-/// Bytes of the text of an account, at most.
+/// Maximum size of the text of an account, in bytes.
 const ENTRY: usize = 256;
 
 fn file<'a>(keys: impl Iterator<Item = (Address, &'a str)>, balance: Qa) -> Zeroizing<String> {

@@ -10,27 +10,27 @@ use crate::{
     terminal::visible,
 };
 
-/// Which proof, of what.
+/// The proof to get.
 #[derive(Clone, Debug, Args)]
 pub struct GetProofArgs {
     /// The contract, in hexadecimal or as bech32.
     #[arg(value_name = "ADDRESS", value_parser = any_address)]
     pub address: Address,
-    /// Name of its variable.
+    /// Name of the variable.
     #[arg(value_name = "VARIABLE", value_parser = variable_name)]
     pub variable: String,
-    /// Key of the variable's map, without quotes; one for each map, from the outermost.
+    /// Key of the variable's map, without quotes. A map of maps has one key for each map, from the outermost.
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     pub keys: Vec<String>,
-    /// Number of the Tx block whose state is proved, or latest.
+    /// Number of the Tx block whose state is proved, or `latest`.
     #[arg(long, value_name = "NUMBER", default_value = "latest")]
     pub block: WhichBlock,
-    /// Which node.
+    /// The node.
     #[command(flatten)]
     pub node: NodeArgs,
 }
 
-/// Asks for a proof. It is said which root it belongs to, so that it can be compared with one that is trusted.
+/// Gets a proof. A note has its state root, which the user compares with a trusted one.
 pub(in crate::client) async fn get(args: &GetProofArgs) -> Result<Answer, ClientError> {
     let rpc = args.node.rpc();
     let (block, _) = tx_block(&rpc, args.block).await?;
