@@ -95,7 +95,7 @@ fn deploy_hello(node: &Node, directory: &Directory) -> Address {
 }
 
 #[test]
-fn money_is_sent_with_keys_from_everywhere() {
+fn money_is_sent_with_keys_from_each_source() {
     let (node, directory) = (Node::start(&[]), Directory::new());
     let url = node.url();
     let payee = Wallet::stranger(7).address();
@@ -123,7 +123,7 @@ fn money_is_sent_with_keys_from_everywhere() {
 }
 
 #[test]
-fn keys_that_are_no_secret_are_refused() {
+fn keys_that_are_not_secret_are_rejected() {
     let (node, directory) = (Node::start(&[]), Directory::new());
     let to = Wallet::stranger(7).hex();
     let open = file(&directory, "open", FUNDED_KEYS[1], 0o644);
@@ -147,7 +147,7 @@ fn keys_that_are_no_secret_are_refused() {
 }
 
 #[test]
-fn keys_in_the_place_of_something_else_are_not_shown() {
+fn keys_in_place_of_other_arguments_are_not_shown() {
     let digits = FUNDED_KEYS[1];
     let upper = format!("0X{}", digits.to_uppercase());
     let json = format!("\"{digits}");
@@ -182,7 +182,7 @@ fn keys_in_the_place_of_something_else_are_not_shown() {
 }
 
 #[test]
-fn wrong_use_is_told_by_argument() {
+fn error_of_a_command_line_names_the_argument() {
     let node = Node::start(&[]);
     let to = Wallet::stranger(7).hex();
     for (line, words) in [
@@ -210,7 +210,7 @@ fn wrong_use_is_told_by_argument() {
 }
 
 #[test]
-fn refusals_of_the_node_are_told() {
+fn errors_of_the_node_are_shown() {
     let node = Node::start(&[]);
     let (to, stranger) = (Wallet::stranger(7).hex(), Wallet::stranger(8));
     let directory = Directory::new();
@@ -278,7 +278,7 @@ fn contracts_are_deployed_called_and_read() {
 }
 
 #[test]
-fn parameters_are_told_apart_by_the_contract() {
+fn parameters_have_the_types_of_the_contract() {
     let (node, directory) = (Node::start(&[]), Directory::new());
     let contract = deploy_hello(&node, &directory);
     for (line, words) in [
@@ -313,7 +313,7 @@ fn parameters_are_told_apart_by_the_contract() {
 }
 
 #[test]
-fn contracts_of_libraries_and_data_types_are_understood() {
+fn parameters_can_have_types_of_libraries() {
     let (node, directory) = (Node::start(&[]), Directory::new());
     let library = "scilla_version 0\nlibrary Shades\ntype Shade = | Dark | Light of Uint32\n";
     let library = file(&directory, "Shades.scillib", library, 0o600);
@@ -440,7 +440,7 @@ fn blocks_proofs_and_methods_are_shown() {
 }
 
 #[test]
-fn transactions_are_waited_for() {
+fn commands_wait_for_the_block() {
     let node = Node::start(&["--block-mode", "manual"]);
     let to = Wallet::stranger(7).address();
     let hash = Wallet::funded(0).payment(1, to, 1_000_000_000_000).hash();
@@ -478,7 +478,7 @@ fn transactions_are_waited_for() {
 
 /// Standard output may be a file on a disk that is full.
 #[test]
-fn payment_is_told_even_if_the_answer_cannot_be_written() {
+fn hash_is_shown_if_standard_output_fails() {
     let node = Node::start(&[]);
     let to = Wallet::stranger(7).address();
     let line = format!("send {to} 1 --test-account 1 --url {}", node.url());
@@ -585,7 +585,7 @@ fn hostile_nodes_reach_neither_terminal_nor_money() {
 
 /// Without the hash of the transaction, the user would send it again as a second one.
 #[test]
-fn transaction_that_was_perhaps_taken_is_told() {
+fn hash_is_shown_if_the_node_closes_the_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     thread::spawn(move || {
@@ -603,7 +603,7 @@ fn transaction_that_was_perhaps_taken_is_told() {
 }
 
 #[test]
-fn what_cannot_be_estimated_is_not_told_to_fail() {
+fn failed_estimate_does_not_mean_a_failed_transaction() {
     let to = Wallet::stranger(7).hex();
     for (code, text) in [(-32603, "INTERNAL_ERROR"), (-32000, "Too many simulations at once")] {
         let url = hostile(&format!("\"error\":{{\"code\":{code},\"message\":\"{text}\"}}"));
@@ -616,7 +616,7 @@ fn what_cannot_be_estimated_is_not_told_to_fail() {
 
 /// The server at the URL must not be able to turn a payment for a test network into one on the main network.
 #[test]
-fn main_network_is_believed_to_nobody() {
+fn main_network_needs_an_explicit_chain_id() {
     let url = hostile("\"result\":\"1\"");
     let line = format!("send {} 1 --nonce 1 --gas-price 1qa --gas-limit 50 --url {url}", Wallet::stranger(7).hex());
     let args: Vec<&str> = line.split(' ').collect();
@@ -626,7 +626,7 @@ fn main_network_is_believed_to_nobody() {
 }
 
 #[test]
-fn misspelt_method_is_told_a_similar_one() {
+fn error_about_a_method_names_a_similar_one() {
     let node = Node::start(&[]);
     let ended = ask(&node, "rpc getBalance x");
     check(&ended, FAILED, &["getBalance is refused", "(-32601)", "a similar method is GetBalance"]);
@@ -638,7 +638,7 @@ fn misspelt_method_is_told_a_similar_one() {
 }
 
 #[test]
-fn who_cannot_pay_is_told_figures() {
+fn error_about_a_low_balance_has_the_amounts() {
     let node = Node::start(&[]);
     let to = Wallet::stranger(7).hex();
     node.result("silica_setBalance", &json!([Wallet::funded(0).hex(), "5500000000000"]));
@@ -659,7 +659,7 @@ fn negative_numbers_are_no_options() {
 
 /// A node may fail behind the pool, where the transaction stays.
 #[test]
-fn transaction_at_which_the_node_failed_may_have_been_taken() {
+fn hash_is_shown_after_an_internal_error() {
     let url = hostile("\"error\":{\"code\":-32603,\"message\":\"INTERNAL_ERROR\"}");
     let to = Wallet::stranger(7).hex();
     let line =

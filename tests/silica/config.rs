@@ -23,7 +23,7 @@ fn check_refused(end: &Finished, words: &[&str]) {
 }
 
 #[test]
-fn each_place_is_heard_before_the_next() {
+fn sources_have_their_precedence() {
     let directory = Directory::new();
     let file = directory.path().join("silica.toml");
     fs::write(&file, "profile = \"zq2\"\ncache-mb = 9\nshards = 4\nproof-window = 60\n").unwrap();
@@ -71,16 +71,16 @@ fn mistake_in_the_file_is_named_by_its_line() {
 }
 
 /// Runs a command line beside variables of the environment.
-fn run_beside(variables: &[(&str, &str)], args: &[&str]) -> Finished {
+fn run_with_variables(variables: &[(&str, &str)], args: &[&str]) -> Finished {
     let output = command(args).envs(variables.iter().copied()).output().unwrap();
     let text = [output.stdout, output.stderr].concat();
     Finished { status: output.status, output: String::from_utf8(text).unwrap() }
 }
 
 #[test]
-fn flag_is_heard_before_a_variable_that_contradicts_it() {
+fn flag_takes_precedence_over_a_contrary_variable() {
     let printed = |variable, args: &[&str], expected: &str| {
-        let end = run_beside(&[variable], &[&["config", "print"], args].concat());
+        let end = run_with_variables(&[variable], &[&["config", "print"], args].concat());
         assert!(end.output.lines().any(|line| line == expected), "{expected:?} is missing in\n{}", end.output);
     };
     printed(("SILICA_EPHEMERAL", "true"), &["--data-dir", "d"], "data-dir = \"d\" # --data-dir");
@@ -88,13 +88,13 @@ fn flag_is_heard_before_a_variable_that_contradicts_it() {
     printed(("SILICA_MNEMONIC", WORDS), &["--accounts-file", "f"], "accounts-file = \"f\" # --accounts-file");
     printed(("SILICA_ACCOUNTS_FILE", "f"), &["--mnemonic", WORDS], "# mnemonic is set, by --mnemonic");
     let both = [("SILICA_EPHEMERAL", "true"), ("SILICA_DATA_DIR", "d")];
-    check_refused(&run_beside(&both, &["config", "print"]), &["by SILICA_EPHEMERAL", "by SILICA_DATA_DIR"]);
+    check_refused(&run_with_variables(&both, &["config", "print"]), &["by SILICA_EPHEMERAL", "by SILICA_DATA_DIR"]);
 }
 
 #[test]
 fn mistake_in_the_environment_is_named_by_its_variable() {
     let check = |variable: (&str, &str), args: &[&str], words: &[&str]| {
-        let end = run_beside(&[variable], args);
+        let end = run_with_variables(&[variable], args);
         check_refused(&end, words);
         assert!(!end.output.contains("legal"), "{}", end.output);
     };
@@ -108,15 +108,15 @@ fn mistake_in_the_environment_is_named_by_its_variable() {
 }
 
 #[test]
-fn commands_for_a_data_directory_hear_the_file() {
+fn commands_for_a_data_directory_read_the_file() {
     let directory = Directory::new();
     let file = directory.path().join("silica.toml");
     fs::write(&file, format!("data-dir = {:?}\n", directory.path().join("data"))).unwrap();
     let config = ("SILICA_CONFIG", file.to_str().unwrap());
     Node::start_in(&directory.path().join("data"), &[]).stop();
-    let end = run_beside(&[config], &["db", "check"]);
+    let end = run_with_variables(&[config], &["db", "check"]);
     assert!(end.status.success() && end.output.contains("clean"), "{}", end.output);
-    let end = run_beside(&[config], &["db", "check", "--data-dir", "/none/data"]);
+    let end = run_with_variables(&[config], &["db", "check", "--data-dir", "/none/data"]);
     check_refused(&end, &["/none/data"]);
 }
 

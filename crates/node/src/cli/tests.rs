@@ -141,7 +141,7 @@ fn proofs_are_verified_with_a_root_of_something() {
 }
 
 #[test]
-fn refusals_name_the_flag_and_what_was_expected() {
+fn errors_name_the_flag_and_the_expected_value() {
     check_refused("--block-mode fast", &["--block-mode", "instant, interval=MS", "fast"]);
     for mode in ["instant+interval=0", "instant+interval", "instant+", "instant+interval=5=5", "manual=5"] {
         check_refused(&format!("--block-mode {mode}"), &["instant+interval=MS", mode]);
@@ -171,7 +171,7 @@ fn refusals_name_the_flag_and_what_was_expected() {
 }
 
 #[test]
-fn command_for_a_data_directory_hears_the_file_last() {
+fn file_has_the_lowest_precedence_for_a_data_directory() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s.toml");
     let find = |toml: &str, words: &[&str]| {

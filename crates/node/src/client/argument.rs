@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_are_told_with_what_was_expected_and_what_came() {
+    fn errors_name_the_expected_and_the_actual_value() {
         for (kind, text, words) in [
             ("Uint128", "-5", "Uint128"),
             ("Uint128", "1.5", "a whole number that is not negative"),
@@ -420,7 +420,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_read_is_a_value_of_its_type(
+        fn values_have_the_type_that_was_declared(
             kind in prop::sample::select(vec![
                 "Uint32", "Int256", "BNum", "String", "ByStr", "ByStr3", "ByStr20", "Bool", "Option (Int32)",
                 "List (String)", "Pair (Bool) (ByStr2)", "Map (Uint32) (List (Bool))", "Nat",

@@ -27,7 +27,7 @@ mod tests {
     const KEY: &str = "e53d1c3edaffc7a7bab5418eb836cf75819a82872b4a1a0f1c7fcf5c3e020b89";
 
     #[test]
-    fn what_may_be_a_key_is_hidden_wherever_it_stands() {
+    fn text_that_may_be_a_key_is_hidden() {
         const HIDDEN: &str = "(hidden, as it may be a key)";
         let check = |text: &str, expected: &str| assert_eq!(hide_keys(text), expected);
         check("", "");

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_told_to_change_what_is_no_file() {
+    fn only_the_mode_of_a_file_is_a_hint() {
         let directory = tempfile::tempdir().unwrap();
         for (path, what) in [(Path::new("/dev/null"), "which is none"), (directory.path(), "a directory")] {
             let error = of_file(path).unwrap_err().to_string();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_in_the_place_of_a_path_is_not_shown() {
+    fn key_in_place_of_a_path_is_not_shown() {
         for text in [KEY.to_owned(), format!("0x{KEY}"), format!("0X{}", KEY.to_uppercase()), KEY[..40].to_owned()] {
             let error = of_file(Path::new(&text)).unwrap_err().to_string();
             assert!(!error.to_lowercase().contains(&KEY[..8]) && error.contains("the path of a file"), "{error}");

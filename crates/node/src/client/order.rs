@@ -466,7 +466,7 @@ mod tests {
 
     /// 20 seconds are less than the time limit of one request.
     #[tokio::test]
-    async fn silent_node_is_not_waited_for_longer_than_the_user_waits() {
+    async fn wait_for_a_silent_node_ends_after_its_limit() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", silent.local_addr().unwrap()).parse().unwrap();
         let rpc = Rpc { url: &url, timeout: Duration::from_secs(30) };

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn contracts_tell_what_they_take() {
+    fn contracts_declare_their_parameters() {
         let text = "scilla_version 0
             contract C (owner : ByStr20)
             transition A (n : Uint32, who : ByStr20 with end)
@@ -253,7 +253,7 @@ a.scilla:8:3: Non-exhaustive pattern match: `None` is not covered
     }
 
     #[test]
-    fn rejected_contracts_are_told_with_their_lines() {
+    fn errors_of_a_contract_have_their_lines() {
         let error = interface("scilla_version 0\ncontract C ()\ntransition T () x = y \nend").unwrap_err();
         assert!(error.contains("rejected:\na.scilla:3:"), "{error}");
         let error = interface("scilla_version 0\ncontract \u{1b}[2J").unwrap_err();

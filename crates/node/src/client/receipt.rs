@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_is_told() {
+    fn receipts_show_events_and_transfers() {
         let told = rows(
             r#"{"cumulative_gas":"50","epoch_num":"12","success":true,
                 "event_logs":[{"_eventname":"Paid","address":"0x12","params":[{"vname":"n","type":"Uint32","value":"5"},
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_with_their_lines() {
+    fn failed_receipts_show_the_lines_of_the_contract() {
         let told = rows(
             r#"{"cumulative_gas":"50","epoch_num":"12","success":false,"errors":{"0":[7,99]},
                 "exceptions":[{"line":41,"message":"Exception \u001b[2J thrown"}]}"#,

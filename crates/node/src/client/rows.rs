@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn facts_stand_below_each_other() {
+    fn values_begin_at_the_same_column() {
         let mut rows = Rows::default();
         rows.row("block", 5).maybe("none", None::<u8>).row("event", "Sent\u{1b}[2J\nstatus").detail("to", "0x12");
         let expected = "block          5\nevent          Sent\\u{1b}[2J\\nstatus\n                 to = 0x12";

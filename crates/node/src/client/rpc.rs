@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_told() {
+    fn parameter_that_is_not_json_is_rejected() {
         let error = Kinds::of("GetSmartContractSubState").read(2, "[x").unwrap_err().to_string();
         assert!(error.starts_with("PARAM: expected JSON for parameter 3 of this method"), "{error}");
     }

@@ -132,13 +132,13 @@ mod tests {
     }
 
     #[test]
-    fn space_between_words_is_of_no_account() {
+    fn spaces_between_words_are_ignored() {
         let spaced = format!("  {}\n", WORDS.replace(' ', "\t "));
         assert_eq!(spaced.parse::<Mnemonic>().unwrap(), WORDS.parse().unwrap());
     }
 
     #[test]
-    fn refusals_show_no_word() {
+    fn errors_show_no_word() {
         let check = |text: &str, expected| assert_eq!(text.parse::<Mnemonic>().unwrap_err(), expected);
         check("", MnemonicError::Count { got: 0 });
         check("legal winner", MnemonicError::Count { got: 2 });

@@ -28,13 +28,13 @@ fn config(line: &str, toml: &str) -> Config {
 }
 
 #[test]
-fn nothing_said_is_the_default() {
+fn no_options_give_the_defaults() {
     let config = gather("", None).unwrap().config();
     assert_eq!(format!("{config:?}"), format!("{:?}", Config::default()));
 }
 
 #[test]
-fn every_option_can_stand_in_a_file() {
+fn every_option_can_be_in_a_file() {
     let config = config(
         "",
         "data-dir = 'd'\nlisten = '127.0.0.1:80'\nwebsocket = 'off'\nchain-id = 7\nblock-mode = 'manual'\nshards = 3\n\
@@ -53,7 +53,7 @@ fn every_option_can_stand_in_a_file() {
 }
 
 #[test]
-fn flag_goes_before_file_and_file_before_profile() {
+fn flag_precedes_file_and_file_precedes_profile() {
     let toml = "profile = 'zq2'\nchain-id = 7\nshards = 2";
     let config = config("--shards 3", toml);
     assert_eq!((config.shards, config.chain_id), (Some(3), Some(ChainId::new(7))));
@@ -67,7 +67,7 @@ fn flag_goes_before_file_and_file_before_profile() {
 }
 
 #[test]
-fn environment_goes_between_flag_and_file() {
+fn environment_is_between_flag_and_file() {
     // The environment of this process is shared by its tests: the source is said as the parser would.
     let matches = RunArgs::augment_args(Command::new("silica"))
         .mut_arg("shards", |arg| arg.env("CARGO_PKG_VERSION_MINOR"))
@@ -80,7 +80,7 @@ fn environment_goes_between_flag_and_file() {
 
 /// Gathers the options of a command line, where the variable `CARGO_PKG_NAME` of this package gives the value of one of
 /// them: the tests share the environment of this process.
-fn gather_beside_a_variable(option: &'static str, words: &[&str]) -> Settings {
+fn gather_with_a_variable(option: &'static str, words: &[&str]) -> Settings {
     let matches = RunArgs::augment_args(Command::new("silica"))
         .mut_args(|arg| arg.env(Resettable::Reset))
         .mut_arg(option, |arg| arg.env("CARGO_PKG_NAME"))
@@ -90,8 +90,8 @@ fn gather_beside_a_variable(option: &'static str, words: &[&str]) -> Settings {
 }
 
 #[test]
-fn flag_goes_before_what_the_environment_says_to_the_contrary() {
-    let config = |option, words: &[&str]| gather_beside_a_variable(option, words).config();
+fn flag_precedes_a_contrary_variable() {
+    let config = |option, words: &[&str]| gather_with_a_variable(option, words).config();
     assert_eq!(config("data_dir", &[]).data_dir, Some(env!("CARGO_PKG_NAME").into()));
     assert_eq!(config("data_dir", &["--ephemeral"]).data_dir, None);
     let with_words = config("accounts_file", &["--mnemonic", WORDS]);
@@ -101,7 +101,7 @@ fn flag_goes_before_what_the_environment_says_to_the_contrary() {
 }
 
 #[test]
-fn what_is_printed_can_be_read_again() {
+fn printed_options_can_be_read_again() {
     for line in ["", "--profile zq2 --block-mode interval=5", "--ephemeral --websocket off", "--data-dir a\"\\\u{7f}b"]
     {
         let settings = gather(line, None).unwrap();
@@ -112,7 +112,7 @@ fn what_is_printed_can_be_read_again() {
 }
 
 #[test]
-fn of_options_that_contradict_each_other_the_first_place_wins() {
+fn source_of_higher_precedence_wins() {
     assert_eq!(config("--ephemeral", "data-dir = 'd'").data_dir, None);
     assert_eq!(config("--data-dir d", "ephemeral = true").data_dir, Some("d".into()));
     assert_eq!(config("--data-dir d", "ephemeral = false").data_dir, Some("d".into()));
@@ -147,7 +147,7 @@ fn check(toml: &str, words: &[&str]) {
 }
 
 #[test]
-fn refusals_name_file_line_key_what_was_expected_and_what_came() {
+fn errors_name_file_line_key_and_values() {
     check("# x\n\nchain_id = 3", &["s.toml:3: unknown key \"chain_id\"; did you mean \"chain-id\"?"]);
     check("chian-id = 3", &["did you mean \"chain-id\"?"]);
     check("completely-else = 3", &["s.toml:1: unknown key \"completely-else\""]);
@@ -170,20 +170,20 @@ fn refusals_name_file_line_key_what_was_expected_and_what_came() {
 }
 
 #[test]
-fn file_that_is_no_text_is_told_by_its_line() {
+fn file_that_is_not_utf8_is_rejected_with_its_line() {
     let error = File::parse(b"shards = 1\n# caf\xe9\n", Path::new("s.toml")).unwrap_err().to_string();
     assert_eq!(error, "s.toml:2: expected TOML: there is something that is not UTF-8");
 }
 
 #[test]
-fn file_that_is_not_there_is_named() {
+fn missing_file_is_named() {
     let matches = command().try_get_matches_from(["silica", "--config", "/none/s.toml"]).unwrap();
     let error = Settings::gather(&matches).unwrap_err().to_string();
     assert!(error.contains("cannot read configuration file /none/s.toml"), "{error}");
 }
 
 #[test]
-fn methods_for_developers_are_off_where_others_can_ask() {
+fn methods_for_developers_are_off_for_other_machines() {
     let check = |listening: &[&str], expected| {
         let listening: Vec<_> = listening.iter().map(|addr| addr.parse().unwrap()).collect();
         assert_eq!(Developer::Auto.is_on(&listening), expected, "{listening:?}");

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_of_a_node_does_nothing_to_the_terminal() {
+    fn control_characters_of_a_node_are_escaped() {
         let error = unfit("GetTxBlock", "it's \u{1b}[2J\u{202e}\n").to_string();
         assert!(error.contains(r"it's \u{1b}[2J\u{202e}\n"), "{error}");
     }
