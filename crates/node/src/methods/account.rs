@@ -6,14 +6,17 @@ use silica_protocol::{Address, rpc::account::Balance};
 
 use crate::{
     head::Context,
-    rpc::{CallError, Method, params::Text},
+    rpc::{CallError, Entry, Method, params::Text},
 };
+
+/// The methods of this family.
+pub(super) const ENTRIES: &[Entry] = &[Entry::of::<GetBalance>()];
 
 /// Balance and nonce of an account.
 ///
 /// An account exists once it has received money; until then the method answers with error -5.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetBalance {
+struct GetBalance {
     /// The account.
     address: Text<Address>,
 }

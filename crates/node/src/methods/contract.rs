@@ -18,17 +18,30 @@ use silica_protocol::{
 use crate::{
     head::Context,
     rpc::{
-        CallError, Document, Method, Streamed,
+        CallError, Document, Entry, Method, Streamed,
         params::{BlockOrLatest, FromParam, HashFault, Integral, Text, beginning},
     },
 };
+
+/// The methods of this family.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::of::<GetContractAddressFromTransactionID>(),
+    Entry::of::<GetSmartContractCode>(),
+    Entry::of::<GetSmartContractInit>(),
+    Entry::slow::<GetSmartContracts>().of_weight(5),
+    Entry::streamed::<GetSmartContractState>().of_weight(10),
+    Entry::streamed::<GetSmartContractSubState>().of_weight(5),
+    Entry::slow::<GetStateProof>().of_weight(5),
+    Entry::slow::<GetContractInterface>().of_weight(10),
+    Entry::slow::<GetSmartContractStatePage>().of_weight(5),
+];
 
 /// Init parameters of a contract.
 ///
 /// These are the parameters that its deployment gave, in their order, and two that the node adds: the block in which
 /// the contract was created and its address.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetSmartContractInit {
+struct GetSmartContractInit {
     /// The contract.
     address: Text<Address>,
 }
@@ -46,7 +59,7 @@ impl Method for GetSmartContractInit {
 
 /// The program of a contract or library.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetSmartContractCode {
+struct GetSmartContractCode {
     /// The contract.
     address: Text<Address>,
 }
@@ -62,7 +75,7 @@ impl Method for GetSmartContractCode {
 
 /// The contracts that an account has deployed, in the order of their deployment, without libraries.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetSmartContracts {
+struct GetSmartContracts {
     /// The account.
     address: Text<Address>,
 }
@@ -86,7 +99,7 @@ impl Method for GetSmartContracts {
 ///
 /// Maps are objects by the text of their keys, values of other types are in the JSON form of the contract language.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetSmartContractState {
+struct GetSmartContractState {
     /// The contract.
     address: Text<Address>,
 }
@@ -107,7 +120,7 @@ impl Streamed for GetSmartContractState {
 /// The answer is nested like the state, and null when there is nothing. Without a name it has all fields, and without
 /// keys the balance as well.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetSmartContractSubState {
+struct GetSmartContractSubState {
     /// The contract.
     address: Text<Address>,
     /// The name of the field; may be empty.
@@ -142,7 +155,7 @@ impl Streamed for GetSmartContractSubState {
 /// have each entry once, whatever happens meanwhile; a page of the latest block has what is there behind the page before.
 /// A page ends early when its entries have some megabytes.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetSmartContractStatePage {
+struct GetSmartContractStatePage {
     /// The contract.
     address: Text<Address>,
     /// The name of the field; null, empty or left out for all fields.
@@ -223,7 +236,7 @@ fn unknown_field(got: &str) -> CallError {
 ///
 /// It is what `scilla check -contractinfo` says of the contract's code as `contract_info`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetContractInterface {
+struct GetContractInterface {
     /// The contract.
     address: Text<Address>,
 }
@@ -240,7 +253,7 @@ impl Method for GetContractInterface {
 
 /// The address of the contract that a transaction deploys, whether it succeeded or not.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetContractAddressFromTransactionID {
+struct GetContractAddressFromTransactionID {
     /// The deployment.
     hash: Text<DeploymentHash>,
 }
@@ -292,7 +305,7 @@ fn contract(at: &Context, address: &Address) -> Result<DeployedContract, CallErr
 ///
 /// Only the latest Tx blocks are served, fifty unless the node is configured for more.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetStateProof {
+struct GetStateProof {
     /// The contract.
     address: Text<Address>,
     /// The variable.

@@ -16,16 +16,30 @@ use crate::{
     driver::{ImpersonationError, NodeHandle},
     dump::{self, DumpName, DumpReport},
     rpc::{
-        CallError, Command,
+        CallError, Command, Entry,
         params::{FromParam, Integral, Text},
     },
 };
+
+/// The methods of this family.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::for_developers::<DropAllTransactions>(),
+    Entry::for_developers::<DropTransaction>(),
+    Entry::for_developers::<Dump>(),
+    Entry::for_developers::<IncreaseTime>(),
+    Entry::for_developers::<Mine>(),
+    Entry::for_developers::<Revert>(),
+    Entry::for_developers::<SendTransaction>(),
+    Entry::for_developers::<SetBlockMode>(),
+    Entry::for_developers::<SetNextBlockTimestamp>(),
+    Entry::for_developers::<TakeSnapshot>(),
+];
 
 /// Makes Tx blocks, in every block mode, and answers with the block number that transactions of the next one read.
 ///
 /// Transactions that wait go into these blocks.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct Mine {
+struct Mine {
     /// How many blocks, 10,000,000 at most; one if nothing is said.
     #[serde(default = "one")]
     #[schemars(extend("maximum" = MAX_DEMAND))]
@@ -59,7 +73,7 @@ pub(super) async fn mine(node: &NodeHandle, name: &'static str, blocks: u64) -> 
 /// Transactions that wait get their block before the answer if from now on nothing is to wait. The next start of the
 /// node goes by its flags again.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct SetBlockMode {
+struct SetBlockMode {
     /// `instant` (with each transaction), `interval=MS` (every MS milliseconds), `instant+interval=MS` (both), `manual`
     /// (on request), or `manual-immediate` (with each transaction, while only requests move the block number).
     mode: Text<BlockMode>,
@@ -81,7 +95,7 @@ impl Command for SetBlockMode {
 ///
 /// If the time of the next block was set, it is put forward as well, and is the answer.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct IncreaseTime {
+struct IncreaseTime {
     /// By how many seconds.
     seconds: Integral,
 }
@@ -101,7 +115,7 @@ impl Command for IncreaseTime {
 /// It must be later than that of the latest Tx block. If several blocks are made together, it is that of the first, and
 /// the others follow by a microsecond each.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct SetNextBlockTimestamp {
+struct SetNextBlockTimestamp {
     /// The time.
     timestamp: Text<Timestamp>,
 }
@@ -125,7 +139,7 @@ impl Command for SetNextBlockTimestamp {
 /// payment has what it takes, and anything else the highest there is, for which a block has room once. It is read back
 /// with a signature of zeros, and with thirteen zero bytes and the address of the sender in place of the key.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct SendTransaction {
+struct SendTransaction {
     /// The transaction.
     transaction: SimulatedTransactionParam,
 }
@@ -150,7 +164,7 @@ impl Command for SendTransaction {
 /// What is kept is what the chain has of blocks, state and waiting transactions, the time, how blocks are made and the
 /// price of gas. Snapshots are gone with the next start of the node, and when too much has changed since.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct TakeSnapshot {}
+struct TakeSnapshot {}
 
 impl Command for TakeSnapshot {
     const NAME: &'static str = "silica_snapshot";
@@ -165,7 +179,7 @@ impl Command for TakeSnapshot {
 ///
 /// The clock continues from the time of the snapshot. Subscribers get the blocks that replace the removed ones.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct Revert {
+struct Revert {
     /// The number of the snapshot.
     id: Integral,
 }
@@ -196,7 +210,7 @@ impl FromParam for DumpName {
 /// Blocks, parameters, accounts, what waits and the node's secret key are in it. `silica db load` makes a data
 /// directory of it.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct Dump {
+struct Dump {
     /// Name of the file; there must be none of this name.
     name: Text<DumpName>,
 }
@@ -217,7 +231,7 @@ impl Command for Dump {
 ///
 /// Its status is dropped from then on, for no particular reason (255). It can be sent again.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct DropTransaction {
+struct DropTransaction {
     /// The transaction.
     hash: Text<TxHash>,
 }
@@ -234,7 +248,7 @@ impl Command for DropTransaction {
 
 /// Takes all waiting transactions out of the pool, and answers how many there were.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct DropAllTransactions {}
+struct DropAllTransactions {}
 
 impl Command for DropAllTransactions {
     const NAME: &'static str = "silica_dropAllTransactions";

@@ -14,17 +14,33 @@ use silica_protocol::{
 use crate::{
     head::Context,
     rpc::{
-        CallError, Method,
+        CallError, Entry, Method,
         params::{Decimal, Integral, Text},
     },
     statistics,
 };
 
+/// The methods of this family.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::of::<DsBlockListing>().of_weight(5),
+    Entry::per_head::<GetCurrentDsComm>(),
+    Entry::per_head::<GetCurrentDsEpoch>(),
+    Entry::of::<GetDsBlock>(),
+    Entry::per_head::<GetDsBlockRate>(),
+    Entry::of::<GetDsBlockVerbose>(),
+    Entry::per_head::<GetLatestDsBlock>(),
+    Entry::of::<GetMinerInfo>(),
+    Entry::per_head::<GetNumDsBlocks>(),
+    Entry::per_head::<GetPrevDifficulty>(),
+    Entry::per_head::<GetPrevDsDifficulty>(),
+    Entry::of::<GetRawDsBlock>(),
+];
+
 /// A DS block by its number.
 ///
 /// For a block that does not exist the answer is a block with number 18446744073709551615.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetDsBlock {
+struct GetDsBlock {
     /// Number of the block.
     number: Text<Decimal>,
 }
@@ -45,7 +61,7 @@ impl Method for GetDsBlock {
 ///
 /// For a block that does not exist the answer is a block with number 18446744073709551615.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetDsBlockVerbose {
+struct GetDsBlockVerbose {
     /// Number of the block.
     number: Text<Decimal>,
 }
@@ -72,7 +88,7 @@ impl Method for GetDsBlockVerbose {
 ///
 /// For a block that does not exist the answer is a block with number 18446744073709551615.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetRawDsBlock {
+struct GetRawDsBlock {
     /// Number of the block.
     number: Text<Decimal>,
 }
@@ -90,7 +106,7 @@ impl Method for GetRawDsBlock {
 
 /// The latest DS block.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetLatestDsBlock {}
+struct GetLatestDsBlock {}
 
 impl Method for GetLatestDsBlock {
     const NAME: &'static str = "GetLatestDsBlock";
@@ -104,7 +120,7 @@ impl Method for GetLatestDsBlock {
 
 /// Numbers and hashes of DS blocks, the latest first, ten on a page.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct DsBlockListing {
+struct DsBlockListing {
     /// Number of the page, from 1.
     page: Integral,
 }
@@ -123,7 +139,7 @@ impl Method for DsBlockListing {
 
 /// Number of the latest DS block.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetCurrentDsEpoch {}
+struct GetCurrentDsEpoch {}
 
 impl Method for GetCurrentDsEpoch {
     const NAME: &'static str = "GetCurrentDSEpoch";
@@ -136,7 +152,7 @@ impl Method for GetCurrentDsEpoch {
 
 /// Count of DS blocks, genesis included.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetNumDsBlocks {}
+struct GetNumDsBlocks {}
 
 impl Method for GetNumDsBlocks {
     const NAME: &'static str = "GetNumDSBlocks";
@@ -149,7 +165,7 @@ impl Method for GetNumDsBlocks {
 
 /// DS blocks per second since DS block 1.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetDsBlockRate {}
+struct GetDsBlockRate {}
 
 impl Method for GetDsBlockRate {
     const NAME: &'static str = "GetDSBlockRate";
@@ -162,7 +178,7 @@ impl Method for GetDsBlockRate {
 
 /// Proof-of-work difficulty for joining a shard, of the latest DS block.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetPrevDifficulty {}
+struct GetPrevDifficulty {}
 
 impl Method for GetPrevDifficulty {
     const NAME: &'static str = "GetPrevDifficulty";
@@ -175,7 +191,7 @@ impl Method for GetPrevDifficulty {
 
 /// Proof-of-work difficulty for joining the DS committee, of the latest DS block.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetPrevDsDifficulty {}
+struct GetPrevDsDifficulty {}
 
 impl Method for GetPrevDsDifficulty {
     const NAME: &'static str = "GetPrevDSDifficulty";
@@ -188,7 +204,7 @@ impl Method for GetPrevDsDifficulty {
 
 /// Keys of the DS committee of today.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetCurrentDsComm {}
+struct GetCurrentDsComm {}
 
 impl Method for GetCurrentDsComm {
     const NAME: &'static str = "GetCurrentDSComm";
@@ -207,7 +223,7 @@ impl Method for GetCurrentDsComm {
 
 /// Keys of the DS committee and of the shards in a DS epoch.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetMinerInfo {
+struct GetMinerInfo {
     /// Number of the DS block.
     number: Text<Decimal>,
 }

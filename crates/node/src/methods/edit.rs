@@ -10,8 +10,16 @@ use silica_protocol::{Address, BlockNumber, Nonce, Qa, rpc::text::Dec};
 
 use crate::{
     driver::NodeHandle,
-    rpc::{CallError, Command, params::Text},
+    rpc::{CallError, Command, Entry, params::Text},
 };
+
+/// The methods of this family.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::for_developers::<AddBalance>(),
+    Entry::for_developers::<SetBalance>(),
+    Entry::for_developers::<SetContractField>(),
+    Entry::for_developers::<SetNonce>(),
+];
 
 /// Number of the Tx block that has an edit.
 type Edited = Dec<BlockNumber>;
@@ -25,7 +33,7 @@ async fn edit(node: &NodeHandle, edit: Edit) -> Result<Edited, CallError> {
 /// The account is made if there is none. Money that is in circulation by this is in no answer about the supply, which
 /// goes by the reserve alone.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct SetBalance {
+struct SetBalance {
     /// The account.
     address: Text<Address>,
     /// The balance.
@@ -47,7 +55,7 @@ impl Command for SetBalance {
 ///
 /// The money comes from no account: this is the faucet of a node for developers. A missing account is created.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct AddBalance {
+struct AddBalance {
     /// The account.
     address: Text<Address>,
     /// How much.
@@ -70,7 +78,7 @@ impl Command for AddBalance {
 /// That is the nonce of its last transaction, as `GetBalance` has it, and cannot become less. The account is made if
 /// there is none. Waiting transactions with this nonce or a lower one are dropped when a block comes to them.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct SetNonce {
+struct SetNonce {
     /// The account.
     address: Text<Address>,
     /// The nonce, 2^53 at most.
@@ -95,7 +103,7 @@ impl Command for SetNonce {
 /// of objects with `key` and `val`. Whether an address of a type like `ByStr20 with contract ... end` has what the type
 /// asks for is not looked at.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct SetContractField {
+struct SetContractField {
     /// The contract.
     address: Text<Address>,
     /// The name of the field.

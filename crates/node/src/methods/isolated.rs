@@ -11,16 +11,25 @@ use crate::{
     driver::NodeHandle,
     head::Context,
     rpc::{
-        CallError, Command, Method,
+        CallError, Command, Entry, Method,
         params::{Integral, PriceText, Text},
     },
 };
+
+/// The methods of this family.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::command::<CheckPause>().of_weight(10),
+    Entry::per_head::<GetBlocknum>(),
+    Entry::for_developers::<IncreaseBlocknum>(),
+    Entry::for_developers::<SetMinimumGasPrice>(),
+    Entry::command::<TogglePause>().of_weight(10),
+];
 
 /// Block number that transactions of the next Tx block read, and that their receipts have.
 ///
 /// It is the number of that block, except on a chain with blocks of the block mode `manual-immediate`, which do not move it.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetBlocknum {}
+struct GetBlocknum {}
 
 impl Method for GetBlocknum {
     const NAME: &'static str = "GetBlocknum";
@@ -35,7 +44,7 @@ impl Method for GetBlocknum {
 ///
 /// Transactions that wait go into these blocks. Not in the block mode `interval=MS`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct IncreaseBlocknum {
+struct IncreaseBlocknum {
     /// How many blocks, 10,000,000 at most.
     #[schemars(extend("maximum" = MAX_DEMAND))]
     delta: Integral,
@@ -55,7 +64,7 @@ impl Command for IncreaseBlocknum {
 ///
 /// Not in the block mode `interval=MS`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct SetMinimumGasPrice {
+struct SetMinimumGasPrice {
     /// The price.
     price: Text<PriceText>,
 }
@@ -78,7 +87,7 @@ impl Command for SetMinimumGasPrice {
 /// While it is, no block is made and `CreateTransaction` is refused; everything can be read. Only where blocks are made
 /// at intervals, and only for who knows the id that the node was started with.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct TogglePause {
+struct TogglePause {
     /// The id (`--pause-id`).
     id: String,
 }
@@ -97,7 +106,7 @@ impl Command for TogglePause {
 ///
 /// Only where blocks are made at intervals, and only for who knows the id that the node was started with.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct CheckPause {
+struct CheckPause {
     /// The id (`--pause-id`).
     id: String,
 }

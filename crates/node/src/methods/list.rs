@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::METHODS;
+use super::table;
 
 /// Names of methods, and prefixes of names before a `*`, separated by commas.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,8 @@ impl FromStr for MethodList {
 
     fn from_str(text: &str) -> Result<Self, MethodListError> {
         let patterns: Vec<String> = text.split(',').map(|pattern| pattern.trim().to_owned()).collect();
-        let useless = |pattern: &&String| !METHODS.iter().any(|entry| entry.names().any(|name| fits(pattern, name)));
+        let useless =
+            |pattern: &&String| !table().entries().iter().any(|entry| entry.names().any(|name| fits(pattern, name)));
         match patterns.iter().find(useless) {
             Some(got) => Err(MethodListError { got: got.chars().take(64).collect() }),
             None => Ok(Self(patterns)),
@@ -34,7 +35,7 @@ impl MethodList {
     /// Returns for each entry of the table whether the list has its method, under any of its names.
     pub(crate) fn select(&self) -> Box<[bool]> {
         let is_listed = |name: &str| self.0.iter().any(|pattern| fits(pattern, name));
-        METHODS.iter().map(|entry| entry.names().any(is_listed)).collect()
+        table().entries().iter().map(|entry| entry.names().any(is_listed)).collect()
     }
 }
 
@@ -49,7 +50,8 @@ mod tests {
     #[track_caller]
     fn check(list: &str, names: &[&str]) {
         let selected = list.parse::<MethodList>().unwrap().select();
-        let listed: Vec<_> = METHODS.iter().zip(selected).filter(|(_, on)| *on).map(|(entry, _)| entry.name).collect();
+        let listed: Vec<_> =
+            table().entries().iter().zip(selected).filter(|(_, on)| *on).map(|(entry, _)| entry.name).collect();
         assert_eq!(listed, names, "{list}");
     }
 

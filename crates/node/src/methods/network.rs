@@ -13,16 +13,30 @@ use silica_protocol::{
 
 use crate::{
     head::Context,
-    rpc::{CallError, Method, params::Integral},
+    rpc::{CallError, Entry, Method, params::Integral},
     statistics,
 };
+
+/// The methods of this family.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::per_head::<GetBlockchainInfo>(),
+    Entry::per_head::<GetMinimumGasPrice>(),
+    Entry::per_head::<GetNetworkId>(),
+    Entry::per_head::<GetNodeType>(),
+    Entry::per_head::<GetNumPeers>(),
+    Entry::per_head::<GetShardingStructure>(),
+    Entry::of::<GetShardMembers>(),
+    Entry::per_head::<GetTotalCoinSupply>(),
+    Entry::per_head::<GetTotalCoinSupplyAsInt>(),
+    Entry::per_head::<GetVersion>(),
+];
 
 /// Most members of a shard that are shown (`NUM_SHARD_PEER_TO_REVEAL`).
 const MEMBERS_SHOWN: usize = 5;
 
 /// Figures of the whole chain.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetBlockchainInfo {}
+struct GetBlockchainInfo {}
 
 impl Method for GetBlockchainInfo {
     const NAME: &'static str = "GetBlockchainInfo";
@@ -51,7 +65,7 @@ impl Method for GetBlockchainInfo {
 ///
 /// One that serves this interface is a seed: it follows the chain and answers questions.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetNodeType {}
+struct GetNodeType {}
 
 impl Method for GetNodeType {
     const NAME: &'static str = "GetNodeType";
@@ -64,7 +78,7 @@ impl Method for GetNodeType {
 
 /// Number of nodes in the shards and in the DS committee.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetNumPeers {}
+struct GetNumPeers {}
 
 impl Method for GetNumPeers {
     const NAME: &'static str = "GetNumPeers";
@@ -77,7 +91,7 @@ impl Method for GetNumPeers {
 
 /// Number of nodes in each shard.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetShardingStructure {}
+struct GetShardingStructure {}
 
 impl Method for GetShardingStructure {
     const NAME: &'static str = "GetShardingStructure";
@@ -94,7 +108,7 @@ fn sharding(figures: &Statistics) -> ShardingStructure {
 
 /// Members of a shard, at most five of them.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetShardMembers {
+struct GetShardMembers {
     /// Number of the shard, from 0.
     shard: Integral,
 }
@@ -112,7 +126,7 @@ impl Method for GetShardMembers {
 
 /// Chain id of the network.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetNetworkId {}
+struct GetNetworkId {}
 
 impl Method for GetNetworkId {
     const NAME: &'static str = "GetNetworkId";
@@ -125,7 +139,7 @@ impl Method for GetNetworkId {
 
 /// Lowest price of a unit of gas that a transaction may offer, in Qa.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetMinimumGasPrice {}
+struct GetMinimumGasPrice {}
 
 impl Method for GetMinimumGasPrice {
     const NAME: &'static str = "GetMinimumGasPrice";
@@ -138,7 +152,7 @@ impl Method for GetMinimumGasPrice {
 
 /// Money in circulation, in Zil with twelve decimals.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetTotalCoinSupply {}
+struct GetTotalCoinSupply {}
 
 impl Method for GetTotalCoinSupply {
     const NAME: &'static str = "GetTotalCoinSupply";
@@ -151,7 +165,7 @@ impl Method for GetTotalCoinSupply {
 
 /// Money in circulation, in Zil rounded to the nearest integer.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetTotalCoinSupplyAsInt {}
+struct GetTotalCoinSupplyAsInt {}
 
 impl Method for GetTotalCoinSupplyAsInt {
     const NAME: &'static str = "GetTotalCoinSupplyAsInt";
@@ -170,7 +184,7 @@ fn rounded_zil(amount: Qa) -> u64 {
 
 /// Version of this node.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetVersion {}
+struct GetVersion {}
 
 impl Method for GetVersion {
     const NAME: &'static str = "GetVersion";

@@ -6,8 +6,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::METHODS;
-use crate::rpc::document_of;
+use super::table;
+use crate::rpc::{Action, Entry, Shape, document_of};
+
+/// The methods of this family.
+pub(super) const ENTRIES: &[Entry] =
+    &[Entry::new("rpc.discover", Action::Discover, Shape::of::<Discover, Document>()).of_weight(20)];
 
 /// Returns the OpenRPC document of the interface, as text.
 pub fn openrpc() -> String {
@@ -16,20 +20,17 @@ pub fn openrpc() -> String {
 
 /// Returns the document of all methods.
 pub(crate) fn document() -> &'static Value {
-    static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document_of(METHODS.iter()));
+    static DOCUMENT: LazyLock<Value> = LazyLock::new(|| document_of(table().entries().iter()));
     &DOCUMENT
 }
 
-/// The name of the method that answers with the document.
-pub(super) const DISCOVER: &str = "rpc.discover";
-
 /// This document, with the methods that the caller may call.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(super) struct Discover {}
+struct Discover {}
 
 /// An OpenRPC document.
 #[derive(Debug)]
-pub(super) enum Document {}
+enum Document {}
 
 impl JsonSchema for Document {
     fn inline_schema() -> bool {

@@ -20,8 +20,12 @@ use silica_protocol::{
 use super::{transaction::info, written::Written};
 use crate::{
     driver::NodeHandle,
-    rpc::{CallError, Command},
+    rpc::{CallError, Command, Entry},
 };
+
+/// The methods of this family.
+pub(super) const ENTRIES: &[Entry] =
+    &[Entry::command::<EstimateGas>().of_weight(50), Entry::command::<SimulateTransaction>().of_weight(20)];
 
 /// Executes a transaction against the latest state, without a signature and without effect. An extension of this node.
 ///
@@ -30,7 +34,7 @@ use crate::{
 /// the first of the next block. The answer has the receipt it would have, and the changes of accounts and of variables
 /// of contracts with old and new values.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct SimulateTransaction {
+struct SimulateTransaction {
     /// The transaction.
     transaction: SimulatedTransactionParam,
 }
@@ -50,7 +54,7 @@ impl Command for SimulateTransaction {
 /// begins. A gas limit in the transaction is the highest that is tried. A transaction that fails with that is an error,
 /// which says why.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct EstimateGas {
+struct EstimateGas {
     /// The transaction.
     transaction: SimulatedTransactionParam,
 }

@@ -13,12 +13,19 @@ use silica_state::FoundTransaction;
 
 use crate::{
     head::Context,
-    rpc::{CallError, Method, TransactionQuery, params::Text},
+    rpc::{CallError, Entry, Method, TransactionQuery, params::Text},
 };
+
+/// The methods of this family.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::about::<GetPendingTxn>(),
+    Entry::of::<GetPendingTxns>().of_weight(10),
+    Entry::about::<GetTransactionStatus>(),
+];
 
 /// Where a submitted transaction stands: waiting, confirmed or dropped, and why.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetTransactionStatus {
+struct GetTransactionStatus {
     /// The transaction.
     hash: Text<TxHash>,
 }
@@ -48,7 +55,7 @@ impl TransactionQuery for GetTransactionStatus {
 
 /// Transactions that wait for a block, those first whose status changed last; at most 1000.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetPendingTxns {}
+struct GetPendingTxns {}
 
 impl Method for GetPendingTxns {
     const NAME: &'static str = "GetPendingTxns";
@@ -65,7 +72,7 @@ impl Method for GetPendingTxns {
 ///
 /// Kept for clients that have not moved to `GetTransactionStatus`; a transaction that is not known is neither.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetPendingTxn {
+struct GetPendingTxn {
     /// The transaction.
     hash: Text<TxHash>,
 }

@@ -13,18 +13,28 @@ use silica_protocol::{
 use crate::{
     head::Context,
     rpc::{
-        CallError, Method,
+        CallError, Entry, Method,
         params::{BareTxHash, Text},
     },
     statistics,
 };
+
+/// The methods of this family.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::per_head::<GetAverageBlockTime>(),
+    Entry::per_head::<GetDsCommittee>(),
+    Entry::per_head::<GetEpochFin>(),
+    Entry::per_head::<GetLatestEpochStatesUpdated>(),
+    Entry::per_head::<Healthcheck>(),
+    Entry::of::<IsTxnInMemPool>(),
+];
 
 /// Methods for nodes that follow no chain for others, which this one does (Reference: interface#status-server).
 pub(crate) const NOT_ON_LOOKUP: [&str; 3] = ["DisablePoW", "GetNodeState", "SetVoteInPow"];
 
 /// Whether the node answers: `ok`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct Healthcheck {}
+struct Healthcheck {}
 
 impl Method for Healthcheck {
     const NAME: &'static str = "healthcheck";
@@ -37,7 +47,7 @@ impl Method for Healthcheck {
 
 /// Number of the last Tx block that was processed whole, which is the latest.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetEpochFin {}
+struct GetEpochFin {}
 
 impl Method for GetEpochFin {
     const NAME: &'static str = "GetEpochFin";
@@ -50,7 +60,7 @@ impl Method for GetEpochFin {
 
 /// Number of the last Tx block whose changes of state would outlive a crash, which is the latest.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetLatestEpochStatesUpdated {}
+struct GetLatestEpochStatesUpdated {}
 
 impl Method for GetLatestEpochStatesUpdated {
     const NAME: &'static str = "GetLatestEpochStatesUpdated";
@@ -63,7 +73,7 @@ impl Method for GetLatestEpochStatesUpdated {
 
 /// Seconds from one Tx block to the next, on average since Tx block 1 and without a fraction.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetAverageBlockTime {}
+struct GetAverageBlockTime {}
 
 impl Method for GetAverageBlockTime {
     const NAME: &'static str = "GetAverageBlockTime";
@@ -76,7 +86,7 @@ impl Method for GetAverageBlockTime {
 
 /// The members of the DS committee.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetDsCommittee {}
+struct GetDsCommittee {}
 
 impl Method for GetDsCommittee {
     const NAME: &'static str = "GetDSCommittee";
@@ -93,7 +103,7 @@ impl Method for GetDsCommittee {
 ///
 /// One that is in a block is no longer in the pool.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct IsTxnInMemPool {
+struct IsTxnInMemPool {
     /// The transaction.
     hash: Text<BareTxHash>,
 }

@@ -19,8 +19,12 @@ use super::{
 };
 use crate::{
     driver::NodeHandle,
-    rpc::{CallError, Command, params::Text},
+    rpc::{CallError, Command, Entry, params::Text},
 };
+
+/// The methods of this family.
+pub(super) const ENTRIES: &[Entry] =
+    &[Entry::command::<TraceCall>().of_weight(50), Entry::command::<TraceTransaction>().of_weight(50)];
 
 /// What a transaction of a recent Tx block did: the calls, their statements, and the changes. An extension of this
 /// node.
@@ -30,7 +34,7 @@ use crate::{
 /// that it used and bound; changes of variables have their old and new values. The trace of a very long transaction has
 /// the first 10,000 statements, with four megabytes of text and values.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct TraceTransaction {
+struct TraceTransaction {
     /// The transaction.
     hash: Text<TxHash>,
 }
@@ -62,7 +66,7 @@ impl Command for TraceTransaction {
 /// It takes what `silica_simulateTransaction` takes, and answers with what that answers and with the calls and
 /// statements that `silica_traceTransaction` tells.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct TraceCall {
+struct TraceCall {
     /// The transaction.
     transaction: SimulatedTransactionParam,
 }

@@ -20,17 +20,26 @@ use crate::{
     driver::NodeHandle,
     head::Context,
     rpc::{
-        CallError, Command, Method, TransactionQuery,
+        CallError, Command, Entry, Method, TransactionQuery,
         params::{BareTxHash, Text},
     },
 };
+
+/// The methods of this family.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::command::<CreateTransaction>().of_weight(5),
+    Entry::per_head::<GetRecentTransactions>(),
+    Entry::about::<GetSoftConfirmedTransaction>(),
+    Entry::about::<GetTransaction>(),
+    Entry::slow::<GetTransactionsForAddress>().of_weight(10),
+];
 
 /// Submits a signed transaction.
 ///
 /// Where every transaction gets its block at once, the answer comes when that block is on disk; otherwise when the
 /// transaction waits for the next block.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct CreateTransaction {
+struct CreateTransaction {
     /// The transaction.
     transaction: SubmittedTransaction,
 }
@@ -59,7 +68,7 @@ pub(super) fn info(routing: Routing) -> SubmissionInfo {
 
 /// An executed transaction with its receipt.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetTransaction {
+struct GetTransaction {
     /// The transaction.
     hash: Text<TxHash>,
 }
@@ -82,7 +91,7 @@ impl TransactionQuery for GetTransaction {
 ///
 /// Here a transaction is executed when its block is final, so that this is [`GetTransaction`] with its own errors.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetSoftConfirmedTransaction {
+struct GetSoftConfirmedTransaction {
     /// The transaction.
     hash: Text<BareTxHash>,
 }
@@ -103,7 +112,7 @@ impl TransactionQuery for GetSoftConfirmedTransaction {
 
 /// Hashes of the latest transactions of the chain, newest first, at most 100.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetRecentTransactions {}
+struct GetRecentTransactions {}
 
 impl Method for GetRecentTransactions {
     const NAME: &'static str = "GetRecentTransactions";
@@ -121,7 +130,7 @@ impl Method for GetRecentTransactions {
 /// megabytes as they are stored, or where there are few in a block, so that it may have few, or none, and yet not be the last:
 /// that is the one without `next`. Pages are not moved by new blocks.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetTransactionsForAddress {
+struct GetTransactionsForAddress {
     /// The address.
     address: Text<Address>,
     /// Order, size and beginning of the page; may be left out.

@@ -21,17 +21,37 @@ use silica_state::StateError;
 use crate::{
     head::Context,
     rpc::{
-        CallError, Document, Method, Pieces, Streamed,
+        CallError, Document, Entry, Method, Pieces, Streamed,
         params::{AnyBase, Decimal, Integral, PageText, Text},
     },
     statistics,
 };
 
+/// The methods of this family.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::per_head::<GetCurrentMiniEpoch>(),
+    Entry::per_head::<GetLatestTxBlock>(),
+    Entry::per_head::<GetNumTransactions>(),
+    Entry::per_head::<GetNumTxBlocks>(),
+    Entry::per_head::<GetNumTxnsDsEpoch>(),
+    Entry::per_head::<GetNumTxnsTxEpoch>(),
+    Entry::of::<GetRawTxBlock>(),
+    Entry::per_head::<GetTransactionRate>(),
+    Entry::of::<GetTransactionsForTxBlock>().of_weight(5),
+    Entry::of::<GetTransactionsForTxBlockEx>().of_weight(5),
+    Entry::of::<GetTxBlock>(),
+    Entry::per_head::<GetTxBlockRate>(),
+    Entry::of::<GetTxBlockVerbose>(),
+    Entry::streamed::<GetTxnBodiesForTxBlock>().of_weight(20),
+    Entry::streamed::<GetTxnBodiesForTxBlockEx>().of_weight(20),
+    Entry::of::<TxBlockListing>().of_weight(5),
+];
+
 /// A Tx block by its number.
 ///
 /// For a block that does not exist the answer is a block with number 18446744073709551615.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetTxBlock {
+struct GetTxBlock {
     /// Number of the block.
     number: Text<Decimal>,
 }
@@ -51,7 +71,7 @@ impl Method for GetTxBlock {
 ///
 /// For a block that does not exist the answer is a block with number 18446744073709551615.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetTxBlockVerbose {
+struct GetTxBlockVerbose {
     /// Number of the block.
     number: Text<Decimal>,
 }
@@ -72,7 +92,7 @@ impl Method for GetTxBlockVerbose {
 ///
 /// For a block that does not exist the answer is a block with number 18446744073709551615.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetRawTxBlock {
+struct GetRawTxBlock {
     /// Number of the block.
     number: Text<Decimal>,
 }
@@ -91,7 +111,7 @@ impl Method for GetRawTxBlock {
 
 /// The latest Tx block. Not in the block mode `manual-immediate`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetLatestTxBlock {}
+struct GetLatestTxBlock {}
 
 impl Method for GetLatestTxBlock {
     const NAME: &'static str = "GetLatestTxBlock";
@@ -124,7 +144,7 @@ fn rewards(block: BlockNumber, at: &Snapshot) -> RewardKind {
 
 /// Numbers and hashes of Tx blocks, the latest first, ten on a page.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct TxBlockListing {
+struct TxBlockListing {
     /// Number of the page, from 1.
     page: Integral,
 }
@@ -143,7 +163,7 @@ impl Method for TxBlockListing {
 
 /// Hashes of a Tx block's transactions, in one array for each shard; the last is that of the DS committee.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetTransactionsForTxBlock {
+struct GetTransactionsForTxBlock {
     /// Number of the block.
     number: Text<AnyBase>,
 }
@@ -161,7 +181,7 @@ impl Method for GetTransactionsForTxBlock {
 ///
 /// A page holds 2500 transactions; the arrays of shards that have none on it are empty.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetTransactionsForTxBlockEx {
+struct GetTransactionsForTxBlockEx {
     /// Number of the block.
     number: Text<AnyBase>,
     /// Number of the page, from 0; with an empty text the answer is that of `GetTransactionsForTxBlock`.
@@ -208,7 +228,7 @@ fn page_of<T>(page: u64, pages: u64, transactions: T) -> TransactionsPage<T> {
 
 /// The transactions of a Tx block.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetTxnBodiesForTxBlock {
+struct GetTxnBodiesForTxBlock {
     /// Number of the block.
     number: Text<AnyBase>,
 }
@@ -228,7 +248,7 @@ impl Streamed for GetTxnBodiesForTxBlock {
 
 /// One page of the transactions of a Tx block, 2500 on a page.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetTxnBodiesForTxBlockEx {
+struct GetTxnBodiesForTxBlockEx {
     /// Number of the block.
     number: Text<AnyBase>,
     /// Number of the page, from 0.
@@ -318,7 +338,7 @@ impl Bodies {
 
 /// Number of the Tx block in progress.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetCurrentMiniEpoch {}
+struct GetCurrentMiniEpoch {}
 
 impl Method for GetCurrentMiniEpoch {
     const NAME: &'static str = "GetCurrentMiniEpoch";
@@ -331,7 +351,7 @@ impl Method for GetCurrentMiniEpoch {
 
 /// Count of Tx blocks, genesis included. Not in the block mode `manual-immediate`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetNumTxBlocks {}
+struct GetNumTxBlocks {}
 
 impl Method for GetNumTxBlocks {
     const NAME: &'static str = "GetNumTxBlocks";
@@ -345,7 +365,7 @@ impl Method for GetNumTxBlocks {
 
 /// Count of transactions in all Tx blocks after genesis.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetNumTransactions {}
+struct GetNumTransactions {}
 
 impl Method for GetNumTransactions {
     const NAME: &'static str = "GetNumTransactions";
@@ -358,7 +378,7 @@ impl Method for GetNumTransactions {
 
 /// Count of transactions in the Tx blocks of the latest DS epoch.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetNumTxnsDsEpoch {}
+struct GetNumTxnsDsEpoch {}
 
 impl Method for GetNumTxnsDsEpoch {
     const NAME: &'static str = "GetNumTxnsDSEpoch";
@@ -371,7 +391,7 @@ impl Method for GetNumTxnsDsEpoch {
 
 /// Count of transactions in the latest Tx block.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetNumTxnsTxEpoch {}
+struct GetNumTxnsTxEpoch {}
 
 impl Method for GetNumTxnsTxEpoch {
     const NAME: &'static str = "GetNumTxnsTxEpoch";
@@ -385,7 +405,7 @@ impl Method for GetNumTxnsTxEpoch {
 
 /// Transactions per second between the two latest Tx blocks.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetTransactionRate {}
+struct GetTransactionRate {}
 
 impl Method for GetTransactionRate {
     const NAME: &'static str = "GetTransactionRate";
@@ -398,7 +418,7 @@ impl Method for GetTransactionRate {
 
 /// Tx blocks per second since Tx block 1.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct GetTxBlockRate {}
+struct GetTxBlockRate {}
 
 impl Method for GetTxBlockRate {
     const NAME: &'static str = "GetTxBlockRate";

@@ -172,7 +172,6 @@ mod tests {
     use crate::{
         block_mode::BlockMode,
         blocking::QUERIES,
-        methods::tx_block,
         rpc::{
             entry::{Action, Entry},
             tests::fixture,
@@ -230,12 +229,23 @@ mod tests {
         assert_eq!(answer.unwrap().get(), "true");
     }
 
+    /// A query that returns a text.
+    #[derive(Debug, Deserialize, JsonSchema)]
+    struct Constant {}
+
+    impl Method for Constant {
+        const NAME: &'static str = "Constant";
+        type Output = String;
+
+        fn call(self, _: &Context) -> Result<String, CallError> {
+            Ok("1".to_owned())
+        }
+    }
+
     #[tokio::test]
     async fn slow_questions_are_answered_in_turn() {
         let node = fixture(BlockMode::Manual).node();
-        let Action::Async(ask) = Entry::slow::<tx_block::GetNumTxBlocks>().action else {
-            panic!("it is answered later")
-        };
+        let Action::Async(ask) = Entry::slow::<Constant>().action else { panic!("it is answered later") };
         let call = Call { id: &Id::NULL, params: None, fields: &[] };
         let mut turns = Vec::new();
         while turns.len() < QUERIES - 1 {

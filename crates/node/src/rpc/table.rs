@@ -1,4 +1,4 @@
-//! The method table: the methods that a [`Service`](super::Service) calls, found by their names.
+//! The method table: the methods that a [`Service`](super::Service) calls, by their names.
 
 use std::{collections::HashMap, num::NonZeroU32};
 
@@ -12,10 +12,10 @@ const SIMILAR: f64 = 0.9;
 /// Characters of a name above which the table suggests nothing: a comparison takes time with the product of both lengths.
 const LONGEST: usize = 64;
 
-/// The methods of a service, in the order of their names.
+/// The methods of a service, in the alphabetical order of their names.
 #[derive(Debug)]
 pub(crate) struct MethodTable {
-    entries: &'static [Entry],
+    entries: Vec<Entry>,
     rows: HashMap<&'static str, Row>,
     /// The names in lower case, in the order of the entries.
     lower: Vec<String>,
@@ -41,20 +41,23 @@ pub(crate) struct Row {
 }
 
 impl MethodTable {
-    /// Indexes `entries` by their names. `refusal` returns the error for a method that the node knows, and does not have.
-    pub(crate) fn new(entries: &'static [Entry], refusal: fn(&str) -> Option<RpcError>) -> Self {
+    /// Sorts `entries` by their names, and indexes them. `refusal` returns the error for a method that the node knows,
+    /// and does not have.
+    pub(crate) fn new(mut entries: Vec<Entry>, refusal: fn(&str) -> Option<RpcError>) -> Self {
+        entries.sort_by_cached_key(|entry| entry.name.to_lowercase());
         let rows = entries.iter().enumerate().flat_map(|(position, entry)| {
             let Entry { name, action, shape, for_developers, weight, .. } = *entry;
             let row = Row { name, position, action, fields: (shape.fields)(), for_developers, weight };
             entry.names().map(move |name| (name, row))
         });
+        let rows = rows.collect();
         let lower = entries.iter().map(|entry| entry.name.to_lowercase()).collect();
-        Self { entries, rows: rows.collect(), lower, refusal }
+        Self { entries, rows, lower, refusal }
     }
 
     /// Returns all entries, in the order of their names.
-    pub(crate) const fn entries(&self) -> &'static [Entry] {
-        self.entries
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
     }
 
     /// Returns the row of a method, by its name or by another name of it.
@@ -78,7 +81,7 @@ impl MethodTable {
             return None;
         }
         let name = name.to_lowercase();
-        let offered = self.lower.iter().zip(self.entries).enumerate().filter(|(position, _)| is_offered(*position));
+        let offered = self.lower.iter().zip(&self.entries).enumerate().filter(|(position, _)| is_offered(*position));
         let known = offered.map(|(_, (lower, entry))| (strsim::jaro_winkler(lower, &name), entry.name));
         known.filter(|(likeness, _)| *likeness >= SIMILAR).max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, name)| name)
     }

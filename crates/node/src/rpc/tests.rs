@@ -500,18 +500,6 @@ async fn every_method_counts_its_parameters() {
 }
 
 #[tokio::test]
-async fn names_are_unique_and_in_order() {
-    let names: Vec<_> =
-        methods::table().entries().iter().flat_map(|entry| std::iter::once(&entry.name).chain(entry.aliases)).collect();
-    let mut unique = names.clone();
-    unique.sort_unstable();
-    unique.dedup();
-    assert_eq!(unique.len(), names.len());
-    let order: Vec<_> = methods::table().entries().iter().map(|entry| entry.name.to_lowercase()).collect();
-    assert!(order.is_sorted(), "{order:?}");
-}
-
-#[tokio::test]
 async fn other_spellings_of_names_are_taken() {
     let fixture = fixture(BlockMode::Instant);
     for (name, alias, params) in [

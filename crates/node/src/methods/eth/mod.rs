@@ -32,8 +32,28 @@ use crate::{
     blocking::BlockingError,
     driver::NodeHandle,
     head::Context,
-    rpc::{CallError, Command, Method, TransactionQuery, params::Text},
+    rpc::{CallError, Command, Entry, Method, TransactionQuery, params::Text},
 };
+
+/// The methods of this family.
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry::per_head::<EthAccounts>(),
+    Entry::per_head::<EthBlockNumber>(),
+    Entry::per_head::<EthChainId>(),
+    Entry::per_head::<EthGasPrice>(),
+    Entry::slow::<EthGetBalance>(),
+    Entry::command::<EthGetBlockByHash>().of_weight(20),
+    Entry::slow::<EthGetBlockByNumber>().of_weight(10),
+    Entry::slow::<EthGetCode>(),
+    Entry::about::<EthGetTransactionByHash>(),
+    Entry::slow::<EthGetTransactionCount>(),
+    Entry::slow::<EthGetTransactionReceipt>(),
+    Entry::per_head::<EthSyncing>(),
+    Entry::per_head::<NetListening>(),
+    Entry::per_head::<NetVersion>(),
+    Entry::per_head::<Web3ClientVersion>(),
+    Entry::of::<Web3Sha3>(),
+];
 
 /// Set in the chain id that Ethereum's methods tell (Reference: interface#chain-id-for-tools-of-ethereum), so that no
 /// signature for one interface is valid for the other.
@@ -71,7 +91,7 @@ fn eth_chain_id(chain_id: ChainId) -> u64 {
 
 /// Chain id as Ethereum's tools have it: that of the network, and the bit 0x8000.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct EthChainId {}
+struct EthChainId {}
 
 impl Method for EthChainId {
     const NAME: &'static str = "eth_chainId";
@@ -84,7 +104,7 @@ impl Method for EthChainId {
 
 /// The chain id of `eth_chainId` in decimal digits.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct NetVersion {}
+struct NetVersion {}
 
 impl Method for NetVersion {
     const NAME: &'static str = "net_version";
@@ -97,7 +117,7 @@ impl Method for NetVersion {
 
 /// Whether the node takes connections of others, which it does.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct NetListening {}
+struct NetListening {}
 
 impl Method for NetListening {
     const NAME: &'static str = "net_listening";
@@ -110,7 +130,7 @@ impl Method for NetListening {
 
 /// Name and version of this node.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct Web3ClientVersion {}
+struct Web3ClientVersion {}
 
 impl Method for Web3ClientVersion {
     const NAME: &'static str = "web3_clientVersion";
@@ -123,7 +143,7 @@ impl Method for Web3ClientVersion {
 
 /// Keccak-256 of bytes.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct Web3Sha3 {
+struct Web3Sha3 {
     /// The bytes.
     data: Text<HexBytes>,
 }
@@ -140,7 +160,7 @@ impl Method for Web3Sha3 {
 
 /// Whether the node is behind the network, which it never is.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct EthSyncing {}
+struct EthSyncing {}
 
 impl Method for EthSyncing {
     const NAME: &'static str = "eth_syncing";
@@ -153,7 +173,7 @@ impl Method for EthSyncing {
 
 /// Accounts for which the node signs: none.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct EthAccounts {}
+struct EthAccounts {}
 
 impl Method for EthAccounts {
     const NAME: &'static str = "eth_accounts";
@@ -166,7 +186,7 @@ impl Method for EthAccounts {
 
 /// Number of the latest Tx block.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct EthBlockNumber {}
+struct EthBlockNumber {}
 
 impl Method for EthBlockNumber {
     const NAME: &'static str = "eth_blockNumber";
@@ -179,7 +199,7 @@ impl Method for EthBlockNumber {
 
 /// Lowest price of a unit of gas that a transaction may offer, in wei.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct EthGasPrice {}
+struct EthGasPrice {}
 
 impl Method for EthGasPrice {
     const NAME: &'static str = "eth_gasPrice";
@@ -192,7 +212,7 @@ impl Method for EthGasPrice {
 
 /// Money of an account, in wei: a million for each Qa. Nothing of one that does not exist.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct EthGetBalance {
+struct EthGetBalance {
     /// The account.
     address: Text<EthAddress>,
     /// The block after which it is looked at; the latest if none is named.
@@ -214,7 +234,7 @@ impl Method for EthGetBalance {
 ///
 /// Those that wait for a block are counted if the block is `pending`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct EthGetTransactionCount {
+struct EthGetTransactionCount {
     /// The account.
     address: Text<EthAddress>,
     /// The block after which it is looked at; the latest if none is named.
@@ -236,7 +256,7 @@ impl Method for EthGetTransactionCount {
 
 /// The program of a contract, as the bytes of its source; none of an account without one.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct EthGetCode {
+struct EthGetCode {
     /// The contract.
     address: Text<EthAddress>,
     /// The block after which it is looked at; the latest if none is named.
@@ -282,7 +302,7 @@ fn account(
 
 /// A Tx block by its number; null when there is none.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct EthGetBlockByNumber {
+struct EthGetBlockByNumber {
     /// The block.
     block: Text<BlockTag>,
     /// Whether its transactions are shown, and not only their hashes.
@@ -305,7 +325,7 @@ impl Method for EthGetBlockByNumber {
 /// The first such question after a start looks at the blocks from the latest down to the one that is asked for, but at no
 /// more than 100,000. Then it is an error that older ones have not been looked at, and the next question goes on there.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct EthGetBlockByHash {
+struct EthGetBlockByHash {
     /// The block.
     hash: Text<EthBlockHash>,
     /// Whether its transactions are shown, and not only their hashes.
@@ -335,7 +355,7 @@ impl Command for EthGetBlockByHash {
 
 /// A transaction that is in a block; null when it is in none.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct EthGetTransactionByHash {
+struct EthGetTransactionByHash {
     /// The transaction.
     hash: Text<EthTxHash>,
 }
@@ -360,7 +380,7 @@ impl TransactionQuery for EthGetTransactionByHash {
 ///
 /// What contracts tell is not shown as logs: `GetTransaction` has their events.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct EthGetTransactionReceipt {
+struct EthGetTransactionReceipt {
     /// The transaction.
     hash: Text<EthTxHash>,
 }
