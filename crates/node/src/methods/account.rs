@@ -2,7 +2,13 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use silica_protocol::{Address, rpc::account::Balance};
+use silica_protocol::{
+    Address,
+    rpc::{
+        account::Balance,
+        error::{RpcError, RpcErrorCode},
+    },
+};
 
 use crate::{
     head::Context,
@@ -21,12 +27,15 @@ struct GetBalance {
     address: Text<Address>,
 }
 
+/// The error for an address that has no account.
+const NOT_CREATED: RpcError = RpcError::from_static(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "Account is not created");
+
 impl Method for GetBalance {
     const NAME: &'static str = "GetBalance";
     type Output = Balance;
 
     fn call(self, at: &Context) -> Result<Balance, CallError> {
         let account = at.snapshot.account(&self.address.get()?)?;
-        account.as_ref().map(Balance::from).ok_or(CallError::AccountNotCreated)
+        Ok(account.as_ref().map(Balance::from).ok_or(NOT_CREATED)?)
     }
 }

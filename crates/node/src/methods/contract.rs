@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use silica_chain::{StateEntry, StatePage, StatePageError, StatePageRequest};
+use silica_chain::{
+    InterfaceError, PastStateError, ProofError, StateEntry, StatePage, StatePageError, StatePageRequest,
+};
 use silica_protocol::{
     Account, Address, AddressError, BlockNumber, DeployedContract, HexError, InitData, TxHash, VariableHash,
     rpc::{
@@ -11,6 +13,7 @@ use silica_protocol::{
         contract::{
             ContractCode, ContractInterfaceJson, ContractParamJson, SmartContract, StateEntryJson, StatePageJson,
         },
+        error::{RpcError, RpcErrorCode},
         text::Hex,
     },
 };
@@ -18,7 +21,7 @@ use silica_protocol::{
 use crate::{
     head::Context,
     rpc::{
-        CallError, Document, Entry, Method, Streamed,
+        CallError, Document, Entry, HashErrors, Method, Streamed,
         params::{BlockOrLatest, FromParam, HashFault, Integral, Text, beginning},
     },
 };
@@ -36,6 +39,13 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::slow::<GetSmartContractStatePage>().of_weight(5),
 ];
 
+/// The error for an address that has no account, where the method needs a contract.
+const ADDRESS_UNKNOWN: RpcError = RpcError::from_static(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "Address does not exist");
+
+/// The error for an account without code.
+const NOT_A_CONTRACT: RpcError =
+    RpcError::from_static(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "Address not contract address");
+
 /// Init parameters of a contract.
 ///
 /// These are the parameters that its deployment gave, in their order, and two that the node adds: the block in which
@@ -46,13 +56,17 @@ struct GetSmartContractInit {
     address: Text<Address>,
 }
 
+/// The error for init data of a deployment that are not JSON.
+const INIT_DATA_UNREADABLE: RpcError =
+    RpcError::from_static(RpcErrorCode::PARSE_ERROR, "Unable to convert initData into Json");
+
 impl Method for GetSmartContractInit {
     const NAME: &'static str = "GetSmartContractInit";
     type Output = Vec<ContractParamJson>;
 
     fn call(self, at: &Context) -> Result<Self::Output, CallError> {
         let contract = contract(at, &self.address.get()?)?;
-        let init = InitData::parse(&contract.init_data).map_err(|_| CallError::InitData)?;
+        let init = InitData::parse(&contract.init_data).map_err(|_| INIT_DATA_UNREADABLE)?;
         Ok(init.params().into_iter().map(ContractParamJson::from).collect())
     }
 }
@@ -80,15 +94,19 @@ struct GetSmartContracts {
     address: Text<Address>,
 }
 
+/// The error for a contract in place of an account that deploys contracts.
+const CONTRACT_QUERIED: RpcError =
+    RpcError::from_static(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "A contract account queried");
+
 impl Method for GetSmartContracts {
     const NAME: &'static str = "GetSmartContracts";
     type Output = Vec<SmartContract>;
 
     fn call(self, at: &Context) -> Result<Self::Output, CallError> {
         let address = self.address.get()?;
-        let account = at.snapshot.account(&address)?.ok_or(CallError::AddressUnknown)?;
+        let account = at.snapshot.account(&address)?.ok_or(ADDRESS_UNKNOWN)?;
         if account.contract.is_some() {
-            return Err(CallError::ContractQueried);
+            return Err(CONTRACT_QUERIED.into());
         }
         let contracts = at.snapshot.contracts_of(&address)?;
         Ok(contracts.into_iter().map(|address| SmartContract { address: address.into() }).collect())
@@ -129,6 +147,10 @@ struct GetSmartContractSubState {
     indices: Vec<Value>,
 }
 
+/// The error for a key of a map that is not text.
+const INDEX_NOT_TEXT: RpcError =
+    RpcError::from_static(RpcErrorCode::INVALID_PARAMETER, "Every array value should be a string");
+
 impl Streamed for GetSmartContractSubState {
     const NAME: &'static str = "GetSmartContractSubState";
     type Output = Option<Map<String, Value>>;
@@ -136,7 +158,7 @@ impl Streamed for GetSmartContractSubState {
     fn begin(self, at: &Context) -> Result<Document, CallError> {
         let address = self.address.get()?;
         let account = contract_account(at, &address)?;
-        let text = |index: Value| if let Value::String(text) = index { Ok(text) } else { Err(CallError::IndexNotText) };
+        let text = |index: Value| if let Value::String(text) = index { Ok(text) } else { Err(INDEX_NOT_TEXT) };
         let indices = self.indices.into_iter().map(text).collect::<Result<Vec<_>, _>>()?;
         match self.field.as_str() {
             "" => {
@@ -202,10 +224,11 @@ impl Method for GetSmartContractStatePage {
         let page = at.snapshot.state_page(&request).map_err(|error| match error {
             StatePageError::Cursor => wrong_cursor(self.cursor.as_deref().unwrap_or_default()),
             StatePageError::UnknownField => unknown_field(request.field.as_deref().unwrap_or_default()),
-            StatePageError::NotAContract => CallError::NotAContract,
-            StatePageError::Past(error) => error.into(),
+            StatePageError::NotAContract => NOT_A_CONTRACT.into(),
+            StatePageError::Past(error @ PastStateError::Outside { .. }) => CallError::parameter("block", &error),
+            StatePageError::Past(PastStateError::History(error)) => CallError::internal(error),
             StatePageError::State(error) => error.into(),
-            StatePageError::UnknownAccount => CallError::AddressUnknown,
+            StatePageError::UnknownAccount => ADDRESS_UNKNOWN.into(),
         })?;
         let StatePage { block, entries, next } = page;
         let entry = |StateEntry { name, indices, value }| StateEntryJson { indices, value, variable: name };
@@ -241,13 +264,24 @@ struct GetContractInterface {
     address: Text<Address>,
 }
 
+impl From<InterfaceError> for CallError {
+    fn from(error: InterfaceError) -> Self {
+        match error {
+            InterfaceError::UnknownAccount | InterfaceError::NotAContract => {
+                Self::with_text_of(RpcErrorCode::INVALID_ADDRESS_OR_KEY, &error)
+            }
+            InterfaceError::Unusable | InterfaceError::State(_) => Self::internal(error),
+        }
+    }
+}
+
 impl Method for GetContractInterface {
     const NAME: &'static str = "silica_getContractInterface";
     type Output = ContractInterfaceJson;
 
     fn call(self, at: &Context) -> Result<ContractInterfaceJson, CallError> {
         let text = at.snapshot.contract_interface(&self.address.named("address")?)?;
-        serde_json::from_str(&text).map_err(CallError::Unwritten)
+        serde_json::from_str(&text).map_err(CallError::internal)
     }
 }
 
@@ -258,14 +292,27 @@ struct GetContractAddressFromTransactionID {
     hash: Text<DeploymentHash>,
 }
 
+/// The errors for a text that is not the hash of a deployment.
+const DEPLOYMENT_HASH: HashErrors = HashErrors {
+    digit: RpcError::from_static(RpcErrorCode::MISC_ERROR, "Unable To Process"),
+    size: RpcError::from_static(RpcErrorCode::INVALID_PARAMETER, "Address size not appropriate"),
+};
+
+/// The error for a transaction that is in no block.
+const DEPLOYMENT_UNKNOWN: RpcError =
+    RpcError::from_static(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "Txn Hash not Present");
+
+/// The error for a transaction that deploys nothing.
+const NO_DEPLOYMENT: RpcError = RpcError::from_static(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "ID is not a contract txn");
+
 impl Method for GetContractAddressFromTransactionID {
     const NAME: &'static str = "GetContractAddressFromTransactionID";
     type Output = Hex<Address>;
 
     fn call(self, at: &Context) -> Result<Self::Output, CallError> {
-        let DeploymentHash(hash) = self.hash.get().map_err(CallError::DeploymentHash)?;
-        let stored = at.snapshot.transaction(&hash)?.ok_or(CallError::DeploymentUnknown)?;
-        let contract = stored.transaction.contract_address().ok_or(CallError::NoDeployment)?;
+        let DeploymentHash(hash) = self.hash.get().map_err(|fault| DEPLOYMENT_HASH.of(fault))?;
+        let stored = at.snapshot.transaction(&hash)?.ok_or(DEPLOYMENT_UNKNOWN)?;
+        let contract = stored.transaction.contract_address().ok_or(NO_DEPLOYMENT)?;
         Ok(contract.into())
     }
 }
@@ -291,14 +338,14 @@ impl FromParam for DeploymentHash {
 
 /// The account of a contract or library.
 fn contract_account(at: &Context, address: &Address) -> Result<Account, CallError> {
-    let account = at.snapshot.account(address)?.ok_or(CallError::AddressUnknown)?;
-    if account.contract.is_some() { Ok(account) } else { Err(CallError::NotAContract) }
+    let account = at.snapshot.account(address)?.ok_or(ADDRESS_UNKNOWN)?;
+    if account.contract.is_some() { Ok(account) } else { Err(NOT_A_CONTRACT.into()) }
 }
 
 /// The texts of a contract or library.
 fn contract(at: &Context, address: &Address) -> Result<DeployedContract, CallError> {
     contract_account(at, address)?;
-    at.snapshot.contract(address)?.ok_or(CallError::NotAContract)
+    Ok(at.snapshot.contract(address)?.ok_or(NOT_A_CONTRACT)?)
 }
 
 /// Proof of a contract's variable in the state of a Tx block.
@@ -314,12 +361,31 @@ struct GetStateProof {
     block: Text<BlockOrLatest>,
 }
 
+/// The errors for a text that is not the hash of a variable.
+const VARIABLE_HASH: HashErrors = HashErrors {
+    digit: RpcError::from_static(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "invalid key"),
+    size: RpcError::from_static(RpcErrorCode::INVALID_PARAMETER, "Key size not appropriate"),
+};
+
+impl From<ProofError> for CallError {
+    fn from(error: ProofError) -> Self {
+        let code = match error {
+            ProofError::NotMined { .. } | ProofError::Expired { .. } => RpcErrorCode::MISC_ERROR,
+            ProofError::UnknownAccount | ProofError::NotAContract => RpcErrorCode::INVALID_ADDRESS_OR_KEY,
+            ProofError::NoStorage => RpcErrorCode::DATABASE_ERROR,
+            ProofError::History(error) => return Self::internal(error),
+            ProofError::State(error) => return error.into(),
+        };
+        Self::with_text_of(code, &error)
+    }
+}
+
 impl Method for GetStateProof {
     const NAME: &'static str = "GetStateProof";
     type Output = StateProof;
 
     fn call(self, at: &Context) -> Result<StateProof, CallError> {
-        let block = match self.block.get().map_err(CallError::DsBlockNumber)? {
+        let block = match self.block.get().map_err(|fault| fault.with_text("Invalid arugment"))? {
             BlockOrLatest::Number(number) => Some(number),
             BlockOrLatest::Latest => None,
         };
@@ -327,10 +393,10 @@ impl Method for GetStateProof {
         // Both lengths are checked before either content (Reference: interface#get-a-state-proof).
         let (address, variable) = match (self.address.get(), self.variable.get()) {
             (Ok(address), Ok(variable)) => (address, variable),
-            (Err(fault @ AddressError::Hex(HexError::Length { .. })), _) => return Err(CallError::Address(fault)),
-            (_, Err(HashFault::Size)) => return Err(CallError::VariableHash(HashFault::Size)),
-            (Err(fault), _) => return Err(CallError::Address(fault)),
-            (Ok(_), Err(fault @ HashFault::Digit)) => return Err(CallError::VariableHash(fault)),
+            (Err(fault @ AddressError::Hex(HexError::Length { .. })), _) => return Err(fault.into()),
+            (_, Err(HashFault::Size)) => return Err(VARIABLE_HASH.of(HashFault::Size)),
+            (Err(fault), _) => return Err(fault.into()),
+            (Ok(_), Err(fault @ HashFault::Digit)) => return Err(VARIABLE_HASH.of(fault)),
         };
         let proof = at.snapshot.state_proof(&address, &variable, Some(block))?;
         Ok(StateProof::new(proof.account, proof.storage))

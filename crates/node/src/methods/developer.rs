@@ -6,7 +6,9 @@ use serde::Deserialize;
 use silica_chain::{Submitted, consensus::MAX_DEMAND};
 use silica_protocol::{
     BlockNumber, Timestamp, TxHash,
-    rpc::{simulation::SimulatedTransactionParam, text::Dec, transaction::CreateTransactionResult},
+    rpc::{
+        error::RpcErrorCode, simulation::SimulatedTransactionParam, text::Dec, transaction::CreateTransactionResult,
+    },
 };
 
 use super::transaction::info;
@@ -14,7 +16,7 @@ use crate::{
     block_mode::BlockMode,
     blocking::BlockingError,
     driver::{ImpersonationError, NodeHandle},
-    dump::{self, DumpName, DumpReport},
+    dump::{self, DumpError, DumpName, DumpReport},
     rpc::{
         CallError, Command, Entry,
         params::{FromParam, Integral, Text},
@@ -215,6 +217,19 @@ struct Dump {
     name: Text<DumpName>,
 }
 
+impl From<DumpError> for CallError {
+    fn from(error: DumpError) -> Self {
+        let code = RpcErrorCode::MISC_ERROR;
+        match &error {
+            DumpError::Record(_) | DumpError::Source(_) => Self::internal(error),
+            DumpError::Write { source, .. } => Self::api(code, format!("{error}: {source}")),
+            DumpError::Empty | DumpError::InMemory | DumpError::StandardOutput | DumpError::Exists { .. } => {
+                Self::with_text_of(code, &error)
+            }
+        }
+    }
+}
+
 impl Command for Dump {
     const NAME: &'static str = "silica_dump";
     type Output = DumpReport;
@@ -266,7 +281,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::{Config, Node, blocking::QUERIES, dump::DumpError};
+    use crate::{Config, Node, blocking::QUERIES};
 
     #[tokio::test]
     async fn chain_is_written_to_a_file_without_the_turn_of_a_question() {
@@ -279,7 +294,8 @@ mod tests {
         }
         let dump: Dump = serde_json::from_str(r#"["a"]"#).unwrap();
         let answer = timeout(Duration::from_secs(10), dump.run(node.handle())).await.unwrap();
-        assert!(matches!(answer, Err(CallError::Dump(DumpError::InMemory))));
+        let Err(CallError::Api(error)) = answer else { panic!("{answer:?}") };
+        assert_eq!(error.message, DumpError::InMemory.to_string());
         drop(turns);
         node.stop().await.unwrap();
     }

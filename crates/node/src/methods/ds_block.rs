@@ -2,10 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use silica_chain::MinerInfoError;
 use silica_protocol::{
     BlockHash, DsBlock, DsBlockNumber,
     rpc::{
         block::{BlockListing, BlockListingEntry, DsBlockJson, RawBlock},
+        error::{RpcError, RpcErrorCode},
         network::{DsCommittee, MinerInfo, ShardMiners},
         text::Dec,
     },
@@ -15,7 +17,7 @@ use crate::{
     head::Context,
     rpc::{
         CallError, Entry, Method,
-        params::{Decimal, Integral, Text},
+        params::{Decimal, Integral, NumberFault, Text},
     },
     statistics,
 };
@@ -36,6 +38,11 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::of::<GetRawDsBlock>(),
 ];
 
+/// Returns the error for a text that is not the number of a DS block. The misspelling is that of the reference.
+const fn invalid_number(fault: NumberFault) -> RpcError {
+    fault.with_text("Invalid arugment")
+}
+
 /// A DS block by its number.
 ///
 /// For a block that does not exist the answer is a block with number 18446744073709551615.
@@ -51,7 +58,7 @@ impl Method for GetDsBlock {
     type Output = DsBlockJson;
 
     fn call(self, at: &Context) -> Result<DsBlockJson, CallError> {
-        let Decimal(number) = self.number.get().map_err(CallError::DsBlockNumber)?;
+        let Decimal(number) = self.number.get().map_err(invalid_number)?;
         let block = at.snapshot.ds_block(DsBlockNumber::new(number))?;
         Ok(block.map_or_else(DsBlockJson::missing, |block| DsBlockJson::from(&*block)))
     }
@@ -72,7 +79,7 @@ impl Method for GetDsBlockVerbose {
     type Output = DsBlockJson;
 
     fn call(self, at: &Context) -> Result<DsBlockJson, CallError> {
-        let Decimal(number) = self.number.get().map_err(CallError::DsBlockNumber)?;
+        let Decimal(number) = self.number.get().map_err(invalid_number)?;
         let Some(block) = at.snapshot.ds_block(DsBlockNumber::new(number))? else {
             return Ok(DsBlockJson::missing_verbose());
         };
@@ -98,7 +105,7 @@ impl Method for GetRawDsBlock {
     type Output = RawBlock;
 
     fn call(self, at: &Context) -> Result<RawBlock, CallError> {
-        let Decimal(number) = self.number.get().map_err(CallError::DsBlockNumber)?;
+        let Decimal(number) = self.number.get().map_err(invalid_number)?;
         let block = at.snapshot.ds_block(DsBlockNumber::new(number))?;
         Ok(RawBlock::new(&block.map_or_else(DsBlock::encode_missing, |block| block.encode())))
     }
@@ -228,12 +235,18 @@ struct GetMinerInfo {
     number: Text<Decimal>,
 }
 
+impl From<MinerInfoError> for CallError {
+    fn from(error: MinerInfoError) -> Self {
+        Self::with_text_of(RpcErrorCode::MISC_ERROR, &error)
+    }
+}
+
 impl Method for GetMinerInfo {
     const NAME: &'static str = "GetMinerInfo";
     type Output = MinerInfo;
 
     fn call(self, at: &Context) -> Result<MinerInfo, CallError> {
-        let Decimal(number) = self.number.get().map_err(CallError::DsBlockNumber)?;
+        let Decimal(number) = self.number.get().map_err(invalid_number)?;
         let miners = at.snapshot.miner_info(DsBlockNumber::new(number))?;
         let shard = |nodes: Vec<_>| ShardMiners {
             size: nodes.len() as u64,

@@ -5,8 +5,11 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use silica_chain::Edit;
-use silica_protocol::{Address, BlockNumber, Nonce, Qa, rpc::text::Dec};
+use silica_chain::{Edit, EditError};
+use silica_protocol::{
+    Address, BlockNumber, Nonce, Qa,
+    rpc::{error::RpcErrorCode, text::Dec},
+};
 
 use crate::{
     driver::NodeHandle,
@@ -23,6 +26,34 @@ pub(super) const ENTRIES: &[Entry] = &[
 
 /// Number of the Tx block that has an edit.
 type Edited = Dec<BlockNumber>;
+
+/// Characters of an error text that quotes a parameter.
+const MAX_TEXT: usize = 300;
+
+impl From<EditError> for CallError {
+    fn from(error: EditError) -> Self {
+        let code = match &error {
+            EditError::NullAccount | EditError::UnknownAccount | EditError::NotAContract => {
+                RpcErrorCode::INVALID_ADDRESS_OR_KEY
+            }
+            EditError::Balance { .. }
+            | EditError::Amount { .. }
+            | EditError::NonceTooLow { .. }
+            | EditError::NonceTooHigh { .. }
+            | EditError::NonceOfContract
+            | EditError::UnknownField { .. }
+            | EditError::FieldRemoved
+            | EditError::TooManyKeys { .. }
+            | EditError::Key(_)
+            | EditError::NotJson(_)
+            | EditError::Value(_)
+            | EditError::TooLarge => RpcErrorCode::INVALID_PARAMETER,
+            EditError::Unusable | EditError::State(_) | EditError::Build(_) => return Self::internal(error),
+        };
+        // The text may quote a whole value.
+        Self::api(code, error.to_string().chars().take(MAX_TEXT).collect::<String>())
+    }
+}
 
 async fn edit(node: &NodeHandle, edit: Edit) -> Result<Edited, CallError> {
     Ok(node.edit(edit).await??.into())

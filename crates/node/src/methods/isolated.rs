@@ -2,8 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use silica_chain::consensus::MAX_DEMAND;
-use silica_protocol::{BlockNumber, GasPrice, Qa, rpc::text::Dec};
+use silica_chain::{GasPriceError, consensus::MAX_DEMAND};
+use silica_protocol::{
+    BlockNumber, GasPrice, Qa,
+    rpc::{
+        error::{RpcError, RpcErrorCode},
+        text::Dec,
+    },
+};
 
 use super::developer;
 use crate::{
@@ -12,7 +18,7 @@ use crate::{
     head::Context,
     rpc::{
         CallError, Command, Entry, Method,
-        params::{Integral, PriceText, Text},
+        params::{Integral, PriceFault, PriceText, Text},
     },
 };
 
@@ -69,13 +75,26 @@ struct SetMinimumGasPrice {
     price: Text<PriceText>,
 }
 
+/// The error for a price that is not a number of 128 bits.
+const PRICE_NOT_NUMERIC: RpcError =
+    RpcError::from_static(RpcErrorCode::INVALID_PARAMETER, "Gas price should be numeric");
+
+impl From<GasPriceError> for CallError {
+    fn from(error: GasPriceError) -> Self {
+        match error {
+            GasPriceError::Zero => Self::with_text_of(RpcErrorCode::INVALID_PARAMETER, &error),
+            GasPriceError::NotAllowed => NO_MANUAL_TRIGGER.into(),
+        }
+    }
+}
+
 impl Command for SetMinimumGasPrice {
     const NAME: &'static str = "SetMinimumGasPrice";
     type Output = Dec<GasPrice>;
 
     async fn run(self, node: &NodeHandle) -> Result<Self::Output, CallError> {
         require_manual_trigger(node)?;
-        let PriceText(price) = self.price.get()?;
+        let PriceText(price) = self.price.get().map_err(|PriceFault| PRICE_NOT_NUMERIC)?;
         let price = GasPrice::new(Qa::new(price));
         node.set_minimum_gas_price(price).await??;
         Ok(price.into())
@@ -121,20 +140,28 @@ impl Command for CheckPause {
     }
 }
 
-/// The reference has these methods on a server that makes blocks at intervals; here it may make others besides. A pause that has begun can be ended
-/// on any.
+/// The error for a wrong id of `TogglePause` or `CheckPause`.
+const WRONG_PAUSE_ID: RpcError = RpcError::from_static(RpcErrorCode::INVALID_ADDRESS_OR_KEY, "Invalid UUID");
+
+/// Rejects a wrong id, and block modes without an interval.
+///
+/// The reference has these methods only on a server that makes blocks at intervals. A client can end a pause in every
+/// block mode.
 fn require_pause_id(node: &NodeHandle, id: &str) -> Result<(), CallError> {
     if node.mode().interval().is_none() && !node.pause().lasts() {
-        return Err(CallError::NotInThisMode);
+        return Err(RpcError::METHOD_NOT_FOUND.into());
     }
-    if node.pause().knows(id) { Ok(()) } else { Err(CallError::PauseId) }
+    if node.pause().knows(id) { Ok(()) } else { Err(WRONG_PAUSE_ID.into()) }
 }
+
+/// The error for a manual block or gas price in the block mode `interval=MS`.
+const NO_MANUAL_TRIGGER: RpcError = RpcError::from_static(RpcErrorCode::INVALID_PARAMETER, "Manual trigger disallowed");
 
 fn require_manual_trigger(node: &NodeHandle) -> Result<(), CallError> {
     match node.mode() {
         BlockMode::Instant | BlockMode::InstantAndInterval(_) | BlockMode::Manual | BlockMode::ManualImmediate => {
             Ok(())
         }
-        BlockMode::Interval(_) => Err(CallError::ManualTriggerDisallowed),
+        BlockMode::Interval(_) => Err(NO_MANUAL_TRIGGER.into()),
     }
 }

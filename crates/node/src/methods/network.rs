@@ -6,6 +6,7 @@ use silica_chain::Statistics;
 use silica_protocol::{
     ChainId, GasPrice, Qa, ShardId, ShardMember,
     rpc::{
+        error::{RpcError, RpcErrorCode},
         network::{BlockchainInfo, NodeInfo, NodeVersion, ShardingStructure},
         text::Dec,
     },
@@ -113,12 +114,15 @@ struct GetShardMembers {
     shard: Integral,
 }
 
+/// The error for a shard that does not exist.
+const UNKNOWN_SHARD: RpcError = RpcError::from_static(RpcErrorCode::INVALID_PARAMETER, "Invalid shard ID");
+
 impl Method for GetShardMembers {
     const NAME: &'static str = "GetShardMembers";
     type Output = Vec<NodeInfo>;
 
     fn call(self, at: &Context) -> Result<Vec<NodeInfo>, CallError> {
-        let members = at.snapshot.shard_members(ShardId::new(self.shard.0)).ok_or(CallError::ShardUnknown)?;
+        let members = at.snapshot.shard_members(ShardId::new(self.shard.0)).ok_or(UNKNOWN_SHARD)?;
         let node = |member: ShardMember| NodeInfo { network: format!("<{}>", member.peer), key: member.key.into() };
         Ok(members.into_iter().take(MEMBERS_SHOWN).map(node).collect())
     }

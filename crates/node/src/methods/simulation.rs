@@ -5,10 +5,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use silica_chain::{AccountChange, Chain, GasEstimate, Simulation, SimulationError, VariableChange};
+use silica_chain::{AccountChange, Chain, DropReason, GasEstimate, Simulation, SimulationError, VariableChange};
 use silica_protocol::{
     Nonce, SimulationRequest,
     rpc::{
+        error::RpcErrorCode,
         simulation::{
             AccountChangeJson, ChangeJson, GasEstimateJson, SimulatedTransactionParam, SimulationJson,
             VariableChangeJson,
@@ -26,6 +27,18 @@ use crate::{
 /// The methods of this family.
 pub(super) const ENTRIES: &[Entry] =
     &[Entry::command::<EstimateGas>().of_weight(50), Entry::command::<SimulateTransaction>().of_weight(20)];
+
+impl From<SimulationError> for CallError {
+    fn from(error: SimulationError) -> Self {
+        match error {
+            SimulationError::Refused(error) => error.into(),
+            SimulationError::Dropped { reason: DropReason::Internal, .. } => Self::internal(error),
+            SimulationError::Dropped { .. } => Self::with_text_of(RpcErrorCode::INVALID_PARAMETER, &error),
+            SimulationError::Fails { .. } => Self::with_text_of(RpcErrorCode::MISC_ERROR, &error),
+            SimulationError::State(error) => error.into(),
+        }
+    }
+}
 
 /// Executes a transaction against the latest state, without a signature and without effect. An extension of this node.
 ///

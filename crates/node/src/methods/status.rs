@@ -5,15 +5,17 @@ use serde::Deserialize;
 use silica_chain::{TransactionStatus as ChainStatus, TxStatus};
 use silica_protocol::{
     TxHash,
-    rpc::transaction::{
-        PendingStatus, PendingTransaction, PendingTransactions, TransactionProgress, TransactionStatus,
+    rpc::{
+        error::{RpcError, RpcErrorCode},
+        transaction::{PendingStatus, PendingTransaction, PendingTransactions, TransactionProgress, TransactionStatus},
     },
 };
 use silica_state::FoundTransaction;
 
+use super::transaction::TRANSACTION_UNKNOWN;
 use crate::{
     head::Context,
-    rpc::{CallError, Entry, Method, TransactionQuery, params::Text},
+    rpc::{CallError, Entry, HashErrors, Method, TransactionQuery, params::Text},
 };
 
 /// The methods of this family.
@@ -22,6 +24,12 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::of::<GetPendingTxns>().of_weight(10),
     Entry::about::<GetTransactionStatus>(),
 ];
+
+/// The errors for a text that is not a hash.
+const HASH: HashErrors = HashErrors {
+    digit: RpcError::from_static(RpcErrorCode::MISC_ERROR, "Unable To Process: hash is not hexadecimal"),
+    size: RpcError::from_static(RpcErrorCode::INVALID_PARAMETER, "Txn Hash size not appropriate"),
+};
 
 /// Where a submitted transaction stands: waiting, confirmed or dropped, and why.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -35,12 +43,12 @@ impl TransactionQuery for GetTransactionStatus {
     type Output = TransactionStatus;
 
     fn hash(self) -> Result<TxHash, CallError> {
-        self.hash.get().map_err(CallError::StatusHash)
+        self.hash.get().map_err(|fault| HASH.of(fault))
     }
 
     fn answer(found: &FoundTransaction, at: &Context) -> Result<TransactionStatus, CallError> {
         let ChainStatus { transaction, status, success, inserted, updated, modified, .. } =
-            at.snapshot.status_of(found)?.ok_or(CallError::TransactionUnknown)?;
+            at.snapshot.status_of(found)?.ok_or(TRANSACTION_UNKNOWN)?;
         let progress = TransactionProgress {
             status: status.code(),
             modification_state: status.state().code(),
@@ -82,7 +90,7 @@ impl TransactionQuery for GetPendingTxn {
     type Output = PendingStatus;
 
     fn hash(self) -> Result<TxHash, CallError> {
-        self.hash.get().map_err(CallError::StatusHash)
+        self.hash.get().map_err(|fault| HASH.of(fault))
     }
 
     fn answer(found: &FoundTransaction, at: &Context) -> Result<PendingStatus, CallError> {

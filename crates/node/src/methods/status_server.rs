@@ -7,13 +7,17 @@ use serde::{Deserialize, Serialize};
 use silica_chain::TxStatus;
 use silica_protocol::{
     BlockNumber, Peer, TxHash,
-    rpc::{network::NodeInfo, text::Dec},
+    rpc::{
+        error::{RpcError, RpcErrorCode},
+        network::NodeInfo,
+        text::Dec,
+    },
 };
 
 use crate::{
     head::Context,
     rpc::{
-        CallError, Entry, Method,
+        CallError, Entry, HashErrors, Method,
         params::{BareTxHash, Text},
     },
     statistics,
@@ -119,12 +123,18 @@ pub(crate) struct PoolPlace {
     present: bool,
 }
 
+/// The errors for a text that is not a hash.
+const HASH: HashErrors = HashErrors {
+    digit: RpcError::from_static(RpcErrorCode::MISC_ERROR, "Unable to process"),
+    size: RpcError::from_static(RpcErrorCode::INVALID_PARAMETER, "Txn Hash size not appropriate"),
+};
+
 impl Method for IsTxnInMemPool {
     const NAME: &'static str = "IsTxnInMemPool";
     type Output = PoolPlace;
 
     fn call(self, at: &Context) -> Result<PoolPlace, CallError> {
-        let BareTxHash(hash): BareTxHash = self.hash.get().map_err(CallError::PoolHash)?;
+        let BareTxHash(hash): BareTxHash = self.hash.get().map_err(|fault| HASH.of(fault))?;
         place(at, &hash)
     }
 }

@@ -4,10 +4,11 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use silica_chain::{CallTree, Chain, TracedCall, TracedRun, TracedStep, TracedValue, TransactionTrace};
+use silica_chain::{CallTree, Chain, TraceError, TracedCall, TracedRun, TracedStep, TracedValue, TransactionTrace};
 use silica_protocol::{
     Gas, TxHash,
     rpc::{
+        error::RpcErrorCode,
         simulation::SimulatedTransactionParam,
         trace::{CallTraceJson, TracedCallJson, TracedRunJson, TracedStepJson, TracedValueJson, TransactionTraceJson},
     },
@@ -37,6 +38,18 @@ pub(super) const ENTRIES: &[Entry] =
 struct TraceTransaction {
     /// The transaction.
     hash: Text<TxHash>,
+}
+
+impl From<TraceError> for CallError {
+    fn from(error: TraceError) -> Self {
+        match error {
+            TraceError::Unknown => Self::with_text_of(RpcErrorCode::DATABASE_ERROR, &error),
+            TraceError::Outside { .. } => Self::with_text_of(RpcErrorCode::MISC_ERROR, &error),
+            TraceError::Archive(_) | TraceError::Differs | TraceError::History(_) | TraceError::State(_) => {
+                Self::internal(error)
+            }
+        }
+    }
 }
 
 impl Command for TraceTransaction {

@@ -9,6 +9,7 @@ use silica_protocol::{
     Address, TxHash,
     rpc::{
         address_history::{AddressHistoryJson, AddressRoleJson, AddressTransactionJson, HistoryOptionsParam},
+        error::{RpcError, RpcErrorCode},
         transaction::{
             CreateTransactionResult, RecentTransactions, SubmissionInfo, SubmittedTransaction, TransactionJson,
         },
@@ -20,7 +21,7 @@ use crate::{
     driver::NodeHandle,
     head::Context,
     rpc::{
-        CallError, Command, Entry, Method, TransactionQuery,
+        CallError, Command, Entry, HashErrors, Method, TransactionQuery,
         params::{BareTxHash, Text},
     },
 };
@@ -66,6 +67,16 @@ pub(super) fn info(routing: Routing) -> SubmissionInfo {
     }
 }
 
+/// The error for a transaction that is in no block and not in the pool.
+pub(super) const TRANSACTION_UNKNOWN: RpcError =
+    RpcError::from_static(RpcErrorCode::DATABASE_ERROR, "Txn Hash not Present");
+
+/// The errors of `GetTransaction` for a text that is not a hash.
+const HASH: HashErrors = HashErrors {
+    digit: RpcError::from_static(RpcErrorCode::MISC_ERROR, "Unable to Process"),
+    size: TRANSACTION_UNKNOWN,
+};
+
 /// An executed transaction with its receipt.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetTransaction {
@@ -78,11 +89,11 @@ impl TransactionQuery for GetTransaction {
     type Output = TransactionJson;
 
     fn hash(self) -> Result<TxHash, CallError> {
-        self.hash.get().map_err(CallError::TxHash)
+        self.hash.get().map_err(|fault| HASH.of(fault))
     }
 
     fn answer(found: &FoundTransaction, _: &Context) -> Result<TransactionJson, CallError> {
-        let stored = found.read()?.ok_or(CallError::TransactionUnknown)?;
+        let stored = found.read()?.ok_or(TRANSACTION_UNKNOWN)?;
         Ok(TransactionJson::new(*found.hash(), stored.transaction, stored.receipt))
     }
 }
@@ -96,16 +107,25 @@ struct GetSoftConfirmedTransaction {
     hash: Text<BareTxHash>,
 }
 
+/// The errors of `GetSoftConfirmedTransaction` for a text that is not a hash.
+const SOFT_CONFIRMED_HASH: HashErrors = HashErrors {
+    digit: RpcError::from_static(RpcErrorCode::MISC_ERROR, "Unable to Process"),
+    size: RpcError::from_static(RpcErrorCode::INVALID_PARAMS, "Size not appropriate"),
+};
+
+/// The error for a transaction that is in no block, and that no block has accepted.
+const NOT_SOFT_CONFIRMED: RpcError = RpcError::from_static(RpcErrorCode::DATABASE_ERROR, "Txn Hash not soft confirmed");
+
 impl TransactionQuery for GetSoftConfirmedTransaction {
     const NAME: &'static str = "GetSoftConfirmedTransaction";
     type Output = TransactionJson;
 
     fn hash(self) -> Result<TxHash, CallError> {
-        self.hash.get().map(|BareTxHash(hash)| hash).map_err(CallError::SoftTxHash)
+        self.hash.get().map(|BareTxHash(hash)| hash).map_err(|fault| SOFT_CONFIRMED_HASH.of(fault))
     }
 
     fn answer(found: &FoundTransaction, _: &Context) -> Result<TransactionJson, CallError> {
-        let stored = found.read()?.ok_or(CallError::NotSoftConfirmed)?;
+        let stored = found.read()?.ok_or(NOT_SOFT_CONFIRMED)?;
         Ok(TransactionJson::new(*found.hash(), stored.transaction, stored.receipt))
     }
 }

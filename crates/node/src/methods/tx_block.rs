@@ -12,6 +12,7 @@ use silica_protocol::{
         block::{
             BlockListing, BlockListingEntry, RawBlock, RewardKind, TransactionsByShard, TransactionsPage, TxBlockJson,
         },
+        error::RpcError,
         text::Dec,
         transaction::TransactionJson,
     },
@@ -22,7 +23,7 @@ use crate::{
     head::Context,
     rpc::{
         CallError, Document, Entry, Method, Pieces, Streamed,
-        params::{AnyBase, Decimal, Integral, PageText, Text},
+        params::{AnyBase, Decimal, Integral, NumberFault, PageText, Text},
     },
     statistics,
 };
@@ -47,6 +48,11 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::of::<TxBlockListing>().of_weight(5),
 ];
 
+/// Returns the error for a text that is not the number of a Tx block.
+const fn invalid_number(fault: NumberFault) -> RpcError {
+    fault.with_text("Invalid argument")
+}
+
 /// A Tx block by its number.
 ///
 /// For a block that does not exist the answer is a block with number 18446744073709551615.
@@ -61,7 +67,7 @@ impl Method for GetTxBlock {
     type Output = TxBlockJson;
 
     fn call(self, at: &Context) -> Result<TxBlockJson, CallError> {
-        let Decimal(number) = self.number.get().map_err(CallError::TxBlockNumber)?;
+        let Decimal(number) = self.number.get().map_err(invalid_number)?;
         let block = at.snapshot.tx_block(BlockNumber::new(number))?;
         Ok(block.map_or_else(TxBlockJson::missing, |block| shape(&block, &at.snapshot)))
     }
@@ -81,7 +87,7 @@ impl Method for GetTxBlockVerbose {
     type Output = TxBlockJson;
 
     fn call(self, at: &Context) -> Result<TxBlockJson, CallError> {
-        let Decimal(number) = self.number.get().map_err(CallError::TxBlockNumber)?;
+        let Decimal(number) = self.number.get().map_err(invalid_number)?;
         let number = BlockNumber::new(number);
         let verbose = |block: Arc<TxBlock>| TxBlockJson::verbose(&block, rewards(number, &at.snapshot));
         Ok(at.snapshot.tx_block(number)?.map_or_else(TxBlockJson::missing_verbose, verbose))
@@ -102,8 +108,8 @@ impl Method for GetRawTxBlock {
     type Output = RawBlock;
 
     fn call(self, at: &Context) -> Result<RawBlock, CallError> {
-        // The misspelling of DS blocks is that of this method too.
-        let Decimal(number) = self.number.get().map_err(CallError::DsBlockNumber)?;
+        // The text of this method has the misspelling of the methods of DS blocks.
+        let Decimal(number) = self.number.get().map_err(|fault| fault.with_text("Invalid arugment"))?;
         let block = at.snapshot.tx_block(BlockNumber::new(number))?;
         Ok(RawBlock::new(&block.map_or_else(TxBlock::encode_missing, |block| block.encode())))
     }
@@ -129,7 +135,7 @@ impl Method for GetLatestTxBlock {
 fn require_one_number(at: &Context) -> Result<(), CallError> {
     match at.snapshot.numbering() {
         Numbering::EveryBlock => Ok(()),
-        Numbering::OnDemand => Err(CallError::NotInThisMode),
+        Numbering::OnDemand => Err(RpcError::METHOD_NOT_FOUND.into()),
     }
 }
 

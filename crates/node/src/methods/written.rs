@@ -20,9 +20,9 @@ impl<T: Serialize> Written<T> {
     ///
     /// # Errors
     ///
-    /// [`CallError::Unwritten`]: it has no JSON form.
+    /// [`CallError::Internal`] if the answer has no JSON form.
     pub(crate) fn new(answer: &T) -> Result<Self, CallError> {
-        Ok(Self { json: to_raw_value(answer).map_err(CallError::Unwritten)?, of: PhantomData })
+        Ok(Self { json: to_raw_value(answer).map_err(CallError::internal)?, of: PhantomData })
     }
 }
 

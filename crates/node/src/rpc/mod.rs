@@ -10,7 +10,7 @@ mod openrpc;
 pub(crate) mod params;
 mod table;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::{
     num::NonZeroU32,
@@ -38,7 +38,7 @@ use self::{
 pub(crate) use self::{
     document::{Document, Pieces},
     entry::{Action, Entry, Shape},
-    error::CallError,
+    error::{CallError, HashErrors},
     method::{Command, Method, Streamed, TransactionQuery},
     openrpc::document_of,
     table::MethodTable,
@@ -269,11 +269,11 @@ impl Service {
             })
         })?;
         if !self.is_listed(row.position) {
-            return Err(CallError::NotListed.into_rpc(row.name));
+            return Err(RpcError::METHOD_NOT_FOUND);
         }
         let call = Call { id: request.require_id()?, params: request.params.as_deref(), fields: row.fields };
         if row.for_developers {
-            self.check_developer(permit.foreign).map_err(|error| error.into_rpc(row.name))?;
+            self.check_developer(row.name, permit.foreign)?;
         }
         let begun = Instant::now();
         let outcome = self.act(out, row, call, developer, growth).await;
@@ -304,9 +304,10 @@ impl Service {
     }
 
     /// Checks that the client may call methods for developers.
-    fn check_developer(&self, foreign: Option<&Foreign>) -> Result<(), CallError> {
+    fn check_developer(&self, method: &str, foreign: Option<&Foreign>) -> Result<(), RpcError> {
         if !self.offer.developer {
-            return Err(CallError::DeveloperOff);
+            let text = format!("{method} is for developers and switched off, start the node with --developer on");
+            return Err(RpcError::new(RpcErrorCode::INVALID_REQUEST, text));
         }
         let Some(foreign) = foreign else { return Ok(()) };
         if self.foreign_seen.swap(true, Relaxed) {
@@ -314,7 +315,8 @@ impl Service {
         } else {
             tracing::warn!(%foreign, "a call of a method for developers was refused; further ones are logged as debug");
         }
-        Err(CallError::Foreign(foreign.clone()))
+        let text = format!("{method} is for developers on this machine: {foreign}");
+        Err(RpcError::new(RpcErrorCode::INVALID_REQUEST, text))
     }
 
     async fn act(
@@ -369,7 +371,8 @@ impl Service {
         }
         if out.len().saturating_sub(length) > self.limits.answer_bytes {
             out.rewind(start);
-            return Err(CallError::AnswerTooLarge { most: self.limits.answer_bytes }.into_rpc(row.name));
+            let text = format!("The answer has more than {} bytes, ask for less at once", self.limits.answer_bytes);
+            return Err(RpcError::new(RpcErrorCode::MISC_ERROR, text));
         }
         Ok(None)
     }

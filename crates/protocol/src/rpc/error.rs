@@ -119,6 +119,11 @@ impl RpcError {
         Self { code, message: message.into(), data: Some(Value::Null) }
     }
 
+    /// Returns the error that a method raises with this code and constant text.
+    pub const fn from_static(code: RpcErrorCode, message: &'static str) -> Self {
+        Self { code, message: Cow::Borrowed(message), data: Some(Value::Null) }
+    }
+
     const fn protocol(code: RpcErrorCode, message: &'static str) -> Self {
         Self { code, message: Cow::Borrowed(message), data: None }
     }

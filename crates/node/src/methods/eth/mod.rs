@@ -295,7 +295,7 @@ fn account(
         | ProofError::NotAContract
         | ProofError::NoStorage
         | ProofError::History(_)
-        | ProofError::State(_)) => CallError::Proof(error),
+        | ProofError::State(_)) => error.into(),
     })?;
     Ok((address, account))
 }
@@ -349,7 +349,7 @@ impl Command for EthGetBlockByHash {
             (_, HashLookup::NotScanned(oldest)) => Err(CallError::from(EthFault::Unseen { oldest })),
             (_, HashLookup::OutOfRange(oldest)) => Err(CallError::from(EthFault::TooOld { oldest })),
         });
-        answer.await.ok_or(CallError::Blocking(BlockingError::Panicked))?
+        answer.await.ok_or(BlockingError::Panicked)?
     }
 }
 

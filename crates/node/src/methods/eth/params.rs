@@ -77,7 +77,7 @@ impl From<EthFault> for CallError {
             | EthFault::TooOld { .. }
             | EthFault::Unseen { .. } => RpcErrorCode::SERVER_ERROR,
         };
-        Self::Chosen { code, text: fault.to_string().into() }
+        Self::with_text_of(code, &fault)
     }
 }
 

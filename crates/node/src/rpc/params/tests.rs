@@ -88,11 +88,10 @@ fn methods_of_ours_name_what_does_not_fit() {
 #[test]
 fn text_of_a_parameter_of_ours_is_told() {
     let text: Text<Address> = serde_json::from_str(r#""x\n""#).unwrap();
-    let Err(CallError::Parameter { name, problem }) = text.named("address") else { panic!("it is no address") };
-    assert_eq!(name, "address");
-    let expected = "expected an account, as bech32 with prefix zil or as forty hexadecimal digits in any letter case, with \
+    let Err(CallError::Api(error)) = text.named("address") else { panic!("it is no address") };
+    let expected = "address: expected an account, as bech32 with prefix zil or as forty hexadecimal digits in any letter case, with \
                     or without 0x, got \"x\\n\"";
-    assert_eq!(problem, expected);
+    assert_eq!(error.message, expected);
 }
 
 #[test]
