@@ -10,6 +10,10 @@ mod developer;
 mod ds_block;
 mod edit;
 mod eth;
+#[cfg(test)]
+mod example;
+#[cfg(test)]
+mod guide;
 mod isolated;
 mod list;
 mod network;

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// A service over a new chain, and the driver behind it.
-pub(super) struct Fixture {
+pub(crate) struct Fixture {
     service: Service,
     driver: RunningDriver,
 }
@@ -32,7 +32,7 @@ fn offer(developer: bool, list: Option<&str>) -> Offer {
     Offer { table: methods::table(), developer, listed }
 }
 
-pub(super) fn fixture(mode: BlockMode) -> Fixture {
+pub(crate) fn fixture(mode: BlockMode) -> Fixture {
     let key = draw_key().unwrap();
     let now = Timestamp::new(1_600_000_000_000_000);
     let (chain, producer): (Chain, Producer) = silica_chain::open(
@@ -48,6 +48,12 @@ pub(super) fn fixture(mode: BlockMode) -> Fixture {
 }
 
 impl Fixture {
+    /// Serves the methods of another table.
+    pub(crate) fn serving(mut self, table: &'static MethodTable) -> Self {
+        self.service.offer.table = table;
+        self
+    }
+
     pub(super) fn context(&self) -> Arc<Context> {
         Arc::clone(&self.service.node.context())
     }
@@ -56,7 +62,7 @@ impl Fixture {
         self.service.node.clone()
     }
 
-    async fn ask(&self, body: &str) -> String {
+    pub(crate) async fn ask(&self, body: &str) -> String {
         self.ask_as(&Caller::local(), body).await
     }
 
