@@ -1,7 +1,7 @@
 //! The methods, one file for each family, and the table of all methods.
 //!
-//! The file of a family has everything about its methods: the structs, the errors that only they have, and their rows in
-//! `ENTRIES`. The doc comments of the structs and their fields are the descriptions in the OpenRPC document.
+//! The file of a family has everything about its methods: the structs, the errors that only they have, and their
+//! rows in `ENTRIES`. The doc comments of the structs and their fields are the descriptions in the OpenRPC document.
 //! `CONTRIBUTING.md` adds a method step by step.
 
 mod account;
