@@ -20,7 +20,7 @@ pub(super) const ENTRIES: &[Entry] = &[Entry::of::<GetBalance>()];
 
 /// Balance and nonce of an account.
 ///
-/// An account exists once it has received money; until then the method answers with error -5.
+/// An account exists after it has received money. Without an account the method returns error -5.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetBalance {
     /// The account.

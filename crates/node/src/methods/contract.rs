@@ -1,4 +1,4 @@
-//! Contracts: how they were created, what they hold, and proofs of it.
+//! Contracts: code, init parameters, state, and proofs of state.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -48,8 +48,8 @@ const NOT_A_CONTRACT: RpcError =
 
 /// Init parameters of a contract.
 ///
-/// These are the parameters that its deployment gave, in their order, and two that the node adds: the block in which
-/// the contract was created and its address.
+/// The result has the parameters of the deployment, in their order. The node adds two: the block of the deployment and
+/// the address of the contract.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetSmartContractInit {
     /// The contract.
@@ -71,7 +71,7 @@ impl Method for GetSmartContractInit {
     }
 }
 
-/// The program of a contract or library.
+/// The source code of a contract or library.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetSmartContractCode {
     /// The contract.
@@ -115,7 +115,8 @@ impl Method for GetSmartContracts {
 
 /// The balance of a contract and all its fields.
 ///
-/// Maps are objects by the text of their keys, values of other types are in the JSON form of the contract language.
+/// A map is an object with the text of its keys as names. Values of other types have the JSON form of the contract
+/// language.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetSmartContractState {
     /// The contract.
@@ -133,17 +134,17 @@ impl Streamed for GetSmartContractState {
     }
 }
 
-/// A part of a contract's state: a field, or what its map has under keys, given from the outermost to the innermost.
+/// A part of the state of a contract: a field, or the part of a map under some keys.
 ///
-/// The answer is nested like the state, and null when there is nothing. Without a name it has all fields, and without
-/// keys the balance as well.
+/// The result is nested like the state, and null if the state has no such part. Without the name of a field, the result
+/// has all fields. Without the name and without keys, it also has the balance.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetSmartContractSubState {
     /// The contract.
     address: Text<Address>,
     /// The name of the field; may be empty.
     field: String,
-    /// Keys of the map, as text without quotes; may be empty.
+    /// Keys of the map as text without quotes, the outermost first; may be empty.
     indices: Vec<Value>,
 }
 
@@ -171,11 +172,11 @@ impl Streamed for GetSmartContractSubState {
     }
 }
 
-/// A page of the state of a contract, by its entries in the order of their stored keys. An extension of this node.
+/// A page of the state of a contract, in the order of the stored keys. An extension of this node.
 ///
-/// A field that is no map is one entry, a map has one for each of its innermost values. Pages of the same block together
-/// have each entry once, whatever happens meanwhile; a page of the latest block has what is there behind the page before.
-/// A page ends early when its entries have some megabytes.
+/// A map has one entry for each innermost value. Every other field is one entry. The pages of one block have each entry
+/// once, also if the chain grows between them. A page of the latest block begins after the last entry of the previous
+/// page. A page ends early when its entries have some megabytes.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetSmartContractStatePage {
     /// The contract.
@@ -183,27 +184,27 @@ struct GetSmartContractStatePage {
     /// The name of the field; null, empty or left out for all fields.
     #[serde(default)]
     field: Option<String>,
-    /// What the page before has as `next`; null for the first page.
+    /// The member `next` of the previous page; null for the first page.
     #[serde(default)]
     cursor: Option<String>,
-    /// Entries of the page, from 1 to 1000; 100 if nothing is said.
+    /// Maximum number of entries, from 1 to 1000; the default is 100.
     #[serde(default = "usual_page")]
     limit: Integral,
-    /// Number of the Tx block after which the state is asked for, one of those whose state is kept (the latest fifty unless
-    /// the node is configured otherwise); null for the latest.
+    /// Number of the Tx block whose state the page has; null for the latest. The node keeps the states of the latest
+    /// fifty blocks, or of as many as the operator has set.
     #[serde(default)]
     block: Option<Text<BlockNumber>>,
 }
 
-/// Entries of a page if nothing is said.
+/// Default number of entries of a page.
 const fn usual_page() -> Integral {
     Integral(100)
 }
 
-/// Entries of the largest page.
+/// Entries of the largest page, a limit on the work of one call.
 const LARGEST_PAGE: u32 = 1000;
 
-/// The number of entries that a page shall have.
+/// Returns the maximum number of entries of a page.
 fn page_limit(Integral(limit): Integral) -> Result<usize, CallError> {
     let fits = (1..=LARGEST_PAGE).contains(&limit);
     let wrong = || CallError::parameter("limit", &format!("expected a number from 1 to {LARGEST_PAGE}, got {limit}"));
@@ -240,7 +241,7 @@ impl Method for GetSmartContractStatePage {
     }
 }
 
-/// The stored key that a cursor stands for.
+/// Returns the stored key of a cursor.
 fn cursor_key(cursor: &str) -> Result<String, CallError> {
     let key = hex::decode(cursor).ok().and_then(|key| String::from_utf8(key).ok());
     key.ok_or_else(|| wrong_cursor(cursor))
@@ -254,10 +255,10 @@ fn unknown_field(got: &str) -> CallError {
     CallError::parameter("field", &format!("expected the name of a field of the contract, got {:?}", beginning(got)))
 }
 
-/// What a contract offers: its parameters, fields, transitions with the types of their parameters, and events. An extension
-/// of this node.
+/// The interface of a contract: its parameters, fields, transitions with their parameters, and events. An extension of
+/// this node.
 ///
-/// It is what `scilla check -contractinfo` says of the contract's code as `contract_info`.
+/// `scilla check -contractinfo` prints the same for the code of the contract, as `contract_info`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetContractInterface {
     /// The contract.
@@ -285,7 +286,7 @@ impl Method for GetContractInterface {
     }
 }
 
-/// The address of the contract that a transaction deploys, whether it succeeded or not.
+/// The address of the contract that a transaction deploys. A failed deployment also has one.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetContractAddressFromTransactionID {
     /// The deployment.
@@ -317,7 +318,7 @@ impl Method for GetContractAddressFromTransactionID {
     }
 }
 
-/// The hash of a deployment. Unlike with other methods, its length is the first thing noticed.
+/// The hash of a deployment. A wrong length is reported before a wrong character, unlike in most methods.
 #[derive(Clone, Copy, Debug)]
 struct DeploymentHash(TxHash);
 
@@ -336,21 +337,21 @@ impl FromParam for DeploymentHash {
     }
 }
 
-/// The account of a contract or library.
+/// Returns the account of a contract or library.
 fn contract_account(at: &Context, address: &Address) -> Result<Account, CallError> {
     let account = at.snapshot.account(address)?.ok_or(ADDRESS_UNKNOWN)?;
     if account.contract.is_some() { Ok(account) } else { Err(NOT_A_CONTRACT.into()) }
 }
 
-/// The texts of a contract or library.
+/// Returns the code and the init data of a contract or library.
 fn contract(at: &Context, address: &Address) -> Result<DeployedContract, CallError> {
     contract_account(at, address)?;
     Ok(at.snapshot.contract(address)?.ok_or(NOT_A_CONTRACT)?)
 }
 
-/// Proof of a contract's variable in the state of a Tx block.
+/// Proof of a variable of a contract in the state of a Tx block.
 ///
-/// Only the latest Tx blocks are served, fifty unless the node is configured for more.
+/// The node has proofs for the latest fifty Tx blocks, or for as many as the operator has set.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetStateProof {
     /// The contract.

@@ -1,5 +1,4 @@
-//! What developers of contracts want of a node of their own: to say when blocks are made, what time it is, and what
-//! waits.
+//! Control of a development node: blocks, time, the pool, snapshots and dumps.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -37,12 +36,12 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::for_developers::<TakeSnapshot>(),
 ];
 
-/// Makes Tx blocks, in every block mode, and answers with the block number that transactions of the next one read.
+/// Produces Tx blocks, in every block mode. Returns the block number that transactions of the next block read.
 ///
-/// Transactions that wait go into these blocks.
+/// Pending transactions get into these blocks.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Mine {
-    /// How many blocks, 10,000,000 at most; one if nothing is said.
+    /// Number of blocks, at most 10,000,000; the default is 1.
     #[serde(default = "one")]
     #[schemars(extend("maximum" = MAX_DEMAND))]
     blocks: Integral,
@@ -61,7 +60,7 @@ impl Command for Mine {
     }
 }
 
-/// Makes as many blocks as the parameter of this name says, and returns the logical number of the next one.
+/// Produces `blocks` blocks, and returns the logical number of the next block. `name` is the name of the parameter.
 pub(super) async fn mine(node: &NodeHandle, name: &'static str, blocks: u64) -> Result<Dec<BlockNumber>, CallError> {
     if blocks > MAX_DEMAND {
         return Err(CallError::parameter(name, &format!("expected at most {MAX_DEMAND} blocks, got {blocks}")));
@@ -70,14 +69,15 @@ pub(super) async fn mine(node: &NodeHandle, name: &'static str, blocks: u64) -> 
     Ok(node.context().snapshot.next_logical_number().into())
 }
 
-/// Sets when blocks are made from now on, and answers with how it was before.
+/// Sets the block mode, and returns the previous one.
 ///
-/// Transactions that wait get their block before the answer if from now on nothing is to wait. The next start of the
-/// node goes by its flags again.
+/// In a mode with instant blocks, pending transactions get their block before the response. After a restart, the node
+/// has the block mode of its options again.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SetBlockMode {
-    /// `instant` (with each transaction), `interval=MS` (every MS milliseconds), `instant+interval=MS` (both), `manual`
-    /// (on request), or `manual-immediate` (with each transaction, while only requests move the block number).
+    /// `instant` (a block for each transaction), `interval=MS` (a block every MS milliseconds), `instant+interval=MS`
+    /// (both), `manual` (a block on request), or `manual-immediate` (a block for each transaction; only requests
+    /// increase the block number).
     mode: Text<BlockMode>,
 }
 
@@ -93,12 +93,12 @@ impl Command for SetBlockMode {
     }
 }
 
-/// Puts the clock forward for good, and answers with the time, in microseconds since 1970.
+/// Moves the clock forward permanently, and returns the time in microseconds since 1970.
 ///
-/// If the time of the next block was set, it is put forward as well, and is the answer.
+/// If a time is set for the next block, it also moves forward, and is the result.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct IncreaseTime {
-    /// By how many seconds.
+    /// Number of seconds.
     seconds: Integral,
 }
 
@@ -112,10 +112,10 @@ impl Command for IncreaseTime {
     }
 }
 
-/// Sets the time that the next Tx block gets, and from which the clock goes on, and answers with it.
+/// Sets the time of the next Tx block, and returns it. The clock continues from this time.
 ///
-/// It must be later than that of the latest Tx block. If several blocks are made together, it is that of the first, and
-/// the others follow by a microsecond each.
+/// The time must be later than the time of the latest Tx block. If the node produces several blocks together, the first
+/// block gets this time. The time of each further block is one microsecond later.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SetNextBlockTimestamp {
     /// The time.
@@ -134,12 +134,13 @@ impl Command for SetNextBlockTimestamp {
     }
 }
 
-/// Sends a transaction for any address, a contract's included, without a signature.
+/// Sends a transaction of any sender without a signature. The sender can be a contract.
 ///
-/// It has the members of a simulated transaction, passes the checks of `CreateTransaction` but that of the signature,
-/// with the same errors, and gets the nonce after those that the sender used and those that wait. Without a gas limit a
-/// payment has what it takes, and anything else the highest there is, for which a block has room once. It is read back
-/// with a signature of zeros, and with thirteen zero bytes and the address of the sender in place of the key.
+/// The parameter has the members of a simulated transaction. The node makes the checks of `CreateTransaction` except
+/// that of the signature, with the same errors. The nonce follows the last nonce of the sender, pending transactions
+/// included. Without a gas limit, a payment gets the gas that it needs, and every other transaction gets the highest
+/// limit. A block has space for one transaction with that limit. Other methods show the transaction with a signature of
+/// zeros. Its public key is thirteen zero bytes and the address of the sender.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SendTransaction {
     /// The transaction.
@@ -161,10 +162,10 @@ impl Command for SendTransaction {
     }
 }
 
-/// Keeps the chain as it is, and answers with a number for `silica_revert`.
+/// Takes a snapshot of the chain, and returns its number for `silica_revert`.
 ///
-/// What is kept is what the chain has of blocks, state and waiting transactions, the time, how blocks are made and the
-/// price of gas. Snapshots are gone with the next start of the node, and when too much has changed since.
+/// A snapshot has the blocks, the state, the pending transactions, the time, the block mode and the gas price. A
+/// restart of the node deletes all snapshots. The node also deletes a snapshot after too many changes of the chain.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct TakeSnapshot {}
 
@@ -177,7 +178,7 @@ impl Command for TakeSnapshot {
     }
 }
 
-/// Takes the chain back to a snapshot, for good, and answers `true`. The snapshot and all later ones are gone then.
+/// Reverts the chain to a snapshot permanently, and returns `true`. Deletes this snapshot and all later ones.
 ///
 /// The clock continues from the time of the snapshot. Subscribers get the blocks that replace the removed ones.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -207,13 +208,13 @@ impl FromParam for DumpName {
     }
 }
 
-/// Writes the chain to a file in the directory `dumps` of the data directory, and answers with what it has.
+/// Writes the chain to a file in the directory `dumps` of the data directory. Returns a summary of the file.
 ///
-/// Blocks, parameters, accounts, what waits and the node's secret key are in it. `silica db load` makes a data
-/// directory of it.
+/// The file has the blocks, the parameters, the accounts, the pending transactions and the secret key of the node.
+/// `silica db load` creates a data directory from it.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Dump {
-    /// Name of the file; there must be none of this name.
+    /// Name of a new file.
     name: Text<DumpName>,
 }
 
@@ -242,9 +243,9 @@ impl Command for Dump {
     }
 }
 
-/// Takes a waiting transaction out of the pool, and answers whether there was one.
+/// Removes a pending transaction from the pool. Returns whether the pool had it.
 ///
-/// Its status is dropped from then on, for no particular reason (255). It can be sent again.
+/// The status of the transaction becomes dropped, with the general reason (255). A client can send it again.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct DropTransaction {
     /// The transaction.
@@ -261,7 +262,7 @@ impl Command for DropTransaction {
     }
 }
 
-/// Takes all waiting transactions out of the pool, and answers how many there were.
+/// Removes all pending transactions from the pool, and returns their number.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct DropAllTransactions {}
 
@@ -284,7 +285,7 @@ mod tests {
     use crate::{Config, Node, blocking::QUERIES};
 
     #[tokio::test]
-    async fn chain_is_written_to_a_file_without_the_turn_of_a_question() {
+    async fn dump_needs_no_permit_of_a_query() {
         let node = Node::start(Config { data_dir: None, listen: ([127, 0, 0, 1], 0).into(), ..Config::default() })
             .await
             .unwrap();

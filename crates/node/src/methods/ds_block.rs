@@ -1,4 +1,4 @@
-//! DS blocks and the epochs they open.
+//! DS blocks, and the epochs that they begin.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -45,7 +45,7 @@ const fn invalid_number(fault: NumberFault) -> RpcError {
 
 /// A DS block by its number.
 ///
-/// For a block that does not exist the answer is a block with number 18446744073709551615.
+/// If the block does not exist, the result is a block with number 18446744073709551615.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetDsBlock {
     /// Number of the block.
@@ -64,9 +64,9 @@ impl Method for GetDsBlock {
     }
 }
 
-/// A DS block by its number, with everything that its committee signed.
+/// A DS block by its number, with all parts that its committee signed.
 ///
-/// For a block that does not exist the answer is a block with number 18446744073709551615.
+/// If the block does not exist, the result is a block with number 18446744073709551615.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetDsBlockVerbose {
     /// Number of the block.
@@ -91,9 +91,9 @@ impl Method for GetDsBlockVerbose {
     }
 }
 
-/// A DS block by its number, in the form that is stored and relayed.
+/// A DS block by its number, in the serialized form of the network.
 ///
-/// For a block that does not exist the answer is a block with number 18446744073709551615.
+/// If the block does not exist, the result is a block with number 18446744073709551615.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetRawDsBlock {
     /// Number of the block.
@@ -125,7 +125,7 @@ impl Method for GetLatestDsBlock {
     }
 }
 
-/// Numbers and hashes of DS blocks, the latest first, ten on a page.
+/// Numbers and hashes of DS blocks, the latest first, ten per page.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct DsBlockListing {
     /// Number of the page, from 1.
@@ -209,7 +209,7 @@ impl Method for GetPrevDsDifficulty {
     }
 }
 
-/// Keys of the DS committee of today.
+/// Keys of the current DS committee.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetCurrentDsComm {}
 

@@ -1,4 +1,4 @@
-//! Edits of the state by hand. Each makes a Tx block of its own, which holds nothing else, in every block mode.
+//! Manual edits of the state. Each edit gets a Tx block of its own, in every block mode.
 
 use std::borrow::Cow;
 
@@ -59,10 +59,9 @@ async fn edit(node: &NodeHandle, edit: Edit) -> Result<Edited, CallError> {
     Ok(node.edit(edit).await??.into())
 }
 
-/// Sets the balance of an account, and answers with the number of the Tx block that was made for it.
+/// Sets the balance of an account, and returns the number of the Tx block of this edit.
 ///
-/// The account is made if there is none. Money that is in circulation by this is in no answer about the supply, which
-/// goes by the reserve alone.
+/// Creates a missing account. The methods for the coin supply do not count this money: they read only the reserve.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SetBalance {
     /// The account.
@@ -82,14 +81,14 @@ impl Command for SetBalance {
     }
 }
 
-/// Adds money to an account, and answers with the number of the Tx block that was made for it.
+/// Adds money to an account, and returns the number of the Tx block of this edit.
 ///
-/// The money comes from no account: this is the faucet of a node for developers. A missing account is created.
+/// No other account pays: this is the faucet of a development node. Creates a missing account.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct AddBalance {
     /// The account.
     address: Text<Address>,
-    /// How much.
+    /// The amount.
     amount: Text<Qa>,
 }
 
@@ -104,15 +103,15 @@ impl Command for AddBalance {
     }
 }
 
-/// Sets the nonce of an account, and answers with the number of the Tx block that was made for it.
+/// Sets the nonce of an account, and returns the number of the Tx block of this edit.
 ///
-/// That is the nonce of its last transaction, as `GetBalance` has it, and cannot become less. The account is made if
-/// there is none. Waiting transactions with this nonce or a lower one are dropped when a block comes to them.
+/// The nonce is that of the last transaction of the account, as in `GetBalance`. It cannot decrease. Creates a missing
+/// account. A later block drops pending transactions with this nonce or a lower one.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SetNonce {
     /// The account.
     address: Text<Address>,
-    /// The nonce, 2^53 at most.
+    /// The nonce, at most 2^53.
     #[schemars(extend("maximum" = Edit::MOST_NONCE.get()))]
     nonce: u64,
 }
@@ -127,19 +126,18 @@ impl Command for SetNonce {
     }
 }
 
-/// Sets a field of a contract, or an entry of its map, and answers with the number of the Tx block that was made for
-/// it.
+/// Sets a field of a contract, or an entry of a map, and returns the number of the Tx block of this edit.
 ///
-/// The value must be one of the type of the field, in the JSON form of the contract language, in which a map is a list
-/// of objects with `key` and `val`. Whether an address of a type like `ByStr20 with contract ... end` has what the type
-/// asks for is not looked at.
+/// The value must have the type of the field, in the JSON form of the contract language. In this form a map is a list
+/// of objects with `key` and `val`. For an address with a type like `ByStr20 with contract ... end`, the node does not
+/// check that the account has the required fields.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SetContractField {
     /// The contract.
     address: Text<Address>,
     /// The name of the field.
     field: String,
-    /// Keys of the map, as text without quotes, the outermost first; none for the whole field.
+    /// Keys of the map as text without quotes, the outermost first; empty for the whole field.
     keys: Vec<String>,
     /// The value; null removes the entry of a map.
     value: AnyJson,
@@ -156,7 +154,7 @@ impl Command for SetContractField {
     }
 }
 
-/// JSON as it was sent.
+/// JSON in the spelling of the client.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
 struct AnyJson(Box<RawValue>);

@@ -1,4 +1,4 @@
-//! What the isolated server adds: control over blocks and the price of gas.
+//! Methods of the isolated server: control of blocks and of the gas price.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -31,9 +31,10 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::command::<TogglePause>().of_weight(10),
 ];
 
-/// Block number that transactions of the next Tx block read, and that their receipts have.
+/// Block number that transactions of the next Tx block read. Their receipts have the same number.
 ///
-/// It is the number of that block, except on a chain with blocks of the block mode `manual-immediate`, which do not move it.
+/// It is the number of that block, except on a chain with blocks of the block mode `manual-immediate`. Those blocks do
+/// not increase it.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetBlocknum {}
 
@@ -46,12 +47,12 @@ impl Method for GetBlocknum {
     }
 }
 
-/// Makes Tx blocks, and answers with the block number that transactions of the next one read.
+/// Produces Tx blocks, and returns the block number that transactions of the next block read.
 ///
-/// Transactions that wait go into these blocks. Not in the block mode `interval=MS`.
+/// Pending transactions get into these blocks. Not available in the block mode `interval=MS`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct IncreaseBlocknum {
-    /// How many blocks, 10,000,000 at most.
+    /// Number of blocks, at most 10,000,000.
     #[schemars(extend("maximum" = MAX_DEMAND))]
     delta: Integral,
 }
@@ -66,9 +67,9 @@ impl Command for IncreaseBlocknum {
     }
 }
 
-/// Sets the lowest price of a unit of gas, at once, and answers with it.
+/// Sets the minimum gas price immediately, and returns it.
 ///
-/// Not in the block mode `interval=MS`.
+/// Not available in the block mode `interval=MS`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SetMinimumGasPrice {
     /// The price.
@@ -101,10 +102,10 @@ impl Command for SetMinimumGasPrice {
     }
 }
 
-/// Pauses the node, or lets it go on, and answers with whether it is paused.
+/// Pauses or resumes the node, and returns whether it is paused.
 ///
-/// While it is, no block is made and `CreateTransaction` is refused; everything can be read. Only where blocks are made
-/// at intervals, and only for who knows the id that the node was started with.
+/// A paused node produces no blocks and rejects `CreateTransaction`. All other methods work. Available only in block
+/// modes with an interval. The caller needs the id of the option `--pause-id`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct TogglePause {
     /// The id (`--pause-id`).
@@ -123,7 +124,7 @@ impl Command for TogglePause {
 
 /// Whether the node is paused.
 ///
-/// Only where blocks are made at intervals, and only for who knows the id that the node was started with.
+/// Available only in block modes with an interval. The caller needs the id of the option `--pause-id`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct CheckPause {
     /// The id (`--pause-id`).

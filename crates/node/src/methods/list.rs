@@ -1,4 +1,4 @@
-//! The list of methods that a node answers (`--methods`).
+//! The list of methods that a node serves (`--methods`).
 
 use std::str::FromStr;
 
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_are_listed_by_name_and_by_beginning() {
+    fn methods_are_listed_by_name_and_by_prefix() {
         check("GetBalance, CreateTransaction", &["CreateTransaction", "GetBalance"]);
         check("net_*,GetDsBlockV*", &["GetDsBlockVerbose", "net_listening", "net_version"]);
         check("GetLatestDSBlock", &["GetLatestDsBlock"]);
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn pattern_that_fits_no_method_is_refused() {
+    fn pattern_that_fits_no_method_is_rejected() {
         for (list, got) in
             [("", ""), ("GetBalance,", ""), ("getBalance", "getBalance"), ("Gte*,Get*", "Gte*"), ("*e", "*e")]
         {

@@ -32,7 +32,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::per_head::<GetVersion>(),
 ];
 
-/// Most members of a shard that are shown (`NUM_SHARD_PEER_TO_REVEAL`).
+/// Maximum number of members of a shard in a result (`NUM_SHARD_PEER_TO_REVEAL`).
 const MEMBERS_SHOWN: usize = 5;
 
 /// Figures of the whole chain.
@@ -62,9 +62,9 @@ impl Method for GetBlockchainInfo {
     }
 }
 
-/// What part this node has in the network.
+/// Role of this node in the network.
 ///
-/// One that serves this interface is a seed: it follows the chain and answers questions.
+/// A node with this interface is a seed: it follows the chain and answers queries.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetNodeType {}
 
@@ -107,7 +107,7 @@ fn sharding(figures: &Statistics) -> ShardingStructure {
     ShardingStructure { peers: figures.shard_sizes.iter().copied().map(u64::from).collect() }
 }
 
-/// Members of a shard, at most five of them.
+/// Members of a shard, at most five.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetShardMembers {
     /// Number of the shard, from 0.
@@ -141,7 +141,7 @@ impl Method for GetNetworkId {
     }
 }
 
-/// Lowest price of a unit of gas that a transaction may offer, in Qa.
+/// Minimum gas price of a transaction, in Qa.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetMinimumGasPrice {}
 

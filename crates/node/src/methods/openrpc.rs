@@ -1,4 +1,4 @@
-//! The OpenRPC document of the whole interface, and the method that answers with it.
+//! The OpenRPC document of the interface, and the method that returns it.
 
 use std::{borrow::Cow, sync::LazyLock};
 

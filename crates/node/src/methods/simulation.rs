@@ -1,7 +1,7 @@
-//! What a transaction would do, and the gas it needs.
+//! Simulated transactions, and the gas that they need.
 //!
-//! Simulations are work, of which their gas limit is the only bound. So they have threads of their own, a few at once, and
-//! make nothing wait that clients of a chain need: neither blocks nor other questions.
+//! Only the gas limit bounds the time of a simulation. Simulations therefore have their own pool of threads. They delay
+//! neither blocks nor queries.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,12 +40,12 @@ impl From<SimulationError> for CallError {
     }
 }
 
-/// Executes a transaction against the latest state, without a signature and without effect. An extension of this node.
+/// Executes a transaction on the latest state, without a signature and without effect. An extension of this node.
 ///
-/// Any account can be the sender. The transaction passes the checks of `CreateTransaction` but those of nonce and
-/// signature, with the same errors, to which the reason is added if it would be dropped, and is executed as if it were
-/// the first of the next block. The answer has the receipt it would have, and the changes of accounts and of variables
-/// of contracts with old and new values.
+/// Any account can be the sender. The node makes the checks of `CreateTransaction` except those of nonce and signature,
+/// with the same errors. If a block would drop the transaction, the error has the reason. The node executes the
+/// transaction as the first one of the next block. The result has the receipt, and the old and new values of accounts
+/// and of variables of contracts.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SimulateTransaction {
     /// The transaction.
@@ -61,11 +61,11 @@ impl Command for SimulateTransaction {
     }
 }
 
-/// Finds the lowest gas limit with which a transaction succeeds against the latest state. An extension of this node.
+/// Finds the lowest gas limit with which a transaction succeeds on the latest state. An extension of this node.
 ///
-/// The limit may be above the gas that is charged in the end, since each stage of a transaction has to be covered when it
-/// begins. A gas limit in the transaction is the highest that is tried. A transaction that fails with that is an error,
-/// which says why.
+/// The limit can be higher than the charged gas, because each stage of a transaction needs its gas at its start. The
+/// node tries no limit above the one in the transaction. If the transaction fails with that limit, the error has the
+/// reason.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EstimateGas {
     /// The transaction.

@@ -1,4 +1,4 @@
-//! Where submitted transactions stand.
+//! The status of submitted transactions.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -31,7 +31,7 @@ const HASH: HashErrors = HashErrors {
     size: RpcError::from_static(RpcErrorCode::INVALID_PARAMETER, "Txn Hash size not appropriate"),
 };
 
-/// Where a submitted transaction stands: waiting, confirmed or dropped, and why.
+/// Status of a submitted transaction: pending, confirmed or dropped, with the reason.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetTransactionStatus {
     /// The transaction.
@@ -61,7 +61,7 @@ impl TransactionQuery for GetTransactionStatus {
     }
 }
 
-/// Transactions that wait for a block, those first whose status changed last; at most 1000.
+/// Pending transactions, the latest change of status first; at most 1000.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetPendingTxns {}
 
@@ -76,9 +76,9 @@ impl Method for GetPendingTxns {
     }
 }
 
-/// Whether a transaction is confirmed, waiting or dropped.
+/// Whether a transaction is confirmed, pending or dropped.
 ///
-/// Kept for clients that have not moved to `GetTransactionStatus`; a transaction that is not known is neither.
+/// For older clients; `GetTransactionStatus` replaces it. An unknown transaction is neither confirmed nor pending.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetPendingTxn {
     /// The transaction.

@@ -1,6 +1,6 @@
-//! What the status server tells that a single node knows (Reference: interface#status-server).
+//! Methods of the status server (Reference: interface#status-server).
 //!
-//! The reference has a port of its own for these. docs/interface.md says which of its methods are left out, and why.
+//! The reference serves them on a port of their own. docs/interface.md lists the omitted methods with the reasons.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,10 +33,10 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::of::<IsTxnInMemPool>(),
 ];
 
-/// Methods for nodes that follow no chain for others, which this one does (Reference: interface#status-server).
+/// Methods that the reference rejects on a lookup node (Reference: interface#status-server).
 pub(crate) const NOT_ON_LOOKUP: [&str; 3] = ["DisablePoW", "GetNodeState", "SetVoteInPow"];
 
-/// Whether the node answers: `ok`.
+/// Returns `ok` if the node answers.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Healthcheck {}
 
@@ -49,7 +49,7 @@ impl Method for Healthcheck {
     }
 }
 
-/// Number of the last Tx block that was processed whole, which is the latest.
+/// Number of the last completely processed Tx block: the latest one.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetEpochFin {}
 
@@ -62,7 +62,7 @@ impl Method for GetEpochFin {
     }
 }
 
-/// Number of the last Tx block whose changes of state would outlive a crash, which is the latest.
+/// Number of the last Tx block with a durable state: the latest one.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetLatestEpochStatesUpdated {}
 
@@ -103,23 +103,23 @@ impl Method for GetDsCommittee {
     }
 }
 
-/// Whether a transaction is in the pool, and whether it may still get into a block.
+/// Whether a transaction is in the pool, and whether it is pending.
 ///
-/// One that is in a block is no longer in the pool.
+/// A transaction in a block is not in the pool.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct IsTxnInMemPool {
     /// The transaction.
     hash: Text<BareTxHash>,
 }
 
-/// What the pool knows of a transaction.
+/// A transaction in the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct PoolPlace {
-    /// Its status (table of `GetTransactionStatus`); 0 of one that is not known.
+    /// Its status, as in the table of `GetTransactionStatus`; 0 for an unknown transaction.
     code: u8,
-    /// Whether it waits for a block.
+    /// Whether it is pending.
     pending: bool,
-    /// Whether the pool knows it.
+    /// Whether the pool has it.
     present: bool,
 }
 

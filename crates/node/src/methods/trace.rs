@@ -1,6 +1,6 @@
-//! What contracts do in a transaction, statement by statement: in one of a block, and in a simulated one.
+//! Traces of the statements of contracts, for a transaction in a block and for a simulated one.
 //!
-//! Both execute, so that they have threads of their own like simulations, a few at once.
+//! A trace executes a transaction, and runs on the thread pool of simulations.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,13 +27,13 @@ use crate::{
 pub(super) const ENTRIES: &[Entry] =
     &[Entry::command::<TraceCall>().of_weight(50), Entry::command::<TraceTransaction>().of_weight(50)];
 
-/// What a transaction of a recent Tx block did: the calls, their statements, and the changes. An extension of this
+/// Trace of a transaction in a recent Tx block: the calls, their statements, and the changes. An extension of this
 /// node.
 ///
-/// The transaction is executed again over the state before it, which is kept for the latest Tx blocks, fifty unless the
-/// node is configured for more. Each statement has its place in the source, the gas before and after it, and the values
-/// that it used and bound; changes of variables have their old and new values. The trace of a very long transaction has
-/// the first 10,000 statements, with four megabytes of text and values.
+/// The node executes the transaction again on the state before it. It keeps the states of the latest fifty Tx blocks,
+/// or of as many as the operator has set. Each statement has its position in the source, the gas before and after it,
+/// and the values that it used and bound. Each changed variable has its old and new value. A trace has at most 10,000
+/// statements, and four megabytes of text and values.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct TraceTransaction {
     /// The transaction.
@@ -74,10 +74,10 @@ impl Command for TraceTransaction {
     }
 }
 
-/// What a transaction would do, statement by statement, against the latest state. An extension of this node.
+/// Trace of a simulated transaction on the latest state. An extension of this node.
 ///
-/// It takes what `silica_simulateTransaction` takes, and answers with what that answers and with the calls and
-/// statements that `silica_traceTransaction` tells.
+/// The parameter is that of `silica_simulateTransaction`. The result has the members of the result of that method, and
+/// the calls and statements as in `silica_traceTransaction`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct TraceCall {
     /// The transaction.
@@ -98,7 +98,7 @@ impl Command for TraceCall {
     }
 }
 
-/// Calls lie within each other as deep as contracts may call each other, which is not deep.
+/// Recursion is safe: the chain limits the depth of calls between contracts.
 fn call(TracedCall { sender, recipient, amount, tag, params, run, calls }: TracedCall) -> TracedCallJson {
     TracedCallJson {
         amount: amount.into(),

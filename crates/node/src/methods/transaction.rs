@@ -1,4 +1,4 @@
-//! Transactions: submitting one, and reading one back.
+//! Submission of transactions, and their records.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -37,8 +37,8 @@ pub(super) const ENTRIES: &[Entry] = &[
 
 /// Submits a signed transaction.
 ///
-/// Where every transaction gets its block at once, the answer comes when that block is on disk; otherwise when the
-/// transaction waits for the next block.
+/// In a block mode with instant blocks, the node responds after the block of the transaction is on disk. In other
+/// modes, it responds when the transaction is in the pool.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct CreateTransaction {
     /// The transaction.
@@ -98,9 +98,9 @@ impl TransactionQuery for GetTransaction {
     }
 }
 
-/// An executed transaction with its receipt, also while its block is not yet final.
+/// An executed transaction with its receipt, also before its block is final.
 ///
-/// Here a transaction is executed when its block is final, so that this is [`GetTransaction`] with its own errors.
+/// On this node each block is final. The method is therefore [`GetTransaction`] with errors of its own.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetSoftConfirmedTransaction {
     /// The transaction.
@@ -130,7 +130,7 @@ impl TransactionQuery for GetSoftConfirmedTransaction {
     }
 }
 
-/// Hashes of the latest transactions of the chain, newest first, at most 100.
+/// Hashes of the latest transactions of the chain, the newest first, at most 100.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetRecentTransactions {}
 
@@ -143,23 +143,23 @@ impl Method for GetRecentTransactions {
     }
 }
 
-/// The transactions of an address, the newest or the oldest first: those that it sent, those that were for it, the one that
-/// deployed it, and those in which it sent or was sent a message of a contract. An extension of this node.
+/// Transactions of an address, the newest or the oldest first. An extension of this node.
 ///
-/// A page is made of a look at 20,000 transactions at most, fewer where they are large with their receipts, some five
-/// megabytes as they are stored, or where there are few in a block, so that it may have few, or none, and yet not be the last:
-/// that is the one without `next`. Pages are not moved by new blocks.
+/// These are the transactions that the address sent or received, the transaction that deployed it, and the transactions
+/// with a message of a contract from or to it. For one page the node reads at most 20,000 transactions, and fewer if
+/// they are large or if the blocks have few. A page can therefore have few entries, or none. The last page has no
+/// `next`. New blocks do not change a page.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetTransactionsForAddress {
     /// The address.
     address: Text<Address>,
-    /// Order, size and beginning of the page; may be left out.
+    /// Order, size and start of the page; optional.
     #[serde(default)]
     #[schemars(with = "Option<HistoryOptionsParam>")]
     options: HistoryOptionsParam,
 }
 
-/// Payments that are looked at for a page, if they are in one block.
+/// Payments that the node reads for a page, if one block has all of them.
 const EFFORT: usize = 20_000;
 
 impl Method for GetTransactionsForAddress {
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_way_has_its_text() {
+    fn each_routing_has_its_text() {
         let check = |routing, text: &str| assert_eq!(serde_json::to_value(info(routing)).unwrap(), text);
         check(Routing::Payment, "Non-contract txn, sent to shard");
         check(Routing::Deployment, "Contract Creation txn, sent to shard");

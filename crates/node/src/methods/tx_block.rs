@@ -1,4 +1,4 @@
-//! Tx blocks, their transactions, and the epochs they end.
+//! Tx blocks, their transactions, and the epochs that they end.
 
 use std::{ops::Range, sync::Arc};
 
@@ -55,7 +55,7 @@ const fn invalid_number(fault: NumberFault) -> RpcError {
 
 /// A Tx block by its number.
 ///
-/// For a block that does not exist the answer is a block with number 18446744073709551615.
+/// If the block does not exist, the result is a block with number 18446744073709551615.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetTxBlock {
     /// Number of the block.
@@ -73,9 +73,9 @@ impl Method for GetTxBlock {
     }
 }
 
-/// A Tx block by its number, with everything that its committee signed.
+/// A Tx block by its number, with all parts that its committee signed.
 ///
-/// For a block that does not exist the answer is a block with number 18446744073709551615.
+/// If the block does not exist, the result is a block with number 18446744073709551615.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetTxBlockVerbose {
     /// Number of the block.
@@ -94,9 +94,9 @@ impl Method for GetTxBlockVerbose {
     }
 }
 
-/// A Tx block by its number, in the form that is stored and relayed.
+/// A Tx block by its number, in the serialized form of the network.
 ///
-/// For a block that does not exist the answer is a block with number 18446744073709551615.
+/// If the block does not exist, the result is a block with number 18446744073709551615.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetRawTxBlock {
     /// Number of the block.
@@ -115,7 +115,7 @@ impl Method for GetRawTxBlock {
     }
 }
 
-/// The latest Tx block. Not in the block mode `manual-immediate`.
+/// The latest Tx block. Not available in the block mode `manual-immediate`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetLatestTxBlock {}
 
@@ -129,9 +129,9 @@ impl Method for GetLatestTxBlock {
     }
 }
 
-/// Refuses an answer that clients take for the current block number where only demanded blocks move that number. The
-/// isolated server of generation 8 has neither method there (`IsolatedServer.cpp` of v8.1.2, lines 36 to 141), and
-/// clients then read the number from receipts or with `GetBlocknum`.
+/// Rejects a method whose result clients use as the current block number, if only requested blocks increase that
+/// number. The isolated server of generation 8 does not have these methods in that mode (`IsolatedServer.cpp` of
+/// v8.1.2, lines 36 to 141). Its clients read the number from receipts or with `GetBlocknum`.
 fn require_one_number(at: &Context) -> Result<(), CallError> {
     match at.snapshot.numbering() {
         Numbering::EveryBlock => Ok(()),
@@ -143,12 +143,12 @@ pub(crate) fn shape(block: &TxBlock, at: &Snapshot) -> TxBlockJson {
     TxBlockJson::new(block, rewards(block.header.number, at))
 }
 
-/// What the one figure of a block stands for.
+/// Returns the meaning of the member `Rewards` of a block.
 fn rewards(block: BlockNumber, at: &Snapshot) -> RewardKind {
     if at.is_vacuous(block) { RewardKind::Coinbase } else { RewardKind::Fees }
 }
 
-/// Numbers and hashes of Tx blocks, the latest first, ten on a page.
+/// Numbers and hashes of Tx blocks, the latest first, ten per page.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct TxBlockListing {
     /// Number of the page, from 1.
@@ -167,7 +167,7 @@ impl Method for TxBlockListing {
     }
 }
 
-/// Hashes of a Tx block's transactions, in one array for each shard; the last is that of the DS committee.
+/// Hashes of the transactions of a Tx block, one array for each shard. The last array is that of the DS committee.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetTransactionsForTxBlock {
     /// Number of the block.
@@ -183,25 +183,25 @@ impl Method for GetTransactionsForTxBlock {
     }
 }
 
-/// One page of the hashes of a Tx block's transactions.
+/// One page of the hashes of the transactions of a Tx block.
 ///
-/// A page holds 2500 transactions; the arrays of shards that have none on it are empty.
+/// A page has 2500 transactions. The array of a shard without transactions on the page is empty.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetTransactionsForTxBlockEx {
     /// Number of the block.
     number: Text<AnyBase>,
-    /// Number of the page, from 0; with an empty text the answer is that of `GetTransactionsForTxBlock`.
+    /// Number of the page, from 0; with an empty text the result is that of `GetTransactionsForTxBlock`.
     #[serde(default)]
     page: Text<PageText>,
 }
 
-/// A page, or everything.
+/// A page, or all transactions.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum PageOrAll {
     /// One page.
     Page(TransactionsPage<TransactionsByShard>),
-    /// All transactions, since no page was named.
+    /// All transactions, for an empty page number.
     All(TransactionsByShard),
 }
 
@@ -252,7 +252,7 @@ impl Streamed for GetTxnBodiesForTxBlock {
     }
 }
 
-/// One page of the transactions of a Tx block, 2500 on a page.
+/// One page of the transactions of a Tx block, 2500 per page.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetTxnBodiesForTxBlockEx {
     /// Number of the block.
@@ -308,7 +308,7 @@ impl Pieces for BodiesText {
     }
 }
 
-/// Transactions of a Tx block that are not written yet.
+/// Transactions of a Tx block that are still to be written.
 #[derive(Debug)]
 struct Bodies {
     snapshot: Snapshot,
@@ -316,7 +316,7 @@ struct Bodies {
     positions: Range<u32>,
 }
 
-/// Transactions that are read at once: each may have ten megabytes.
+/// Transactions in one read, a bound on memory: each can have ten megabytes.
 const READ_AT_ONCE: u32 = 4;
 
 impl Bodies {
@@ -334,7 +334,7 @@ impl Bodies {
         match self.snapshot.block_bodies(self.number, first..end) {
             Ok(bodies) => Ok(bodies.into_iter().map(shape).collect()),
             Err(BlockTransactionsError::Archive(error)) => Err(error.into()),
-            // The block was there, and has been taken back.
+            // A revert has removed the block during the stream.
             Err(BlockTransactionsError::UnknownBlock { .. } | BlockTransactionsError::Empty) => {
                 Err(StateError::Expired)
             }
@@ -355,7 +355,7 @@ impl Method for GetCurrentMiniEpoch {
     }
 }
 
-/// Count of Tx blocks, genesis included. Not in the block mode `manual-immediate`.
+/// Count of Tx blocks, genesis included. Not available in the block mode `manual-immediate`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct GetNumTxBlocks {}
 

@@ -1,4 +1,4 @@
-//! Answers that are written where they were made.
+//! Results that are serialized on the thread that computed them.
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
@@ -8,19 +8,19 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::rpc::CallError;
 
-/// The JSON of a `T`. Where an answer may have megabytes, it is written on the thread that may take its time, and not on one
-/// of those that serve all clients.
+/// The JSON of a `T`. A result can have megabytes. A blocking thread serializes it, so that the threads that serve all
+/// clients stay free.
 pub(crate) struct Written<T> {
     json: Box<RawValue>,
     of: PhantomData<fn() -> T>,
 }
 
 impl<T: Serialize> Written<T> {
-    /// Writes an answer.
+    /// Serializes a result.
     ///
     /// # Errors
     ///
-    /// [`CallError::Internal`] if the answer has no JSON form.
+    /// [`CallError::Internal`] if the result has no JSON form.
     pub(crate) fn new(answer: &T) -> Result<Self, CallError> {
         Ok(Self { json: to_raw_value(answer).map_err(CallError::internal)?, of: PhantomData })
     }
@@ -38,7 +38,7 @@ impl<T> Serialize for Written<T> {
     }
 }
 
-/// It is described as what it is when it is read.
+/// The schema is that of `T`.
 impl<T: JsonSchema> JsonSchema for Written<T> {
     fn inline_schema() -> bool {
         T::inline_schema()

@@ -1,4 +1,4 @@
-//! Calls of methods: reads the parameters, runs the body, and writes the result. A panic of a method is confined to its
+//! Calls of methods: reads the parameters, runs the body, and writes the result. A panic of a method ends only its
 //! call.
 
 use std::{
@@ -24,10 +24,10 @@ use super::{
 };
 use crate::{driver::NodeHandle, head::Context};
 
-/// Size of a transaction's record in bytes above which its answer is computed on a blocking thread.
+/// Bytes of the record of a transaction above which a blocking thread computes the result.
 const LARGE_TRANSACTION: usize = 64 << 10;
 
-/// The parts of a request that its method needs.
+/// The parts of a request for its method.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call<'a> {
     /// The id of the request.
@@ -146,7 +146,7 @@ async fn catch_panic_async<F: Future>(future: F) -> Option<F::Output> {
     .await
 }
 
-/// Returns the error for a panic, which the hook of the process has logged.
+/// Returns the error for a panic. The panic hook of the process has logged the panic.
 fn panicked(method: &str) -> RpcError {
     tracing::error!(method, "a method panicked");
     RpcError::INTERNAL_ERROR
@@ -178,7 +178,7 @@ mod tests {
         },
     };
 
-    /// A method that fails in the worst way.
+    /// A method that panics.
     #[derive(Debug, Deserialize, JsonSchema)]
     struct Panics {}
 
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn panic_of_a_query_is_confined() {
+    async fn panic_of_a_query_is_an_internal_error() {
         let fixture = fixture(BlockMode::Manual);
         let context = fixture.context();
         assert_eq!(call(Panics {}, &context), Err(RpcError::INTERNAL_ERROR));
@@ -201,7 +201,7 @@ mod tests {
 
     static RELEASED: AtomicBool = AtomicBool::new(false);
 
-    /// A question that takes until others have had their turn. It answers whether they had.
+    /// A query that runs until another task has run. It returns whether the other task has run.
     #[derive(Debug, Deserialize, JsonSchema)]
     struct Waits {}
 
@@ -221,9 +221,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn slow_question_does_not_hold_up_the_only_thread() {
+    async fn slow_query_does_not_block_the_only_thread() {
         let fixture = fixture(BlockMode::Manual);
-        let Action::Async(ask) = Entry::slow::<Waits>().action else { panic!("it is answered later") };
+        let Action::Async(ask) = Entry::slow::<Waits>().action else { panic!("the method is not asynchronous") };
         let answer = ask(Call { id: &Id::NULL, params: None, fields: &[] }, fixture.node()).unwrap();
         let (answer, ()) = tokio::join!(answer, async { RELEASED.store(true, Ordering::Relaxed) });
         assert_eq!(answer.unwrap().get(), "true");
@@ -243,15 +243,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn slow_questions_are_answered_in_turn() {
+    async fn slow_queries_wait_for_a_permit() {
         let node = fixture(BlockMode::Manual).node();
-        let Action::Async(ask) = Entry::slow::<Constant>().action else { panic!("it is answered later") };
+        let Action::Async(ask) = Entry::slow::<Constant>().action else { panic!("the method is not asynchronous") };
         let call = Call { id: &Id::NULL, params: None, fields: &[] };
         let mut turns = Vec::new();
         while turns.len() < QUERIES - 1 {
             turns.push(node.blocking().query_permit().await);
         }
-        // The one that is left is given back after each.
+        // Each call returns the only free permit.
         for _ in 0..3 {
             assert_eq!(ask(call, node.clone()).unwrap().await.unwrap().get(), "\"1\"");
         }
@@ -264,14 +264,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn panic_of_a_slow_question_is_confined() {
+    async fn panic_of_a_slow_query_is_an_internal_error() {
         let fixture = fixture(BlockMode::Manual);
         let answer = ask::<Panics>(Call { id: &Id::NULL, params: None, fields: &[] }, fixture.node()).unwrap();
         assert_eq!(answer.await.unwrap_err(), RpcError::INTERNAL_ERROR);
     }
 
     #[tokio::test]
-    async fn panic_of_a_command_is_confined() {
+    async fn panic_of_a_command_is_caught() {
         assert_eq!(catch_panic_async(async { 7 }).await, Some(7));
         assert_eq!(catch_panic_async(async { panic!("as it does") }).await, None::<()>);
         let later = async {

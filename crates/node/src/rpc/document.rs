@@ -1,4 +1,4 @@
-//! Answers that may be too large for memory: JSON text that is written in pieces.
+//! Results that can be larger than memory permits: JSON text in pieces.
 
 use std::fmt;
 
@@ -9,16 +9,17 @@ use silica_state::StateError;
 use super::growth::Growth;
 use crate::http::{ChunkSource, Text, Truncated, next_chunk};
 
-/// Size of a piece in bytes. A piece may be larger, and the last one smaller.
+/// Size of a piece in bytes. A piece can be larger, and the last piece can be smaller.
 const PIECE: usize = 128 << 10;
 
-/// JSON text that is written in pieces.
+/// JSON text in pieces.
 pub(crate) trait Pieces: Send + 'static {
-    /// Appends the next piece, which has at least `size` bytes unless it is the last one. Returns whether more follow.
+    /// Appends the next piece, and returns whether more pieces follow. All pieces except the last have at least `size`
+    /// bytes.
     ///
     /// # Errors
     ///
-    /// The text could not be read. The piece is worthless then.
+    /// The state could not be read. `out` can have a part of the piece.
     fn write(&mut self, out: &mut Vec<u8>, size: usize) -> Result<bool, StateError>;
 }
 
@@ -35,7 +36,7 @@ impl Pieces for StateDocument {
     }
 }
 
-/// The JSON text of a result, of which nothing is written yet.
+/// The JSON text of a result before its first piece.
 pub(crate) struct Document(Box<dyn Pieces>);
 
 impl Document {
@@ -60,18 +61,18 @@ impl From<Option<StateDocument>> for Document {
     }
 }
 
-/// A document that has begun.
+/// A document after its first piece.
 pub(crate) struct Begun {
-    /// The beginning, which is all unless there is a rest.
+    /// The first piece.
     pub(super) text: Vec<u8>,
     pub(super) rest: Option<Rest>,
 }
 
-/// What is still to be written of the answer to one request.
+/// The remaining pieces of the response to one request.
 pub(crate) struct Rest {
     document: Document,
     method: &'static str,
-    /// Closes the answer.
+    /// Text after the last piece.
     end: &'static [u8],
 }
 
@@ -85,12 +86,12 @@ impl Begun {
 }
 
 impl Rest {
-    /// Adds what comes behind the document.
+    /// Sets the text after the last piece.
     pub(super) fn closed_by(self, end: &'static [u8]) -> Self {
         Self { end, ..self }
     }
 
-    /// Appends all to the text of an answer, as far as that may grow.
+    /// Appends all pieces to the text of a response, within its bounds.
     pub(super) async fn append(self, text: &mut Text, growth: &mut Growth<'_>) -> Result<(), RpcError> {
         let mut next = Some(self);
         while let Some(rest) = next {
@@ -106,7 +107,7 @@ impl Rest {
 impl ChunkSource for Rest {
     fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
         let more = self.document.write(out).map_err(|error| {
-            // A reader so slow that the state has left the window is no fault of ours.
+            // The client was so slow that the node no longer keeps the state. This is no fault of the node.
             if matches!(error, StateError::Expired) {
                 tracing::info!(method = self.method, "an answer was truncated: its state is no longer kept");
             } else {
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
     use crate::http::{HttpLimits, MemoryLease};
 
-    /// So many pieces of one byte; below none it breaks.
+    /// A number of pieces of one byte. A negative number ends with an error.
     impl Pieces for i32 {
         fn write(&mut self, out: &mut Vec<u8>, _: usize) -> Result<bool, StateError> {
             if *self == -1 {
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn rest_is_closed_behind_its_last_piece() {
+    fn last_piece_has_the_closing_text() {
         assert!(begun(1).rest.is_none());
         let Begun { mut text, rest } = begun(4);
         let mut rest = rest.unwrap().closed_by(b"}");
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_at_once_is_an_error_and_later_a_broken_answer() {
+    fn fault_in_the_first_piece_is_an_error_and_a_later_one_truncates() {
         assert!(Begun::new(Document::new(-1), "Pieces").is_err());
         let mut rest = begun(-2).rest.unwrap().closed_by(b"}");
         assert_eq!(rest.write(&mut Vec::new()), Err(Truncated));

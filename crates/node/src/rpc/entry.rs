@@ -23,32 +23,33 @@ pub(crate) struct Entry {
     pub(crate) aliases: &'static [&'static str],
     /// How it is called.
     pub(crate) action: Action,
-    /// What the OpenRPC document needs of it.
+    /// Its types, for the OpenRPC document.
     pub(crate) shape: Shape,
-    /// Whether it does what no client of a real network can do. An operator can switch such methods off.
+    /// Whether it is for developers: it does things that no client of a real network can do. An operator can switch
+    /// such methods off.
     pub(crate) for_developers: bool,
-    /// The units of a client's limit of calls that one call takes. A short answer from memory takes 1.
+    /// Units of the rate limit that one call takes. A short response from memory takes 1.
     pub(crate) weight: NonZeroU32,
 }
 
 /// How a method is called.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Action {
-    /// Writes its answer at once.
+    /// Writes its response at once.
     Query(fn(Call<'_>, &Context, &mut Vec<u8>) -> Result<(), RpcError>),
-    /// Writes its answer at once, or later if the answer is large.
+    /// Writes its response at once, or later for a large transaction.
     SizeDependent(AnswerOrRun),
-    /// Has no parameters, and one answer until the next head.
+    /// Has no parameters, and one result until the next head.
     CachedPerHead(fn(&Context) -> Result<Bytes, RpcError>),
-    /// Reads its parameters at once, and answers later.
+    /// Reads its parameters at once, and responds later.
     Async(fn(Call<'_>, NodeHandle) -> Result<Running, RpcError>),
-    /// Has no parameters, and answers with the document of the methods that the client may call.
+    /// Has no parameters, and returns the document of the methods that the client may call.
     Discover,
-    /// Reads its parameters at once, and begins its answer later.
+    /// Reads its parameters at once, and starts its response later.
     Streamed(fn(Call<'_>, NodeHandle) -> Result<Beginning, RpcError>),
 }
 
-/// Writes an answer, or returns a future that computes it.
+/// Writes a response, or returns a future that computes the result.
 type AnswerOrRun = fn(Call<'_>, &NodeHandle, &mut Vec<u8>) -> Result<Option<Running>, RpcError>;
 
 /// The types of a method, for the OpenRPC document.
@@ -58,7 +59,7 @@ pub(crate) struct Shape {
     pub(crate) fields: fn() -> &'static [&'static str],
     /// Description and types of the parameters.
     pub(crate) params: fn(&mut SchemaGenerator) -> Schema,
-    /// Type of the answer.
+    /// Type of the result.
     pub(crate) result: fn(&mut SchemaGenerator) -> Schema,
 }
 
@@ -81,12 +82,12 @@ impl Entry {
         Self { aliases: M::ALIASES, ..entry }
     }
 
-    /// A query without parameters, whose answer is cached for each head.
+    /// A query without parameters, whose result is cached for each head.
     pub(crate) const fn per_head<M: Method>() -> Self {
         Self { action: Action::CachedPerHead(dispatch::render::<M>), ..Self::of::<M>() }
     }
 
-    /// A query that takes long, and therefore runs on a blocking thread.
+    /// A slow query, which runs on a blocking thread.
     pub(crate) const fn slow<M: Method + Send + 'static>() -> Self {
         Self { action: Action::Async(dispatch::ask::<M>), ..Self::of::<M>() }
     }
@@ -96,7 +97,7 @@ impl Entry {
         Self::new(M::NAME, Action::SizeDependent(dispatch::weigh::<M>), Shape::of::<M, M::Output>())
     }
 
-    /// A query whose answer is written in pieces.
+    /// A query whose result is written in pieces.
     pub(crate) const fn streamed<M: Streamed>() -> Self {
         Self::new(M::NAME, Action::Streamed(dispatch::begin::<M>), Shape::of::<M, M::Output>())
     }

@@ -1,4 +1,4 @@
-//! What a method is.
+//! The traits of methods.
 //!
 //! A method is a struct: its fields are its parameters, its doc comment is its description in the OpenRPC document, and
 //! `call`, `run` or `begin` is its body. An [`Entry`](super::Entry) of the method table makes it callable.
@@ -26,7 +26,7 @@ pub(crate) trait Method: DeserializeOwned + JsonSchema {
     fn call(self, at: &Context) -> Result<Self::Output, CallError>;
 }
 
-/// A query about one transaction, whose receipt may have megabytes. The hash of the transaction is its only parameter.
+/// A query about one transaction, whose receipt can have megabytes. The hash of the transaction is its only parameter.
 pub(crate) trait TransactionQuery: DeserializeOwned + JsonSchema {
     /// Name on the wire.
     const NAME: &'static str;
@@ -40,7 +40,7 @@ pub(crate) trait TransactionQuery: DeserializeOwned + JsonSchema {
     fn answer(found: &FoundTransaction, at: &Context) -> Result<Self::Output, CallError>;
 }
 
-/// A request that waits for something, for example a change of the chain. The answer follows when that is done.
+/// A request that waits for an event, for example a new block. The response follows after the event.
 pub(crate) trait Command: DeserializeOwned + JsonSchema + Send + 'static {
     /// Name on the wire.
     const NAME: &'static str;
@@ -51,13 +51,13 @@ pub(crate) trait Command: DeserializeOwned + JsonSchema + Send + 'static {
     fn run(self, node: &NodeHandle) -> impl Future<Output = Result<Self::Output, CallError>> + Send;
 }
 
-/// A query whose answer may be too large for memory. The node writes it in pieces.
+/// A query whose result can be larger than memory permits. The node writes it in pieces.
 pub(crate) trait Streamed: DeserializeOwned + JsonSchema + Send + 'static {
     /// Name on the wire.
     const NAME: &'static str;
     /// Type of the result.
     type Output: JsonSchema;
 
-    /// Prepares the result, of which nothing is written yet.
+    /// Prepares the result. The node writes it later.
     fn begin(self, at: &Context) -> Result<Document, CallError>;
 }

@@ -1,4 +1,4 @@
-//! From the bytes of a request body to the bytes of its answer, single and batch.
+//! From the bytes of a request body to the bytes of its response, single and batch.
 
 mod dispatch;
 mod document;
@@ -60,15 +60,15 @@ pub(crate) struct Offer {
     pub(crate) listed: Option<Box<[bool]>>,
 }
 
-/// Bounds on what one request may ask for.
+/// Bounds on one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RpcLimits {
     /// Calls in one batch. The reference has no limit but that of the body.
     pub batch: usize,
-    /// Bytes of the answer to a batch; the calls that do not fit are refused. A single answer has a bound of its own if it
-    /// is made as a whole, and none if it is sent as it is made.
+    /// Bytes of the response to a batch. The node rejects the calls whose results do not fit. A single response has the
+    /// bound `answer_bytes`, and none if it is streamed.
     pub batch_answer_bytes: usize,
-    /// Bytes of an answer that is made as a whole.
+    /// Bytes of a response that is not streamed.
     pub answer_bytes: usize,
 }
 
@@ -78,20 +78,20 @@ impl Default for RpcLimits {
     }
 }
 
-/// Calls of a batch, and bytes of its answer, after which other connections have their turn.
+/// Calls of a batch, and bytes of its response, after which the task yields to other connections.
 const TURN: usize = 16;
 const TURN_BYTES: usize = 64 << 10;
 
-/// Room for most answers, for short ones, of which batches are made, and for what most have around their results.
+/// First capacities: for the response to a single request, and for each response in a batch.
 const USUAL_ANSWER: usize = 1024;
 const SHORT_ANSWER: usize = 128;
 
-/// The JSON-RPC service: finds the method, calls it, writes its answer.
+/// The JSON-RPC service: finds the method, calls it, and writes the response.
 #[derive(Debug)]
 pub(crate) struct Service {
     node: NodeHandle,
     offer: Offer,
-    /// The texts of the document of the interface: for callers who may call methods for developers, and for others.
+    /// The OpenRPC document for callers with access to methods for developers, and for other callers.
     documents: [OnceLock<Bytes>; 2],
     /// Whether a foreign caller has called a method for developers.
     foreign_seen: AtomicBool,
@@ -116,13 +116,13 @@ impl Service {
         }
     }
 
-    /// Answers the body of a request, single or batch. `paid` units of its first call have been counted already. There is no
-    /// reply when there is no memory for an answer that reserves it before it is made.
+    /// Answers the body of a request, single or batch. The rate limit has already counted `paid` units of its first
+    /// call. There is no reply if a response must reserve memory first, and there is none.
     pub(crate) async fn answer(&self, body: Bytes, caller: &Caller, paid: u32, memory: Memory) -> Answered {
         let mut permit = Permit { foreign: caller.foreign(), allowance: caller.allowance(paid) };
         let reply = match Body::parse(&body, self.limits.batch) {
             Body::Single(entry) => self.answer_single(&entry, memory, &mut permit).await,
-            // On its own, so that a single request does not carry the room for a batch about.
+            // In a box, so that the future of a single request stays small.
             Body::Batch(entries) => Box::pin(self.answer_batch(&entries, memory, &mut permit)).await,
         };
         Answered { reply, wait: permit.allowance.wait_for_first() }
@@ -145,7 +145,7 @@ impl Service {
         Some(Reply { beginning: text, rest: rest.map(|rest| Box::new(rest) as _), memory: growth.into_memory() })
     }
 
-    /// Returns the answer to a body for whose own answer there is no memory.
+    /// Returns the response to a body if there is no memory for its results.
     pub(crate) fn decline(&self, body: &[u8], reason: &'static str) -> Vec<u8> {
         let id = match Body::parse(body, self.limits.batch) {
             Body::Single(Ok(Request { id: Some(id), .. })) => id,
@@ -156,7 +156,7 @@ impl Service {
         out
     }
 
-    /// Returns the answer to a body that the server rejects. The id of the request is not known.
+    /// Returns the response to a body that the server rejects. The id of the request is not known.
     pub(crate) fn reject_body(reason: RejectReason, text: &str) -> Vec<u8> {
         let code = match reason {
             RejectReason::Encoded | RejectReason::TooLarge | RejectReason::Transferred | RejectReason::Unreadable => {
@@ -169,7 +169,7 @@ impl Service {
         out
     }
 
-    /// Answers one element after another, since later ones may depend on earlier ones.
+    /// Answers one element after another, because later elements can depend on earlier ones.
     async fn answer_batch(
         &self,
         entries: &[envelope::Entry<'_>],
@@ -207,7 +207,7 @@ impl Service {
         Some(Reply::whole(text, growth.into_memory()))
     }
 
-    /// Answers an element of a batch, completely: the answer to a batch is in memory.
+    /// Answers an element of a batch completely: the response to a batch is in memory.
     async fn answer_element(
         &self,
         text: &mut Text,
@@ -225,7 +225,7 @@ impl Service {
         }
     }
 
-    /// Writes an answer, or its beginning. Returns the rest.
+    /// Writes a response or its first piece. Returns the remaining pieces.
     async fn answer_entry(
         &self,
         out: &mut Text,
@@ -251,7 +251,8 @@ impl Service {
         write_error(out.end(), id, error);
     }
 
-    /// Writes the answer to a request, or its beginning, and returns the rest; or the error that is to be written.
+    /// Writes the response to a request or its first piece, and returns the remaining pieces. The caller writes an
+    /// error.
     async fn answer_request(
         &self,
         out: &mut Text,
@@ -291,7 +292,7 @@ impl Service {
         self.is_listed(position) && (developer || !entry.for_developers)
     }
 
-    /// Returns the text of the document of the interface, which all answers share. `developer` as in
+    /// Returns the text of the OpenRPC document, which all responses share. `developer` as in
     /// [`is_offered`](Self::is_offered).
     fn document(&self, developer: bool) -> &Bytes {
         let [whole, ordinary] = &self.documents;
@@ -355,7 +356,7 @@ impl Service {
             Action::Streamed(begin) => {
                 let mut begun = begin(call, self.node.clone())?.await?;
                 if begun.rest.is_some() && !growth.try_begin_stream(out) {
-                    // The first piece holds memory that was not reserved. It is dropped while the answer waits.
+                    // The first piece uses memory that was not reserved. Drop it during the wait.
                     drop(begun);
                     growth.begin_stream(out).await?;
                     begun = begin(call, self.node.clone())?.await?;
@@ -378,14 +379,14 @@ impl Service {
     }
 }
 
-/// Whether a body is a well-formed request, or a batch.
+/// Returns whether a body is a well-formed request or a batch.
 pub(crate) fn is_request(body: &[u8]) -> bool {
     matches!(Body::parse(body, 1), Body::Single(Ok(_)) | Body::Batch(_))
 }
 
-/// What the caller of a request may do.
+/// The rights of the caller of a request.
 struct Permit<'a> {
-    /// Why it may call no method for developers.
+    /// Reason why the caller has no access to methods for developers.
     foreign: Option<&'a Foreign>,
     allowance: Allowance<'a>,
 }
@@ -397,7 +398,7 @@ impl Permit<'_> {
     }
 }
 
-/// The text for a call beyond what its client may make.
+/// Returns the error text for a call above the rate limit.
 pub(crate) fn too_often(wait: Duration) -> String {
     format!("too many calls, try again in {} s", http::whole_seconds(wait))
 }

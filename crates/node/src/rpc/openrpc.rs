@@ -1,4 +1,4 @@
-//! The OpenRPC document of methods, made from their entries.
+//! The OpenRPC document of methods, from their entries.
 
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -20,10 +20,10 @@ pub(crate) fn document_of<'a>(entries: impl Iterator<Item = &'a Entry>) -> Value
             "title": "Silica JSON-RPC",
             "version": env!("CARGO_PKG_VERSION"),
             "description": "The interface of a Zilliqa node of generation 8.1, over HTTP POST to any path. \
-                            Parameters are positional. Methods with x-for-developers do what no client of a real \
-                            network can do, and are answered unless that is switched off, to callers on the \
-                            machine of the node. A call counts x-weight, or 1, of what its client may make each \
-                            second.",
+                            Parameters are positional. Methods with x-for-developers do things that no client of a \
+                            real network can do. Only callers on the machine of the node may call them, and the \
+                            operator can switch them off. A call takes x-weight units of the rate limit of its \
+                            client per second. The default is 1.",
             "license": { "name": "MIT OR Apache-2.0" },
         },
         "servers": [{ "name": "local", "url": "http://127.0.0.1:5555" }],

@@ -9,7 +9,8 @@ use super::entry::{Action, Entry};
 /// Similarity of two names, from 0 to 1, from which on the table suggests the one for the other.
 const SIMILAR: f64 = 0.9;
 
-/// Characters of a name above which the table suggests nothing: a comparison takes time with the product of both lengths.
+/// Characters of a name above which the table suggests nothing: a comparison takes time with the product of both
+/// lengths.
 const LONGEST: usize = 64;
 
 /// The methods of a service, in the alphabetical order of their names.
@@ -73,9 +74,9 @@ impl MethodTable {
         })
     }
 
-    /// Returns the method with the most similar name, of those whose position `is_offered` accepts. Returns `None` if no name
-    /// is similar, or if `name` is that of a method: a node that does not find such a method has switched it off, or is
-    /// another program.
+    /// Returns the method with the most similar name, of those whose position `is_offered` accepts. Returns `None` if
+    /// no name is similar, or if `name` is that of a method: a node that does not find such a method has switched it
+    /// off, or is another program.
     pub(crate) fn similar(&self, name: &str, is_offered: impl Fn(usize) -> bool) -> Option<&'static str> {
         if name.len() > LONGEST || self.find(name).is_some() {
             return None;

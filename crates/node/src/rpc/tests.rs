@@ -90,7 +90,7 @@ impl Fixture {
 }
 
 #[tokio::test]
-async fn methods_for_developers_are_refused_where_they_are_off() {
+async fn methods_for_developers_are_rejected_when_they_are_off() {
     let mut fixture = fixture(BlockMode::Manual);
     fixture.service.offer.developer = false;
     for entry in methods::table().entries() {
@@ -104,7 +104,7 @@ async fn methods_for_developers_are_refused_where_they_are_off() {
 }
 
 #[tokio::test]
-async fn methods_for_developers_alone_are_refused_to_foreign_callers() {
+async fn only_methods_for_developers_are_rejected_for_foreign_callers() {
     let fixture = fixture(BlockMode::Manual);
     let caller = Caller::of_foreign_page();
     for entry in methods::table().entries() {
@@ -147,7 +147,7 @@ const PARSE: &str = r#"{"error":{"code":-32700,"message":"JSON_PARSE_ERROR: The 
 const INVALID: &str = r#"{"error":{"code":-32600,"message":"INVALID_JSON_REQUEST: The JSON sent is not a valid JSON-RPC Request object"},"id":null,"jsonrpc":"2.0"}"#;
 
 #[tokio::test]
-async fn what_is_no_request_is_answered_by_the_protocol() {
+async fn body_without_a_request_gets_a_protocol_error() {
     check("", PARSE).await;
     check("{\"method\": ", PARSE).await;
     check("[]", INVALID).await;
@@ -158,7 +158,7 @@ async fn what_is_no_request_is_answered_by_the_protocol() {
 }
 
 #[tokio::test]
-async fn method_is_looked_for_before_the_id_and_the_id_before_parameters() {
+async fn method_is_checked_before_the_id_and_the_id_before_parameters() {
     let unknown = r#"{"error":{"code":-32601,"message":"METHOD_NOT_FOUND: The method being requested is not available on this server"},"id":null,"jsonrpc":"2.0"}"#;
     check(r#"{"jsonrpc":"2.0","method":"NoSuchMethod"}"#, unknown).await;
     let near = unknown.replace("-32601,", r#"-32601,"data":{"didYouMean":"GetBalance"},"#);
@@ -200,7 +200,7 @@ async fn deep_json_is_refused_without_harm() {
 }
 
 #[tokio::test]
-async fn answer_to_a_batch_does_not_grow_without_bound() {
+async fn response_to_a_batch_has_a_size_limit() {
     let mut fixture = fixture(BlockMode::Instant);
     fixture.service.limits.batch_answer_bytes = 2_000;
     let request = json!({"id": 1, "jsonrpc": "2.0", "method": "GetLatestTxBlock"});
@@ -219,7 +219,7 @@ fn large_batch() -> String {
 }
 
 #[tokio::test]
-async fn answers_to_batches_grow_large_in_turn() {
+async fn large_responses_to_batches_wait_for_a_permit() {
     let fixture = fixture(BlockMode::Instant);
     let batch = large_batch();
     assert!(fixture.ask(&batch).await.len() > LARGE_ANSWER);
@@ -232,7 +232,7 @@ async fn answers_to_batches_grow_large_in_turn() {
 }
 
 #[tokio::test]
-async fn batch_that_waits_for_too_long_is_answered_in_part() {
+async fn batch_without_a_permit_is_answered_in_part() {
     let mut fixture = fixture(BlockMode::Instant);
     fixture.service.patience = Duration::from_millis(1);
     let _turns = fixture.service.large.acquire_many(2).await.unwrap();
@@ -262,7 +262,7 @@ async fn answer_to_a_batch_holds_memory_for_all_of_it() {
 }
 
 #[tokio::test]
-async fn document_of_the_interface_is_made_once_for_each_kind_of_caller() {
+async fn interface_document_is_generated_once_for_each_kind_of_caller() {
     let fixture = fixture(BlockMode::Manual);
     let document = |developer| fixture.service.document(developer).as_ptr();
     let first = [true, false].map(document);
@@ -317,7 +317,7 @@ async fn caller_sees_the_methods_that_it_may_call_and_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn batches_that_wait_for_each_other_are_answered_in_part() {
+async fn batches_that_block_each_other_are_answered_in_part() {
     let fixture = fixture(BlockMode::Instant);
     let (share, batch) = (share_of(2 << 20), large_batch());
     let whole = fixture.ask(&batch).await;
@@ -341,7 +341,7 @@ async fn batches_that_wait_for_each_other_are_answered_in_part() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn batch_without_memory_to_refuse_its_calls_is_declined() {
+async fn batch_without_memory_to_reject_its_calls_is_declined() {
     let fixture = fixture(BlockMode::Instant);
     let share = share_of(100_000);
     assert!(fixture.ask_with(&large_batch(), share.memory()).await.is_none());
@@ -349,7 +349,7 @@ async fn batch_without_memory_to_refuse_its_calls_is_declined() {
 }
 
 #[tokio::test]
-async fn whole_answer_has_a_limit() {
+async fn response_without_a_stream_has_a_size_limit() {
     let mut fixture = fixture(BlockMode::Instant);
     fixture.service.limits.answer_bytes = 300;
     let answer = fixture.call("GetLatestTxBlock", json!([])).await;
@@ -359,7 +359,7 @@ async fn whole_answer_has_a_limit() {
 }
 
 #[tokio::test]
-async fn streamed_answers_are_begun_in_turn() {
+async fn streamed_responses_start_in_turn() {
     let fixture = fixture(BlockMode::Instant);
     let node = fixture.node();
     let mut turns = Vec::new();
@@ -390,7 +390,7 @@ async fn streamed_call() -> (Fixture, String) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answer_sent_as_it_is_made_reserves_memory_first() {
+async fn streamed_response_reserves_memory_first() {
     let (fixture, request) = streamed_call().await;
     let (share, caller) = (share_of(64 << 20), Caller::local());
     let ask = || fixture.service.answer(Bytes::from(request.clone()), &caller, 0, share.memory());
@@ -414,7 +414,7 @@ async fn answer_sent_as_it_is_made_reserves_memory_first() {
 }
 
 #[tokio::test]
-async fn answers_of_a_batch_that_are_made_in_pieces_take_what_memory_there_is() {
+async fn streamed_responses_in_a_batch_use_the_free_memory() {
     let (fixture, request) = streamed_call().await;
     let (share, caller) = (share_of(1 << 20), Caller::local());
     let batch = Bytes::from(format!("[{request}]"));
@@ -424,7 +424,7 @@ async fn answers_of_a_batch_that_are_made_in_pieces_take_what_memory_there_is() 
 }
 
 #[tokio::test]
-async fn turn_of_a_batch_ends_with_a_stream_that_leaves_it_small() {
+async fn small_stream_ends_the_permit_of_a_batch() {
     let (turns, text) = (Semaphore::new(1), Text::default());
     let memory = share_of(64 << 20).memory();
     let mut growth = Growth::batch(memory, (2, 0), 1 << 20, (&turns, Duration::ZERO)).await.unwrap();
@@ -434,7 +434,7 @@ async fn turn_of_a_batch_ends_with_a_stream_that_leaves_it_small() {
 }
 
 #[tokio::test]
-async fn answers_of_a_batch_that_are_made_in_pieces_wait_for_their_turn() {
+async fn streamed_responses_in_a_batch_wait_for_a_permit() {
     let (mut fixture, request) = streamed_call().await;
     let batch = format!("[{request},{}]", request.replace("GetTxnBodiesForTxBlock", "GetTxBlock"));
     let whole: Value = serde_json::from_str(&fixture.ask(&batch).await).unwrap();
@@ -447,7 +447,7 @@ async fn answers_of_a_batch_that_are_made_in_pieces_wait_for_their_turn() {
 }
 
 #[tokio::test]
-async fn large_transactions_are_told_in_turn_and_others_at_once() {
+async fn large_transactions_wait_for_a_permit_and_small_ones_do_not() {
     let fixture = fixture(BlockMode::Instant);
     let sender = "0x1111111111111111111111111111111111111111";
     fixture.call("silica_setBalance", json!([sender, "1000000000000000000"])).await;
@@ -476,7 +476,7 @@ async fn large_transactions_are_told_in_turn_and_others_at_once() {
 }
 
 #[tokio::test]
-async fn refusal_has_the_id_of_its_request() {
+async fn error_has_the_id_of_its_request() {
     let fixture = fixture(BlockMode::Manual);
     let refuse = |body: &str| String::from_utf8(fixture.service.decline(body.as_bytes(), "not now")).unwrap();
     let request = r#"{"id":"a","jsonrpc":"2.0","method":"GetNetworkId"}"#;
@@ -506,7 +506,7 @@ async fn every_method_counts_its_parameters() {
 }
 
 #[tokio::test]
-async fn other_spellings_of_names_are_taken() {
+async fn aliases_of_methods_are_accepted() {
     let fixture = fixture(BlockMode::Instant);
     for (name, alias, params) in [
         ("GetDsBlock", "GetDSBlock", json!(["0"])),
@@ -521,7 +521,7 @@ async fn other_spellings_of_names_are_taken() {
 }
 
 #[tokio::test]
-async fn answers_per_head_are_kept_until_the_next() {
+async fn results_are_cached_until_the_next_head() {
     let fixture = fixture(BlockMode::Manual);
     let context = fixture.context();
     let row = methods::table().find("GetLatestTxBlock").unwrap();

@@ -1,8 +1,7 @@
-//! The read side of Ethereum's interface, as much as hardhat and its like ask of a node that they are not to send
-//! transactions to (docs/interface.md).
+//! Methods of Ethereum that read the chain, for tools like hardhat (docs/interface.md).
 //!
-//! What is written as Ethereum writes it: quantities in hexadecimal without leading noughts, money in wei, nonces from
-//! 0, what is not there as null. What is not there at all: the machine. Whatever needs one is [refused](refusal).
+//! Results have the forms of Ethereum: quantities in hexadecimal without leading zeros, money in wei, nonces from 0,
+//! and null for a missing object. The node has no EVM, and [rejects](refusal) the methods that need one.
 
 mod params;
 mod shapes;
@@ -55,11 +54,11 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::of::<Web3Sha3>(),
 ];
 
-/// Set in the chain id that Ethereum's methods tell (Reference: interface#chain-id-for-tools-of-ethereum), so that no
-/// signature for one interface is valid for the other.
+/// Bit of the chain id in methods of Ethereum (Reference: interface#chain-id-for-tools-of-ethereum). With this bit, a
+/// signature for one interface is invalid for the other.
 const ETH_BIT: u64 = 0x8000;
 
-/// Methods that need a machine which is not here, or keys, or what only such a machine writes.
+/// Methods that need the EVM, its logs, or keys.
 const NEEDS_EVM: [&str; 12] = [
     "eth_call",
     "eth_createAccessList",
@@ -75,9 +74,9 @@ const NEEDS_EVM: [&str; 12] = [
     "eth_signTypedData_v4",
 ];
 
-/// Returns the refusal of a method that Ethereum has and this node has not, if that is why it is not found.
+/// Returns the error for a method that Ethereum has and this node does not have.
 ///
-/// Clients take the code for "look for another way": viem knows it, and ethers looks for "the method … does not exist".
+/// Clients use another method after this error: viem reads the code, and ethers the text "the method … does not exist".
 pub(crate) fn refusal(name: &str) -> Option<RpcError> {
     NEEDS_EVM.contains(&name).then(|| {
         let text = format!("the method {name} does not exist: this node executes Scilla and has no EVM");
@@ -89,7 +88,7 @@ fn eth_chain_id(chain_id: ChainId) -> u64 {
     u64::from(chain_id.get()) | ETH_BIT
 }
 
-/// Chain id as Ethereum's tools have it: that of the network, and the bit 0x8000.
+/// Chain id for tools of Ethereum: the chain id of the network with the bit 0x8000.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthChainId {}
 
@@ -115,7 +114,7 @@ impl Method for NetVersion {
     }
 }
 
-/// Whether the node takes connections of others, which it does.
+/// Whether the node accepts connections: always true.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct NetListening {}
 
@@ -158,7 +157,7 @@ impl Method for Web3Sha3 {
     }
 }
 
-/// Whether the node is behind the network, which it never is.
+/// Whether the node is behind the network: always false.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthSyncing {}
 
@@ -197,7 +196,7 @@ impl Method for EthBlockNumber {
     }
 }
 
-/// Lowest price of a unit of gas that a transaction may offer, in wei.
+/// Minimum gas price of a transaction, in wei.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGasPrice {}
 
@@ -210,12 +209,12 @@ impl Method for EthGasPrice {
     }
 }
 
-/// Money of an account, in wei: a million for each Qa. Nothing of one that does not exist.
+/// Balance of an account in wei. One Qa is a million wei. A missing account has the balance 0.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetBalance {
     /// The account.
     address: Text<EthAddress>,
-    /// The block after which it is looked at; the latest if none is named.
+    /// The block whose state the node reads; the default is the latest.
     #[serde(default)]
     block: Text<BlockTag>,
 }
@@ -230,14 +229,14 @@ impl Method for EthGetBalance {
     }
 }
 
-/// Number of transactions that an account has sent: the nonce, counted from 0, of its next one.
+/// Number of transactions that an account has sent. It is the nonce of the next transaction, counted from 0.
 ///
-/// Those that wait for a block are counted if the block is `pending`.
+/// With the block `pending`, the number includes pending transactions.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetTransactionCount {
     /// The account.
     address: Text<EthAddress>,
-    /// The block after which it is looked at; the latest if none is named.
+    /// The block whose state the node reads; the default is the latest.
     #[serde(default)]
     block: Text<BlockTag>,
 }
@@ -254,12 +253,12 @@ impl Method for EthGetTransactionCount {
     }
 }
 
-/// The program of a contract, as the bytes of its source; none of an account without one.
+/// The source code of a contract, as bytes. The result is empty for other accounts.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetCode {
     /// The contract.
     address: Text<EthAddress>,
-    /// The block after which it is looked at; the latest if none is named.
+    /// The block whose state the node reads; the default is the latest.
     #[serde(default)]
     block: Text<BlockTag>,
 }
@@ -273,13 +272,13 @@ impl Method for EthGetCode {
         if account.is_none_or(|account| account.contract.is_none()) {
             return Ok(Bytes::default());
         }
-        // What has been deployed does not change.
+        // The code of a contract never changes.
         let contract = at.snapshot.contract(&address)?;
         Ok(contract.map(|contract| contract.code.into_bytes()).unwrap_or_default().into())
     }
 }
 
-/// An account after a block, which has to exist.
+/// Returns an account in the state after a block.
 fn account(
     at: &Context,
     address: Text<EthAddress>,
@@ -300,12 +299,12 @@ fn account(
     Ok((address, account))
 }
 
-/// A Tx block by its number; null when there is none.
+/// A Tx block by its number; null if it does not exist.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetBlockByNumber {
     /// The block.
     block: Text<BlockTag>,
-    /// Whether its transactions are shown, and not only their hashes.
+    /// Whether the result has the transactions; otherwise it has their hashes.
     #[serde(default)]
     full: bool,
 }
@@ -320,20 +319,20 @@ impl Method for EthGetBlockByNumber {
     }
 }
 
-/// A Tx block by its hash; null when there is none.
+/// A Tx block by its hash; null if it does not exist.
 ///
-/// The first such question after a start looks at the blocks from the latest down to the one that is asked for, but at no
-/// more than 100,000. Then it is an error that older ones have not been looked at, and the next question goes on there.
+/// The first call after a start reads the blocks from the latest one downwards until it finds the hash. One call reads
+/// at most 100,000 blocks. Without a match it returns an error, and the next call continues with older blocks.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetBlockByHash {
     /// The block.
     hash: Text<EthBlockHash>,
-    /// Whether its transactions are shown, and not only their hashes.
+    /// Whether the result has the transactions; otherwise it has their hashes.
     #[serde(default)]
     full: bool,
 }
 
-/// Blocks that one question looks at: some tenths of a second.
+/// Blocks that one call reads, in some tenths of a second.
 const MOST_LOOKED_AT: u64 = 100_000;
 
 impl Command for EthGetBlockByHash {
@@ -353,7 +352,7 @@ impl Command for EthGetBlockByHash {
     }
 }
 
-/// A transaction that is in a block; null when it is in none.
+/// A transaction in a block; null if no block has it.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetTransactionByHash {
     /// The transaction.
@@ -376,9 +375,9 @@ impl TransactionQuery for EthGetTransactionByHash {
     }
 }
 
-/// What became of a transaction; null when it is in no block.
+/// The receipt of a transaction; null if no block has the transaction.
 ///
-/// What contracts tell is not shown as logs: `GetTransaction` has their events.
+/// The receipt has no logs. `GetTransaction` has the events of contracts.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct EthGetTransactionReceipt {
     /// The transaction.
@@ -414,10 +413,10 @@ fn hashes(at: &Context, number: BlockNumber) -> Result<Vec<TxHash>, CallError> {
     }
 }
 
-/// Transactions that are read at once: with its receipt, each may have ten megabytes.
+/// Transactions in one read, a bound on memory: each can have ten megabytes with its receipt.
 const READ_AT_ONCE: u32 = 4;
 
-/// Goes through the first `count` transactions of a block with their positions and receipts.
+/// Calls `each` for the first `count` transactions of a block, with their positions and receipts.
 fn for_each_body(
     at: &Context,
     block: BlockNumber,

@@ -1,4 +1,4 @@
-//! What callers write as Ethereum's clients do: addresses and hashes with a prefix, quantities, names of blocks.
+//! Parameters in the forms of Ethereum: addresses and hashes with a prefix, quantities, block tags.
 
 use silica_protocol::{Address, BlockHash, BlockNumber, TxHash, rpc::error::RpcErrorCode};
 
@@ -7,10 +7,10 @@ use crate::rpc::{
     params::{FromParam, Text},
 };
 
-/// Characters of a wrong text that an error quotes.
+/// Characters of a parameter that an error quotes.
 const SHOWN: usize = 80;
 
-/// What is wrong with a parameter.
+/// The fault of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Misspelt {
     expected: &'static str,
@@ -22,13 +22,13 @@ impl Misspelt {
         Self { expected, got: got.chars().take(SHOWN).collect() }
     }
 
-    /// As the parameter at a position, counted from 0.
+    /// Returns the error for the parameter at a position, from 0.
     pub(super) fn of(self, position: usize) -> EthFault {
         EthFault::Argument { position, fault: self }
     }
 }
 
-/// Reason why a question in Ethereum's spelling is not answered.
+/// Error of a method of Ethereum.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum EthFault {
     /// A parameter cannot be read.
@@ -36,25 +36,25 @@ pub(crate) enum EthFault {
     Argument {
         /// Its position, from 0.
         position: usize,
-        /// What is wrong with it.
+        /// Its fault.
         fault: Misspelt,
     },
-    /// The block is still to come.
+    /// The block does not exist yet.
     #[error("block {block} not found")]
     NoSuchBlock {
         /// The block.
         block: BlockNumber,
     },
-    /// The block with a hash is none of those that were looked at so far.
+    /// None of the blocks that the node has read has this hash.
     #[error("no block from {oldest} on has this hash, older ones have not been looked at yet: ask again")]
     Unseen {
-        /// The oldest block that was looked at.
+        /// The oldest block that the node has read.
         oldest: BlockNumber,
     },
-    /// The block with a hash is none of those that can be found by it.
+    /// No block in the range of the search has this hash.
     #[error("no block from {oldest} on has this hash, and older ones are not found by theirs")]
     TooOld {
-        /// The oldest block that was looked at.
+        /// The oldest block that the node has read.
         oldest: BlockNumber,
     },
     /// The state after the block is no longer kept.
@@ -62,12 +62,12 @@ pub(crate) enum EthFault {
     StateGone {
         /// The block.
         block: BlockNumber,
-        /// The first one whose state is kept.
+        /// The earliest block whose state the node keeps.
         earliest: BlockNumber,
     },
 }
 
-/// Codes as clients of Ethereum know them.
+/// Chooses the codes that clients of Ethereum expect.
 impl From<EthFault> for CallError {
     fn from(fault: EthFault) -> Self {
         let code = match fault {
@@ -81,7 +81,7 @@ impl From<EthFault> for CallError {
     }
 }
 
-/// Something that is written in hexadecimal behind `0x`.
+/// A parameter in hexadecimal digits after `0x`.
 macro_rules! prefixed {
     ($(#[$meta:meta])* $name:ident($inner:ty), $schema:literal, $description:literal, $example:literal) => {
         $(#[$meta])*
@@ -118,7 +118,7 @@ prefixed! {
     "0xcd8727674bc05e0ede405597a218164e1c13c7103b9d0ba43586785f3d8cede5"
 }
 
-/// Bytes of any number.
+/// Any number of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HexBytes(pub(crate) Vec<u8>);
 
@@ -134,21 +134,21 @@ impl FromParam for HexBytes {
     }
 }
 
-/// Which block: by number, or by its place in the chain.
+/// A block, by its number or by a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockTag {
     /// The genesis block.
     Earliest,
-    /// The newest one. A block is final as soon as it exists, and there is none in the making that could be shown.
+    /// The latest block. Each block is final, so that `safe` and `finalized` mean the same.
     Latest,
-    /// The newest one as well, beside which transactions that wait are counted.
+    /// The latest block, and pending transactions in addition to it.
     Pending,
-    /// The one with this number.
+    /// The block with this number.
     Number(BlockNumber),
 }
 
 impl BlockTag {
-    /// The number of the block, where the latest is `head`.
+    /// Returns the number of the block. `head` is the latest block.
     pub(super) fn number(self, head: BlockNumber) -> BlockNumber {
         match self {
             Self::Earliest => BlockNumber::new(0),
@@ -161,7 +161,7 @@ impl BlockTag {
 impl FromParam for BlockTag {
     type Fault = Misspelt;
     const NAME: &'static str = "EthBlockTag";
-    const DESCRIPTION: &'static str = "0x and a number in hexadecimal digits without leading noughts, latest, earliest, \
+    const DESCRIPTION: &'static str = "0x and a number in hexadecimal digits without leading zeros, latest, earliest, \
                                        pending, safe or finalized";
     const EXAMPLE: &'static str = "latest";
 
@@ -184,7 +184,7 @@ impl Default for Text<BlockTag> {
     }
 }
 
-/// Reads a number as Ethereum writes it.
+/// Reads a quantity of Ethereum.
 fn quantity(text: &str) -> Option<u64> {
     let digits = text.strip_prefix("0x")?;
     let canonical = digits == "0" || !digits.starts_with(['0', '+']);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_tell_what_came_in_bounded_length() {
+    fn error_quotes_a_bounded_part_of_the_parameter() {
         let fault = EthAddress::from_param(&"x".repeat(10_000)).unwrap_err().of(1);
         let text = fault.to_string();
         assert!(text.starts_with("invalid argument 1: expected 0x and 40 hexadecimal digits, got \"xxx"), "{text}");

@@ -1,4 +1,4 @@
-//! Blocks, transactions and receipts as Ethereum's JSON has them.
+//! Blocks, transactions and receipts in the JSON of Ethereum.
 
 use std::{borrow::Cow, fmt};
 
@@ -15,7 +15,7 @@ const NO_UNCLES: &str = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a14
 /// Bytes of the filter for logs.
 const BLOOM: usize = 256;
 
-/// A number as `0x` and hexadecimal digits without leading noughts.
+/// A number as `0x` and hexadecimal digits without leading zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Quantity(u64);
 
@@ -104,7 +104,7 @@ written! {
     Bytes "^0x([0-9a-f]{2})*$"
 }
 
-/// Where a transaction is.
+/// Position of a transaction in the chain.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Place {
@@ -126,7 +126,7 @@ impl Place {
     }
 }
 
-/// A Tx block in Ethereum's form. What Zilliqa has not is zeros.
+/// A Tx block in the form of Ethereum. Members without a counterpart in Zilliqa are zeros.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "EthBlock")]
@@ -161,9 +161,9 @@ pub(crate) struct Block {
     size: Quantity,
     /// Root of the account trie after the block.
     state_root: PrefixedHex<StateRoot>,
-    /// When the block was made, in seconds since 1970.
+    /// Time of the block, in seconds since 1970.
     timestamp: Quantity,
-    /// Always nought.
+    /// Always 0.
     total_difficulty: Quantity,
     /// The transactions of the block, or their hashes.
     transactions: Transactions,
@@ -217,7 +217,7 @@ impl Block {
     }
 }
 
-/// A transaction in Ethereum's form.
+/// A transaction in the form of Ethereum.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "EthTransaction")]
@@ -236,7 +236,7 @@ pub(crate) struct Transaction {
     hash: PrefixedHex<TxHash>,
     /// The code of a deployment, the message of a call.
     input: Bytes,
-    /// Place among the sender's transactions, from 0.
+    /// Nonce of the sender, from 0.
     nonce: Quantity,
     /// First half of the signature, which is Schnorr's.
     r: Bytes,
@@ -244,12 +244,12 @@ pub(crate) struct Transaction {
     s: Bytes,
     /// The recipient; null for a deployment.
     to: Option<PrefixedHex<Address>>,
-    /// Always nought.
+    /// Always 0.
     #[serde(rename = "type")]
     kind: Quantity,
-    /// Always nought: the key cannot be had from the signature.
+    /// Always 0: the signature does not give the key.
     v: Quantity,
-    /// Money that moves, in wei.
+    /// The amount in wei.
     value: Wei,
 }
 
@@ -276,14 +276,14 @@ impl Transaction {
     }
 }
 
-/// What became of a transaction, in Ethereum's form.
+/// The receipt of a transaction in the form of Ethereum.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "EthReceipt")]
 pub(crate) struct Receipt {
     #[serde(flatten)]
     place: Place,
-    /// Address of the contract that was deployed; null if none was.
+    /// Address of the deployed contract; null for other transactions.
     contract_address: Option<PrefixedHex<Address>>,
     /// Gas used by the transactions of the block up to this one.
     cumulative_gas_used: Quantity,
@@ -297,19 +297,19 @@ pub(crate) struct Receipt {
     logs: [Bytes; 0],
     /// Filter for logs: there are none.
     logs_bloom: Bytes,
-    /// 1 if it took effect, 0 if it failed.
+    /// 1 for success, 0 for failure.
     status: Quantity,
     /// The recipient; null for a deployment.
     to: Option<PrefixedHex<Address>>,
     /// Its hash.
     transaction_hash: PrefixedHex<TxHash>,
-    /// Always nought.
+    /// Always 0.
     #[serde(rename = "type")]
     kind: Quantity,
 }
 
 impl Receipt {
-    /// `gas_before` was used by the transactions before it in its block.
+    /// `gas_before` is the gas of the earlier transactions of its block.
     pub(super) fn new(
         place: Place,
         transaction: &silica_protocol::Transaction,

@@ -1,9 +1,8 @@
-//! How callers may spell an address, a hash, a number, "latest" (Reference: interface#address-parameter).
+//! The types of parameters: addresses, hashes, numbers, block tags (Reference: interface#address-parameter).
 //!
-//! Reading parameters has two steps, as in the reference. Their number and their JSON types are checked first, for
-//! all of them, and are the protocol's business: [`read`] answers -32602. What a text says is the method's business,
-//! which checks it at its own time and with its own code; so a parameter of the right type holds either its value or
-//! what is wrong with it.
+//! Reading has two steps, as in the reference. The protocol layer first checks the number and the JSON types of all
+//! parameters: [`read`] returns -32602. Then each method checks the texts, in its own order and with its own codes. A
+//! parameter of the right type therefore has either its value or the fault of its text.
 
 #[cfg(test)]
 mod tests;
@@ -27,8 +26,8 @@ use silica_protocol::{
 use super::CallError;
 use crate::block_mode::{BlockMode, BlockModeError};
 
-/// Reads the parameters of a method: an array with exactly one element of the declared type for each field of `P`,
-/// trailing fields with a default excepted. A method without fields takes anything.
+/// Reads the parameters of a method: an array with one element of the declared type for each field of `P`. Fields with
+/// a default at the end are optional. A method without fields accepts every value.
 pub(crate) fn read<P: DeserializeOwned>(params: Option<&RawValue>, fields: &[&str]) -> Result<P, RpcError> {
     let json = match params.map(RawValue::get) {
         _ if fields.is_empty() => "[]",
@@ -41,8 +40,8 @@ pub(crate) fn read<P: DeserializeOwned>(params: Option<&RawValue>, fields: &[&st
     })
 }
 
-/// Reads the parameters of a method, and says by name what does not fit if the method is one of ours. The others keep to the
-/// reference's text.
+/// Reads the parameters of a method. The error of a `silica_` method names the wrong parameter. Other methods have the
+/// text of the reference.
 pub(crate) fn read_for<P: DeserializeOwned>(
     method: &str,
     params: Option<&RawValue>,
@@ -56,11 +55,11 @@ pub(crate) fn read_for<P: DeserializeOwned>(
     })
 }
 
-/// Says which of the parameters does not fit, what was expected and what came.
+/// Returns a text with the name of the wrong parameter, the expected type, and the value of the caller.
 fn misfit<P: DeserializeOwned>(params: Option<&RawValue>, fields: &[&str]) -> String {
     let names = fields.join(", ");
     let json = params.map_or("", RawValue::get);
-    // What is only counted takes no memory, however much there is.
+    // Counting needs no memory, for any number of elements.
     let Ok(counted) = serde_json::from_str::<Vec<IgnoredAny>>(json) else {
         let got = if params.is_some() { beginning(json) } else { "nothing" };
         return format!("expected an array with {names}, got {got}");
@@ -90,7 +89,7 @@ fn misfit<P: DeserializeOwned>(params: Option<&RawValue>, fields: &[&str]) -> St
     }
 }
 
-/// The beginning of what a caller has sent.
+/// Returns the first 80 bytes of a text of a caller.
 pub(crate) fn beginning(text: &str) -> &str {
     const TOLD: usize = 80;
     text.get(..text.floor_char_boundary(TOLD)).unwrap_or(text)
@@ -124,16 +123,16 @@ pub(crate) fn fields<P: DeserializeOwned>() -> &'static [&'static str] {
     }
 
     let mut names: &'static [&'static str] = &[];
-    // The error is how the deserializer stops.
+    // The deserializer stops with an error.
     drop(P::deserialize(FieldNames(&mut names)));
     names
 }
 
-/// A JSON string that was read as a `T`, or what is wrong with it.
+/// A JSON string as a `T`, or the fault of its text.
 #[derive(Clone, Debug)]
 pub(crate) struct Text<T: FromParam>(Result<T, Misread<T::Fault>>);
 
-/// A text that is not what it has to be.
+/// A text with a fault.
 #[derive(Clone, Debug)]
 struct Misread<F> {
     fault: F,
@@ -141,13 +140,13 @@ struct Misread<F> {
     got: Box<str>,
 }
 
-/// What a text parameter may stand for.
+/// A type of text parameters.
 pub(crate) trait FromParam: Sized {
-    /// What can be wrong with the text.
+    /// The faults of a text.
     type Fault: Clone + fmt::Debug;
     /// Name of the schema.
     const NAME: &'static str;
-    /// What callers may write.
+    /// Description of the valid texts.
     const DESCRIPTION: &'static str;
     /// An example for the schema.
     const EXAMPLE: &'static str;
@@ -156,27 +155,27 @@ pub(crate) trait FromParam: Sized {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The fault of the text.
     fn from_param(text: &str) -> Result<Self, Self::Fault>;
 }
 
 impl<T: FromParam> Text<T> {
-    /// Stands for a text that was not sent.
+    /// The default of an optional parameter.
     pub(crate) const fn of(value: T) -> Self {
         Self(Ok(value))
     }
 
-    /// The value, if the text is one.
+    /// Returns the value of a valid text.
     pub(crate) fn peek(&self) -> Option<&T> {
         self.0.as_ref().ok()
     }
 
-    /// Returns the value, or what is wrong with the text.
+    /// Returns the value, or the fault of the text.
     pub(crate) fn get(self) -> Result<T, T::Fault> {
         self.0.map_err(|Misread { fault, .. }| fault)
     }
 
-    /// Returns the value of a parameter of a method of ours, whose errors name it, what was expected and what came.
+    /// Returns the value of a parameter of a `silica_` method. The error has the name of the parameter and its text.
     pub(crate) fn named(self, name: &'static str) -> Result<T, CallError> {
         self.0.map_err(|Misread { got, .. }| {
             let description = T::DESCRIPTION.trim_end_matches('.');
@@ -187,7 +186,7 @@ impl<T: FromParam> Text<T> {
 }
 
 impl<T: FromParam<Fault = Infallible>> Text<T> {
-    /// Returns the value of a text in which nothing can be wrong.
+    /// Returns the value of a type that accepts every text.
     pub(crate) fn value(self) -> T {
         match self.0 {
             Ok(value) => value,
@@ -238,12 +237,12 @@ impl FromParam for Address {
     }
 }
 
-/// What is wrong with the text of a hash.
+/// The fault of the text of a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HashFault {
-    /// It holds a character that is not hexadecimal.
+    /// A character is not hexadecimal.
     Digit,
-    /// It has not 64 characters.
+    /// The number of characters is not 64.
     Size,
 }
 
@@ -254,7 +253,7 @@ impl FromParam for TxHash {
         "The hash of a transaction, 64 hexadecimal digits in any letter case, with or without 0x.";
     const EXAMPLE: &'static str = "cd8727674bc05e0ede405597a218164e1c13c7103b9d0ba43586785f3d8cede5";
 
-    /// A character that is not hexadecimal is the first thing noticed, whatever the length.
+    /// A wrong character is reported before a wrong length.
     fn from_param(text: &str) -> Result<Self, HashFault> {
         let digits = text.strip_prefix("0x").unwrap_or(text);
         let hexadecimal = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -272,7 +271,7 @@ impl FromParam for BareTxHash {
     const DESCRIPTION: &'static str = "Hash of a transaction, 64 hexadecimal digits in any letter case, without 0x.";
     const EXAMPLE: &'static str = TxHash::EXAMPLE;
 
-    /// The length is the first thing noticed.
+    /// A wrong length is reported before a wrong character.
     fn from_param(text: &str) -> Result<Self, HashFault> {
         if text.len() != TxHash::LEN.saturating_mul(2) {
             return Err(HashFault::Size);
@@ -288,7 +287,7 @@ impl FromParam for VariableHash {
         "SHA-256 of the storage key of a contract variable, 64 hexadecimal digits in any letter case.";
     const EXAMPLE: &'static str = "A0BD91DE66D97E6930118179BA4F1836C366C4CB3309A6B354D26F52ABB2AAC6";
 
-    /// The length is the first thing noticed.
+    /// A wrong length is reported before a wrong character.
     fn from_param(text: &str) -> Result<Self, HashFault> {
         text.parse().map_err(|error| match error {
             HexError::Length { .. } => HashFault::Size,
@@ -297,7 +296,7 @@ impl FromParam for VariableHash {
     }
 }
 
-/// What is wrong with the text of a decimal number.
+/// The fault of the text of a decimal number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NumberFault {
     /// It does not begin with digits.
@@ -306,8 +305,8 @@ pub(crate) enum NumberFault {
     OutOfRange,
 }
 
-/// A number as C++'s `stoull` reads it (Reference: interface#decimal-number): white space and a sign may precede the
-/// digits, a minus counts from 2^64 down, and anything may follow.
+/// A number in the form of `stoull` of C++ (Reference: interface#decimal-number). White space and a sign can precede
+/// the digits, and any text can follow. A minus counts down from 2^64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Decimal(pub(crate) u64);
 
@@ -349,7 +348,7 @@ impl FromParam for AnyBase {
     }
 }
 
-/// The position of a page, as text; absent it is 0, and empty it asks for no paging
+/// The number of a page as text. The default is 0, and an empty text means no paging
 /// (Reference: interface#transactions-of-a-block).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageText(pub(crate) Option<u64>);
@@ -371,12 +370,12 @@ impl Default for Text<PageText> {
     }
 }
 
-/// A Tx block: by number, or whichever is the latest.
+/// A Tx block, by its number or as the latest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockOrLatest {
     /// The block with this number.
     Number(BlockNumber),
-    /// The newest block.
+    /// The latest block.
     Latest,
 }
 
@@ -394,7 +393,7 @@ impl FromParam for BlockOrLatest {
     }
 }
 
-/// A number in decimal digits and nothing else, as methods of ours take it.
+/// A number in decimal digits only, for `silica_` methods.
 impl FromParam for BlockNumber {
     type Fault = NumberError;
     const NAME: &'static str = "BlockNumber";
@@ -417,11 +416,11 @@ impl FromParam for Qa {
     }
 }
 
-/// A price of gas in Qa.
+/// A gas price in Qa.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PriceText(pub(crate) u128);
 
-/// The text is not a number that fits 128 bits.
+/// The text is not a number of 128 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PriceFault;
 

@@ -27,7 +27,7 @@ fn fields_are_named_in_order() {
 }
 
 #[test]
-fn method_without_parameters_takes_anything() {
+fn method_without_parameters_accepts_every_value() {
     for json in ["[]", r#"[""]"#, "{}", r#"[1,{"a":[]}]"#, r#"{"page":1}"#] {
         assert_eq!(try_read(json), Ok(Nothing {}), "{json}");
     }
@@ -63,7 +63,7 @@ fn positional_parameters_are_counted_and_typed() {
 }
 
 #[test]
-fn methods_of_ours_name_what_does_not_fit() {
+fn silica_methods_name_the_wrong_parameter() {
     let check = |json: Option<&str>, expected: &str| {
         let raw: Option<Box<RawValue>> = json.map(|json| serde_json::from_str(json).unwrap());
         let read = |method| read_for::<Three>(method, raw.as_deref(), fields::<Three>()).unwrap_err();
@@ -86,16 +86,16 @@ fn methods_of_ours_name_what_does_not_fit() {
 }
 
 #[test]
-fn text_of_a_parameter_of_ours_is_told() {
+fn error_has_the_name_and_the_text_of_a_parameter() {
     let text: Text<Address> = serde_json::from_str(r#""x\n""#).unwrap();
     let Err(CallError::Api(error)) = text.named("address") else { panic!("it is no address") };
-    let expected = "address: expected an account, as bech32 with prefix zil or as forty hexadecimal digits in any letter case, with \
-                    or without 0x, got \"x\\n\"";
+    let expected = "address: expected an account, as bech32 with prefix zil or as forty hexadecimal digits in any letter \
+                    case, with or without 0x, got \"x\\n\"";
     assert_eq!(error.message, expected);
 }
 
 #[test]
-fn text_is_judged_after_its_type() {
+fn type_of_a_parameter_is_checked_before_its_text() {
     #[derive(Debug, Deserialize)]
     struct Two(Text<Address>, Text<TxHash>);
     let Two(address, hash) = serde_json::from_str(r#"["x", "y"]"#).unwrap();
@@ -172,7 +172,7 @@ fn numbers_of_any_base_follow_rule_num_t() {
 }
 
 #[test]
-fn page_text_tells_absent_from_empty() {
+fn absent_page_is_the_first_and_empty_text_is_no_page() {
     assert_eq!(Text::<PageText>::default().value(), PageText(Some(0)));
     assert_eq!(PageText::from_param(""), Ok(PageText(None)));
     assert_eq!(PageText::from_param("2"), Ok(PageText(Some(2))));
