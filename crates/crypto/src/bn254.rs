@@ -46,7 +46,7 @@ impl G1Bytes {
         if x.is_zero() && y.is_zero() {
             return Some(G1Affine::identity());
         }
-        // The curve has prime order: whatever is on it is in the group.
+        // The curve has prime order, so each point on it is in the group.
         Some(G1Affine::new_unchecked(x, y)).filter(G1Affine::is_on_curve)
     }
 

@@ -8,7 +8,7 @@ pub enum SecretKeyError {
     /// The text does not have 64 digits.
     #[error("secret key: expected 64 hexadecimal digits, got {got}")]
     Length {
-        /// Characters that came, the optional `0x` left out.
+        /// Number of given characters, without the optional `0x`.
         got: usize,
     },
     /// The text holds a character that is not a hexadecimal digit.
@@ -45,7 +45,7 @@ pub enum VerifyError {
     /// The key is not the compressed form of a point.
     #[error("public key: expected a compressed point of secp256k1, got {key}")]
     Key {
-        /// The key that came.
+        /// The given key.
         key: PublicKey,
     },
     /// The signature was not made for this message with this key.
@@ -78,7 +78,7 @@ pub enum RoundValueError {
     /// A commit point is not the compressed form of a point.
     #[error("commit point: expected a compressed point of secp256k1, got {bytes}")]
     CommitPoint {
-        /// The bytes that came.
+        /// The given bytes.
         bytes: PublicKey,
     },
     /// A challenge is 0, or not below the order of the group.
@@ -98,7 +98,7 @@ pub enum ResponseError {
     /// The key is not the compressed form of a point.
     #[error("public key: expected a compressed point of secp256k1, got {key}")]
     Key {
-        /// The key that came.
+        /// The given key.
         key: PublicKey,
     },
     /// The response does not fit the challenge, the key and the commit point.
@@ -112,7 +112,7 @@ pub enum PossessionError {
     /// The signed submission does not contain the key.
     #[error("submission does not contain the public key {key}")]
     KeyAbsent {
-        /// The key whose possession was to be proven.
+        /// The key without a valid proof of possession.
         key: PublicKey,
     },
     /// The signature over the submission does not verify.

@@ -10,9 +10,9 @@ use crate::{error::SecretKeyError, scalar::Scalar};
 
 /// A secret key: a number from 1 to the order of secp256k1 less 1.
 ///
-/// It has no `Display`, its `Debug` shows no byte of it, and it is compared in constant time. Clones share its bytes,
-/// which are overwritten when the last clone is dropped. They leave it only through [`to_bytes`](Self::to_bytes) and
-/// [`to_hex`](Self::to_hex).
+/// It has no `Display`, its `Debug` contains none of its bytes, and comparison takes constant time. Clones share its
+/// bytes, which are overwritten when the last clone is dropped. Only [`to_bytes`](Self::to_bytes) and
+/// [`to_hex`](Self::to_hex) copy them out.
 ///
 /// # Examples
 ///

@@ -10,7 +10,8 @@
 //! #     type Error = rand_core::Infallible;
 //! #     fn try_next_u32(&mut self) -> Result<u32, Self::Error> { rand_core::utils::next_word_via_fill(self) }
 //! #     fn try_next_u64(&mut self) -> Result<u64, Self::Error> { rand_core::utils::next_word_via_fill(self) }
-//! #     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> { self.0 += 1; bytes.fill(self.0); Ok(()) }
+//! #     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> { self.0 += 1; bytes.fill(self.0);
+//! Ok(()) }
 //! # }
 //! # impl rand_core::TryCryptoRng for Rng {}
 //! # let mut rng = Rng(0);
@@ -228,7 +229,7 @@ pub fn aggregate_keys(keys: &[PublicKey]) -> Result<PublicKey, AggregateError> {
 ///
 /// [`RoundValueError::Response`] when there are no responses or their sum is 0, which takes a new round.
 pub fn combine(challenge: &Challenge, responses: &[Response]) -> Result<Signature, RoundValueError> {
-    // `None` stands for 0, where the sum begins and which it may pass.
+    // `None` is 0, which a scalar cannot be. It is the first sum, and can be an intermediate one.
     let add = |sum: Option<Scalar>, response: &Response| match sum {
         Some(sum) => sum.plus(&response.0),
         None => Some(response.0.clone()),

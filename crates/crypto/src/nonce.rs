@@ -21,8 +21,8 @@ use crate::{
 /// What zilliqa-js appends to its personalisation string (`packages/zilliqa-js-crypto/src/schnorr.ts`).
 const ZILLIQA_JS_ALGORITHM: &[u8; 16] = b"Schnorr+SHA256  ";
 
-/// Keeps the nonces of collective signatures by a single signer apart from those of ordinary signatures. Its length
-/// differs from that of the random bytes in [`Nonces::hedged`], so that the seeds differ whatever is drawn there.
+/// Separates the nonces of collective signatures by a single signer from those of ordinary signatures. Its length
+/// differs from that of the random bytes in [`Nonces::hedged`]. So the seeds differ for all random bytes.
 const COLLECTIVE: &[u8] = b"multisignature by a committee of one";
 
 /// A supply of nonces for one signature: the first that yields a valid signature is used, practically the first.
@@ -75,7 +75,7 @@ impl Nonces {
 struct HmacDrbg {
     key: Hmac<Sha256>,
     value: Zeroizing<[u8; 32]>,
-    /// Whether a request was answered whose closing update is still due.
+    /// Whether a request was answered, and its closing update is missing.
     answered: bool,
 }
 

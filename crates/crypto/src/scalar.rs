@@ -11,8 +11,7 @@ use silica_protocol::PublicKey;
 
 /// A number from 1 to n - 1, where n is the order of the group, that may be secret.
 ///
-/// Reading, arithmetic and comparison are libsecp256k1's and take the same time whatever the number is. The bytes are
-/// overwritten on drop.
+/// libsecp256k1 reads, computes and compares it in constant time. The bytes are overwritten on drop.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Scalar(secp256k1::SecretKey);
 
@@ -116,8 +115,8 @@ fn recover(x: &Scalar, t: &Scalar, z: &Scalar, parity: RecoveryId) -> Option<Pub
     Some(PublicKey::new(point.serialize()))
 }
 
-/// The sum for the one key in 2¹²⁷ whose x coordinate is not below the group order, where the arguments of recovery
-/// would need a reduction and a flag, and could not express x = n at all.
+/// Returns the sum for a key whose x coordinate is not below the group order, which is one key in 2¹²⁷. Public key
+/// recovery would need a reduced x coordinate and a flag for it, and cannot express x = n.
 fn sum_in_two_steps(s: &Scalar, r: &Scalar, key: &PublicKey) -> Result<PublicKey, NoSum> {
     let multiple = decode(key).ok_or(NoSum::Key)?.mul_tweak(&r.0.into()).map_err(|_| NoSum::Infinity)?;
     let sum = multiple.add_exp_tweak(&s.0.into()).map_err(|_| NoSum::Infinity)?;

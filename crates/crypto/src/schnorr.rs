@@ -32,7 +32,7 @@ pub fn sign_with_rng(message: &[u8], key: &KeyPair, rng: &mut impl CryptoRng) ->
     sign_with(message, key, Nonces::hedged(key.secret(), message, rng))
 }
 
-/// Signs a message with the given nonces, which must have been made for this message and key and nothing else.
+/// Signs a message with the given nonces, which the caller must have created for only this message and key.
 ///
 /// # Errors
 ///
@@ -55,7 +55,7 @@ pub fn verify(message: &[u8], signature: &Signature, key: &PublicKey) -> Result<
     verify_in(Domain::Signature, message, signature, key)
 }
 
-/// What a hash is for: ordinary signatures hash no prefix, the collective challenge the byte `0x11`.
+/// The purpose of a hash: ordinary signatures hash no prefix, the collective challenge hashes the byte `0x11`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Domain {
     Signature,

@@ -81,7 +81,7 @@ impl Account {
         }
     }
 
-    /// Reads the canonical form, or returns `None` for the other way to find out what is wrong.
+    /// Reads the canonical form; `None` for another form, whose fault the slower decoder finds.
     fn maybe_canonical(bytes: &[u8]) -> Option<Self> {
         let (balance, rest) = bytes.strip_prefix(&HEAD)?.split_first_chunk()?;
         let mut rest = rest.strip_prefix(&[NONCE])?;

@@ -51,7 +51,7 @@ pub enum Bech32Error {
     /// It is too short or too long.
     #[error("{BECH32_LEN} characters")]
     Length {
-        /// Characters that came.
+        /// Number of given characters.
         got: usize,
     },
     /// It holds a character that bech32 does not use.
@@ -65,13 +65,13 @@ pub enum Bech32Error {
     /// The checksum, the last characters, does not match the others: at least one character is wrong.
     #[error("a checksum, the last {BECH32_CHECKSUM_LEN} characters, that matches the rest")]
     Checksum {
-        /// The checksum that came.
+        /// The given checksum.
         got: String,
     },
 }
 
 impl Bech32Error {
-    /// Returns what came instead of what was expected.
+    /// Returns the given value, for an error text.
     pub fn got(&self) -> String {
         match self {
             Self::Prefix { got } | Self::Checksum { got } => got.clone(),
@@ -92,7 +92,7 @@ pub enum AddressError {
     Checksum {
         /// The same address in its checksummed form.
         expected: String,
-        /// The address as it came, without `0x`.
+        /// The given address without `0x`.
         got: String,
     },
     /// The text is not a bech32 address with the prefix `zil`.
@@ -101,7 +101,7 @@ pub enum AddressError {
 }
 
 impl AddressError {
-    /// Returns what was expected.
+    /// Returns the expected value, for an error text.
     pub fn expected(&self) -> String {
         match self {
             Self::Hex(error) => error.expected(),
@@ -110,7 +110,7 @@ impl AddressError {
         }
     }
 
-    /// Returns what came instead.
+    /// Returns the given value, for an error text.
     pub fn got(&self) -> String {
         match self {
             Self::Hex(error) => error.got(),

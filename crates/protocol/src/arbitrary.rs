@@ -158,7 +158,7 @@ pub(crate) fn any_transaction() -> impl Strategy<Value = Transaction> {
     })
 }
 
-/// Arbitrary JSON without fractions, of which no more is promised than that it is read back.
+/// Returns arbitrary JSON without fractions. Reading its text again gives the same value.
 pub(crate) fn any_json() -> impl Strategy<Value = Value> {
     let scalar = prop_oneof![
         Just(Value::Null),

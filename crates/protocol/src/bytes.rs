@@ -10,7 +10,7 @@ pub enum HexError {
     Length {
         /// Digits that were expected.
         expected: usize,
-        /// Characters that came, the optional `0x` left out.
+        /// Number of given characters, without the optional `0x`.
         got: usize,
     },
     /// The text holds a character that is not a hexadecimal digit.
@@ -24,7 +24,7 @@ pub enum HexError {
 }
 
 impl HexError {
-    /// Returns what was expected.
+    /// Returns the expected value, for an error text.
     pub fn expected(&self) -> String {
         match self {
             Self::Length { expected, .. } => format!("{expected} hexadecimal digits"),
@@ -32,7 +32,7 @@ impl HexError {
         }
     }
 
-    /// Returns what came instead.
+    /// Returns the given value, for an error text.
     pub fn got(&self) -> String {
         match self {
             Self::Length { got, .. } => format!("{got} characters"),

@@ -61,13 +61,13 @@ pub enum InitDataError {
     /// The text is not JSON.
     #[error("init data is not JSON: {reason}")]
     Json {
-        /// What the parser found.
+        /// The fault that the parser found.
         reason: String,
     },
     /// The text is JSON, but not an array.
     #[error("init data: expected an array, got {got}")]
     NotArray {
-        /// The kind of value that came.
+        /// The kind of the given value.
         got: &'static str,
     },
     /// An element lacks a member, or the member has another type.
@@ -178,7 +178,8 @@ impl StorageKey {
         Self(key)
     }
 
-    /// Returns the key of the contract's own address, whose entry makes its storage root unlike any other.
+    /// Returns the key of the contract's own address. Because of this entry, each contract has a different storage
+    /// root.
     pub fn address(contract: &Address) -> Self {
         Self::entry(contract, "_addr", NO_INDEX)
     }

@@ -10,7 +10,7 @@ pub enum DecodeError {
     Malformed {
         /// The message that was expected.
         message: &'static str,
-        /// What the protobuf decoder found.
+        /// The fault that the protobuf decoder found.
         reason: String,
     },
     /// A field that is always written is not there.
@@ -26,7 +26,7 @@ pub enum DecodeError {
         field: &'static str,
         /// Length that was expected.
         expected: usize,
-        /// Length that came.
+        /// The given length.
         got: usize,
     },
     /// A field does not hold UTF-8 text.
@@ -44,7 +44,7 @@ pub enum DecodeError {
         field: &'static str,
         /// Value or range that was expected.
         expected: String,
-        /// Value that came.
+        /// The given value.
         got: String,
     },
     /// The message is readable, yet not written as the protocol writes it: unknown or repeated fields, another order,

@@ -8,7 +8,7 @@ pub enum NumberError {
     /// The text is not a sequence of decimal digits.
     #[error("expected decimal digits, got {got:?}")]
     Digits {
-        /// The beginning of the text that came.
+        /// The beginning of the given text.
         got: String,
     },
     /// The number is too large.
@@ -16,7 +16,7 @@ pub enum NumberError {
     Range {
         /// The largest number that fits.
         max: u128,
-        /// The beginning of the text that came.
+        /// The beginning of the given text.
         got: String,
     },
 }
@@ -103,7 +103,7 @@ counter! {
     DsBlockNumber, u64
 }
 counter! {
-    /// Number of transactions of an account executed so far, or, in a transaction, its place among its sender's.
+    /// Number of executed transactions of an account; in a transaction, its position among those of its sender, from 1.
     Nonce, u64
 }
 counter! {

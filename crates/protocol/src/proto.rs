@@ -45,7 +45,7 @@ pub(crate) fn expect_text(field: &'static str, bytes: Vec<u8>) -> Result<String,
     String::from_utf8(bytes).map_err(|error| DecodeError::Text { field, position: error.utf8_error().valid_up_to() })
 }
 
-/// Refuses a field whose value is not the only one it can have.
+/// Rejects a field with another value than the only valid one.
 pub(crate) fn expect_value<T: PartialEq + ToString>(
     field: &'static str,
     expected: &T,
@@ -57,7 +57,7 @@ pub(crate) fn expect_value<T: PartialEq + ToString>(
     Err(DecodeError::Value { field, expected: expected.to_string(), got: got.to_string() })
 }
 
-/// Bytes in a message of their own, by which the protocol marks presence.
+/// Bytes in a nested message, which marks their presence.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct ByteArray {
     #[prost(bytes = "vec", tag = "1")]

@@ -31,7 +31,7 @@ use crate::{
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateDelta {
-    /// The accounts that changed. Reference nodes also list those that they only looked at.
+    /// The changed accounts. Reference nodes also list accounts that they only read.
     pub accounts: BTreeMap<Address, AccountDelta>,
 }
 
@@ -146,7 +146,7 @@ impl AccountDelta {
     fn from_message(message: ProtoAccount) -> Result<Self, DecodeError> {
         let base = expect_present("Account.base", message.base)?;
         expect_value("AccountBase.version", &ACCOUNT_VERSION, &base.version)?;
-        // Roots are never part of a delta; the canonical check would say where, this says which.
+        // Check for a root here: the canonical check would only report a position, and this check names the field.
         expect_bytes::<0>("AccountBase.storageroot", &base.storageroot)?;
         let magnitude = Qa::from_be_bytes(expect_wrapped("AccountBase.balance", base.balance.as_ref())?);
         if message.numbersign && magnitude.is_zero() {

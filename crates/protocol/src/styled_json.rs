@@ -22,9 +22,9 @@ const DIGITS: i32 = 17;
 /// # Examples
 ///
 /// ```
-/// let value = serde_json::json!({ "success": true, "errors": { "0": [8, 1] }, "exceptions": [] });
-/// let text = silica_protocol::to_styled_json(&value);
-/// assert_eq!(text, "{\n\t\"errors\" : \n\t{\n\t\t\"0\" : [ 8, 1 ]\n\t},\n\t\"exceptions\" : [],\n\t\"success\" : true\n}");
+/// let value = serde_json::json!({ "success": true, "errors": { "0": [8, 1] }, "exceptions": [] }); let text =
+/// silica_protocol::to_styled_json(&value); assert_eq!(text, "{\n\t\"errors\" : \n\t{\n\t\t\"0\" : [ 8, 1
+/// ]\n\t},\n\t\"exceptions\" : [],\n\t\"success\" : true\n}");
 /// ```
 pub fn to_styled_json(value: &Value) -> String {
     written(value, String::with_capacity(ROOM))
@@ -91,7 +91,7 @@ pub(crate) enum Layout {
     Styled,
 }
 
-/// Where the next value begins, which decides whether an opening bracket needs a line of its own.
+/// The position of the next value. It decides whether an opening bracket starts a new line.
 #[derive(Clone, Copy)]
 enum Place {
     AfterKey,
@@ -206,7 +206,7 @@ impl<O: Output> Writer<O> {
         self.end("}");
     }
 
-    /// Writes a container of which every item has a line of its own.
+    /// Writes a container with each item on a separate line.
     fn write_lines<T>(
         &mut self,
         open: &str,

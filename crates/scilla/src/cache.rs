@@ -123,7 +123,7 @@ impl CodeCache {
         CacheUsage { programs: kept.programs.len(), bytes: kept.bytes }
     }
 
-    /// Adds a program, unless another thread has added it meanwhile. Returns the program in the cache.
+    /// Adds a program, unless another thread has added it since the lookup. Returns the program in the cache.
     fn keep(&self, key: CodeKey, code: Arc<Code>) -> Arc<Code> {
         let weight = code.weight();
         if weight > self.bound {

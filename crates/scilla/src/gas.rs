@@ -1,4 +1,4 @@
-//! Gas: units, the meter, and the tables behind its formulas.
+//! Gas: units, the meter, and the tables of its formulas.
 
 use ruint::aliases::U256;
 

@@ -75,14 +75,14 @@ pub trait Host {
     ///
     /// # Errors
     ///
-    /// If it is not known.
+    /// The host does not know the number.
     fn block_number(&mut self) -> Result<BNum, HostError>;
 
     /// Returns the number of the chain.
     ///
     /// # Errors
     ///
-    /// If it is not known.
+    /// The host does not know the id.
     fn chain_id(&mut self) -> Result<u32, HostError>;
 
     /// Returns the time of a block in microseconds, or `None` if the host does not know it.

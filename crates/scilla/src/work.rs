@@ -10,7 +10,7 @@
 
 use crate::gas_unit::{Exhausted, UNITS_PER_GAS};
 
-/// Work that each transaction may do, whatever its gas.
+/// Work that each transaction may do, independent of its gas.
 pub const FIXED: u64 = 200_000;
 /// Further work for each gas, including evaluation.
 pub const PER_GAS: u64 = 5_000;
@@ -20,10 +20,11 @@ pub const EVALUATION_PER_GAS: u64 = 640;
 pub const PER_BLOCK: u64 = 700_000_000;
 /// Most work of a transaction for loading programs.
 pub const LOADED: u64 = 100_000_000;
-/// The work of a transaction besides its execution, most of it the check of its signature. It counts for the block alone.
+/// The work of a transaction besides its execution, most of it the check of its signature. It counts for the block
+/// alone.
 pub const TRANSACTION: u64 = 50_000;
-/// The most work of a transaction besides loading. With what it may load it fits into an empty block, so that a block
-/// never decides how a transaction ends.
+/// Maximum of work of a transaction without loading. Together with the maximum of loading it fits into an empty block.
+/// So the work of other transactions in the block never decides how a transaction ends.
 pub const PER_TRANSACTION: u64 = PER_BLOCK - LOADED - TRANSACTION;
 
 const PER_UNIT: u64 = (PER_GAS - EVALUATION_PER_GAS) / UNITS_PER_GAS;
@@ -69,8 +70,9 @@ pub mod weight {
     pub const POINT: u64 = 10_000;
     /// A multiple of a point. Measured: 28 µs by a number of 8 bits; one of 256 bits has gas for 2.2 ms.
     pub const MULTIPLE: u64 = 150_000;
-    /// A byte of a program that is parsed, checked and made ready. Measured: 150 ns of contracts with comments, 300 to 370 ns
-    /// of `let` after `let`, 340 to 680 ns of constructors of two letters. The gas of a byte pays for 80 ns besides.
+    /// A byte of a program that is parsed, checked and made ready. Measured: 150 ns of contracts with comments, 300 to
+    /// 370 ns of `let` after `let`, 340 to 680 ns of constructors of two letters. The gas of a byte pays for 80 ns
+    /// besides.
     pub const CHECKED_BYTE: u64 = 200;
     /// A byte of a program, or of its init data, that is made ready. Measured: 60 ns of contracts with comments.
     pub const LOADED_BYTE: u64 = 130;

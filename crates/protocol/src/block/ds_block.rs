@@ -20,7 +20,7 @@ use crate::{
 };
 
 fixed_bytes! {
-    /// Bytes of a DS block header kept for later use, all zero so far.
+    /// Reserved bytes of a DS block header. All are zero in generation 8.1.
     Reserved, 128
 }
 

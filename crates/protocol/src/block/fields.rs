@@ -8,7 +8,7 @@ use crate::hash::{BlockHash, CommitteeHash};
 /// Bytes for which there is room at once: more than most headers have.
 const USUAL: usize = 384;
 
-/// The bytes so far. Numbers of fields are below 16, and nested messages shorter than 128 bytes.
+/// The encoded fields. Field numbers are below 16, and nested messages are shorter than 128 bytes.
 pub(super) struct Fields(Vec<u8>);
 
 impl Fields {
@@ -45,7 +45,7 @@ impl Fields {
         self.nested(field, |fields| fields.0.extend_from_slice(bytes));
     }
 
-    /// Bytes in a message of their own.
+    /// Writes bytes as a nested message.
     pub(super) fn wrapped(&mut self, field: u8, bytes: &[u8]) {
         self.nested(field, |fields| fields.bytes(1, bytes));
     }

@@ -16,7 +16,7 @@ pub enum ReceiptError {
     ExecuteCmdTimeout = 4,
     /// The interpreter's output lacks the gas that remains.
     NoGasRemainingFound = 5,
-    /// The interpreter's output does not say whether the money was accepted.
+    /// The output of the interpreter lacks the flag whether the contract accepted the money.
     NoAcceptedFound = 6,
     /// The called transition failed.
     CallContractFailed = 7,

@@ -21,7 +21,7 @@ pub enum ReceiptTextError {
     /// The text is not JSON of this shape.
     #[error("malformed receipt: {reason}")]
     Json {
-        /// What the parser found.
+        /// The fault that the parser found.
         reason: String,
     },
     /// A member does not hold a number of its range.
@@ -29,7 +29,7 @@ pub enum ReceiptTextError {
     Number {
         /// The member.
         member: &'static str,
-        /// What is wrong with it.
+        /// The fault of the number.
         source: NumberError,
     },
     /// A member does not hold an address.
@@ -37,13 +37,13 @@ pub enum ReceiptTextError {
     Address {
         /// The member.
         member: &'static str,
-        /// What is wrong with it.
+        /// The fault of the text.
         source: HexError,
     },
     /// An error code that is not in the list.
     #[error("receipt member errors: expected codes from 0 to 25, got {got}")]
     Code {
-        /// The code that came.
+        /// The given code.
         got: u64,
     },
 }

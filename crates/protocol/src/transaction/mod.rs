@@ -30,7 +30,7 @@ pub struct Transaction {
     pub code: String,
     /// JSON text: init parameters of a deployment, message of a call; empty when absent.
     pub data: String,
-    /// Key whose owner signed.
+    /// The public key of the signer.
     pub sender_key: PublicKey,
     /// Signature of the core information under `sender_key`.
     pub signature: Signature,

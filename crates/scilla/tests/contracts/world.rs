@@ -56,7 +56,7 @@ pub(crate) struct World {
     pub(crate) block: u64,
     balances: BTreeMap<String, u128>,
     contracts: BTreeMap<String, Contract>,
-    /// Results so far, of this world and of all copies of the same world.
+    /// Results of this world and of its copies.
     seen: Rc<RefCell<Seen>>,
 }
 
