@@ -139,8 +139,7 @@ fn wrong_requests_are_refused_by_name() {
     }
     let first = node.result(PAGE, &json!([address, "counts", null, 1]))["next"].as_str().unwrap().to_owned();
     let no_field = |got: &str| format!("field: expected the name of a field of the contract, got {got:?}");
-    let no_cursor =
-        |got: &str| format!("cursor: expected what another page of the same field has as next, got {got:?}");
+    let no_cursor = |got: &str| format!("cursor: expected the member next of another page of this field, got {got:?}");
     let (odd, cut) = (&first[1..], &first[..first.len() - 2]);
     for (params, error) in [
         (json!([address, "nothing"]), (-8, &*no_field("nothing"))),

@@ -243,7 +243,7 @@ fn transactions_of_a_block_are_traced_one_behind_the_other() {
     let node = Node::start_in(data.path(), &["--block-mode", "manual"]);
     check(&node);
     node.result("silica_mine", &json!([1]));
-    let gone = "the transaction is in Tx block 2, and only those of blocks 3 to 51 can be traced";
+    let gone = "expected a transaction of Tx blocks 3 to 51, got one of Tx block 2";
     check_error(&node, TRACE, &json!([hashes[0]]), (-1, gone));
 }
 

@@ -1,23 +1,23 @@
-//! What admission and execution ask of the state.
+//! The state that admission and execution read.
 
 use std::{ops::ControlFlow, sync::Arc};
 
 use silica_protocol::{Account, Address, BlockNumber, CodeHash, InitData, StorageKey, Timestamp};
 use silica_state::{ArchiveError, Snapshot, StateError, StateView};
 
-/// A state that can be asked for accounts.
+/// A state that returns accounts.
 pub(crate) trait Accounts {
     /// The account at `address`, or `None` when there is none.
     fn account(&self, address: &Address) -> Result<Option<Account>, StateError>;
 }
 
-/// A state that can be asked for what contracts need as well.
+/// A state that also returns code, storage entries and block times, which contracts need.
 pub(crate) trait World: Accounts {
     /// The value of an entry of contract storage, or `None` when there is no such entry.
     fn entry(&self, contract: &Address, key: &StorageKey) -> Result<Option<Vec<u8>>, StateError>;
 
-    /// Shows the entries of a contract's storage whose keys begin with `prefix`, in the order of their keys and from a key
-    /// on if one is given, until the visitor has seen enough.
+    /// Calls `visit` for the entries of a contract's storage whose keys begin with `prefix`, in the order of their
+    /// keys. The first one is at or after `from`, if that is given. The visit ends when `visit` returns `Break`.
     fn visit_entries(
         &self,
         contract: &Address,
@@ -34,7 +34,7 @@ pub(crate) trait World: Accounts {
     fn block_time(&self, block: BlockNumber) -> Result<Option<Timestamp>, StateError>;
 }
 
-/// Who is shown entries of contract storage.
+/// A function that gets each entry of a contract's storage.
 pub(crate) type Visitor<'a> = &'a mut dyn FnMut(&StorageKey, &[u8]) -> ControlFlow<()>;
 
 /// The texts that make a contract or library.

@@ -39,7 +39,7 @@ impl AccountsFile {
     ///
     /// # Errors
     ///
-    /// [`GenesisError`] names the account, the member, what was expected and what kind of value came.
+    /// [`GenesisError`] names the account, the member, the expected value and the kind of the given value.
     pub fn parse(text: &str) -> Result<Self, GenesisError> {
         let mut entries: BTreeMap<String, Value> =
             serde_json::from_str(text).map_err(|error| GenesisError::json(&error))?;
@@ -78,7 +78,7 @@ impl AccountEntry {
         self.address
     }
 
-    /// What the account has at first.
+    /// Returns the initial account.
     pub fn account(&self) -> Account {
         self.account
     }
@@ -109,7 +109,7 @@ fn erase(value: &mut Value) {
     }
 }
 
-/// Says of what kind a value is, and nothing of what is in it.
+/// Returns the kind of a value, without its content.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Array(_) => "an array",
@@ -124,7 +124,7 @@ fn kind(value: &Value) -> &'static str {
 /// Reason why a text does not hold the accounts of a genesis.
 #[derive(Debug, thiserror::Error)]
 pub enum GenesisError {
-    /// The text is not a JSON object. What it is instead stays unsaid: it may be a secret key.
+    /// The text is not a JSON object. The error has no part of the text, which may be a secret key.
     #[error("accounts: expected an object of accounts by address, at line {line}, column {column}")]
     Json {
         /// Where the reader stopped.
@@ -141,11 +141,11 @@ pub enum GenesisError {
     /// A member of an account is missing or of another kind.
     #[error("account {address}: {member}: expected {expected}, got {got}")]
     Member {
-        /// Whose member.
+        /// The account.
         address: Address,
         /// Which one.
         member: &'static str,
-        /// What it has to be.
+        /// The expected value.
         expected: &'static str,
         /// Of what kind it is; its content stays unsaid.
         got: &'static str,
@@ -153,9 +153,9 @@ pub enum GenesisError {
     /// An amount is not a number of Qa.
     #[error("account {address}: amount")]
     Amount {
-        /// Whose amount.
+        /// The account.
         address: Address,
-        /// What is wrong with it.
+        /// The fault of the amount.
         source: silica_protocol::NumberError,
     },
     /// The money of all accounts exceeds 128 bits.

@@ -1,7 +1,7 @@
-//! The transactions of an address, looked for in the record.
+//! Searches the record for the transactions of an address.
 //!
-//! There is no index: a query pays for the search, and a payment does not (ADR 11). One page is found by a look at a
-//! bounded number of transactions, and says where the next one goes on.
+//! There is no index: a query pays for the search, and a payment does not (ADR 11). The search for one page reads a
+//! bounded number of transactions, and returns the place where the next page begins.
 
 use std::ops::Range;
 
@@ -10,24 +10,24 @@ use silica_state::{ArchiveError, TransactionGroup};
 
 use crate::snapshot::Snapshot;
 
-/// Which transactions of an address are asked for.
+/// A request for transactions of an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryRequest {
     /// The address.
     pub address: Address,
-    /// Which come first.
+    /// The order of the transactions.
     pub order: HistoryOrder,
-    /// Where an earlier page has said that it goes on.
+    /// The `next` of an earlier page; `None` for the first page.
     pub after: Option<HistoryPlace>,
-    /// How many transactions a page has at most; 1 if it is 0.
+    /// Maximum of transactions on a page; 0 counts as 1.
     pub limit: usize,
-    /// How much is looked at for a page at most: so many payments, or fewer transactions that are larger, each taking
-    /// one more for every 256 bytes that it and its receipt have in the record. Each block that is looked at on the way
-    /// from transactions to others takes one too. There is a look at one transaction at least.
+    /// Maximum of work for a page. A payment takes 1. A transaction takes 1 more for each 256 bytes that it and its
+    /// receipt have in the record. Each block that the search reads on its way also takes 1. The search reads at least
+    /// one transaction.
     pub effort: usize,
 }
 
-/// Which transactions come first.
+/// Which transactions are first on a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HistoryOrder {
     /// The newest.
@@ -49,9 +49,9 @@ pub struct HistoryPlace {
 /// A page of the transactions of an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryPage {
-    /// In the order that was asked for. There may be none, and more behind.
+    /// The transactions in the requested order. A page can be empty, although a later page has transactions.
     pub transactions: Vec<AddressTransaction>,
-    /// Where the next page begins, if there is more to look at.
+    /// The place where the next page begins; `None` on the last page.
     pub next: Option<HistoryPlace>,
 }
 
@@ -70,7 +70,7 @@ pub struct AddressTransaction {
     pub amount: Qa,
     /// Whether it took effect.
     pub success: bool,
-    /// What the address has to do with it: at least one thing.
+    /// The roles of the address in the transaction, at least one.
     pub roles: Vec<AddressRole>,
 }
 
@@ -87,7 +87,7 @@ pub enum AddressRole {
     Transition,
 }
 
-/// Bytes of the record that are looked at for as much effort as a payment takes, which has half as many.
+/// Bytes of the record that count as 1. A payment has half as many.
 const BYTES: usize = 256;
 
 impl Snapshot {
@@ -113,12 +113,12 @@ struct Search<'a> {
     request: &'a HistoryRequest,
     found: Vec<AddressTransaction>,
     looked_at: usize,
-    /// The place that was looked at last.
+    /// The last place that the search read.
     last: Option<HistoryPlace>,
 }
 
 impl Search<'_> {
-    /// Looks at earlier and earlier transactions, and says whether there are no more.
+    /// Searches towards older transactions. Returns whether the search reached the oldest one.
     fn backward(&mut self) -> Result<bool, ArchiveError> {
         let head = self.snapshot.latest_tx_block().header.number;
         let from = self.request.after.unwrap_or(HistoryPlace { block: head, position: u32::MAX });
@@ -141,7 +141,7 @@ impl Search<'_> {
         }
     }
 
-    /// Looks at later and later transactions, and says whether there are no more.
+    /// Searches towards newer transactions. Returns whether the search reached the newest one.
     fn forward(&mut self) -> Result<bool, ArchiveError> {
         let (mut block, mut start) = match self.request.after {
             Some(after) => (after.block, after.position.saturating_add(1)),
@@ -166,13 +166,13 @@ impl Search<'_> {
     }
 
     fn is_full(&self) -> bool {
-        // A page that has looked at nothing could not say where the next one begins.
+        // Read at least one transaction: without a last place, the next page would have no beginning.
         let has_looked = self.last.is_some();
         has_looked && (self.found.len() >= self.request.limit.max(1) || self.looked_at >= self.request.effort)
     }
 
-    /// Looks at transactions of one group, of which each takes so much of the effort, as far as there is effort left,
-    /// and says whether these were all. No more is read at once, and nothing when there is none left.
+    /// Reads transactions of one group until the effort of the request is used up. Each of them takes `weight`. Returns
+    /// whether it read all of them.
     fn look_at_those(
         &mut self,
         block: BlockNumber,
@@ -229,7 +229,8 @@ impl Search<'_> {
         block.previous().map_or(Ok(None), |before| self.snapshot.state().newest_with_transactions(before))
     }
 
-    /// The first block behind `block` that has transactions. Blocks without any are passed over in ever larger steps.
+    /// Returns the first block after `block` that has transactions. The search doubles its step over blocks without
+    /// transactions.
     fn behind(&mut self, block: BlockNumber) -> Result<Option<BlockNumber>, ArchiveError> {
         let head = self.snapshot.latest_tx_block().header.number.get();
         let passed = self.up_to(block.get())?;
@@ -257,7 +258,7 @@ impl Search<'_> {
     }
 }
 
-/// How much of the effort for a page a look at each transaction of a group takes: what is read for them is shared out.
+/// Returns the work for one transaction of a group: its share of the bytes that the store reads for the group.
 fn weight(group: &TransactionGroup) -> usize {
     let each = group.bytes.checked_div(group.positions.len()).unwrap_or(group.bytes);
     1_usize.saturating_add(each / BYTES)

@@ -1,4 +1,4 @@
-//! What a chain is made with: network parameters, rules of execution, and the policy of one node.
+//! The configuration of a chain: network parameters, rules of execution, and the policy of one node.
 
 use std::num::NonZeroU64;
 
@@ -13,8 +13,8 @@ pub const MAX_SHARDS: u32 = 1_000;
 
 /// Parameters of a chain.
 ///
-/// All members but [`policy`](Self::policy) decide what a valid block is, and are fixed when a chain is created. Blocks
-/// do not name all of them: a node keeps them beside the chain.
+/// All members but [`policy`](Self::policy) decide which blocks are valid, and are fixed when the chain is created.
+/// Blocks do not contain all of them, so a node stores them with the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainConfig {
     /// Identity of the network, part of every signed transaction.
@@ -67,7 +67,7 @@ pub struct Rules {
     pub runner_gas: Gas,
     /// Longest code of a deployment in bytes (`MAX_CODE_SIZE_IN_BYTES`).
     pub max_code_bytes: u64,
-    /// What a failed call pays.
+    /// The gas that a failed call pays.
     pub failed_call_gas: FailedCallGas,
     /// Gas for each message that a contract emits.
     pub per_message_gas: Gas,
@@ -77,7 +77,7 @@ pub struct Rules {
     pub record_empty_tag_transition: bool,
     /// Chained calls that one transaction may make (`MAX_CONTRACT_EDGES`).
     pub edge_limit: u32,
-    /// What the limit of chained calls counts.
+    /// The calls that count for the limit of chained calls.
     pub edge_limit_counts: EdgeCount,
     /// Key under which a receipt files an error.
     pub error_key: ErrorKey,
@@ -91,12 +91,12 @@ pub struct Rules {
     pub event_logs_on_failure: bool,
 }
 
-/// What a failed call pays.
+/// The gas that a failed call pays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailedCallGas {
     /// The gas it used, at least the size penalty.
     Actual,
-    /// Only what was charged before the run.
+    /// Only the gas that was charged before the run.
     PreRunCharge,
 }
 
@@ -109,7 +109,7 @@ pub enum TransitionOrder {
     DepthFirst,
 }
 
-/// What the limit of chained calls counts.
+/// The calls that count for the limit of chained calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EdgeCount {
     /// The calls between a run and the first.
@@ -121,7 +121,7 @@ pub enum EdgeCount {
 /// Key under which a receipt files an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKey {
-    /// Number of chained calls attempted so far; 0 for the first run.
+    /// Number of chained calls that the transaction has attempted; 0 for the first run.
     CallsAttempted,
     /// Depth of the run.
     Depth,
@@ -155,8 +155,9 @@ pub enum NoncePolicy {
 
 /// Which blocks move the logical block number: the one that contracts read and that receipts have.
 ///
-/// The logical number of a block is its number less the repeats before it. The record says of each block whether the
-/// next one has the same logical number. So the policy may change at any time, and the logical number never decreases.
+/// The logical number of a block is its number minus the number of repeats before it. The record has a flag for each
+/// block: whether the next block repeats the logical number. So the policy can change at any time, and the logical
+/// number never decreases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbering {
     /// All of them.
@@ -182,7 +183,7 @@ pub struct PoolLimits {
 }
 
 impl ChainConfig {
-    /// A local network for development, id 222: one virtual shard, every transaction in a block of its own.
+    /// A local network for development with id 222. It has one virtual shard, and each transaction has its own block.
     pub fn isolated() -> Self {
         Self {
             chain_id: ChainId::new(222),
@@ -294,8 +295,8 @@ impl Rules {
         }
     }
 
-    /// Refuses what is not carried out: the switches may only stand as in [`V8_1`](Self::V8_1), the numbers and
-    /// the rules of the contract language are free.
+    /// Rejects rules that this implementation does not support. The switches must have the values of
+    /// [`V8_1`](Self::V8_1). The numbers and the rules of the contract language are free.
     fn check(&self) -> Result<(), ConfigError> {
         let supported = Self {
             scilla: self.scilla,
@@ -319,23 +320,23 @@ pub enum ConfigError {
     /// There are no virtual shards, or too many.
     #[error("shards: expected 1 to {most}, got {got}")]
     Shards {
-        /// Number that came.
+        /// The given number.
         got: u32,
         /// Largest number.
         most: u32,
     },
-    /// A DS epoch has no room for a block beside the vacuous one.
+    /// A DS epoch has only its vacuous block.
     #[error("blocks per DS epoch: expected at least 2, got {got}")]
     BlocksPerDsEpoch {
-        /// Number that came.
+        /// The given number.
         got: u64,
     },
-    /// A micro block has no room for a payment.
+    /// The gas limit of a micro block is below the gas of a payment.
     #[error("{name} gas limit: expected at least {least}, got {got}")]
     GasLimit {
-        /// Whose limit.
+        /// The committee with this limit.
         name: &'static str,
-        /// Limit that came.
+        /// The given limit.
         got: Gas,
         /// Gas of a payment.
         least: Gas,
@@ -343,7 +344,7 @@ pub enum ConfigError {
     /// The gas limits of all micro blocks together exceed 64 bits.
     #[error("gas limits: the sum over all shards exceeds 64 bits")]
     GasLimitSum,
-    /// A rule of execution is set to what this implementation does not carry out.
-    #[error("rules: only the profile of generation 8.1 is carried out")]
+    /// A rule of execution has a value that this implementation does not support.
+    #[error("rules: expected the profile of generation 8.1")]
     Rules,
 }

@@ -1,4 +1,4 @@
-//! Questions about contracts: their texts, their fields, and whose they are.
+//! Queries about contracts: code, fields, and creators.
 
 use serde_json::{Map, Value as Json};
 use silica_protocol::{Address, CodeHash, DeployedContract, InitData, Qa, StorageKey};
@@ -11,7 +11,7 @@ use crate::{
     snapshot::Snapshot,
 };
 
-/// Names under which the node keeps what is no field.
+/// Names of the stored entries that are no fields.
 pub(crate) const METADATA: [&str; 5] = ["_addr", "_depth", "_hasmap", "_type", "_version"];
 
 /// Entries of the node that stand under the plain name of a field.
@@ -59,8 +59,8 @@ impl Snapshot {
         Ok(Some(DeployedContract { code_hash, code: source.code.to_string(), init_data: source.init.to_string() }))
     }
 
-    /// The contracts that `creator` deployed, in the order of the deployments, without libraries. Takes time in
-    /// proportion to what was deployed, whatever else the account has done.
+    /// The contracts that `creator` deployed, in the order of the deployments, without libraries. The time is
+    /// proportional to the number of deployments. Other transactions of the account do not count.
     ///
     /// # Errors
     ///
@@ -75,9 +75,9 @@ impl Snapshot {
         Ok(contracts)
     }
 
-    /// What the contract at `address` offers: parameters, fields, transitions, procedures, events and data types, as
-    /// the text of a JSON object, the `contract_info` of the reference's checker. The contract is parsed and checked
-    /// again, which takes some milliseconds for a long one.
+    /// Returns the interface of the contract at `address`: parameters, fields, transitions, procedures, events and data
+    /// types. The result is the text of a JSON object, the `contract_info` of the reference's checker. The node parses
+    /// and checks the contract again, which takes some milliseconds for a long one.
     ///
     /// # Errors
     ///
@@ -92,8 +92,9 @@ impl Snapshot {
         Ok(init.and_then(|init| Facts::of(&init, rules)).is_some_and(|facts| facts.is_library))
     }
 
-    /// All fields of a contract by their names, and its balance if it is given, as the text of a JSON object in which
-    /// maps are objects, whose keys are without quotes. Members are in the order of the bytes of their stored keys.
+    /// Returns all fields of a contract by their names, with its balance if `balance` is given. The result is the text
+    /// of a JSON object. Maps are objects, whose keys have no additional quotes. Members are in the order of the bytes
+    /// of their stored keys.
     ///
     /// # Errors
     ///
@@ -130,7 +131,7 @@ impl Snapshot {
         if let Some(value) = read(&key)? {
             return Ok(Some(StateDocument::new(None, 0).within(path, Some(&value))));
         }
-        // Whether there is anything below is known when the first entry is.
+        // The first entry shows whether the map has any.
         let below = view.entries(contract, &key, None)?.next().transpose()?;
         if depth == Some(indices.len()) || below.is_none() {
             return Ok(None);
@@ -140,17 +141,17 @@ impl Snapshot {
     }
 }
 
-/// The text of a JSON object with the state of a contract, or a part of it, which is written a piece at a time. It is
-/// of one state, whatever blocks come meanwhile.
+/// The text of a JSON object with the state of a contract, or a part of it, written in chunks. All chunks are of the
+/// same state; later blocks do not change them.
 #[derive(Debug)]
 pub struct StateDocument {
-    /// What is to come; `None` behind the last entry.
+    /// The remaining entries; `None` after the last entry.
     entries: Option<Entries>,
     /// Bytes at the beginning of a key that are no part of a member's name.
     behind: usize,
     /// What comes before the first entry, if that is still to be written.
     head: String,
-    /// What comes behind the last entry.
+    /// The text after the last entry.
     tail: String,
     balance: Option<Qa>,
     /// Stored names of the objects that are open, outermost first.
@@ -184,7 +185,8 @@ impl StateDocument {
     ///
     /// # Errors
     ///
-    /// The state could not be read, or the block is no longer kept. What was written is then worth nothing.
+    /// The state could not be read, or the node no longer keeps it. The caller must discard the chunks before the
+    /// error.
     pub fn write(&mut self, out: &mut Vec<u8>, about: usize) -> Result<bool, StateError> {
         out.extend(std::mem::take(&mut self.head).as_bytes());
         let end = out.len().saturating_add(about);

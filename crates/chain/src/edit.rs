@@ -1,7 +1,7 @@
 //! Edits of the state by hand, for developers of contracts.
 //!
-//! An edit is checked against the state and turned into the new values of what it changes. These are what a block records
-//! and applies: so replaying needs neither the contract nor its types, and the state root in the header covers them.
+//! An edit is checked against the state, and converted into new values. A block records and applies these values. So a
+//! replay needs neither the contract nor its types, and the state root in the header covers the edit.
 
 use silica_protocol::{Account, Address, Nonce, Qa};
 use silica_state::{Snapshot, StateDiff};
@@ -17,21 +17,21 @@ use crate::{
 pub enum Edit {
     /// An account has this much money from now on. It is created if there is none.
     Balance {
-        /// Whose.
+        /// The account.
         address: Address,
         /// How much.
         balance: Qa,
     },
     /// An account has so much more money. It is created if there is none.
     Fund {
-        /// Whose.
+        /// The account.
         address: Address,
         /// How much more.
         amount: Qa,
     },
     /// So many transactions of an account count as executed. It is created if there is none.
     Nonce {
-        /// Whose.
+        /// The account.
         address: Address,
         /// How many; not fewer than before.
         nonce: Nonce,
@@ -50,15 +50,15 @@ pub enum Edit {
 }
 
 impl Edit {
-    /// The most money that an edit gives an account: many times what there is on any network, and far from what the formats
-    /// hold, so that what is earned, paid out and added up later stays within them.
+    /// Maximum of the balance after an edit. It exceeds the supply of each network many times. It is also far below the
+    /// maximum of the formats, so that later rewards and sums do not overflow.
     pub const MOST_BALANCE: Qa = Qa::new(1_000_000_000_000_000_000_000_000_000_000);
 
-    /// The largest nonce that an edit gives an account: what JSON numbers hold exactly in all clients, and leaves more than
-    /// enough for transactions.
+    /// The largest nonce that an edit gives an account: what JSON numbers hold exactly in all clients, and leaves more
+    /// than enough for transactions.
     pub const MOST_NONCE: Nonce = Nonce::new(1 << 53);
 
-    /// Returns the new values of what the edit changes in a state.
+    /// Returns the new values of the entries that the edit changes.
     pub(crate) fn plan(&self, network: &Network, state: &Snapshot) -> Result<StateDiff, EditError> {
         let mut overlay = Overlay::new(state.clone());
         let reserved = |address: &Address| if address.is_zero() { Err(EditError::NullAccount) } else { Ok(()) };
@@ -77,7 +77,7 @@ impl Edit {
                 let balance = account.balance.checked_add(*amount).filter(|balance| *balance <= Self::MOST_BALANCE);
                 let balance = balance.ok_or_else(|| EditError::Amount {
                     got: *amount,
-                    // What was earned may have made it more than that.
+                    // Rewards may have raised the balance above the maximum.
                     most: Self::MOST_BALANCE.checked_sub(account.balance).unwrap_or(Qa::ZERO),
                 })?;
                 overlay.set(address, Account { balance, ..account })?;

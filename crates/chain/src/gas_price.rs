@@ -3,19 +3,19 @@
 
 use silica_protocol::{DsBlockNumber, GasPrice, Qa, TxBlockHeader};
 
-/// DS blocks whose prices are averaged, before the last one (`MEAN_GAS_PRICE_DS_NUM`).
+/// Number of DS blocks in the average, without the last one (`MEAN_GAS_PRICE_DS_NUM`).
 const MEAN_WINDOW: u64 = 5;
 /// A Tx block is full when it used this much of its gas limit (`GAS_CONGESTION_PERCENT`).
 const FULL_PERCENT: u64 = 80;
 /// Below this share of full blocks the price falls, above the other it rises (`UNFILLED_PERCENT_LOW`, `_HIGH`).
 const FALL_BELOW_PERCENT: u64 = 10;
 const RISE_ABOVE_PERCENT: u64 = 70;
-/// What remains of the price when it falls, and what it rises to at most (`GAS_PRICE_DROP_RATIO`,
-/// `GAS_PRICE_RAISE_RATIO_UPPER`).
+/// The price after a decrease, and the maximum after an increase, in percent of the price before
+/// (`GAS_PRICE_DROP_RATIO`, `GAS_PRICE_RAISE_RATIO_UPPER`).
 const FALL_TO_PERCENT: u128 = 90;
 const RISE_TO_PERCENT: u128 = 115;
 
-/// What the price of a DS block is computed from.
+/// The input of the gas price of a DS block.
 #[derive(Clone, Copy, Debug)]
 pub struct GasPriceInputs<'a> {
     /// Tx blocks since the last DS block.
@@ -70,7 +70,7 @@ impl GasPriceInputs<'_> {
     }
 }
 
-/// The DS blocks whose prices are averaged for the block after `last`; none when that is genesis.
+/// Returns the DS blocks in the average for the block after `last`; none if `last` is the genesis block.
 pub fn mean_window(last: DsBlockNumber) -> impl Iterator<Item = DsBlockNumber> {
     (last.get().saturating_sub(MEAN_WINDOW).max(1)..=last.get()).map(DsBlockNumber::new)
 }
@@ -96,7 +96,7 @@ pub enum GasPriceError {
     #[error("Gas price cannot be less than 1")]
     Zero,
     /// This network does not let a leader choose the price.
-    #[error("gas price is not for the operator to set on this network")]
+    #[error("an operator cannot set the gas price of this network")]
     NotAllowed,
 }
 

@@ -14,7 +14,7 @@ pub const MINING_RESERVE: Qa = Qa::new(8_400_000_000 * Qa::PER_ZIL);
 /// What each published account has by default.
 pub const PUBLISHED_BALANCE: Qa = Qa::new(900_000_000_000 * Qa::PER_ZIL);
 
-/// An account whose secret key is published: never to be used where value matters.
+/// An account with a published secret key. Money on it is not safe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PublishedAccount {
     address: &'static str,
@@ -98,7 +98,7 @@ pub struct Genesis {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GenesisWarning {
     /// The secret key belongs to another address.
-    #[error("account {address}: the private key beside it belongs to {owner}")]
+    #[error("account {address}: expected the private key of this account, got that of {owner}")]
     KeyMismatch {
         /// The account.
         address: Address,
@@ -106,11 +106,11 @@ pub enum GenesisWarning {
         owner: Address,
     },
     /// The secret key cannot be read.
-    #[error("account {address}: the private key beside it is none: {reason}")]
+    #[error("account {address}: expected a valid private key, got an invalid one: {reason}")]
     KeyUnreadable {
         /// The account.
         address: Address,
-        /// What is wrong with it.
+        /// The fault of the key.
         reason: SecretKeyError,
     },
 }
@@ -129,7 +129,8 @@ impl PublishedAccount {
 }
 
 impl Genesis {
-    /// Takes `accounts` as the first state. The null account is added with the mining reserve unless it is there.
+    /// Creates the first state from `accounts`. It adds the null account with the mining reserve if `accounts` lacks
+    /// it.
     ///
     /// # Errors
     ///
@@ -145,7 +146,7 @@ impl Genesis {
     ///
     /// # Errors
     ///
-    /// [`GenesisError`] names the entry and what is wrong with it.
+    /// [`GenesisError`] names the entry and its fault.
     pub fn from_accounts_json(text: &str) -> Result<Self, GenesisError> {
         let file = AccountsFile::parse(text)?;
         let accounts = file.entries().iter().map(|entry| (entry.address(), entry.account())).collect();
@@ -158,7 +159,7 @@ impl Genesis {
         &self.accounts
     }
 
-    /// What is odd about the file the accounts came from.
+    /// Returns the unusual entries of the accounts file.
     pub fn warnings(&self) -> &[GenesisWarning] {
         &self.warnings
     }

@@ -59,7 +59,7 @@ impl Chain {
         &self.shared.network.config
     }
 
-    /// Checks a transaction against the latest state. `priority` asks for the DS committee.
+    /// Checks a transaction against the latest state. `priority` requests the DS committee.
     ///
     /// Nothing is reserved: whether the sender can pay is checked again when a block is built. No lock is held while
     /// the signature is verified.
@@ -77,15 +77,14 @@ impl Chain {
         Entrance { config, minimum_price, nonces, accounts: &published.state }
     }
 
-    /// Checks a transaction without a signature, for its sender, and gives it the nonce after those that the sender
-    /// used and those that wait. For networks whose [configuration](ChainConfig::edits) allows it.
+    /// Checks a transaction without a signature for its sender. Its nonce follows the used nonces and the pending
+    /// transactions of the sender. Only networks whose [configuration](ChainConfig::edits) permits edits allow this.
     ///
-    /// Its signature is zero, and what stands in place of the key [names the
-    /// sender](silica_protocol::PublicKey::in_place_of). A payment that names no gas limit has what it takes; anything
-    /// else the highest that there is.
+    /// The signature is zero, and the field of the key [contains the sender](silica_protocol::PublicKey::in_place_of).
+    /// Without a given gas limit, a payment gets the gas of a payment, and other transactions get the maximum.
     ///
-    /// Of two for one sender the second is to be asked for when the first was [submitted](Self::submit), or they have
-    /// the same nonce.
+    /// For two transactions of one sender, the caller must [submit](Self::submit) the first before it creates the
+    /// second. Otherwise both have the same nonce.
     ///
     /// # Errors
     ///
@@ -94,7 +93,8 @@ impl Chain {
         let simulator = Simulator::new(&self.shared);
         let mut transaction = simulator.full_transaction(request)?;
         if request.gas_limit.is_none() && transaction.kind() == Some(TransactionKind::Payment) {
-            // A block has room for the limits of its transactions, whatever they use.
+            // A block counts the gas limits of its transactions, not the used gas. A higher limit would only waste
+            // space.
             transaction.gas_limit = self.config().rules.payment_gas;
         }
         let last = self.shared.last_nonce(&request.sender)?;
@@ -142,8 +142,7 @@ impl Chain {
         self.at_latest(|simulator| simulator.estimate_gas(request))
     }
 
-    /// Does something at the latest head, and again at a later one when so many blocks were made meanwhile that the
-    /// state is gone.
+    /// Runs `work` at the latest head. If later blocks removed the state meanwhile, runs it again at a later head.
     fn at_latest<T>(&self, work: impl Fn(&Simulator<'_>) -> Result<T, SimulationError>) -> Result<T, SimulationError> {
         for _ in 1..SIMULATION_ATTEMPTS {
             match work(&Simulator::new(&self.shared)) {
@@ -180,14 +179,14 @@ impl Chain {
             let published = self.shared.published();
             let account = published.state.account(sender);
             let mut pool = self.shared.lock_pool();
-            // What was read before the lock may be out of date, and then the pool may have settled the block already.
+            // The data from before the lock can be out of date: the pool may have settled the block.
             if Arc::ptr_eq(&published, &self.shared.published()) {
                 return Ok(work(&mut pool, &account?.unwrap_or_default(), published.epoch()));
             }
         }
     }
 
-    /// The latest head and everything that can be asked about it.
+    /// Returns an immutable view of the chain at the latest head.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::new(self.shared.published(), Arc::clone(&self.shared))
     }
@@ -212,8 +211,8 @@ impl Chain {
         self.shared.lock_pool().len()
     }
 
-    /// Takes a waiting transaction out of the pool, as [`DropReason::Withdrawn`](crate::DropReason::Withdrawn), and
-    /// says whether there was one.
+    /// Removes a pending transaction from the pool as [`DropReason::Withdrawn`](crate::DropReason::Withdrawn). Returns
+    /// whether the pool had it.
     pub fn withdraw(&self, hash: &TxHash, at: Timestamp) -> bool {
         let epoch = self.shared.published().epoch();
         self.shared.lock_pool().withdraw(hash, epoch, at)
@@ -231,14 +230,15 @@ impl Chain {
         self.export_oldest(usize::MAX, u64::MAX).0
     }
 
-    /// As [`export_pool`](Self::export_pool), but no more than the oldest `most`, in no more than `longest` bytes.
-    /// Returns how many these are as well.
+    /// Exports as [`export_pool`](Self::export_pool), but at most the oldest `most` transactions, in at most `longest`
+    /// bytes. Also returns the number of exported transactions.
     pub fn export_oldest(&self, most: usize, longest: u64) -> (Vec<u8>, usize) {
         pool::export(&self.shared.lock_pool(), most, longest)
     }
 
-    /// Admits the transactions that waited when a node stopped, as if they came in now, but with their age. They may
-    /// wait for others whatever [policy](NoncePolicy) holds for new ones, for they were accepted when another one held.
+    /// Admits the transactions that were pending at the last stop as new ones, but with their age. Gapped transactions
+    /// are accepted under each [policy](NoncePolicy), because the policy at their first admission may have been another
+    /// one.
     ///
     /// # Errors
     ///

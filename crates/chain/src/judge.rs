@@ -16,7 +16,7 @@ use crate::{
     terms::{FullBlocks, fees_before, price_by_rules},
 };
 
-/// What a block is judged against.
+/// The input of the verification of a block.
 pub(crate) struct Judge<'a> {
     pub(crate) network: &'a Network,
     /// The block that it has to follow.
@@ -89,8 +89,8 @@ fn check_order(proposal: &Proposal, head: &Head) -> Result<(), InvalidBlock> {
     Ok(())
 }
 
-/// Checks that the state is edited, and the logical block number repeated, only where that is allowed, and that a block with
-/// edits does nothing else.
+/// Checks the edits and the repeat of the logical block number. The configuration must permit both, and a block with
+/// edits has nothing else.
 fn check_edits(proposal: &Proposal, config: &ChainConfig, vacuous: bool) -> Result<(), InvalidBlock> {
     let refused = |reason| Err(InvalidBlock::Edits { reason });
     if proposal.repeats_number && !config.edits {

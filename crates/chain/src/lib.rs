@@ -1,9 +1,9 @@
-//! What is valid on a Zilliqa chain of generation 8.1, and how blocks are made: admission, pool, execution of payments and
-//! contracts, blocks and epochs, and the seam behind which nodes agree.
+//! The rules of a Zilliqa chain of generation 8.1, and its block production: admission, pool, execution of payments and
+//! contracts, blocks, epochs, and the interface of consensus.
 //!
 //! # Example
 //!
-//! A network of one over a store in memory. Time comes from the caller.
+//! This example is a network with one node and a store in memory. The caller passes the time.
 //!
 //! ```
 //! use silica_chain::{
@@ -55,8 +55,9 @@
 //!     admission                       pool    builder, executor   consensus      producer         snapshot
 //! ```
 //!
-//! Each type is made in one place, by what has just been checked or done. A block of another node goes the same way:
-//! a `Proposal` is executed again by the `judge`, which compares every header member, and yields an `ExecutedBlock`.
+//! One place creates each type, after the check or the action that the type stands for. A block of another node takes
+//! the same way: the `judge` executes the `Proposal` again, compares each member of the header, and returns an
+//! `ExecutedBlock`.
 //!
 //! # Modules
 //!
@@ -76,29 +77,30 @@
 //!   the accounts of a DS epoch.
 //! - `edit`, `judge`, `run`, `snapshot`: edits of the state by developers; the verification of blocks of other nodes;
 //!   many empty blocks at once; the queries of readers.
-//! - `address_history`, [`consensus`], `contract`: the transactions of an address; the engine, which decides that a block
-//!   is the next one; queries to contracts.
-//! - `replay`, `simulation`, `state_page`: executing the blocks of a chain again; the effects of a transaction before it
-//!   is sent, and its gas; pages of the state of a contract.
-//! - `handle`, `load`, `trace`: the end of a chain that can be cloned; reading the head of a stored chain; the statements
-//!   that a transaction executed.
+//! - `address_history`, [`consensus`], `contract`: the transactions of an address; the engine, which decides that a
+//!   block is the next one; queries to contracts.
+//! - `replay`, `simulation`, `state_page`: executing the blocks of a chain again; the effects of a transaction before
+//!   it is sent, and its gas; pages of the state of a contract.
+//! - `handle`, `load`, `trace`: the end of a chain that can be cloned; reading the head of a stored chain; the
+//!   statements that a transaction executed.
 //! - `producer`: the writing end of a chain.
 //! - `open`, `savepoint`: opening or beginning a chain; returning to an earlier block.
 //!
 //! # Invariants
 //!
-//! - There is no clock, no randomness and no floating point here, and nothing depends on the order of a hash map: a
-//!   block is a function of the head, the pool and the time that came as an argument.
-//! - The balances of all accounts and the fees of the DS epoch that are not yet credited add up to the supply of the
-//!   genesis and what edits by hand added and took, after every block.
-//! - Blocks are made at intervals, on demand or at the arrival of transactions. In the last mode no block is empty,
-//!   except a vacuous one; it is made when it is due before a transaction, which then goes to the next block.
+//! - The crate has no clock, no random numbers and no floating point, and does not depend on the order of a hash map. A
+//!   block is a function of the head, the pool and the time, which is an argument.
+//! - After each block, the balances of all accounts plus the uncredited fees of the DS epoch equal the supply of the
+//!   genesis plus the changes by edits.
+//! - Blocks are made at intervals, on demand, or at the arrival of transactions. In the last mode no block is empty,
+//!   except a vacuous one. If a vacuous block is due, it is made first, and the transaction goes to the next block.
 //! - The timestamp of a block is the time, or one microsecond after the block before if that is later.
 //! - No lock is held while a signature is verified, a transaction is executed or a block is written.
 //! - Readers see a head as a whole, and only after it is durable.
-//! - The crate knows no HTTP, no RPC method and no error code; the texts of [`AdmissionError`] and of some others are
-//!   nevertheless those that clients know, since they name what was checked. It knows no disk: that is the store's.
-//! - A contract that fails leaves no trace but its fee, and one on which this program panics not even that.
+//! - The crate has no HTTP, no RPC method and no error code. The texts of [`AdmissionError`] and of some others are
+//!   nevertheless those that clients know, because they name the failed check. Files belong to the store.
+//! - A contract that fails changes nothing but the balance that pays the fee. If this program panics on a contract,
+//!   there is no fee either.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod accounts;

@@ -94,18 +94,18 @@ pub enum OpenError {
     /// The chain has other rules of the contract language.
     #[error(transparent)]
     Rules(#[from] RulesError),
-    /// The newest block was made with another parameter.
-    #[error("the chain in the data directory was made with {name} {stored}, and is asked to run with {asked}")]
+    /// The newest block has another parameter.
+    #[error("the chain in the data directory has {name} {stored}, but the configuration requires {asked}")]
     Parameter {
         /// The parameter.
         name: &'static str,
         /// Its value in the newest block.
         stored: String,
-        /// Its value now.
+        /// Its value in the configuration.
         asked: String,
     },
-    /// The chain in the store is led by another key.
-    #[error("the chain in the data directory is signed by {stored}, and the key of this node is {asked}")]
+    /// Another key signed the chain in the store.
+    #[error("the chain in the data directory is signed by {stored}, but the key of this node is {asked}")]
     Key {
         /// Key of the chain.
         stored: PublicKey,
@@ -117,7 +117,7 @@ pub enum OpenError {
     Head {
         /// The block.
         number: BlockNumber,
-        /// What is wrong.
+        /// The fault.
         what: &'static str,
     },
     /// The newest block is not signed by its committee.
@@ -125,7 +125,7 @@ pub enum OpenError {
     Signature {
         /// The block.
         number: BlockNumber,
-        /// What is wrong with the signatures.
+        /// The fault of the signatures.
         source: CoSignatureError,
     },
     /// The state could not be read or computed.
@@ -137,8 +137,8 @@ pub enum OpenError {
     /// The genesis could not be written.
     #[error("writing the genesis block")]
     Commit(#[source] silica_state::CommitError),
-    /// The state was lost, and executing the blocks again did not yield it. So it may be if a build with other rules of
-    /// execution made them.
-    #[error("executing the blocks again, by the rules of this version")]
+    /// The state was lost, and the repeated execution of the blocks gave another one. A build with other rules of
+    /// execution may have produced the blocks.
+    #[error("executing the blocks again, with the rules of this version")]
     Replay(#[from] ReplayError),
 }

@@ -1,7 +1,7 @@
 //! Opening a chain: the genesis blocks in an empty store, or the newest block of one that is not.
 //!
-//! Nothing here takes longer the longer the chain: only its newest blocks are looked at, unless the store lost its state
-//! and has to execute blocks again.
+//! The time to open a chain does not depend on its length: only the newest blocks are read. If the store has lost its
+//! state, the blocks are executed again.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ pub fn open(
     Ok((chain, Producer { shared, store, genesis, full_blocks, written, failed }))
 }
 
-/// Commits DS block 0 and Tx block 0, whose state root is that of the first accounts.
+/// Commits DS block 0 and Tx block 0, whose state root is that of the genesis accounts.
 fn write_genesis(store: &Store, genesis: &Genesis, member: PublicKey, now: Timestamp) -> Result<Snapshot, OpenError> {
     let state = store.prepare(StateDiff { accounts: genesis.accounts().clone(), ..StateDiff::default() })?;
     let header = genesis_header(member, state.root());

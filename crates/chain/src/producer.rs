@@ -63,10 +63,11 @@ impl Producer {
         self.store
     }
 
-    /// Sets the price of gas by hand: at once for what is admitted and executed, and in the DS blocks from the next on.
+    /// Sets the minimum gas price. It applies at once to admission and execution, and to the DS blocks from the next
+    /// one on.
     ///
-    /// The store does not keep it. Who wants it to outlive a restart passes it as
-    /// [`Policy::operator_price`](crate::config::Policy::operator_price) when the chain is opened again.
+    /// The store does not keep the price. To keep it over a restart, the caller passes it as
+    /// [`Policy::operator_price`](crate::config::Policy::operator_price) when it opens the chain again.
     ///
     /// # Errors
     ///
@@ -105,9 +106,9 @@ impl Producer {
         self.failed
     }
 
-    /// Goes on from the published head after a block could not be written, as on a full disk. Data behind
-    /// the published head was never visible to a reader, and is removed. The pool stays as it is, as do
-    /// [points](Self::save). Does nothing if nothing has failed.
+    /// Recovers from a failed write of a block, such as on a full disk, and continues from the published head. Later
+    /// data was never visible to a reader, and is removed. The pool and the [savepoints](Self::save) stay. Without a
+    /// failure, the function does nothing.
     ///
     /// Snapshots that readers have taken before may answer what they know, and errors to everything else.
     ///
@@ -137,7 +138,7 @@ impl Producer {
         CommitError::Store { number, source }
     }
 
-    /// Refuses to build on what may not be there.
+    /// Rejects the call if the last write failed, because the head may not be on disk.
     const fn require_store(&self) -> Result<(), BuildError> {
         if self.failed { Err(BuildError::Failed) } else { Ok(()) }
     }
@@ -250,8 +251,8 @@ impl Application for Producer {
     fn propose(&mut self, at: Timestamp, cause: Cause) -> Result<ExecutedBlock, ProposeError> {
         let block = self.build(at, cause, None)?;
         if block.transactions.is_empty() && self.written.published.is_none() {
-            // What was found out holds against the head itself, whether the block is committed or not. Against a block
-            // that may yet be lost it holds only with that one.
+            // The findings about pending transactions hold for the head, whether or not this block is committed. If the
+            // last block is not durable yet, they hold only together with that block.
             self.shared.lock_pool().settle(&Settlement {
                 block: block.tx_block().header.number,
                 at: block.tx_block().timestamp,
@@ -267,7 +268,7 @@ impl Application for Producer {
     fn propose_edit(&mut self, at: Timestamp, edit: &Edit) -> Result<ExecutedBlock, EditError> {
         let (shared, published) = (Arc::clone(&self.shared), self.tip());
         let edits = edit.plan(&shared.network, &published.state)?;
-        // What a vacuous block pays comes before what the edit says.
+        // A vacuous block pays the reward first, which can change the balance that the edit sets.
         let edits = Some(&edits).filter(|_| !shared.network.epochs.is_vacuous(published.epoch()));
         Ok(self.build(at, Cause::Event, edits)?)
     }
@@ -332,7 +333,7 @@ impl Application for Producer {
         let number = published.head.number();
         self.store.flush().map_err(|source| self.fail(number, source))?;
         let Written { blocks, passed, paid, published } = std::mem::take(&mut self.written);
-        // A transaction that is submitted meanwhile meets the pool as it was before the blocks, or as it is after them.
+        // A transaction that is submitted now finds the pool before all these blocks or after all of them.
         let mut pool = self.shared.lock_pool();
         self.shared.publish(published.unwrap_or_else(|| self.shared.published()));
         let settle = |WrittenBlock { block, postponed, accounts }| {
@@ -363,7 +364,7 @@ impl Application for Producer {
             return Ok(None);
         }
         let written = self.write_runs(at, blocks);
-        // Those before one that could not be built are there.
+        // Flush the blocks before the one that failed.
         self.flush()?;
         written?;
         Ok(Some(first..=self.tip().head.number()))
@@ -374,14 +375,14 @@ impl Application for Producer {
     }
 }
 
-/// Reason why a chain does not go on after a block could not be written.
+/// Reason why a chain does not continue after a failed write of a block.
 #[derive(Debug, thiserror::Error)]
 pub enum RecoverError {
-    /// The store cannot go on.
-    #[error("taking up the store again")]
+    /// The store failed to recover.
+    #[error("failed to recover the store")]
     Store(#[from] silica_state::RecoverError),
-    /// The store is there again, and the chain could not be continued in it.
-    #[error("opening the chain again")]
+    /// The store recovered, but the chain failed to open.
+    #[error("failed to open the chain after a recovery")]
     Open(#[from] OpenError),
 }
 
@@ -434,7 +435,7 @@ mod tests {
         (block.hash, block.transactions.len())
     }
 
-    /// What a flush says on a disk that is full.
+    /// Fails as a flush on a full disk.
     fn fail(producer: &mut Producer) {
         let number = producer.tip().head.number();
         let failed = producer.fail(number, silica_state::CommitError::NotReplaying);
@@ -453,7 +454,7 @@ mod tests {
             producer.write(seal(block)).unwrap();
             fail(&mut producer);
             assert!(producer.has_failed());
-            // Nothing is found out about transactions by looking at what may not be there.
+            // The producer does not check transactions against a head that may be lost.
             assert!(matches!(producer.propose(AT, Cause::Event), Err(ProposeError(BuildError::Failed))));
             assert!(matches!(producer.pass(AT, 20), Err(PassError::Build(BuildError::Failed))));
             let edit = Edit::Nonce { address: address(1), nonce: Nonce::new(9) };

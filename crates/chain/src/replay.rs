@@ -23,8 +23,8 @@ use crate::{
 /// Called for each executed block, with its number and the number of the last block.
 type Progress<'a> = &'a mut dyn FnMut(BlockNumber, BlockNumber);
 
-/// Executes again the blocks whose state `store` has lost, if it has lost any. [`open`](crate::open()) does so too,
-/// without telling anybody how far it is.
+/// Executes the blocks again whose state `store` has lost. [`open`](crate::open()) does the same, but without progress
+/// reports.
 ///
 /// # Errors
 ///
@@ -128,7 +128,7 @@ struct Replay<'a> {
     head: Option<Tip>,
 }
 
-/// What is done with the blocks that are right.
+/// The use of the verified blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     /// They are written to the target.
@@ -300,7 +300,7 @@ fn check_receipts(block: &ExecutedBlock, record: &BlockRecord, number: BlockNumb
     }
 }
 
-/// Reason why executing blocks again did not yield what they say.
+/// Reason why the repeated execution of blocks does not give their headers.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The chain cannot run with these parameters.
@@ -326,7 +326,7 @@ pub enum ReplayError {
     Block {
         /// Its number.
         number: BlockNumber,
-        /// What is wrong.
+        /// The fault of the block.
         source: InvalidBlock,
     },
     /// A receipt is not what executing its transaction yields.
@@ -342,7 +342,7 @@ pub enum ReplayError {
     Seal {
         /// Its number.
         number: BlockNumber,
-        /// What is wrong.
+        /// The fault of the signatures.
         source: SealError,
     },
     /// The state could not be computed.
@@ -356,7 +356,7 @@ pub enum ReplayError {
     Commit {
         /// Its number.
         number: BlockNumber,
-        /// What the store says.
+        /// The error of the store.
         source: silica_state::CommitError,
     },
 }

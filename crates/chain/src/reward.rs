@@ -1,18 +1,18 @@
-//! What a vacuous block pays (Reference: execution#rewards), where one key plays every part of the network.
+//! The reward that a vacuous block pays (Reference: execution#rewards), for a network with one key.
 //!
-//! The reference divides the coinbase reward into a base pot for all members, one for lookups and one for
-//! co-signatures, pays equal shares of each, and gives what the divisions leave over to one winner of a lucky draw.
-//! When one key holds all the parts, the shares and the rest come together again as the whole reward; the test
-//! `shares_of_one_key_are_the_whole_reward` divides and adds up to show it. So nothing is divided here.
+//! The reference divides the coinbase reward into three parts: for all members, for lookups and for co-signatures. Each
+//! part has equal shares, and one winner of a lucky draw gets the remainders. If one key has all roles, the shares and
+//! remainders add up to the whole reward. So this module does not divide. The test
+//! `shares_of_one_key_are_the_whole_reward` divides and adds up to prove it.
 
 use silica_protocol::Qa;
 
 /// Balances after the fees of a DS epoch went back to the null account and the reward was paid out of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settlement {
-    /// What the null account holds afterwards.
+    /// The balance of the null account after the payment.
     pub reserve: Qa,
-    /// What the node receives: the reward, or what is left of the reserve.
+    /// The amount that the node receives: the reward, or the rest of the reserve.
     pub paid: Qa,
 }
 

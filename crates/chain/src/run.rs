@@ -1,7 +1,7 @@
 //! Runs of empty blocks, which are made and stored together.
 //!
-//! What is in an empty block follows from the head and the number. So many of them that are demanded together are planned
-//! from one DS epoch to the next, and the store makes the headers, which come out as those of the [`builder`](crate::builder).
+//! The head and the number of an empty block determine its content. A range is planned from one DS epoch to the next,
+//! and the store computes the headers. They equal those of the [`builder`](crate::builder).
 
 use silica_protocol::{Account, Address, BlockNumber, DsBlockHeader, GasPrice, Qa, Timestamp};
 use silica_state::{BlockRun, PreparedRun, RunBuilder, RunClosing, RunDsBlock, Snapshot, Store};
@@ -14,7 +14,7 @@ use crate::{
     terms::fees_before,
 };
 
-/// What a run is planned on.
+/// The input of the plan of an empty block range.
 #[derive(Clone, Copy)]
 pub(crate) struct Ground<'a> {
     pub(crate) network: &'a Network,
@@ -35,15 +35,15 @@ pub(crate) enum Extent {
     Exactly(u64),
 }
 
-/// Says the price of a DS block, by the last Tx block and the last DS block before it.
+/// Returns the gas price of a DS block, from the last Tx block and the last DS block before it.
 pub(crate) type Price<'a> = &'a mut dyn FnMut(BlockNumber, &DsBlockHeader) -> Result<GasPrice, BuildError>;
 
 /// The account of the only member of all committees, which vacuous blocks pay.
 pub(crate) type Paid = (Address, Account);
 
 impl Ground<'_> {
-    /// Plans the empty blocks after the head, with the states after them, and the account that they pay as it is after the
-    /// last.
+    /// Plans the empty blocks after the head, with the states after them, and the account that they pay as it is after
+    /// the last.
     pub(crate) fn plan(
         self,
         store: &Store,

@@ -1,4 +1,4 @@
-//! Points of a chain to which it can be taken back, blocks and all.
+//! Savepoints: blocks to which a chain can be reverted.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::{
     terms::FullBlocks,
 };
 
-/// A point of the chain: its blocks, what waits for the next one, and what the operator has set.
+/// A savepoint of the chain: its blocks, the pending transactions, and the settings of the operator.
 ///
-/// Making one costs a copy of what waits, and now and then a checkpoint, see [`silica_state::Store::hold`]. While there
-/// is one, what has changed since the newest checkpoint stays in memory, see [`Producer::holds_too_much`].
+/// Creating one copies the pending transactions, and sometimes writes a checkpoint, see [`silica_state::Store::hold`].
+/// While a savepoint exists, the changes since the newest checkpoint stay in memory, see [`Producer::holds_too_much`].
 #[derive(Debug)]
 pub struct SavePoint {
     hold: Hold,
@@ -50,7 +50,7 @@ impl SavePoint {
 }
 
 impl Producer {
-    /// Makes it possible to come back to this point.
+    /// Creates a savepoint at the head.
     ///
     /// # Errors
     ///
@@ -73,13 +73,13 @@ impl Producer {
         self.shared.published().operator_price
     }
 
-    /// Whether so much has changed that points should be given up, as it is in memory on their account.
+    /// Returns whether the changes that savepoints keep in memory are so large that the caller should drop savepoints.
     pub fn holds_too_much(&self) -> bool {
         self.store.holds_too_much()
     }
 
-    /// Takes the chain back to a point: the blocks after it are removed for good, and so are the transactions
-    /// that came after it. Points after it are invalid.
+    /// Reverts the chain to a savepoint. The later blocks are removed for good, and so are the later transactions.
+    /// Later savepoints become invalid.
     ///
     /// Snapshots that readers have taken before answer what they know, and errors to everything else.
     ///
@@ -118,19 +118,19 @@ impl Producer {
     }
 }
 
-/// Reason why a chain was not taken back to an earlier point.
+/// Reason why a chain was not reverted.
 #[derive(Debug, thiserror::Error)]
 pub enum RevertError {
-    /// The store could not be taken back.
-    #[error("taking the store back")]
+    /// The store failed to revert.
+    #[error("failed to revert the store")]
     Store(#[from] silica_state::RevertError),
-    /// The store is back, and the chain could not be opened in it.
-    #[error("opening the chain again")]
+    /// The store reverted, but the chain failed to open.
+    #[error("failed to open the chain after a revert")]
     Open(#[from] OpenError),
 }
 
 impl RevertError {
-    /// Whether the chain is as it was, and goes on.
+    /// Returns whether the chain is unchanged, and continues.
     pub const fn leaves_chain(&self) -> bool {
         match self {
             Self::Store(error) => error.leaves_store(),

@@ -37,8 +37,8 @@ impl Shared {
         pool::lock(&self.pool)
     }
 
-    /// Returns the nonce before that of a sender's next transaction: the last one that is used, or that is pending without
-    /// a gap.
+    /// Returns the nonce before that of a sender's next transaction: the last one that is used, or that is pending
+    /// without a gap.
     pub(crate) fn last_nonce(&self, sender: &Address) -> Result<Nonce, StateError> {
         let waiting = self.lock_pool().nonces(sender);
         // The pool is read first: a transaction leaves the pool only after its block is published.
@@ -91,8 +91,8 @@ impl Published {
 
     /// The price of gas in force: the operator's, or else that of the latest DS block.
     ///
-    /// The genesis DS block shows a nominal price. A client that asked for it once, as SDKs do, would be refused from
-    /// DS block 1 on, so the floor holds before that as well.
+    /// The genesis DS block has a nominal price. SDKs read the price once. With the price of genesis, the chain would
+    /// reject their transactions from DS block 1 on, so the minimum applies before DS block 1 too.
     pub(crate) fn minimum_gas_price(&self) -> GasPrice {
         self.operator_price.unwrap_or_else(|| self.head.ds_block.header.gas_price.max(self.floor_price))
     }

@@ -1,12 +1,11 @@
-//! What a transaction would do, and the gas it needs, without a signature and without effect.
+//! Simulation of a transaction: its effects and its gas, without a signature and without a block.
 //!
 //! ```text
 //! SimulationRequest ─▶ entrance, but for nonce and signature ─▶ executor, over the latest state ─▶ Simulation
 //! ```
 //!
-//! A simulation passes through the entrance and the executor of real transactions, with a running state of its own that
-//! is thrown away, and with modules of its own. It takes neither the pool's lock nor anything that a producer waits
-//! for.
+//! A simulation uses the admission and the executor of real transactions. It has a separate overlay, which it discards,
+//! and a separate contract cache. It takes no lock of the pool, and nothing else that block production waits for.
 
 use std::sync::Arc;
 
@@ -34,7 +33,7 @@ pub struct Simulation {
     pub receipt: Receipt,
     /// The gas limit with which it was executed.
     pub gas_limit: Gas,
-    /// What the sender would pay for gas.
+    /// The fee of the sender.
     pub fee: Qa,
     /// Where it would go, and why.
     pub routing: Routing,
@@ -47,11 +46,11 @@ pub struct Simulation {
 /// How an account would change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountChange {
-    /// Whose account.
+    /// The account.
     pub address: Address,
-    /// What it is now, or `None` when there is none.
+    /// The account at the head; `None` if it does not exist.
     pub before: Option<Account>,
-    /// What it would be.
+    /// The account after the transaction.
     pub after: Account,
     /// The variables of the contract that would change, by name and keys.
     pub variables: Vec<VariableChange>,
@@ -75,10 +74,10 @@ pub struct VariableChange {
 /// The gas that a transaction needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GasEstimate {
-    /// The lowest gas limit with which it succeeds. It may be above what is charged in the end, since each stage has to
-    /// be covered when it begins.
+    /// The lowest gas limit with which the transaction succeeds. It can exceed `used`, because the limit must cover
+    /// each stage when the stage begins.
     pub limit: Gas,
-    /// What it is charged with that limit.
+    /// The gas used with this limit.
     pub used: Gas,
 }
 
@@ -151,11 +150,11 @@ impl<'a> Simulator<'a> {
         let spare = balance.checked_sub(request.amount).unwrap_or(Qa::ZERO);
         let affordable = spare.get().checked_div(transaction.gas_price.get().get());
         let affordable = affordable.map_or(most, |gas| Gas::new(u64::try_from(gas).unwrap_or(u64::MAX)));
-        // The least gas stays: the execution then rejects a sender who cannot pay for it.
+        // The limit stays at least `least`: the execution then rejects a sender with too little balance.
         Ok(most.min(affordable).max(least))
     }
 
-    /// The transaction of a request, with what it leaves open.
+    /// Returns the transaction of a request, with defaults for its absent members.
     pub(crate) fn full_transaction(&self, request: &SimulationRequest) -> Result<Transaction, StateError> {
         Ok(self.transaction(request, self.gas_limit(request)?))
     }
@@ -247,7 +246,7 @@ pub(crate) fn account_change(
     for (key, new) in storage {
         let old = old(address, key)?;
         let Some((name, indices)) = parts(address, key) else { continue };
-        // The marker of an empty map changes with its entries, which are changes of their own.
+        // The marker of an empty map changes with its entries, and the entries are reported separately.
         let below = storage.range(key..).nth(1).is_some_and(|(next, _)| next.as_str().starts_with(key.as_str()));
         if METADATA.contains(&name.as_str()) || below && (is_marker(old.as_deref()) || is_marker(new.as_deref())) {
             continue;
@@ -262,7 +261,7 @@ pub(crate) fn account_change(
     Ok(AccountChange { address: *address, before: *before, after: *after, variables })
 }
 
-/// Says why a transaction would be dropped that was let in.
+/// Returns the reason why an admitted transaction would be dropped, as a text.
 fn why(reason: DropReason, verified: &VerifiedTransaction, rules: &Rules) -> String {
     let text = match reason {
         DropReason::Libraries => return unusable(verified, rules.scilla),
@@ -292,7 +291,7 @@ fn why(reason: DropReason, verified: &VerifiedTransaction, rules: &Rules) -> Str
     text.to_owned()
 }
 
-/// Says what of a deployment or call cannot be used.
+/// Returns the fault of a deployment or call, as a text.
 fn unusable(verified: &VerifiedTransaction, rules: silica_scilla::rules::Rules) -> String {
     let data = &verified.transaction().data;
     if verified.kind() == TransactionKind::Deployment {
@@ -330,12 +329,12 @@ fn value(stored: &[u8]) -> Json {
 
 /// The search for the lowest gas limit that works, between one that fails and one that works.
 ///
-/// What a transaction is charged is a good guess, so the search begins there and takes ever larger steps from it, and
-/// halves what is left at the end. A gas limit is tried at most once.
+/// The search begins at the gas used of a first run, which is near the result. It doubles its steps, and then halves
+/// the remaining interval. It tries each gas limit at most once.
 struct Search {
     fails: u64,
     works: u64,
-    /// What is charged with the limit that works.
+    /// The gas used with the lowest limit that succeeded.
     used: Gas,
 }
 
@@ -378,20 +377,20 @@ pub enum SimulationError {
     /// It would be refused at the entrance.
     #[error(transparent)]
     Refused(#[from] AdmissionError),
-    /// It would be dropped when it is executed.
+    /// The next block would drop the transaction.
     #[error("Error Code: {}, {why}", .reason.code())]
     Dropped {
-        /// Why, in the way that clients know.
+        /// The reason as a status code of the reference.
         reason: DropReason,
-        /// Why, in words that name the member at fault.
+        /// The reason as a text, which names the faulty member.
         why: String,
     },
-    /// It would fail with every gas limit that was tried.
+    /// The transaction fails with each gas limit that the simulation tried.
     #[error("the transaction fails with a gas limit of {limit}: {}", failure(.receipt))]
     Fails {
         /// The highest gas limit.
         limit: Gas,
-        /// What became of it with that.
+        /// The receipt with this gas limit.
         receipt: Box<Receipt>,
     },
     /// The state could not be read.
@@ -399,7 +398,7 @@ pub enum SimulationError {
     State(#[from] StateError),
 }
 
-/// What a receipt says of a failure.
+/// Returns the error texts of a receipt.
 fn failure(receipt: &Receipt) -> String {
     let codes = receipt.errors.values().flatten().map(|error| format!("error {}", error.code()));
     let exceptions =

@@ -1,4 +1,4 @@
-//! The state of a contract, a page at a time, after any block whose state is kept.
+//! Pages of the state of a contract, after any block whose state the node keeps.
 
 use serde_json::Value as Json;
 use silica_protocol::{Address, BlockNumber, StorageKey};
@@ -9,18 +9,18 @@ use crate::{
     snapshot::Snapshot,
 };
 
-/// Which part of a contract's state is asked for.
+/// A request for a page of the state of a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatePageRequest {
     /// The contract.
     pub contract: Address,
     /// The field, or `None` for all of them.
     pub field: Option<String>,
-    /// Where an earlier page has said that it goes on.
+    /// The `next` of an earlier page; `None` for the first page.
     pub after: Option<String>,
     /// How many entries a page has at most; 1 if it is 0.
     pub limit: usize,
-    /// The block after which the state is asked for, or `None` for the latest.
+    /// The block after which to read the state; `None` for the latest.
     pub block: Option<BlockNumber>,
 }
 
@@ -80,7 +80,7 @@ impl Snapshot {
         })
     }
 
-    /// The error that a state has been given up by now.
+    /// Returns the error for a state that the node no longer keeps.
     pub(crate) fn no_longer_kept(&self, block: BlockNumber) -> PastStateError {
         let (earliest, latest) = self.kept_now();
         PastStateError::Outside { block, earliest, latest }
@@ -123,7 +123,7 @@ fn is_field(view: &StateView, contract: &Address, name: &str) -> Result<bool, St
     Ok(depth.is_some() && !METADATA.contains(&name))
 }
 
-/// The first key that may come behind the last entry of another page.
+/// Returns the lowest key that can follow the last entry of another page.
 fn begin(all: &str, prefix: &StorageKey, after: &str) -> Result<StorageKey, StatePageError> {
     let last = format!("{all}{after}");
     if !last.starts_with(prefix.as_str()) || !last.ends_with(StorageKey::SEPARATOR) {
@@ -132,7 +132,7 @@ fn begin(all: &str, prefix: &StorageKey, after: &str) -> Result<StorageKey, Stat
     Ok(StorageKey::from_text(format!("{last}\0")))
 }
 
-/// An entry by its stored key without the contract; `None` for what is no field.
+/// Returns an entry by its stored key without the contract; `None` if the entry does not belong to a field.
 fn entry(path: &str, value: &[u8]) -> Option<StateEntry> {
     let mut parts = path.split_terminator(StorageKey::SEPARATOR);
     let name = parts.next().filter(|name| !METADATA.contains(name))?.to_owned();
@@ -142,7 +142,7 @@ fn entry(path: &str, value: &[u8]) -> Option<StateEntry> {
 /// Reason why there is no page of a contract's state.
 #[derive(Debug, thiserror::Error)]
 pub enum StatePageError {
-    /// The state after the block is not to be had.
+    /// The state after the block is not available.
     #[error(transparent)]
     Past(#[from] PastStateError),
     /// There is no account at the address.
@@ -152,25 +152,25 @@ pub enum StatePageError {
     #[error("Address not contract address")]
     NotAContract,
     /// The contract has no field of this name.
-    #[error("there is no field of this name")]
+    #[error("the contract has no field with this name")]
     UnknownField,
     /// No page of this field ends there.
-    #[error("expected what another page of the same field has as next")]
+    #[error("expected the member next of another page of this field")]
     Cursor,
     /// The state could not be read.
     #[error("reading state")]
     State(#[from] StateError),
 }
 
-/// Reason why the state after a block is not to be had.
+/// Reason why the state after a block is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum PastStateError {
     /// The block is still to come, or its state is no longer kept.
     #[error("expected a Tx block whose state is kept, from {earliest} to {latest}, got {block}")]
     Outside {
-        /// The block that was asked for.
+        /// The requested block.
         block: BlockNumber,
-        /// The oldest block whose state is kept.
+        /// The oldest block whose state the node keeps.
         earliest: BlockNumber,
         /// The latest block.
         latest: BlockNumber,

@@ -1,4 +1,4 @@
-//! What the next block depends on beyond the state: the price of gas, and the fees that a vacuous block returns.
+//! The inputs of the next block in addition to the state: the gas price, and the fees that a vacuous block returns.
 
 use silica_protocol::{BlockNumber, DsBlockHeader, DsBlockNumber, GasPrice, Qa, TxBlockHeader};
 use silica_state::{ArchiveError, Snapshot};
@@ -43,7 +43,7 @@ impl FullBlocks {
         }
     }
 
-    /// Counts what was made before this process started, and returns the whole count.
+    /// Adds the blocks from before the start of this process, and returns the complete count.
     fn complete(&mut self, epochs: Epochs, state: &Snapshot) -> Result<u64, ArchiveError> {
         let first = epochs.first_block_of(self.ds_block);
         for number in (first.get()..self.counted_from.get()).map(BlockNumber::new) {
@@ -70,7 +70,8 @@ pub(crate) fn price_by_rules(
     Ok(Prices::after(network, head, state, full_blocks)?.next(head.number(), &head.ds_block.header))
 }
 
-/// The prices that the rules name for DS blocks one after the other, when only empty blocks come before and between them.
+/// The prices that the rules name for DS blocks one after the other, when only empty blocks come before and between
+/// them.
 #[derive(Clone, Debug)]
 pub(crate) struct Prices {
     floor: GasPrice,

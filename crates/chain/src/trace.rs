@@ -1,10 +1,10 @@
-//! What a transaction did, statement by statement, found out by executing it again.
+//! Traces: the statements of a transaction, from a repeated execution.
 //!
 //! ```text
 //! state after the block before ─▶ the block's edits and earlier transactions ─▶ the transaction, watched ─▶ trace
 //! ```
 //!
-//! The receipts that come of it are held against the recorded ones, so that a trace is of what really happened.
+//! The trace compares the new receipts with the recorded ones. So it shows the execution in the block, not another one.
 
 use silica_protocol::{Account, Address, BlockNumber, Receipt, StorageKey, Timestamp, TxHash};
 use silica_state::{
@@ -22,7 +22,7 @@ use crate::{
     state_page::PastStateError,
 };
 
-/// What a transaction of a block did.
+/// The trace of a transaction in a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionTrace {
     /// The block that holds it.
@@ -35,7 +35,7 @@ pub struct TransactionTrace {
     pub changes: Vec<AccountChange>,
 }
 
-/// The state after a block, and the record, which may go on.
+/// The state after a block, and the record, which can have later blocks.
 struct Past {
     view: StateView,
     record: Store,
@@ -62,13 +62,13 @@ impl World for Past {
         visit(&self.view, contract, prefix, from, visitor)
     }
 
-    /// What was deployed later is in the record as well.
+    /// The record can also have code that was deployed after this block.
     fn source(&self, contract: &Address) -> Result<Option<Source>, StateError> {
         let is_there = self.view.account(contract)?.is_some();
         if is_there { World::source(&self.record, contract) } else { Ok(None) }
     }
 
-    /// Nor is the time of the block known to its own transactions. A logical number is at most that of its block.
+    /// A transaction cannot read the time of its own block. A logical number is at most the number of its block.
     fn block_time(&self, block: BlockNumber) -> Result<Option<Timestamp>, StateError> {
         let is_past = self.view.block().is_some_and(|newest| block <= newest);
         if is_past { World::block_time(&self.record, block) } else { Ok(None) }
@@ -76,7 +76,8 @@ impl World for Past {
 }
 
 impl Snapshot {
-    /// What the transaction with a hash did. Takes as long as executing it and those before it in its block.
+    /// Returns the trace of the transaction with a hash. The time is that of the execution of the transaction and of
+    /// the earlier ones in its block.
     ///
     /// # Errors
     ///
@@ -175,7 +176,7 @@ pub enum TraceError {
     #[error("Txn Hash not Present")]
     Unknown,
     /// The state before its block is no longer kept.
-    #[error("the transaction is in Tx block {block}, and only those of blocks {earliest} to {latest} can be traced")]
+    #[error("expected a transaction of Tx blocks {earliest} to {latest}, got one of Tx block {block}")]
     Outside {
         /// The block of the transaction.
         block: BlockNumber,
@@ -184,8 +185,8 @@ pub enum TraceError {
         /// The latest block.
         latest: BlockNumber,
     },
-    /// Executing it again did not lead to the recorded receipt.
-    #[error("executing the transaction again does not lead to its receipt")]
+    /// The repeated execution gives another receipt than the recorded one.
+    #[error("the repeated execution gives another receipt than the recorded one")]
     Differs,
     /// The state before the block could not be computed again.
     #[error("reading the state of a block")]
@@ -199,8 +200,8 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// Turns the error that a past state is not to be had into the one that a transaction cannot be traced; the function
-    /// knows which one, by the oldest block whose state is kept.
+    /// Converts the error of a past state into the error of a trace. The function gets the oldest block whose state the
+    /// node keeps.
     pub(crate) fn from_past(outside: &impl Fn(BlockNumber) -> Self) -> impl FnOnce(PastStateError) -> Self {
         move |error| match error {
             PastStateError::Outside { earliest, .. } => outside(earliest),

@@ -15,7 +15,7 @@ pub enum AdmissionError {
     /// Signed for another network (Reference: execution#admission-16).
     #[error("CHAIN_ID incorrect")]
     ChainId {
-        /// Chain id that came.
+        /// The given chain id.
         got: ChainId,
         /// Chain id of this network.
         expected: ChainId,
@@ -23,7 +23,7 @@ pub enum AdmissionError {
     /// A message version of another generation (Reference: execution#admission-17).
     #[error("Transaction version incorrect, Expected:{expected} Actual:{got}")]
     MessageVersion {
-        /// Version that came.
+        /// The given version.
         got: u16,
         /// The only version there is.
         expected: u16,
@@ -41,7 +41,7 @@ pub enum AdmissionError {
     GasPriceTooLow {
         /// Price offered.
         got: GasPrice,
-        /// Price asked.
+        /// The minimum gas price.
         minimum: GasPrice,
     },
     /// The signature does not verify, or the key is not a point of the curve (Reference: execution#admission-20).
@@ -56,11 +56,11 @@ pub enum AdmissionError {
         /// The sender.
         sender: Address,
     },
-    /// Too little gas for a call (Reference: execution#admission-23). The text names the constant also where the length
-    /// of the data asks for more.
+    /// Too little gas for a call (Reference: execution#admission-23). The text also has the constant if the length of
+    /// the data requires more gas.
     #[error("Gas limit ({got}) lower than minimum for invoking contract ({minimum})")]
     CallGasTooLow {
-        /// Gas limit that came.
+        /// The given gas limit.
         got: Gas,
         /// Lowest charge of a call.
         minimum: Gas,
@@ -68,7 +68,7 @@ pub enum AdmissionError {
     /// Too little gas for a deployment (Reference: execution#admission-24).
     #[error("Gas limit ({got}) lower than minimum for creating contract ({minimum})")]
     DeploymentGasTooLow {
-        /// Gas limit that came.
+        /// The given gas limit.
         got: Gas,
         /// Lowest gas limit for code and data of this length.
         minimum: Gas,
@@ -76,7 +76,7 @@ pub enum AdmissionError {
     /// Too little gas for a payment (Reference: execution#admission-25).
     #[error("Gas limit ({got}) lower than minimum for payment transaction ({minimum})")]
     PaymentGasTooLow {
-        /// Gas limit that came.
+        /// The given gas limit.
         got: Gas,
         /// Gas of a payment.
         minimum: Gas,
@@ -84,7 +84,7 @@ pub enum AdmissionError {
     /// The nonce is used up (Reference: execution#admission-26).
     #[error("Nonce ({got}) lower than current ({current})")]
     NonceTooLow {
-        /// Nonce that came.
+        /// The given nonce.
         got: Nonce,
         /// Nonce of the account.
         current: Nonce,
@@ -92,7 +92,7 @@ pub enum AdmissionError {
     /// There is a gap, where only the next nonce is accepted (Reference: execution#admission-26a).
     #[error("Expected Nonce: {expected}")]
     NonceGap {
-        /// Nonce that came.
+        /// The given nonce.
         got: Nonce,
         /// The only nonce accepted.
         expected: Nonce,
@@ -114,7 +114,7 @@ pub enum AdmissionError {
     /// No micro block has room for so much gas (Reference: execution#admission-30).
     #[error("Txn gas limit {got} greater than microblock gas limit{most}")]
     GasLimitTooHigh {
-        /// Gas limit that came.
+        /// The given gas limit.
         got: Gas,
         /// Gas limit of a shard's micro block.
         most: Gas,
@@ -143,7 +143,7 @@ pub enum AdmissionError {
     /// The sender's shard has no room for so much gas (Reference: execution#admission-35).
     #[error("txn gas limit exceeding shard maximum limit")]
     ShardGasLimit {
-        /// Gas limit that came.
+        /// The given gas limit.
         got: Gas,
         /// Gas limit of a shard's micro block.
         most: Gas,
@@ -151,7 +151,7 @@ pub enum AdmissionError {
     /// The DS committee has no room for so much gas (Reference: execution#admission-35).
     #[error("txn gas limit exceeding ds maximum limit")]
     DsGasLimit {
-        /// Gas limit that came.
+        /// The given gas limit.
         got: Gas,
         /// Gas limit of the DS committee's micro block.
         most: Gas,
@@ -170,11 +170,11 @@ pub enum InvalidTransaction {
     /// It does not pass the checks of the entrance.
     #[error("not admissible")]
     Form {
-        /// What the entrance says.
+        /// The error of admission.
         source: Box<AdmissionError>,
     },
     /// It is neither payment nor deployment nor call.
-    #[error("neither payment nor deployment nor call")]
+    #[error("expected a payment, a deployment or a call")]
     NoKind,
     /// It belongs to another committee.
     #[error("committee: expected {expected}, got {got}")]
@@ -199,9 +199,9 @@ pub enum InvalidTransaction {
         status: u8,
     },
     /// A lower nonce of its sender is missing.
-    #[error("nonce is ahead of its turn")]
+    #[error("the nonce is higher than expected")]
     NonceGap,
     /// The micro block has too little gas left for its gas limit.
-    #[error("gas limit exceeds what is left of the micro block's")]
+    #[error("the gas limit exceeds the remaining gas of the micro block")]
     GasExceeded,
 }

@@ -1,8 +1,8 @@
-//! The entrance of the chain: a `Transaction` comes in, a `VerifiedTransaction` goes on, or an error says why not.
+//! Admission: checks a `Transaction`, and returns a `VerifiedTransaction` or the reason of a rejection.
 //!
-//! The checks are those of a lookup node (Reference: execution#admission-16) in its order, so that a transaction
-//! with several faults gets the answer that clients know. Row 15 belongs to generation 9.3, where Ethereum transactions
-//! have message versions of their own; to generation 8.1 these are wrong versions like any other.
+//! The checks are those of a lookup node (Reference: execution#admission-16), in the same order. So a transaction with
+//! several faults gets the error that clients know. Row 15 belongs to generation 9.3, where Ethereum transactions have
+//! their own message versions. In generation 8.1 these versions are wrong.
 //!
 //! The signature is checked before any state is read and before any lock is taken.
 
@@ -21,7 +21,7 @@ use crate::{
     config::{ChainConfig, NoncePolicy},
 };
 
-/// A transaction that passed every check of the entrance, with what the checks computed.
+/// A transaction that passed all checks of admission, with the results of the checks.
 ///
 /// A clone is cheap: it shares the transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,13 +36,12 @@ pub struct VerifiedTransaction {
 
 /// A transaction without a signature that passed every other check of admission.
 ///
-/// It can be executed to see what it would do. It is no [`VerifiedTransaction`]: nothing takes it into the pool or into
-/// a block.
+/// A simulation can execute it. It is no [`VerifiedTransaction`]: neither the pool nor a block accepts it.
 #[derive(Debug)]
 pub(crate) struct Rehearsal(VerifiedTransaction);
 
 impl Rehearsal {
-    /// What the executor takes.
+    /// Returns it in the form that the executor needs.
     pub(crate) fn as_if_verified(&self) -> &VerifiedTransaction {
         &self.0
     }
@@ -55,7 +54,7 @@ pub enum Routing {
     Payment,
     /// A deployment goes to the sender's shard.
     Deployment,
-    /// A call whose sender and contract share a shard goes there.
+    /// A call whose sender and contract have the same shard. That shard executes it.
     CallInShard,
     /// Any other call goes to the DS committee.
     CallToDs,
@@ -77,7 +76,7 @@ impl VerifiedTransaction {
         self.sender
     }
 
-    /// What it asks for.
+    /// Returns whether it is a payment, a deployment or a call.
     pub fn kind(&self) -> TransactionKind {
         self.kind
     }
@@ -161,7 +160,7 @@ impl Routing {
     }
 }
 
-/// The entrance at one moment: the chain's parameters, the price asked, and the state to compare with.
+/// The input of admission: the parameters of the chain, the minimum gas price, and a state.
 pub(crate) struct Entrance<'a, A> {
     pub(crate) config: &'a ChainConfig,
     pub(crate) minimum_price: GasPrice,
@@ -170,7 +169,7 @@ pub(crate) struct Entrance<'a, A> {
 }
 
 impl<A: Accounts> Entrance<'_, A> {
-    /// Checks a transaction; `priority` asks for the DS committee.
+    /// Checks a transaction; `priority` requests the DS committee.
     pub(crate) fn admit(
         &self,
         transaction: Transaction,
@@ -243,7 +242,7 @@ impl<A: Accounts> Entrance<'_, A> {
         if got < minimum { Err(AdmissionError::GasPriceTooLow { got, minimum }) } else { Ok(()) }
     }
 
-    /// The checks that ask the state.
+    /// The checks that read the state.
     fn check_state(
         &self,
         transaction: &Transaction,
@@ -304,7 +303,7 @@ impl<A: Accounts> Entrance<'_, A> {
         }
     }
 
-    /// The checks that depend on what the transaction asks for, up to whether contracts are executed at all.
+    /// The checks that depend on the kind of the transaction. The last one is whether the chain executes contracts.
     fn check_kind(&self, tx: &Transaction, kind: Option<TransactionKind>) -> Result<TransactionKind, AdmissionError> {
         let kind = kind.ok_or(AdmissionError::NoKind)?;
         let most = self.config.shard_gas_limit;
@@ -505,7 +504,7 @@ mod tests {
 
     #[test]
     fn row_21_the_null_account_cannot_send() {
-        // No key has this address, so that the check is asked directly.
+        // No key has this address, so the test calls the check directly.
         let config = config();
         let entrance = Entrance {
             config: &config,
@@ -634,7 +633,7 @@ mod tests {
         check(Transaction { to: address(2), ..deployment() }, text);
     }
 
-    /// Repairs one fault after the other of a payment that has all that a payment can have at once.
+    /// Starts with a payment that has all faults, and repairs one fault after the other.
     #[test]
     fn of_several_faults_the_first_in_the_order_of_rows_is_reported() {
         let mut tx = Transaction {

@@ -9,11 +9,11 @@ use crate::{executor::EditError, stage::BuildError};
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// More blocks were demanded than are made at once.
-    #[error("blocks demanded: expected at most {most}, got {got}")]
+    #[error("requested blocks: expected at most {most}, got {got}")]
     Demand {
-        /// Blocks demanded.
+        /// The requested number of blocks.
         got: u64,
-        /// Most at once.
+        /// Maximum for one request.
         most: u64,
     },
     /// The state is not edited.
@@ -54,7 +54,7 @@ pub enum CommitError {
     Store {
         /// The block.
         number: BlockNumber,
-        /// What the store says.
+        /// The error of the store.
         source: silica_state::CommitError,
     },
 }

@@ -1,7 +1,7 @@
 //! The seam between the chain and the way its nodes agree on blocks.
 //!
-//! Consensus drives and the chain answers: an [`Engine`] is a state machine without input or output of its own. It
-//! gets each input, calls the [`Application`] to propose, verify and commit, and returns what the node has to do.
+//! Consensus calls the chain, not the reverse. An [`Engine`] is a state machine without input or output. It gets each
+//! input, calls the [`Application`] to propose, verify and commit, and returns effects for the node.
 
 mod error;
 mod seal;
@@ -25,21 +25,21 @@ use crate::{
     stage::{CommittedBlock, ExecutedBlock, InvalidBlock, Proposal, SealedBlock},
 };
 
-/// What an engine asks of the chain.
+/// The functions of the chain that an engine calls.
 pub trait Application {
     /// Builds the next block on top of the head, with the transactions that wait, at the time `at`.
     ///
-    /// The timestamp is `at`, or one microsecond after the head's if that is later. Transactions that are found to be
-    /// no longer executable leave the pool at once if the block holds none, so that an empty block need not be
-    /// committed for it; otherwise when the block is committed.
+    /// The timestamp is `at`, or one microsecond after the timestamp of the head if that is later. Building finds
+    /// transactions that can no longer be executed. If the block has no transactions, they leave the pool at once, so
+    /// that no empty block has to be committed. Otherwise they leave the pool when the block is committed.
     ///
     /// # Errors
     ///
     /// [`ProposeError`]: the store could not be read, or the chain is at the end of its numbers.
     fn propose(&mut self, at: Timestamp, cause: Cause) -> Result<ExecutedBlock, ProposeError>;
 
-    /// Builds a block that edits the state by hand and does nothing else. If a vacuous block is due, that is built
-    /// instead, and the edit is only checked.
+    /// Builds a block with an edit of the state and without transactions. If a vacuous block is due, the function
+    /// builds that block, and only checks the edit.
     ///
     /// # Errors
     ///
@@ -80,8 +80,8 @@ pub trait Application {
     /// [`CommitError`]: the store could not be written.
     fn flush(&mut self) -> Result<Vec<Arc<CommittedBlock>>, CommitError>;
 
-    /// Makes the given number of empty blocks durable, and then visible, as proposing, sealing and committing one after the other
-    /// at the time `at` would. Nothing may have been written that is not flushed. Returns their numbers.
+    /// Makes the given number of empty blocks durable, and then visible, as proposing, sealing and committing one after
+    /// the other at the time `at` would. Nothing may have been written that is not flushed. Returns their numbers.
     ///
     /// Their signatures are made when a block is read, by the
     /// [sealer](silica_state::Store::seal_with) of the store. Without a sealer no block is made, and `None` is
@@ -113,7 +113,8 @@ pub trait Engine {
     ///
     /// # Errors
     ///
-    /// [`EngineError`]: the chain could not do what was asked. What was committed before stays; its effects are lost.
+    /// [`EngineError`]: the chain failed to process the input. Blocks that were committed before the error stay; the
+    /// caller does not get their effects.
     fn step(&mut self, input: Input, application: &mut dyn Application) -> Result<Vec<Effect>, EngineError>;
 }
 
@@ -131,14 +132,14 @@ pub enum Input {
         /// Number of blocks, at most [`MAX_DEMAND`].
         blocks: u64,
     },
-    /// The state is to be edited by hand, in a block of its own.
+    /// A developer edits the state, in a separate block.
     Edit {
         /// The time.
         at: Timestamp,
-        /// What is to be edited.
+        /// The edit.
         edit: Edit,
     },
-    /// Bytes came from another member of the committee.
+    /// Bytes from another member of the committee.
     Message(Vec<u8>),
     /// It is time for a block, whether there are transactions or not.
     Tick(Timestamp),

@@ -26,8 +26,8 @@ pub fn seal_alone(mut block: ExecutedBlock, key: &KeyPair) -> Result<SealedBlock
     Ok(SealedBlock { block })
 }
 
-/// Returns who signs the blocks of runs in the name of the only member of all committees, for
-/// [`Store::seal_with`](silica_state::Store::seal_with).
+/// Returns the signer of the blocks in empty block ranges, for [`Store::seal_with`](silica_state::Store::seal_with). It
+/// signs for the only member of all committees.
 pub fn run_seal(key: &KeyPair) -> Arc<dyn Seal> {
     Arc::new(Alone(key.clone()))
 }
@@ -48,18 +48,18 @@ impl Seal for Alone {
 
 /// Takes the signatures of `proposal`, of which `block` was executed, after verifying that `committee` made them all.
 ///
-/// The committee stands for the DS committee and for every shard, which have the same single member.
+/// The committee is the DS committee and each shard: all of them have the same single member.
 ///
 /// # Errors
 ///
-/// [`SealError::Signature`] names the block that is not signed as it should be, [`SealError::Mismatch`] says that the
-/// proposal is of another block.
+/// [`SealError::Signature`] names a block with a wrong signature. [`SealError::Mismatch`] means that the proposal
+/// belongs to another block.
 pub fn seal_with(block: ExecutedBlock, proposal: &Proposal, committee: &[PublicKey]) -> Result<SealedBlock, SealError> {
     check_same(&block, proposal)?;
     seal_as(block, Signed::verify(proposal, committee)?)
 }
 
-/// A proposal whose blocks were all signed by its committee.
+/// A proposal with valid signatures of its committee on all blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signed<'a>(&'a Proposal);
 
@@ -127,7 +127,7 @@ pub enum SealError {
     Signature {
         /// Which block.
         block: &'static str,
-        /// What is wrong.
+        /// The fault of the signatures.
         source: CoSignatureError,
     },
     /// The signatures are those of another block.

@@ -77,7 +77,8 @@ impl Solo {
 
     fn write_block(&self, at: Timestamp, application: &mut dyn Application) -> Result<Written, EngineError> {
         let block = application.propose(at, Cause::Demand)?;
-        // What was dropped leaves the pool with the block, and is not to be looked at for the next one again.
+        // A block with dropped transactions changes the pool: committing it removes them, so the next proposal does not
+        // check them again.
         let changes_pool = !block.transactions().is_empty() || !block.dropped().is_empty();
         let written = if changes_pool { Written::WithTransactions } else { Written::Empty };
         application.write(seal_alone(block, &self.key)?)?;

@@ -133,8 +133,8 @@ impl Snapshot {
         Ok(PositionsPage { page: page.unwrap_or(0), pages, positions })
     }
 
-    /// The transactions at some positions of a block with their receipts, in the order of its micro blocks; fewer, if there
-    /// are no more.
+    /// Returns the transactions at some positions of a block with their receipts, in the order of its micro blocks.
+    /// Positions after the last transaction are ignored.
     ///
     /// # Errors
     ///
@@ -180,7 +180,7 @@ pub enum ListingError {
     /// The page is 0, or beyond the last.
     #[error("Pages out of limit")]
     Page {
-        /// Page that was asked for.
+        /// The requested page.
         got: u64,
         /// The last page.
         last: u64,
@@ -196,7 +196,7 @@ pub enum BlockTransactionsError {
     /// There is no such block.
     #[error("Tx Block does not exist")]
     UnknownBlock {
-        /// Number that was asked for.
+        /// The requested number.
         number: BlockNumber,
     },
     /// The block, or the page of it, has no transactions.

@@ -1,4 +1,4 @@
-//! Every question a reader may ask, answered at one head.
+//! Queries about the chain at one head.
 
 mod blocks;
 mod proof;
@@ -23,7 +23,7 @@ use crate::{
 
 /// The chain at one head. A clone is cheap; nothing that is committed later changes an answer.
 ///
-/// Only the questions about waiting transactions look at the pool, which is of the moment.
+/// Only the queries about pending transactions read the pool, which is not part of the snapshot.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     published: Arc<Published>,
@@ -45,7 +45,7 @@ impl Snapshot {
         self.published.state.state()
     }
 
-    /// What the record has of the latest Tx block.
+    /// The entry of the latest Tx block in the record.
     pub fn record_head(&self) -> Option<&silica_state::Head> {
         self.state().head()
     }
@@ -86,7 +86,7 @@ impl Snapshot {
         self.published.head.next_logical_number
     }
 
-    /// Whether `block` is the last of its DS epoch, whose header names the reward and not fees.
+    /// Returns whether `block` is the last of its DS epoch. The header of such a block has the reward instead of fees.
     pub fn is_vacuous(&self, block: BlockNumber) -> bool {
         self.shared.network.epochs.is_vacuous(block)
     }
@@ -109,8 +109,8 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`ProofError::NotMined`] and [`ProofError::Expired`]: the block is still to come, or its state is no longer kept;
-    /// or the state could not be read.
+    /// [`ProofError::NotMined`] and [`ProofError::Expired`]: the block is still to come, or its state is no longer
+    /// kept; or the state could not be read.
     pub fn account_at(&self, address: &Address, block: BlockNumber) -> Result<Option<Account>, ProofError> {
         if block == self.published.head.number() {
             return Ok(self.account(address)?);
@@ -162,13 +162,13 @@ impl Snapshot {
         &self.shared
     }
 
-    /// The oldest and the latest block whose states are kept, at this head.
+    /// The oldest and the latest block whose state the store keeps at this head.
     pub(crate) fn kept(&self) -> (BlockNumber, BlockNumber) {
         let latest = self.published.head.number();
         (self.shared.earliest_proof(latest), latest)
     }
 
-    /// The same at the newest head, which may have given up what this one had.
+    /// The same range at the newest head, which may begin later.
     pub(crate) fn kept_now(&self) -> (BlockNumber, BlockNumber) {
         let latest = self.shared.published().head.number();
         (self.shared.earliest_proof(latest), latest)

@@ -47,12 +47,12 @@ impl Snapshot {
         Ok(StateProof { account: view.account_proof(address)?, storage })
     }
 
-    /// The block for which a proof is asked, `None` being the latest, if it is in the window for which they are served.
+    /// Returns the block for a proof, the latest one for `None`, if it is in the proof window.
     ///
     /// # Errors
     ///
-    /// [`ProofError::NotMined`] or [`ProofError::Expired`]: it is not. [`state_proof`](Self::state_proof) says so too,
-    /// but callers have more to check between this and the rest.
+    /// [`ProofError::NotMined`] or [`ProofError::Expired`]: the block is outside of the window.
+    /// [`state_proof`](Self::state_proof) returns them too, but callers check other parameters between the two calls.
     pub fn proof_block(&self, block: Option<BlockNumber>) -> Result<BlockNumber, ProofError> {
         let latest = self.published.head.number();
         let block = block.unwrap_or(latest);

@@ -11,7 +11,7 @@ use crate::{
     shared::Published,
 };
 
-/// The figures from which the statistics of the network are computed. Rates are left to who can divide.
+/// The figures of the network. The caller computes rates, because this crate has no floating point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statistics {
     /// Number of the latest Tx block.
@@ -40,7 +40,7 @@ pub struct Statistics {
     pub shard_sizes: Vec<u32>,
 }
 
-/// Who mined during a DS epoch.
+/// The miners of a DS epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MinerInfo {
     /// Keys of the DS committee, in its order.
@@ -82,7 +82,7 @@ impl Snapshot {
         (shard.get() < config.shards).then(|| vec![shard_member(*member)])
     }
 
-    /// Who mined during the DS epoch of DS block `number`.
+    /// Returns the miners of the DS epoch of DS block `number`.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl Snapshot {
         Ok(MinerInfo { ds_committee: vec![member], shards })
     }
 
-    /// Money in circulation: all there is, without what the null account holds (Reference: execution#supply).
+    /// Money in circulation: the sum of all balances without the null account (Reference: execution#supply).
     ///
     /// # Errors
     ///
@@ -113,7 +113,7 @@ impl Snapshot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Requested data not found")]
 pub struct MinerInfoError {
-    /// DS block that was asked for.
+    /// The requested DS block.
     pub got: DsBlockNumber,
     /// The latest DS block.
     pub latest: DsBlockNumber,

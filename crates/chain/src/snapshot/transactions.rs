@@ -67,8 +67,8 @@ impl Snapshot {
         self.shared.lock_pool().pending(PENDING_MOST)
     }
 
-    /// Nonce after which the next transaction of an account comes: the last that is used, or that waits behind it
-    /// without a gap.
+    /// Returns the last nonce of an account that is used or pending without a gap. The next transaction has the
+    /// following nonce.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl Snapshot {
         self.shared.last_nonce(address)
     }
 
-    /// Where a transaction stands, or `None` when nothing is known about it.
+    /// Returns the status of a transaction; `None` if the node does not know the transaction.
     ///
     /// # Errors
     ///
@@ -94,8 +94,8 @@ impl Snapshot {
     pub fn status_of(&self, found: &FoundTransaction) -> Result<Option<TransactionStatus>, ArchiveError> {
         let hash = found.hash();
         let record = self.shared.lock_pool().record(hash).cloned();
-        // The chain is asked last, since a transaction leaves the pool for a block, and it has the last word: what is
-        // in a block may have come in a second time while the block was made.
+        // Read the chain after the pool: a transaction moves from the pool to a block. The block also decides, because
+        // a client may submit a transaction again while its block is made.
         let newest = self.shared.published();
         let same = Arc::ptr_eq(&newest, &self.published);
         let stored = if same { found.read()? } else { newest.state.transaction(hash)? };

@@ -18,7 +18,7 @@ pub enum BuildError {
     #[error("an earlier block could not be written, and the chain has not recovered from that yet")]
     Failed,
     /// The chain reached the largest block number or timestamp.
-    #[error("the chain is at the end of its numbers")]
+    #[error("the block number has reached its maximum")]
     End,
     /// Gas or the number of transactions left the range of the formats.
     #[error("gas of a block exceeds 64 bits")]
@@ -40,7 +40,7 @@ pub enum InvalidBlock {
         field: &'static str,
         /// Its value as computed here.
         expected: String,
-        /// Its value as it came.
+        /// The given value.
         got: String,
     },
     /// The number of the block, or its place in time, does not follow the head.
@@ -50,7 +50,7 @@ pub enum InvalidBlock {
         field: &'static str,
         /// What follows the head.
         expected: String,
-        /// What came.
+        /// The given value.
         got: String,
     },
     /// A DS block is missing, or there is one where none is made.

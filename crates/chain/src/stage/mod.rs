@@ -30,7 +30,7 @@ pub struct Proposal {
     pub ds_block: Option<DsBlock>,
     /// The transactions of the micro blocks, in their order.
     pub transactions: Vec<Transaction>,
-    /// What was edited in the state by hand, before them.
+    /// The edits of the state, which precede the transactions.
     pub edits: StateDiff,
     /// Whether the next block has the same logical block number.
     pub repeats_number: bool,
@@ -44,7 +44,7 @@ impl From<BlockRecord> for Proposal {
     }
 }
 
-/// A block whose transactions were executed on top of the head. Its headers are complete and not signed.
+/// A block whose transactions were executed on top of the head. Its headers are complete but not signed.
 #[derive(Debug)]
 pub struct ExecutedBlock {
     pub(crate) blocks: Blocks,
@@ -109,7 +109,7 @@ impl ExecutedBlock {
         self.work
     }
 
-    /// What the proposer sends to the rest of its committee.
+    /// Returns the message of the proposer to the other members of its committee.
     pub fn to_proposal(&self) -> Proposal {
         let Blocks { tx: tx_block, micro: micro_blocks, ds: ds_block } = self.blocks.clone();
         let transactions = self.transactions.iter().map(|(tx, _)| Transaction::clone(tx.transaction())).collect();

@@ -206,7 +206,7 @@ fn too_many_blocks_on_demand_are_refused() {
     let at = net.later();
     let input = Input::Demand { at, blocks: MAX_DEMAND + 1 };
     let error = net.solo.step(input, &mut net.producer).unwrap_err();
-    assert_eq!(error.to_string(), "blocks demanded: expected at most 10000000, got 10000001");
+    assert_eq!(error.to_string(), "requested blocks: expected at most 10000000, got 10000001");
     assert_eq!(net.height(), 0);
 }
 

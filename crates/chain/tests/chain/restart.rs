@@ -138,13 +138,13 @@ fn other_parameters_are_refused() {
         let mut config = config(2, 5);
         change(&mut config);
         let error = refusal(net.producer.into_store(), config, node());
-        assert_eq!(error.to_string(), format!("the chain in the data directory was made with {expected}"));
+        assert_eq!(error.to_string(), format!("the chain in the data directory has {expected}"));
     };
-    check(|config| config.shards = 3, "a number of shards of 2, and is asked to run with 3");
-    check(|config| config.blocks_per_ds_epoch = 9, "a DS block number of 2, and is asked to run with 1");
+    check(|config| config.shards = 3, "a number of shards of 2, but the configuration requires 3");
+    check(|config| config.blocks_per_ds_epoch = 9, "a DS block number of 2, but the configuration requires 1");
     check(
         |config| config.ds_gas_limit = silica_protocol::Gas::new(1_000),
-        "a gas limit of 1300000, and is asked to run with 801000",
+        "a gas limit of 1300000, but the configuration requires 801000",
     );
 }
 
@@ -166,7 +166,7 @@ fn parameters_that_no_chain_can_have_are_refused() {
         |config| config.ds_gas_limit = silica_protocol::Gas::new(u64::MAX),
         "gas limits: the sum over all shards exceeds 64 bits",
     );
-    check(|config| config.rules.strict_shards = true, "rules: only the profile of generation 8.1 is carried out");
+    check(|config| config.rules.strict_shards = true, "rules: expected the profile of generation 8.1");
 }
 
 #[test]
