@@ -140,9 +140,9 @@ fn profile_of_another_chain_is_refused_with_both_values() {
     let data = directory.path().join("data");
     Node::start_in(&data, &["--profile", "mainnet"]).stop();
     let end = Node::try_start_in(&data, &["--profile", "testnet"]).unwrap_err();
-    check_refused(&end, &["chain with id 1", "profile testnet asks for 333"]);
+    check_refused(&end, &["chain with id 1", "profile testnet requires 333"]);
     let end = Node::try_start_in(&data, &["--profile", "zq2"]).unwrap_err();
-    check_refused(&end, &["accounts of profile isolated", "--profile asks for those of zq2"]);
+    check_refused(&end, &["accounts of profile isolated", "--profile requires those of zq2"]);
     Node::start_in(&data, &["--profile", "mainnet"]).stop();
     Node::start_in(&data, &[]);
 }
@@ -161,7 +161,7 @@ fn words_give_the_accounts_of_a_wallet() {
     }
     assert!(!node.stop().output.contains("legal"));
     let end = Node::try_start_in(&data, &["--mnemonic", WORDS, "--accounts", "3"]).unwrap_err();
-    check_refused(&end, &["genesis accounts of its own", "--mnemonic asks for 3"]);
+    check_refused(&end, &["genesis accounts of its own", "--mnemonic requires 3"]);
     assert!(!end.output.contains("legal"));
     Node::start_in(&data, &["--mnemonic", WORDS, "--accounts", "2"]);
 }

@@ -45,9 +45,9 @@ fn developers_methods_are_on_for_who_says_so() {
 #[test]
 fn who_can_ask_nobody_for_blocks_is_warned() {
     let node = Node::start(&["--developer", "off", "--block-mode", "manual"]);
-    node.wait_for("nobody can ask for blocks");
+    node.wait_for("no client can request a block");
     let node = Node::start(&["--websocket", "0.0.0.0:0"]);
-    node.wait_for("methods for developers are off, for others can reach this node");
+    node.wait_for("methods for developers are off, because other machines can reach this node");
 }
 
 /// The time of the latest Tx block in microseconds.

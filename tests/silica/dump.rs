@@ -208,9 +208,9 @@ fn what_is_no_dump_and_where_there_is_something_is_refused() {
     for (content, words) in [
         (&b""[..], "not a dump"),
         (b"GIF89a is something else altogether", "not a dump"),
-        (&bytes[..10], "cut off"),
-        (&bytes[..bytes.len() / 2], "cut off"),
-        (&bytes[..bytes.len() - 1], "cut off"),
+        (&bytes[..10], "truncated"),
+        (&bytes[..bytes.len() / 2], "truncated"),
+        (&bytes[..bytes.len() - 1], "truncated"),
         (&[&bytes[..], b"\n"].concat(), "damaged"),
         (&[&bytes[..15], &[9], &bytes[16..]].concat(), "version 9"),
         (&[&bytes[..bytes.len() / 2], &bytes[bytes.len() / 2 + 1..]].concat(), "damaged"),
@@ -222,7 +222,7 @@ fn what_is_no_dump_and_where_there_is_something_is_refused() {
     check_refused(&file, &data, "is not empty");
     check_refused(&file, &file, "is not empty");
     fs::create_dir(directory.path().join("copy.loading")).unwrap();
-    check_refused(&file, &copy, "copy.loading is there from a load");
+    check_refused(&file, &copy, "copy.loading exists: another load is running");
     fs::remove_dir(directory.path().join("copy.loading")).unwrap();
     // An empty directory will do.
     fs::create_dir(&copy).unwrap();

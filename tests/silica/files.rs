@@ -338,7 +338,7 @@ fn pool_that_cannot_be_read_is_put_aside() {
     let pool = fs::File::create(data.join("pool")).unwrap();
     pool.set_len(5 << 30).unwrap();
     let node = Node::start_in(&data, &[]);
-    let output = node.wait_for("the transactions that were waiting cannot be read");
+    let output = node.wait_for("failed to read the pool file");
     for words in ["pool.unreadable", "expected 4294967296 bytes at most, got 5368709120"] {
         assert!(output.contains(words), "{words} is missing in {output}");
     }

@@ -163,8 +163,8 @@ fn ask_of(session: &mut WebSocket<TcpStream>, method: &str) -> String {
 /// A node whose pages have an address of their own, and that address.
 fn start_with_operators(args: &[&str]) -> (Node, SocketAddr) {
     let node = Node::start(&[&["--operator-listen", "127.0.0.1:0"], args].concat());
-    let output = node.wait_for("pages for operators at ");
-    let (_, rest) = output.split_once("pages for operators at ").unwrap();
+    let output = node.wait_for("serving pages for operators addr=");
+    let (_, rest) = output.split_once("serving pages for operators addr=").unwrap();
     let address = rest.split_whitespace().next().unwrap().parse().unwrap();
     (node, address)
 }

@@ -428,7 +428,7 @@ fn stop_on_a_full_disk_keeps_what_it_can_of_what_waits_and_tells_the_rest() {
     node.limit_files(Some(2 << 10));
     let end = node.stop();
     assert!(!end.status.success() && !end.output.contains("panicked"), "{}", end.output);
-    let (before, after) = end.output.split_once(" waiting transactions are lost, ").expect("what is lost is told");
+    let (before, after) = end.output.split_once(" pending transactions are lost, ").expect("the error has the number");
     let number = |text: Option<&str>| text.and_then(|text| text.parse::<u64>().ok()).unwrap();
     let lost = number(before.rsplit(|letter: char| !letter.is_ascii_digit()).next());
     let kept = number(after.split(' ').next());

@@ -138,7 +138,7 @@ fn directory_without_rules_is_one_of_latest() {
     let data = unpack(&directory);
     for asked in ["0.13", "0.11"] {
         let refused = Node::try_start_in(&data, &["--scilla-rules", asked]).unwrap_err();
-        let words = format!("holds a chain with Scilla rules latest, but --scilla-rules asks for {asked}");
+        let words = format!("holds a chain with Scilla rules latest, but --scilla-rules requires {asked}");
         assert!(refused.output.contains(&words), "{}", refused.output);
     }
     check_goes_on(&data, &["--scilla-rules", "latest"]);
@@ -223,7 +223,7 @@ fn new_chain_has_the_rules_of_0_13_and_keeps_them() {
 
     for asked in ["latest", "0.11"] {
         let refused = Node::try_start_in(&data, &["--scilla-rules", asked]).unwrap_err();
-        let words = format!("holds a chain with Scilla rules 0.13, but --scilla-rules asks for {asked}");
+        let words = format!("holds a chain with Scilla rules 0.13, but --scilla-rules requires {asked}");
         assert!(refused.output.contains(&words), "{}", refused.output);
     }
     check_done(&db("check", &data, None), "3 transactions verified and executed again");

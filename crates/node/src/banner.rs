@@ -1,5 +1,5 @@
-//! What a node says once it is ready: where it listens, which accounts have money, and how to try it. For people as text,
-//! for programs as one line of JSON.
+//! The facts of a started node: its addresses, its accounts with money, and commands to try it. The form is text for
+//! people, or one line of JSON for programs.
 
 use std::{
     fmt,
@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use crate::block_mode::BlockMode;
 
-/// Said where methods for developers are answered.
+/// The text of the banner if methods for developers are on.
 const DEVELOPERS_ON: &str = "ON: programs on this machine can change balances, time and blocks; see --developer";
 
 /// Accounts that the text shows; a file may hold thousands.
@@ -39,7 +39,7 @@ pub struct Banner {
     pub addr: SocketAddr,
     /// Where else it listens, for subscribers.
     pub websocket: Option<SocketAddr>,
-    /// Where pages for operators have an address of their own; `None` where they are on the ports of JSON-RPC.
+    /// The separate address of the pages for operators; `None` if they are on the ports of JSON-RPC.
     pub operator: Option<SocketAddr>,
     /// The version that transactions for this chain carry.
     pub version: Version,
@@ -53,8 +53,8 @@ pub struct Banner {
     pub latest: BlockNumber,
     /// The node's own key.
     pub node_key: PublicKey,
-    /// Accounts of the genesis block whose secret keys the node has: first those with a number, in the order of their
-    /// numbers.
+    /// The accounts of the genesis block whose secret keys the node has. Numbered accounts are first, in the order of
+    /// their numbers.
     pub accounts: Vec<FundedAccount>,
 }
 
@@ -134,7 +134,7 @@ impl Banner {
         format!("ws://{}", on_this_machine(self.websocket.unwrap_or(self.addr)))
     }
 
-    /// The URL of the pages for operators, for a client on this machine, where they have an address of their own.
+    /// Returns the URL of the pages for operators, for a client on this machine; `None` without a separate address.
     fn local_operator_url(&self) -> Option<String> {
         self.operator.map(|addr| format!("http://{}", on_this_machine(addr)))
     }
@@ -159,7 +159,7 @@ impl Banner {
         })
     }
 
-    /// Returns what is printed in a form; `None` where that is nothing.
+    /// Returns the output in a form; `None` for the form without output.
     pub fn in_form(&self, form: BannerForm) -> Option<String> {
         match form {
             BannerForm::Text => Some(self.to_string()),
@@ -168,7 +168,7 @@ impl Banner {
         }
     }
 
-    /// A line for a shell that asks for the balance of an account.
+    /// Returns a shell command that requests the balance of an account.
     pub(crate) fn curl_line(&self, account: &Address) -> String {
         let request =
             format!(r#"{{"id":"1","jsonrpc":"2.0","method":"GetBalance","params":["{}"]}}"#, account.to_bech32());
@@ -313,7 +313,8 @@ mod tests {
         assert_eq!(banner.to_json()["operator"], "http://127.0.0.1:9100");
     }
 
-    /// Checks the lines about keys in a banner whose accounts have a key that is published or not, and shown or not.
+    /// Checks the lines about keys in a banner. Each account has a published key or not, and the banner shows the key
+    /// or not.
     #[track_caller]
     fn check_keys(accounts: &[(bool, bool)], lines: &[&str]) {
         let mut banner = banner(accounts.len(), Some(KEY));

@@ -75,8 +75,8 @@ impl BlockHashes {
         }
     }
 
-    /// Adds the new blocks, and returns the number of the oldest block in the index. If the new blocks do not fit, drops a
-    /// quarter of the index.
+    /// Adds the new blocks, and returns the number of the oldest block in the index. If the new blocks do not fit,
+    /// drops a quarter of the index.
     ///
     /// Clears the index if a revert replaced its blocks, if more than `most` blocks are new, or if they do not fit into
     /// three quarters of it.
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use crate::data_dir::draw_key;
 
-    /// A chain of its own, with so many blocks after the genesis block.
+    /// Returns a new chain with `blocks` blocks after the genesis block.
     fn chain(blocks: u64) -> Snapshot {
         let (key, at) = (draw_key().unwrap(), Timestamp::new(1_600_000_000_000_000));
         let store = Store::ephemeral(StoreOptions::default());

@@ -1,4 +1,4 @@
-//! The only reading of the time, and the clock of a chain whose time can be set.
+//! The only place that reads the system's clock, and the clock of a chain, which developers can set.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -14,7 +14,8 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::new(u64::try_from(since_1970.as_micros()).unwrap_or(u64::MAX))
 }
 
-/// The latest time to which a clock can be set: the end of the year 9999. Blocks have to go on after it.
+/// The latest time to which a clock can be set: the end of the year 9999. The bound leaves room for the times of later
+/// blocks.
 pub(crate) const LATEST: Timestamp = Timestamp::new(253_402_300_799_999_999);
 
 const MICROSECONDS: u64 = 1_000_000;
@@ -27,24 +28,24 @@ pub(crate) enum ClockError {
     Past {
         /// The time of the latest block.
         latest: Timestamp,
-        /// The time that was asked for.
+        /// The given time.
         got: Timestamp,
     },
     /// The time is beyond the year 9999.
     #[error("expected a time up to {LATEST}, the end of the year 9999, got {got}")]
     Future {
-        /// The time that was asked for.
+        /// The given time.
         got: Timestamp,
     },
     /// So many seconds lead beyond the year 9999.
     #[error("expected no more than lead to {LATEST}, the end of the year 9999, got {got}")]
     TooMany {
-        /// The seconds that were asked for.
+        /// The given number of seconds.
         got: u32,
     },
 }
 
-/// The clock of a chain: that of the system, ahead of it or behind it.
+/// The clock of a chain: the system's clock plus an offset.
 #[derive(Debug, Default)]
 pub(crate) struct Clock {
     setting: Mutex<Setting>,
@@ -54,21 +55,21 @@ pub(crate) struct Clock {
 struct Setting {
     /// Microseconds by which it is ahead of the system's.
     ahead: i64,
-    /// The time of the next block, from which the clock goes on.
+    /// The time of the next block, if a developer set it. The clock continues from there.
     next: Option<Timestamp>,
 }
 
 /// Time by which the latest block may be ahead of the clock before the log has a warning, in microseconds.
 const TOLERANCE: u64 = 10 * MICROSECONDS;
 
-/// Notices that the latest block is ahead of the clock, as after the system's clock was wrong: block times stand still then,
-/// but for the microsecond from one block to the next.
+/// Notices that the latest block is ahead of the clock, as after the system's clock was wrong: block times stand still
+/// then, but for the microsecond from one block to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Lead {
     lasts: bool,
 }
 
-/// What has changed about the lead of the latest block.
+/// A change of the lead of the latest block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeadChange {
     /// The latest block is ahead of the clock by more than is tolerated.
@@ -90,7 +91,7 @@ impl Lead {
     }
 }
 
-/// What a clock said at some time.
+/// The state of a clock at one time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     time: Timestamp,
@@ -98,7 +99,7 @@ pub(crate) struct Moment {
 }
 
 impl Clock {
-    /// A clock that is not behind `time`.
+    /// Returns a clock that is not behind `time`.
     pub(crate) fn not_before(time: Timestamp) -> Self {
         let ahead = difference(time, now()).max(0);
         Self { setting: Mutex::new(Setting { ahead, next: None }) }
@@ -115,7 +116,7 @@ impl Clock {
         setting.next.unwrap_or_else(|| setting.now(now()))
     }
 
-    /// Notes that a block was made: if its time had been set, the clock goes on from there.
+    /// Records that a block was made. If its time had been set, the clock continues from that time.
     pub(crate) fn block_made(&self) {
         let mut setting = self.setting();
         if let Some(time) = setting.next.take() {
@@ -157,13 +158,13 @@ impl Clock {
         Ok(next.unwrap_or(time))
     }
 
-    /// The time as it is, and what is set, to come back to it.
+    /// Returns the present time with the settings, for [`go_back`](Self::go_back).
     pub(crate) fn moment(&self) -> Moment {
         let setting = self.setting();
         Moment { time: setting.now(now()), next: setting.next }
     }
 
-    /// Goes on from a moment, as if no time had passed since.
+    /// Continues from a moment, as if no time had passed since then.
     pub(crate) fn go_back(&self, to: Moment) {
         *self.setting() = Setting { ahead: difference(to.time, now()), next: to.next };
     }

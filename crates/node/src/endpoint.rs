@@ -1,4 +1,4 @@
-//! What stands behind the server: JSON-RPC for bodies and messages, notifications for subscribers, pages for operators.
+//! The handler of the server: JSON-RPC for bodies and messages, notifications for subscribers, pages for operators.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
 /// Units of a client's calls that are counted when a request of HTTP arrives.
 const ARRIVED: u32 = 1;
 
-/// What stands behind the server.
+/// The handler of the server.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     service: Service,
@@ -25,7 +25,7 @@ pub(crate) struct Endpoint {
     node: NodeHandle,
     metrics: Arc<Metrics>,
     home: Home,
-    /// The directory whose size the metrics have; `None` in memory.
+    /// The directory whose size the metrics report; `None` for a chain in memory.
     data_dir: Option<PathBuf>,
 }
 

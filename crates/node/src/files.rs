@@ -1,9 +1,10 @@
 //! Files of a data directory: created for their owner alone, and opened only if they are what this program creates.
 //!
 //! Another user who can write to the directory before the node starts can plant entries under the names of its files: a
-//! link through which the node would write its key elsewhere, a file that others can read, a pipe or a device that never
-//! ends. [`inspect`] refuses such entries once, before anything is opened. Afterwards only the owner of the directory can
-//! add entries, since the directory is checked as well. [`open`] checks its file again, by its descriptor.
+//! link through which the node would write its key elsewhere, a file that others can read, a pipe or a device that
+//! never ends. [`inspect`] refuses such entries once, before anything is opened. Afterwards only the owner of the
+//! directory can add entries, since the directory is checked as well. [`open`] checks its file again, by its
+//! descriptor.
 
 use std::{
     fs::{self, DirBuilder, DirEntry, File, Metadata, OpenOptions},
@@ -15,7 +16,7 @@ use std::{
 use rustix::{fs::OFlags, io::Errno, process::geteuid};
 use zeroize::Zeroizing;
 
-/// Permission bits of everybody but the owner.
+/// Permission bits of all users but the owner.
 const OTHERS: u32 = 0o077;
 const GROUP_WRITE: u32 = 0o020;
 const WORLD_WRITE: u32 = 0o002;
@@ -23,7 +24,7 @@ const WORLD_WRITE: u32 = 0o002;
 /// What to do about a file system that keeps no permission bits, as vfat and some of a network.
 const WITHOUT_MODES: &str = "the file system keeps none: mount it with umask=077, or choose a directory on another one";
 
-/// Name of the directory in which a check of a file system puts what it finds.
+/// Name of the directory where a check of a file system puts the files that it finds.
 const LOST_AND_FOUND: &str = "lost+found";
 
 /// An entry of the file system is not what this program creates, or other users can change or read it.
@@ -32,11 +33,11 @@ const LOST_AND_FOUND: &str = "lost+found";
 pub struct UntrustedFile {
     /// The entry.
     pub path: PathBuf,
-    /// What it has to be.
+    /// The expected property.
     pub expected: String,
-    /// What it is.
+    /// The actual property.
     pub got: String,
-    /// What the operator can do about it.
+    /// The remedy for the operator.
     pub remedy: String,
 }
 
@@ -90,7 +91,7 @@ impl Entry {
         Self { kind, owner: metadata.uid(), mode: metadata.mode() & 0o7777, names: metadata.nlink() }
     }
 
-    /// Compares with what a process of `user` may use.
+    /// Checks that a process of `user` can trust the entry.
     fn check(self, path: &Path, wanted: Wanted, user: u32) -> Result<(), UntrustedFile> {
         let shown = path.display();
         let refuse = |expected: &str, got: String, remedy: String| {
@@ -140,16 +141,16 @@ impl Entry {
     }
 }
 
-/// Opens a directory, and checks that it belongs to the user of this process and that not everybody can write to it.
-/// A link to a directory is followed: the path is the operator's.
+/// Opens a directory. Checks that it belongs to the user of this process, and that other users cannot write to it. The
+/// function follows a link, because the operator names the path.
 pub(crate) fn open_directory(path: &Path) -> Result<File, FileError> {
     let directory = File::open(path)?;
     Entry::of(&directory.metadata()?).check(path, Wanted::Directory, user()).map_err(FileError::Untrusted)?;
     Ok(directory)
 }
 
-/// Checks an entry and, of a tree, all that is in it. Entries that their group can write are added to
-/// `group_writable`. An entry that does not exist is in order.
+/// Checks an entry, and the whole tree below it if it is a tree. Adds entries that their group can write to
+/// `group_writable`. An absent entry is valid.
 pub(crate) fn inspect(path: &Path, wanted: Wanted, group_writable: &mut Vec<PathBuf>) -> Result<(), FileError> {
     let metadata = match path.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -172,8 +173,8 @@ pub(crate) fn inspect(path: &Path, wanted: Wanted, group_writable: &mut Vec<Path
     Ok(())
 }
 
-/// Whether an entry is the directory of root that is at the top of some file systems, as of one that is mounted on a data directory.
-/// Nothing of it is used.
+/// Whether an entry is the directory of root that is at the top of some file systems, as of one that is mounted on a
+/// data directory. Nothing of it is used.
 pub(crate) fn is_lost_and_found(entry: &DirEntry) -> bool {
     entry.file_name() == LOST_AND_FOUND
         && entry.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == 0)
@@ -198,7 +199,7 @@ fn open_with(options: &mut OpenOptions, path: &Path, wanted: Wanted) -> Result<F
     let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
     let file = match options.custom_flags(flags).open(path) {
         Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => {
-            // A link, about which the system has nothing more to say.
+            // The entry is a link: check the link itself, which cannot be opened.
             Entry::of(&path.symlink_metadata()?).check(path, wanted, user()).map_err(FileError::Untrusted)?;
             return Err(error.into());
         }
@@ -208,8 +209,8 @@ fn open_with(options: &mut OpenOptions, path: &Path, wanted: Wanted) -> Result<F
     Ok(file)
 }
 
-/// Reads a file of the data directory of at most `limit` bytes; `None` when it does not exist. The bytes are overwritten
-/// when they are dropped.
+/// Reads a file of the data directory of at most `limit` bytes; `None` when it does not exist. The bytes are
+/// overwritten when they are dropped.
 pub(crate) fn read(path: &Path, wanted: Wanted, limit: u64) -> Result<Option<Zeroizing<Vec<u8>>>, FileError> {
     match open(path, wanted) {
         Err(FileError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -223,7 +224,8 @@ pub(crate) fn read_named(path: &Path, limit: u64) -> io::Result<Zeroizing<Vec<u8
 }
 
 fn read_to_end(file: &File, limit: u64) -> io::Result<Zeroizing<Vec<u8>>> {
-    /// Room that reading needs to find the end without moving what was read, which would leave a copy.
+    /// Spare bytes of the buffer. Without them, the read that finds the end would move the buffer, and leave a copy of
+    /// a secret.
     const ROOM: u64 = 64;
     let len = file.metadata()?.len();
     let too_long = |got: String| {
@@ -241,8 +243,8 @@ fn read_to_end(file: &File, limit: u64) -> io::Result<Zeroizing<Vec<u8>>> {
     Ok(bytes)
 }
 
-/// Creates a file that only its owner may read, where there is none. No link is followed. Fails on a file system that lets others
-/// read it nevertheless.
+/// Creates a file that only its owner may read, where there is none. No link is followed. Fails on a file system that
+/// lets others read it nevertheless.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     require_private(path, file.metadata()?.mode() & 0o777).inspect_err(|_| {
@@ -270,8 +272,8 @@ pub(crate) fn create_anew(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Creates a directory that only its owner may enter, and those above it that do not exist, and returns when their names
-/// are durable.
+/// Creates a directory that only its owner may enter, and those above it that do not exist, and returns when their
+/// names are durable.
 pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
     let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
     let missing: Vec<_> = path.ancestors().take_while(is_missing).collect();
@@ -289,7 +291,7 @@ pub(crate) fn parent_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The user whose rights this process has.
+/// Returns the effective user of this process.
 fn user() -> u32 {
     geteuid().as_raw()
 }
@@ -302,7 +304,7 @@ mod tests {
 
     const USER: u32 = 1000;
 
-    /// What is wrong with an entry: what was expected and what was found.
+    /// Returns the fault of an entry: the expected and the actual property.
     fn fault(kind: &'static str, owner: u32, mode: u32, wanted: Wanted) -> Option<(String, String)> {
         let fault = Entry { kind, owner, mode, names: 1 }.check(Path::new("/d/x"), wanted, USER).err()?;
         assert!(fault.to_string().starts_with("/d/x cannot be trusted: expected "), "{fault}");
@@ -313,7 +315,7 @@ mod tests {
     fn owner_decides_before_the_mode() {
         for wanted in [Wanted::File, Wanted::Secret] {
             assert_eq!(fault("a file", USER, 0o600, wanted), None);
-            // Nor is root trusted, whose files another user of the directory may have linked.
+            // Files of root are not trusted either: another user of the directory may have linked them.
             for owner in [0, 1001] {
                 let (expected, got) = fault("a file", owner, 0o666, wanted).unwrap();
                 assert_eq!(
@@ -359,7 +361,7 @@ mod tests {
         assert!(fault("a file", USER, 0o700, Wanted::Directory).is_some());
     }
 
-    /// What a read is refused with.
+    /// Returns the error of a rejected read.
     fn refusal(path: &Path) -> String {
         match read(path, Wanted::Secret, 10).unwrap_err() {
             FileError::Untrusted(untrusted) => untrusted.to_string(),

@@ -6,7 +6,7 @@ use silica_protocol::{BlockNumber, Version};
 
 use crate::banner::Banner;
 
-/// What the page says that does not change while the node runs.
+/// The constant content of the page.
 #[derive(Clone, Debug)]
 pub(crate) struct Home {
     version: Version,
@@ -46,7 +46,7 @@ impl Home {
     }
 }
 
-/// What to paste, and what it is for.
+/// Examples of commands, with their purpose.
 const EXAMPLES: [(&str, &str, &str); 2] = [
     ("The latest block and the state of the network:", "GetBlockchainInfo", "[]"),
     ("Every method with its parameters and answers (OpenRPC):", "rpc.discover", "[]"),

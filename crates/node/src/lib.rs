@@ -18,19 +18,22 @@
 //!
 //! Layers, lowest first:
 //!
-//! - `block_hashes`, `block_mode`, `clock`, `files`, `head`, `listen`: search by the hash of a block, when blocks are made,
+//! - `block_hashes`, `block_mode`, `clock`, `files`, `head`, `listen`: search by the hash of a block, the block mode,
 //!   the time, files that can be trusted, the published head of the chain, addresses at which a node listens.
-//! - `metrics`, `parent`, `progress`, `protection`, `request_id`, `statistics`, `terminal`: what Prometheus reads, the process
-//!   that started the node, progress in the log, secrets in memory and files, the id of a request, rates, safe output.
-//! - `banner`, `blocking`, `data_dir`, `http`, `ready_file`, `telemetry`: the facts of a started node, the pools of blocking
-//!   threads, the files of a chain, connections and their bounds, the file for programs that start a node, the log.
-//! - `driver`, `home`, `maintenance`: the loop that makes blocks, with the handle that requests have; the page for browsers;
-//!   checks and rebuilds of a data directory.
+//! - `metrics`, `parent`, `progress`, `protection`, `request_id`, `statistics`, `terminal`: what Prometheus reads, the
+//!   process that started the node, progress in the log, secrets in memory and files, the id of a request, rates, safe
+//!   output.
+//! - `banner`, `blocking`, `data_dir`, `http`, `ready_file`, `telemetry`: the facts of a started node, the pools of
+//!   blocking threads, the files of a chain, connections and their bounds, the file for programs that start a node, the
+//!   log.
+//! - `driver`, `home`, `maintenance`: the task of block production, with the handle for requests; the page for
+//!   browsers; checks and rebuilds of a data directory.
 //! - `dump`: a chain in one file.
-//! - `rpc`: from the bytes of a request body to the bytes of its answer. It knows no method: it gets the method table.
-//! - `methods`: what each method does, one file for each family; the method table, and the [OpenRPC document](openrpc).
-//! - `client`, `config`, `subscription`: commands that send requests to a node; the options of a node and its [`Config`];
-//!   WebSocket sessions and their notifications.
+//! - `rpc`: from the bytes of a request body to the bytes of its response. It gets the method table as an argument.
+//! - `methods`: the implementation of each method, in one file for each family; the method table, and the [OpenRPC
+//!   document](openrpc).
+//! - `client`, `config`, `subscription`: commands that send requests to a node; the options of a node and its
+//!   [`Config`]; WebSocket sessions and their notifications.
 //! - `cli`, `endpoint`: the tree of subcommands; JSON-RPC, subscriptions and pages behind the server.
 //! - `startup`: [`Node::start`] opens a chain, starts the driver and the server; [`RunningNode::stop`] ends them.
 //!
@@ -38,11 +41,11 @@
 //!
 //! - This is the only crate with sockets, tasks, threads that wait for them, a clock and randomness. It does not know
 //!   how a block is made, or when a transaction is valid.
-//! - A request is answered from one snapshot, which the driver replaces as a whole. A query does not wait for the block that
-//!   is being made. Only queries about pending transactions take the lock of the pool, for a look-up. Queries that read
-//!   whole blocks or compute old states run on blocking threads.
-//! - A request that panics is answered with an internal error, and harms no other request. A fault of the node is logged in
-//!   full, and the client gets no details of it.
+//! - A request is answered from one snapshot, which the driver replaces as a whole. A query does not wait for the block
+//!   that is being made. Only queries about pending transactions take the lock of the pool, for a look-up. Queries that
+//!   read whole blocks or compute old states run on blocking threads.
+//! - A request that panics is answered with an internal error, and harms no other request. A fault of the node is
+//!   logged in full, and the client gets no details of it.
 //! - The server and the envelope know no method. A method is one struct and one row of the table.
 
 mod banner;

@@ -15,7 +15,7 @@ use crate::{
     progress::Progress,
 };
 
-/// Reason why a data directory was not checked or rebuilt, or what is wrong with it.
+/// Reason why a data directory was not checked or rebuilt, or its first fault.
 #[derive(Debug, thiserror::Error)]
 pub enum MaintenanceError {
     /// The data directory cannot be used.
@@ -29,13 +29,13 @@ pub enum MaintenanceError {
     Open {
         /// Where it is kept.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the store.
         source: OpenError,
     },
     /// The state is lost.
     #[error("the derived state is lost: {reason}; it can be rebuilt with `silica db rebuild`, or by starting the node")]
     StateLost {
-        /// What is wrong with it.
+        /// The fault of the state.
         reason: String,
     },
     /// Something that is stored is damaged.
@@ -47,20 +47,20 @@ pub enum MaintenanceError {
     /// The store cannot be closed in good order.
     #[error("cannot close the chain")]
     Close(#[from] CloseError),
-    /// The blocks cannot be executed again for want of a place to do it.
+    /// The temporary directory for the repeated execution of the blocks cannot be used.
     #[error("cannot use {}", path.display())]
     Scratch {
         /// The place.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// What was found in a data directory that is in order.
+/// The result of a check or rebuild without faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DbReport {
-    /// What the check counted; `None` after rebuilding.
+    /// The counts of the check; `None` after a rebuild.
     pub check: Option<CheckReport>,
     /// Number of the latest Tx block; `None` when there is none yet.
     pub latest: Option<BlockNumber>,
@@ -110,7 +110,7 @@ pub fn check_db(path: &Path) -> Result<DbReport, MaintenanceError> {
     Ok(report)
 }
 
-/// Verifies all that a store holds but what executing its blocks yields.
+/// Verifies the content of a store, but does not execute its blocks.
 pub(crate) fn check_store(store: &Store) -> Result<DbReport, MaintenanceError> {
     let mut progress = Progress::new("reading everything");
     let report = store.check(&mut |done, all| progress.tell(done, all)).map_err(MaintenanceError::Check)?;
@@ -124,7 +124,7 @@ pub(crate) fn check_store(store: &Store) -> Result<DbReport, MaintenanceError> {
 /// [`MaintenanceError`]: the directory cannot be used, or its blocks are damaged.
 pub fn rebuild_db(path: &Path) -> Result<DbReport, MaintenanceError> {
     let chain = ChainFiles::open(path)?;
-    // State that can be read is not given up for blocks that these rules cannot execute.
+    // Keep readable state if these rules cannot execute the blocks: a rebuild could not replace it.
     match chain.open_whole_store() {
         Ok(store) => silica_chain::check_rules(&store, chain.config.rules.scilla).map_err(ReplayError::from)?,
         Err(MaintenanceError::StateLost { .. } | MaintenanceError::Open { source: OpenError::Damaged { .. }, .. }) => {}
@@ -147,7 +147,7 @@ fn summary(store: &Store) -> DbReport {
     }
 }
 
-/// The files of a data directory beside its store.
+/// The files of a data directory, without its store.
 pub(crate) struct ChainFiles {
     pub(crate) data_dir: DataDir,
     pub(crate) manifest: Manifest,
@@ -177,7 +177,7 @@ impl ChainFiles {
         Ok(store)
     }
 
-    /// Opens a store and executes all blocks whose state it lacks.
+    /// Opens a store, and executes all blocks without state.
     pub(crate) fn build_state(&self) -> Result<Store, MaintenanceError> {
         let store = self.open_store(StoreOptions::default())?;
         self.data_dir.check_not_lost(&self.manifest, &store)?;
@@ -197,7 +197,7 @@ impl ChainFiles {
         Ok(store)
     }
 
-    /// Executes all blocks in a store of their own, which is removed afterwards.
+    /// Executes all blocks in a temporary store, and then removes that store.
     fn execute_again(&self, store: &Store) -> Result<(), MaintenanceError> {
         let path = self.data_dir.scratch();
         let unusable = |source| MaintenanceError::Scratch { path: path.clone(), source };

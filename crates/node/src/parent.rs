@@ -4,10 +4,10 @@ use std::{os::unix::process::parent_id, str::FromStr, time::Duration};
 
 use tokio::time::sleep;
 
-/// Time between two looks at the parent process.
+/// Time between two checks of the parent process.
 const PERIOD: Duration = Duration::from_millis(250);
 
-/// The first process of a system or container, which becomes the parent of processes whose own parent has ended.
+/// The first process of a system or container. It becomes the parent of a process whose own parent has ended.
 const FIRST: u32 = 1;
 
 /// Which process has to be the parent of the node.
@@ -32,7 +32,7 @@ impl FromStr for Parent {
     }
 }
 
-/// Reason why the node does not start, or not go on.
+/// Reason why the node does not start, or stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParentError {
     /// It had lost its parent before it looked, or never had another.
@@ -73,8 +73,8 @@ impl LivingParent {
         }
     }
 
-    /// Waits until the process has ended, which is noticed within a quarter of a second: from then on the node has another
-    /// parent.
+    /// Waits until the process has ended, which is noticed within a quarter of a second: from then on the node has
+    /// another parent.
     pub async fn ended(self) {
         while parent_id() == self.id {
             sleep(PERIOD).await;

@@ -1,11 +1,11 @@
-//! Telling the operator how far something is that takes long.
+//! Log lines about the progress of long work.
 
 use std::time::{Duration, Instant};
 
 /// Time between two messages, and before the first.
 const RHYTHM: Duration = Duration::from_secs(1);
 
-/// Work that is counted in blocks. Nothing is said about work that is done within a second.
+/// Work that is counted in blocks. Work of less than one second gives no log line.
 #[derive(Debug)]
 pub(crate) struct Progress {
     what: &'static str,
@@ -17,14 +17,14 @@ impl Progress {
         Self { what, last: Instant::now() }
     }
 
-    /// Notes that `done` blocks of `all` are done, and says so if it is time.
+    /// Records that `done` of `all` blocks are done, and logs it if the last line is old enough.
     pub(crate) fn tell(&mut self, done: u64, all: u64) {
         if let Some(message) = self.message(done, all, Instant::now()) {
             tracing::info!("{message}");
         }
     }
 
-    /// What is to be said at the time `now`.
+    /// Returns the log line at the time `now`; `None` if the last one is too recent.
     fn message(&mut self, done: u64, all: u64, now: Instant) -> Option<String> {
         if now.saturating_duration_since(self.last) < RHYTHM {
             return None;

@@ -1,4 +1,4 @@
-//! The file that says to the program that started the node that it is ready, and where it listens.
+//! The ready file: it shows the program that started the node that the node is ready, and has its addresses.
 
 use std::{
     ffi::OsString,
@@ -17,13 +17,13 @@ pub enum ReadyFileError {
     NotAFile {
         /// The path.
         path: PathBuf,
-        /// What is there.
+        /// The kind of the existing entry.
         kind: &'static str,
     },
     /// The system refused.
     #[error("cannot {action} the ready file {}", path.display())]
     Io {
-        /// What was attempted.
+        /// The action that failed.
         action: &'static str,
         /// The path.
         path: PathBuf,
@@ -32,17 +32,17 @@ pub enum ReadyFileError {
     },
 }
 
-/// The place of a ready file. While the node is not ready, no file is there.
+/// The ready file, which exists only while the node is ready.
 #[derive(Debug)]
 pub struct ReadyFile {
     path: PathBuf,
-    /// What the node wrote there; `None` until it is ready.
+    /// The text that the node wrote; `None` until the node is ready.
     text: Option<String>,
 }
 
 impl ReadyFile {
-    /// Takes `path` for the ready file, and removes what an earlier node left there: its content would be taken for
-    /// that of this node.
+    /// Reserves `path` for the ready file, and removes the file of an earlier node. Its content would otherwise be
+    /// mistaken for that of this node.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl ReadyFile {
                 return Err(ReadyFileError::NotAFile { path, kind });
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(source) => return Err(failed("look at", source)),
+            Err(source) => return Err(failed("inspect", source)),
         }
         Ok(Self { path, text: None })
     }
@@ -98,7 +98,7 @@ impl ReadyFile {
     }
 }
 
-/// A name beside the file that no other process uses.
+/// Returns a name next to the file that no other process uses.
 fn draft_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());

@@ -1,5 +1,5 @@
-//! The name of a request: in the header `X-Request-Id` of request and answer, and in each line of the log that is written
-//! for it.
+//! The name of a request: in the header `X-Request-Id` of request and answer, and in each line of the log that is
+//! written for it.
 
 use std::{
     fmt,
@@ -28,8 +28,8 @@ tokio::task_local! {
 pub(crate) enum RequestId {
     /// By its client.
     Given(HeaderValue),
-    /// By this node: what stands for the process, and how many requests had no name before. No other request of this node
-    /// has it, and hardly one of another.
+    /// An id from this node: a number for the process, and the number of requests before without an id. It is unique on
+    /// this node, and very probably between nodes.
     Made(u32, u64),
 }
 

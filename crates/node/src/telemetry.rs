@@ -1,5 +1,5 @@
-//! Logs: one line per event on standard error, filtered by `--log`, in the form of `--log-format`, and panics among them.
-//! What is logged for a request has its name.
+//! Logs: one line per event on standard error, filtered by `--log`, in the form of `--log-format`. Panics are logged
+//! too. Log lines of a request have its id.
 
 use std::{
     fmt,
@@ -28,7 +28,7 @@ pub struct FilterError {
     source: tracing_subscriber::filter::ParseError,
 }
 
-/// What a line of the log looks like.
+/// The form of a log line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// For people.
@@ -59,7 +59,7 @@ pub fn init(filter: &str, form: LogFormat) -> Result<(), FilterError> {
     });
     panic::set_hook(Box::new(|panic| {
         if silica_state::is_engine_panic(panic) {
-            // Damage of a file, which is reported as an error where it is known what it means.
+            // A damaged file. The caller knows its meaning, and reports it as an error.
             tracing::debug!(%panic, "the storage engine panicked");
             return;
         }

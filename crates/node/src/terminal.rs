@@ -1,10 +1,11 @@
-//! What others wrote, shown on a terminal: nothing of it may move the cursor, change colours or hide what is beside it.
+//! Foreign text on a terminal: it cannot move the cursor, change colours or hide other text.
 
 use std::fmt;
 
 use serde_json::value::RawValue;
 
-/// JSON from this length on is printed as it came: indentation would make a nested text many times as long.
+/// JSON of at least this length is printed without changes, because indentation would multiply the length of a nested
+/// text.
 const INDENTED: usize = 1 << 20;
 
 /// How deep JSON is indented; what nests deeper stands in one line.
@@ -41,7 +42,7 @@ impl fmt::Display for InLine<'_> {
     }
 }
 
-/// Prints a JSON text, `deep` of whose levels have lines of their own.
+/// Prints a JSON text. The upper `deep` levels have separate lines.
 fn print(text: &str, deep: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut depth: usize = 0;
     let mut last = ' ';

@@ -6,8 +6,8 @@ use silica_crypto::KeyPair;
 use silica_protocol::{ChainId, sha256};
 use silica_scilla::rules::Rules;
 
-/// Newest version of the layout. The manifest of a chain whose Scilla rules have no name is written in the one before,
-/// which earlier programs read.
+/// Newest version of the layout. If the Scilla rules of a chain have no name, its manifest has the version before,
+/// which earlier programs can read.
 pub(super) const FORMAT: u32 = 2;
 pub(super) const FORMAT_WITHOUT_RULES: u32 = 1;
 
@@ -107,8 +107,8 @@ impl Manifest {
     }
 }
 
-/// The file of the manifest. It begins with the version of the layout, which every version of this program can read, and has
-/// a checksum, because a changed digit would make it another chain.
+/// The file of the manifest. It begins with the version of the layout, which every version of this program can read,
+/// and has a checksum, because a changed digit would make it another chain.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ManifestFile {

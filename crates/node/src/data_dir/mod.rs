@@ -1,16 +1,16 @@
-//! The data directory: whose it is, which chain it holds, and the node's key.
+//! The data directory: its lock, its chain, and the node's key.
 //!
 //! ```text
 //! silica-data/
 //!   lock            held by the process that uses the directory
 //!   node.key        secret key of the node, hexadecimal, readable by its owner only
 //!   accounts.json   accounts of the genesis block, in the form of the isolated server; readable by its owner only
-//!   manifest.json   version of this layout, and what may not change; written once the files above are in place
-//!   store/          the chain, which is the business of silica-state
-//!   pool            transactions that were waiting when the node stopped
+//!   manifest.json   version of this layout, and the fixed parameters; written after the files above
+//!   store/          the chain, in the format of silica-state
+//!   pool            transactions that were pending when the node stopped
 //!   pool.unreadable a file `pool` that could not be read
-//!   check/          what `silica db check` needs for a while
-//!   dumps/          files with the chain that callers of `silica_dump` asked for
+//!   check/          temporary files of `silica db check`
+//!   dumps/          dumps that callers of `silica_dump` requested
 //! ```
 
 mod manifest;
@@ -40,18 +40,18 @@ pub(crate) const ACCOUNTS: &str = "accounts.json";
 pub(crate) const MANIFEST: &str = "manifest.json";
 const STORE: &str = "store";
 pub(crate) const POOL: &str = "pool";
-/// Where a file of the pool is kept that cannot be read.
+/// The new name of a pool file that cannot be read.
 const UNREADABLE_POOL: &str = "pool.unreadable";
 const SCRATCH: &str = "check";
 const DUMPS: &str = "dumps";
 
-/// Bytes of the longest files that are read. A file that is longer was not written by this program.
+/// Maximum length of each file in bytes. A longer file does not come from this program.
 const LONGEST_KEY: u64 = 256;
 const LONGEST_MANIFEST: u64 = 64 << 10;
 pub(crate) const LONGEST_ACCOUNTS: u64 = 64 << 20;
 pub(crate) const LONGEST_POOL: u64 = 4 << 30;
 
-/// What the operator can do when blocks are lost, which nothing else in the directory replaces.
+/// The remedy for lost blocks, which no other file of the directory can replace.
 const REMEDY_OF_LOSS: &str =
     "; restore the data directory from a copy, or load a dump into another one with `silica db load`";
 
@@ -76,7 +76,7 @@ pub enum DataDirError {
         /// The directory.
         path: PathBuf,
     },
-    /// The directory holds files of something else.
+    /// The directory contains foreign files.
     #[error(
         "directory {} is not a silica data directory: it holds {found:?}, and {MANIFEST} is missing; choose an empty \
          one with --data-dir",
@@ -85,11 +85,11 @@ pub enum DataDirError {
     Foreign {
         /// The directory.
         path: PathBuf,
-        /// A file that does not belong into an empty one.
+        /// The first foreign file.
         found: String,
     },
     /// There is no chain in the directory.
-    #[error("directory {} holds no chain", path.display())]
+    #[error("directory {} contains no chain", path.display())]
     Empty {
         /// The directory.
         path: PathBuf,
@@ -110,12 +110,12 @@ pub enum DataDirError {
     Rules {
         /// The directory.
         path: PathBuf,
-        /// What is not known of its rules.
+        /// The unknown part of the rules.
         source: UnknownRules,
     },
-    /// The directory holds a chain with other parameters than those asked for.
+    /// The parameters of the chain in the directory differ from the configuration.
     #[error(
-        "data directory {} holds a chain with {name} {found}, but {by} asks for {wanted}; \
+        "data directory {} holds a chain with {name} {found}, but {by} requires {wanted}; \
          choose another directory with --data-dir",
         path.display()
     )]
@@ -124,32 +124,32 @@ pub enum DataDirError {
         path: PathBuf,
         /// The parameter.
         name: &'static str,
-        /// The option that gives another value.
+        /// The option with another value.
         by: String,
         /// Its value in the directory.
         found: String,
-        /// The value asked for.
+        /// The value of the configuration.
         wanted: String,
     },
-    /// A file does not hold what it should.
+    /// The content of a file is invalid.
     #[error("{} is damaged: {reason}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// The directory, or an entry of it, may have been planted or can be changed by other users.
     #[error(transparent)]
     Untrusted(#[from] UntrustedFile),
-    /// The system refused.
+    /// The operating system returned an error.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What was attempted.
+        /// The action that failed.
         action: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
@@ -172,13 +172,13 @@ pub(crate) struct DataDir {
 }
 
 impl DataDir {
-    /// Takes a directory, which is made if it does not exist.
+    /// Locks a directory, and creates it if it does not exist.
     pub(crate) fn create(path: &Path) -> Result<Self, DataDirError> {
         files::create_directory(path).map_err(|source| io_error("create directory", path, source))?;
         Self::take(path)
     }
 
-    /// Takes a directory that holds a chain.
+    /// Locks a directory that contains a chain.
     pub(crate) fn open(path: &Path) -> Result<Self, DataDirError> {
         if !path.join(MANIFEST).exists() {
             return Err(DataDirError::Empty { path: path.to_owned() });
@@ -187,11 +187,11 @@ impl DataDir {
     }
 
     fn take(path: &Path) -> Result<Self, DataDirError> {
-        // What a link to it names later is another directory than the one that is checked and locked here.
+        // Resolve links once: a link could later name another directory than the one that is checked and locked here.
         let path = &path.canonicalize().map_err(|source| io_error("open directory", path, source))?;
         let directory = files::open_directory(path).map_err(|error| file_error("open directory", path, error))?;
-        // The file can be removed while it is locked, the directory of a running node cannot be replaced unnoticed. A
-        // file system that does not lock directories locks the file.
+        // Lock the directory too: another process can remove the locked file, but cannot replace the locked directory
+        // unnoticed. Some file systems lock files only.
         if matches!(directory.try_lock(), Err(TryLockError::WouldBlock)) {
             return Err(DataDirError::InUse { path: path.to_owned() });
         }
@@ -217,7 +217,8 @@ impl DataDir {
         self.path.join(STORE)
     }
 
-    /// Refuses a store without a block where there was a chain, which would otherwise begin anew under the same name.
+    /// Rejects a store without blocks if the manifest has a genesis block. Otherwise a new chain would begin under the
+    /// same name.
     pub(crate) fn check_not_lost(&self, manifest: &Manifest, store: &Store) -> Result<(), DataDirError> {
         match (store.outcome(), &manifest.genesis) {
             (OpenOutcome::Empty, Some(_)) => {
@@ -227,12 +228,12 @@ impl DataDir {
         }
     }
 
-    /// Where a check may put what it needs for a while.
+    /// The directory for temporary files of a check.
     pub(crate) fn scratch(&self) -> PathBuf {
         self.path.join(SCRATCH)
     }
 
-    /// Where callers have the chain written to.
+    /// The directory of dumps.
     pub(crate) fn dumps(&self) -> PathBuf {
         self.path.join(DUMPS)
     }
@@ -242,7 +243,7 @@ impl DataDir {
         self.read_bytes(name)?.ok_or_else(|| self.damaged(name, "it is missing"))
     }
 
-    /// Reads the transactions that were waiting when the node stopped, and leaves them there.
+    /// Reads the transactions that were pending when the node stopped, and leaves them there.
     pub(crate) fn read_pool(&self) -> Result<Vec<u8>, DataDirError> {
         Ok(self.read_bytes(POOL)?.map(|mut bytes| std::mem::take(&mut *bytes)).unwrap_or_default())
     }
@@ -294,7 +295,7 @@ impl DataDir {
         self.write(MANIFEST, text.as_bytes())
     }
 
-    /// Keeps the price of gas that the operator set.
+    /// Stores the minimum gas price that the operator set.
     pub(crate) fn keep_gas_price(&self, price: Option<GasPrice>) -> Result<(), DataDirError> {
         let Some(mut manifest) = self.manifest()? else { return Ok(()) };
         manifest.gas_price = price.as_ref().map(ToString::to_string);
@@ -305,7 +306,7 @@ impl DataDir {
         DataDirError::Damaged { path: self.path.join(name), reason: reason.to_string() }
     }
 
-    /// Complains that the chain in the directory is not the one that `by` asks for.
+    /// Returns the error that the chain in the directory has another parameter than `by` requires.
     pub(crate) fn other_chain(
         &self,
         name: &'static str,
@@ -357,7 +358,7 @@ impl DataDir {
         self.write(ACCOUNTS, text.as_bytes())
     }
 
-    /// Reads the transactions that were waiting when the node stopped; `None` if there is no file. A file that cannot
+    /// Reads the transactions that were pending when the node stopped; `None` if there is no file. A file that cannot
     /// be read is renamed with a warning.
     pub(crate) fn load_pool(&self) -> Result<Option<Vec<u8>>, DataDirError> {
         match self.read_bytes(POOL) {
@@ -373,7 +374,7 @@ impl DataDir {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
                     kept = %aside.display(),
-                    "the transactions that were waiting cannot be read; their file is renamed"
+                    "failed to read the pool file; renamed it, and the pool starts empty"
                 );
                 Ok(None)
             }
@@ -381,7 +382,7 @@ impl DataDir {
         }
     }
 
-    /// Removes the file of the transactions that were waiting.
+    /// Removes the file of the pending transactions.
     pub(crate) fn remove_pool(&self) -> Result<(), DataDirError> {
         let path = self.path.join(POOL);
         fs::remove_file(&path).map_err(|source| io_error("remove", &path, source))
@@ -422,7 +423,7 @@ impl DataDir {
         written
             .and_then(|()| fs::rename(&draft, &path))
             .inspect_err(|_| {
-                // On a disk that is full what is left of it is in the way of others.
+                // On a full disk, the incomplete draft would take space that other files need.
                 let _: io::Result<()> = fs::remove_file(&draft);
             })
             .and_then(|()| files::sync_directory(&self.path))
@@ -469,7 +470,7 @@ fn inspect(path: &Path, directory: &File) -> Result<(), DataDirError> {
     }
     for (name, wanted) in ENTRIES {
         let path = path.join(name);
-        files::inspect(&path, wanted, &mut group_writable).map_err(|error| file_error("look at", &path, error))?;
+        files::inspect(&path, wanted, &mut group_writable).map_err(|error| file_error("inspect", &path, error))?;
     }
     if let Some(first) = group_writable.first() {
         tracing::warn!(

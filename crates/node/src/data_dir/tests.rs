@@ -9,7 +9,7 @@ const ACCOUNTS_TEXT: &str = "{}";
 const PARAMETERS: Parameters =
     Parameters { chain_id: 222, shards: 1, blocks_per_ds_epoch: 100, scilla_rules: Rules::current(Edition::V0_13) };
 
-/// Makes a directory that holds a chain, as far as this module knows.
+/// Creates a directory that contains a chain from the point of view of this module.
 fn made(path: &Path) -> (DataDir, Manifest) {
     let dir = DataDir::create(path).unwrap();
     assert_eq!(dir.manifest().unwrap(), None);

@@ -30,12 +30,12 @@ const MAGIC: [u8; 12] = *b"silica dump\n";
 const VERSION: u32 = 3;
 /// The version of a chain without repeats, which earlier programs read.
 const VERSION_WITHOUT_REPEATS: u32 = 2;
-/// The version of a chain whose Scilla rules have no name, which earlier programs read.
+/// The version for a chain whose Scilla rules have no name. Earlier programs can read it.
 const VERSION_WITHOUT_RULES: u32 = 1;
 /// Bytes of the content of a section.
 const LONGEST: usize = 1 << 20;
 
-/// What a section holds. They come in this order.
+/// The content of a section. Sections are in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Head = 1,
@@ -66,7 +66,7 @@ pub(super) struct FileHead {
     pub(super) state_root: StateRoot,
 }
 
-/// The same for a person who reads the file.
+/// The head as JSON, for people who open the file.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct HeadText {
@@ -134,7 +134,7 @@ impl<W: Write> FileWriter<W> {
         if self.pending.len() > LONGEST / 2 { self.write_rows() } else { Ok(()) }
     }
 
-    /// Ends the file, and returns what it was written to, and how many bytes it has.
+    /// Ends the file. Returns its writer, and the number of its bytes.
     pub(super) fn end(mut self) -> io::Result<(W, u64)> {
         self.write_rows()?;
         let content = [&self.rows.to_be_bytes()[..], self.head.state_root.as_bytes()].concat();
@@ -196,8 +196,7 @@ pub(super) struct Section {
     pub(super) content: Vec<u8>,
 }
 
-/// Reads a file from its beginning to its end. It returns what was written, unless the file was changed on
-/// purpose.
+/// Reads a file from its beginning to its end. The checksums find accidental changes, but no intentional ones.
 pub(super) struct FileReader<R> {
     input: R,
     digest: Digest,
@@ -207,7 +206,7 @@ pub(super) struct FileReader<R> {
 }
 
 impl<R: Read> FileReader<R> {
-    /// Begins to read, and returns what the file says of itself.
+    /// Reads the head of the file.
     pub(super) fn new(mut input: R) -> Result<(Self, FileHead), DumpFault> {
         let mut begin = [0; 16];
         let read = read_up_to(&mut input, &mut begin)?;
@@ -284,7 +283,7 @@ fn read_up_to(input: &mut impl Read, bytes: &mut [u8]) -> Result<usize, DumpFaul
     Ok(read)
 }
 
-/// Takes the rows out of the content of a section; an error is one of who wrote it.
+/// Splits the content of a section into rows. `None` is a row that the writer of the file made invalid.
 pub(super) fn rows(mut content: &[u8]) -> impl Iterator<Item = Option<(&[u8], &[u8])>> {
     std::iter::from_fn(move || {
         if content.is_empty() {

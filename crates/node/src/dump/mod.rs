@@ -38,7 +38,7 @@ pub enum DumpError {
     #[error(transparent)]
     Source(Box<MaintenanceError>),
     /// There is no block yet.
-    #[error("there is no block to write")]
+    #[error("the chain has no block yet")]
     Empty,
     /// A node in memory has no place for files.
     #[error("the node keeps its chain in memory, and has no data directory for files")]
@@ -62,7 +62,7 @@ pub enum DumpError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
@@ -81,51 +81,54 @@ pub struct NotLoaded {
 #[derive(Debug, thiserror::Error)]
 pub enum DumpFault {
     /// The file is something else.
-    #[error("it is not a dump of a chain")]
+    #[error("the file is not a dump of a chain")]
     Foreign,
     /// A later program wrote the file.
-    #[error("it has version {found}, this program knows versions up to {known}")]
+    #[error("expected a dump of at most version {known}, got version {found}; use a newer silica")]
     Version {
         /// Its version.
         found: u32,
-        /// The newest version that is known.
+        /// The newest known version.
         known: u32,
     },
     /// The file is shorter than it was.
-    #[error("it is cut off: the section from byte {at} on is not whole")]
+    #[error("the file is truncated: the section at byte {at} is incomplete")]
     Cut {
         /// Where the section begins.
         at: u64,
     },
-    /// Something in the file is not what was written.
-    #[error("it is damaged: the section from byte {at} on is not what was written")]
+    /// A checksum does not match.
+    #[error("the file is damaged: the checksum of the section at byte {at} does not match")]
     Damaged {
         /// Where the section begins.
         at: u64,
     },
     /// Sections are whole, but do not make a chain.
-    #[error("it is no chain: {what}")]
+    #[error("the sections do not form a chain: {what}")]
     Inconsistent {
-        /// What is wrong.
+        /// The fault.
         what: &'static str,
     },
     /// The file cannot be read.
-    #[error("cannot read it")]
+    #[error("cannot read the file")]
     Read(#[source] io::Error),
     /// There is something where the data directory is to be.
-    #[error("{} is not empty; a chain is loaded into a directory of its own", path.display())]
+    #[error("{} is not empty; expected a new or empty directory", path.display())]
     Occupied {
         /// The place.
         path: PathBuf,
     },
     /// Another file system is mounted where the data directory is to be.
-    #[error("{} is where a file system is mounted; a chain is loaded into a directory in it", path.display())]
+    #[error("{} is a mount point; expected a directory below it", path.display())]
     MountPoint {
         /// The place.
         path: PathBuf,
     },
-    /// An earlier load was interrupted, or goes on.
-    #[error("{} is there from a load that goes on or was interrupted; if it was, remove it", path.display())]
+    /// An earlier load was interrupted, or is running.
+    #[error(
+        "{} exists: another load is running, or was interrupted; remove the directory if none is running",
+        path.display()
+    )]
     Unfinished {
         /// The place.
         path: PathBuf,
@@ -133,18 +136,18 @@ pub enum DumpFault {
     /// The system refused.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What was attempted.
+        /// The action that failed.
         action: &'static str,
         /// With what.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The record cannot be written.
     #[error("the record of blocks cannot be written")]
     Record(#[from] DbError),
-    /// The blocks do not yield what they say.
-    #[error("the chain in it does not verify")]
+    /// The execution of the blocks gives other results than their headers.
+    #[error("the chain in the file does not verify")]
     Chain(#[source] Box<MaintenanceError>),
 }
 
@@ -181,7 +184,7 @@ impl fmt::Display for DumpReport {
     }
 }
 
-/// What is written of a chain beside its blocks.
+/// The parts of a dump in addition to the blocks.
 struct Source<'a> {
     data_dir: &'a DataDir,
     /// The transactions that wait.
@@ -191,8 +194,8 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Writes the file, so that a crash leaves either nothing of this name or all of it; where the file system has no
-    /// links, it may leave an empty file as well. Only the owner may read it, for it has the key.
+    /// Writes the file. A crash leaves either no file with this name or the complete file. On a file system without
+    /// links, it can also leave an empty file. Only the owner can read the file, because it has the key.
     fn write(
         &self,
         rows: impl Iterator<Item = Result<RecordRow, ArchiveError>>,
@@ -205,7 +208,7 @@ impl Source<'_> {
         let draft = draft_of(path);
         let written = self.write_draft(rows, &draft, path).and_then(|bytes| {
             match give_name(&draft, path).and_then(|()| sync_directory(parent_of(path))) {
-                // Another has written a file of this name meanwhile.
+                // Another process has created a file with this name since the check above.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     Err(DumpError::Exists { path: path.to_owned() })
                 }
@@ -243,7 +246,7 @@ impl Source<'_> {
     }
 }
 
-/// Gives a file its name beside that which it has, unless there is one of this name.
+/// Links the draft to its final name, unless a file with this name exists.
 fn give_name(draft: &Path, path: &Path) -> io::Result<()> {
     match fs::hard_link(draft, path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => claim_name(draft, path),
@@ -251,8 +254,8 @@ fn give_name(draft: &Path, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives the file its name where the file system has no links. A crash may leave an empty file, which blocks the name
-/// until the operator removes it.
+/// Renames the draft on a file system without links. A crash can leave an empty file, which blocks the name until the
+/// operator removes it.
 fn claim_name(draft: &Path, path: &Path) -> io::Result<()> {
     files::create(path)?;
     fs::rename(draft, path).inspect_err(|_| drop(fs::remove_file(path)))
@@ -309,11 +312,12 @@ impl DumpName {
     }
 }
 
-/// Writes the chain of a running node to a file in its data directory. Blocks are made meanwhile, and are not part of
-/// it.
+/// Writes the chain of a running node to a file in its data directory. The dump does not contain blocks that are made
+/// meanwhile.
 pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpReport, DumpError> {
     let data_dir = node.data_dir().ok_or(DumpError::InMemory)?;
-    // Before the head is looked at: what gets its block in between is only known twice.
+    // Read the pool before the head: a transaction that gets its block in between is then in the dump twice, and not
+    // missing.
     let pool =
         if node.chain().waiting() > 0 { node.chain().export_oldest(usize::MAX, LONGEST_POOL).0 } else { Vec::new() };
     let at = Arc::clone(&node.context());
@@ -329,8 +333,8 @@ pub(crate) fn dump_running(node: &NodeHandle, name: &DumpName) -> Result<DumpRep
     Source { data_dir, pool, head, version }.write(at.snapshot.record_rows(), &directory.join(&name.0))
 }
 
-/// Makes a data directory of a file that has a chain. All blocks are executed, and the directory appears as a whole
-/// once they have yielded what they say.
+/// Creates a data directory from a dump. It executes all blocks, and compares the results with their headers. The
+/// directory appears only when that has succeeded.
 ///
 /// # Errors
 ///
@@ -366,7 +370,7 @@ fn load(file: &Path, data_dir: &Path) -> Result<DbReport, DumpFault> {
     loaded
 }
 
-/// Makes a data directory at `draft` of a file whose beginning was read.
+/// Fills a data directory at `draft` from a file whose head was read.
 fn fill(mut input: FileReader<impl io::Read>, head: &FileHead, draft: &Path) -> Result<DbReport, DumpFault> {
     let data_dir = DataDir::create(draft).map_err(MaintenanceError::from)?;
     files::create_directory(&data_dir.store()).map_err(|source| io_error("make", &data_dir.store(), source))?;
@@ -379,7 +383,7 @@ fn fill(mut input: FileReader<impl io::Read>, head: &FileHead, draft: &Path) -> 
             Kind::End => break section.content,
             Kind::Rows => {
                 for row in file::rows(&section.content) {
-                    let unfit = DumpFault::Inconsistent { what: "a row is not one of a record" };
+                    let unfit = DumpFault::Inconsistent { what: "a row does not belong to a record of blocks" };
                     let Some((key, value)) = row else { return Err(unfit) };
                     if !record.add(key, value)? {
                         return Err(unfit);
@@ -409,7 +413,9 @@ fn fill(mut input: FileReader<impl io::Read>, head: &FileHead, draft: &Path) -> 
     };
     sync(&mut writing, draft)?;
     if end != [&rows.to_be_bytes()[..], head.state_root.as_bytes()].concat() {
-        return Err(DumpFault::Inconsistent { what: "there are more rows than it says, or fewer" });
+        return Err(DumpFault::Inconsistent {
+            what: "the number of rows or the state root differs from that at the end of the file",
+        });
     }
     record.finish(head.block, &head.block_hash)?;
     drop(data_dir);
@@ -423,21 +429,22 @@ fn sync(writing: &mut Option<(Kind, File)>, path: &Path) -> Result<(), DumpFault
     }
 }
 
-/// Executes all blocks of a data directory that has no state, checks the record, and compares what comes of it.
+/// Executes all blocks of a data directory without state, checks the record, and compares the results with the head of
+/// the file.
 fn verify(head: &FileHead, path: &Path) -> Result<DbReport, DumpFault> {
     let chain = ChainFiles::open(path)?;
     if chain.manifest.chain_id != head.chain_id {
-        return Err(DumpFault::Inconsistent { what: "its parameters are those of another chain" });
+        return Err(DumpFault::Inconsistent { what: "the parameters are those of another chain" });
     }
     let store = chain.build_state()?;
     let snapshot = store.snapshot();
     let got = snapshot.head().map(|got| (got.number, got.hash, snapshot.state().root()));
     if got != Some((head.block, head.block_hash, head.state_root)) {
-        return Err(DumpFault::Inconsistent { what: "its blocks do not end where it says" });
+        return Err(DumpFault::Inconsistent { what: "the last block differs from that at the beginning of the file" });
     }
     drop(snapshot);
     store.close().map_err(MaintenanceError::from)?;
-    // What is on the disk now is what the next start finds.
+    // Open the store again, to check the files that the next start will read.
     Ok(maintenance::check_store(&chain.open_whole_store()?)?)
 }
 
@@ -452,11 +459,11 @@ fn draft_of(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.{}-{number}{DRAFT}", std::process::id()))
 }
 
-/// Removes what a crash has left of files that were being written in a data directory: the node's key is in them.
+/// Removes drafts that a crash has left in a data directory, because they contain the node's key.
 ///
 /// # Errors
 ///
-/// What the system said.
+/// The error of the operating system.
 pub(crate) fn remove_drafts(data_dir: &DataDir) -> io::Result<()> {
     let entries = match fs::read_dir(data_dir.dumps()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -35,7 +35,7 @@ fn read(bytes: &[u8]) -> Result<Vec<(Kind, Vec<u8>)>, DumpFault> {
     }
 }
 
-/// Puts a file together as the documentation says.
+/// Builds a file according to the documentation.
 fn put_together(sections: &[(Kind, Vec<u8>)]) -> Vec<u8> {
     let mut file = b"silica dump\n\0\0\0\x02".to_vec();
     let mut digest = silica_protocol::sha256(&[&file]);

@@ -103,8 +103,8 @@ async fn speak_http<S>(
 where
     S: Service<Request<Incoming>, Response = Response<AnswerBody>, Error = Infallible>,
 {
-    // Poll the rare signals only when they wake: each request polls the connection several times, and the wakers of these
-    // signals are shared by all connections.
+    // Poll the rare signals only when they wake: each request polls the connection several times, and the wakers of
+    // these signals are shared by all connections.
     let mut signals = FuturesUnordered::<Pin<Box<dyn Future<Output = ConnectionSignal> + Send + '_>>>::new();
     signals.push(Box::pin(async { ConnectionSignal::GiveUp(until_given_up(limits, resources, deadline).await) }));
     signals.push(Box::pin(async {
@@ -123,7 +123,7 @@ where
         };
         match signal {
             ConnectionSignal::Stop if deadline.is_incomplete() => {
-                tracing::debug!("closed a connection whose request had not come whole");
+                tracing::debug!("closed a connection with an incomplete request");
                 return Ended::Early;
             }
             ConnectionSignal::Stop => connection.as_mut().graceful_shutdown(),

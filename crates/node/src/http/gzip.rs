@@ -1,8 +1,8 @@
-//! Answers that are compressed because the client asked for it.
+//! Compressed responses, for clients that accept them.
 //!
-//! Small answers are not worth it. The others are compressed a piece at a time on threads that may take their time, as fast
-//! as the client reads, and only so many at once: further ones go out as they are. What is known to have some kilobytes only
-//! is compressed where it is.
+//! Small responses are sent without compression. Larger ones are compressed in chunks on blocking threads, as fast as
+//! the client reads. The number of simultaneous compressions is bounded: further responses are sent without
+//! compression. A response with a known length of a few kilobytes is compressed on the thread of its connection.
 
 use std::{io::Write, mem};
 
@@ -27,7 +27,7 @@ const PIECE: usize = 256 << 10;
 /// Bytes of a piece but for the last, at least.
 const LEAST: usize = 16 << 10;
 
-/// Whether a client takes gzip: it says so, without the quality 0.
+/// Returns whether a client accepts gzip: its header names gzip, with a quality above 0.
 pub(super) fn is_accepted(headers: &HeaderMap) -> bool {
     let offers = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     offers.flat_map(|value| value.split(',')).any(|offer| {
@@ -43,7 +43,7 @@ pub(super) fn whole(bytes: &[u8]) -> Vec<u8> {
     encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("vectors accept every write")
 }
 
-/// An answer in compressed pieces: what is there already, then what still comes.
+/// A response in compressed chunks: first the finished part, then the chunks that are still being made.
 pub(super) struct Gzip {
     there: Text,
     rest: Option<Box<dyn ChunkSource>>,
@@ -73,7 +73,7 @@ impl Gzip {
 
 impl ChunkSource for Gzip {
     fn write(&mut self, out: &mut Vec<u8>) -> Result<bool, Truncated> {
-        // What was compressed may still be inside the encoder, and a piece of a few bytes is not worth sending.
+        // The encoder may still hold its output, and a chunk of a few bytes is not worth a write.
         while out.len() < LEAST {
             if !self.compress_some()? {
                 self.encoder.try_finish().map_err(|_| Truncated)?;

@@ -35,8 +35,8 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// Returns whether the answer to a request is for operators. A page of another origin may not read it. A POST is JSON-RPC
-    /// on every path.
+    /// Returns whether the answer to a request is for operators. A page of another origin may not read it. A POST is
+    /// JSON-RPC on every path.
     pub(super) fn is_for_operators<B>(&self, request: &Request<B>) -> bool {
         let is_read = || [Method::GET, Method::HEAD].contains(request.method());
         self.serves == Serves::Pages || (is_read() && FOR_OPERATORS.contains(&request.uri().path()))
@@ -62,8 +62,8 @@ impl Server {
         Self { listeners: Vec::new(), limits, gate, metrics }
     }
 
-    /// Binds `address`, and returns the bound address, which has the port that the system chose for port 0. Connections wait in
-    /// the queue of the system until [`Server::serve`] runs.
+    /// Binds `address`, and returns the bound address, which has the port that the system chose for port 0. Connections
+    /// wait in the queue of the system until [`Server::serve`] runs.
     pub(crate) async fn bind(&mut self, address: SocketAddr) -> io::Result<SocketAddr> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
@@ -98,7 +98,7 @@ impl Server {
                 accepted = self.accept(), if waiting.is_none() => match accepted {
                     Ok(accepted) => waiting = Some(accepted),
                     Err(error) => {
-                        tracing::warn!(%error, "cannot accept connections");
+                        tracing::warn!(%error, "failed to accept a connection; the next attempt is in 100 ms");
                         // The process may be out of file descriptors: evict idle connections, which hold some.
                         resources.slot_wanted.notify_waiters();
                         tokio::time::sleep(Duration::from_millis(100)).await;

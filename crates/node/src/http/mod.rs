@@ -6,15 +6,15 @@
 //!             deadline     response ◀── response_body ◀─┘
 //! ```
 //!
-//! Nothing here knows JSON or a method. A body that was posted to any path is handed over whole. Every answer has status
-//! 200, since JSON-RPC carries its own errors. If the server rejects a body, or its answer, the status says so, and the
-//! [`Handler`] writes the body all the same, because some clients read nothing else.
+//! Nothing here knows JSON or a method. A body that was posted to any path is handed over whole. Every answer has
+//! status 200, since JSON-RPC carries its own errors. If the server rejects a body, or its answer, the status says so,
+//! and the [`Handler`] writes the body all the same, because some clients read nothing else.
 //!
-//! The resources that a client can hold are bounded: the number of connections, the size of a body and of all bodies and
-//! answers together, the time from the first byte of a request to its last, the time of a connection without a request or
-//! with an unread answer, and, if the operator wants it, the rate of calls. When all connections or all memory are in use
-//! and a client waits, connections that are idle or slow are evicted. A streamed answer is made no faster than its client
-//! reads.
+//! The resources that a client can hold are bounded: the number of connections, the size of a body and of all bodies
+//! and answers together, the time from the first byte of a request to its last, the time of a connection without a
+//! request or with an unread answer, and, if the operator wants it, the rate of calls. When all connections or all
+//! memory are in use and a client waits, connections that are idle or slow are evicted. A streamed answer is made no
+//! faster than its client reads.
 
 mod access;
 mod budget;
@@ -58,14 +58,14 @@ pub(crate) use self::{
 pub struct HttpLimits {
     /// Largest request body in bytes; a larger one is answered with status 413.
     pub body_bytes: usize,
-    /// Bytes of request bodies, and of answers, in memory, of all connections together; further ones wait. At least that
-    /// of one body. What a connection reads at once, and a small answer, does not count.
+    /// Bytes of request bodies, and of answers, in memory, of all connections together; further ones wait. At least
+    /// that of one body. What a connection reads at once, and a small answer, does not count.
     pub bodies_bytes: usize,
     /// Time that a body or an answer waits for memory before there is status 503 instead.
     pub bodies_timeout: Duration,
     /// Time from the first byte of a request to its last; a slower client is disconnected.
     pub request_timeout: Duration,
-    /// Time a connection may lie idle between requests, or leave an answer unread.
+    /// Maximum time of a connection between two requests, and maximum time for which it leaves a response unread.
     pub idle_timeout: Duration,
     /// Time that either of these may last while other connections wait for a slot.
     pub contended_timeout: Duration,
@@ -95,8 +95,8 @@ impl Default for HttpLimits {
 
 /// The service behind the server. It turns the body of a request into the body of its answer.
 pub(crate) trait Handler: Send + Sync + 'static {
-    /// Answers one request body, whose arrival has been counted. Reserves `memory` for the answer if the answer is known to be
-    /// large before it is made.
+    /// Answers one request body, whose arrival has been counted. Reserves `memory` for the answer if the answer is
+    /// known to be large before it is made.
     fn answer(&self, body: Bytes, caller: &Caller, memory: Memory) -> impl Future<Output = Answered> + Send;
 
     /// Writes the body of a response that rejects a request, with a text for people.
@@ -121,7 +121,8 @@ pub(crate) trait Handler: Send + Sync + 'static {
 /// The answer to a request body.
 pub(crate) struct Answered {
     pub(crate) reply: Option<Reply>,
-    /// The time until the client may make the first call of the body, if the rate limit rejected that one and all others.
+    /// The time until the client may make the first call of the body, if the rate limit rejected that one and all
+    /// others.
     pub(crate) wait: Option<Duration>,
 }
 

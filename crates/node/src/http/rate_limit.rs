@@ -56,7 +56,8 @@ impl<C: Clock + Clone> Limiter<C> {
     }
 }
 
-/// Returns the address that stands for a client. For IPv6 that is the network of a subscriber, which has 2⁶⁴ addresses.
+/// Returns the address that the limit applies to. For IPv6 that is the /64 network, since one client has all of its 2⁶⁴
+/// addresses.
 fn one_of(client: IpAddr) -> IpAddr {
     match client.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
@@ -87,8 +88,8 @@ impl<'a, C: Clock + Clone> Allowance<'a, C> {
         self.wait.filter(|_| !self.any_taken)
     }
 
-    /// Counts a call of this weight. After one call is rejected, all further calls of the request are, because they may depend
-    /// on it. A weight above the burst size counts as the burst size, so that every method can be called.
+    /// Counts a call of this weight. After one call is rejected, all further calls of the request are, because they may
+    /// depend on it. A weight above the burst size counts as the burst size, so that every method can be called.
     ///
     /// # Errors
     ///

@@ -55,8 +55,8 @@ impl ChunkSource for Box<dyn ChunkSource> {
     }
 }
 
-/// Permits for chunks that are being written. A chunk is written to its end even if its client has gone. Without a bound,
-/// clients that connect and leave would cause many such writes at once, each with memory and a thread.
+/// Permits for chunks that are being written. A chunk is written to its end even if its client has gone. Without a
+/// bound, clients that connect and leave would cause many such writes at once, each with memory and a thread.
 static TURNS: Semaphore = Semaphore::const_new(4);
 
 /// Writes the next chunk on a blocking thread. Returns it with the source of the following ones, if there are any.
@@ -78,7 +78,7 @@ pub(crate) struct Truncated;
 
 impl fmt::Display for Truncated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the answer is truncated")
+        f.write_str("the response is truncated")
     }
 }
 
@@ -182,8 +182,8 @@ const USUAL_PART: usize = STREAM_BYTES / 2;
 /// A part of an answer, and the source of the next one, if there is one.
 type Made = Result<(Text, Option<Box<dyn ChunkSource>>), Truncated>;
 
-/// A streamed answer. While a part is sent the next one is made, and no further one. Parts are made on blocking threads. No
-/// thread waits for the client.
+/// A streamed answer. While a part is sent the next one is made, and no further one. Parts are made on blocking
+/// threads. No thread waits for the client.
 pub(crate) struct Stream {
     /// The part that is being sent.
     made: Text,
@@ -223,7 +223,7 @@ impl Stream {
             }
             let mut memory = Memory::new(resources, longest);
             if !memory.reserve_response(part.len(), more).await {
-                tracing::info!(bytes = part.len(), "an answer was truncated: there is no memory for its next part");
+                tracing::info!(bytes = part.len(), "truncated a response: no memory is free for its next chunk");
                 return Err(Truncated);
             }
             Ok((Text::from(part).owned_by(memory), rest))

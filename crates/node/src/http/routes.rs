@@ -79,7 +79,7 @@ async fn route<A: Handler>(request: Request<Incoming>, asked: &RequestContext<'_
             Ok(()) => post(request, &caller, asked).await,
         }
     };
-    tracing::debug!(status = response.status().as_u16(), "answered");
+    tracing::debug!(status = response.status().as_u16(), "sent a response");
     response
 }
 
@@ -110,7 +110,7 @@ async fn route_others<A: Handler>(
     }
     let allowed = match (serves, is_page) {
         (Serves::Pages, true) => "GET, HEAD, OPTIONS",
-        (Serves::Pages, false) => return refusal(StatusCode::NOT_FOUND, "there is no such page"),
+        (Serves::Pages, false) => return refusal(StatusCode::NOT_FOUND, "the page does not exist"),
         (Serves::All | Serves::Public, true) => "GET, HEAD, POST, OPTIONS",
         (Serves::All | Serves::Public, false) => "POST, OPTIONS",
     };
@@ -133,10 +133,10 @@ async fn route_others<A: Handler>(
     }
 }
 
-/// The page that says whether the process answers.
+/// The page that shows that the process responds.
 const HEALTH: &str = "/health";
 
-/// The page that says whether the node is ready for requests.
+/// The page with the readiness of the node.
 pub(crate) const READY: &str = "/ready";
 
 /// The page with the metrics.
@@ -151,8 +151,8 @@ const HOSTS_OF_METRICS: &str = "an IP address, a loopback name, or one of --allo
 /// The page about the node, for browsers only.
 pub(crate) const HOME: &str = "/";
 
-/// Returns whether a client names HTML among the types that it accepts, as browsers do. A client that accepts any type does
-/// not ask for a page.
+/// Returns whether a client names HTML among the types that it accepts, as browsers do. A client that accepts any type
+/// does not ask for a page.
 fn accepts_html(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     accepted.flat_map(|list| list.split(',')).any(|range| {
@@ -189,7 +189,7 @@ fn fault(request: &Request<Incoming>) -> Option<(RejectReason, String)> {
     Some((RejectReason::Encoded, format!("expected a body without Content-Encoding, got {got:?}")))
 }
 
-/// Returns whether a client asks for a WebSocket. The server ignores other protocols in the header.
+/// Returns whether a client requests a WebSocket. The server ignores other protocols in the header.
 fn asks_for_websocket(request: &Request<Incoming>) -> bool {
     let names = request.headers().get_all(header::UPGRADE).iter().filter_map(|value| value.to_str().ok());
     names.flat_map(|names| names.split(',')).any(|name| name.trim().eq_ignore_ascii_case("websocket"))
@@ -208,7 +208,7 @@ fn upgrade<'a>(
         Ok(response) => response,
         Err(error) => {
             let version = (header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
-            let refused = refusal(StatusCode::BAD_REQUEST, format!("that is no WebSocket handshake: {error}"));
+            let refused = refusal(StatusCode::BAD_REQUEST, format!("expected a WebSocket handshake: {error}"));
             return with_header(refused, version.0, version.1);
         }
     };

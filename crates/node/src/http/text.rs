@@ -13,7 +13,7 @@ const USUAL: usize = 64 << 10;
 /// Bytes of the last segment from which on a new one is begun.
 const FULL: usize = USUAL - (8 << 10);
 
-/// The text of an answer: segments of its own, and documents that it shares with other answers.
+/// The text of a response: its own segments, and documents that several responses share.
 #[derive(Debug, Default)]
 pub(crate) struct Text {
     complete: VecDeque<Bytes>,
@@ -102,15 +102,15 @@ impl Text {
         self.memory.saturating_add(self.last.capacity())
     }
 
-    /// The position behind what was written.
+    /// The position after the written text.
     pub(crate) fn mark(&self) -> Mark {
         let Self { ref complete, ref last, bytes, memory } = *self;
         Mark { complete: complete.len(), last: last.len(), bytes, memory }
     }
 
-    /// Removes what was written behind a mark.
+    /// Removes the text after a mark.
     pub(crate) fn rewind(&mut self, to: Mark) {
-        // What was the last segment may be complete by now.
+        // The segment of the mark may be complete now.
         match self.complete.drain(to.complete.min(self.complete.len())..).next() {
             None => {
                 self.last.truncate(to.last);
@@ -121,7 +121,7 @@ impl Text {
         (self.bytes, self.memory) = (to.bytes, to.memory);
     }
 
-    /// Takes the next piece of the text, of at most so many bytes; `None` behind the last.
+    /// Takes the next chunk of the text, of at most `most` bytes; `None` after the last one.
     pub(super) fn take(&mut self, most: usize) -> Option<Bytes> {
         self.complete();
         let first = self.complete.front_mut()?;
@@ -158,7 +158,7 @@ impl From<Vec<u8>> for Text {
     }
 }
 
-/// A segment, and what is kept for as long as any part of it is.
+/// A segment, and its owner, which lives as long as any part of the segment.
 struct Owned<T> {
     bytes: Bytes,
     _owner: Arc<T>,

@@ -21,7 +21,7 @@ pub enum StartError {
     AccountsFile {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The file of accounts does not hold accounts.
@@ -29,61 +29,61 @@ pub enum StartError {
     Accounts {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault of the file.
         source: GenesisError,
     },
     /// The mnemonic gives no key, which happens to one seed in 2¹²⁷.
-    #[error("the words of the mnemonic give no key")]
+    #[error("the mnemonic yields an invalid secret key")]
     Words(#[from] SecretKeyError),
     /// The store cannot be opened.
     #[error("cannot open the chain{}{}", at(path.as_ref()), remedy(source))]
     Store {
-        /// Where it is kept; `None` in memory.
+        /// The directory of the store; `None` for a store in memory.
         path: Option<PathBuf>,
-        /// What is wrong with it.
+        /// The fault of the store.
         source: silica_state::OpenError,
     },
     /// The chain in the store cannot be continued.
     #[error("cannot continue the chain{}", at(path.as_ref()))]
     Chain {
-        /// Where it is kept; `None` in memory.
+        /// The directory of the store; `None` for a store in memory.
         path: Option<PathBuf>,
-        /// Why not.
+        /// Reason.
         source: Box<OpenError>,
     },
     /// The server cannot listen.
     #[error("cannot listen on {addr}{}", listen_hint(source))]
     Listen {
-        /// Where.
+        /// The address.
         addr: SocketAddr,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The system provides no thread, or no randomness.
-    #[error("the system refuses what a node needs")]
+    #[error("the operating system denied a thread or random numbers")]
     System(#[source] io::Error),
-    /// The ready file cannot be written where it is wanted.
+    /// The ready file cannot be written at its path.
     #[error(transparent)]
     ReadyFile(#[from] ReadyFileError),
     /// Opening the chain panicked.
-    #[error("opening the chain panicked; the log says where")]
+    #[error("opening the chain panicked; the log has the position")]
     Panicked,
 }
 
 /// Reason why a node did not stop in order.
 #[derive(Debug, thiserror::Error)]
 pub enum StopError {
-    /// A thread panicked; the log says where.
+    /// A thread panicked; the log has the position.
     #[error("a thread of the node panicked")]
     Panicked,
     /// Some pending transactions were not stored.
-    #[error("{lost} waiting transactions are lost, {kept} are kept")]
+    #[error("{lost} pending transactions are lost, {kept} are stored")]
     Pool {
-        /// Those that are stored, which are the oldest.
+        /// Number of stored transactions, which are the oldest.
         kept: usize,
-        /// Those that are lost.
+        /// Number of lost transactions.
         lost: usize,
-        /// Why not.
+        /// Reason of the loss.
         source: Box<DataDirError>,
     },
     /// The store failed to close.

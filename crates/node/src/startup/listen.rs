@@ -1,4 +1,4 @@
-//! The addresses of a node, and what follows from them.
+//! Binds the addresses of a node, and derives whether it serves methods for developers.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -14,13 +14,13 @@ use crate::{
 /// Maximum of connections at the address for operators.
 const OPERATORS: usize = 16;
 
-/// Binds the separate port for subscribers. Both ports serve the same protocols. If no option names the port, and another
-/// program uses it, the node has no such port.
+/// Binds the separate port for subscribers. Both ports serve the same protocols. If no option names the port, and
+/// another program uses it, the node has no such port.
 pub(super) async fn bind_websocket(server: &mut Server, config: &Config) -> Result<Option<SocketAddr>, StartError> {
     let (addr, required) = match config.websocket {
         Some(WebSocketPort::Off) => return Ok(None),
         Some(WebSocketPort::At(addr)) => (addr, true),
-        // A node whose port the system chooses takes no fixed port.
+        // Tests and tools let the system choose the port, and run several nodes. A fixed second port would collide.
         None if config.listen.port() == 0 => return Ok(None),
         None => (SocketAddr::new(config.listen.ip(), DEFAULT_WEBSOCKET_PORT), false),
     };
@@ -28,7 +28,11 @@ pub(super) async fn bind_websocket(server: &mut Server, config: &Config) -> Resu
         Ok(addr) => Ok(Some(addr)),
         Err(source) if required => Err(StartError::Listen { addr, source }),
         Err(error) => {
-            tracing::warn!(%addr, %error, "no port of their own for subscribers; choose another with --websocket");
+            tracing::warn!(
+                %addr,
+                %error,
+                "failed to bind the port for subscribers; they use the main port. --websocket sets another port"
+            );
             Ok(None)
         }
     }
@@ -43,7 +47,7 @@ pub(super) async fn bind_operators(
     let limits = HttpLimits { connections: OPERATORS, each_second: None, ..config.http };
     let mut server = Server::new(limits, Serves::Pages, config.access.clone(), Arc::clone(metrics));
     let addr = server.bind(addr).await.map_err(|source| StartError::Listen { addr, source })?;
-    tracing::info!("pages for operators at {addr}");
+    tracing::info!(%addr, "serving pages for operators");
     Ok(Some((server, addr)))
 }
 
@@ -53,18 +57,20 @@ pub(super) fn decide_on_developer(config: &Config, addr: SocketAddr, websocket: 
     let developer = config.developer.is_on(&listening);
     match (config.developer, developer, config.block_mode) {
         (_, false, BlockMode::Manual) => {
-            tracing::warn!("nobody can ask for blocks: methods for developers are off, see --developer");
+            tracing::warn!("no client can request a block: methods for developers are off, see --developer");
         }
         (_, false, BlockMode::ManualImmediate) => {
             tracing::warn!("no client can move the block number: methods for developers are off, see --developer");
         }
         (Developer::Auto, false, _) => {
-            tracing::info!("methods for developers are off, for others can reach this node; see --developer");
+            tracing::info!(
+                "methods for developers are off, because other machines can reach this node; see --developer"
+            );
         }
         (_, false, _) => tracing::info!("methods for developers are off"),
         (_, true, _) => tracing::info!(
             "methods for developers are ON: programs on this machine can change balances, time and blocks; behind a \
-             proxy, or where others have accounts, start the node with --developer off"
+             proxy, or on a machine with other users, start the node with --developer off"
         ),
     }
     developer

@@ -56,7 +56,8 @@ impl Node {
         let mut server = Server::new(config.http, serves, config.access.clone(), Arc::clone(&metrics));
         let addr = server.bind(config.listen).await.map_err(listen)?;
         let websocket = bind_websocket(&mut server, &config).await?;
-        // Only now that the directory and the ports are this node's: until then the file may be that of another running node.
+        // Only now that the directory and the ports are this node's: until then the file may be that of another running
+        // node.
         let ready_file = config.ready_file.clone().map(ReadyFile::prepare).transpose()?;
         let developer = decide_on_developer(&config, addr, websocket);
         let banner = Banner {
@@ -73,7 +74,8 @@ impl Node {
         };
         import_pool(data_dir.as_ref(), &chain, producer.has_failed())?;
         let data_dir = data_dir.map(Arc::new);
-        // A method for developers may have set the clock forward. On other nodes the time of blocks waits for the system's clock.
+        // A method for developers may have set the clock forward. On other nodes the time of blocks waits for the
+        // system's clock.
         let latest = chain.snapshot().latest_tx_block().timestamp;
         let clock = if developer { Clock::not_before(latest) } else { Clock::default() };
         let started = driver::start(chain, producer, Solo::new(key), config.block_mode, clock, data_dir.clone());
@@ -143,14 +145,14 @@ impl RunningNode {
         let Self { stop, http, driver, handle, data_dir, .. } = self;
         stop.send_replace(true);
         if http.await.is_err() {
-            tracing::error!("the server panicked");
+            tracing::error!("the server panicked; the stop continues");
         }
         let closed = spawn_blocking(move || {
             let producer = driver.stop().map_err(|_| StopError::Panicked)?;
             let kept = data_dir.map_or(Ok(()), |data_dir| export_pool(&data_dir, &handle));
             if let Err(error) = &kept {
                 // Log it here: if the store fails to close, that is the error which ends the node.
-                tracing::error!(error = error as &dyn std::error::Error, "some pending transactions were not stored");
+                tracing::error!(error = error as &dyn std::error::Error, "some pending transactions are lost");
             }
             // Close the chain even if the pending transactions were not stored.
             producer.into_store().close().map_err(StopError::Store)?;
@@ -160,8 +162,8 @@ impl RunningNode {
     }
 }
 
-/// Returns the genesis accounts whose secret keys the file has, with their present balances, in the order of the banner.
-/// Unless `show_keys`, it has the published keys only, because banners are shown in terminals and logs.
+/// Returns the genesis accounts whose secret keys the file has, with their present balances, in the order of the
+/// banner. Unless `show_keys`, it has the published keys only, because banners are shown in terminals and logs.
 fn funded(chain: &Chain, accounts: &str, show_keys: bool) -> Vec<FundedAccount> {
     let Ok(file) = AccountsFile::parse(accounts) else { return Vec::new() };
     let snapshot = chain.snapshot();

@@ -23,12 +23,12 @@ use crate::{
     progress::Progress,
 };
 
-/// Time between two log lines while a chain is being opened.
+/// Time between two log lines while the node opens a chain.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// An opened chain.
 pub(super) struct Opened {
-    /// Where it is kept; `None` in memory.
+    /// The directory of the chain; `None` for a chain in memory.
     pub(super) data_dir: Option<DataDir>,
     /// The file of the genesis accounts.
     pub(super) accounts: Zeroizing<String>,
@@ -38,7 +38,7 @@ pub(super) struct Opened {
     pub(super) producer: Producer,
 }
 
-/// Opens the chain on a blocking thread, and logs when that takes long.
+/// Opens the chain on a blocking thread, and logs a line for each second that this takes.
 pub(super) async fn open_with_progress(config: Config) -> Result<Opened, StartError> {
     let begun = Instant::now();
     let mut opening = spawn_blocking(move || open(&config));
@@ -46,7 +46,7 @@ pub(super) async fn open_with_progress(config: Config) -> Result<Opened, StartEr
         if let Ok(opened) = timeout(PATIENCE, &mut opening).await {
             return opened.map_err(|_| StartError::Panicked)?;
         }
-        tracing::info!("opening the chain, for {} s so far", begun.elapsed().as_secs());
+        tracing::info!(seconds = begun.elapsed().as_secs(), "still opening the chain");
     }
 }
 
@@ -63,7 +63,11 @@ fn open(config: &Config) -> Result<Opened, StartError> {
     let data_dir = DataDir::create(path)?;
     if let Err(error) = dump::remove_drafts(&data_dir) {
         let directory = data_dir.dumps();
-        tracing::warn!(%error, directory = %directory.display(), "files that were not finished are left, with the node's key");
+        tracing::warn!(
+            %error,
+            directory = %directory.display(),
+            "failed to remove unfinished dumps, which contain the node's key; the next start retries"
+        );
     }
     let (mut manifest, accounts, key) = match data_dir.manifest()? {
         Some(manifest) => {
@@ -86,8 +90,8 @@ fn open(config: &Config) -> Result<Opened, StartError> {
     Ok(Opened { data_dir: Some(data_dir), accounts, key, chain, producer })
 }
 
-/// Writes the files of a new chain. The manifest is the last one: from then on the directory holds a chain, even if this
-/// start is interrupted.
+/// Writes the files of a new chain. The manifest is the last one: from then on the directory holds a chain, even if
+/// this start is interrupted.
 fn begin_chain(data_dir: &DataDir, config: &Config) -> Result<(Manifest, Zeroizing<String>, KeyPair), StartError> {
     let accounts = read_accounts(config)?;
     parse_accounts(&accounts, config)?;
@@ -108,7 +112,7 @@ fn open_chain(
 ) -> Result<(Chain, Producer), StartError> {
     store.seal_with(run_seal(key));
     if let OpenOutcome::Ready { rebuilt: Some(reason), .. } = store.outcome() {
-        tracing::warn!("the derived state was damaged and has been rebuilt: {reason}");
+        tracing::warn!(%reason, "rebuilt the damaged derived state");
     }
     let genesis = parse_accounts(accounts, config)?;
     for warning in genesis.warnings() {
@@ -117,7 +121,7 @@ fn open_chain(
     let failed = |source| StartError::Chain { path: config.data_dir.clone(), source: Box::new(source) };
     let chain_config = chain_config(config, manifest);
     if let OpenOutcome::NeedsReplay { from, head, reason } = store.outcome() {
-        tracing::warn!("the derived state is lost: {reason}; blocks {from} to {head} are executed again");
+        tracing::warn!(%reason, %from, to = %head, "the derived state is lost; executing the blocks again");
         let mut progress = Progress::new("executing blocks again");
         let mut tell = |number: BlockNumber, last: BlockNumber| progress.tell(number.get(), last.get());
         silica_chain::rebuild(&store, chain_config.clone(), &genesis, key.public(), &mut tell)
@@ -173,8 +177,8 @@ fn check_same_chain(data_dir: &DataDir, manifest: &Manifest, config: &Config) ->
     differs("blocks per DS epoch", "blocks-per-ds-epoch", manifest.blocks_per_ds_epoch, wanted)
 }
 
-/// Checks that the configuration names no other Scilla rules than those of the chain. The accounts are compared before: if a
-/// profile has other rules and other accounts, the accounts identify the chain better.
+/// Checks that the configuration names no other Scilla rules than those of the chain. The accounts are compared before:
+/// if a profile has other rules and other accounts, the accounts identify the chain better.
 fn check_same_rules(data_dir: &DataDir, manifest: &Manifest, config: &Config) -> Result<(), DataDirError> {
     let found = manifest.scilla_rules().edition();
     match config.scilla_rules {
@@ -185,8 +189,8 @@ fn check_same_rules(data_dir: &DataDir, manifest: &Manifest, config: &Config) ->
     }
 }
 
-/// Checks that the configuration names no other genesis accounts than those of the chain. A given profile differs from the
-/// chain only if the chain has the accounts of another profile: they may come from a file.
+/// Checks that the configuration names no other genesis accounts than those of the chain. A given profile differs from
+/// the chain only if the chain has the accounts of another profile: they may come from a file.
 fn check_same_accounts(data_dir: &DataDir, kept: &str, config: &Config) -> Result<(), StartError> {
     let (option, wanted_name) = match (&config.accounts_file, &config.mnemonic) {
         (Some(file), _) => ("accounts-file", format!("those of {}", file.display())),

@@ -9,8 +9,8 @@ use crate::{
     driver::NodeHandle,
 };
 
-/// Puts the transactions that were pending at the last stop into the pool. If `is_disk_full`, their file stays, because the next
-/// stop could not write it again.
+/// Adds the transactions that were pending at the last stop to the pool. If `is_disk_full`, their file stays, because
+/// the next stop could not write it again.
 pub(super) fn import_pool(data_dir: Option<&DataDir>, chain: &Chain, is_disk_full: bool) -> Result<(), StartError> {
     let Some(data_dir) = data_dir else { return Ok(()) };
     let Some(bytes) = data_dir.load_pool()? else { return Ok(()) };
@@ -19,12 +19,12 @@ pub(super) fn import_pool(data_dir: Option<&DataDir>, chain: &Chain, is_disk_ful
     }
     match chain.import_pool(&bytes, clock::now()) {
         Ok(PoolImport { admitted, refused, damaged: 0 }) => {
-            tracing::info!(admitted, refused, "waiting transactions");
+            tracing::info!(admitted, refused, "loaded the pending transactions of the last run");
         }
         Ok(PoolImport { admitted, refused, damaged }) => {
-            tracing::warn!(admitted, refused, damaged, "waiting transactions; the file of the pool is damaged");
+            tracing::warn!(admitted, refused, damaged, "the pool file is damaged; some pending transactions are lost");
         }
-        Err(error) => tracing::warn!(%error, "the transactions that were waiting are lost"),
+        Err(error) => tracing::warn!(%error, "failed to load the pool file; its pending transactions are lost"),
     }
     Ok(())
 }
@@ -52,8 +52,8 @@ pub(super) fn export_pool(data_dir: &DataDir, handle: &NodeHandle) -> Result<(),
         tracing::warn!(
             kept,
             lost,
-            longest = LONGEST_POOL,
-            "the file of the pool has no room for all waiting transactions"
+            max_bytes = LONGEST_POOL,
+            "the pool file has its maximum size; the newest pending transactions are lost"
         );
     }
     Ok(())

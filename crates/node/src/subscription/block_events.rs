@@ -19,8 +19,8 @@ use tokio::sync::OnceCell;
 
 use crate::{driver::NodeHandle, head::ChainTip, methods::tx_block};
 
-/// Blocks whose events the cache keeps for sessions that read them a little later, and bytes above which it keeps only the
-/// latest block.
+/// Blocks whose events the cache keeps for sessions that read them a little later, and bytes above which it keeps only
+/// the latest block.
 const KEPT: usize = 4;
 const KEPT_BYTES: usize = 4 << 20;
 
@@ -40,7 +40,8 @@ pub(crate) struct BlockEvents {
     pub(super) block: NewBlock,
     /// Bytes of its JSON without the hashes of transactions.
     header_bytes: usize,
-    /// Events of successful calls by contract, in the order of transactions and receipts; `None` when they are too many.
+    /// Events of successful calls by contract, in the order of transactions and receipts; `None` when they are too
+    /// many.
     pub(super) events: Option<BTreeMap<Address, Events>>,
     /// Bytes of their JSON.
     event_bytes: usize,
@@ -120,7 +121,10 @@ impl BlockEvents {
         of_contract.bytes = of_contract.bytes.saturating_add(bytes);
         of_contract.events.push(event);
         if self.event_bytes > MOST_EVENTS {
-            tracing::warn!(bytes = self.event_bytes, "the events of a block are too many to be told to subscribers");
+            tracing::warn!(
+                bytes = self.event_bytes,
+                "the events of a block exceed 32 MiB; their subscribers are disconnected"
+            );
             self.events = None;
         }
     }
@@ -221,9 +225,9 @@ impl BlockEventCache {
 /// Reason why the events of a block are not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unread {
-    /// The chain was reverted meanwhile, or is being reverted.
+    /// The chain was reverted since the session read its head, or is being reverted.
     Gone,
-    /// The block could not be read; the log says why.
+    /// The block could not be read; the log has the reason.
     Failed,
 }
 

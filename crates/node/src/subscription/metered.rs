@@ -12,14 +12,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::http::{Memory, MemoryLease, SMALL_ANSWER};
 
-/// Bytes of a message that are read without memory of their own.
+/// Bytes of a message that are read without a lease.
 pub(super) const SHORT_MESSAGE: usize = SMALL_ANSWER;
 
 /// Bytes before the payload of a control frame of a client: two, and the mask (RFC 6455, section 5.2).
 const CONTROL_HEAD: usize = 6;
 
-/// A stream whose reader says where each message ends. What is read of a message beyond [`SHORT_MESSAGE`] draws on the common
-/// memory, and nothing is read while there is none.
+/// A stream whose reader reports the end of each message. Bytes of a message after [`SHORT_MESSAGE`] take memory from
+/// the common budget. The stream reads nothing while the budget has no free memory.
 pub(super) struct Metered<S> {
     stream: S,
     share: MemoryLease,

@@ -45,8 +45,8 @@ impl SubscriptionHub {
         Self { node, events, places, metrics }
     }
 
-    /// Talks with a client behind the handshake, which said who the caller is, until either ends it or `stop` becomes
-    /// true. Requests of JSON-RPC are for `service`; what is sent takes memory of `share`.
+    /// Runs a session after the handshake, until the client or the node ends it, or `stop` becomes true. The handshake
+    /// determined the caller. `service` answers requests of JSON-RPC, and large messages take memory from `share`.
     pub(crate) async fn receive<S>(
         &self,
         service: &Service,
@@ -77,7 +77,7 @@ struct Session<'a, S> {
     heads: watch::Receiver<ChainTip>,
     /// The next block to send.
     next: BlockNumber,
-    /// How often the chain had been taken back when that was so.
+    /// The number of reverts of the chain at that time.
     reverts: u64,
 }
 
@@ -93,7 +93,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
             tokio::select! {
                 biased;
                 text = self.wire.next() => self.on_message(text?).await?,
-                // One block at a time, however far the client is behind: nothing is lost, and nothing is piled up.
+                // Send one block at a time, even if the client is far behind: no block is lost, and no queue grows.
                 () = std::future::ready(()), if behind => self.notify().await?,
                 head = self.heads.changed(), if !behind => head.map_err(|_| End::Gone)?,
             }
@@ -184,7 +184,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         Ok(())
     }
 
-    /// What happened in the next block; `None` when the chain was taken back, so that another may be the next.
+    /// Returns the events of the next block; `None` if a revert replaced that block.
     async fn news(&mut self) -> Result<Option<Arc<BlockEvents>>, End> {
         let block = ChainTip { number: self.next, reverts: self.reverts };
         match self.wire.meanwhile(self.hub.events.of(&self.hub.node, block)).await? {
@@ -200,9 +200,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
     }
 }
 
-const FAILED: End = End::Told(CloseCode::Error, "a message cannot be taken or written");
+const FAILED: End = End::Told(CloseCode::Error, "the node failed to process a message");
 
-const TOO_MANY_EVENTS: End = End::Told(CloseCode::Error, "the events of a block are too many to be told");
+const TOO_MANY_EVENTS: End = End::Told(CloseCode::Error, "the events of a block are too large");
 
 /// Looks for the contracts that a message names.
 fn take(topics: &mut Topics, text: &str, places: &Arc<Semaphore>, at: &Context) -> Result<(), QueryError> {
@@ -211,13 +211,17 @@ fn take(topics: &mut Topics, text: &str, places: &Arc<Semaphore>, at: &Context) 
     topics.take(&query, places, is_contract)
 }
 
-/// Whether what was found at an address is a contract.
+/// Returns whether the account at an address is a contract.
 fn is_contract(address: &Address, found: Result<Option<Account>, StateError>) -> Result<bool, QueryError> {
     match found {
         Ok(account) => Ok(account.is_some_and(|account| account.contract.is_some())),
         Err(error) if error.is_retired() => Err(QueryError::TakenBack),
         Err(error) => {
-            tracing::error!(%address, error = &error as &dyn std::error::Error, "an account cannot be read");
+            tracing::error!(
+                %address,
+                error = &error as &dyn std::error::Error,
+                "failed to read an account; it counts as no contract"
+            );
             Ok(false)
         }
     }
@@ -240,7 +244,7 @@ fn is_rpc(text: &str) -> bool {
     }
     match serde_json::from_str(text) {
         Ok(Members { jsonrpc, method }) => jsonrpc.is_some() || method.is_some(),
-        // A request may have comments, a member twice, or something behind it, as over HTTP.
+        // As over HTTP, a request can have comments, a repeated member, or trailing text.
         Err(_) => rpc::is_request(text.as_bytes()),
     }
 }

@@ -15,13 +15,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::block_events::{BlockEvents, Events, transactions_bytes};
 
-/// Addresses that one client may name for a topic.
+/// Maximum of addresses of one client for a topic.
 const MOST_ADDRESSES: usize = 10_000;
 
-/// Addresses that all clients together may follow, for each of their topics.
+/// Maximum of addresses that all clients together follow, for each topic.
 pub(super) const MOST_OF_ALL: usize = 1_000_000;
 
-/// Bytes of a notification without news.
+/// Bytes of a notification without events.
 const AROUND: usize = 512;
 
 /// What one client has subscribed to.
@@ -34,17 +34,17 @@ pub(super) struct Topics {
     ending: BTreeSet<Topic>,
 }
 
-/// Addresses that a client follows for a topic, and their places among those of all clients.
+/// Addresses that a client follows for a topic, and their permits of the common maximum.
 #[derive(Debug, Default)]
 struct Followed {
     addresses: BTreeSet<Address>,
     places: Option<OwnedSemaphorePermit>,
 }
 
-/// Reason why a message is not taken, in the words of the reference (Reference: subscriptions#replies).
+/// Reason why a message is rejected, in the words of the reference (Reference: subscriptions#replies).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum QueryError {
-    /// There is no known topic in `query`.
+    /// `query` has no known topic.
     #[error("invalid query field")]
     Query,
     /// There are no addresses.
@@ -65,13 +65,13 @@ pub(super) enum QueryError {
     /// There is no address before the first bad one.
     #[error("no valid address found")]
     NoAddress,
-    /// The topic of which there is to be no more is none.
+    /// The topic of an unsubscription is unknown.
     #[error("invalid type field")]
     Type,
     /// The client follows too many addresses.
     #[error("too many addresses, expected at most {MOST_ADDRESSES} for a topic")]
     TooMany,
-    /// The chain was taken back while contracts were looked for. None of them is taken.
+    /// The chain was reverted while the node looked up the contracts. The message has no effect.
     #[error("The chain was taken back meanwhile, ask again")]
     TakenBack,
     /// All clients together follow too many addresses.
@@ -240,7 +240,7 @@ impl Followed {
     }
 }
 
-/// What is new of the addresses that a client follows, in their order. Goes through whichever are fewer.
+/// Returns the news about the followed addresses, in their order. It iterates over the smaller of the two sets.
 fn common<'f, 'n: 'f, T>(
     followed: &'f BTreeSet<Address>,
     news: &'n BTreeMap<Address, T>,
@@ -252,7 +252,7 @@ fn common<'f, 'n: 'f, T>(
     }
 }
 
-/// The addresses of a message up to the first bad one, and what is wrong with that one.
+/// Returns the addresses of a message up to the first invalid one, and the fault of that one.
 fn addresses(
     query: &Map<String, Value>,
     wrong_size: QueryError,
@@ -397,7 +397,7 @@ mod tests {
         follow(&mut other, "TxnLog", &[CONTRACT]).unwrap();
         follow(&mut one, "TxnLog", &[CONTRACT]).unwrap();
         assert_eq!(follow(&mut one, "TxnLog", &[OTHER]), Err(QueryError::Full));
-        // Places come back when a topic ends, or a client goes.
+        // Slots become free when a topic ends, or a client disconnects.
         one.take(&json!({"query": "Unsubscribe", "type": "EventLog"}), &places, |_| Ok(true)).unwrap();
         one.end_topics();
         follow(&mut one, "TxnLog", &[OTHER]).unwrap();

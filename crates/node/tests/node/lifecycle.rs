@@ -87,10 +87,10 @@ async fn chain_with_other_parameters_is_not_continued() {
     Node::start(made).await.unwrap().stop().await.unwrap();
 
     let other = Config { chain_id: Some(ChainId::new(222)), ..config() };
-    check_refused(other, &["id 333", "--chain-id asks for 222"]).await;
-    check_refused(Config { shards: Some(3), ..config() }, &["shards 2", "--shards asks for 3"]).await;
+    check_refused(other, &["id 333", "--chain-id requires 222"]).await;
+    check_refused(Config { shards: Some(3), ..config() }, &["shards 2", "--shards requires 3"]).await;
     let other = Config { blocks_per_ds_epoch: Some(7), ..config() };
-    check_refused(other, &["blocks per DS epoch 100", "--blocks-per-ds-epoch asks for 7"]).await;
+    check_refused(other, &["blocks per DS epoch 100", "--blocks-per-ds-epoch requires 7"]).await;
 
     let node = start_in(dir.path()).await;
     assert_eq!(result(node.addr(), "GetNetworkId", json!([])).await, "333");

@@ -47,7 +47,7 @@ async fn handshake_that_is_none_is_refused() {
     ] {
         let request = HANDSHAKE.replace(correct, wrong).replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
         let answer = exchange(start(calm()).await.addr, &request).await;
-        assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("no WebSocket handshake"), "{answer}");
+        assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("expected a WebSocket handshake"), "{answer}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! One end of a WebSocket connection: whole messages in, texts in pieces out.
+//! One end of a WebSocket connection. It receives whole messages, and sends texts in chunks.
 
 #[cfg(test)]
 mod tests;
@@ -41,19 +41,19 @@ const LARGEST_MESSAGE: usize = 256 << 10;
 /// Bytes that are read at once.
 const READ_AT_ONCE: usize = 8 << 10;
 
-/// Bytes that wait to be sent, at most: a piece of a text, and what answers pings behind it.
+/// Maximum of unsent bytes: one chunk of a text, and the replies to pings after it.
 const UNSENT: usize = 2 * PIECE;
 
-/// How long a client is waited for.
+/// Time limits of a connection.
 #[derive(Clone, Copy, Debug)]
 struct Times {
-    /// After which a client that has been silent is asked whether it is there, and again until it is given up.
+    /// Time after which a silent client gets a ping, and again until the session ends.
     silence: Duration,
-    /// That a client may take to read one piece of a text.
+    /// Maximum time for a client to read one chunk of a text.
     unread: Duration,
-    /// That an answer in the making is given once the node stops.
+    /// Time for the completion of a response after the node has begun to stop.
     finish: Duration,
-    /// That a client is given to take the last message, and again to close its side.
+    /// Time for a client to read the last message, and again to close its side.
     linger: Duration,
 }
 
@@ -69,7 +69,7 @@ const USUAL: Times = Times {
 pub(super) enum End {
     /// The node closes the session, and sends the reason to the client.
     Told(CloseCode, &'static str),
-    /// The client has said that it ends.
+    /// The client has closed the session.
     Closed,
     /// The connection is gone, or the client does not read.
     Gone,
@@ -85,9 +85,9 @@ impl End {
 }
 
 impl From<Truncated> for End {
-    /// An answer that has begun cannot be ended.
+    /// A WebSocket message has no mark for a missing end, so the session ends.
     fn from(_: Truncated) -> Self {
-        Self::Told(CloseCode::Error, "the answer is truncated")
+        Self::Told(CloseCode::Error, "the response is truncated")
     }
 }
 
@@ -98,7 +98,7 @@ impl From<tungstenite::Error> for End {
         match error {
             Error::Capacity(_) => Self::Told(CloseCode::Size, "the message is too large"),
             Error::Utf8(_) => Self::Told(CloseCode::Invalid, "the message is not UTF-8"),
-            Error::Protocol(_) => Self::Told(CloseCode::Protocol, "that is no frame"),
+            Error::Protocol(_) => Self::Told(CloseCode::Protocol, "the frame is invalid"),
             Error::Io(error) if error.kind() == io::ErrorKind::OutOfMemory => {
                 Self::Told(CloseCode::Again, "too many large messages at once")
             }
@@ -117,7 +117,7 @@ impl From<tungstenite::Error> for End {
 
 /// What happened on the socket.
 enum Traffic {
-    /// What was to be sent was, or not in time.
+    /// Whether the pending bytes were sent in time.
     Sent(bool),
     Came(Option<Message>),
 }
@@ -131,24 +131,24 @@ pub(super) struct Text {
 
 /// One end of a WebSocket connection.
 ///
-/// While something else is done, pings are answered and one message is kept; further ones stay with the client. What is
-/// sent is handed to the socket a piece at a time, so that no more than a piece of it is in memory twice.
+/// During other work it answers pings and keeps one message. Further messages stay in the socket. Texts go to the
+/// socket in chunks, so that at most one chunk is in memory twice.
 pub(super) struct Wire<S> {
     socket: WebSocketStream<Metered<S>>,
     times: Times,
     share: MemoryLease,
     stop: watch::Receiver<bool>,
     reminders: Interval,
-    /// Whether the client has said anything since it was last asked.
+    /// Whether the client has sent anything since the last ping.
     heard: bool,
-    /// A message that came while something else was done.
+    /// A message that arrived during other work.
     kept: Option<Text>,
-    /// Until when the client has to take what answers its pings, or asks whether it is there.
+    /// Until when the client must read the replies to its pings, or the ping of the node.
     due: Option<Instant>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
-    /// Speaks over a stream behind the handshake.
+    /// Creates one end over a stream, after the handshake.
     pub(super) async fn new(stream: S, share: MemoryLease, stop: watch::Receiver<bool>) -> Self {
         Self::with_times(stream, USUAL, share, stop).await
     }
@@ -167,7 +167,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
         Self { socket, times, share, stop, reminders, heard: true, kept: None, due: None }
     }
 
-    /// The next message. Nothing is lost when this is given up.
+    /// Returns the next message. Dropping the future loses no message.
     pub(super) async fn next(&mut self) -> Result<Text, End> {
         let mut stop = self.stop.clone();
         loop {
@@ -183,7 +183,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
         }
     }
 
-    /// Does something while the client is listened to.
+    /// Awaits `work`, and handles the messages of the client in the meantime.
     pub(super) async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> Result<T, End> {
         let (mut stop, finish) = (self.stop.clone(), self.times.finish);
         let mut work = pin!(work);
@@ -193,8 +193,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
         });
         loop {
             tokio::select! {
-                // A message is being worked on: as long as it is there, the buffer that it was read into, which may be
-                // long, is not kept for what is read next.
+                // The socket first: while the message of this work exists, the next read gets a new buffer instead of
+                // the message's, which can be long.
                 biased;
                 step = self.step() => step?,
                 done = work.as_mut() => return Ok(done),
@@ -211,7 +211,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
             self.write(piece?, data, !open).await?;
             data = Data::Continue;
             if open {
-                // Who reads is there, and may come late to what is asked.
+                // A client that reads is alive, although it may be late to answer a ping.
                 self.heard = true;
                 self.reminders.reset();
             }
@@ -232,7 +232,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
         }
     }
 
-    /// Waits for one thing to happen, and sees to it.
+    /// Waits for one event of the connection, and handles it.
     async fn step(&mut self) -> Result<(), End> {
         let (socket, due, is_full) = (&mut self.socket, self.due, self.kept.is_some());
         let (share, holds_memory) = (&self.share, socket.get_ref().holds_memory());
@@ -249,7 +249,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
             traffic = traffic => match traffic? {
                 Traffic::Sent(true) => {
                     self.due = None;
-                    // A client that pings without end does not keep the thread from others.
+                    // A client with an endless sequence of pings must not occupy the thread.
                     yield_now().await;
                     Ok(())
                 }
@@ -268,20 +268,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Wire<S> {
                 let memory = self.socket.get_mut().end_message();
                 self.kept = (!text.is_empty()).then_some(Text { text, memory });
             }
-            // The answer is prepared already, and nothing more is read until it is sent.
+            // The WebSocket library has prepared the reply. The node reads nothing more until the reply is sent.
             Message::Ping(payload) => {
                 self.socket.get_mut().take_control_frame(payload.len());
                 self.due = Some(Instant::now() + self.times.unread);
             }
             Message::Pong(payload) => self.socket.get_mut().take_control_frame(payload.len()),
             Message::Frame(_) => {}
-            Message::Binary(_) => return Err(End::Told(CloseCode::Unsupported, "messages are text")),
+            Message::Binary(_) => {
+                return Err(End::Told(CloseCode::Unsupported, "expected a text message, got a binary one"));
+            }
             Message::Close(_) => return Err(End::Closed),
         }
         Ok(())
     }
 
-    /// Asks whether the client is there, unless it has a message that waits, or is to take something anyway.
+    /// Sends a ping, unless the client has a pending message, or must read other bytes first.
     async fn remind(&mut self) -> Result<(), End> {
         if self.kept.is_some() || self.due.is_some() {
             return Ok(());

@@ -267,6 +267,6 @@ async fn those_who_are_told_leave_memory_to_those_who_ask() {
     drop(told);
     assert!(waits.await.is_some());
     assert!(share.reserve(4 * PIECE).await.is_some());
-    // What is larger than their half would never have all of its memory.
+    // A text that is larger than half of the budget could never reserve its memory.
     assert!(share.reserve(4 * PIECE + 1).await.is_none());
 }
