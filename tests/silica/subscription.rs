@@ -370,7 +370,7 @@ fn what_is_too_large_or_no_text_ends_the_connection() {
     assert_eq!(end, (CloseCode::Size, "the message is too large".to_owned()));
     let mut client = Client::connect(&node);
     client.0.send(Message::binary(vec![0; 3])).unwrap();
-    assert_eq!(client.closed(), (CloseCode::Unsupported, "messages are text".to_owned()));
+    assert_eq!(client.closed(), (CloseCode::Unsupported, "expected a text message, got a binary one".to_owned()));
 }
 
 /// A masked frame of a client, whose mask is zero.
