@@ -114,7 +114,7 @@ fn contracts_are_found_by_whatever_touched_them() {
     assert_eq!(list(&hello), [found(3, json!(["contract"])), found(6, json!(["recipient"]))]);
     let failed = &all(&chain.node, &first.to_string(), "newest", 10)[0];
     assert_eq!((&failed["success"], &failed["sender"]), (&json!(false), &json!(Wallet::funded(1).hex())));
-    assert_eq!(list(&Address::ZERO), [], "nobody pays the address of deployments");
+    assert_eq!(list(&Address::ZERO), [], "no payment goes to the address of deployments");
 }
 
 #[test]

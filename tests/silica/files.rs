@@ -100,7 +100,7 @@ fn files_are_for_their_owner_only_whatever_the_umask() {
 fn planted_drafts_capture_nothing() {
     let (directory, data) = directories();
     let victim = directory.path().join("victim");
-    fs::write(&victim, "of somebody else").unwrap();
+    fs::write(&victim, "of another user").unwrap();
     fs::create_dir(&data).unwrap();
     for name in ["node.key.new", "accounts.json.new"] {
         symlink(&victim, data.join(name)).unwrap();
@@ -120,7 +120,7 @@ fn planted_drafts_capture_nothing() {
         assert!(node.call("silica_dump", &json!([name])).is_err(), "{name}");
     }
     assert!(node.stop().status.success());
-    assert_eq!(fs::read_to_string(&victim).unwrap(), "of somebody else");
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "of another user");
     assert_eq!(planted.metadata().unwrap().len(), 0);
     for name in ["node.key", "accounts.json", "manifest.json", "pool"] {
         let file = data.join(name).symlink_metadata().unwrap();
@@ -132,7 +132,7 @@ fn planted_drafts_capture_nothing() {
 fn links_pipes_and_devices_in_place_of_files_are_refused_at_once() {
     let (directory, data) = stopped_chain();
     let victim = directory.path().join("victim");
-    fs::write(&victim, "of somebody else").unwrap();
+    fs::write(&victim, "of another user").unwrap();
     let kept = directory.path().join("kept");
     for name in [
         "node.key",
@@ -172,7 +172,7 @@ fn links_pipes_and_devices_in_place_of_files_are_refused_at_once() {
             fs::rename(&kept, &path).unwrap();
         }
     }
-    assert_eq!(fs::read_to_string(&victim).unwrap(), "of somebody else");
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "of another user");
     Node::start_in(&data, &[]);
 }
 

@@ -564,7 +564,7 @@ fn pool_of_version_1_is_read() {
     let gapped = "f15b3d32f1fdf131d06a4d4de69a6474afea14313ee6ecc9f7cdbcdccfc59724";
     assert_eq!(pending, json!({"Txns": [{"TxnHash": gapped, "code": 4}]}), "nonce 3 is missing");
     let sender = "381f4008505e940ad7681ec3468a719060caf796";
-    assert_eq!(balance(&node, sender).1, 1, "nobody signed this one");
+    assert_eq!(balance(&node, sender).1, 1, "this transaction has no signature");
 }
 
 #[test]

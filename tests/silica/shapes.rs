@@ -49,7 +49,7 @@ const UNDOCUMENTED: [(&str, &str); 17] = [
     ("silica_increaseTime", "for developers: puts the clock forward"),
     ("silica_mine", "for developers: makes blocks"),
     ("silica_revert", "for developers: takes the chain back"),
-    ("silica_sendTransaction", "for developers: sends what nobody signed"),
+    ("silica_sendTransaction", "for developers: sends a transaction without a signature"),
     ("silica_setBalance", "for developers: edits an account"),
     ("silica_setBlockMode", "for developers: says when blocks are made"),
     ("silica_setContractField", "for developers: edits a contract"),
@@ -335,7 +335,7 @@ fn every_change_of_an_answer_is_noticed() {
             if NULLABLE.contains(&method) && changed.is_null() {
                 continue;
             }
-            assert!(compare(method, &changed).is_err(), "{method}: nobody notices {change}\nin {changed}");
+            assert!(compare(method, &changed).is_err(), "{method}: the comparison misses {change}\nin {changed}");
             changes += 1;
         }
     }

@@ -23,7 +23,7 @@ impl Client {
     pub(crate) fn connect(port: u16, bodies: &[String]) -> Self {
         let connect = |_| {
             let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("the server accepts");
-            stream.set_nodelay(true).expect("a connection can be told not to wait");
+            stream.set_nodelay(true).expect("a connection can be set not to wait");
             stream
         };
         let mut connections: Vec<_> = (0..CONNECTIONS).map(connect).collect();

@@ -155,7 +155,7 @@ pub fn floor_ln(entries: u64) -> u64 {
 /// reference's method: double precision, where numbers beyond 128 bits are split into two halves. Up to the 32nd these
 /// are e^k - 1, rounded up.
 #[rustfmt::skip]
-#[expect(clippy::unreadable_literal, reason = "nobody reads 64 bits of a power of e")]
+#[expect(clippy::unreadable_literal, reason = "64 bits of a power of e have no readable form")]
 const STEPS: [U256; 177] = [
     U256::from_limbs([0x2, 0x0, 0x0, 0x0]),
     U256::from_limbs([0x7, 0x0, 0x0, 0x0]),

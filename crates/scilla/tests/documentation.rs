@@ -171,6 +171,6 @@ fn no_example_is_forgotten() {
     let readme = fs::read_to_string(root().join("contracts/README.md")).expect("it is there");
     for file in found {
         let (directory, _) = file.split_once('/').expect("it lies in a directory");
-        assert!(readme.contains(&format!("\n## {directory}\n")), "{directory} is not told of");
+        assert!(readme.contains(&format!("\n## {directory}\n")), "{directory} is not described");
     }
 }

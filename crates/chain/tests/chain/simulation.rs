@@ -154,7 +154,7 @@ fn calls_with_events_messages_and_changes() {
         change.map(|change| change.variables.clone())
     };
     let first = change("visits", &[&visitor], json!(null), json!("1"));
-    assert_eq!(of_hello(&simulation), Some(vec![first]), "the sign of the empty map is not told");
+    assert_eq!(of_hello(&simulation), Some(vec![first]), "the marker of the empty map is left out");
     let simulation = check(&mut world, 2, &call(2, hello, "Greet", &[], 0));
     assert_eq!(of_hello(&simulation), Some(vec![change("visits", &[&visitor], json!("1"), json!("2"))]));
     let simulation = check(&mut world, 1, &call(1, hello, "SetGreeting", &[text_param("text", "Ciao")], 0));

@@ -440,7 +440,7 @@ mod tests {
         assert_eq!(topics.notification_bytes(&news), None);
         take(&mut topics, &json!({"query": "Unsubscribe", "type": "EventLog"})).unwrap();
         topics.end_topics();
-        assert!(topics.notification_bytes(&news).is_some(), "who does not follow contracts is told");
+        assert!(topics.notification_bytes(&news).is_some(), "a client without contracts gets a notification");
     }
 
     #[test]

@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     const FLAGS: &[Flag] = &[
-        Flag::switch("jsonerrors", "Tell errors as JSON.").or('j'),
+        Flag::switch("jsonerrors", "Print errors as JSON.").or('j'),
         Flag::switch("summary", "Print the table only.").or('s'),
         Flag::valued("libdir", "DIR", "Look for libraries there."),
         Flag::valued("gaslimit", "N", "The gas."),

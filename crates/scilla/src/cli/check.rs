@@ -25,9 +25,9 @@ pub(super) const COMMAND: Command = Command {
     operands: "FILE",
     summary: "Check a contract or a library.",
     details: "\
-FILE is a contract (.scilla) or a library (.scillib). It is parsed, its imports are found, and names, types, patterns
-and what else must hold are checked. Success prints the gas that is left and what was asked for, as JSON; a program
-that is rejected is told why, with the line.
+FILE is a contract (.scilla) or a library (.scillib). The command parses it, finds its imports, and checks names,
+types, patterns and further rules. It prints the remaining gas and the requested results as JSON. Errors have their
+lines.
 
     scilla check token.scilla
     scilla check -contractinfo -libdir libs token.scilla",
@@ -35,27 +35,24 @@ that is rejected is told why, with the line.
         Flag::valued(
             "libdir",
             "DIR[:DIR]",
-            "Look for imported libraries there; may be repeated. The standard library is built in.",
+            "Directories of imported libraries; may be repeated. The standard library is built in.",
         ),
         Flag::valued("gaslimit", "N", "The gas that the check may use (100000)."),
         Flag::valued("init", "FILE", "The init file of the contract: its address, and the addresses of libraries."),
-        Flag::switch("contractinfo", "Print what the contract is: parameters, fields, transitions, events."),
+        Flag::switch("contractinfo", "Print the interface of the contract: parameters, fields, transitions, events."),
         Flag::switch("typeinfo", "Print the types of all names, for editors."),
-        Flag::switch("cf", "Look also at money: warn of odd accepts, and print which fields hold some."),
+        Flag::switch("cf", "Analyse money too: warn of odd accepts, and print the fields that hold money."),
         Flag::valued(
             "cf-token-field",
             "FIELD",
-            "A field or parameter that holds money, as -cf cannot see; may be repeated.",
+            "A field or parameter that holds money, if -cf does not find it; may be repeated.",
         ),
-        Flag::switch("dump-callgraph", "Write which functions and components call which, for dot, beside FILE."),
-        Flag::switch("dump-callgraph-stdout", "Print which functions and components call which, for dot."),
+        Flag::switch("dump-callgraph", "Write the call graph, in the format of dot, to a file next to FILE."),
+        Flag::switch("dump-callgraph-stdout", "Print the call graph, in the format of dot."),
         RULES,
-        Flag::switch("jsonerrors", "Tell errors as JSON."),
-        Flag::switch(
-            "disable-developer-warnings",
-            "Skip the phase that looks for what is suspicious, its errors included.",
-        ),
-        Flag::valued("debuglevel", "LEVEL", "Taken for compatibility; there are no debug logs."),
+        Flag::switch("jsonerrors", "Print errors as JSON."),
+        Flag::switch("disable-developer-warnings", "Skip the phase that finds suspicious code, including its errors."),
+        Flag::valued("debuglevel", "LEVEL", "Accepted for compatibility; there are no debug logs."),
     ],
     run,
 };

@@ -26,11 +26,11 @@ checked first: see `scilla type`.
     echo 'let x = Uint32 20 in builtin add x x' > forty.scilexp
     scilla eval forty.scilexp",
     flags: &[
-        Flag::valued("libdir", "DIR[:DIR]", "Import the libraries there too; may be repeated."),
+        Flag::valued("libdir", "DIR[:DIR]", "Directories of additional libraries; may be repeated."),
         Flag::valued("gaslimit", "N", "The gas that the evaluation may use (100000)."),
         Flag::valued("pplit", "BOOL", "Write values in reports as literals (true) or as JSON (false)."),
         RULES,
-        Flag::switch("jsonerrors", "Tell errors as JSON."),
+        Flag::switch("jsonerrors", "Print errors as JSON."),
     ],
     run,
 };

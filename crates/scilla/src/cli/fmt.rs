@@ -26,7 +26,7 @@ its comments; with -inplace it is written back. Formatting what is formatted cha
         Flag::switch("sexp", "Print the tree of FILE as an S-expression, for other tools.").or('s'),
         Flag::switch("json", "Print the tree of FILE as JSON, for other tools.").or('j'),
         Flag::switch("human-readable", "Break the lines of the tree.").or('h'),
-        Flag::switch("deannot", "Leave the places of nodes out of the tree.").or('d'),
+        Flag::switch("deannot", "Leave the source positions out of the tree.").or('d'),
     ],
     run,
 };

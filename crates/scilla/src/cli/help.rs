@@ -15,7 +15,7 @@ pub(super) fn overview() -> String {
     for command in COMMANDS {
         row(&mut text, command.name, command.summary);
     }
-    row(&mut text, "help", "Tell about a command: `scilla help check`.");
+    row(&mut text, "help", "Describe a command: `scilla help check`.");
     text.push_str(
         "\nTo begin with, write a contract into hello.scilla and check it:\n\n    scilla check hello.scilla\n\n\
          The exit code is 0 after success, 1 if the program was rejected or the run failed, and 2 if the\n\

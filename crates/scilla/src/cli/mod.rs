@@ -201,7 +201,7 @@ fn version() -> String {
 
 fn misused(error: &UsageError, command: Option<&Command>) -> Outcome {
     let topic = command.map(|command| format!(" {}", command.name)).unwrap_or_default();
-    let stderr = format!("scilla{topic}: {error}\n`scilla help{topic}` tells more\n");
+    let stderr = format!("scilla{topic}: {error}\n`scilla help{topic}` describes the usage\n");
     Outcome { stderr, code: 2, stdout: String::new() }
 }
 

@@ -10,11 +10,11 @@ pub(super) const COMMAND: Command = Command {
     name: "parse",
     alias: Some("parser-dummy"),
     operands: "FILE",
-    summary: "Read a contract, a library or an expression, and go no further.",
+    summary: "Parse a contract, a library or an expression.",
     details: "\
 FILE is a contract (.scilla), a library (.scillib) or an expression (.scilexp). Names and types are not looked at;
 imports are not followed. Nothing is printed if all is well.",
-    flags: &[Flag::switch("jsonerrors", "Tell errors as JSON.")],
+    flags: &[Flag::switch("jsonerrors", "Print errors as JSON.")],
     run,
 };
 

@@ -31,8 +31,8 @@ pub(super) const COMMAND: Command = Command {
     summary: "Deploy a contract, or send it a message.",
     details: "\
 Without a message, the contract or library is deployed: its parameters, in the init file, are checked, and its fields
-get their first values. With a message, one of its transitions runs on the state in the state file. What the run leads
-to is written as JSON: messages, events, the new state, the gas that is left.
+get their initial values. With a message, one of its transitions runs on the state in the state file. The outcome is
+JSON: messages, events, the new state, and the remaining gas.
 
     scilla run -init init.json -i token.scilla
     scilla run -init init.json -i token.scilla -imessage message.json -istate state.json -iblockchain chain.json
@@ -42,28 +42,28 @@ The program is not checked first: see `scilla check`.",
         Flag::valued("i", "FILE", "The contract (.scilla) or library (.scillib)."),
         Flag::valued("init", "FILE", "Its parameters."),
         Flag::valued("imessage", "FILE", "The message; without it, the contract is deployed."),
-        Flag::valued("istate", "FILE", "The state before the message, and what is known of other accounts."),
-        Flag::valued("iblockchain", "FILE", "The number of the block, and what else is known of the chain."),
+        Flag::valued("istate", "FILE", "The state before the message, and the fields of other accounts."),
+        Flag::valued("iblockchain", "FILE", "The number of the block, and further data of the chain."),
         Flag::valued("o", "FILE", "Write the outcome there instead of printing it."),
         Flag::valued("gaslimit", "N", "The gas that the run may use (100000)."),
         Flag::valued(
             "libdir",
             "DIR[:DIR]",
-            "Look for imported libraries there; may be repeated. The standard library is built in.",
+            "Directories of imported libraries; may be repeated. The standard library is built in.",
         ),
         RULES,
-        Flag::switch("jsonerrors", "Tell errors as JSON."),
+        Flag::switch("jsonerrors", "Print errors as JSON."),
         Flag::valued(
             "pplit",
             "BOOL",
             "Write lists as arrays and exceptions as literals (true), or all as JSON objects (false).",
         ),
         Flag::switch("disable-pp-json", "Write the outcome on one line."),
-        Flag::valued("balance", "N", "Taken for compatibility; the state file holds the balance."),
-        Flag::switch("reinit", "Taken for compatibility; nothing is kept between runs."),
-        Flag::valued("tracefile", "FILE", "Taken for compatibility; there are no traces."),
-        Flag::valued("tracelevel", "LEVEL", "Taken for compatibility; there are no traces."),
-        Flag::valued("debuglevel", "LEVEL", "Taken for compatibility; there are no debug logs."),
+        Flag::valued("balance", "N", "Accepted for compatibility; the state file holds the balance."),
+        Flag::switch("reinit", "Accepted for compatibility; nothing is kept between runs."),
+        Flag::valued("tracefile", "FILE", "Accepted for compatibility; there are no traces."),
+        Flag::valued("tracelevel", "LEVEL", "Accepted for compatibility; there are no traces."),
+        Flag::valued("debuglevel", "LEVEL", "Accepted for compatibility; there are no debug logs."),
     ],
     run,
 };

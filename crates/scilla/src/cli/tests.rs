@@ -252,7 +252,7 @@ fn check_bad(file: &str, text: impl AsRef<[u8]>, line: &str, expected: &[&str]) 
     for expected in expected {
         assert!(outcome.stderr.contains(expected), "{line}: {expected} is not in {}", outcome.stderr);
     }
-    assert!(outcome.stderr.len() < 20_000, "{line}: {} bytes are told", outcome.stderr.len());
+    assert!(outcome.stderr.len() < 20_000, "{line}: {} bytes are printed", outcome.stderr.len());
 }
 
 #[test]

@@ -18,20 +18,20 @@ pub(super) const COMMAND: Command = Command {
     name: "type",
     alias: Some("type-checker"),
     operands: "FILE",
-    summary: "Tell the type of an expression.",
+    summary: "Print the type of an expression.",
     details: "\
 FILE holds one expression (.scilexp). All libraries that are found are imported, the standard library among them.
 
     echo 'fun (x : Uint32) => Some {Uint32} x' > some.scilexp
     scilla type some.scilexp",
     flags: &[
-        Flag::valued("libdir", "DIR[:DIR]", "Import the libraries there too; may be repeated."),
+        Flag::valued("libdir", "DIR[:DIR]", "Directories of additional libraries; may be repeated."),
         Flag::valued("gaslimit", "N", "The gas that the check may use (100000)."),
         Flag::switch("typeinfo", "Print the types of all names, for editors."),
-        Flag::switch("contractinfo", "Taken for compatibility; an expression is no contract."),
-        Flag::switch("cf", "Taken for compatibility; an expression handles no money."),
-        Flag::valued("init", "FILE", "Taken for compatibility; an expression has no parameters."),
-        Flag::switch("jsonerrors", "Tell errors as JSON."),
+        Flag::switch("contractinfo", "Accepted for compatibility; an expression is no contract."),
+        Flag::switch("cf", "Accepted for compatibility; an expression handles no money."),
+        Flag::valued("init", "FILE", "Accepted for compatibility; an expression has no parameters."),
+        Flag::switch("jsonerrors", "Print errors as JSON."),
     ],
     run,
 };

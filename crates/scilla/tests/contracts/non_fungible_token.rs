@@ -87,7 +87,7 @@ fn unpause(world: &mut World) {
 
 fn set_royalty_recipient(world: &mut World) {
     world.call("alice", "art", "SetRoyaltyRecipient", &[("to", "alice")]).fails(NOT_CONTRACT_OWNER);
-    world.call("owner", "art", "SetRoyaltyRecipient", &[("to", "nobody")]).fails(ZERO_ADDRESS);
+    world.call("owner", "art", "SetRoyaltyRecipient", &[("to", "null")]).fails(ZERO_ADDRESS);
     world.call("owner", "art", "SetRoyaltyRecipient", &[("to", "art")]).fails(THIS_ADDRESS);
     world.call("owner", "art", "SetRoyaltyRecipient", &[("to", "dave")]).gives(&[
         "art: event SetRoyaltyRecipient(to: dave)",
@@ -123,7 +123,7 @@ fn mint(world: &mut World) {
     let to = |to| [("to", to), ("token_uri", "ipfs://3")];
     paused(world).call("owner", "art", "Mint", &to("dave")).fails(PAUSED);
     world.call("alice", "art", "Mint", &to("dave")).fails(NOT_MINTER);
-    world.call("owner", "art", "Mint", &to("nobody")).fails(ZERO_ADDRESS);
+    world.call("owner", "art", "Mint", &to("null")).fails(ZERO_ADDRESS);
     world.call("owner", "art", "Mint", &to("art")).fails(THIS_ADDRESS);
     world
         .call("owner", "art", "Mint", &to("hello"))
@@ -148,7 +148,7 @@ fn batch_mint(world: &mut World) {
     let both = pairs("[(dave, ), (alice, ipfs://4)]");
     paused(world).call("owner", "art", "BatchMint", &both).fails(PAUSED);
     world.call("alice", "art", "BatchMint", &both).fails(NOT_MINTER);
-    world.call("owner", "art", "BatchMint", &pairs("[(dave, a), (nobody, b)]")).fails(ZERO_ADDRESS);
+    world.call("owner", "art", "BatchMint", &pairs("[(dave, a), (null, b)]")).fails(ZERO_ADDRESS);
     world.call("owner", "art", "BatchMint", &pairs("[(dave, a), (art, b)]")).fails(THIS_ADDRESS);
     world.call("owner", "art", "BatchMint", &both).gives(&[
         r#"art: event BatchMint(to_token_uri_pair_list: [(dave, ""), (alice, "ipfs://4")], start_id: 3, end_id: 4)"#,
@@ -235,15 +235,15 @@ fn set_spender(world: &mut World) {
     world.call("carol", "art", "SetSpender", &spender("dave", "2")).fails(NOT_OWNER_OR_OPERATOR);
     world.call("alice", "art", "SetSpender", &spender("alice", "1")).fails(IS_SELF);
     world.call("alice", "art", "SetSpender", &spender("carol", "2")).fails(SPENDER_FOUND);
-    world.call("alice", "art", "SetSpender", &spender("nobody", "1")).fails(SPENDER_FOUND);
+    world.call("alice", "art", "SetSpender", &spender("null", "1")).fails(SPENDER_FOUND);
     world.call("bob", "art", "SetSpender", &spender("dave", "2")).gives(&[
         "art: event SetSpender(token_owner: alice, spender: dave, token_id: 2)",
         "art: send bob ZRC6_SetSpenderCallback(spender: dave, token_id: 2)",
         "art.spenders[2] = dave",
     ]);
-    world.call("alice", "art", "SetSpender", &spender("nobody", "2")).gives(&[
-        "art: event SetSpender(token_owner: alice, spender: nobody, token_id: 2)",
-        "art: send alice ZRC6_SetSpenderCallback(spender: nobody, token_id: 2)",
+    world.call("alice", "art", "SetSpender", &spender("null", "2")).gives(&[
+        "art: event SetSpender(token_owner: alice, spender: null, token_id: 2)",
+        "art: send alice ZRC6_SetSpenderCallback(spender: null, token_id: 2)",
         "art.spenders[2] is gone",
     ]);
 }
@@ -272,7 +272,7 @@ fn remove_operator(world: &mut World) {
 fn transfer_from(world: &mut World) {
     let token = |to, id| [("to", to), ("token_id", id)];
     paused(world).call("alice", "art", "TransferFrom", &token("dave", "1")).fails(PAUSED);
-    world.call("alice", "art", "TransferFrom", &token("nobody", "1")).fails(ZERO_ADDRESS);
+    world.call("alice", "art", "TransferFrom", &token("null", "1")).fails(ZERO_ADDRESS);
     world.call("alice", "art", "TransferFrom", &token("art", "1")).fails(THIS_ADDRESS);
     world.call("alice", "art", "TransferFrom", &token("dave", "3")).fails(TOKEN_NOT_FOUND);
     // Carol is the spender of the other token.
@@ -312,7 +312,7 @@ fn batch_transfer_from(world: &mut World) {
     let both = pairs("[(dave, 1), (owner, 2)]");
     paused(world).call("alice", "art", "BatchTransferFrom", &both).fails(PAUSED);
     let mut fails = |sender, list, why| world.call(sender, "art", "BatchTransferFrom", &pairs(list)).fails(why);
-    fails("alice", "[(dave, 1), (nobody, 2)]", ZERO_ADDRESS);
+    fails("alice", "[(dave, 1), (null, 2)]", ZERO_ADDRESS);
     fails("alice", "[(dave, 1), (art, 2)]", THIS_ADDRESS);
     fails("alice", "[(dave, 1), (owner, 3)]", TOKEN_NOT_FOUND);
     fails("carol", "[(dave, 2), (dave, 1)]", NOT_ALLOWED_TO_TRANSFER);
@@ -340,7 +340,7 @@ fn set_ownership_recipient(world: &mut World) {
         "art: send owner ZRC6_SetContractOwnershipRecipientCallback(to: dave)",
         "art.contract_ownership_recipient = dave",
     ]);
-    world.call("owner", "art", "SetContractOwnershipRecipient", &[("to", "nobody")]).succeeds();
+    world.call("owner", "art", "SetContractOwnershipRecipient", &[("to", "null")]).succeeds();
     world.call("dave", "art", "AcceptContractOwnership", &[]).fails(NOT_OWNERSHIP_RECIPIENT);
 }
 
@@ -352,7 +352,7 @@ fn accept_ownership(world: &mut World) {
         "art: event AcceptContractOwnership(contract_owner: dave)",
         "art: send dave ZRC6_AcceptContractOwnershipCallback(contract_owner: dave)",
         "art.contract_owner = dave",
-        "art.contract_ownership_recipient = nobody",
+        "art.contract_ownership_recipient = null",
     ]);
     world.call("owner", "art", "Pause", &[]).fails(NOT_CONTRACT_OWNER);
 }
@@ -389,7 +389,7 @@ AcceptContractOwnership()
 
 #[test]
 fn a_token_is_described() {
-    for (name, wrong) in [("initial_contract_owner", "nobody"), ("name", ""), ("symbol", "")] {
+    for (name, wrong) in [("initial_contract_owner", "null"), ("name", ""), ("symbol", "")] {
         let parameters = PARAMETERS.map(|(given, text)| (given, if given == name { wrong } else { text }));
         let deployed = World::with(&[]).try_deploy("art", "non_fungible_token", &parameters);
         assert_eq!(deployed, Err("Contract constraint violation".to_owned()), "{name}");

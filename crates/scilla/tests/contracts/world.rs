@@ -434,7 +434,7 @@ fn hex(bytes: &[u8]) -> String {
 fn account_text(bytes: &[u8]) -> String {
     let letters = bytes.iter().copied().take_while(|byte| *byte != 0);
     let name: String = letters.map(char::from).collect();
-    if name.is_empty() { "nobody".to_owned() } else { name }
+    if name.is_empty() { "null".to_owned() } else { name }
 }
 
 /// Reads a value: names and digits, texts without quotes, `[a, b]`, `(a, b)`.
@@ -444,7 +444,7 @@ fn value(text: &str, kind: &Type) -> Value {
 
 fn read(text: &str, kind: &Type) -> Option<Value> {
     Some(match kind {
-        Type::Address(_) | Type::Primitive(Primitive::ByStrX(20)) if text == "nobody" => address_value(""),
+        Type::Address(_) | Type::Primitive(Primitive::ByStrX(20)) if text == "null" => address_value(""),
         Type::Address(_) | Type::Primitive(Primitive::ByStrX(20)) => address_value(text),
         Type::Primitive(Primitive::String) => Value::string(text),
         Type::Primitive(Primitive::BNum) => Value::BNum(BNum::parse(text)?),

@@ -98,10 +98,14 @@ const ATTACKS: [Attack; 13] = [
     Attack { name: "deep nesting", act: depth, shouts: 0 },
     Attack { name: "pings without reading", act: pings, shouts: 0 },
     Attack { name: "costly questions", act: costly_questions, shouts: 0 },
-    Attack { name: "large answers that nobody reads", act: unread::answers, shouts: 0 },
-    Attack { name: "batches over HTTP that nobody reads", act: unread::batches, shouts: 0 },
-    Attack { name: "batches over WebSocket that nobody reads", act: unread::batches_over_websocket, shouts: 0 },
-    Attack { name: "small answers that nobody reads", act: unread::small_answers, shouts: 0 },
+    Attack { name: "large responses that the client does not read", act: unread::answers, shouts: 0 },
+    Attack { name: "batches over HTTP without reads of responses", act: unread::batches, shouts: 0 },
+    Attack {
+        name: "batches over WebSocket without reads of responses",
+        act: unread::batches_over_websocket,
+        shouts: 0,
+    },
+    Attack { name: "small responses that the client does not read", act: unread::small_answers, shouts: 0 },
     Attack { name: "subscribers that do not read", act: subscribers, shouts: SHOUTS },
 ];
 
@@ -712,16 +716,16 @@ fn subscribers(target: &Target<'_>) {
     let deaf: Vec<_> = (0..100).map_while(|_| subscribe()).collect();
     assert_eq!(deaf.len(), 100, "there are places for them");
     let mut reader = target.watched_subscriber().expect("there is a place for it");
-    reader.send(Message::text(query.as_str())).expect("it is heard");
+    reader.send(Message::text(query.as_str())).expect("the node reads it");
     let acknowledged = reader.read().expect("it is acknowledged");
     assert_eq!(acknowledged, Message::text(query.as_str()));
     thread::scope(|scope| {
         let reader = scope.spawn(move || {
             let mut told = 0;
             loop {
-                match reader.read().expect("who reads is told") {
+                match reader.read().expect("a reading client gets a notification") {
                     Message::Text(text) if text.contains("\"Shout\"") => {
-                        assert!(text.len() > 2 << 20, "it is told all");
+                        assert!(text.len() > 2 << 20, "it gets all notifications");
                         told += 1;
                     }
                     // The last block has no shout.
@@ -744,16 +748,16 @@ fn subscribers(target: &Target<'_>) {
         }
         target.wait();
         target.node.result("IncreaseBlocknum", &json!([1]));
-        let (told, cut) = reader.join().expect("the reader is told");
+        let (told, cut) = reader.join().expect("the reader gets a notification");
         match cut {
             None => {
                 println!("  {blocks} blocks, none missed");
-                assert_eq!(told, blocks, "it is told of every block");
+                assert_eq!(told, blocks, "it gets a notification for each block");
             }
             Some(late) => {
-                println!("  {blocks} blocks, {told} told, then cut off for coming {late:.1?} late");
-                assert!(late >= LATE, "who reads is told");
-                assert!(0 < told && told < blocks, "it is told as long as it reads");
+                println!("  {blocks} blocks, {told} notified, then disconnected for a delay of {late:.1?}");
+                assert!(late >= LATE, "a reading client gets a notification");
+                assert!(0 < told && told < blocks, "it gets notifications while it reads");
             }
         }
     });

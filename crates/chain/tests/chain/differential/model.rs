@@ -112,7 +112,7 @@ impl Model {
             TransactionKind::Call => self.call(transaction),
         };
         match (receipt.success, result) {
-            (true, Ok(told)) => assert_eq!(told, Told::of(receipt), "what is told of {}", transaction.hash()),
+            (true, Ok(told)) => assert_eq!(told, Told::of(receipt), "the receipt of {}", transaction.hash()),
             (true, Err(why)) => panic!("{} succeeds where the model does not: {why}", transaction.hash()),
             (false, result) => {
                 assert!(result.is_err() || ran_out_of_gas(receipt), "{receipt:?}, and the model succeeds");
@@ -122,7 +122,7 @@ impl Model {
     }
 
     fn transfer(&mut self, from: &Address, to: &Address, amount: u128) -> Result<(), Refusal> {
-        let payer = self.accounts.get_mut(from).ok_or("nobody pays")?;
+        let payer = self.accounts.get_mut(from).ok_or("the payer does not exist")?;
         payer.balance = payer.balance.checked_sub(amount).ok_or("there is not enough to pay")?;
         if amount > 0 {
             self.accounts.entry(*to).or_default().balance += amount;
@@ -297,7 +297,7 @@ impl Run<'_> {
         depth: u32,
     ) -> Result<(), Refusal> {
         if to.is_zero() {
-            return Err("a message to nobody".into());
+            return Err("a message to the null account".into());
         }
         let is_contract = self.model.accounts.entry(*to).or_default().program.is_some();
         if !is_contract {

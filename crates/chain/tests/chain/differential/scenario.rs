@@ -262,7 +262,7 @@ impl Scenario {
         let good = self.deployment(kind);
         match self.below(4) {
             0 => Intent { code: self.choose(&BROKEN).to_owned(), kind: None, ..good },
-            1 => Intent { data: init(vec![address("nobody", &user(1))]).to_string(), kind: None, ..good },
+            1 => Intent { data: init(vec![address("unused", &user(1))]).to_string(), kind: None, ..good },
             2 => Intent { data: json!([address("owner", &user(1))]).to_string(), kind: None, ..good },
             _ => Intent { gas: 300 + self.below(12_000), ..good },
         }

@@ -107,7 +107,7 @@ impl<'p> Run<'p> {
             }
             ExpressionKind::Variable(name) => known.get(&name.name),
             ExpressionKind::Builtin { .. } | ExpressionKind::Fixpoint { .. } | ExpressionKind::Match { .. } => {
-                unreachable!("nobody writes fixpoints, and the others have been dealt with")
+                unreachable!("no program has fixpoints, and the other cases are above")
             }
         })
     }

@@ -209,7 +209,7 @@ impl<'p> Run<'p> {
         if self.accepted {
             return Ok(());
         }
-        let sender = self.sender.clone().expect("somebody has sent the message");
+        let sender = self.sender.clone().expect("the message has a sender");
         let has = self.remote(&sender, "_balance").ok_or(Stop::Failed)?.number();
         if self.amount > has {
             return Err(Stop::Failed);
