@@ -54,7 +54,7 @@ impl Bench {
         Self::over(store, Some(dir), senders)
     }
 
-    /// A chain on disk with blocks of a payment of each sender, and empty blocks behind each.
+    /// Creates a chain on disk. Each of its blocks has a payment of each sender, and is followed by empty blocks.
     fn with_history(senders: usize, blocks: u64, empty: u64) -> Self {
         let mut bench = Self::on_disk(senders);
         for _ in 0..blocks {

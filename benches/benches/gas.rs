@@ -25,7 +25,7 @@ use silica_scilla::{
 /// Limit of each call, in gas.
 const LIMIT: u64 = 100_000;
 
-/// Calls of a program go on until they have taken this time.
+/// Least time of the calls of a program.
 const LEAST: Duration = Duration::from_millis(300);
 
 /// Digits of the largest block number that fits in a contract with the rest of its text.
@@ -59,7 +59,7 @@ impl Program {
     }
 }
 
-/// A library with types of pairs of pairs, and a transition that hashes one whose halves are the same all the way down.
+/// A library with types of nested pairs, and a transition that hashes a pair whose halves are equal at each level.
 ///
 /// A run may go through 250,000 parts for nothing, which is a tree of 16 levels, or seven of 14.
 fn shared_tree(name: &'static str, hash: &str, levels: usize, times: usize) -> Program {
@@ -193,7 +193,7 @@ fn measure(program: &Program) -> (u64, Duration) {
     (limit.units() - left, clock.elapsed() / calls)
 }
 
-/// The processor time of this thread, or, where the system does not say, the time that passes.
+/// The processor time of this thread. If the system does not report it, the elapsed time.
 struct Clock {
     start: Instant,
     processor: Option<Duration>,

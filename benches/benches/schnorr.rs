@@ -17,7 +17,7 @@ use silica_protocol::{CoSignatures, PublicKey, Signature, sha256};
 
 /// Bytes of the core information of a payment with a small nonce.
 const PAYMENT: usize = 109;
-/// Signers who take turns, so that no branch predictor learns one of them.
+/// Signers in turn, so that no branch predictor learns one of them.
 const SIGNERS: u16 = 128;
 /// Members of the directory service committee of the main network.
 const COMMITTEE: usize = 600;
@@ -163,7 +163,7 @@ fn sign_together(message: &[u8], signers: &[KeyPair]) -> Signature {
     combine(&challenge, &responses).expect("the sum is not 0")
 }
 
-/// Compares both verifications turn by turn, so that whatever else the machine does slows both alike.
+/// Measures both verifications in turns, so that other load slows both equally.
 #[expect(clippy::print_stdout, reason = "criterion prints its results there too")]
 fn turn_by_turn(_: &mut Criterion) {
     let cases: Vec<_> = (0..SIGNERS).map(Case::new).collect();

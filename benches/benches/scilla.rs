@@ -288,8 +288,8 @@ fn evaluation(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Compares transfers among few and among many holders turn by turn, so that whatever else the machine does slows both
-/// alike. The recipients are spread over all holders.
+/// Measures transfers among few and among many holders in turns, so that other load slows both equally. The recipients
+/// are spread over all holders.
 #[expect(clippy::print_stdout, reason = "criterion prints its results there too")]
 fn turn_by_turn(_: &mut Criterion) {
     const TURNS: u32 = 400;

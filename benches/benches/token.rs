@@ -40,7 +40,7 @@ struct Bench {
     _dir: Option<tempfile::TempDir>,
 }
 
-/// Who deploys, holds and transfers.
+/// An account that deploys, holds and transfers tokens.
 struct Sender {
     key: KeyPair,
     address: Address,
@@ -63,7 +63,7 @@ impl Bench {
         let mut config = ChainConfig { blocks_per_ds_epoch: 1_000_000, ..ChainConfig::isolated() };
         config.policy.nonces = NoncePolicy::Queue;
         config.policy.pool.per_sender = 1_000_000;
-        // Whatever is asked for goes into one block.
+        // All pending transactions go into one block.
         config.shard_gas_limit = Gas::new(u64::from(u32::MAX));
         let of_key = |key: KeyPair| Sender { address: key.address(), key, nonce: 0 };
         let senders: Vec<Sender> = (0..senders).map(key).map(of_key).collect();

@@ -1,8 +1,8 @@
-//! The account trie over sled beside `eth_trie` over sled: the root after a batch of 1,000 changes, the durable commit
-//! of it, proofs and their verification.
+//! Compares the account trie over sled with `eth_trie` over sled: the root after a batch of 1,000 changes, its durable
+//! commit, proofs and their verification.
 //!
-//! A set-up of a million accounts takes up to a minute, so only those are made that the filter asks for:
-//! `cargo bench -p silica-benches --bench trie -- commit_1000/100k`.
+//! A set-up of a million accounts takes up to a minute, so the bench makes only those that the filter selects: `cargo
+//! bench -p silica-benches --bench trie -- commit_1000/100k`.
 
 use std::{
     cell::{LazyCell, RefCell},
@@ -159,10 +159,10 @@ impl Theirs {
     }
 }
 
-/// A set-up that is made before it is measured, if the command line asks for one of its benches.
+/// Makes a set-up before the measurement, if the command line selects one of its benches.
 ///
-/// One that it asks for in a way that is not understood here is made in the middle of a warm-up, which spoils no figure
-/// but the estimate of how many rounds fit into the time.
+/// If the selection has an unknown form, the set-up is made during the warm-up. Then only the estimate of the number of
+/// rounds is wrong.
 fn lazily<T>(make: impl FnOnce() -> T, of: &str, size: Size) -> LazyCell<RefCell<T>, impl FnOnce() -> RefCell<T>> {
     let lazy = LazyCell::new(|| RefCell::new(make()));
     if ["root_1000", "commit_1000", "proof", "verify"]

@@ -28,7 +28,7 @@ fn rules() -> [Rules; 2] {
     RULES.map(|text| text.parse().expect("the rules exist"))
 }
 
-/// Thousandths with two digits behind the point.
+/// Formats thousandths with two decimal digits.
 fn hundredths(thousandths: u64) -> String {
     format!("{}.{:02}", thousandths / 1000, thousandths % 1000 / 10)
 }

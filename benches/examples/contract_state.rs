@@ -100,7 +100,7 @@ fn request(method: &str, params: &Value) -> Value {
     json!({"id": 1, "jsonrpc": "2.0", "method": method, "params": params})
 }
 
-/// Posts JSON on a connection of its own and returns the answer.
+/// Posts JSON on a new connection, and returns the response.
 fn call(target: &str, body: &Value) -> io::Result<Value> {
     let body = body.to_string();
     let mut connection = TcpStream::connect(target)?;
@@ -112,7 +112,7 @@ fn call(target: &str, body: &Value) -> io::Result<Value> {
     serde_json::from_str(body).map_err(io::Error::other)
 }
 
-/// Asks for the state of the contract, three times, while another connection asks for balances.
+/// Requests the state of the contract three times, while another connection requests balances.
 fn ask(target: &str, pid: &str, contract: &str) -> io::Result<()> {
     let state = request("GetSmartContractState", &json!([contract])).to_string();
     latencies(
@@ -140,7 +140,7 @@ fn ask(target: &str, pid: &str, contract: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Asks for a balance every millisecond while something is done.
+/// Requests a balance each millisecond during `work`.
 fn latencies(what: &str, work: impl FnOnce(&AtomicBool) -> io::Result<()> + Send, target: &str) -> io::Result<()> {
     let balance = request("GetBalance", &json!([Wallet::funded(0).hex()])).to_string();
     let stop = AtomicBool::new(false);
@@ -182,7 +182,7 @@ fn post(connection: &mut TcpStream, body: &str, to_end: bool) -> io::Result<usiz
     }
 }
 
-/// What the node has and had in memory.
+/// Returns the present and the peak memory of the node.
 fn memory(pid: &str) -> String {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let lines = status.lines().filter(|line| line.starts_with("VmRSS") || line.starts_with("VmHWM"));

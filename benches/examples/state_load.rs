@@ -155,7 +155,7 @@ fn commit_one(store: &Store, diff: StateDiff) -> Duration {
     start.elapsed()
 }
 
-/// Goes on with blocks that change the same few accounts.
+/// Adds blocks that change the same few accounts.
 fn idle(dir: &Path, load: Load) {
     let store = create(dir, genesis(load.accounts));
     print_size(&store, load.accounts);
@@ -165,8 +165,7 @@ fn idle(dir: &Path, load: Load) {
     close(store);
 }
 
-/// Commits each batch of changes to the store and to the peer, one after the other, so that whatever else the machine
-/// does slows both alike.
+/// Commits each batch of changes to the store, and then to the peer, so that other load slows both equally.
 fn compare(dir: &Path, load: Load) {
     let store = create(&dir.join("silica"), genesis(load.accounts));
     let start = Instant::now();
@@ -248,7 +247,7 @@ fn dump(dir: &Path) {
     }
 }
 
-/// The defaults, but for what the environment says.
+/// Returns the defaults, with the changes of the environment.
 fn options() -> StoreOptions {
     let megabytes = |name, default: u64| {
         env::var(name).ok().and_then(|text| text.parse::<u64>().ok()).map_or(default, |megabytes| megabytes << 20)

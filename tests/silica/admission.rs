@@ -24,7 +24,7 @@ fn request(change: impl FnOnce(&mut Value)) -> Value {
     request
 }
 
-/// Checks that a request is refused, and that nothing came of it.
+/// Checks that the node rejects a request, and that the request has no effect.
 #[track_caller]
 fn check_refused(node: &Node, request: &Value, code: i64, message: &str) {
     check_error(node, "CreateTransaction", &json!([request]), (code, message));
@@ -598,7 +598,7 @@ fn transactions_with_gaps_or_without_cover_are_limited_for_each_sender() {
     assert_eq!(balance(&node, &payer.hex()).1, 67);
 
     let node = Node::start(&["--block-mode", "manual", "--max-gapped", "3"]);
-    // The balance covers two of them beside each other; the reference compares it with each by itself.
+    // The balance covers both separately; the reference checks each transaction separately.
     let uncovered = (1..=6).map(|nonce| payer.payment(nonce, to, FUNDS * 2 / 5));
     assert_eq!(refusals(&node, uncovered), [(-20, message(3))]);
     // The reference's own refusal comes first.

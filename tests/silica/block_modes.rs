@@ -117,7 +117,7 @@ fn manual_immediate_mode_moves_the_block_number_on_demand_only() {
     assert_eq!(numbers(&node).0, 5, "an edit does not move it");
     check_result(&node, "IncreaseBlocknum", &json!([0]), &json!("5"));
     check_result(&node, "IncreaseBlocknum", &json!([2000]), &json!("2005"));
-    // Blocks have numbers of their own, under which they and their transactions are found.
+    // Blocks have real numbers, and the node finds blocks and transactions by them.
     let of_block = node.result("GetTransactionsForTxBlock", &json!(["8"]));
     assert_eq!(of_block[0].as_array().unwrap().len(), 1, "{of_block}");
     assert_eq!(node.result("GetTxBlock", &json!(["8"]))["header"]["BlockNum"], "8");
@@ -202,7 +202,7 @@ fn paused_node_makes_no_blocks_and_is_read() {
     let payment = Wallet::funded(0).payment(1, Wallet::stranger(1).address(), 5);
     let paused = (-32603, "IsoServer is paused");
     check_error(&node, "CreateTransaction", &json!([payment.json()]), paused);
-    // Members are looked at before, the signature only after it (Reference: interface#create-a-transaction).
+    // The node checks the members before the signature (Reference: interface#create-a-transaction).
     let missing = (-8, "Missing components in Json Data Object");
     check_error(&node, "CreateTransaction", &json!([{}]), missing);
     let mut forged = payment.json();
@@ -316,7 +316,7 @@ fn payment_that_lost_its_funds_is_dropped() {
 /// A chain that is made to jump far ahead answers as if each block had been made by itself, also after it was killed.
 #[test]
 fn blocks_that_are_demanded_by_the_hundred_thousand_are_like_all_others() {
-    // What is tested is the same; a build for debugging takes ten times as long for it.
+    // A debug build takes ten times as long, so it makes fewer blocks; the checks are the same.
     let blocks: u64 = if cfg!(debug_assertions) { 60_000 } else { 1_000_000 };
     let directory = Directory::new();
     let data = directory.path().join("data");
@@ -336,7 +336,7 @@ fn blocks_that_are_demanded_by_the_hundred_thousand_are_like_all_others() {
     assert!(checked.status.success(), "{checked:?}");
 }
 
-/// Asks for blocks all over a chain of a payment and so many empty blocks, a hundred in a DS epoch.
+/// Requests blocks at many positions of a chain with one payment, `blocks` empty blocks, and 100 blocks per DS epoch.
 #[track_caller]
 fn check_far_chain(node: Node, blocks: u64) -> Node {
     let last = blocks + 1;

@@ -53,7 +53,7 @@ fn run_with(args: &[&str], key: Option<&str>, input: &str) -> Ended {
     Ended { code: status.code().unwrap(), stdout, stderr }
 }
 
-/// Runs a command that asks this node, whose words are divided by spaces.
+/// Runs a command against this node. Spaces separate its arguments.
 fn ask(node: &Node, line: &str) -> Ended {
     let url = node.url();
     let args: Vec<&str> = line.split(' ').chain(["--url", &url]).collect();
@@ -534,7 +534,7 @@ fn hostile(answer: &str) -> String {
         for stream in listener.incoming().map_while(Result::ok) {
             let mut stream = stream;
             let mut request = [0; 4096];
-            // The client writes a request at once, and what is asked makes no difference.
+            // The client sends a request at once; its content does not matter.
             drop(stream.read(&mut request));
             let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
             drop(stream.write_all(&[head.as_bytes(), body.as_bytes()].concat()));
@@ -657,7 +657,7 @@ fn negative_numbers_are_no_options() {
     check(&ask(&node, &format!("proof get {contract} counts -5 -7")), FAILED, &["GetStateProof is refused"]);
 }
 
-/// A node may fail behind the pool, where the transaction stays.
+/// The node can fail after the transaction is in the pool.
 #[test]
 fn hash_is_shown_after_an_internal_error() {
     let url = hostile("\"error\":{\"code\":-32603,\"message\":\"INTERNAL_ERROR\"}");

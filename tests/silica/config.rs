@@ -41,7 +41,7 @@ fn sources_have_their_precedence() {
     ] {
         assert!(text.lines().any(|found| found == line), "{line:?} is missing in\n{text}");
     }
-    // What is printed is a configuration, and the same one.
+    // The output is a configuration file with the same settings.
     let printed = directory.path().join("printed.toml");
     fs::write(&printed, &text).unwrap();
     let again = run(&["config", "print", "--config", printed.to_str().unwrap()]).output;
@@ -70,7 +70,7 @@ fn mistake_in_the_file_is_named_by_its_line() {
     check_refused(&run(&["--config", "/none/silica.toml"]), &["/none/silica.toml"]);
 }
 
-/// Runs a command line beside variables of the environment.
+/// Runs a command line with variables of the environment.
 fn run_with_variables(variables: &[(&str, &str)], args: &[&str]) -> Finished {
     let output = command(args).envs(variables.iter().copied()).output().unwrap();
     let text = [output.stdout, output.stderr].concat();
@@ -181,7 +181,7 @@ fn words_are_never_shown() {
     check(&["--ephemeral", "--accounts", "2"], &["accounts (by --accounts) requires mnemonic"]);
 }
 
-/// What `silica config print` says of a command line and an environment, without the comments.
+/// Returns the output of `silica config print` for a command line and an environment, without the comments.
 fn effective(args: &[&str], variables: &[(String, String)]) -> Vec<String> {
     let mut print = command(&[&["config", "print"], args].concat());
     print.envs(variables.iter().map(|(name, value)| (name, value)));

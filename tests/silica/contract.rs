@@ -27,7 +27,7 @@ impl Chain {
         Self { node, nonces: vec![0; 4] }
     }
 
-    /// Sends a transaction with code and data, and returns what the node answers and the receipt.
+    /// Sends a transaction with code and data. Returns the response and the receipt.
     fn send(&mut self, from: usize, to: Address, code: &str, data: &Value, priority: bool) -> (Value, Value) {
         self.send_with(from, to, code, &data.to_string(), priority, 50_000)
     }
@@ -145,7 +145,7 @@ fn proof_of_a_field_holds_against_the_root_of_its_block() {
     for name in ["accountProof", "stateProof"] {
         let texts: Vec<_> = proof[name].as_array().unwrap().iter().map(|node| node.as_str().unwrap()).collect();
         assert!(texts.iter().all(|text| text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'A'..=b'F'))), "{texts:?}");
-        // The documented nodes are in the order of their bytes, whatever their depth.
+        // The nodes are in the order of their bytes, not of their depth.
         assert!(texts.is_sorted(), "{texts:?}");
     }
     let root = chain.node.result("GetLatestTxBlock", &json!([]))["header"]["StateRootHash"].clone();

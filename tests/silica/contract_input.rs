@@ -12,7 +12,8 @@ use crate::{
 
 /// A contract with nothing in it, short enough that other limits than that of its length matter.
 const EMPTY: &str = "scilla_version 0\ncontract E ()";
-/// A contract whose check costs more gas than its length: the types of the library for lists are put together.
+/// A contract whose check costs more gas than its length, because the checker combines it with the types of the list
+/// library.
 const LISTS: &str = "scilla_version 0\nimport ListUtils\ncontract L ()";
 /// Takes money, sends some to another contract, and spends more than it has.
 const SENDER: &str = r#"scilla_version 0
@@ -49,7 +50,7 @@ fn init(params: &[Value]) -> String {
     std::iter::once(version()).chain(params.iter().cloned()).collect::<Value>().to_string()
 }
 
-/// A chain, and one who sends to it what is wrong.
+/// A chain, and a wallet that sends invalid transactions.
 struct Trial {
     chain: Chain,
     sender: Wallet,
@@ -113,7 +114,7 @@ impl Trial {
         self.check_refused(-8, &format!("Error Code: {status}"), change);
     }
 
-    /// Checks that the failure of a transaction is recorded, and returns what the interpreter said first.
+    /// Checks that the receipt of a transaction has these errors. Returns the first message of the interpreter.
     #[track_caller]
     fn check_failed(&mut self, errors: &Value, change: impl FnOnce(&mut Payment)) -> String {
         let receipt = self.send(change).unwrap();
@@ -268,7 +269,7 @@ fn init_data_that_are_none_are_dropped() {
     ] {
         trial.check_dropped(status, |it| (it.code, it.data) = (EMPTY.to_owned(), data));
     }
-    // What has another type than the node looks for is a parameter that the contract does not have.
+    // An entry of a name with another type counts as an unknown parameter.
     trial.check_deployment_failed(
         &json!({"0": [8, 1]}),
         EMPTY,

@@ -97,7 +97,7 @@ fn time_of_the_next_block_is_set() {
     assert_eq!(node.result("GetTxBlock", &json!(["1"]))["header"]["Timestamp"], time.to_string());
     node.result("silica_mine", &json!([1]));
     check_later(latest_time(&node), time, 0);
-    // What was set and what is put forward count together.
+    // The set time and the added seconds add up.
     let time = time + 2_000 * HOUR;
     node.result("silica_setNextBlockTimestamp", &json!([time.to_string()]));
     let later = (time + HOUR).to_string();
@@ -132,7 +132,7 @@ fn time_does_not_go_back_or_beyond_its_end() {
         format!("seconds: expected no more than lead to 253402300799999999, the end of the year 9999, got {got}")
     };
     check_error(&node, "silica_increaseTime", &json!([1]), (-8, &seconds(1)));
-    // Blocks go on behind the end.
+    // Block production continues after the latest time.
     node.result("silica_mine", &json!([2]));
     assert_eq!(latest_time(&node), 253_402_300_800_000_000);
     check_error(&node, "silica_increaseTime", &json!([0]), (-8, &seconds(0)));
@@ -243,7 +243,7 @@ fn transactions_are_sent_for_any_address() {
     let read = node.result("GetTransaction", &json!([sent["TranID"]]));
     assert_eq!(read["senderPubKey"], format!("0x{}{nobody}", "0".repeat(26)));
     assert_eq!((&read["signature"], &read["nonce"]), (&json!(format!("0x{}", "0".repeat(128))), &json!("1")));
-    // A call is seen to come from the sender, and a contract may be one.
+    // The sender of the call is the given one, and it can be a contract.
     let message = json!({"_tag": "Greet", "params": []}).to_string();
     let greet = json!([{"senderAddr": nobody, "toAddr": contract.to_string(), "data": message}]);
     node.result(SEND, &greet);

@@ -12,7 +12,7 @@ use crate::contract::HELLO;
 /// Of another seed, other requests are made.
 const SEED: u64 = 20_260_101;
 
-/// How often each method is asked with what it allows.
+/// Number of calls of each method with valid parameters.
 const ROUNDS: usize = 12;
 
 /// Returns texts that a client may send in place of a parameter.
@@ -48,7 +48,7 @@ fn wrong_values() -> Vec<String> {
     values
 }
 
-/// A chain with something on it, and what is known of it, by the names of schemas.
+/// Fills a chain. Returns known values by the names of schemas.
 fn chain(node: &Node) -> BTreeMap<&'static str, Vec<Value>> {
     let (wallet, stranger) = (Wallet::funded(0), Wallet::stranger(3));
     let init = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"},
@@ -88,7 +88,7 @@ fn chain(node: &Node) -> BTreeMap<&'static str, Vec<Value>> {
             "SimulatedTransaction",
             vec![call, json!({"senderAddr": wallet.hex(), "toAddr": stranger.hex(), "amount": "1"})],
         ),
-        // Blocks are made when they are asked for, so that answers do not depend on the hour.
+        // Only block modes without a timer, so that responses do not depend on the time.
         ("BlockMode", vec![json!("manual"), json!("instant")]),
     ])
 }
@@ -102,7 +102,7 @@ struct Tester<'a> {
 }
 
 impl Tester<'_> {
-    /// Asks with parameters as they are written. Returns whether there was a result.
+    /// Calls a method with the text of parameters. Returns whether the response has a result.
     fn ask(&mut self, method: &Value, name: &str, params: &str) -> bool {
         let request = format!("{{\"id\":7,\"jsonrpc\":\"2.0\",\"method\":\"{name}\",\"params\":{params}}}");
         let shown: String = request.chars().take(300).collect();
@@ -175,7 +175,7 @@ fn requests_made_up_from_the_description_are_answered_as_it_says() {
                 params[at].clone_from(wrong);
                 let has_result = tester.ask(method, name, &written(&params));
                 let fault = serde_json::from_str(wrong).ok().and_then(|value| document.fault(&param["schema"], &value));
-                // Null may stand for what may be left out.
+                // Null counts as an absent parameter.
                 let is_left_out = wrong == "null" && param["required"] == false;
                 assert!(!has_result || fault.is_none() || is_left_out, "{name} takes {wrong:.100}: {fault:?}");
             }

@@ -36,7 +36,7 @@ fn verbose_block_has_what_its_committee_signed() {
         assert_eq!(verbose["PrevDSHash"], previous, "{number}");
         assert_eq!(verbose["B1"].as_array().unwrap().len(), 1, "{number}");
         assert_eq!(verbose["header"]["EpochNum"], (number * 3).saturating_sub(3).max(number.min(1)).to_string());
-        // What is left without the details is the plain form.
+        // Without the details, the verbose form equals the plain form.
         for detail in ["B1", "B2", "CS1", "PrevDSHash"] {
             verbose.as_object_mut().unwrap().remove(detail).unwrap();
         }

@@ -31,7 +31,7 @@ fn greet(node: &Node, contract: &str, nonce: u64, message: &str) {
     node.result("CreateTransaction", &json!([call.json()]));
 }
 
-/// What a node answers about its chain.
+/// Returns the responses of a node about its chain.
 fn answers(node: &Node, contract: &str, transaction: &str) -> Vec<Value> {
     let payer = Wallet::funded(0).hex();
     [
@@ -130,7 +130,7 @@ fn blocks_that_come_while_it_is_written_are_no_part_of_it() {
     node.result("silica_mine", &json!([20_000]));
     let enough = AtomicBool::new(false);
     let blocks = std::thread::scope(|scope| {
-        // Who pays goes on for as long as it is dumped, or, should that fail, does not go on for ever.
+        // The payments continue during the dump. A bound ends them if the dump fails.
         scope.spawn(|| {
             for nonce in 2..200 {
                 deploy_hello(&node, nonce);
@@ -193,7 +193,7 @@ fn what_is_no_dump_and_where_there_is_something_is_refused() {
     let file = directory.path().join("chain.dump");
     let dump = |file: &Path| run(&["db", "dump", text(file), "--data-dir", text(&data)]);
     assert!(dump(&file).status.success());
-    // What is there is not written over.
+    // An existing file is not overwritten.
     let again = dump(&file);
     assert!(!again.status.success() && again.output.contains("exists already"), "{}", again.output);
     let mut line = command(&["db", "dump", "-", "--data-dir", text(&data)]);

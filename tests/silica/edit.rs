@@ -83,7 +83,7 @@ fn vacuous_block_comes_before_an_edit() {
         assert!(made >= expected, "{made}");
     }
     assert_eq!(balance(&node, &Wallet::stranger(1).hex()).0, 4);
-    // What is in circulation is what has left the reserve, and an edit takes nothing from it.
+    // The circulating supply is the money that has left the reserve. An edit does not change it.
     node.result("silica_mine", &json!([1]));
     let before = height(&node);
     let supply = node.result("GetTotalCoinSupply", &json!([]));
@@ -146,7 +146,7 @@ fn fields_of_contracts_are_set() {
     let whole = json!([{"key": KEY, "val": []}, {"key": other, "val": [{"key": "9", "val": ""}]}]);
     assert_eq!(set(node, "nested", json!([]), whole), json!({KEY: {}, other: {"9": ""}}));
     assert_eq!(set(node, "nested", json!([]), json!([])), json!({}));
-    // The contract goes on from there.
+    // The contract uses the edited state.
     let address: Address = contract.parse().unwrap();
     assert_eq!(chain.call(0, address, "Count", &json!([]))["success"], true);
     assert_eq!(state(&chain.node, &contract)["count"], "42");

@@ -35,7 +35,7 @@ fn documented_protocol_errors_are_answered_word_for_word() {
     let examples = document["examples"].as_array().unwrap();
     assert!(examples.len() >= 8);
     for example in examples {
-        // What is not JSON is shown as text.
+        // The example has the request as text if it is no JSON.
         let request = &example["request"];
         let body = request.as_str().map_or_else(|| request.to_string(), str::to_owned);
         let mut expected = example["response"].clone();

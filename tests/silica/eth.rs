@@ -298,7 +298,7 @@ fn what_needs_a_machine_is_refused_with_the_reason() {
             check_error(&node, method, &params, (-32601, &text));
         }
     }
-    // Others are not known at all.
+    // Other methods do not exist.
     let refused = node.call("eth_coinbase", &json!([])).unwrap_err();
     assert_eq!((refused.code, refused.data), (-32601, None));
 }

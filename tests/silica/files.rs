@@ -16,7 +16,7 @@ use silica_tests::{
 
 use crate::{block_modes::eventually, height, pay_once};
 
-/// Permission bits of everybody but the owner.
+/// Permission bits of all users but the owner.
 const OTHERS: u32 = 0o077;
 
 /// A test's own directory, and that of a node in it, which does not exist yet.
@@ -356,7 +356,7 @@ fn second_start_is_refused_at_once_though_the_lock_file_was_removed() {
     for _ in 0..2 {
         let end = Node::try_start_in(&data, &[]).map(drop).unwrap_err();
         assert!(end.output.contains("is in use by another process"), "{}", end.output);
-        // It is what a start says that waits for a lock.
+        // A start that waits for a lock logs this line.
         assert!(!end.output.contains("opening the chain"), "{}", end.output);
     }
     pay_once(&node, 0);
@@ -388,7 +388,7 @@ fn node_without_its_directory_acknowledges_nothing_and_says_so() {
         node.call("CreateTransaction", &json!([payment.json()])).unwrap_err();
     }
     node.call("IncreaseBlocknum", &json!([1])).unwrap_err();
-    // What is there is still read.
+    // Reads still succeed.
     assert_eq!(height(&node), seen);
     let end = node.stop();
     assert!(!end.output.contains("panicked"), "{}", end.output);
@@ -416,7 +416,7 @@ fn node_whose_directory_was_replaced_by_a_copy_acknowledges_nothing() {
     assert!(check.status.success(), "{}", check.output);
 }
 
-/// Damage over which the storage engine panics, or sees a database of its own that is another one's.
+/// Damage on which the storage engine panics, or a valid database of another node.
 #[test]
 fn damaged_record_is_refused_in_one_message_with_file_and_remedy() {
     let (directory, data) = stopped_chain();
@@ -497,7 +497,8 @@ fn memory_of_a_running_node_has_few_copies_of_keys() {
     }
 }
 
-/// Files of a process whose memory is protected belong to root in `/proc`, the environment with its secrets among them.
+/// Files in `/proc` of a process with protected memory belong to root. One of them is the environment, which can
+/// contain secrets.
 #[test]
 fn environment_of_the_process_is_for_root_only() {
     if !is_root("start a process of another user") {

@@ -52,7 +52,8 @@ fn call(method: &str) -> Value {
     json!({"id": 1, "jsonrpc": "2.0", "method": method, "params": params})
 }
 
-/// Whether the answer to a call is a result; a refusal has the code of methods for developers, and names what came.
+/// Returns whether the response has a result. Checks that a rejection has the code of methods for developers, and the
+/// given value.
 #[track_caller]
 fn is_answered(answer: &Value) -> bool {
     if answer.get("result").is_some() {

@@ -21,8 +21,8 @@ fn post_with(node: &Node, headers: &str, body: &Value) -> Answer {
     connection.read().unwrap()
 }
 
-/// How many calls of a batch were answered; the others, behind them, are refused with the time after which to try
-/// again.
+/// Returns the number of calls of a batch that have a result. Checks that the calls after them are rejected with the
+/// time of the next attempt.
 #[track_caller]
 fn answered(answers: &Value) -> usize {
     let answers = answers.as_array().unwrap();
@@ -125,7 +125,7 @@ fn calls_count_for_the_client_of_a_trusted_proxy() {
         assert_eq!(status_for(&node, &format!("X-Forwarded-For: {client}")), 200, "{client}");
     }
     assert_eq!(status_for(&node, "Forwarded: for=1.1.1.5;proto=https"), 200);
-    // The rightmost counts, whatever the client has written before it.
+    // The rightmost address counts. A client can write others before it.
     assert_eq!(status_for(&node, "X-Forwarded-For: 2.2.2.2, 7.7.7.7"), 200);
     let again = (0..50).map(|i| status_for(&node, &format!("X-Forwarded-For: 3.3.3.{i}, 7.7.7.7")));
     assert!(again.into_iter().any(|status| status == 429));
@@ -160,7 +160,7 @@ fn ask_of(session: &mut WebSocket<TcpStream>, method: &str) -> String {
     ask(session, &call(method, &json!([])).to_string())
 }
 
-/// A node whose pages have an address of their own, and that address.
+/// Starts a node with a separate address for operators, and returns both.
 fn start_with_operators(args: &[&str]) -> (Node, SocketAddr) {
     let node = Node::start(&[&["--operator-listen", "127.0.0.1:0"], args].concat());
     let output = node.wait_for("serving pages for operators addr=");
@@ -246,13 +246,13 @@ fn metrics_need_an_address_or_a_known_name_as_host() {
                 assert_eq!(text, format!("{expected} {:?}", host.unwrap()));
             }
         }
-        // What the public may see does not depend on the host.
+        // Public pages do not depend on the host.
         for node in [&shared, &separate] {
             let answer = get_under(node.address(), "/health", host);
             assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, Some("*")), "{host:?}");
         }
     }
-    // What is posted is JSON-RPC on every path, for every host and origin.
+    // A POST is JSON-RPC on each path, for each host and origin.
     let body = network_id().to_string();
     let head = format!("POST /metrics HTTP/1.1\r\nHost: evil.example\r\nContent-Length: {}\r\n\r\n", body.len());
     let mut connection = shared.connect();

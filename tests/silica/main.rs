@@ -53,8 +53,8 @@ use silica_tests::{Node, Wallet};
 const INVALID_PARAMS: (i64, &str) =
     (-32602, "INVALID_PARAMS: Invalid method parameters (invalid name and/or type) recognised");
 
-/// Checks that a call is refused with this code and text, behind which methods of ours say which parameter does not
-/// fit.
+/// Checks that the node rejects a call with this code and text. Methods of Silica add the name of the invalid
+/// parameter.
 #[track_caller]
 fn check_error(node: &Node, method: &str, params: &Value, (code, message): (i64, &str)) {
     let (got, text) = node.error(method, params);
@@ -70,14 +70,14 @@ fn check_error(node: &Node, method: &str, params: &Value, (code, message): (i64,
     assert_eq!((got, text.as_str()), (code, message), "{method}{params}");
 }
 
-/// What methods of ours say of an address that is none.
+/// The error text of Silica's methods for an invalid address.
 fn no_address(got: &str) -> String {
     let expected =
         "an account, as bech32 with prefix zil or as forty hexadecimal digits in any letter case, with or without 0x";
     format!("address: expected {expected}, got {got:?}")
 }
 
-/// What methods of ours say of a hash that is none.
+/// The error text of Silica's methods for an invalid hash.
 fn no_hash(got: &str) -> String {
     let expected = "the hash of a transaction, 64 hexadecimal digits in any letter case, with or without 0x";
     format!("hash: expected {expected}, got {got:?}")

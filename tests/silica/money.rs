@@ -66,7 +66,7 @@ fn money_is_conserved_after_every_block_under_random_load() {
                 let mut payment = wallets[payer].payment(next[payer], payee.address(), amount);
                 payment.gas_price = GAS_PRICE + u128::from(dice.below(3));
                 payment.gas_limit = 50 + dice.below(100);
-                // Some leave a gap, some repeat a nonce.
+                // Some payments leave a gap, others repeat a nonce.
                 next[payer] += [1, 1, 1, 1, 0, 2][dice.index(6)];
                 json!({"id": id, "jsonrpc": "2.0", "method": "CreateTransaction", "params": [payment.json()]})
             })

@@ -88,7 +88,7 @@ fn counts_say_what_has_happened() {
     }
     node.post("{");
     let (mut session, _) = tungstenite::connect(format!("ws://{}", node.address())).unwrap();
-    // It counts from behind the handshake, and is there for certain once it has answered.
+    // The session counts after the handshake. A response proves that the node counts it.
     session.send(tungstenite::Message::text("x")).unwrap();
     assert_eq!(session.read().unwrap(), tungstenite::Message::text("invalid query field"));
     let answer = get(&node, "/metrics");
@@ -161,7 +161,7 @@ fn peer_that_asks_too_often_has_to_wait() {
     let refused = answers.find(|answer| answer.status != 200).expect("not so many a second");
     assert_eq!(refused.status, 429);
     assert_eq!((refused.header("retry-after"), refused.header("connection")), (Some("1"), Some("close")));
-    // Clients read the body before they look at the status.
+    // Some clients read the body before the status.
     assert_eq!(refused.header("content-type"), Some("application/json"));
     let message = "too many requests, try again later";
     let error = json!({"code": -32000, "data": null, "message": message});
@@ -180,7 +180,7 @@ fn batch_beyond_the_limit_is_refused() {
     assert_eq!(node.post_json(batch(4).to_string())["error"]["code"], -32600);
 }
 
-/// Most memory that the process has used so far, in megabytes.
+/// Returns the peak memory of the process in megabytes.
 pub(crate) fn peak_memory(node: &Node) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", node.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();

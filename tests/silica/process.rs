@@ -24,7 +24,7 @@ fn check_refused(end: &Finished, words: &[&str]) {
     assert!(!end.output.contains("panicked"), "{}", end.output);
 }
 
-/// Those whose balance may have changed.
+/// The accounts whose balance can change.
 fn accounts() -> Vec<Address> {
     Wallet::all_funded().chain([Wallet::stranger(7)]).map(|wallet| wallet.address()).chain([Address::ZERO]).collect()
 }
@@ -142,7 +142,7 @@ fn second_signal_stops_at_once_and_loses_nothing() {
     node.wait_for("second signal");
     let end = node.interrupt("INT");
     drop(long);
-    // Unless the second one came so late that the time was over.
+    // Unless the second signal came after the deadline.
     let was_late = end.output.contains("requests did not finish");
     assert!(was_late || (end.output.contains("stopped at once") && !end.status.success()), "{end:?}");
     assert!(!end.output.contains("panicked"), "{end:?}");
@@ -296,7 +296,7 @@ fn full_disk_stops_the_chain_and_loses_no_acknowledged_block() {
     };
     assert_eq!((refusal.code, refusal.message.as_str()), (-32603, "INTERNAL_ERROR: "));
     node.wait_for("too large");
-    // What is there is still read, and nothing more is promised.
+    // Reads still succeed.
     let seen = height(&node);
     assert!(seen >= acknowledged);
     assert!(node.call("IncreaseBlocknum", &json!([1])).is_err());
@@ -310,12 +310,12 @@ fn full_disk_stops_the_chain_and_loses_no_acknowledged_block() {
     node.result("IncreaseBlocknum", &json!([1]));
 }
 
-/// Whether `/ready` says that requests are welcome.
+/// Returns whether `/ready` returns 200.
 fn is_ready(node: &Node) -> bool {
     node.connect().request("GET", "/ready", b"").unwrap().status == 200
 }
 
-/// Starts a node whose disk is full as soon as a test says so.
+/// Starts a node with a disk that becomes full when the test requests it.
 fn start_with_limits(data: &Path, mode: &str) -> Node {
     Node::start_with_small_files(data, 1 << 30, &["--block-mode", mode])
 }
@@ -510,8 +510,8 @@ fn start_on_a_full_disk_keeps_the_pending_transactions_in_their_file() {
     stop_and_check(node, &data);
 }
 
-/// Starts a node with the given bytes as the file `pool`, and returns it with the hashes of what is pending then,
-/// sorted.
+/// Starts a node with the given bytes as the file `pool`. Returns it with the sorted hashes of its pending
+/// transactions.
 fn start_with_pool(data: &Path, pool: &[u8]) -> (Node, Vec<String>) {
     fs::write(data.join("pool"), pool).unwrap();
     let node = Node::start_in(data, &["--block-mode", "manual"]);

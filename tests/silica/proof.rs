@@ -138,7 +138,7 @@ fn wrong_use_has_a_status_of_its_own() {
     check(&["--help"], "", PROVEN, &["Exit status", "--url", "--variable-hash"]);
 }
 
-/// Checks what the proof of a variable at a block is found to prove, by asking the node.
+/// Checks the value that the command proves for a variable at a block, with a request to the node.
 #[track_caller]
 fn check_at(node: &Node, contract: &Address, variable: &[&str], block: &str, words: &[&str]) {
     let (url, address) = (node.url(), contract.to_bech32());
@@ -174,7 +174,7 @@ fn own_node_proves_values_and_absence_at_blocks_of_the_window() {
         |more: &[&'static str]| [&["--url", &url, "--address", &address, "--variable", "greeting"], more].concat();
     check(&args(&["--block", "77"]), "", NOTHING_TO_CHECK, &["there is no Tx block 77"]);
     let root = node.result("GetTxBlock", &json!(["2"]))["header"]["StateRootHash"].as_str().unwrap().to_owned();
-    // What was given is no hearsay.
+    // A given root needs no trust in the node.
     check(
         &[&args(&[])[..], &["--root", &root]].concat(),
         "",

@@ -127,7 +127,7 @@ fn reference() -> Pages {
     files("docs/reference", &["md"]).iter().map(|(path, page)| (name(path), anchors(page))).collect()
 }
 
-/// What is wrong with the citations in a text: the lines that name no rule, a rule that no page has, or a former page.
+/// Returns the invalid citations of a text: lines without a rule, unknown rules, and former pages.
 fn wrong_citations(text: &str, pages: &Pages) -> Vec<String> {
     let exists = |page: &str, anchor: &str| pages.get(page).is_some_and(|anchors| anchors.contains(anchor));
     // The rules of a citation, which may continue on the next line.
@@ -162,7 +162,7 @@ fn broken_links(path: &Path, page: &str, anchors_of: impl Fn(&Path) -> Option<BT
     links.filter(|target| is_broken(target)).collect()
 }
 
-/// Resolves `..` in a path without a look at the disk.
+/// Resolves `..` in a path without access to the disk.
 fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {
@@ -175,7 +175,7 @@ fn normal(path: &Path) -> PathBuf {
     normal
 }
 
-/// The rules of a page whose section ends without a source.
+/// Returns the rules of a page whose section has no source at its end.
 fn rules_without_source(page: &str) -> Vec<String> {
     let text = without_blocks(page);
     let mut rules: Vec<(&str, String)> = Vec::new();

@@ -8,7 +8,7 @@ use silica_tests::{Directory, Node, Wallet, node::run};
 
 use crate::{INVALID_PARAMS, balance, check_error, check_result, contract::deploy_hello, height, pay};
 
-/// What a node answers about its chain.
+/// Returns the responses of a node about its chain.
 fn answers(node: &Node) -> Vec<Value> {
     let payer = Wallet::funded(0).hex();
     [

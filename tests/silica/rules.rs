@@ -14,8 +14,8 @@ use silica_tests::{
     node::{Finished, run},
 };
 
-/// A directory and a dump that a version of the program without rules wrote, and the contracts in it. The README there
-/// says how they were made.
+/// A directory and a dump from a version of the program without rules, and their contracts. The README in it has their
+/// origin.
 fn chains() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("data/chains")
 }
@@ -101,7 +101,7 @@ fn raised(receipt: &Value) -> Vec<&str> {
 const CALL_STACK: [&str; 2] = ["Refuse", "Fail"];
 const COMPLETED: [&str; 2] = ["Count", "Fail"];
 
-/// Checks that the chain without rules is in a directory and goes on by them.
+/// Checks that a directory has the chain without rules, and that it continues.
 fn check_goes_on(data: &Path, args: &[&str]) {
     let node = Node::start_in(data, args);
     let latest = node.result("GetLatestTxBlock", &json!([]));
@@ -111,7 +111,7 @@ fn check_goes_on(data: &Path, args: &[&str]) {
     assert_eq!(receipt_of(&node, TO_LIBRARY)["errors"], json!({"1": [23]}));
     let receipt = call(&node, SENT + 1, CONTRACT.parse().unwrap(), "Fail");
     assert_eq!(raised(&receipt), CALL_STACK);
-    // A constructor `True` beside no constraint is accepted, as it was.
+    // A constructor `True` without a constraint is accepted, as before.
     let receipt = deploy(&node, SENT + 2, &source());
     assert_eq!(receipt["success"], true, "{receipt}");
     node.stop();
@@ -155,8 +155,8 @@ fn dump_without_rules_is_loaded_and_dumped_as_it_was() {
     check_goes_on(&data, &[]);
 }
 
-/// The chain of revision 2, before work was limited: the root of its state, its contract, and the gas of a call whose
-/// work revision 3 does not allow.
+/// The chain of revision 2, which did not limit work: its state root, its contract, and the gas of a call that exceeds
+/// the work of revision 3.
 const REVISION_2: (&str, &str, &str) = (
     "0328cf904f18a53e08b25069240da4e798f48f01d7a0f064ec17dfbfde9d8327",
     "97ef723bc7e64cdd01e40b753c0c1f0d2a98bf6d",

@@ -36,7 +36,7 @@ fn set(node: &Node, contract: &Address, field: &str, keys: &Value, value: &Value
     node.result("silica_setContractField", &json!([contract.to_string(), field, keys, value]));
 }
 
-/// The entries of all pages of a size, each page with what `between` says to the node before it.
+/// Returns the entries of all pages of a size. `between` acts on the node before each page.
 fn pages(node: &Node, contract: &Address, field: &str, limit: u32, block: &Value, between: impl Fn(u32)) -> Vec<Value> {
     let (mut entries, mut cursor) = (Vec::new(), Value::Null);
     for page in 0.. {

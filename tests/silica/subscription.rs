@@ -99,7 +99,7 @@ fn request(nonce: u64, to: Address, code: &str, data: &Value) -> Payment {
     request
 }
 
-/// Deploys a contract in a block of its own.
+/// Deploys a contract in a separate block.
 fn deploy(node: &Node, code: &str) -> Address {
     let init = json!([{"vname": "_scilla_version", "type": "Uint32", "value": "0"}]);
     let deployed = node.result("CreateTransaction", &json!([request(1, Address::ZERO, code, &init).json()]));
@@ -373,7 +373,7 @@ fn what_is_too_large_or_no_text_ends_the_connection() {
     assert_eq!(client.closed(), (CloseCode::Unsupported, "expected a text message, got a binary one".to_owned()));
 }
 
-/// A masked frame of a client, whose mask is zero.
+/// A frame of a client with the mask zero.
 fn frame(opcode: u8, is_last: bool, payload: &[u8]) -> Vec<u8> {
     let head = [opcode | if is_last { 0x80 } else { 0 }, 0x80 | u8::try_from(payload.len()).unwrap(), 0, 0, 0, 0];
     [&head, payload].concat()
@@ -458,7 +458,7 @@ fn hear_shouts(mut client: Client, numbers: Range<u64>) {
 fn client_that_reads_late_misses_nothing() {
     // More than the system keeps for a client that does not read: each has an event of two megabytes.
     const NUMBERS: Range<u64> = 2..8;
-    // A client that takes nothing for half a minute is given up.
+    // The node disconnects a client that reads nothing for half a minute.
     const SILENCE: Duration = Duration::from_secs(15);
     let node = Node::start(&["--block-mode", "manual"]);
     let shout = deploy(&node, SHOUT);
@@ -472,11 +472,11 @@ fn client_that_reads_late_misses_nothing() {
     std::thread::scope(|scope| {
         scope.spawn(move || {
             hear_shouts(prompt, NUMBERS);
-            // The other may have heard all itself.
+            // The other thread may have ended after it received all.
             let _ = heard.send(());
         });
         scope.spawn(move || {
-            // Not before all are made and the other has heard them, unless that takes too long.
+            // Start after the other client has received all notifications, or after a timeout.
             assert_ne!(all_heard.recv_timeout(SILENCE), Err(RecvTimeoutError::Disconnected), "the other hears all");
             hear_shouts(late, NUMBERS);
         });
@@ -487,8 +487,8 @@ fn client_that_reads_late_misses_nothing() {
     });
 }
 
-/// RFC 6455 (section 5.2) wants the shortest form of a length from who sends it. A longer one says the same, and what
-/// follows is read from the right place.
+/// RFC 6455 (section 5.2) requires the shortest form of a length from the sender. A longer form has the same value, and
+/// the next frame begins at the right position.
 #[test]
 fn length_of_a_frame_may_take_more_bytes_than_it_needs() {
     let node = Node::start(&[]);
@@ -503,7 +503,7 @@ fn length_of_a_frame_may_take_more_bytes_than_it_needs() {
     connection.write(&[&[0x81, 0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0][..], text].concat()).unwrap();
     let refused = [&[0x81, 19][..], b"invalid query field"].concat();
     assert_eq!(connection.read_bytes(2 * refused.len()).unwrap(), refused.repeat(2));
-    // A close ends the connection at once, whatever answer is on its way.
+    // A close ends the connection at once, even during a response.
     connection.write(&[0x88, 0x80, 0, 0, 0, 0]).unwrap();
     assert_eq!(connection.read_to_end().unwrap().first(), Some(&0x88), "it is closed in order");
 }

@@ -124,7 +124,7 @@ impl Connection {
         Ok(bytes)
     }
 
-    /// Reads chunks to the mark of their end, behind which nothing is announced any more.
+    /// Reads chunks up to the end mark.
     fn chunks(&mut self) -> io::Result<Vec<u8>> {
         let mut body = Vec::new();
         loop {
@@ -172,7 +172,7 @@ impl Connection {
     }
 }
 
-/// Whether answers with this status have no body, of whatever length.
+/// Returns whether responses with this status never have a body.
 fn is_bodiless(status: u16) -> bool {
     status < 200 || status == 204 || status == 304
 }

@@ -1,5 +1,5 @@
-//! Helpers of the end-to-end tests: a real `silica` process in a directory of its own, HTTP by hand, so that requests
-//! can also be malformed, accounts that sign, and the shapes of the documented responses.
+//! Helpers of the end-to-end tests: a real `silica` process in a new directory, HTTP clients that can send malformed
+//! requests, accounts that sign, and the shapes of the documented responses.
 //!
 //! ```no_run
 //! use serde_json::json;

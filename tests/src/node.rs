@@ -22,7 +22,7 @@ use crate::{
     patience::Patience,
 };
 
-/// Time in which what a process wrote before its end has to come through the pipes.
+/// Time for the output of an ended process to arrive through the pipes.
 const PIPES: Duration = Duration::from_mins(1);
 
 /// Calls in one request, where there are many.
@@ -167,7 +167,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts a node with further arguments, in a directory of its own and on a free port.
+    /// Starts a node with further arguments, in a new directory and on a free port.
     ///
     /// # Panics
     ///
@@ -183,7 +183,7 @@ impl Node {
     ///
     /// # Panics
     ///
-    /// When it does not start, with what it wrote.
+    /// The node does not start; the message has its output.
     pub fn start_in(data: &Path, args: &[&str]) -> Self {
         Self::try_start_in(data, args)
             .unwrap_or_else(|end| panic!("the node does not start ({}):\n{}", end.status, end.output))
@@ -193,7 +193,7 @@ impl Node {
     ///
     /// # Panics
     ///
-    /// When it does not start, with what it wrote.
+    /// The node does not start; the message has its output.
     pub fn start_in_memory(args: &[&str]) -> Self {
         Self::start_with(command(&[&["--ephemeral", "--listen", "127.0.0.1:0"], args].concat()))
     }
@@ -202,7 +202,7 @@ impl Node {
     ///
     /// # Panics
     ///
-    /// When it does not start, with what it wrote.
+    /// The node does not start; the message has its output.
     pub fn start_with(command: Command) -> Self {
         let mut process = Process::spawn(command);
         match process.wait_for_endpoint() {
@@ -302,12 +302,12 @@ impl Node {
         self.process.child.id()
     }
 
-    /// Returns everything it has written so far.
+    /// Returns its output.
     pub fn output(&self) -> String {
         self.process.output()
     }
 
-    /// Waits until it has written these words, and returns all that it has written.
+    /// Waits until the output contains these words, and returns the output.
     ///
     /// # Panics
     ///
@@ -525,7 +525,7 @@ pub fn open_envelope(answer: &Value, id: &Value) -> Result<Value, Refusal> {
     Ok(answer["result"].clone())
 }
 
-/// Whether an error with this text says in `data` what was expected and what came.
+/// Returns whether an error with this text has the expected and the given value in `data`.
 fn has_details(method: &str, message: &str) -> bool {
     const TEXTS: [&str; 5] = [
         "CHAIN_ID incorrect",
@@ -605,7 +605,7 @@ impl Process {
     fn wait_with(&mut self, mut patience: Patience) -> ExitStatus {
         loop {
             if let Some(status) = self.child.try_wait().expect("the process is ours") {
-                // What was written before the end is still on its way through the pipes.
+                // Output from before the end may still be in the pipes.
                 while self.next_line(PIPES).is_ok() {}
                 return status;
             }

@@ -11,11 +11,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Time in which all threads may sleep, in sum, before what is waited for must have happened.
+/// Maximum of the time in which all threads sleep, in sum, before the awaited event.
 const ASLEEP: Duration = Duration::from_mins(1);
 /// Processor time that may be used until then.
 const BUSY: Duration = Duration::from_mins(5);
-/// Time between two looks at the process.
+/// Time between two checks of the process.
 const RHYTHM: Duration = Duration::from_millis(50);
 /// Ticks in a second of processor time, as Linux counts it for programs on every machine.
 const TICKS_PER_SECOND: u64 = 100;

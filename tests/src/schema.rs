@@ -42,8 +42,8 @@ impl Document {
         self.json.get("methods").and_then(Value::as_array).expect("a document lists methods")
     }
 
-    /// The schema that another one refers to, or that one itself. What other documents say is not known, and fits
-    /// everything.
+    /// Resolves the reference of a schema; a schema without reference is its own result. References to other documents
+    /// accept everything.
     fn resolve<'a>(&'a self, schema: &'a Value) -> &'a Value {
         let Some(path) = schema.get("$ref").and_then(Value::as_str) else { return schema };
         match path.strip_prefix(COMPONENTS) {
@@ -73,7 +73,7 @@ impl Document {
         let broken = |fits: bool| (!fits).then(|| format!("{} is not of {rule} {wanted}", shortened(value)));
         let of_list = |wanted: &Value| wanted.as_array().cloned().unwrap_or_default();
         match rule {
-            // What is of another type breaks the rule for that.
+            // A value of another type breaks the rule.
             "type" => {
                 let is = |kind: &Value| kind.as_str().is_some_and(|kind| is_of_type(value, kind));
                 broken(is(wanted) || of_list(wanted).iter().any(is))
@@ -191,7 +191,7 @@ impl Document {
     }
 }
 
-/// Numbers and texts, one of which fits every schema for such: small, large, and what is written in a certain form.
+/// Returns numbers and texts of many kinds. Each scalar schema accepts at least one of them.
 fn scalars() -> Vec<Value> {
     let mut values = vec![json!(0), json!(1), json!(7), json!(u32::MAX), json!(u64::MAX), json!(-1), json!(0.5)];
     let texts = [

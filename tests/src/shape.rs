@@ -5,14 +5,14 @@ use std::{fs, path::Path};
 
 use serde_json::{Map, Value};
 
-/// Members that a documented answer shows and another answer of the same method may leave out, and why.
+/// Members that a documented response has and another response of the same method can lack, with the reason.
 const OPTIONAL: &[(&str, &str)] = &[
     // A build without a commit id has none (Reference: interface#network-methods).
     ("GetVersion", "Commit"),
     // The documented transaction is a call; a payment has neither (Reference: interface#transaction-status).
     ("GetTransactionStatus", "code"),
     ("GetTransactionStatus", "data"),
-    // What is confirmed does not wait, and says nothing about it (Reference: interface#transaction-status).
+    // A confirmed transaction is not pending, and has no such member (Reference: interface#transaction-status).
     ("GetPendingTxn", "pending"),
 ];
 
@@ -112,7 +112,7 @@ pub fn examples(method: &str) -> Vec<Example> {
     examples.iter().map(example).collect()
 }
 
-/// Adds what the document of a method leaves out.
+/// Adds members that the document of a method lacks.
 fn completed(method: &str, response: &Value) -> Value {
     let mut response = response.clone();
     for (_, object, name, value, _) in LEFT_OUT.iter().filter(|(of, ..)| *of == method) {
@@ -266,7 +266,7 @@ impl Format {
                 Self::Hex { prefix, digits, case },
                 Self::Hex { prefix: other_prefix, digits: other_digits, case: other_case },
             ) => {
-                // What is documented without a letter is a hash or an address, or else a key with its prefix.
+                // A documented value without letters is a hash or an address, or a key with its prefix.
                 let case = case.unwrap_or(if prefix { Case::Upper } else { Case::Lower });
                 prefix == other_prefix && digits == other_digits && other_case.is_none_or(|other| other == case)
             }
@@ -325,7 +325,7 @@ mod tests {
         accepts(&json!([1]), &json!([2, 3]));
         accepts(&json!([1, "2"]), &json!(["3", 4]));
         refuses(&json!([1]), &json!([1, "2"]), "it[1]");
-        // An empty one among the documented says nothing about those that are not.
+        // An empty documented list does not restrict the elements of others.
         accepts(&json!([["1"], []]), &json!([[], ["2"]]));
         refuses(&json!([["1"], []]), &json!([["2"], [3]]), "it[1][0]");
         refuses(&json!([]), &json!([1]), "no element is documented");

@@ -5,21 +5,21 @@ use std::{
     net::{Ipv4Addr, TcpStream},
 };
 
-/// Connections over which requests are asked at the same time.
+/// Number of simultaneous connections.
 const CONNECTIONS: usize = 32;
 
-/// Connections to one server, which ask it for some things in turn, again and again.
+/// Connections to one server, which send a list of requests again and again.
 pub(crate) struct Client {
     connections: Vec<TcpStream>,
     requests: Vec<Vec<u8>>,
-    /// How many were asked.
+    /// Number of sent requests.
     asked: usize,
     /// The first answer, head included; the bodies of all have the length of its.
     answer: Vec<u8>,
 }
 
 impl Client {
-    /// Connects, and asks for the first.
+    /// Connects, and sends the first request.
     pub(crate) fn connect(port: u16, bodies: &[String]) -> Self {
         let connect = |_| {
             let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("the server accepts");
@@ -42,7 +42,7 @@ impl Client {
         String::from_utf8(self.answer.iter().skip(head).copied().collect()).expect("the answer is text")
     }
 
-    /// Asks so many times and reads the answers.
+    /// Sends `requests` requests, and reads the responses.
     pub(crate) fn ask(&mut self, requests: u64) {
         let expected = self.answer().len();
         let mut left = requests;
@@ -63,7 +63,7 @@ impl Client {
     }
 }
 
-/// Reads one answer, whose head gives the length of its body.
+/// Reads one response. Its head has the length of the body.
 fn read_answer(stream: &mut TcpStream) -> Vec<u8> {
     let mut answer = Vec::new();
     loop {

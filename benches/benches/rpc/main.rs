@@ -65,7 +65,7 @@ fn main() {
         measure(&mut criterion, name, &mut subjects);
         turn_by_turn(name, &mut subjects, turn);
     }
-    // No payment is asked for twice, so that criterion, which asks as often as it pleases, does not measure these.
+    // Each payment is sent once. So criterion, which chooses the number of calls, does not measure them.
     let bodies = payments();
     let bare = Server::bare(&accepted);
     let mut subjects = Subject::all(&bare, &node, &long, &bodies);
@@ -78,7 +78,7 @@ fn request(method: &str, params: &Value) -> String {
     format!(r#"{{"id":"1","jsonrpc":"2.0","method":"{method}","params":{params}}}"#)
 }
 
-/// Requests for payments of all funded accounts but the first, as many as are asked for.
+/// Returns requests for payments of all funded accounts but the first.
 fn payments() -> Vec<String> {
     let payers: Vec<_> = Wallet::all_funded().skip(1).collect();
     let count = TURNS * PAYMENTS_IN_TURN as usize + 1;
@@ -121,7 +121,7 @@ fn measure(criterion: &mut Criterion, method: &str, subjects: &mut [Subject<'_>]
     group.finish();
 }
 
-/// Compares the servers turn by turn, so that whatever else the machine does slows them alike.
+/// Measures the servers in turns, so that other load slows all of them equally.
 #[expect(clippy::print_stdout, reason = "criterion prints its results there too")]
 fn turn_by_turn(name: &str, subjects: &mut [Subject<'_>; 3], requests: u32) {
     let mut times = [const { Vec::new() }; 3];

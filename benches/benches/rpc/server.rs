@@ -28,10 +28,10 @@ use crate::client::Client;
 
 /// Environment variable that makes this binary a server.
 pub(crate) const ROLE: &str = "SILICA_BENCH_SERVER";
-/// Environment variable with what the bare server answers.
+/// Environment variable with the response of the bare server.
 const ANSWER: &str = "SILICA_BENCH_ANSWER";
 
-/// A server in a process of its own, which ends when this is dropped.
+/// A server in a separate process, which ends when the value is dropped.
 pub(crate) struct Server {
     process: Child,
     port: u16,
@@ -81,7 +81,7 @@ impl Server {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.process.id())).expect("the server is running");
         let nanoseconds = |task: std::io::Result<fs::DirEntry>| -> u64 {
             let path = task.expect("the directory can be read").path().join("schedstat");
-            // A thread may have ended meanwhile.
+            // A thread may have ended since the listing.
             let text = fs::read_to_string(path).unwrap_or_default();
             text.split_whitespace().next().map_or(0, |first| first.parse().expect("the system counts in nanoseconds"))
         };
@@ -112,7 +112,7 @@ async fn serve_node() -> Result<(), Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
     let config = Config {
         block_mode: BlockMode::Manual,
-        // Only what is read is measured.
+        // The bench measures reads only.
         durability: Durability::Relaxed,
         ..Config::in_dir(dir.path().join("data"))
     };
@@ -145,7 +145,7 @@ async fn accept(listener: TcpListener, answer: Bytes) -> Result<(), Box<dyn Erro
     }
 }
 
-/// A request, as far as anybody has to look at it.
+/// The members of a request that the bare server reads.
 #[derive(Deserialize)]
 struct Call<'a> {
     #[serde(borrow)]

@@ -50,7 +50,7 @@ pub fn slowest(template: &Template, shape: Shape, rules: Rules) -> Result<Slowes
         return Ok(Slowest { shape, measured, times: fits });
     }
     let without = prepared.measure(0, LIMIT, RUNS)?;
-    // Some programs fail whatever they repeat.
+    // Some programs fail for each number of repeats.
     let succeeds = without.receipt.success;
     let (measured, times) = if succeeds { (without, 0) } else { (first, shape.times) };
     Ok(Slowest { shape, measured, times })

@@ -55,8 +55,8 @@ end
     ))
 }
 
-/// A transition that executes statements `copies` times for each of `times` elements of a list. `first` are statements
-/// of the procedure that come before, `fields` all that stands before it.
+/// Returns a transition that executes statements `copies` times for each of `times` elements of a list. `first` are the
+/// first statements of the procedure, and `fields` is the text before it.
 fn repeated(shape: &Shape, library: &str, fields: &str, first: &str, step: impl Fn(u32) -> String) -> Case {
     let copies = each(shape.copies, |copy| format!("{};\n", step(copy)));
     Case::call(format!(
@@ -85,7 +85,7 @@ end
     ))
 }
 
-/// A library with types of pairs of pairs, and statements that make a tree whose halves are the same all the way down.
+/// A library with types of nested pairs, and statements that build a tree whose halves are equal at each level.
 fn tree(levels: u32) -> (String, String) {
     let types = each(levels, |below| format!("type T{} = | P{} of T{below} T{below}\n", below + 1, below + 1));
     let values = each(levels, |below| format!("t{} = P{} t{below} t{below};\n", below + 1, below + 1));

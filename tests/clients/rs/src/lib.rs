@@ -9,7 +9,7 @@ use eth_trie::{EthTrie, MemoryDB, Trie, TrieError};
 pub struct Proved {
     /// The account as the trie stores it.
     pub account: Vec<u8>,
-    /// What the account holds, in Qa.
+    /// The balance of the account in Qa.
     pub balance: u128,
     /// Root of the contract's storage trie, read from the account.
     pub storage_root: Vec<u8>,
@@ -21,7 +21,7 @@ pub struct Proved {
 ///
 /// # Errors
 ///
-/// Says which step does not hold.
+/// Returns the first step that fails.
 pub fn prove(
     state_root: &[u8],
     address: &str,

@@ -39,16 +39,16 @@ enum Damage {
     ZeroPage(u64),
 }
 
-/// What came of it.
+/// The result of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
-    /// Every answer as before, and nothing to say about it.
+    /// All responses are as before, without a message.
     Unharmed,
     /// Every answer as before, after a message.
     Rebuilt,
     /// A message instead of a start.
     Refused,
-    /// It started, and answers what it cannot read with an internal error, everything else as before.
+    /// The node starts. It returns an internal error for unreadable data, and other responses are as before.
     RefusedInPart,
 }
 
@@ -214,9 +214,9 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("temporary paths are UTF-8")
 }
 
-/// Starts the node over a damaged directory and says what it does.
+/// Starts the node over a damaged directory, and returns its behaviour.
 fn observe(data: &Path, accounts: &[Address], reference: &Value, case: &str) -> (Outcome, String) {
-    // Manual mode, so that nothing moves while it is looked at.
+    // Manual mode, so that the chain does not change during the check.
     let started = Node::try_start_in(data, &["--block-mode", "manual"]);
     let node = match started {
         Ok(node) => node,
@@ -270,7 +270,7 @@ fn assert_same(answers: &Value, reference: &Value, case: &str) {
     }
 }
 
-/// The database engine panics over some damaged files, which is caught; nothing else may.
+/// The database engine panics over some damaged files. The node catches these panics; other panics fail the test.
 fn assert_orderly(output: &str, case: &str) {
     let mut panics = output.lines().filter(|line| line.contains("panicked at"));
     assert!(panics.all(|line| line.contains("/sled-")), "{case}:\n{output}");

@@ -49,8 +49,7 @@ const CALM: Duration = Duration::from_secs(2);
 const SLOWER: u32 = 10;
 const LEAST_CALM: Duration = Duration::from_millis(5);
 
-/// Connections that the node may have open: those of clients, unless the operator says otherwise, and those it listens
-/// on.
+/// Maximum of open connections of the node: the default for clients, and its listeners.
 const CONNECTIONS: usize = 900 + 10;
 
 /// Time of the node that one caller in a hundred may have to wait over a new connection, which may wait for a place.
@@ -60,17 +59,16 @@ const NEW_PATIENCE: Duration = Duration::from_mins(1);
 /// may be wrong by one.
 const CROWDED: Duration = Duration::from_millis(2_000 - 1);
 
-/// Of that, the time at least for which a subscriber that is cut off was not reading; it may have read what was left
-/// for the rest.
+/// Least part of that time in which a disconnected subscriber did not read.
 const LATE: Duration = Duration::from_secs(1);
 
 /// Time between two questions of a caller.
 const RHYTHM: Duration = Duration::from_millis(5);
 
-/// Time after which an attacker gives up what the node does not take.
+/// Time after which an attacker stops a request that the node does not read.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// Largest body of a request, and most calls of a batch, unless the operator says otherwise.
+/// The default maximum of a request body.
 const BODY: usize = 5 << 20;
 const BATCH: usize = 1_000;
 
@@ -124,7 +122,7 @@ pub(crate) fn run(seconds: u64) {
     println!("{} attacks, no wrong answer, each within its bounds", ATTACKS.len());
 }
 
-/// What is attacked.
+/// The target of an attack.
 pub(crate) struct Target<'a> {
     pub(crate) node: &'a Node,
     /// A contract that shouts.
@@ -197,7 +195,7 @@ impl Target<'_> {
         call
     }
 
-    /// Subscribes to what the contract shouts.
+    /// Returns the subscription to the events of the contract.
     pub(crate) fn subscription(&self) -> String {
         json!({"query": "EventLog", "addresses": [format!("0x{}", self.shout)]}).to_string()
     }
@@ -219,7 +217,7 @@ pub(crate) fn at_once(threads: usize, act: impl Fn(usize) + Sync) {
     });
 }
 
-/// Says that it is over when it is dropped, in whichever way.
+/// Sets the flag when it is dropped, also by a panic.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -245,7 +243,7 @@ pub(crate) fn withstand(name: &str, act: impl Fn(&Target<'_>), shouts: u64, time
     let node = Node::start_with(command);
     let mut target = prepare(&node, shouts);
     let Observed { waits: [calm, _], .. } = observe(&node, || thread::sleep(CALM));
-    // What was needed to prepare it is not counted.
+    // Reset the peak memory after the preparation.
     fs::write(format!("/proc/{}/clear_refs", node.id()), "5").expect("the process is our own");
     let idle = memory(&node, "VmRSS");
     node.limit_data(memory(&node, "VmData") + DATA_MARGIN);
@@ -271,14 +269,14 @@ pub(crate) fn withstand(name: &str, act: impl Fn(&Target<'_>), shouts: u64, time
     bounds.into_iter().filter(|(is_kept, _)| !is_kept).map(|(_, missed)| format!("{name}: {missed}")).collect()
 }
 
-/// What was observed while something was done.
+/// Measurements during an attack.
 struct Observed {
     /// Over a connection that is kept, and over new ones.
     waits: [Waits; 2],
     connections: usize,
 }
 
-/// Has callers ask while something is done.
+/// Sends requests of honest callers during `act`.
 fn observe(node: &Node, act: impl FnOnce()) -> Observed {
     let is_over = AtomicBool::new(false);
     let spent = Spent::default();
@@ -302,7 +300,7 @@ const HOARD: usize = 40_000;
 /// Transactions of the block with many.
 const CROWD: u64 = 1_000;
 
-/// Makes blocks and contracts whose answers are large, and `shouts` blocks with a large event, which a subscriber
+/// Prepares blocks and contracts with large responses, and `shouts` blocks with a large event, which a subscriber
 /// reads.
 fn prepare(node: &Node, shouts: u64) -> Target<'_> {
     let wallet = Wallet::funded(0);
@@ -332,7 +330,7 @@ fn prepare(node: &Node, shouts: u64) -> Target<'_> {
     let mut reader = target.subscriber().expect("there are few subscribers");
     reader.send(Message::text(target.subscription())).expect("the node accepts it");
     assert!(reader.read().is_ok_and(|acknowledged| acknowledged.is_text()), "it is acknowledged");
-    // The attacks ask for the last one, which there is in any case.
+    // The attacks need at least one such block.
     for _ in 0..=shouts {
         target.shouted = target.shout(1);
         target.shouts += 1;
@@ -446,7 +444,7 @@ fn call(node: &Node, keeps: bool, spent: &Spent, is_over: &AtomicBool) -> Waits 
     waits
 }
 
-/// So much of an answer that one sees what it is.
+/// Returns the beginning of a response, for an error text.
 fn beginning(answer: &Answer) -> String {
     String::from_utf8_lossy(&answer.body).chars().take(200).collect()
 }
@@ -501,7 +499,7 @@ fn idle_sockets(target: &Target<'_>) {
 /// Whether an answer has the right status and is the right one.
 type Judge<'a> = Box<dyn Fn(u16, &Value) -> bool + Sync + 'a>;
 
-/// A request that asks for much.
+/// A request for a large response.
 struct Demand<'a> {
     body: String,
     /// Whether it, or its answer, takes memory that others may wait for.
@@ -509,7 +507,7 @@ struct Demand<'a> {
     is_right: Judge<'a>,
 }
 
-/// What came of demands.
+/// The results of the requests.
 #[derive(Default)]
 struct Tally {
     right: AtomicU64,
@@ -518,8 +516,8 @@ struct Tally {
 }
 
 impl Tally {
-    /// Makes a demand over a connection of its own. There may be too little memory for all that are made at once, and
-    /// who takes long over what others wait for is cut off; all others are answered. Returns whether it was served.
+    /// Sends a request over a new connection. If the memory budget is too small for all of them, the node disconnects
+    /// slow clients, and answers all others. Returns whether the request was served.
     fn ask(&self, target: &Target<'_>, demand: &Demand<'_>) -> bool {
         let begun = Instant::now();
         let mut connection = Connection::open(target.node.address()).expect("it can be reached");
@@ -613,7 +611,7 @@ fn costly_questions(target: &Target<'_>) {
         target.node.result("CreateTransaction", &json!([payment.json()]));
         target.node.result("IncreaseBlocknum", &json!([1]));
     }
-    // Behind the others: only the newest blocks are traced.
+    // As the last block: only the newest blocks can be traced.
     let hash = target.shout(1);
     let deployer = Wallet::funded(1).address();
     let contract = Address::of_contract(&deployer, Nonce::new(0)).to_string();
@@ -624,7 +622,7 @@ fn costly_questions(target: &Target<'_>) {
         ("silica_getSmartContractStatePage", json!([contract, "balances"])),
         ("GetSmartContractState", json!([contract])),
     ];
-    // No block is made meanwhile.
+    // The chain does not change from here.
     let answers = questions.each_ref().map(|(method, params)| target.node.result(method, params));
     let is_history = |answer: &Value| answer.pointer("/transactions/49").is_some();
     assert!(answers.iter().any(is_history), "fifty transactions make a history");
@@ -686,7 +684,7 @@ fn depth(target: &Target<'_>) {
     });
 }
 
-/// Subscribers that ask whether the node is there, and do not care.
+/// Subscribers that send pings and do not read the replies.
 fn pings(target: &Target<'_>) {
     // Masked, as clients have to, with noughts.
     let ping = [[0x89, 0xfd].as_slice(), &[0; 4 + 125]].concat().repeat(500);

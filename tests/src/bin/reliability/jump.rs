@@ -14,9 +14,9 @@ use silica_tests::{Dice, Directory, Node, Wallet, chain::number, node::run as ru
 
 use crate::kill::check_clean;
 
-/// Blocks that are asked for at once, at most.
+/// Maximum of blocks in one request.
 const MOST: u64 = 60_000;
-/// Blocks that are looked at after each start.
+/// Number of blocks that are checked after each start.
 const SAMPLES: u64 = 20;
 
 /// What clients have seen.
@@ -84,7 +84,7 @@ impl Seen {
         self.blocks.iter().map(|(number, _)| *number).max().unwrap_or(0)
     }
 
-    /// Looks whether all that was seen is there, and at other blocks, which are remembered. Returns the newest block.
+    /// Checks the blocks of earlier checks and further ones, which it remembers. Returns the newest block.
     fn check(&mut self, node: &Node, dice: &mut Dice) -> u64 {
         for (number, block) in &self.blocks {
             assert_eq!(read(node, *number), *block, "block {number} as it was seen");

@@ -112,7 +112,7 @@ fn check_rebuild(data: &Path, directory: &Path) {
     assert!(rebuild.status.success(), "db rebuild fails:\n{}", rebuild.output);
     let accounts: Vec<Address> = Wallet::all_funded().map(|wallet| wallet.address()).chain([Address::ZERO]).collect();
     let answers = |data: &Path| {
-        // Manual mode, so that nothing moves while it is looked at.
+        // Manual mode, so that the chain does not change during the check.
         let node = Node::start_in(data, &["--block-mode", "manual"]);
         let answers = everything(&node, &accounts).unwrap_or_else(|refusal| panic!("{refusal:?}"));
         let latest = node.result("GetLatestTxBlock", &json!([]));

@@ -22,7 +22,7 @@ use silica_tests::{
 
 use crate::token;
 
-/// Accounts that send, each over a connection of its own.
+/// Number of sending accounts. Each has a connection.
 const SENDERS: usize = 6;
 /// Those of them that pay; the others deploy tokens and transfer them.
 const PAYERS: usize = 4;
@@ -39,7 +39,7 @@ struct Acknowledged {
     nonce: u64,
 }
 
-/// What came of one load.
+/// The result of one load.
 #[derive(Debug, Default)]
 pub(crate) struct Load {
     acknowledged: Vec<Acknowledged>,
@@ -83,7 +83,7 @@ impl Payer<'_> {
             let payment = self.transaction(nonce);
             let answer = ask(&mut connection, "CreateTransaction", &json!([payment.json()]))?;
             if answer.get("result").is_none() {
-                // A node that is being stopped may say so.
+                // A node that stops may reject transactions.
                 assert!(self.ending.load(Ordering::Relaxed), "a good transaction is refused: {answer}");
                 break;
             }
@@ -145,7 +145,7 @@ pub(crate) fn account(node: &Node, sender: usize) -> (u128, u64) {
     (balance.expect("a balance is a number in text"), nonce.expect("a nonce is a number"))
 }
 
-/// Everything that was acknowledged so far.
+/// All acknowledged transactions.
 #[derive(Debug, Default)]
 pub(crate) struct Kept(Vec<Acknowledged>);
 

@@ -1,7 +1,7 @@
 //! SIGINT and SIGTERM under load and with connections that misbehave, repeatedly over one data directory.
 //!
-//! After the signal, the node must end by itself, cleanly and soon, whatever its clients do. After the next start,
-//! every accepted transaction must be executed or pending.
+//! After the signal, the node must end soon and without errors, independent of its clients. After the next start, every
+//! accepted transaction must be executed or pending.
 
 use std::{
     io,
@@ -65,7 +65,7 @@ pub(crate) fn run(loops: u64, seed: u64) {
             stop_at_start(&data, Duration::from_micros(dice.below(60_000)));
         }
         check_clean(&data);
-        // A second signal forgoes what was only waiting.
+        // After a second signal, pending requests may remain unanswered.
         if signals.len() == 1 {
             check_executed(&data, &load);
         }
@@ -120,7 +120,7 @@ fn check_end(end: &Finished, signals: usize) {
     assert!(!end.output.contains("panicked"), "{}", end.output);
 }
 
-/// Starts the node and asks it to stop before it can have finished.
+/// Starts the node, and sends the signal before the start can have finished.
 fn stop_at_start(data: &Path, after: Duration) {
     let path = data.to_str().expect("temporary paths are UTF-8");
     let line = ["--data-dir", path, "--listen", "127.0.0.1:0", "--block-mode", "interval=15"];
@@ -144,7 +144,7 @@ fn stop_at_start(data: &Path, after: Duration) {
     assert!(status.success() || status.signal() == Some(15), "{status}");
 }
 
-/// Starts the node and waits until all that was accepted is executed.
+/// Starts the node, and waits until all accepted transactions are executed.
 fn check_executed(data: &Path, load: &crate::load::Load) {
     let node = Node::start_in(data, &["--block-mode", "interval=15"]);
     let mut patience = Patience::with(node.id());

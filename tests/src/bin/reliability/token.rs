@@ -22,7 +22,7 @@ const PERIOD: u64 = 50;
 const HOLDERS: u64 = 20;
 /// Tokens of a contract.
 const SUPPLY: u64 = 1_000_000_000;
-/// Tokens that are looked at each time, besides the latest.
+/// Number of older tokens in each check.
 const SAMPLE: u64 = 3;
 
 /// The transaction of a sender with a nonce.
@@ -59,7 +59,7 @@ fn param(name: &str, kind: &str, value: &str) -> Value {
     json!({"vname": name, "type": kind, "value": value})
 }
 
-/// The nonce of the deployment whose token a transaction is about.
+/// Returns the nonce of the deployment of the token that a transaction calls.
 fn deployment_before(nonce: u64) -> u64 {
     nonce - nonce.saturating_sub(1) % PERIOD
 }
@@ -73,7 +73,7 @@ fn holder(nonce: u64) -> String {
     format!("0x{}", Wallet::stranger(nonce % HOLDERS).address())
 }
 
-/// What the state of a token has to be when the sender has come to a nonce.
+/// Returns the expected state of a token for a nonce of the sender.
 fn expected(sender: usize, deployment: u64, nonce: u64) -> Value {
     let owner = format!("0x{}", Wallet::funded(sender).address());
     let mut balances = BTreeMap::from([(owner.clone(), SUPPLY)]);

@@ -7,16 +7,16 @@ use tungstenite::Message;
 
 use crate::hostile::{Target, at_once, post, request};
 
-/// Time for which an answer is left unread before the client asks over another connection.
+/// Time for which a response stays unread before the client uses another connection.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// Calls of a batch, unless the operator says otherwise.
+/// The default maximum of calls in a batch.
 const BATCH: usize = 1_000;
 
 /// Bytes of a WebSocket message that is almost as large as it may be.
 const MESSAGE: usize = 255 << 10;
 
-/// Requests whose answers are large: some are made as a whole, some are sent as they are made.
+/// Requests with large responses. Some are made as a whole, others are streamed.
 pub(crate) fn large(target: &Target<'_>) -> Vec<(&'static str, Value)> {
     vec![
         ("rpc.discover", json!([])),
@@ -32,7 +32,7 @@ fn hexadecimal(number: &str) -> String {
     format!("{:#x}", number.parse::<u64>().expect("it is a number"))
 }
 
-/// Batches whose answers would be large, each of one kind of call.
+/// Batches with large responses, each with one method.
 pub(crate) fn large_batches(target: &Target<'_>) -> Vec<String> {
     let latest = ("GetLatestTxBlock", json!([]));
     large(target).into_iter().chain([latest]).map(|(method, params)| batch(&request(method, &params))).collect()

@@ -7,14 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Time between two looks at a connection over which nothing comes.
+/// Time between two polls of an idle connection.
 const RHYTHM: Duration = Duration::from_millis(20);
 
-/// Time for which it is known how late a client was.
+/// Time for which the delays of a client are kept.
 const KNOWN: Duration = Duration::from_secs(5);
 
-/// A connection whose client looks again and again whether something has come: what passes between two looks beyond
-/// that rhythm, it was busy with other things, or kept from running.
+/// A connection whose client polls for incoming bytes. If two polls are further apart than the interval, the client was
+/// busy or not scheduled.
 #[derive(Debug)]
 pub(crate) struct Watched {
     stream: TcpStream,
@@ -23,7 +23,7 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Watches over a connection whose client waits for so long, at most, for something to come.
+    /// Polls a connection whose client waits at most `patience` for bytes.
     pub(crate) fn new(stream: TcpStream, patience: Duration) -> io::Result<Self> {
         stream.set_read_timeout(Some(RHYTHM))?;
         Ok(Self { stream, patience, looks: Looks::begin(Instant::now()) })
@@ -61,11 +61,11 @@ impl Write for Watched {
     }
 }
 
-/// Looks at a connection.
+/// The polls of a connection.
 #[derive(Debug)]
 struct Looks {
     last: Instant,
-    /// Those that came late, and by how much.
+    /// The late polls, with their delays.
     late: VecDeque<(Instant, Duration)>,
 }
 
