@@ -87,10 +87,10 @@ fn deep_values_are_kept_and_refused_where_they_do_not_fit() {
     // The size of the value is 1, so other gas has to pay for its reading.
     let receipt = call(&mut chain, contract, "Keep", &number("gas", 1));
     assert_eq!((&receipt["errors"], &receipt["cumulative_gas"]), (&json!({"0": [7]}), &json!("400000")), "{receipt}");
-    let receipt = call(&mut chain, contract, "Keep", &number("gas", 20_000));
+    let receipt = call(&mut chain, contract, "Keep", &number("gas", 100_000));
     assert_eq!(receipt["success"], true, "{receipt}");
     // No document of the chain nests that deep.
-    let receipt = call(&mut chain, contract, "Emit", &number("gas", 20_000));
+    let receipt = call(&mut chain, contract, "Emit", &number("gas", 100_000));
     assert_eq!(receipt["errors"], json!({"0": [9]}), "{receipt}");
     // The state shows as text what readers of documents would not go into.
     let address = contract.to_string();

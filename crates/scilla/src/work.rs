@@ -89,7 +89,7 @@ pub mod weight {
     /// An entry of the state that is written or removed, with its place in the tries of the block. Measured: 2 µs for
     /// an entry that the block had written before, 7 to 12 µs for a new one in memory. The weight is no higher because
     /// honest contracts with many writes in a loop must not come near their limit.
-    pub const WRITTEN: u64 = 8_000;
+    pub const WRITTEN: u64 = 6_000;
     /// A byte of a key in a lookup. Measured: 1 to 2 ns.
     pub const KEY_BYTE: u64 = 3;
     /// A byte of a value that is read from the state. Measured: 14 to 21 ns of constructors in constructors, 2 ns of a

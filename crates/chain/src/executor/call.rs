@@ -194,16 +194,17 @@ impl<W: World> Calls<'_, '_, W> {
         let mut left = most;
         let effects = Effects::of(outcome, &mut left);
         // Effects beyond the remaining work are not written.
-        if effects.is_err() && payable < unused {
-            self.effort.work.exceed();
+        if effects.is_err() && left == 0 && payable < unused {
+            let work = u64::try_from(payable).unwrap_or(u64::MAX).saturating_add(1).saturating_mul(weight::JSON_BYTE);
+            self.effort.work.exceed_before(work, 0);
             return Err(self.exhausted());
         }
-        let effects = effects?;
+        // A value that nests too deep was written too.
         let bytes = most.saturating_sub(left);
         self.told = self.told.saturating_add(bytes);
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         self.effort.work.spend(bytes.saturating_mul(weight::JSON_BYTE)).map_err(|Exhausted| self.exhausted())?;
-        Ok(effects)
+        effects
     }
 
     /// Ends a transaction beyond its work limit. The failure takes all of its gas.

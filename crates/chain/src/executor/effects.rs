@@ -42,7 +42,7 @@ impl Effects {
     ///
     /// # Errors
     ///
-    /// If they have more than `left` bytes, or a value nests too deep for the documents of the chain.
+    /// If they have more than `left` bytes, which are then 0, or a value nests too deep for the documents of the chain.
     pub(super) fn of(outcome: &Outcome, left: &mut usize) -> Result<Self, Halt> {
         let mut effects = Self { events: Vec::new(), messages: Vec::new() };
         for event in &outcome.events {
@@ -75,7 +75,8 @@ fn params(message: &Message, labels: &[&str], left: &mut usize) -> Result<Vec<Co
     let param = |entry: &silica_scilla::value::MessageEntry| {
         let value = json(&entry.value, left)?;
         let (name, type_name) = (entry.label.to_string(), entry.kind.global().to_string());
-        *left = left.checked_sub(name.len())?.checked_sub(type_name.len())?;
+        take(left, name.len())?;
+        take(left, type_name.len())?;
         Some(ContractParam { name, type_name, value })
     };
     let params: Option<_> = entries.map(param).collect();
@@ -86,12 +87,22 @@ fn params(message: &Message, labels: &[&str], left: &mut usize) -> Result<Vec<Co
 fn json(value: &Value, left: &mut usize) -> Option<Json> {
     // Nearly all values are strings, which need no document.
     if let Some(text) = value.json_string() {
-        *left = left.checked_sub(text.len())?;
+        take(left, text.len())?;
         return Some(Json::String(text));
     }
-    let text = text_of(value, *left)?;
-    *left = left.checked_sub(text.len())?;
+    let Some(text) = text_of(value, *left) else {
+        *left = 0;
+        return None;
+    };
+    take(left, text.len())?;
     serde_json::from_str(&text).ok().filter(|value| is_shallow(value, MAX_VALUE_DEPTH))
+}
+
+/// Subtracts bytes from `left`. Returns `None`, and leaves none, if they are too many.
+fn take(left: &mut usize, bytes: usize) -> Option<()> {
+    let rest = left.checked_sub(bytes);
+    *left = rest.unwrap_or(0);
+    rest.map(|_| ())
 }
 
 #[cfg(test)]
