@@ -1,6 +1,6 @@
 //! Sent messages are read as their JSON is: both ways, for random messages with values that JSON changes or rejects.
 
-use std::sync::Arc;
+use std::{fmt::Write as _, sync::Arc};
 
 use super::{InputError, MessageInput, read_document};
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 const FILE: &str = "message.json";
 const CASES: u64 = 6_000;
 
-/// A sequence of numbers that its seed determines (SplitMix64).
+/// A sequence of numbers that its seed determines (`SplitMix64`).
 struct Dice(u64);
 
 impl Dice {
@@ -228,16 +228,18 @@ fn facts(value: &Value) -> String {
     let mut facts = String::new();
     let mut pending = vec![value];
     while let Some(value) = pending.pop() {
-        facts += &format!("{:?} ", (value.size(), value.sort_cost(), value.parts(), value.type_parts(), value.depth()));
+        let numbers = (value.size(), value.sort_cost(), value.parts(), value.type_parts(), value.depth());
+        write!(facts, "{numbers:?} ").unwrap();
         match value {
             Value::Adt(adt) => {
                 let Constructor { name, data_type, index, arity, type_arity } = &**adt.constructor();
-                facts += &format!("{} {} {index} {arity} {type_arity}", name.as_written(), data_type.as_written());
+                let (name, data_type) = (name.as_written(), data_type.as_written());
+                write!(facts, "{name} {data_type} {index} {arity} {type_arity}").unwrap();
                 facts.extend(adt.types().iter().map(|kind| format!(" {}", kind.as_written())));
                 pending.extend(adt.arguments());
             }
             Value::Map(map) => {
-                facts += &format!("{} {}", map.key_type().as_written(), map.value_type().as_written());
+                write!(facts, "{} {}", map.key_type().as_written(), map.value_type().as_written()).unwrap();
                 pending.extend(map.iter().flat_map(|(key, value)| [key.value(), value]));
             }
             Value::BNum(_)
