@@ -11,12 +11,13 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use silica_protocol::{
-    Account, Address, ContractMessage, ContractParam, EventLog, Qa, Receipt, ReceiptError, Transition,
+    Account, Address, ContractMessage, ContractParam, EventLog, Qa, Receipt, ReceiptError, Transition, to_styled_json,
 };
 use silica_scilla::{
     eval::{Observer, Outcome},
     gas::{Exhausted, Meter, UNITS_PER_GAS},
     rules::LibraryCalls,
+    value::Message,
     work::weight,
 };
 
@@ -26,7 +27,7 @@ use super::{
     host::ContractHost,
     module::{Ready, Unready},
     outcome::{Deposit, Halt, transfer},
-    run::{self, Stopped},
+    run::{self, Input, Stopped},
     storage::Room,
 };
 use crate::{accounts::World, admission::VerifiedTransaction, pool::DropReason};
@@ -64,9 +65,16 @@ struct Call {
     sender: Address,
     contract: Address,
     amount: Qa,
-    /// `_tag` and `params`, and all else that the sender of a transaction wrote.
-    body: Json,
+    body: Body,
     depth: u32,
+}
+
+/// The body of a message that runs a contract.
+enum Body {
+    /// Styled JSON: all that the signer of a transaction wrote, with the members that the chain sets.
+    Signed(String),
+    /// The values that a contract sent, and the length that they would have as styled JSON, in bytes.
+    Sent { message: Arc<Message>, bytes: usize },
 }
 
 /// Executes a call. The steps have the order of the reference.
@@ -103,9 +111,14 @@ pub(super) fn execute<'c, W: World>(
         event_logs: Vec::new(),
         transitions: Vec::new(),
     };
-    let call = Call { sender: origin, contract: tx.to, amount: tx.amount, body, depth: 0 };
     let result = match callee {
-        Ok(callee) => calls.run(&callee, &call),
+        Ok(callee) => {
+            if let Some(tracer) = context.tracer {
+                tracer.begin(origin, tx.to, tx.amount, &body, gas);
+            }
+            let body = Body::Signed(styled(body, origin, origin, tx.amount));
+            calls.run(&callee, &Call { sender: origin, contract: tx.to, amount: tx.amount, body, depth: 0 })
+        }
         Err(Exhausted) => Err(calls.exhausted()),
     };
     let Calls { gas: mut left, edges, accepted, event_logs, transitions, .. } = calls;
@@ -153,11 +166,12 @@ fn ignoring_library(context: Context<'_>) -> Option<Callee> {
 
 impl<W: World> Calls<'_, '_, W> {
     /// Runs a contract, and all that follows from it. Recursion is as deep as a row of chained calls, which is short.
+    /// The caller begins the call in the trace.
     fn run(&mut self, callee: &Callee, call: &Call) -> Result<(), Halt> {
-        let Some(tracer) = self.context.tracer else { return self.run_all(callee, call) };
-        tracer.begin(call.sender, call.contract, call.amount, &call.body, self.gas);
         let result = self.run_all(callee, call);
-        tracer.end();
+        if let Some(tracer) = self.context.tracer {
+            tracer.end();
+        }
         result
     }
 
@@ -179,9 +193,9 @@ impl<W: World> Calls<'_, '_, W> {
             let (name, params) = event.ok_or(Halt::with(ReceiptError::LogEntryInstallFailed))?;
             self.event_logs.push(EventLog { address: call.contract, name, params });
         }
-        for message in messages {
+        for (message, values) in messages.into_iter().zip(&outcome.messages) {
             let message = message.ok_or(Halt::with(ReceiptError::MessageCorrupted))?;
-            self.send(call, message)?;
+            self.send(call, message, values)?;
         }
         Ok(())
     }
@@ -214,16 +228,18 @@ impl<W: World> Calls<'_, '_, W> {
     }
 
     fn interpret(&mut self, callee: &Callee, call: &Call) -> Result<Outcome, Halt> {
-        let mut body = call.body.clone();
-        if let Some(members) = body.as_object_mut() {
-            members.insert("_sender".to_owned(), json!(format!("0x{}", call.sender)));
-            members.insert("_origin".to_owned(), json!(format!("0x{}", self.origin)));
-            members.insert("_amount".to_owned(), json!(call.amount.to_string()));
-        }
+        let input = match &call.body {
+            Body::Signed(text) => Input::Text(text),
+            Body::Sent { message, bytes } => {
+                Input::Sent { message, bytes: *bytes, sender: call.sender, origin: self.origin }
+            }
+        };
         let balance = self.overlay.account(&call.contract)?.unwrap_or_default().balance;
         let result = match callee {
-            Callee::Contract(ready) => self.run_contract(ready, call, &body, balance)?,
-            Callee::Library => run::call_library(&body, balance.get(), self.gas, self.effort.work),
+            Callee::Contract(ready) => self.run_contract(ready, call.contract, &input, balance)?,
+            Callee::Library => {
+                run::call_library(&input, balance.get(), Meter::with_limit(self.gas).with_work(self.effort.work))
+            }
         };
         match result {
             Ok((outcome, left)) => {
@@ -246,14 +262,14 @@ impl<W: World> Calls<'_, '_, W> {
     fn run_contract(
         &mut self,
         ready: &Ready,
-        call: &Call,
-        body: &Json,
+        contract: Address,
+        input: &Input<'_>,
         balance: Qa,
     ) -> Result<Result<(Outcome, u64), Stopped>, Halt> {
         let mut host = ContractHost {
             overlay: &mut *self.overlay,
             context: self.context,
-            contract: call.contract,
+            contract,
             known: Arc::clone(ready.code.data_types()),
             units: 0,
             room: self.room,
@@ -263,7 +279,7 @@ impl<W: World> Calls<'_, '_, W> {
         let observer = tracer.as_mut().map(|tracer| tracer as &mut dyn Observer);
         let rules = self.context.modules.rules();
         let limit = Meter::with_limit(self.gas).with_work(self.effort.work);
-        let result = run::call(ready, body, balance.get(), rules, limit, &mut host, observer);
+        let result = run::call(ready, input, balance.get(), rules, limit, &mut host, observer);
         self.room = host.room;
         match host.fault {
             Some(fault) => Err(Halt::Fatal(fault)),
@@ -271,21 +287,32 @@ impl<W: World> Calls<'_, '_, W> {
         }
     }
 
-    /// Delivers a message that a contract sent.
-    fn send(&mut self, from: &Call, message: ContractMessage) -> Result<(), Halt> {
+    /// Delivers a message that a contract sent. `values` are those of the message.
+    fn send(&mut self, from: &Call, message: ContractMessage, values: &Arc<Message>) -> Result<(), Halt> {
         let (emitter, recipient, amount) = (from.contract, message.recipient, message.amount);
         let delivered = self.deliver(emitter, &message);
-        // A callee that runs is noted when its run begins.
-        if !matches!(delivered, Ok(Some(_)))
-            && let Some(tracer) = self.context.tracer
-        {
-            tracer.sent(emitter, recipient, amount, &body(&message));
+        if let Some(tracer) = self.context.tracer {
+            let body = body(&message);
+            if matches!(delivered, Ok(Some(_))) {
+                tracer.begin(emitter, recipient, amount, &body, self.gas);
+            } else {
+                tracer.sent(emitter, recipient, amount, &body);
+            }
         }
-        let callee = delivered?.map(|callee| (callee, body(&message)));
+        let callee = delivered?.map(|callee| (callee, self.sent(emitter, &message, values)));
         self.transitions.push(Transition { address: emitter, depth: from.depth, message, accepted: None });
         let Some((callee, body)) = callee else { return Ok(()) };
         let depth = from.depth.saturating_add(1);
         self.run(&callee, &Call { sender: emitter, contract: recipient, amount, body, depth })
+    }
+
+    /// Returns the body of a message that a contract sent.
+    fn sent(&self, emitter: Address, message: &ContractMessage, values: &Arc<Message>) -> Body {
+        #[cfg(test)]
+        if super::oracle::sends_text() {
+            return Body::Signed(styled(body(message), emitter, self.origin, message.amount));
+        }
+        Body::Sent { message: Arc::clone(values), bytes: message.call_len(&emitter, &self.origin) }
     }
 
     /// Moves the money of a message if its recipient is no contract. Makes the contract ready if it is to run.
@@ -333,7 +360,17 @@ impl<W: World> Calls<'_, '_, W> {
     }
 }
 
-/// Returns the message that a chained run receives, as JSON.
+/// Returns the text of a message with the members that the chain sets, whatever the signer wrote there.
+fn styled(mut body: Json, sender: Address, origin: Address, amount: Qa) -> String {
+    if let Some(members) = body.as_object_mut() {
+        members.insert("_sender".to_owned(), json!(format!("0x{sender}")));
+        members.insert("_origin".to_owned(), json!(format!("0x{origin}")));
+        members.insert("_amount".to_owned(), json!(amount.to_string()));
+    }
+    to_styled_json(&body)
+}
+
+/// Returns the message of a chained call as JSON, for a trace.
 fn body(message: &ContractMessage) -> Json {
     let param = |param: &ContractParam| json!({ "vname": param.name, "type": param.type_name, "value": param.value });
     json!({ "_tag": message.tag, "params": message.params.iter().map(param).collect::<Vec<_>>() })

@@ -14,6 +14,8 @@ mod host;
 mod interface;
 mod module;
 mod nesting;
+#[cfg(test)]
+mod oracle;
 mod outcome;
 mod overlay;
 mod payment;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use silica_protocol::{Exception, to_styled_json};
+use silica_protocol::{Address, Exception};
 use silica_scilla::{
     check::{self, Options, Rejected},
     code::Code,
@@ -14,6 +14,7 @@ use silica_scilla::{
     resolve::{self, ResolveError},
     rules::Rules,
     syntax::{parse_contract, parse_library},
+    value::Message,
     work::{Work, weight},
 };
 
@@ -215,27 +216,59 @@ pub(super) fn deploy_library(
     Ok((loaded.gas.gas_of_success(limit), loaded.gas.work()))
 }
 
-/// Takes the charge for a message, and returns the text of the message.
-fn charged_for_message(message: &serde_json::Value, limit: u64, work: Work) -> Result<(String, Meter), Stopped> {
-    // The file of the message has the layout of a receipt. Its white space is charged too.
-    let text = to_styled_json(message);
-    let mut gas = Meter::with_limit(limit).with_work(work);
-    let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
-    match gas.charge(bytes).and_then(|()| gas.spend(bytes.saturating_mul(weight::JSON_BYTE))) {
-        Ok(()) => Ok((text, gas)),
-        Err(_) => Err(Stopped::exhausted("Insufficient gas to parse message", gas.work())),
+/// The message of a run.
+pub(super) enum Input<'m> {
+    /// The message of a signed transaction: styled JSON.
+    Text(&'m str),
+    /// A message of another contract.
+    Sent {
+        /// The values.
+        message: &'m Message,
+        /// The length of the message as styled JSON, in bytes.
+        bytes: usize,
+        sender: Address,
+        origin: Address,
+    },
+}
+
+impl Input<'_> {
+    /// Returns the length of the message as styled JSON, in bytes. The file of the message has the layout of a receipt,
+    /// and its white space is charged too.
+    fn bytes(&self) -> u64 {
+        let bytes = match self {
+            Self::Text(text) => text.len(),
+            Self::Sent { bytes, .. } => *bytes,
+        };
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+
+    /// Takes the charge for the message.
+    fn charge(&self, mut gas: Meter) -> Result<Meter, Stopped> {
+        let bytes = self.bytes();
+        match gas.charge(bytes).and_then(|()| gas.spend(bytes.saturating_mul(weight::JSON_BYTE))) {
+            Ok(()) => Ok(gas),
+            Err(_) => Err(Stopped::exhausted("Insufficient gas to parse message", gas.work())),
+        }
+    }
+
+    fn read(&self, code: &Code) -> Result<MessageInput, InputError> {
+        let known = code.data_types();
+        match self {
+            Self::Text(text) => {
+                let document = read_document(MESSAGE_FILE, text.as_bytes())?;
+                MessageInput::read(MESSAGE_FILE, document.root(), known)
+            }
+            Self::Sent { message, sender, origin, .. } => {
+                MessageInput::of_sent(MESSAGE_FILE, message, [*sender, *origin].map(Address::to_bytes), known)
+            }
+        }
     }
 }
 
 /// Sends a message to a library, which ignores it. Returns an empty outcome, and the gas that the run reports as left,
 /// in units, as for a deployment (`Zilliqa/scilla` 308af35, `src/eval/Runner.ml`, messages to libraries).
-pub(super) fn call_library(
-    message: &serde_json::Value,
-    balance: u128,
-    limit: u64,
-    work: Work,
-) -> Result<(Outcome, u64), Stopped> {
-    let (_, gas) = charged_for_message(message, limit, work)?;
+pub(super) fn call_library(input: &Input<'_>, balance: u128, limit: Meter) -> Result<(Outcome, u64), Stopped> {
+    let gas = input.charge(limit)?;
     let outcome = Outcome { accepted: false, balance, messages: Vec::new(), events: Vec::new(), gas };
     Ok((outcome, gas.units()))
 }
@@ -243,23 +276,21 @@ pub(super) fn call_library(
 /// Sends a message to a contract. Returns its effects, and the gas that is left. The observer receives the steps.
 pub(super) fn call(
     ready: &Ready,
-    message: &serde_json::Value,
+    input: &Input<'_>,
     balance: u128,
     rules: Rules,
     limit: Meter,
     host: &mut dyn Host,
     observer: Option<&mut dyn Observer>,
 ) -> Result<(Outcome, u64), Stopped> {
-    let (text, mut gas) = charged_for_message(message, limit.gas(), limit.work())?;
+    let mut gas = input.charge(limit)?;
     // Each call compares the init parameters of the contract with their types.
     let parts = ready.init().iter().map(|entry| entry.value.parts()).fold(0, u64::saturating_add);
     let spent = gas.spend(parts.saturating_mul(weight::PART));
     spent.map_err(|exhausted| Stopped::exhausted(exhausted.to_string(), gas.work()))?;
     let loaded = ready.code.load(settings(rules), gas)?;
-    let failed = |error| Stopped::input(error, loaded.gas);
-    let document = read_document(MESSAGE_FILE, text.as_bytes()).map_err(failed)?;
-    let input = MessageInput::read(MESSAGE_FILE, document.root(), ready.code.data_types()).map_err(failed)?;
-    let outcome = loaded.call_observed(ready.init(), &input.into(), balance, host, observer)?;
+    let message = input.read(&ready.code).map_err(|error| Stopped::input(error, loaded.gas))?;
+    let outcome = loaded.call_observed(ready.init(), &message.into(), balance, host, observer)?;
     let left = outcome.gas.gas_of_success(limit.gas());
     Ok((outcome, left))
 }
