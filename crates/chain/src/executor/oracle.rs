@@ -223,8 +223,8 @@ fn code(kinds: &[Kind]) -> String {
         writeln!(
             code,
             "transition Take{number} (v : {kind})\n accept;\n x = Some {{({kind})}} v;\n last{number} := x;\n \
-             h = builtin sha256hash v;\n e = {{ _eventname : \"Taken{number}\"; v : v; h : h; from : _sender; by : _origin; \
-             amount : _amount }};\n event e\nend\n\
+             h = builtin sha256hash v;\n e = {{ _eventname : \"Taken{number}\"; v : v; h : h; from : _sender; \
+             by : _origin; amount : _amount }};\n event e\nend\n\
              transition Show{number} (to : ByStr20, v : {kind})\n x <- last{number};\n \
              e = {{ _eventname : \"Shown{number}\"; x : x }};\n event e\nend"
         )
