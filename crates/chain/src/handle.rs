@@ -18,7 +18,7 @@ use crate::{
     snapshot::Snapshot,
 };
 
-/// Heads at which a simulation is tried, should the chain run away from it.
+/// Maximum of attempts of a simulation: each one fails if later blocks remove its state.
 const SIMULATION_ATTEMPTS: u32 = 3;
 
 /// The reading and submitting end of a chain.
@@ -201,7 +201,7 @@ impl Chain {
         self.shared.published().state.require_in_place()
     }
 
-    /// How much the contracts take that are kept ready to run.
+    /// Returns the size of the contract cache.
     pub fn code_cache(&self) -> CacheUsage {
         self.shared.network.modules.usage()
     }

@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, panic::resume_unwind, thread};
 
-/// Returns what `run` makes of each item, in their order. A thread is started for no fewer than `share` items.
+/// Returns the results of `run` for all items, in their order. A thread gets at least `share` items.
 ///
 /// The threads live for the call only.
 pub(crate) fn map<'a, T: Sync, R: Send>(items: &'a [T], share: usize, run: impl Fn(&'a T) -> R + Sync) -> Vec<R> {

@@ -44,9 +44,9 @@ pub struct Producer {
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     blocks: Vec<WrittenBlock>,
-    /// Number and timestamp of the first of the empty blocks after these, which were written as runs.
+    /// Number and timestamp of the first empty block after these. These empty blocks were written as ranges.
     passed: Option<(BlockNumber, Timestamp)>,
-    /// The account that these runs pay, as it is after them.
+    /// The account that the ranges pay, after them.
     paid: Option<Paid>,
     /// What readers will see once they are flushed; `None` when there are none.
     published: Option<Arc<Published>>,
@@ -210,7 +210,7 @@ impl Producer {
         Ok(())
     }
 
-    /// Writes a run of empty blocks after the tip, at most so many. Returns how many.
+    /// Writes a range of at most `blocks` empty blocks after the tip. Returns their number.
     fn write_run(&mut self, at: Timestamp, blocks: u64) -> Result<u64, PassError> {
         self.require_store()?;
         let shared = Arc::clone(&self.shared);

@@ -89,7 +89,8 @@ const TRANSACTIONS_TOGETHER: usize = 8_000;
 /// Blocks below which verifying their signatures on another thread costs more than it saves.
 const WORTH_A_THREAD: usize = 2;
 
-/// Reads the next blocks, up to a run or to one that cannot be read. The error of that one is returned after them.
+/// Reads the next blocks, up to an empty block range or a block that cannot be read. The error of that block follows
+/// the others.
 fn read_some(
     store: &Store,
     numbers: &mut Peekable<impl Iterator<Item = BlockNumber>>,
@@ -110,7 +111,7 @@ fn read_some(
     (blocks, Ok(()))
 }
 
-/// Reads a block; `None` when it is one of a run.
+/// Reads a block; `None` if it belongs to an empty block range.
 fn read(store: &Store, number: BlockNumber) -> Result<Option<BlockRecord>, ReplayError> {
     if store.run_at(number)?.is_some() {
         return Ok(None);
@@ -201,7 +202,7 @@ impl Replay<'_> {
         self.advance(&snapshot, &record.tx_block.header)
     }
 
-    /// Makes the blocks of a run from `number` on, and puts them in place when they are those of the run.
+    /// Plans the blocks of an empty block range from `number` on. If they equal the stored ones, adds their states.
     fn pass(&mut self, run: &BlockRun, number: BlockNumber) -> Result<(), ReplayError> {
         let tip = self.head.as_mut().ok_or(ReplayError::Missing { number })?;
         let (ours, states) = tip.pass(run, number, self.network, self.target)?;
@@ -256,7 +257,7 @@ impl Tip {
         block.map_err(|source| ReplayError::Block { number, source })
     }
 
-    /// Plans the blocks of a run from `number` on, and compares what they come to.
+    /// Plans the blocks of an empty block range from `number` on, and compares them with the stored range.
     fn pass(
         &mut self,
         run: &BlockRun,

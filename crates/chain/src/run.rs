@@ -18,7 +18,7 @@ use crate::{
 #[derive(Clone, Copy)]
 pub(crate) struct Ground<'a> {
     pub(crate) network: &'a Network,
-    /// The block that the run follows.
+    /// The block before the range.
     pub(crate) head: &'a Head,
     /// The state after that.
     pub(crate) state: &'a Snapshot,
@@ -26,10 +26,10 @@ pub(crate) struct Ground<'a> {
     pub(crate) timestamp: Timestamp,
 }
 
-/// How far a run goes.
+/// The length of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// So many blocks, or fewer if they are too many for one run.
+    /// This number of blocks, or fewer if they exceed the maximum of one range.
     UpTo(u64),
     /// So many blocks.
     Exactly(u64),

@@ -14,7 +14,7 @@ use crate::{
 /// Empty blocks that wait for the disk together.
 const GROUP: u32 = 64;
 
-/// Empty blocks that are worth a run.
+/// Least number of empty blocks that are stored as a range.
 const RUN: u64 = 16;
 
 /// A block that was written.
@@ -40,7 +40,7 @@ impl Solo {
         self.key.public()
     }
 
-    /// Makes so many blocks, empty or not. Empty ones wait for the disk together, and many are made as a run.
+    /// Produces `blocks` blocks, empty or not. Empty blocks share one flush, and many of them become an empty block range.
     fn make_blocks(
         &self,
         blocks: u64,
