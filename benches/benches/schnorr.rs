@@ -60,7 +60,7 @@ fn key_pair(seed: [u8; 32]) -> KeyPair {
     KeyPair::from_secret(SecretKey::from_bytes(seed).expect("a digest is a secret key"))
 }
 
-/// What ECDSA signs of a message; Schnorr signatures hash theirs within.
+/// The digest that ECDSA signs; Schnorr hashes the message itself.
 fn digest(message: &[u8]) -> Message {
     Message::from_digest(sha256(&[message]))
 }

@@ -31,7 +31,7 @@ use silica_scilla::{
 const TOKEN: &str = include_str!("../../contracts/fungible_token/fungible_token.scilla");
 /// More transitions, so that the token has 500 lines.
 const MORE: &str = include_str!("scilla/more_transitions.scilla");
-/// What calls library functions in loops.
+/// Expressions that call library functions in loops.
 const LOOPS: &str = include_str!("scilla/loops.scilla");
 
 const GAS: u64 = 1_000_000;

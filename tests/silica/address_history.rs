@@ -109,7 +109,7 @@ fn contracts_are_found_by_whatever_touched_them() {
     let expected =
         [found(1, json!(["contract"])), found(4, json!(["recipient", "transition"])), found(5, json!(["recipient"]))];
     assert_eq!(list(&first), expected);
-    // What failed has no messages.
+    // A failed call has no messages.
     assert_eq!(list(&second), [found(2, json!(["contract"])), found(4, json!(["transition"]))]);
     assert_eq!(list(&hello), [found(3, json!(["contract"])), found(6, json!(["recipient"]))]);
     let failed = &all(&chain.node, &first.to_string(), "newest", 10)[0];

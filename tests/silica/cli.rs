@@ -258,7 +258,7 @@ fn contracts_are_deployed_called_and_read() {
     check(&ask(&node, &format!("state {hex} visits 0x12")), FAILED, &["there is no visits[\"0x12\"]"]);
     check(&ask(&node, &format!("state {hex} other")), FAILED, &["there is no other"]);
 
-    // What fails is not sent, or has a receipt.
+    // A failing transaction is not sent, or has a receipt.
     let mine = format!("call {hex} SetGreeting text=Mine --test-account 2");
     check(&ask(&node, &mine), FAILED, &["would fail, and was not sent", "line 41"]);
     let failed = ask(&node, &format!("{mine} --gas-limit 5000"));

@@ -298,7 +298,7 @@ fn many_transactions_for_one_address_are_sent_at_once() {
 fn unsigned_transactions_have_their_own_entrance() {
     let node = Node::start(&[]);
     let payee = Wallet::stranger(1).hex();
-    // What stands in place of a key is no key.
+    // The placeholder of the sender is no public key.
     let mut forged = Wallet::funded(0).payment(1, Wallet::stranger(1).address(), 5).json();
     forged["pubKey"] = json!(format!("{}{}", "0".repeat(26), Wallet::funded(0).hex()));
     forged["signature"] = json!("0".repeat(128));

@@ -115,7 +115,7 @@ impl Tester<'_> {
         if let Some(error) = members.get("error") {
             let code = error["code"].as_i64().unwrap_or_else(|| panic!("{shown}: {answer}"));
             assert!(error["message"].is_string() && code != -32603, "{shown}: {answer}");
-            // What cannot be read has no id.
+            // A request that cannot be read has no id.
             assert!(
                 answer["id"] == 7 || answer["id"].is_null() && [-32700, -32600].contains(&code),
                 "{shown}: {answer}"

@@ -71,7 +71,7 @@ fn calls_over_websocket_are_counted() {
     let refused = answers.iter().find(|answer| answer.get("error").is_some()).expect("not so many a second");
     assert_eq!((&refused["error"]["code"], &refused["id"]), (&json!(-32000), &json!(1)));
     assert_eq!(refused["error"]["message"], "too many calls, try again in 1 s");
-    // So many at once but for the handshake, and so many in each second that the machine takes.
+    // The burst minus the handshake, plus the calls that the elapsed time permits.
     assert!((19..400).contains(&taken), "{taken} calls");
     let batch = serde_json::from_str(&ask(&mut session, &json!(vec![network_id(); 500]).to_string())).unwrap();
     assert!(answered(&batch) < 200);
@@ -88,7 +88,7 @@ fn expensive_calls_count_several_times() {
     let answer = post_with(&node, "", &json!(vec![discover; 20]));
     let taken = answered(&serde_json::from_slice(&answer.body).unwrap());
     assert!((2..8).contains(&taken), "{taken} calls");
-    // What weighs more than there is at once can be called all the same.
+    // A method whose weight exceeds the burst can be called too.
     let node = Node::start(&["--rate-limit", "1"]);
     let trace = || post_with(&node, "", &call("silica_traceTransaction", &json!(["0".repeat(64)])));
     let answer = trace();

@@ -155,7 +155,7 @@ fn request_has_one_name_in_answer_and_log() {
 fn peer_that_asks_too_often_has_to_wait() {
     let node = Node::start(&["--rate-limit", "3"]);
     let body = call("GetNetworkId", &json!([]));
-    // So many come at once, and further ones as fast as the machine answers.
+    // The burst passes at once, and further requests at the rate of the limit.
     let mut answers = (0..10_000).map(|_| node.post(&body));
     assert!(answers.by_ref().take(3).all(|answer| answer.status == 200));
     let refused = answers.find(|answer| answer.status != 200).expect("not so many a second");

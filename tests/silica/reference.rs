@@ -11,10 +11,10 @@ use std::{
 
 use regex::Regex;
 
-/// What each cited rule begins with: its page.
+/// The page at the beginning of each cited rule.
 const PAGES: [&str; 5] = ["execution#", "formats#", "interface#", "scilla#", "subscriptions#"];
 
-/// What each citation begins with.
+/// The beginning of each citation.
 const CITATION: &str = "Reference:";
 
 /// Names of notes that the repository does not have.

@@ -305,7 +305,7 @@ fn long_traces_are_cut_off() {
     assert_eq!(traced["call"]["run"]["completed"], true);
 }
 
-/// Asks when the block was made of which it is part.
+/// A contract that reads the time of its own block.
 const CLOCK: &str = r#"scilla_version 0
 contract Clock ()
 transition Look ()

@@ -246,7 +246,7 @@ fn block_number_of_listings_is_read_leniently() {
     for spelling in ["1", "0x1", "01", " 1", "1x"] {
         check_result(&node, "GetTransactionsForTxBlock", &json!([spelling]), &json!([[hash], []]));
     }
-    // What is no number is block 0, which is empty.
+    // A text that is no number counts as block 0, which is empty.
     check_error(&node, "GetTransactionsForTxBlock", &json!(["x"]), (-1, "TxBlock has no transactions"));
     for absent in ["2", "99999999999"] {
         check_error(&node, "GetTransactionsForTxBlock", &json!([absent]), (-32602, "Tx Block does not exist"));

@@ -272,7 +272,7 @@ fn names_lead_to_files_as_there() {
     let by_address = format!("0x{two}.scillib");
     for (name, listed, expected) in [
         ("L", &[("L.scillib", one)][..], Some("1")),
-        // What is neither letter, digit nor full stop is left out of the name of the file.
+        // Characters other than letters, digits and full stops are left out of the file name.
         ("AB", &[("A_B.scillib", one)], Some("1")),
         ("A_B", &[("A_B.scillib", one)], None),
         // The later file replaces the earlier one.

@@ -68,7 +68,7 @@ impl Document {
         rules.iter().find_map(|(rule, wanted)| self.breach(rules, rule, wanted, value))
     }
 
-    /// Tells how a value breaks one rule of a schema.
+    /// Returns the reason why a value breaks one rule of a schema.
     fn breach(&self, rules: &Map<String, Value>, rule: &str, wanted: &Value, value: &Value) -> Option<String> {
         let broken = |fits: bool| (!fits).then(|| format!("{} is not of {rule} {wanted}", shortened(value)));
         let of_list = |wanted: &Value| wanted.as_array().cloned().unwrap_or_default();

@@ -79,7 +79,7 @@ pub fn assert_documented(method: &str, result: &Value) {
 ///
 /// # Errors
 ///
-/// If the result matches none of them: the difference from each.
+/// The result matches none of them; the error has the difference from each.
 ///
 /// # Panics
 ///

@@ -46,7 +46,7 @@ impl Server {
         server
     }
 
-    /// Has a node make blocks, the first of them with what waits, and returns its answer.
+    /// Requests blocks from a node, and returns its response. The first block has the pending transactions.
     pub(crate) fn make_blocks(&self, blocks: u32) -> String {
         self.ask(&format!(r#"{{"id":"1","jsonrpc":"2.0","method":"IncreaseBlocknum","params":[{blocks}]}}"#))
     }

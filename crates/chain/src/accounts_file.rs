@@ -147,7 +147,7 @@ pub enum GenesisError {
         member: &'static str,
         /// The expected value.
         expected: &'static str,
-        /// Of what kind it is; its content stays unsaid.
+        /// The kind of the given value. The text leaves out the value, which may be a secret key.
         got: &'static str,
     },
     /// An amount is not a number of Qa.

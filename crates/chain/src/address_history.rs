@@ -74,7 +74,7 @@ pub struct AddressTransaction {
     pub roles: Vec<AddressRole>,
 }
 
-/// What an address has to do with a transaction.
+/// The role of an address in a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressRole {
     /// It sent the transaction.
@@ -264,7 +264,7 @@ fn weight(group: &TransactionGroup) -> usize {
     1_usize.saturating_add(each / BYTES)
 }
 
-/// What an address has to do with a transaction.
+/// Returns the roles of an address in a transaction.
 fn roles(address: &Address, transaction: &Transaction, receipt: &Receipt) -> Vec<AddressRole> {
     let is_deployment = transaction.kind() == Some(TransactionKind::Deployment);
     let mut roles = Vec::new();

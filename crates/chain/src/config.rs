@@ -39,7 +39,7 @@ pub struct ChainConfig {
     pub coinbase_reward: Qa,
     /// How transactions are executed.
     pub rules: Rules,
-    /// What this node does within the rules.
+    /// The policy of this node.
     pub policy: Policy,
 }
 
@@ -127,7 +127,7 @@ pub enum ErrorKey {
     Depth,
 }
 
-/// What one node does within the rules of its chain; may differ from start to start.
+/// The policy of one node within the rules of its chain. It can differ between two starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// Which nonces are accepted, until the [producer](crate::Producer::set_nonce_policy) has another policy.

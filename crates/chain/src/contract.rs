@@ -149,7 +149,7 @@ pub struct StateDocument {
     entries: Option<Entries>,
     /// Bytes at the beginning of a key that are no part of a member's name.
     behind: usize,
-    /// What comes before the first entry, if that is still to be written.
+    /// The text before the first entry, until it is written.
     head: String,
     /// The text after the last entry.
     tail: String,
@@ -290,7 +290,7 @@ pub(crate) fn leaf(value: &[u8]) -> Json {
     if value == StorageKey::EMPTY_MAP {
         return Json::Object(Map::new());
     }
-    // What nests deeper than the reader goes is shown as text.
+    // A value that is deeper than the reader permits is shown as text.
     serde_json::from_slice(value).unwrap_or_else(|_| Json::String(String::from_utf8_lossy(value).into_owned()))
 }
 

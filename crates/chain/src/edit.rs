@@ -29,7 +29,7 @@ pub enum Edit {
         /// How much more.
         amount: Qa,
     },
-    /// So many transactions of an account count as executed. It is created if there is none.
+    /// An account has another nonce. It is created if it does not exist.
     Nonce {
         /// The account.
         address: Address,

@@ -11,7 +11,7 @@ use crate::accounts_file::{AccountEntry, AccountsFile, GenesisError};
 pub const GENESIS_TOKENS: Qa = Qa::new(12_600_000_000 * Qa::PER_ZIL);
 /// Money of the null account, from which rewards are paid (`TOTAL_COINBASE_REWARD`).
 pub const MINING_RESERVE: Qa = Qa::new(8_400_000_000 * Qa::PER_ZIL);
-/// What each published account has by default.
+/// The default balance of a published account.
 pub const PUBLISHED_BALANCE: Qa = Qa::new(900_000_000_000 * Qa::PER_ZIL);
 
 /// An account with a published secret key. Money on it is not safe.

@@ -38,7 +38,7 @@ pub struct Submitted {
     pub contract: Option<Address>,
 }
 
-/// What became of transactions that waited when a node stopped.
+/// The result of the import of a pool file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolImport {
     /// Transactions that wait again.

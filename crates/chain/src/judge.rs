@@ -19,7 +19,7 @@ use crate::{
 /// The input of the verification of a block.
 pub(crate) struct Judge<'a> {
     pub(crate) network: &'a Network,
-    /// The block that it has to follow.
+    /// The block before the verified one.
     pub(crate) head: &'a Head,
     /// The state after that.
     pub(crate) state: &'a Snapshot,

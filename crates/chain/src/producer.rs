@@ -48,7 +48,7 @@ pub(crate) struct Written {
     passed: Option<(BlockNumber, Timestamp)>,
     /// The account that the ranges pay, after them.
     paid: Option<Paid>,
-    /// What readers will see once they are flushed; `None` when there are none.
+    /// The head that readers see after the flush; `None` if all blocks are flushed.
     published: Option<Arc<Published>>,
 }
 

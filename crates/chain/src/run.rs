@@ -31,7 +31,7 @@ pub(crate) struct Ground<'a> {
 pub(crate) enum Extent {
     /// This number of blocks, or fewer if they exceed the maximum of one range.
     UpTo(u64),
-    /// So many blocks.
+    /// Exactly this number of blocks.
     Exactly(u64),
 }
 

@@ -81,7 +81,7 @@ impl Producer {
     /// Reverts the chain to a savepoint. The later blocks are removed for good, and so are the later transactions.
     /// Later savepoints become invalid.
     ///
-    /// Snapshots that readers have taken before answer what they know, and errors to everything else.
+    /// Earlier snapshots of readers return cached data, and errors for everything else.
     ///
     /// # Errors
     ///

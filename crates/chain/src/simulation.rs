@@ -26,7 +26,7 @@ use crate::{
     shared::{Published, Shared},
 };
 
-/// What would become of a transaction.
+/// The effects of a simulated transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Simulation {
     /// The receipt it would have.
@@ -322,7 +322,7 @@ fn value(stored: &[u8]) -> Json {
     if stored == StorageKey::EMPTY_MAP {
         return json!([]);
     }
-    // What nests deeper than a reader goes is shown as text.
+    // A value that is deeper than a reader permits is shown as text.
     let text = |_| Json::String(String::from_utf8_lossy(stored).into_owned());
     serde_json::from_slice(stored).map_or_else(text, readable)
 }

@@ -27,7 +27,7 @@ use crate::{
 pub struct TransactionTrace {
     /// The block that holds it.
     pub block: BlockNumber,
-    /// What became of it.
+    /// The result of the transaction.
     pub receipt: Receipt,
     /// The calls that it led to, and their statements.
     pub calls: CallTree,

@@ -260,7 +260,7 @@ mod tests {
         assert!(draws.0.is_empty());
     }
 
-    /// Gives out its elements, the last first, each for one request.
+    /// Returns its elements, the last one first, one for each request.
     struct Draws(Vec<[u8; 32]>);
 
     impl TryRng for Draws {

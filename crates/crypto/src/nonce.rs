@@ -18,7 +18,7 @@ use crate::{
     scalar::{Scalar, reduce},
 };
 
-/// What zilliqa-js appends to its personalisation string (`packages/zilliqa-js-crypto/src/schnorr.ts`).
+/// The text that zilliqa-js appends to its personalisation string (`packages/zilliqa-js-crypto/src/schnorr.ts`).
 const ZILLIQA_JS_ALGORITHM: &[u8; 16] = b"Schnorr+SHA256  ";
 
 /// Separates the nonces of collective signatures by a single signer from those of ordinary signatures. Its length

@@ -37,7 +37,7 @@ pub(crate) enum ClockError {
         /// The given time.
         got: Timestamp,
     },
-    /// So many seconds lead beyond the year 9999.
+    /// The sum of the time and the seconds is beyond the year 9999.
     #[error("expected no more than lead to {LATEST}, the end of the year 9999, got {got}")]
     TooMany {
         /// The given number of seconds.

@@ -21,7 +21,7 @@ const OTHERS: u32 = 0o077;
 const GROUP_WRITE: u32 = 0o020;
 const WORLD_WRITE: u32 = 0o002;
 
-/// What to do about a file system that keeps no permission bits, as vfat and some of a network.
+/// The remedy for a file system without permission bits, such as vfat and some network file systems.
 const WITHOUT_MODES: &str = "the file system keeps none: mount it with umask=077, or choose a directory on another one";
 
 /// Name of the directory where a check of a file system puts the files that it finds.
@@ -54,7 +54,7 @@ impl From<io::Error> for FileError {
     }
 }
 
-/// What an entry has to be.
+/// The expected kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Directory,
@@ -66,7 +66,7 @@ pub(crate) enum Wanted {
     Secret,
 }
 
-/// What an entry is.
+/// The properties of an entry.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     kind: &'static str,

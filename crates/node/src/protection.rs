@@ -1,4 +1,4 @@
-//! What other processes of the host can see of this one, and of the files that it creates.
+//! Limits what other processes of the host can read of this process and of its files.
 
 use std::io;
 

@@ -58,7 +58,7 @@ impl RequestId {
         CURRENT.scope(self, answer)
     }
 
-    /// As it stands in the header of the answer.
+    /// Returns the value of the response header.
     pub(crate) fn header(&self) -> HeaderValue {
         if let Self::Given(name) = self {
             return name.clone();

@@ -94,7 +94,7 @@ pub(crate) fn fmt_upper(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result
     fmt_hex(bytes, f, <[u8]>::make_ascii_uppercase)
 }
 
-/// Writes digits by the dozen, since answers are full of them and a formatter is slow to call.
+/// Writes digits in groups: responses have many of them, and each call of a formatter is slow.
 fn fmt_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>, change_case: fn(&mut [u8])) -> fmt::Result {
     let mut buffer = [0; 128];
     for chunk in bytes.chunks(64) {

@@ -68,7 +68,7 @@ pub mod weight {
     pub const PAIR: u64 = 880_000;
     /// A sum of points of `alt_bn128`, or an opposite. Measured: 8 to 13 µs, 2.5 to 4.7 µs.
     pub const POINT: u64 = 10_000;
-    /// A multiple of a point. Measured: 28 µs by a number of 8 bits; one of 256 bits has gas for 2.2 ms.
+    /// A multiple of a point. Measured: 28 µs for a number of 8 bits. The gas of a number of 256 bits permits 2.2 ms.
     pub const MULTIPLE: u64 = 150_000;
     /// A byte of a program that is parsed, checked and made ready. Measured: 150 ns of contracts with comments, 300 to
     /// 370 ns of `let` after `let`, 340 to 680 ns of constructors of two letters. The gas of a byte pays for 80 ns

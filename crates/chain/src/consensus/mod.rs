@@ -125,7 +125,7 @@ pub enum Input {
     ///
     /// No empty block is made, except a vacuous one that is due before a transaction can be executed.
     Arrival(Timestamp),
-    /// So many blocks are demanded, whether there are transactions or not.
+    /// A request for a number of blocks, with or without transactions.
     Demand {
         /// The time.
         at: Timestamp,

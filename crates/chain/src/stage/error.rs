@@ -48,7 +48,7 @@ pub enum InvalidBlock {
     Order {
         /// The member.
         field: &'static str,
-        /// What follows the head.
+        /// The value that follows from the head.
         expected: String,
         /// The given value.
         got: String,

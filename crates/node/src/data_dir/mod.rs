@@ -55,7 +55,7 @@ pub(crate) const LONGEST_POOL: u64 = 4 << 30;
 const REMEDY_OF_LOSS: &str =
     "; restore the data directory from a copy, or load a dump into another one with `silica db load`";
 
-/// What this program creates in a data directory.
+/// The entries that this program creates in a data directory.
 const ENTRIES: [(&str, Wanted); 8] = [
     (LOCK, Wanted::File),
     (KEY, Wanted::Secret),

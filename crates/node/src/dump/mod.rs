@@ -292,7 +292,7 @@ pub(crate) struct DumpName(String);
 const LONGEST_NAME: usize = 64;
 
 impl DumpName {
-    /// What a name may be, for the descriptions of methods.
+    /// The valid names, for the descriptions of methods.
     pub(crate) const DESCRIPTION: &str =
         "A name of 1 to 64 letters, digits, dots, hyphens and underscores that does not begin with a dot.";
 
@@ -300,7 +300,7 @@ impl DumpName {
     ///
     /// # Errors
     ///
-    /// What was expected, and what came.
+    /// The expected and the given name.
     pub(crate) fn new(text: &str) -> Result<Self, String> {
         let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
         let fits = (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(is_known) && !text.starts_with('.');

@@ -43,7 +43,7 @@ impl Gate {
     }
 }
 
-/// What a server serves at its addresses.
+/// The content that a server serves at its addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Serves {
     /// JSON-RPC and every page.

@@ -29,7 +29,7 @@ use crate::{
 /// Bytes of a subscriber's message up to which its addresses are looked up at once.
 const SHORT: usize = 4 << 10;
 
-/// What all WebSocket connections share.
+/// The data that all WebSocket connections share.
 #[derive(Debug)]
 pub(crate) struct SubscriptionHub {
     node: NodeHandle,
@@ -154,7 +154,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Session<'_, S> {
         self.reverts = context.reverts.count();
     }
 
-    /// Tells the client of the next block.
+    /// Sends a notification of the next block to the client.
     async fn notify(&mut self) -> Result<(), End> {
         let Some(news) = self.news().await? else { return Ok(()) };
         let bytes = self.topics.notification_bytes(&news).ok_or(TOO_MANY_EVENTS)?;
@@ -204,7 +204,7 @@ const FAILED: End = End::Told(CloseCode::Error, "the node failed to process a me
 
 const TOO_MANY_EVENTS: End = End::Told(CloseCode::Error, "the events of a block are too large");
 
-/// Looks for the contracts that a message names.
+/// Looks up the contracts that a message names, and updates the topics.
 fn take(topics: &mut Topics, text: &str, places: &Arc<Semaphore>, at: &Context) -> Result<(), QueryError> {
     let query: Value = serde_json::from_str(text).unwrap_or_default();
     let is_contract = |address: &Address| is_contract(address, at.snapshot.account(address));

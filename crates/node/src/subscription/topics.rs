@@ -1,4 +1,4 @@
-//! What one client has subscribed to (Reference: subscriptions#client-messages, subscriptions#notifications).
+//! The subscriptions of one client (Reference: subscriptions#client-messages, subscriptions#notifications).
 
 use std::{
     borrow::Cow,
@@ -24,7 +24,7 @@ pub(super) const MOST_OF_ALL: usize = 1_000_000;
 /// Bytes of a notification without events.
 const AROUND: usize = 512;
 
-/// What one client has subscribed to.
+/// The subscriptions of one client.
 #[derive(Debug, Default)]
 pub(super) struct Topics {
     blocks: bool,

@@ -390,7 +390,7 @@ fn variable_hash(contract: &ZilAddress, name: &str, indices: &[&str]) -> String 
     hex::encode(Sha256::digest(parts.map(|part| format!("{part}\x16")).collect::<String>()))
 }
 
-/// Asks for the proof of an entry in the latest state, and follows it.
+/// Requests the proof of an entry in the latest state, and follows it.
 async fn proved(client: &impl Middleware, contract: &ZilAddress, name: &str, indices: &[&str]) -> Proved {
     let block = client.get_latest_tx_block().await.unwrap().header;
     let hash = variable_hash(contract, name, indices);

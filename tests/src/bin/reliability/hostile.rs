@@ -207,7 +207,7 @@ pub(crate) fn include(node: &Node, payment: &Payment) {
     node.result("IncreaseBlocknum", &json!([1]));
 }
 
-/// Does something from so many threads at once.
+/// Runs `act` on many threads at once.
 pub(crate) fn at_once(threads: usize, act: impl Fn(usize) + Sync) {
     thread::scope(|scope| {
         for number in 0..threads {

@@ -19,7 +19,7 @@ const MOST: u64 = 60_000;
 /// Number of blocks that are checked after each start.
 const SAMPLES: u64 = 20;
 
-/// What clients have seen.
+/// The blocks that clients have read.
 #[derive(Debug, Default)]
 struct Seen {
     blocks: Vec<(u64, Value)>,
@@ -124,7 +124,7 @@ fn read(node: &Node, number: u64) -> Value {
     node.result("GetTxBlock", &json!([number.to_string()]))
 }
 
-/// Reads a block that is linked to the one before it, as it has to be.
+/// Reads a block, and checks its link to the block before.
 fn linked(node: &Node, number: u64) -> Value {
     let block = read(node, number);
     if let Some(before) = number.checked_sub(1) {

@@ -161,7 +161,7 @@ impl Kept {
         self.0.len()
     }
 
-    /// Looks up every transaction of late and a sample of the older ones.
+    /// Looks up the latest transactions and a sample of the older ones.
     pub(crate) fn check(&self, node: &Node, dice: &mut Dice) {
         for sender in 0..SENDERS {
             let of_sender = self.0.iter().rev().find(|payment| payment.sender == sender);
@@ -177,7 +177,7 @@ impl Kept {
         (PAYERS..SENDERS).for_each(|sender| token::check(node, sender, dice));
     }
 
-    /// Looks up everything.
+    /// Looks up all transactions.
     pub(crate) fn check_all(&self, node: &Node) {
         for payment in &self.0 {
             check_payment(node, payment);

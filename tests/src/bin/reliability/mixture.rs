@@ -76,7 +76,7 @@ enum Held {
 }
 
 impl Held {
-    /// Does something over a new connection.
+    /// Sends one of the bodies, chosen at random, over a new connection.
     fn draw(target: &Target<'_>, bodies: &[String], dice: &mut Dice) -> Option<Self> {
         let body = dice.choose(bodies)?;
         let over_http = |bytes: &[u8]| target.connect_and_send(bytes).ok();

@@ -214,7 +214,7 @@ fn client_of_a_trusted_proxy_is_the_last_address_that_is_no_proxy() {
     check_client("10.0.0.1", &[(FOR, "2001:db8::5")], "2001:db8::5");
     // The text of the client, to the left of the first proxy, is not read.
     check_client("10.0.0.1", &[(FOR, "nonsense, 1.2.3.4")], "1.2.3.4");
-    // What cannot be read counts for the proxy that has written it.
+    // If an entry cannot be read, the request counts for the proxy that wrote it.
     check_client("10.0.0.1", &[(FOR, "1.2.3.4, unknown")], "10.0.0.1");
     check_client("10.0.0.1", &[(FOR, "1.2.3.4, unknown, 10.0.0.2")], "10.0.0.2");
     check_client("10.0.0.1", &[(FOR, "")], "10.0.0.1");

@@ -108,7 +108,7 @@ async fn answers_in_pieces_share_the_memory() {
     let refused = exchange(server.addr, &post_of("pieces 1", CLOSE)).await;
     assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
     drop(unread);
-    // Who does not read has to give way, where others have the time to wait for that.
+    // A client that does not read is evicted while another one waits.
     let server = start(HttpLimits { contended_timeout: MOMENT, ..calm() }).await;
     let unread = begin(&server).await;
     let answer = exchange(server.addr, &post_of("pieces 1", CLOSE)).await;
@@ -154,7 +154,7 @@ fn large_answers() -> HttpLimits {
 /// A time that is over soon.
 pub(super) const MOMENT: Duration = Duration::from_millis(300);
 
-/// Asks again for as long as there is no memory, which has become free, but perhaps just now.
+/// Repeats a request until there is memory for its response. The memory may have become free just now.
 pub(super) async fn serve_in_the_end(ask: impl AsyncFn() -> String) -> String {
     let served = async {
         loop {

@@ -117,7 +117,7 @@ async fn large_body_without_memory_is_503_and_small_ones_go_on() {
     for stream in first {
         assert!(rest_of_a_large_body(stream).await.ends_with("\r\n\r\n1048576"));
     }
-    // What they had is free again.
+    // The memory of the evicted clients is free again.
     let ask = async || rest_of_a_large_body(half_of_a_large_body(server.addr).await).await;
     let further = serve_in_the_end(ask).await;
     assert!(further.ends_with("\r\n\r\n1048576"), "{further}");

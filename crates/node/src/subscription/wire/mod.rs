@@ -115,7 +115,7 @@ impl From<tungstenite::Error> for End {
     }
 }
 
-/// What happened on the socket.
+/// An event of the socket.
 enum Traffic {
     /// Whether the pending bytes were sent in time.
     Sent(bool),
